@@ -1,0 +1,1 @@
+"""Everything that is stored: one module a noun, over one DynamoDB table."""

@@ -1,0 +1,100 @@
+"""Reads the environment and the data folder for settings.py."""
+
+import os
+import secrets
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+ENGINE_ENV = "engine.env"
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+
+
+def flag(name: str, default: bool = False) -> bool:
+    """A yes/no variable; anything but the usual words is an error, never a silent no."""
+    text = os.environ.get(name, "").strip().lower()
+    if text in ("1", "true", "yes", "on"):
+        return True
+    if text in ("0", "false", "no", "off"):
+        return False
+    if text == "":
+        return default
+    raise ImproperlyConfigured(f"{name} should be yes or no, and is {text!r}.")
+
+
+def number(name: str, default: int) -> int:
+    """A whole number of zero or more."""
+    text = os.environ.get(name, "").strip()
+    if text == "":
+        return default
+    if not (text.isascii() and text.isdigit()):
+        raise ImproperlyConfigured(f"{name} should be a whole number, and is {text!r}.")
+    return int(text)
+
+
+def url(name: str, default: str) -> str:
+    """An http or https address without a path, such as https://deals.example."""
+    text = os.environ.get(name, "").strip().rstrip("/") or default
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query:
+        raise ImproperlyConfigured(f"{name} should be an address like https://deals.example, and is {text!r}.")
+    return text
+
+
+def hosts_of(site_url: str) -> list[str]:
+    """The Host headers to accept: the site's own; on loopback every name of it."""
+    host = urlsplit(site_url).hostname or ""
+    if ":" in host:
+        host = f"[{host}]"
+    return list(LOOPBACK_HOSTS) if host in LOOPBACK_HOSTS else [host]
+
+
+def read_engine_env(var: Path) -> dict[str, str]:
+    """NAME=value lines of the data folder's engine.env; empty when no engine was started there."""
+    try:
+        lines = (var / ENGINE_ENV).read_text("utf-8").splitlines()
+    except FileNotFoundError:
+        return {}
+    pairs = (line.partition("=") for line in lines if "=" in line and not line.startswith("#"))
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def uses_own_engine(environ: Mapping[str, str]) -> bool:
+    """Whether nothing names another DynamoDB: no endpoint, and not both AWS credentials and a table."""
+    if environ.get("DYNAMODB_ENDPOINT_URL"):
+        return False
+    credentials = (
+        "AWS_ACCESS_KEY_ID",
+        "AWS_PROFILE",
+        "AWS_ROLE_ARN",
+        "AWS_WEB_IDENTITY_TOKEN_FILE",
+        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    )
+    return not (environ.get("DEALSITE_TABLE") and any(environ.get(name) for name in credentials))
+
+
+def secret_key(var: Path) -> str:
+    """DEALSITE_SECRET_KEY, else one made once and kept in the data folder for its owner's eyes only."""
+    if key := os.environ.get("DEALSITE_SECRET_KEY"):
+        return key
+    path = var / "secret_key"
+    try:
+        return path.read_text("ascii")
+    except FileNotFoundError:
+        pass
+    var.mkdir(parents=True, exist_ok=True)
+    # Made aside (0600 by mkstemp) and linked: of two processes that start at once, both read the same whole key.
+    handle, made = tempfile.mkstemp(dir=var, prefix=".secret_key-")
+    with os.fdopen(handle, "w", encoding="ascii") as file:
+        file.write(secrets.token_urlsafe(64))
+    try:
+        os.link(made, path)
+    except FileExistsError:
+        pass
+    finally:
+        os.unlink(made)
+    return path.read_text("ascii")

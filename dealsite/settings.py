@@ -1,0 +1,208 @@
+"""Every setting, read from the environment and safe by default. docs/operations.md lists the variables."""
+
+import os
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from csp.constants import NONE, SELF
+
+from dealsite import environment
+
+
+
+def find_spec_safely(name: str) -> bool:  # TEMPORARY
+    from importlib.util import find_spec
+
+    try:
+        return find_spec(name.rpartition(".")[0]) is not None
+    except ImportError:
+        return False
+
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR = Path(os.environ.get("DEALSITE_VAR") or BASE_DIR / "var").resolve()
+BUILD = BASE_DIR / "build"
+
+DEBUG = environment.flag("DEALSITE_DEBUG")
+SECRET_KEY = environment.secret_key(VAR)
+
+# -- The table -------------------------------------------------------------------------------------------------
+# When nothing names another DynamoDB, join the engine of the data folder.
+_engine = environment.read_engine_env(VAR) if environment.uses_own_engine(os.environ) else {}
+DYNAMODB_ENDPOINT_URL = os.environ.get("DYNAMODB_ENDPOINT_URL") or _engine.get("DYNAMODB_ENDPOINT_URL", "")
+DEALSITE_TABLE = os.environ.get("DEALSITE_TABLE") or _engine.get("DEALSITE_TABLE", "dealsite")
+DEALSITE_REGION = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "eu-central-1"
+DATABASES: dict[str, dict[str, str]] = {}
+
+# -- The site --------------------------------------------------------------------------------------------------
+PORT = environment.number("PORT", 8000)
+DEALSITE_URL = environment.url("DEALSITE_URL", f"http://127.0.0.1:{PORT}")
+DEALSITE_NAME = os.environ.get("DEALSITE_NAME") or "Dealsite"
+DEALSITE_CURRENCY = os.environ.get("DEALSITE_CURRENCY") or "EUR"
+DEALSITE_TIME_ZONE = os.environ.get("DEALSITE_TIME_ZONE") or "UTC"  # of the times shown; stored times are UTC
+# How many proxies in front of the site append the true address to X-Forwarded-For.
+DEALSITE_TRUSTED_PROXIES = environment.number("DEALSITE_TRUSTED_PROXIES", 0)
+HTTPS = DEALSITE_URL.startswith("https://")
+ALLOWED_HOSTS = environment.hosts_of(DEALSITE_URL)
+CSRF_TRUSTED_ORIGINS = [DEALSITE_URL]
+
+ROOT_URLCONF = "dealsite.urls"
+WSGI_APPLICATION = "dealsite.wsgi.application"
+APPEND_SLASH = True
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000  # forms without their files; a file is spooled to disk
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 500
+DATA_UPLOAD_MAX_NUMBER_FILES = 2
+
+INSTALLED_APPS = [
+    "django.contrib.staticfiles",
+    "django.contrib.messages",
+    "django_htmx",
+    "csp",
+    "dealsite",
+    "cms",
+    "shopping",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "dealsite.middleware.MeterMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "dealsite.middleware.ErrorsMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "dealsite.accounts.middleware.AccountMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+MIDDLEWARE = [name for name in MIDDLEWARE if find_spec_safely(name)]  # TEMPORARY: until every module is there
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,  # caches compiled templates unless DEBUG
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.messages.context_processors.messages",
+                *(["dealsite.context.site"] if find_spec_safely("dealsite.context.site") else []),  # TEMPORARY
+            ],
+        },
+    }
+]
+MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
+
+LANGUAGE_CODE = "en-gb"
+USE_I18N = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+# -- Accounts --------------------------------------------------------------------------------------------------
+PASSWORD_HASHERS = ["dealsite.accounts.hashers.Argon2id"]
+_VALIDATORS = "django.contrib.auth.password_validation"
+AUTH_PASSWORD_VALIDATORS = [
+    {
+        "NAME": f"{_VALIDATORS}.UserAttributeSimilarityValidator",
+        "OPTIONS": {"user_attributes": ("username", "name", "email")},
+    },
+    {"NAME": f"{_VALIDATORS}.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": f"{_VALIDATORS}.CommonPasswordValidator"},
+    {"NAME": f"{_VALIDATORS}.NumericPasswordValidator"},
+]
+PASSWORD_RESET_TIMEOUT = 3600
+
+# -- Mail: printed where the site runs, unless a server is named --------------------------------------------------
+EMAIL_HOST = os.environ.get("DEALSITE_SMTP_HOST", "")
+EMAIL_PORT = environment.number("DEALSITE_SMTP_PORT", 587)
+EMAIL_HOST_USER = os.environ.get("DEALSITE_SMTP_USER", "")
+EMAIL_HOST_PASSWORD = os.environ.get("DEALSITE_SMTP_PASSWORD", "")
+EMAIL_USE_TLS = environment.flag("DEALSITE_SMTP_STARTTLS", EMAIL_PORT == 587)
+EMAIL_USE_SSL = EMAIL_PORT == 465
+EMAIL_TIMEOUT = 5
+EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'console'}.EmailBackend"
+DEFAULT_FROM_EMAIL = os.environ.get("DEALSITE_MAIL_FROM") or f"{DEALSITE_NAME} <noreply@localhost>"
+
+# -- Files: what is built (static) and what editors bring (media) -----------------------------------------------
+STATIC_URL = "/static/"
+STATIC_ROOT = BUILD / "static"
+# Compiled CSS, icons and installed scripts stand in build/assets; our own files in static/.
+STATICFILES_DIRS = [folder for folder in (BASE_DIR / "static", BUILD / "assets") if folder.is_dir()]
+MEDIA_URL = "/media/"
+MEDIA_ROOT = VAR / "media"
+FILE_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
+WHITENOISE_USE_FINDERS = DEBUG
+WHITENOISE_AUTOREFRESH = DEBUG
+
+DEALSITE_MEDIA_BUCKET = os.environ.get("DEALSITE_MEDIA_BUCKET", "")
+_MEDIA_STORAGE: dict[str, object] = {"BACKEND": "django.core.files.storage.FileSystemStorage"}
+if DEALSITE_MEDIA_BUCKET:
+    _media_host = os.environ.get("DEALSITE_MEDIA_HOST") or (
+        f"{DEALSITE_MEDIA_BUCKET}.s3.{DEALSITE_REGION}.amazonaws.com"
+    )
+    MEDIA_URL = f"https://{_media_host}/"
+    _MEDIA_STORAGE = {
+        "BACKEND": "storages.backends.s3.S3Storage",
+        "OPTIONS": {
+            "bucket_name": DEALSITE_MEDIA_BUCKET,
+            "region_name": DEALSITE_REGION,
+            "custom_domain": _media_host,
+            "querystring_auth": False,
+            "file_overwrite": False,
+            "object_parameters": {"CacheControl": "public, max-age=31536000, immutable"},
+        },
+    }
+STORAGES = {
+    "default": _MEDIA_STORAGE,
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+
+# -- What a browser may do ---------------------------------------------------------------------------------------
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF] if not DEALSITE_MEDIA_BUCKET else [SELF, f"https://{urlsplit(MEDIA_URL).netloc}"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "manifest-src": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+        "base-uri": [NONE],
+        "object-src": [NONE],
+    }
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "strict-origin-when-cross-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+# On loopback the site speaks plain http, where browsers would drop Secure cookies.
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS and DEALSITE_TRUSTED_PROXIES else None
+SECURE_SSL_REDIRECT = HTTPS and DEALSITE_TRUSTED_PROXIES > 0
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+SESSION_COOKIE_NAME = "__Host-session" if HTTPS else f"session-{PORT}"  # browsers share cookies between ports
+SESSION_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_NAME = "__Host-csrftoken" if HTTPS else f"csrftoken-{PORT}"
+CSRF_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_HTTPONLY = True
+CSRF_COOKIE_SAMESITE = "Lax"
+
+SILENCED_SYSTEM_CHECKS = [
+    "security.W004",  # HSTS, TLS redirect and secure cookies follow DEALSITE_URL
+    "security.W008",
+]
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["console"], "level": os.environ.get("DEALSITE_LOG_LEVEL") or "INFO"},
+    "loggers": {"django.server": {"level": "WARNING"}, "botocore": {"level": "WARNING"}},
+}

@@ -1,0 +1,16 @@
+"""The project's settings for tests: never the data folder, nor the engine, of a site that runs here."""
+
+import atexit
+import os
+import shutil
+import tempfile
+
+_var = tempfile.mkdtemp(prefix="dealsite-tests-")
+atexit.register(shutil.rmtree, _var, ignore_errors=True)
+for _name in [name for name in os.environ if name.startswith(("AWS_", "DEALSITE_", "DYNAMODB_"))]:
+    if _name not in ("AWS_CA_BUNDLE",):
+        del os.environ[_name]
+os.environ["DEALSITE_VAR"] = _var
+os.environ["DYNAMODB_ENDPOINT_URL"] = "http://127.0.0.1:9"  # nothing listens there: fixtures name a real one
+
+from dealsite.settings import *  # noqa: E402, F403
