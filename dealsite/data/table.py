@@ -1,0 +1,529 @@
+"""The one table, and the one module that talks to DynamoDB.
+
+boto3 gives the client: endpoint, credentials, region and the events that tests and tracing hook
+into. The few operations of every request are built, signed, sent and read here, without boto3's walk
+over each value's shape, which costs several times the call itself.
+
+No call hangs: 0.5 s to connect, 1 s to answer, two attempts. Conflicts and throttling are retried
+with jitter. What fails comes out as one of `errors`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import boto3
+import orjson
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+from botocore.httpsession import URLLib3Session
+from django.conf import settings
+
+from dealsite.data.convert import Item, from_attributes, to_attribute
+from dealsite.data.errors import Busy, Conflict, DataError, Invalid, NotFound, Unavailable
+from dealsite.data.keys import USER_INDEX, Key
+from dealsite.data.writes import Write, key_attributes, merge
+
+CONNECT_TIMEOUT = 0.5  # seconds
+READ_TIMEOUT = 1.0  # seconds
+ADMIN_READ_TIMEOUT = 20.0  # seconds; creating a table is no page
+ATTEMPTS_WITHOUT_ANSWER = 2
+ATTEMPTS_WHEN_REFUSED = 9
+RESTART_PAUSE = 0.1  # seconds; a supervised engine is back by then
+CONNECTIONS = 8  # the embedded engine slows down above ten
+BATCH_GET_KEYS = 100
+
+TRY_AGAIN = {
+    "TransactionConflictException",
+    "TransactionInProgressException",
+    "ProvisionedThroughputExceededException",
+    "ThrottlingException",
+    "RequestLimitExceeded",
+    "InternalServerError",
+    "ServiceUnavailable",
+    "InternalFailure",
+    # reasons within a cancelled transaction
+    "TransactionConflict",
+    "ThrottlingError",
+    "ProvisionedThroughputExceeded",
+}
+
+pause: Callable[[float], None] = time.sleep  # replaced in tests, so that none waits
+jitter = random.Random()
+
+
+class Rows(NamedTuple):
+    """One page of a query or scan; `start` leads to the next page, None at the end."""
+
+    items: list[Item]
+    start: dict[str, Any] | None
+
+
+# Counting what a page costs
+
+
+@dataclass(slots=True)
+class Meter:
+    """What reached DynamoDB: calls, capacity units, time, and each call's operation and index."""
+
+    calls: int = 0
+    read_units: float = 0.0
+    write_units: float = 0.0
+    seconds: float = 0.0
+    log: list[tuple[str, str | None]] = field(default_factory=list)
+
+    @property
+    def milliseconds(self) -> float:
+        return round(self.seconds * 1000, 1)
+
+
+_meters: ContextVar[tuple[Meter, ...]] = ContextVar("meters", default=())
+_deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
+
+
+@contextlib.contextmanager
+def metered() -> Iterator[Meter]:
+    """Count the calls made within the block; blocks nest."""
+    meter = Meter()
+    token = _meters.set((*_meters.get(), meter))
+    try:
+        yield meter
+    finally:
+        _meters.reset(token)
+
+
+@contextlib.contextmanager
+def deadline(seconds: float) -> Iterator[None]:
+    """Start no attempt later than this many seconds from now: a page gives up while its visitor still waits."""
+    token = _deadline.set(time.monotonic() + seconds)
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+# Reading
+
+
+def get(key: Key, *, consistent: bool = True) -> Item | None:
+    """Return an item, or None. 1 request."""
+    answer = _send("GetItem", {"TableName": name(), "Key": key_attributes(key), "ConsistentRead": consistent})
+    return from_attributes(answer["Item"]) if "Item" in answer else None
+
+
+def batch_get(keys: Iterable[Key], *, consistent: bool = True) -> dict[Key, Item]:
+    """Return the items that exist, by key. 1 request for each 100 keys; more only for what was left unprocessed."""
+    wanted = list(dict.fromkeys(keys))
+    found: dict[Key, Item] = {}
+    for first in range(0, len(wanted), BATCH_GET_KEYS):
+        left = [key_attributes(key) for key in wanted[first : first + BATCH_GET_KEYS]]
+        for attempt in range(ATTEMPTS_WHEN_REFUSED):
+            if attempt:
+                _back_off(attempt)
+            request = {name(): {"Keys": left, "ConsistentRead": consistent}}
+            answer = _send("BatchGetItem", {"RequestItems": request})
+            for attributes in answer.get("Responses", {}).get(name(), ()):
+                found[attributes["PK"]["S"], attributes["SK"]["S"]] = from_attributes(attributes)
+            left = answer.get("UnprocessedKeys", {}).get(name(), {}).get("Keys", [])
+            if not left:
+                break
+        else:
+            raise Busy()
+    return found
+
+
+def query(
+    pk: str,
+    *,
+    index: str | None = None,
+    low: str | None = None,
+    high: str | None = None,
+    newest_first: bool = False,
+    limit: int = 100,
+    consistent: bool = False,
+) -> list[Item]:
+    """Return up to `limit` items of a partition, sort key between low and high (both inclusive). 1 request."""
+    return query_page(
+        pk, index=index, low=low, high=high, newest_first=newest_first, limit=limit, consistent=consistent
+    ).items
+
+
+def query_page(
+    pk: str,
+    *,
+    index: str | None = None,
+    low: str | None = None,
+    high: str | None = None,
+    newest_first: bool = False,
+    limit: int = 100,
+    consistent: bool = False,
+    start: dict[str, Any] | None = None,
+) -> Rows:
+    """Return one page of a partition; as `query`, with where to go on. 1 request for each page of 1 MB."""
+    if index and consistent:
+        raise ValueError("An index cannot be read consistently.")
+    if low is not None and high is not None and low > high:
+        return Rows([], None)
+    hash_name, sort_name = ("PK", "SK") if index is None else (f"{index}PK", f"{index}SK")
+    names, values, condition = {"#h": hash_name}, {":h": {"S": pk}}, "#h = :h"
+    if low is not None and high is not None:
+        condition += " AND #s BETWEEN :low AND :high"
+    elif low is not None:
+        condition += " AND #s >= :low"
+    elif high is not None:
+        condition += " AND #s <= :high"
+    if low is not None or high is not None:
+        names["#s"] = sort_name
+    if low is not None:
+        values[":low"] = {"S": low}
+    if high is not None:
+        values[":high"] = {"S": high}
+    request: dict[str, Any] = {
+        "TableName": name(),
+        "KeyConditionExpression": condition,
+        "ExpressionAttributeNames": names,
+        "ExpressionAttributeValues": values,
+        "ScanIndexForward": not newest_first,
+    }
+    if index:
+        request["IndexName"] = index
+    else:
+        request["ConsistentRead"] = consistent
+    return _pages("Query", request, limit, start)
+
+
+def scan_page(
+    *,
+    index: str | None = None,
+    limit: int = 1000,
+    start: dict[str, Any] | None = None,
+    segment: tuple[int, int] | None = None,
+    consistent: bool = False,
+) -> Rows:
+    """Return one page of the whole table or of an index. 1 request for each page of 1 MB.
+
+    Only an index is read in segments `(number, of)`: on the embedded engine a segment of the table sorts it whole.
+    """
+    request: dict[str, Any] = {"TableName": name()}
+    if index:
+        request["IndexName"] = index
+    else:
+        request["ConsistentRead"] = consistent
+    if segment:
+        request |= {"Segment": segment[0], "TotalSegments": segment[1]}
+    return _pages("Scan", request, limit, start)
+
+
+def scan_all(*, limit: int = 500, consistent: bool = False) -> Iterator[Item]:
+    """Yield every item of the table, for repairs and exports; never for a page."""
+    start: dict[str, Any] | None = None
+    while True:
+        rows = scan_page(limit=limit, start=start, consistent=consistent)
+        yield from rows.items
+        if rows.start is None:
+            return
+        start = rows.start
+
+
+def scan_users(*, limit: int = 100, start: dict[str, Any] | None = None, segment: tuple[int, int] | None = None) -> Rows:
+    """Return one page of the keys of all users, in no order."""
+    return scan_page(index=USER_INDEX, limit=limit, start=start, segment=segment)
+
+
+def _pages(operation: str, request: dict[str, Any], limit: int, start: dict[str, Any] | None) -> Rows:
+    """Follow short and empty pages until `limit` items are there or the range ends."""
+    items: list[Item] = []
+    while True:
+        asked = request | {"Limit": limit - len(items)}
+        if start:
+            asked["ExclusiveStartKey"] = {part: to_attribute(value) for part, value in start.items()}
+        answer = _send(operation, asked)
+        items += [from_attributes(attributes) for attributes in answer.get("Items", ())]
+        last = answer.get("LastEvaluatedKey")
+        start = from_attributes(last) if last else None
+        if start is None or len(items) >= limit:
+            return Rows(items, start)
+
+
+# Writing
+
+
+def write(action: Write) -> None:
+    """Carry out one write; its `otherwise` is raised where a condition fails. 1 request."""
+    kind, request = action.request()
+    request["TableName"] = name()
+    try:
+        _send(f"{kind}Item", request)
+    except _Refused as refused:
+        if refused.code == "ConditionalCheckFailedException":
+            raise action.error() from None
+        raise _as_error(refused) from refused
+
+
+def transact(writes: Sequence[Write]) -> None:
+    """Carry out all writes or none; raises the `otherwise` of the first whose condition failed. 1 request.
+
+    Writes of one item are merged first. The token saves a transaction whose answer was lost and
+    that is sent again at once; what must hold for good stands in conditions.
+    """
+    actions = merge(writes)
+    requests = []
+    for action in actions:
+        kind, request = action.request()
+        requests.append({kind: request | {"TableName": name()}})
+    body = {"TransactItems": requests, "ClientRequestToken": str(uuid.uuid4())}
+    try:
+        _send("TransactWriteItems", body)
+    except _Refused as refused:
+        for action, reason in zip(actions, refused.reasons, strict=False):
+            if reason.get("Code") == "ConditionalCheckFailed":
+                raise action.error() from None
+        raise _as_error(refused) from refused
+
+
+def call(operation: str, **parameters: Any) -> dict[str, Any]:
+    """Call any operation through boto3, for administration; NotFound for a missing table or resource."""
+    connection = _connection()
+    method = getattr(connection.client, boto3_name(operation))
+    with _timed(operation, None):
+        try:
+            answer: dict[str, Any] = method(**parameters)
+        except ClientError as error:
+            details = error.response.get("Error", {})
+            raise _as_error(_Refused(details.get("Code", ""), details.get("Message", ""), [])) from error
+        except BotoCoreError as error:
+            raise Unavailable() from error
+    return answer
+
+
+def boto3_name(operation: str) -> str:
+    """Return boto3's method name of an operation: DescribeTable -> describe_table."""
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in operation).lstrip("_")
+
+
+# The connection
+
+
+def name() -> str:
+    """Return the table's name."""
+    table_name: str = settings.DEALSITE_TABLE
+    return table_name
+
+
+class _Connection:
+    """What one process keeps: boto3's client for its configuration and events, and an HTTP pool."""
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        endpoint = settings.DYNAMODB_ENDPOINT_URL or None
+        session = boto3.Session(region_name=settings.DEALSITE_REGION, **_local_credentials(endpoint))
+        self.credentials = session.get_credentials()
+        self.client = session.client(
+            "dynamodb",
+            endpoint_url=endpoint,
+            config=Config(
+                connect_timeout=CONNECT_TIMEOUT,
+                read_timeout=ADMIN_READ_TIMEOUT,
+                max_pool_connections=CONNECTIONS,
+                retries={"total_max_attempts": ATTEMPTS_WITHOUT_ANSWER, "mode": "standard"},
+                parameter_validation=False,
+            ),
+        )
+        self.url = self.client.meta.endpoint_url.rstrip("/") + "/"
+        self.events = self.client.meta.events
+        self.http = URLLib3Session(
+            timeout=(CONNECT_TIMEOUT, READ_TIMEOUT), max_pool_connections=CONNECTIONS
+        )
+
+    def send(self, operation: str, body: bytes) -> tuple[int, bytes]:
+        """Sign and send one request; return the answer's status and body."""
+        request = AWSRequest(
+            method="POST",
+            url=self.url,
+            data=body,
+            headers={
+                "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+                "Content-Type": "application/x-amz-json-1.0",
+            },
+        )
+        if self.credentials is None:
+            raise Unavailable("The site has no credentials for its table.")
+        SigV4Auth(self.credentials.get_frozen_credentials(), "dynamodb", settings.DEALSITE_REGION).add_auth(request)
+        prepared = request.prepare()
+        answer = self.events.emit_until_response(f"before-send.dynamodb.{operation}", request=prepared)[1]
+        if answer is None:
+            answer = self.http.send(prepared)
+        return answer.status_code, answer.content
+
+
+def _local_credentials(endpoint: str | None) -> dict[str, str]:
+    """Return made-up credentials for an engine on this machine, which asks for some but checks none."""
+    if endpoint is None or urlsplit(endpoint).hostname not in ("127.0.0.1", "localhost", "::1"):
+        return {}
+    return {"aws_access_key_id": "dealsite", "aws_secret_access_key": "dealsite"}
+
+
+_current: _Connection | None = None
+_lock = threading.Lock()
+
+
+def _connection() -> _Connection:
+    """Return this process's connection, made on first use and thus after any fork."""
+    global _current
+    connection = _current
+    if connection is None or connection.pid != os.getpid():
+        with _lock:
+            connection = _current
+            if connection is None or connection.pid != os.getpid():
+                connection = _current = _Connection()
+    return connection
+
+
+def reset() -> None:
+    """Forget the connection; the next call makes one from the settings of then."""
+    global _current
+    with _lock:
+        if _current is not None and _current.pid == os.getpid():
+            _current.http.close()
+        _current = None
+
+
+def events() -> Any:
+    """Return the client's event emitter: `before-send.dynamodb.<Operation>` sees every request."""
+    return _connection().events
+
+
+# Sending
+
+
+class _Refused(Exception):
+    """DynamoDB answered with an error."""
+
+    def __init__(self, code: str, message: str, reasons: list[dict[str, Any]]) -> None:
+        self.code, self.message, self.reasons = code, message, reasons
+        super().__init__(f"{code}: {message}")
+
+    @property
+    def passing(self) -> bool:
+        """Tell whether the same request may succeed a little later."""
+        if self.code == "TransactionCanceledException":
+            codes = {reason.get("Code") for reason in self.reasons} - {"None", None}
+            return bool(codes) and codes <= TRY_AGAIN
+        return self.code in TRY_AGAIN
+
+
+def _send(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Send one request until it is answered; at most two attempts without an answer, nine when refused for now."""
+    parameters["ReturnConsumedCapacity"] = "TOTAL"
+    try:
+        body = orjson.dumps(parameters)
+    except TypeError as error:
+        raise Invalid("This text holds characters that cannot be stored.") from error
+    connection = _connection()
+    unanswered = refusals = 0
+    while True:
+        _check_deadline()
+        with _timed(operation, parameters.get("IndexName")) as meters:
+            try:
+                status, content = connection.send(operation, body)
+            except (HTTPClientError, BotoCoreError, OSError) as error:
+                unanswered += 1
+                if unanswered >= ATTEMPTS_WITHOUT_ANSWER:
+                    raise Unavailable() from error
+                status, content = 0, b""
+                pause(RESTART_PAUSE)
+            answer: dict[str, Any] = _loads(content) if status else {}
+            if status == 200:
+                _count_units(answer, operation, meters)
+                return answer
+        if status:
+            refused = _refusal(status, answer)
+            refusals += 1
+            if not refused.passing:
+                if refused.code in PASSED_UP:
+                    raise refused
+                raise _as_error(refused) from refused
+            if refusals >= ATTEMPTS_WHEN_REFUSED:
+                raise Busy() from refused
+            _back_off(refusals)
+
+
+PASSED_UP = {"ConditionalCheckFailedException", "TransactionCanceledException"}
+
+
+def _loads(content: bytes) -> dict[str, Any]:
+    try:
+        answer: dict[str, Any] = orjson.loads(content)
+        return answer
+    except ValueError:
+        return {}
+
+
+def _refusal(status: int, answer: dict[str, Any]) -> _Refused:
+    code = str(answer.get("__type", "")).rpartition("#")[2] or ("InternalServerError" if status >= 500 else "Unknown")
+    message = answer.get("message") or answer.get("Message") or ""
+    return _Refused(code, message, answer.get("CancellationReasons") or [])
+
+
+def _as_error(refused: _Refused) -> DataError:
+    """Return the site's error for one of DynamoDB's."""
+    text = " ".join([refused.message, *(str(reason.get("Message", "")) for reason in refused.reasons)])
+    if refused.code == "ResourceNotFoundException":
+        return NotFound("The table does not exist. `manage.py create_table` makes it.")
+    if refused.passing:
+        return Busy()
+    if "size" in text.lower() and ("exceed" in text.lower() or "limit" in text.lower()):
+        return Invalid("This is too much to store in one piece.")
+    if refused.code == "TransactionCanceledException":
+        return Conflict()
+    return DataError(f"{refused.code}: {refused.message}")
+
+
+def _back_off(attempt: int) -> None:
+    """Wait a random part of 10 ms, doubled with each attempt up to 0.64 s ("full jitter")."""
+    pause(jitter.uniform(0, 0.01 * 2 ** min(attempt, 6)))
+
+
+def _check_deadline() -> None:
+    limit = _deadline.get()
+    if limit is not None and time.monotonic() > limit:
+        raise Unavailable()
+
+
+@contextlib.contextmanager
+def _timed(operation: str, index: str | None) -> Iterator[tuple[Meter, ...]]:
+    meters = _meters.get()
+    started = time.perf_counter()
+    try:
+        yield meters
+    finally:
+        taken = time.perf_counter() - started
+        for meter in meters:
+            meter.calls += 1
+            meter.seconds += taken
+            meter.log.append((operation, index))
+
+
+READS = {"GetItem", "BatchGetItem", "Query", "Scan"}
+
+
+def _count_units(answer: dict[str, Any], operation: str, meters: tuple[Meter, ...]) -> None:
+    consumed = answer.get("ConsumedCapacity") or ()
+    units = sum(c.get("CapacityUnits", 0.0) for c in ([consumed] if isinstance(consumed, dict) else consumed))
+    for meter in meters:
+        if operation in READS:
+            meter.read_units += units
+        else:
+            meter.write_units += units
