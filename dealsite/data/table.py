@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import socket
 import threading
 import time
 import uuid
@@ -344,7 +345,10 @@ class _Connection:
         self.url = self.client.meta.endpoint_url.rstrip("/") + "/"
         self.events = self.client.meta.events
         self.http = URLLib3Session(
-            timeout=(CONNECT_TIMEOUT, READ_TIMEOUT), max_pool_connections=CONNECTIONS
+            timeout=(CONNECT_TIMEOUT, READ_TIMEOUT),
+            max_pool_connections=CONNECTIONS,
+            # Headers and body go in two packets: without this, the second waits 40 ms for an acknowledgement.
+            socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
         )
 
     def send(self, operation: str, body: bytes) -> tuple[int, bytes]:
