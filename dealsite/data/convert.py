@@ -57,7 +57,7 @@ def from_attribute(attribute: Attribute) -> Any:
     if kind == "S" or kind == "BOOL":
         return value
     if kind == "N":
-        return int(value) if value.isdigit() or value[1:].isdigit() else Decimal(value)
+        return int(value) if value.removeprefix("-").isdigit() else Decimal(value)
     if kind == "M":
         return {name: from_attribute(inner) for name, inner in value.items()}
     if kind == "L":

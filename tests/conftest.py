@@ -1,0 +1,129 @@
+"""What every test can ask for: an engine, a fresh table on it, and time that passes when told to."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from dealsite.data import schema, table
+from dealsite.engine import running_engine
+from tests.faults import READS, WRITES, Faults
+
+MEMORY = Path("/dev/shm")  # noqa: S108 - a folder in memory, where there is one: engines wait for disks otherwise
+SEED = int(os.environ.get("DEALSITE_FAULT_SEED") or 0)  # another seed, other faults
+_numbers = itertools.count()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "budget: counts calls, which weak mode repeats")
+    config.addinivalue_line("markers", "fast: short enough to run on moto as well")
+    config.addinivalue_line("markers", "engines(*kinds): runs on these engines only")
+
+
+@pytest.fixture(scope="session")
+def engine_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder for the engines' files, in memory where that is possible."""
+    if not os.access(MEMORY, os.W_OK):
+        yield tmp_path_factory.mktemp("engines")
+        return
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="dealsite-engines-", dir=MEMORY) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="session")
+def native_engine(engine_folder: Path) -> Iterator[str]:
+    """The address of the embedded engine."""
+    with running_engine(engine_folder / "native", kind="native") as endpoint_url:
+        yield endpoint_url
+
+
+@pytest.fixture(scope="session")
+def local_engine(engine_folder: Path) -> Iterator[str]:
+    """The address of DynamoDB Local."""
+    with running_engine(engine_folder / "local", kind="local") as endpoint_url:
+        yield endpoint_url
+
+
+@pytest.fixture
+def engine_kind() -> str:
+    """native, local, moto, or weak: the embedded engine with faults. tests/data runs on each of them."""
+    return "native"
+
+
+@pytest.fixture
+def faults(request: pytest.FixtureRequest, engine_kind: str) -> Faults | None:
+    """The faults of weak mode, repeatable for each test."""
+    if engine_kind != "weak":
+        return None
+    return Faults(seed=zlib.crc32(request.node.nodeid.encode()) ^ SEED)
+
+
+@pytest.fixture
+def settle(faults: Faults | None) -> Callable[[], None]:
+    """Let the indexes catch up, where a test asks for what was written a moment ago."""
+    return faults.settle if faults else lambda: None
+
+
+@pytest.fixture
+def engine(
+    request: pytest.FixtureRequest,
+    engine_kind: str,
+    faults: Faults | None,
+    settings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[str]:
+    """Point the site at an engine for one test; yields the engine's kind."""
+    if engine_kind == "moto":
+        from moto import mock_aws
+
+        settings.DYNAMODB_ENDPOINT_URL = ""
+        with mock_aws():
+            table.reset()
+            yield engine_kind
+        table.reset()
+        return
+    settings.DYNAMODB_ENDPOINT_URL = request.getfixturevalue(
+        "local_engine" if engine_kind == "local" else "native_engine"
+    )
+    # One connection for all tests of an engine: making a client takes 50 ms.
+    if table._current is None or table._current.url.rstrip("/") != settings.DYNAMODB_ENDPOINT_URL.rstrip("/"):
+        table.reset()
+    yield engine_kind
+
+
+@pytest.fixture
+def new_table(
+    engine: str, faults: Faults | None, settings, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[], None]]:
+    """A function that names a new empty table in the settings and creates it."""
+
+    def create() -> None:
+        settings.DEALSITE_TABLE = f"test-{os.getpid()}-{next(_numbers)}"
+        schema.create_table()
+
+    if faults is None:
+        yield create
+        return
+    monkeypatch.setattr(table, "pause", faults.pause)
+    monkeypatch.setattr(table, "jitter", random.Random(SEED))
+    events = table.events()
+    names = [f"before-send.dynamodb.{operation}" for operation in (*READS, *WRITES)]
+    for name in names:
+        events.register(name, faults.handle)
+    yield create
+    for name in names:
+        events.unregister(name, faults.handle)
+
+
+@pytest.fixture
+def fresh_table(new_table: Callable[[], None]) -> None:
+    """A new empty table."""
+    new_table()

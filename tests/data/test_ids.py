@@ -1,0 +1,162 @@
+"""Ids, names and times: they sort as what they stand for, and are the same however often they are normalised."""
+
+from __future__ import annotations
+
+import unicodedata
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dealsite.data import ids
+from dealsite.data.errors import Invalid
+from tests.hostile import huge, moments, texts
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+def test_a_ulid_tells_its_moment():
+    ulid = ids.new_ulid(NOON, randomness=0)
+    assert ulid == "01M7YZMHG00000000000000000"
+    assert ids.time_of(ulid) == NOON
+    assert ids.is_ulid(ulid)
+
+
+@given(moments, moments, st.integers(0, 2**80 - 1), st.integers(0, 2**80 - 1))
+def test_ulids_sort_as_their_moments_do(one, other, random, other_random):
+    first, second = ids.new_ulid(one, random), ids.new_ulid(other, other_random)
+    milliseconds = timedelta(milliseconds=1)
+    if (one - ids.EPOCH) // milliseconds < (other - ids.EPOCH) // milliseconds:
+        assert first < second
+    assert ids.time_of(first) == one.replace(microsecond=one.microsecond // 1000 * 1000)
+
+
+@given(moments, st.integers(0, 2**80 - 1))
+def test_a_moments_ulids_lie_between_its_first_and_its_last(moment, random):
+    ulid = ids.new_ulid(moment, random)
+    assert ids.first_ulid_of(moment) <= ulid <= ids.last_ulid_until(moment)
+    assert ids.last_ulid_until(moment) < ids.first_ulid_of(moment + timedelta(milliseconds=1))
+
+
+@given(moments, st.integers(1, 2**80 - 2))
+def test_the_next_ulid_and_the_previous_one_are_neighbours(moment, random):
+    ulid = ids.new_ulid(moment, random)
+    assert ids.previous_ulid(ulid) < ulid < ids.next_ulid(ulid)
+    assert ids.previous_ulid(ids.next_ulid(ulid)) == ulid
+
+
+def test_the_ends_of_all_ulids_have_no_neighbour_beyond():
+    assert ids.next_ulid("7ZZZZZZZZZZZZZZZZZZZZZZZZZ") == "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"
+    assert ids.previous_ulid("0" * 26) == "0" * 26
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "0" * 25, "0" * 27, "8" + "Z" * 25, "01karp0w3i0000000000000000", "0" * 25 + "\n", "0" * 25 + "U", "٠" * 26],
+)
+def test_only_the_canonical_spelling_is_a_ulid(text):
+    assert ids.is_ulid(text) is False
+
+
+def test_times_are_written_in_utc_with_milliseconds():
+    east = datetime(2026, 11, 21, 14, 0, 0, 7999, tzinfo=timezone(timedelta(hours=2)))
+    assert ids.iso(east) == "2026-11-21T12:00:00.007Z"
+
+
+def test_a_time_without_a_zone_never_becomes_text():
+    with pytest.raises(ValueError, match="without a zone"):
+        ids.iso(datetime(2026, 11, 21))  # noqa: DTZ001
+
+
+@given(moments, moments)
+def test_times_as_text_sort_as_times(one, other):
+    assert ids.from_iso(ids.iso(one)) == one.replace(microsecond=one.microsecond // 1000 * 1000)
+    if ids.iso(one) < ids.iso(other):
+        assert one < other
+
+
+@given(texts)
+def test_normalising_twice_changes_nothing_more(text):
+    once = ids.normalise(text)
+    assert ids.normalise(once) == once
+    assert once == once.strip()
+    assert not any(unicodedata.category(c) in ("Cc", "Cf", "Cs") for c in once)
+
+
+@given(st.one_of(texts, huge))
+def test_a_slug_is_a_safe_key_part_and_a_slug_of_itself(text):
+    slug = ids.slugify(text)
+    assert ids.slugify(slug) == slug
+    assert len(slug) <= ids.SLUG_CHARACTERS
+    assert "#" not in slug
+    assert "/" not in slug
+    assert not any(c.isspace() or ord(c) < 32 for c in slug)
+    assert slug == slug.strip("-")
+    slug.encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [
+        ("Lian Li", "lian-li"),
+        ("  LIAN\u00a0 li ", "lian-li"),
+        ("Café Olé!", "cafe-ole"),
+        ("Cafe\u0301", "cafe"),
+        ("Black & Decker", "black-decker"),
+        ("A\uff03B\ufe5fC", "a-b-c"),
+        ("日本", "日本"),
+        ("Straße", "strasse"),
+        ("\x00", ""),
+        ("!?", ""),
+    ],
+)
+def test_slugs(name, slug):
+    assert ids.slugify(name) == slug
+
+
+@given(texts)
+def test_a_user_name_is_taken_whole_or_refused(text):
+    try:
+        username = ids.normalise_username(text)
+    except Invalid as error:
+        assert list(error.fields) == ["username"]
+    else:
+        assert ids.normalise_username(username) == username
+        assert ids.USERNAME_PATTERN.fullmatch(username)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "ab", "a" * 31, "an#n", "an\uff03n", "a n", "_ann", "änn", "ann\n#", "a\x00nn"]
+)
+def test_these_are_no_user_names(text):
+    with pytest.raises(Invalid):
+        ids.normalise_username(text)
+
+
+def test_user_names_differ_in_letter_case_only_when_shown():
+    assert ids.normalise_username(" ANN.Example ") == "ann.example"
+
+
+@given(texts, texts)
+def test_an_email_address_is_taken_whole_or_refused(local, domain):
+    try:
+        email = ids.normalise_email(f"{local}@{domain}")
+    except Invalid as error:
+        assert list(error.fields) == ["email"]
+    else:
+        assert ids.normalise_email(email) == email
+        assert "#" not in email
+
+
+@pytest.mark.parametrize(
+    "text", ["", "ann", "ann@", "@example.org", "a#b@example.org", "a\uff03b@example.org", "a b@example.org",
+             "ann@example.org\nBcc: x@example.org", "ann@example", "a" * 250 + "@example.org"]
+)
+def test_these_are_no_email_addresses(text):
+    with pytest.raises(Invalid):
+        ids.normalise_email(text)
+
+
+def test_a_shard_can_be_recomputed():
+    assert [ids.shard(name, 4) for name in ("ann", "bob", "cleo", "dan")] == [3, 0, 2, 3]
