@@ -54,7 +54,7 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 500
 DATA_UPLOAD_MAX_NUMBER_FILES = 2
 
 INSTALLED_APPS = [
-    "django.contrib.staticfiles",
+    "dealsite.static_files.StaticFiles",
     "django.contrib.messages",
     "django_htmx",
     "csp",
@@ -128,7 +128,7 @@ DEFAULT_FROM_EMAIL = os.environ.get("DEALSITE_MAIL_FROM") or f"{DEALSITE_NAME} <
 # -- Files: what is built (static) and what editors bring (media) -----------------------------------------------
 STATIC_URL = "/static/"
 STATIC_ROOT = BUILD / "static"
-# Compiled CSS, icons and installed scripts stand in build/assets; our own files in static/.
+# Our own files, and what build_assets makes and copies: compiled CSS, icons, fonts, installed scripts.
 STATICFILES_DIRS = [folder for folder in (BASE_DIR / "static", BUILD / "assets") if folder.is_dir()]
 MEDIA_URL = "/media/"
 MEDIA_ROOT = VAR / "media"
