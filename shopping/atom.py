@@ -1,0 +1,80 @@
+"""Atom feeds of the latest deals: all, of a brand, of a category."""
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.feedgenerator import Atom1Feed
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_safe
+
+from dealsite.data import feeds
+from dealsite.data.cards import DealCard
+from dealsite.templatetags.design import money
+from shopping.addresses import absolute, canonical, deal_path
+
+for_some_minutes = cache_control(public=True, max_age=300)
+
+
+@require_safe
+@for_some_minutes
+def front_page_feed(request: HttpRequest) -> HttpResponse:
+    """The latest deals of all."""
+    _, page = feeds.front_page(now=timezone.now())
+    return _atom(request, "Latest deals", reverse("front_page"), page.cards)
+
+
+@require_safe
+@for_some_minutes
+def brand_feed(request: HttpRequest, slug: str) -> HttpResponse:
+    """The latest deals of a brand."""
+    brand, page = feeds.brand_page(slug, now=timezone.now())
+    return _atom(request, f"{brand.name} deals", reverse("brand", args=[slug]), page.cards)
+
+
+@require_safe
+@for_some_minutes
+def category_feed(request: HttpRequest, slug: str) -> HttpResponse:
+    """The latest deals of a category."""
+    category, _, page = feeds.category_page(slug, now=timezone.now())
+    return _atom(request, f"{category.name} deals", reverse("category", args=[slug]), page.cards)
+
+
+def _atom(request: HttpRequest, title: str, path: str, cards: list[DealCard]) -> HttpResponse:
+    feed = Atom1Feed(
+        title=f"{title} · {settings.DEALSITE_NAME}",
+        link=absolute(path),
+        description=None,
+        language="en",
+        feed_url=canonical(request),
+        feed_guid=absolute(path),
+    )
+    for card in cards:
+        feed.add_item(
+            title=_without_control_characters(card.title),
+            link=absolute(deal_path(card)),
+            description=_without_control_characters(_in_words(card)),
+            # Stays the same when the title, and with it the address, changes.
+            unique_id=absolute(reverse("deal", args=[card.id])),
+            pubdate=card.live_at,
+            updateddate=card.live_at,
+            author_name=_without_control_characters(card.brand_name),
+            categories=[card.category],
+        )
+    return HttpResponse(feed.writeString("utf-8"), content_type=feed.content_type)
+
+
+def _in_words(card: DealCard) -> str:
+    words = f"{card.brand_name}: {money(card.price)}"
+    if card.was_price:
+        words += f" instead of {money(card.was_price)}"
+    if card.voucher_code:
+        words += f", voucher code {card.voucher_code}"
+    if card.expires_at:
+        words += f", until {card.expires_at:%d %b %Y, %H:%M} UTC"
+    return words
+
+
+def _without_control_characters(text: str) -> str:
+    """XML cannot hold them at all, and one would spoil the whole feed."""
+    return "".join(character for character in text if character >= " ")

@@ -1,0 +1,145 @@
+"""The pages that shoppers see."""
+
+from itertools import groupby
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.cache import patch_vary_headers
+from django.utils.safestring import mark_safe
+from django.views.decorators.http import require_safe
+
+from dealsite import text
+from dealsite.data import brands as stored_brands
+from dealsite.data import deals, feeds
+from dealsite.data.categories import CATEGORIES
+from dealsite.data.ids import is_ulid
+from shopping.addresses import absolute, canonical, deal_path, picture
+from shopping.structured_data import product
+
+
+@require_safe
+def front_page(request: HttpRequest) -> HttpResponse:
+    """What the editors feature, and the latest deals."""
+    now = timezone.now()
+    featured, page = feeds.front_page(now=now, **_place(request))
+    lead = next((card for card in [*featured, *page.cards] if card.picture), None)
+    return _list_page(
+        request,
+        "shopping/front_page.html",
+        {"featured": featured, "page": page, "now": now, "feed": reverse("front_page_feed")}
+        | ({"image": picture(lead.picture), "image_alt": lead.picture.alt} if lead and lead.picture else {}),
+    )
+
+
+@require_safe
+def editors_choice(request: HttpRequest) -> HttpResponse:
+    """The deals that the editors chose, whatever the day."""
+    now = timezone.now()
+    _, featured = feeds.editors_choice(now=now)
+    context = {"featured": featured, "now": now, "address": canonical(request)}
+    return render(request, "shopping/editors_choice.html", context)
+
+
+@require_safe
+def brands(request: HttpRequest) -> HttpResponse:
+    """All brands by their first letter."""
+    names = stored_brands.all_brands()
+    letters = [(letter, list(some)) for letter, some in groupby(names, key=lambda brand: brand.letter)]
+    return render(request, "shopping/brands.html", {"letters": letters, "address": canonical(request)})
+
+
+@require_safe
+def brand(request: HttpRequest, slug: str) -> HttpResponse:
+    """A brand and its latest deals."""
+    now = timezone.now()
+    found, page = feeds.brand_page(slug, now=now, **_place(request))
+    return _list_page(
+        request,
+        "shopping/brand.html",
+        {
+            "brand": found,
+            "page": page,
+            "now": now,
+            "feed": reverse("brand_feed", args=[slug]),
+            "image": picture(found.logo),
+            "image_alt": found.name,
+            "trail": [(reverse("brands"), "Brands"), ("", found.name)],
+        },
+    )
+
+
+@require_safe
+def category(request: HttpRequest, slug: str) -> HttpResponse:
+    """A category: what the editors feature in it, and its latest deals."""
+    now = timezone.now()
+    found, featured, page = feeds.category_page(slug, now=now, **_place(request))
+    return _list_page(
+        request,
+        "shopping/category.html",
+        {
+            "category": found,
+            "featured": featured,
+            "page": page,
+            "now": now,
+            "feed": reverse("category_feed", args=[slug]),
+            "image": picture(found.logo),
+            "image_alt": found.name,
+            "trail": [(reverse("front_page"), "Deals"), ("", found.name)],
+        },
+    )
+
+
+@require_safe
+def deal(request: HttpRequest, deal_id: str, slug: str = "") -> HttpResponse:
+    """All about one deal; an address with another slug leads to the one that it has now."""
+    if not is_ulid(deal_id.upper()):
+        raise Http404("There is no such deal.")
+    now = timezone.now()
+    found = deals.get_visible(deal_id.upper(), now=now)
+    card, content = found.card, found.content
+    if (deal_id, slug) != (card.id, card.slug):
+        return redirect(deal_path(card))  # not for good: a title may be changed back
+    state = card.state(now)
+    summary = text.excerpt(content.description) or f"{card.title}, a deal of {card.brand_name}."
+    address = absolute(deal_path(card))
+    return render(
+        request,
+        "shopping/deal.html",
+        {
+            "card": card,
+            "state": state,
+            "over": state in ("expired", "sold_out"),
+            "now": now,
+            "link": content.link,
+            "stock": found.stock,
+            "saving": card.was_price - card.price if card.discount_percent else None,
+            "category_name": CATEGORIES[card.category],
+            "description": mark_safe(text.to_html(content.description)),  # noqa: S308 - sanitised there
+            "summary": summary,
+            "address": address,
+            "image": picture(card.picture),
+            "structured_data": product(card, state=state, summary=summary, address=address),
+            "trail": [
+                (reverse("front_page"), "Deals"),
+                (reverse("category", args=[card.category]), CATEGORIES[card.category]),
+                ("", card.title),
+            ],
+        },
+    )
+
+
+def _place(request: HttpRequest) -> dict[str, str | None]:
+    """Where in a list the visitor is; the data layer refuses what is not a place."""
+    return {"after": request.GET.get("after"), "before": request.GET.get("before")}
+
+
+def _list_page(request: HttpRequest, template: str, context: dict[str, object]) -> HttpResponse:
+    """The whole page, or for htmx the part of it that holds a page of deals."""
+    context["first"] = not any(_place(request).values())
+    context["address"] = canonical(request)
+    part = "shopping/_deals.html" if getattr(request, "htmx", False) else template
+    response = render(request, part, context)
+    patch_vary_headers(response, ["HX-Request"])
+    return response
