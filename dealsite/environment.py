@@ -10,6 +10,14 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 ENGINE_ENV = "engine.env"
+CREDENTIALS = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_PROFILE",
+    "AWS_ROLE_ARN",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+)
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -63,18 +71,29 @@ def read_engine_env(var: Path) -> dict[str, str]:
 
 
 def uses_own_engine(environ: Mapping[str, str]) -> bool:
-    """Whether nothing names another DynamoDB: no endpoint, and not both AWS credentials and a table."""
+    """Whether nothing names another DynamoDB: no endpoint, and not both AWS credentials and a table.
+
+    DEALSITE_ENGINE says it outright (embedded or amazon), as for credentials that no variable shows.
+    """
+    engine = environ.get("DEALSITE_ENGINE", "")
+    if engine not in ("", "embedded", "amazon"):
+        raise ImproperlyConfigured(f"DEALSITE_ENGINE should be embedded or amazon, and is {engine!r}.")
+    if engine:
+        return engine == "embedded"
     if environ.get("DYNAMODB_ENDPOINT_URL"):
         return False
-    credentials = (
-        "AWS_ACCESS_KEY_ID",
-        "AWS_PROFILE",
-        "AWS_ROLE_ARN",
-        "AWS_WEB_IDENTITY_TOKEN_FILE",
-        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-        "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    return not (environ.get("DEALSITE_TABLE") and any(environ.get(name) for name in CREDENTIALS))
+
+
+def write_engine_env(var: Path, endpoint_url: str, table: str) -> None:
+    """Say in the data folder where its engine listens, so that manage.py and other tools can join in."""
+    text = (
+        "# Where the engine of this data folder listens while the site runs.\n"
+        f"DYNAMODB_ENDPOINT_URL={endpoint_url}\nDEALSITE_TABLE={table}\n"
     )
-    return not (environ.get("DEALSITE_TABLE") and any(environ.get(name) for name in credentials))
+    made = var / f".{ENGINE_ENV}-{os.getpid()}"
+    made.write_text(text, "utf-8")
+    made.replace(var / ENGINE_ENV)
 
 
 def secret_key(var: Path) -> str:
@@ -86,7 +105,7 @@ def secret_key(var: Path) -> str:
         return path.read_text("ascii")
     except FileNotFoundError:
         pass
-    var.mkdir(parents=True, exist_ok=True)
+    var.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Made aside (0600 by mkstemp) and linked: of two processes that start at once, both read the same whole key.
     handle, made = tempfile.mkstemp(dir=var, prefix=".secret_key-")
     with os.fdopen(handle, "w", encoding="ascii") as file:

@@ -27,8 +27,9 @@ DEBUG = environment.flag("DEALSITE_DEBUG")
 SECRET_KEY = environment.secret_key(VAR)
 
 # -- The table -------------------------------------------------------------------------------------------------
-# When nothing names another DynamoDB, join the engine of the data folder.
-_engine = environment.read_engine_env(VAR) if environment.uses_own_engine(os.environ) else {}
+# When nothing names another DynamoDB, join the engine of the data folder: the only one that demo content goes into.
+DEALSITE_EMBEDDED = environment.uses_own_engine(os.environ)
+_engine = environment.read_engine_env(VAR) if DEALSITE_EMBEDDED else {}
 DYNAMODB_ENDPOINT_URL = os.environ.get("DYNAMODB_ENDPOINT_URL") or _engine.get("DYNAMODB_ENDPOINT_URL", "")
 DEALSITE_TABLE = os.environ.get("DEALSITE_TABLE") or _engine.get("DEALSITE_TABLE", "dealsite")
 DEALSITE_REGION = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "eu-central-1"
@@ -43,7 +44,7 @@ DEALSITE_TIME_ZONE = os.environ.get("DEALSITE_TIME_ZONE") or "UTC"  # of the tim
 # How many proxies in front of the site append the true address to X-Forwarded-For.
 DEALSITE_TRUSTED_PROXIES = environment.number("DEALSITE_TRUSTED_PROXIES", 0)
 HTTPS = DEALSITE_URL.startswith("https://")
-ALLOWED_HOSTS = environment.hosts_of(DEALSITE_URL)
+ALLOWED_HOSTS = [*environment.hosts_of(DEALSITE_URL), *os.environ.get("DEALSITE_HOSTS", "").split()]
 CSRF_TRUSTED_ORIGINS = [DEALSITE_URL]
 
 ROOT_URLCONF = "dealsite.urls"
@@ -135,6 +136,7 @@ MEDIA_ROOT = VAR / "media"
 FILE_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 WHITENOISE_USE_FINDERS = DEBUG
 WHITENOISE_AUTOREFRESH = DEBUG
+WHITENOISE_ALLOW_ALL_ORIGINS = False
 
 DEALSITE_MEDIA_BUCKET = os.environ.get("DEALSITE_MEDIA_BUCKET", "")
 _MEDIA_STORAGE: dict[str, object] = {"BACKEND": "django.core.files.storage.FileSystemStorage"}

@@ -68,4 +68,18 @@ def command(kind: Kind, folder: Path, port: int) -> list[str]:
 def environment() -> dict[str, str]:
     """What the engine's process sees: nothing of the site's secrets or AWS credentials."""
     kept = ("HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "TMPDIR", "TZ")
-    return {name: os.environ[name] for name in kept if name in os.environ}
+    return {name: os.environ[name] for name in kept if name in os.environ} | {"DDB_LOCAL_TELEMETRY": "0"}
+
+
+def kind_for(folder: Path) -> Kind:
+    """The engine for a data folder: the one that wrote it, else the one that works here."""
+    works = available()
+    if works is None:
+        raise EngineError("There is no engine on this machine yet. Run make setup.")
+    written: list[Kind] = [kind for kind in ("native", "local") if (folder / DATABASE[kind]).exists()]
+    if not written or works in written:
+        return works
+    raise EngineError(
+        f"The data in {folder} was written by the {written[0]} engine, and only the {works} one works here now."
+        " Run make setup, or name another data folder with DEALSITE_VAR."
+    )

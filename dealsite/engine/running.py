@@ -18,12 +18,12 @@ HOST = "127.0.0.1"
 READY_SECONDS = {"native": 10.0, "local": 60.0}
 
 
-def port_is_free(port: int) -> bool:
+def port_is_free(port: int, host: str = HOST) -> bool:
     """Whether a server could listen there now."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((HOST, port))
+            probe.bind((host, port))
         except OSError:
             return False
     return True
@@ -39,9 +39,9 @@ def free_port(preferred: int = 0) -> int:
         return port
 
 
-def answers(port: int) -> bool:
+def answers(port: int, host: str = HOST) -> bool:
     """Whether something speaks HTTP there; an engine answers a bare GET with an error, which will do."""
-    connection = http.client.HTTPConnection(HOST, port, timeout=2)
+    connection = http.client.HTTPConnection(host, port, timeout=2)
     try:
         connection.request("GET", "/")
         connection.getresponse().read()

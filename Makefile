@@ -1,0 +1,107 @@
+# Everything one does with Dealsite. Each step leaves a stamp in build/stamps and is repeated when what it read changed.
+
+SHELL := /bin/sh
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMPS := build/stamps
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
+
+# Given on make's command line, or in the environment: which port, which data folder.
+ifdef PORT
+export PORT
+endif
+ifdef DEALSITE_VAR
+export DEALSITE_VAR
+endif
+
+STATIC_SOURCES := $(shell find static templates cms shopping dealsite/templatetags -type f -not -name '*.pyc' 2>/dev/null)
+
+.PHONY: help
+help: ## Say what there is
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1|/' | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
+	@echo
+	@echo "  PORT=8001 and DEALSITE_VAR=folder change where the site listens and keeps its data."
+
+.PHONY: setup
+setup: $(STAMPS)/python $(STAMPS)/packages $(STAMPS)/assets ## Prepare everything that running the site needs
+
+.PHONY: setup-dev
+setup-dev: setup $(STAMPS)/python-dev $(STAMPS)/local-engine ## Prepare everything that the tests need, too
+	@$(BIN)/python -m dealsite.install.browser
+
+.PHONY: run
+run: setup ## Run the site until Ctrl-C
+	@exec $(BIN)/python manage.py run
+
+.PHONY: dev
+dev: setup ## Run the site, reload it when a file changes, show errors
+	@exec $(BIN)/python manage.py run --dev
+
+.PHONY: test
+test: setup-dev ## Run every test
+	$(BIN)/python -m pytest -n 2 $(TESTS)
+
+.PHONY: check
+check: setup $(STAMPS)/python-dev ## Check style, types, templates and who imports whom
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/djlint templates --check --lint --quiet
+	$(BIN)/lint-imports
+
+.PHONY: format
+format: $(STAMPS)/python-dev ## Format code and templates
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+	-$(BIN)/djlint templates --reformat --quiet
+
+.PHONY: bench
+bench: setup $(STAMPS)/python-dev ## Measure pages, calls and requests per second
+	$(BIN)/python -m benchmarks
+
+.PHONY: requirements
+requirements: $(STAMPS)/python-dev ## Pin the newest versions of what the requirements*.in files name
+	for name in requirements requirements-dev requirements-node requirements-java; do \
+	  $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --python-version 3.11 \
+	    --upgrade $$name.in --output-file $$name.txt || exit 1; \
+	done
+
+.PHONY: clean
+clean: ## Remove what set-up made; the data in var/ stays
+	rm -rf .venv build node_modules
+
+# Steps
+
+$(STAMPS):
+	@mkdir -p $@
+
+$(BIN)/python: | $(STAMPS)
+	@echo "Making .venv ..."
+	@$(PYTHON) -m dealsite.install.virtualenv
+
+$(STAMPS)/python: requirements.txt | $(BIN)/python $(STAMPS)
+	@echo "Installing the requirements ..."
+	@$(PIP) -r requirements.txt
+	@touch $@
+
+$(STAMPS)/python-dev: requirements-dev.txt $(STAMPS)/python
+	@echo "Installing the requirements of tests and checks ..."
+	@$(PIP) -r requirements-dev.txt
+	@touch $@
+
+$(STAMPS)/packages: package.json package-lock.json .npmrc requirements-node.txt requirements-java.txt | $(STAMPS)/python
+	@echo "Installing npm's packages ..."
+	@$(BIN)/python -m dealsite.install.packages
+	@touch $@
+
+$(STAMPS)/local-engine: dealsite/install/local_engine.py requirements-java.txt | $(STAMPS)/packages
+	@$(BIN)/python -m dealsite.install.local_engine
+	@touch $@
+
+$(STAMPS)/assets: $(STATIC_SOURCES) dealsite/assets.py $(STAMPS)/packages $(STAMPS)/python
+	@echo "Building the CSS and the icons ..."
+	@DEALSITE_VAR=build/scratch $(BIN)/python manage.py build_assets
+	@touch $@

@@ -1,0 +1,34 @@
+"""manage.py run: the whole site until Ctrl-C."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from dealsite import launcher
+from dealsite.assets import AssetError
+from dealsite.data.errors import DataError
+from dealsite.engine.programs import EngineError
+from dealsite.install import InstallError
+
+
+class Command(BaseCommand):
+    help = "Runs the site with its engine, worker and web server; Ctrl-C stops all of it."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--port", type=int, default=settings.PORT)
+        parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: loopback only)")
+        parser.add_argument("--dev", action="store_true", help="reload on changes, compile CSS, show errors")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        plan = launcher.Plan(port=options["port"], host=options["host"], dev=options["dev"])
+        try:
+            launcher.run(plan, self._say)
+        except (launcher.LaunchError, EngineError, AssetError, InstallError, DataError) as error:
+            raise CommandError(str(error)) from error
+
+    def _say(self, text: str) -> None:
+        self.stdout.write(text)
+        self.stdout.flush()

@@ -1,0 +1,16 @@
+"""manage.py table_template: the table for CloudFormation."""
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from dealsite.data import schema
+
+
+class Command(BaseCommand):
+    help = "Prints the CloudFormation template of the table, made from the definition that create_table uses."
+    requires_system_checks: list[str] = []
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.stdout.write(json.dumps(schema.cloudformation_template(), indent=2))
