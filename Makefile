@@ -103,5 +103,5 @@ $(STAMPS)/local-engine: dealsite/install/local_engine.py requirements-java.txt |
 
 $(STAMPS)/assets: $(STATIC_SOURCES) dealsite/assets.py $(STAMPS)/packages $(STAMPS)/python
 	@echo "Building the CSS and the icons ..."
-	@DEALSITE_VAR=build/scratch $(BIN)/python manage.py build_assets
+	@DEALSITE_SECRET_KEY=none $(BIN)/python manage.py build_assets
 	@touch $@
