@@ -1,0 +1,69 @@
+"""What a view asks of its visitor: @signed_in, or @role("editor"). An admin has every role."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.cache import patch_cache_control
+from django.utils.http import urlencode
+
+from dealsite.accounts.destinations import is_safe
+from dealsite.data.errors import Forbidden
+from dealsite.data.users import ROLES
+
+View = Callable[..., HttpResponseBase]
+
+
+def signed_in(view: View) -> View:
+    """Send visitors to the sign-in page and back afterwards; keep the page out of every shared cache."""
+
+    @wraps(view)
+    def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if not request.user.is_authenticated:
+            return to_sign_in(request)
+        response = view(request, *args, **kwargs)
+        patch_cache_control(response, private=True, no_store=True)
+        return response
+
+    checked.required_roles = frozenset()  # type: ignore[attr-defined]
+    return checked
+
+
+def role(*names: str) -> Callable[[View], View]:
+    """Let in users with one of some roles; others get 403, visitors the sign-in page."""
+    if not names or not set(names) <= set(ROLES):
+        raise ValueError(f"Roles are {', '.join(ROLES)}, not {', '.join(names) or 'none'}.")
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def with_role(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if not request.user.has_role(*names):  # type: ignore[union-attr]
+                raise Forbidden()
+            return view(request, *args, **kwargs)
+
+        checked = signed_in(with_role)
+        checked.required_roles = frozenset(names)  # type: ignore[attr-defined]
+        return checked
+
+    return decorate
+
+
+def to_sign_in(request: HttpRequest) -> HttpResponse:
+    """Redirect to the sign-in page, which leads back to this page, or to the one whose form was sent."""
+    htmx = getattr(request, "htmx", None)
+    if htmx:
+        back = htmx.current_url_abs_path or ""
+    elif request.method in ("GET", "HEAD"):
+        back = request.get_full_path()
+    else:
+        back = ""
+    address = reverse("sign_in")
+    if back and is_safe(back):
+        address += "?" + urlencode({"next": back})
+    if htmx:
+        return HttpResponse(headers={"HX-Redirect": address})
+    return HttpResponseRedirect(address)

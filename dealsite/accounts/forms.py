@@ -1,0 +1,167 @@
+"""The forms of the account pages; field names are the keyword arguments of the data functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from dealsite.accounts import passwords, timezones
+from dealsite.accounts.passwords import Owner
+from dealsite.data.errors import Invalid
+from dealsite.data.ids import normalise, normalise_email, normalise_username
+
+NAME_CHARACTERS = 50
+BROWSER_ZONE = "That of my browser, or else of the site"
+
+
+class PasswordField(forms.CharField):
+    """A password, as typed: spaces at its ends belong to it."""
+
+    def __init__(self, *, autocomplete: str, **kwargs: Any) -> None:
+        widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
+        super().__init__(strip=False, max_length=passwords.MOST_CHARACTERS, widget=widget, **kwargs)
+
+
+def _email_field(**kwargs: Any) -> forms.CharField:
+    attrs = {"autocomplete": "email", "inputmode": "email", "autocapitalize": "none", "spellcheck": "false"}
+    return forms.CharField(label="E-mail", max_length=254, widget=forms.EmailInput(attrs=attrs), **kwargs)
+
+
+def _new_password_field(label: str = "Password") -> PasswordField:
+    return PasswordField(
+        label=label,
+        autocomplete="new-password",
+        help_text="At least 10 characters. Several words make a good one.",
+    )
+
+
+class SignUpForm(forms.Form):
+    username = forms.CharField(
+        label="User name",
+        max_length=100,
+        help_text="3 to 30 letters (a to z), digits, dots, dashes or underscores.",
+        widget=forms.TextInput(
+            attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}
+        ),
+    )
+    email = _email_field(help_text="For a new password, should you forget yours.")
+    password = _new_password_field()
+    registration = forms.CharField(max_length=26, widget=forms.HiddenInput)
+
+    def clean_username(self) -> str:
+        text: str = self.cleaned_data["username"]
+        _checked(normalise_username, text)
+        return text
+
+    def clean_email(self) -> str:
+        return _checked(normalise_email, self.cleaned_data["email"])
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        owner = Owner(data.get("username", ""), data.get("username", ""), data.get("email", ""))
+        _check_password(self, "password", owner)
+        return data
+
+
+class SignInForm(forms.Form):
+    name = forms.CharField(
+        label="User name or e-mail",
+        max_length=254,
+        widget=forms.TextInput(
+            attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}
+        ),
+    )
+    password = PasswordField(label="Password", autocomplete="current-password")
+
+
+class PasswordForm(forms.Form):
+    """A new password for a user who says the old one."""
+
+    old_password = PasswordField(label="Current password", autocomplete="current-password")
+    password = _new_password_field("New password")
+
+    def __init__(self, *args: Any, owner: Owner, **kwargs: Any) -> None:
+        self.owner = owner
+        super().__init__(*args, **kwargs)
+
+    def clean(self) -> dict[str, Any]:
+        _check_password(self, "password", self.owner)
+        return self.cleaned_data
+
+
+class NewPasswordForm(forms.Form):
+    """A new password for a user who followed a reset link."""
+
+    password = _new_password_field("New password")
+
+    def __init__(self, *args: Any, owner: Owner, **kwargs: Any) -> None:
+        self.owner = owner
+        super().__init__(*args, **kwargs)
+
+    def clean(self) -> dict[str, Any]:
+        _check_password(self, "password", self.owner)
+        return self.cleaned_data
+
+
+class PasswordResetForm(forms.Form):
+    email = _email_field()
+
+    def clean_email(self) -> str:
+        return _checked(normalise_email, self.cleaned_data["email"])
+
+
+class ProfileForm(forms.Form):
+    name = forms.CharField(
+        label="Name",
+        max_length=200,
+        help_text="Shown to you, and to our editors. Your user name stays as it is.",
+        widget=forms.TextInput(attrs={"autocomplete": "nickname"}),
+    )
+    email = _email_field()
+    timezone = forms.ChoiceField(label="Time zone", required=False, help_text="Times are shown in it.")
+    old_password = PasswordField(
+        label="Current password",
+        autocomplete="current-password",
+        required=False,
+        help_text="Only needed for another e-mail address.",
+    )
+    version = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["timezone"].choices = [("", BROWSER_ZONE), *timezones.choices()]  # type: ignore[attr-defined]
+
+    def clean_name(self) -> str:
+        name = normalise(self.cleaned_data["name"])
+        if not name or len(name) > NAME_CHARACTERS:
+            raise ValidationError(f"A name has 1 to {NAME_CHARACTERS} characters.")
+        return name
+
+    def clean_email(self) -> str:
+        return _checked(normalise_email, self.cleaned_data["email"])
+
+
+class DeleteAccountForm(forms.Form):
+    old_password = PasswordField(label="Current password", autocomplete="current-password")
+
+
+def _checked(normalised: Any, text: str) -> str:
+    """Return what a normalising function makes of a text, its error as the form's."""
+    try:
+        result: str = normalised(text)
+    except Invalid as error:
+        raise ValidationError(str(error)) from None
+    return result
+
+
+def _check_password(form: forms.Form, name: str, owner: Owner) -> None:
+    """Add to a field what the validators have against the password in it."""
+    password = form.cleaned_data.get(name)
+    if password is None:
+        return
+    try:
+        passwords.check(password, owner)
+    except ValidationError as error:
+        form.add_error(name, error)

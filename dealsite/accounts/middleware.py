@@ -1,0 +1,79 @@
+"""Finds out who makes a request, when somebody asks, and keeps pages of the CMS shut that name no role."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.cache import patch_vary_headers
+from django.utils.functional import SimpleLazyObject
+
+from dealsite.accounts import cookies
+from dealsite.accounts.addresses import client_address
+from dealsite.accounts.timezones import UserZone, zone_of
+from dealsite.accounts.visitors import Anonymous, SignedIn
+from dealsite.data import sessions
+from dealsite.data.errors import Unavailable
+
+CMS_ROUTE = "cms/"
+
+
+class Visit:
+    """One request's visitor, looked up once: no call without a cookie, else 1 consistent batch get."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        self.request = request
+        self.looked = False
+        self.is_stale = False
+
+    def look(self) -> Anonymous | SignedIn:
+        """Return who it is; what failed is tried again by the next look."""
+        self.looked = True
+        cookie = cookies.session(self.request)
+        found = sessions.read(*cookie, now=timezone.now()) if cookie else None
+        if found is None:
+            self.is_stale = True
+            return Anonymous()
+        session, user = found
+        sessions.see(
+            session,
+            user_agent=self.request.headers.get("User-Agent", ""),
+            address=client_address(self.request),
+            now=timezone.now(),
+        )
+        return SignedIn(session, user)
+
+
+class AccountMiddleware:
+    """Sets `request.user`, lazily, and with it the time zone of the times shown."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        visit = Visit(request)
+        request.user = user = SimpleLazyObject(visit.look)  # type: ignore[assignment]
+        has_cookie = settings.SESSION_COOKIE_NAME in request.COOKIES
+        timezone.activate(UserZone(lambda: str(user.timezone)) if has_cookie else zone_of(""))
+        response = self.get_response(request)
+        if visit.looked:
+            patch_vary_headers(response, ("Cookie",))
+        if visit.is_stale and has_cookie and settings.SESSION_COOKIE_NAME not in response.cookies:
+            cookies.forget_session(response)
+        return response
+
+    def process_view(self, request: HttpRequest, view: Callable[..., Any], args: Any, kwargs: Any) -> None:
+        """Refuse a view under /cms/ that no `role` decorator guards: who forgot it shuts the page to all."""
+        match = request.resolver_match
+        if match and match.route.startswith(CMS_ROUTE) and not getattr(view, "required_roles", None):
+            raise PermissionDenied(f"{match.route} names no role.")
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> None:
+        """Show the page of an error as to a visitor, when who is signed in may be what cannot be known."""
+        if isinstance(exception, Unavailable):
+            request.user = Anonymous()  # type: ignore[assignment]
+            timezone.activate(zone_of(""))

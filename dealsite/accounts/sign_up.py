@@ -1,0 +1,48 @@
+"""Making an account."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from dealsite.accounts import limits, passwords
+from dealsite.accounts.addresses import client_address, network_of
+from dealsite.accounts.answers import form_page, refuse, too_many
+from dealsite.accounts.destinations import destination
+from dealsite.accounts.forms import SignUpForm
+from dealsite.accounts.sign_in import enter
+from dealsite.data import users
+from dealsite.data.errors import AlreadyExists, Invalid, TooManyRequests
+from dealsite.data.ids import new_ulid
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_up(request: HttpRequest) -> HttpResponse:
+    """Make an account and sign in to it."""
+    template, context = "accounts/sign_up.html", {"next": destination(request)}
+    now = timezone.now()
+    if request.method != "POST":
+        form = SignUpForm(initial={"registration": new_ulid(now)})
+        return form_page(request, template, form, **context)
+    form = SignUpForm(request.POST)
+    if not form.is_valid():
+        return form_page(request, template, form, 422, **context)
+    data = form.cleaned_data
+    try:
+        limits.count((limits.SIGN_UP, network_of(client_address(request))), now=now)
+        user = users.create(**data | {"password": passwords.hashed(data["password"])}, now=now)
+    except TooManyRequests as error:
+        return too_many(request, template, form, error, **context)
+    except (AlreadyExists, Invalid) as error:
+        refuse(form, error)
+        return form_page(request, template, form, error.status, **context)
+    # The form may have been sent before, its answer lost; whoever else knows its number knows no password.
+    if not passwords.matches(data["password"], user.password):
+        refuse(form, AlreadyExists("This user name is taken. Choose another one.", field="username"))
+        return form_page(request, template, form, 409, **context)
+    messages.success(request, f"Welcome, {user.name}. Your account is ready.")
+    return enter(request, user, destination(request), now=now)

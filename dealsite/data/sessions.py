@@ -1,0 +1,157 @@
+"""Sessions: who is signed in, on which device.
+
+The browser keeps a user name and a random key, the table only the key's hash. A session is bound to
+the password it was started with by an HMAC under that key: when the password changes, every
+other session is void at that moment, whatever becomes of its item.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from dealsite.data import keys, table
+from dealsite.data.errors import Conflict
+from dealsite.data.ids import epoch_seconds, from_iso, iso
+from dealsite.data.users import User, as_user
+from dealsite.data.writes import Delete, Put, Update, Write, equals, exists
+
+UNUSED = timedelta(days=14)  # a session ends when it was not used for so long,
+LONGEST = timedelta(days=90)  # and at last when it is so old
+SEEN_EVERY = timedelta(hours=1)  # how exactly "last seen" is kept
+USER_AGENT_CHARACTERS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One sign-in of a user on one device."""
+
+    username: str
+    key_hash: str
+    user_agent: str
+    address: str
+    created_at: datetime
+    seen_at: datetime
+
+
+def start(user: User, *, key: str, user_agent: str, address: str, now: datetime) -> Session:
+    """Start a session under a new random key. 1 put."""
+    session = Session(user.username, keys.hash_of(key), user_agent[:USER_AGENT_CHARACTERS], address, now, now)
+    item = {
+        "type": "Session",
+        "username": session.username,
+        "user_agent": session.user_agent,
+        "address": session.address,
+        "created_at": iso(now),
+        "seen_at": iso(now),
+        "password_mark": password_mark(key, user.password),
+        "ttl": _ends(now, now),
+    }
+    table.write(Put(key=keys.session(user.username, key), item=item))
+    return session
+
+
+def read(username: str, key: str, *, now: datetime) -> tuple[Session, User] | None:
+    """Return the session and user that a cookie names, or None if it is over. 1 consistent batch get."""
+    session_key, user_key = keys.session(username, key), keys.user(username)
+    items = table.batch_get([session_key, user_key])
+    item, user = items.get(session_key), as_user(items.get(user_key))
+    if item is None or user is None or item["ttl"] <= epoch_seconds(now):
+        return None
+    if not hmac.compare_digest(item["password_mark"], password_mark(key, user.password)):
+        return None
+    return _as_session(item), user
+
+
+def see(session: Session, *, user_agent: str, address: str, now: datetime) -> None:
+    """Note that a session is in use, at most once an hour; an ended one stays ended. 1 update or none."""
+    if now - session.seen_at < SEEN_EVERY:
+        return
+    update = Update(
+        key=keys.session_of_hash(session.username, session.key_hash),
+        set={
+            "seen_at": iso(now),
+            "address": address,
+            "user_agent": user_agent[:USER_AGENT_CHARACTERS],
+            "ttl": _ends(session.created_at, now),
+        },
+        when=(equals("seen_at", iso(session.seen_at)),),
+        otherwise=Conflict(),
+    )
+    try:
+        table.write(update)
+    except Conflict:
+        return  # another request of this session was faster, or it has ended
+
+
+def of_user(username: str, *, now: datetime) -> list[Session]:
+    """Return a user's sessions, the last used first. 1 query a page."""
+    found = [_as_session(item) for item in _items(username) if item["ttl"] > epoch_seconds(now)]
+    return sorted(found, key=lambda session: session.seen_at, reverse=True)
+
+
+def end(username: str, key_hash: str) -> None:
+    """End a session; harmless when it has ended. 1 delete."""
+    table.write(Delete(key=keys.session_of_hash(username, key_hash)))
+
+
+def end_all(username: str, *, but: str = "") -> None:
+    """End all sessions of a user, but for the one of a key's hash. 1 query a page + 1 delete each."""
+    for write in endings(username, but=but):
+        table.write(write)
+
+
+def endings(username: str, *, but: str = "") -> Iterator[Write]:
+    """Yield the writes that end all sessions of a user but one. 1 query a page."""
+    for item in _items(username):
+        if item["SK"] != keys.session_of_hash(username, but or "-")[1]:
+            yield Delete(key=(item["PK"], item["SK"]))
+
+
+def rebinding(username: str, key: str, password: str) -> Write:
+    """Return the write that binds a session to a new password's hash."""
+    return Update(
+        key=keys.session(username, key),
+        set={"password_mark": password_mark(key, password)},
+        when=(exists(),),
+        otherwise=Conflict("This session has just been ended. Sign in again."),
+    )
+
+
+def key_hash(key: str) -> str:
+    """Return the hash under which a session's key is stored."""
+    return keys.hash_of(key)
+
+
+def password_mark(key: str, password: str) -> str:
+    """Return what binds a session's key to a password's hash."""
+    return hmac.new(key.encode(), password.encode(), "sha256").hexdigest()
+
+
+def _items(username: str) -> Iterator[dict[str, Any]]:
+    low, high = keys.prefix("SESSION#")
+    start: dict[str, Any] | None = None
+    while True:
+        rows = table.query_page(keys.sessions(username), low=low, high=high, consistent=True, start=start)
+        yield from rows.items
+        if rows.start is None:
+            return
+        start = rows.start
+
+
+def _as_session(item: Mapping[str, Any]) -> Session:
+    return Session(
+        username=item["username"],
+        key_hash=item["SK"].partition("#")[2],
+        user_agent=item.get("user_agent", ""),
+        address=item.get("address", ""),
+        created_at=from_iso(item["created_at"]),
+        seen_at=from_iso(item["seen_at"]),
+    )
+
+
+def _ends(created_at: datetime, seen_at: datetime) -> int:
+    return epoch_seconds(min(created_at + LONGEST, seen_at + UNUSED))

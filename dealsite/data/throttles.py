@@ -1,0 +1,66 @@
+"""Throttles: how many tries of a kind a subject has had in the current span of time.
+
+A try is counted before it is made and given back when it was good, so that any number of tries at
+the same time gets no more than the limit through. Subjects (a name as typed, an address) are hashed
+in the key. A lost answer may count a try twice: the limit is then reached earlier, never later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from dealsite.data import keys, table
+from dealsite.data.errors import Conflict, TooManyRequests
+from dealsite.data.ids import epoch_seconds
+from dealsite.data.writes import Update, at_least, below, either, missing
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """At most `tries` of a kind within each span of time."""
+
+    kind: str
+    tries: int
+    span: timedelta
+
+
+def count(limit: Limit, subject: str, *, now: datetime) -> None:
+    """Count a try, or raise TooManyRequests with the seconds until the span is over. 1 update."""
+    window = _window(limit, now)
+    end = window + limit.span
+    wait = max(1, -int((now - end) // timedelta(seconds=1)))
+    table.write(
+        Update(
+            key=keys.throttle(limit.kind, subject, window),
+            set={"type": "Throttle", "ttl": epoch_seconds(end)},
+            add={"count": 1},
+            when=(either(missing("count"), below("count", limit.tries)),),
+            otherwise=TooManyRequests(f"Too many tries. Please wait {in_words(wait)}.", retry_after=wait),
+        )
+    )
+
+
+def give_back(limit: Limit, subject: str, *, now: datetime) -> None:
+    """Take back the try that was counted at `now`. 1 update."""
+    update = Update(
+        key=keys.throttle(limit.kind, subject, _window(limit, now)),
+        add={"count": -1},
+        when=(at_least("count", 1),),
+    )
+    try:
+        table.write(update)
+    except Conflict:
+        return  # swept meanwhile, or given back by an attempt whose answer was lost
+
+
+def in_words(seconds: int) -> str:
+    """Return a waiting time as people say it: 40 seconds, 12 minutes."""
+    if seconds < 90:
+        return "1 second" if seconds == 1 else f"{seconds} seconds"
+    return f"{-(-seconds // 60)} minutes"
+
+
+def _window(limit: Limit, now: datetime) -> datetime:
+    span = int(limit.span.total_seconds())
+    return datetime.fromtimestamp(epoch_seconds(now) // span * span, UTC)

@@ -1,0 +1,219 @@
+"""Users: who can sign in, in which roles, and how many there are.
+
+The sign-in item holds the password's hash and the roles, the profile (profiles.py) what pages show.
+What belongs together changes in one transaction. A deleted user leaves a sign-in item that says
+only when, so that the name is never given out again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from dealsite.data import keys, profiles, table
+from dealsite.data.errors import AlreadyExists, BadCursor, Invalid, NotFound
+from dealsite.data.ids import from_iso, is_ulid, iso, normalise_email, normalise_username
+from dealsite.data.jobs import job_write
+from dealsite.data.profiles import Profile
+from dealsite.data.writes import Delete, Put, Update, Write, absent, equals, exists, missing
+
+ROLES = ("editor", "back office", "admin")
+REMOVE_USER = "remove_user"  # the kind of job that removes what a deleted user leaves behind
+NOBODY = "-"  # nobody's name: read so that an unknown address costs as much as a known one
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Who can sign in; `name` is shown, `password` is the hash, `timezone` is '' for the site's own."""
+
+    username: str
+    name: str
+    email: str
+    password: str = field(repr=False)
+    roles: frozenset[str]
+    timezone: str
+    created_at: datetime
+    registration: str
+
+
+@dataclass(frozen=True, slots=True)
+class UsersPage:
+    """Some of the users; `after` leads to the next page, None at the end."""
+
+    users: list[User]
+    after: str | None
+
+
+def create(
+    *,
+    username: str,
+    email: str,
+    password: str,
+    registration: str,
+    now: datetime,
+    roles: Iterable[str] = (),
+    timezone: str = "",
+) -> User:
+    """Create a user whose shown name is `username` as typed; `password` is a hash. 1 transaction.
+
+    `registration` is the ULID of this sign-up, minted with its form: sent again after a lost answer, the
+    same sign-up returns the user that it made (1 get more). Invalid for a name, address or role that cannot
+    be; AlreadyExists with its `field` for one that is taken.
+    """
+    name, username, email = username.strip(), normalise_username(username), normalise_email(email)
+    if unknown := set(roles) - set(ROLES):
+        raise Invalid(roles=f"There is no role {min(unknown)!r}. The roles are {', '.join(ROLES)}.")
+    if not is_ulid(registration):
+        raise Invalid("This form is damaged. Load it again.")
+    user = User(username, name, email, password, frozenset(roles), timezone, now, registration)
+    profile = Profile(username, name, email, timezone, now, 1)
+    try:
+        table.transact(
+            [
+                Put(
+                    key=keys.user(username),
+                    item=_user_item(user),
+                    when=(absent(),),
+                    otherwise=AlreadyExists("This user name is taken. Choose another one.", field="username"),
+                ),
+                Put(key=keys.profile(username), item=profiles.as_item(profile), when=(absent(),)),
+                profiles.email_guard(email, username),
+                _count(username, 1),
+            ]
+        )
+    except AlreadyExists:
+        there = find(username)
+        if there is None or there.registration != registration:
+            raise
+        return there
+    return user
+
+
+def get(username: str) -> User:
+    """Return a user; NotFound if there is none, or none any more. 1 get."""
+    user = as_user(table.get(keys.user(username)))
+    if user is None:
+        raise NotFound("There is no such user.")
+    return user
+
+
+def find(name_or_email: str) -> User | None:
+    """Return the user of a user name or e-mail address, or None. 1 get; 2 for an address, known or not."""
+    try:
+        if "@" not in name_or_email:
+            return as_user(table.get(keys.user(normalise_username(name_or_email))))
+        email = normalise_email(name_or_email)
+    except Invalid:
+        return None
+    guard = table.get(keys.email_guard(email))
+    user = as_user(table.get(keys.user(guard["username"] if guard else NOBODY)))
+    return user if user and user.email == email else None
+
+
+def give_role(username: str, role: str) -> None:
+    """Give a user a role; harmless when he has it. NotFound, Invalid. 1 update."""
+    change = {"roles": {_role(role)}}
+    table.write(Update(key=keys.user(username), add=change, when=_is_there(), otherwise=_no_user()))
+
+
+def take_role(username: str, role: str) -> None:
+    """Take a role from a user; harmless when he has it not. NotFound, Invalid. 1 update."""
+    change = {"roles": {_role(role)}}
+    table.write(Update(key=keys.user(username), discard=change, when=_is_there(), otherwise=_no_user()))
+
+
+def delete(user: User, *, job_id: str, now: datetime) -> None:
+    """Delete a user whose password was just asked for; his name stays taken. 1 transaction and its job."""
+    table.transact(
+        [
+            Update(
+                key=keys.user(user.username),
+                set={"deleted_at": iso(now)},
+                remove=("name", "email", "password", "roles", "timezone", "registration", "UserIndex"),
+                when=profiles.unchanged(user),
+                otherwise=profiles.changed(),
+            ),
+            Delete(key=keys.profile(user.username)),
+            Delete(
+                key=keys.email_guard(user.email),
+                when=(equals("username", user.username),),
+                otherwise=profiles.changed(),
+            ),
+            _count(user.username, -1),
+            job_write(REMOVE_USER, {"username": user.username}, job_id=job_id, due=now),
+        ]
+    )
+
+
+def count() -> int:
+    """Return how many users there are. 1 batch get."""
+    items = table.batch_get(keys.user_count_shard(shard) for shard in range(keys.USER_COUNT_SHARDS))
+    return sum(item["count"] for item in items.values())
+
+
+def page(*, after: str | None = None, limit: int = 50) -> UsersPage:
+    """Return users in no order, of whom UserIndex knows; BadCursor. 1 scan of keys + 1 batch get."""
+    start = None
+    if after is not None:
+        try:
+            username = normalise_username(after)
+        except Invalid:
+            raise BadCursor() from None
+        pk, sk = keys.user(username)
+        start = {"PK": pk, "SK": sk, **keys.user_index(username)}
+    rows = table.scan_users(limit=limit, start=start)
+    wanted = [(row["PK"], row["SK"]) for row in rows.items]
+    items = table.batch_get(wanted)
+    users = [user for key in wanted if (user := as_user(items.get(key)))]
+    return UsersPage(users, rows.start["PK"].partition("#")[2] if rows.start else None)
+
+
+def as_user(item: Mapping[str, Any] | None) -> User | None:
+    """Return the user of a sign-in item; None for none and for one that was deleted."""
+    if item is None or "deleted_at" in item:
+        return None
+    return User(
+        username=item["username"],
+        name=item["name"],
+        email=item["email"],
+        password=item["password"],
+        roles=frozenset(item.get("roles", ())),
+        timezone=item.get("timezone", ""),
+        created_at=from_iso(item["created_at"]),
+        registration=item["registration"],
+    )
+
+
+def _user_item(user: User) -> dict[str, Any]:
+    return {
+        "type": "User",
+        "username": user.username,
+        "name": user.name,
+        "email": user.email,
+        "password": user.password,
+        "roles": user.roles,
+        "timezone": user.timezone,
+        "created_at": iso(user.created_at),
+        "registration": user.registration,
+        **keys.user_index(user.username),
+    }
+
+
+def _count(username: str, change: int) -> Write:
+    return Update(key=keys.user_count(username), set={"type": "UserCount"}, add={"count": change})
+
+
+def _is_there() -> tuple[Any, ...]:
+    return exists(), missing("deleted_at")
+
+
+def _no_user() -> NotFound:
+    return NotFound("There is no such user.")
+
+
+def _role(role: str) -> str:
+    if role not in ROLES:
+        raise Invalid(role=f"There is no role {role!r}. The roles are {', '.join(ROLES)}.")
+    return role
