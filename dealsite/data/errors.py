@@ -70,9 +70,10 @@ class Conflict(DataError):
 
 
 class AlreadyExists(Conflict):
-    """The name or address is taken."""
+    """The name or address is taken; `field` says which, where a form has several."""
 
-    def __init__(self, message: str = "This already exists.") -> None:
+    def __init__(self, message: str = "This already exists.", *, field: str = "") -> None:
+        self.field = field
         super().__init__(message)
 
 

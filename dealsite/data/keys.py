@@ -186,6 +186,9 @@ def days(year: int) -> Key:
     return "FRONTPAGE", f"DAYS#{year:04d}"
 
 
+YEARS: Key = ("FRONTPAGE", "YEARS")  # the years that have a list of days
+
+
 def day_count(day: date) -> Key:
     """The number of deals of one day."""
     return "FRONTPAGE", f"DAY#{day.isoformat()}"

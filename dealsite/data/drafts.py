@@ -1,0 +1,179 @@
+"""Drafts: deals in the making, which may be incomplete. A published one stays as a pointer to its deal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from dealsite.data import keys, table
+from dealsite.data.brands import Brand
+from dealsite.data.cards import DealCard
+from dealsite.data.content import DealContent, text_problems
+from dealsite.data.convert import Item
+from dealsite.data.errors import AlreadyExists, Invalid, NotFound, VersionConflict
+from dealsite.data.ids import from_iso, is_ulid, iso, new_ulid
+from dealsite.data.writes import Delete, Put, Update, absent, at_version, exists, missing
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A draft; `version` counts its edits. Once published, only `published_as` (the deal's id) is of interest."""
+
+    id: str
+    content: DealContent
+    card: DealCard
+    version: int
+    created_by: str
+    updated_at: datetime
+    updated_by: str
+    published_as: str = ""
+    last_edit: str = ""
+
+
+def create(
+    content: DealContent, *, draft_id: str, by: str, now: datetime, brand: Brand | None = None
+) -> Draft:
+    """Store a new draft under an id minted with the form; the same id again returns what is there. 1 put."""
+    _refuse_problems(content)
+    item = _item(draft_id, content, brand, 1, new_ulid(now), by, by, now)
+    try:
+        table.write(Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=AlreadyExists()))
+    except AlreadyExists:
+        return get(draft_id)
+    return draft_from_item(item)
+
+
+def get(draft_id: str) -> Draft:
+    """Return a draft, or the pointer that a published one left; NotFound otherwise. 1 get."""
+    item = table.get(keys.draft(draft_id)) if is_ulid(draft_id) else None
+    if item is None:
+        raise NotFound("There is no such draft.")
+    return draft_from_item(item)
+
+
+def save(
+    draft: Draft, content: DealContent, *, version: int, by: str, now: datetime, brand: Brand | None = None
+) -> Draft:
+    """Change a draft. VersionConflict, with `current`, if it was edited or published since `version`. 1 put."""
+    _refuse_problems(content)
+    token = new_ulid(now)
+    item = _item(draft.id, content, brand, version + 1, token, draft.created_by, by, now)
+    try:
+        table.write(
+            Put(
+                key=keys.draft(draft.id),
+                item=item,
+                when=(*at_version(version), missing("published_as")),
+                otherwise=VersionConflict(),
+            )
+        )
+    except VersionConflict as conflict:
+        current = get(draft.id)
+        if current.last_edit != token:
+            conflict.current = current
+            raise
+    return draft_from_item(item)
+
+
+def delete(draft: Draft) -> None:
+    """Delete a draft; harmless if it is gone. VersionConflict if it was edited or published meanwhile. 1 delete."""
+    try:
+        table.write(
+            Delete(
+                key=keys.draft(draft.id),
+                when=(*at_version(draft.version), missing("published_as")),
+                otherwise=VersionConflict(),
+            )
+        )
+    except VersionConflict as conflict:
+        try:
+            conflict.current = get(draft.id)
+        except NotFound:
+            return
+        raise
+
+
+def published_write(draft: Draft, deal_id: str) -> Put:
+    """Return the write that turns a draft into a pointer to the deal that it became."""
+    item = {
+        "type": "Draft",
+        "id": draft.id,
+        "version": draft.version + 1,
+        "published_as": deal_id,
+        "created_by": draft.created_by,
+        "updated_at": iso(draft.updated_at),
+        "updated_by": draft.updated_by,
+    }
+    return Put(
+        key=keys.draft(draft.id),
+        item=item,
+        when=(*at_version(draft.version), missing("published_as")),
+        otherwise=VersionConflict("This draft was edited or published meanwhile."),
+    )
+
+
+def moved_write(draft_id: str, deal_id: str) -> Update:
+    """Return the write that points a published draft to the new id of its rescheduled deal."""
+    return Update(key=keys.draft(draft_id), set={"published_as": deal_id}, when=(exists(),))
+
+
+def draft_from_item(item: Item) -> Draft:
+    """Return the draft of its item."""
+    card = DealCard.from_item(item.get("card", {"id": item["id"]}))
+    content = DealContent(
+        title=card.title,
+        brand=card.brand,
+        category=card.category,
+        price=card.price,
+        was_price=card.was_price,
+        voucher_code=card.voucher_code,
+        link=item.get("link") or "",
+        description=item.get("description") or "",
+        picture=card.picture,
+        stock=item.get("stock"),
+        expires_at=card.expires_at,
+    )
+    return Draft(
+        id=item["id"],
+        content=content,
+        card=card,
+        version=item["version"],
+        created_by=item["created_by"],
+        updated_at=from_iso(item["updated_at"]),
+        updated_by=item["updated_by"],
+        published_as=item.get("published_as", ""),
+        last_edit=item.get("last_edit", ""),
+    )
+
+
+def _item(
+    draft_id: str,
+    content: DealContent,
+    brand: Brand | None,
+    version: int,
+    token: str,
+    created_by: str,
+    by: str,
+    now: datetime,
+) -> Item:
+    card = replace(content.card(draft_id, brand.name if brand else content.brand), sold_out=False)
+    return {
+        "type": "Draft",
+        "id": draft_id,
+        "card": card.as_item(),
+        "link": content.link,
+        "description": content.description,
+        "stock": content.stock,
+        "version": version,
+        "last_edit": token,
+        "created_by": created_by,
+        "updated_at": iso(now),
+        "updated_by": by,
+        **keys.draft_rows(draft_id, content.brand, content.category),
+    }
+
+
+def _refuse_problems(content: DealContent) -> None:
+    found = text_problems(content)
+    if found:
+        raise Invalid(**found)

@@ -1,0 +1,164 @@
+"""Featured deals: the front page, Editors' Choice and each category page hold a list of cards, in the editors' order.
+
+The list is stored as `order` (deal ids) and `cards` (id -> card), so that a deal's own transaction can
+renew or remove its card without knowing its place. An id in `order` without a card is a deal that
+was deleted. The deal holds the pages that feature it, so both sides always agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from dealsite.data import keys, table
+from dealsite.data.cards import DealCard
+from dealsite.data.categories import CATEGORIES
+from dealsite.data.convert import Item
+from dealsite.data.deals import Deal, deal_from_items
+from dealsite.data.errors import Busy, Invalid, NotFound, VersionConflict
+from dealsite.data.featured_cards import EDITORS_CHOICE, FRONT, page_key
+from dealsite.data.ids import iso, new_ulid
+from dealsite.data.writes import Check, Update, Write, equals, exists, missing
+
+MAX_CARDS = 24
+TRIES = 5
+
+PAGES = {FRONT: "Front page", EDITORS_CHOICE: "Editors' Choice", **CATEGORIES}
+TYPES = {FRONT: "FrontPage", EDITORS_CHOICE: "EditorsChoicePage"}
+
+
+@dataclass(frozen=True, slots=True)
+class FeaturedPage:
+    """The featured list of a page; `version` counts the times that editors set it."""
+
+    id: str
+    title: str
+    version: int
+    cards: list[DealCard]
+    updated_by: str = ""
+    last_edit: str = ""
+
+    @property
+    def ids(self) -> list[str]:
+        return [card.id for card in self.cards]
+
+
+def get(page_id: str) -> FeaturedPage:
+    """Return the featured list of a page, empty if it was never set; NotFound for no such page. 1 get."""
+    return from_item(page_id, table.get(_key(page_id)))
+
+
+def load(page_id: str, deal_ids: Iterable[str]) -> tuple[FeaturedPage, dict[str, Deal]]:
+    """Return a page's list and those of some deals that exist, for setting the list. 1 batch get."""
+    deal_ids = list(deal_ids)
+    items = table.batch_get([_key(page_id), *(keys.deal(deal_id) for deal_id in deal_ids)])
+    deals = {
+        deal_id: deal_from_items(items[keys.deal(deal_id)], None) for deal_id in deal_ids if keys.deal(deal_id) in items
+    }
+    return from_item(page_id, items.get(page_key(page_id))), deals
+
+
+def set_featured(
+    page: FeaturedPage, deals: Sequence[Deal], *, version: int, by: str, now: datetime
+) -> FeaturedPage:
+    """Set the list of a page to some deals, in this order, and tell each deal so.
+
+    `page` and `deals` are as `load` gave them, `version` is the one that the editor saw. VersionConflict
+    (with the page of now) if the list was set meanwhile; NotFound if a deal was deleted; Invalid for
+    more than 24 or a deal twice. 1 transaction; a deal or page that changes at this very moment costs
+    1 batch get and 1 transaction more.
+    """
+    ids = [deal.id for deal in deals]
+    if len(ids) > MAX_CARDS:
+        raise Invalid(deals=f"A page features up to {MAX_CARDS} deals; remove {len(ids) - MAX_CARDS}.")
+    if len(set(ids)) != len(ids):
+        raise Invalid(deals="A deal can be featured once on a page.")
+    token = new_ulid(now)
+    for _ in range(TRIES):
+        if page.last_edit == token:
+            return page
+        if page.version != version:
+            raise VersionConflict("Somebody else set this list meanwhile.", current=page)
+        try:
+            table.transact(_writes(page, deals, token=token, by=by, now=now))
+        except VersionConflict:
+            page, found = load(page.id, ids)
+            gone = [deal_id for deal_id in ids if deal_id not in found]
+            if gone and page.last_edit != token:
+                raise NotFound(f"A deal of this list was deleted meanwhile: {', '.join(gone)}.") from None
+            deals = [found[deal_id] for deal_id in ids if deal_id in found]
+            continue
+        return replace(
+            page, version=version + 1, cards=[deal.card for deal in deals], updated_by=by, last_edit=token
+        )
+    raise Busy()
+
+
+def _writes(page: FeaturedPage, deals: Sequence[Deal], *, token: str, by: str, now: datetime) -> list[Write]:
+    """Return the transaction: the page, a check or change of each deal listed, a change of each deal dropped."""
+    changed = VersionConflict()
+    cards = {deal.id: deal.card.as_item() for deal in deals}
+    writes: list[Write] = [
+        Update(
+            key=page_key(page.id),
+            set={
+                **({"type": TYPES[page.id]} if page.id in TYPES else {}),
+                "order": [deal.id for deal in deals],
+                "cards": cards,
+                "featured_version": page.version + 1,
+                "featured_at": iso(now),
+                "featured_by": by,
+                "featured_edit": token,
+            },
+            when=(equals("featured_version", page.version),) if page.version else (missing("featured_version"),),
+            otherwise=changed,
+        )
+    ]
+    for deal in deals:
+        unchanged = (equals("writes", deal.writes),)
+        if page.id in deal.featured_on:
+            writes.append(Check(key=keys.deal(deal.id), when=unchanged, otherwise=changed))
+        else:
+            writes.append(
+                Update(
+                    key=keys.deal(deal.id),
+                    add={"featured_on": {page.id}, "writes": 1},
+                    when=unchanged,
+                    otherwise=changed,
+                )
+            )
+    writes += [
+        Update(
+            key=keys.deal(deal_id),
+            discard={"featured_on": {page.id}},
+            add={"writes": 1},
+            when=(exists(),),
+            otherwise=changed,
+        )
+        for deal_id in page.ids
+        if deal_id not in cards
+    ]
+    return writes
+
+
+def from_item(page_id: str, item: Item | None) -> FeaturedPage:
+    """Return the featured list that a page's item holds."""
+    item = item or {}
+    cards = item.get("cards", {})
+    return FeaturedPage(
+        id=page_id,
+        title=PAGES[page_id],
+        version=item.get("featured_version", 0),
+        cards=[DealCard.from_item(cards[deal_id]) for deal_id in item.get("order", ()) if deal_id in cards],
+        updated_by=item.get("featured_by", ""),
+        last_edit=item.get("featured_edit", ""),
+    )
+
+
+
+
+def _key(page_id: str) -> keys.Key:
+    if page_id not in PAGES:
+        raise NotFound("There is no such page.")
+    return page_key(page_id)
