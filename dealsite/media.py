@@ -1,26 +1,24 @@
-"""Serves the pictures that editors brought, where they lie in a folder and not in S3."""
+"""Serves stored pictures where they lie in the data folder; a bucket serves its own."""
 
 import re
 
 from django.core.files.storage import default_storage
-from django.http import FileResponse, Http404, HttpRequest, HttpResponseBase
+from django.http import FileResponse, Http404, HttpRequest
 from django.views.decorators.http import require_safe
 
-# What store_picture names them: made of their content, so one never changes. No dots but the last: no way up.
-PICTURE = re.compile(r"[a-z0-9][a-z0-9/_-]*\.webp", re.ASCII)
+PICTURE_FILE = re.compile(r"pictures/[0-9a-f]{2}/[0-9a-f]{32}-[0-9]{2,4}\.webp")
 
 
 @require_safe
-def serve(request: HttpRequest, name: str) -> HttpResponseBase:
-    """One stored picture, to be kept by the browser for good."""
-    if not PICTURE.fullmatch(name):
-        raise Http404("There is no such picture.")
+def serve(request: HttpRequest, name: str) -> FileResponse:
+    """Answer with one stored picture; only names that pictures.py makes exist here."""
+    if not PICTURE_FILE.fullmatch(name):
+        raise Http404
     try:
         file = default_storage.open(name)
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-        raise Http404("There is no such picture.") from None
-    return FileResponse(
-        file,
-        content_type="image/webp",
-        headers={"Cache-Control": "public, max-age=31536000, immutable"},
-    )
+    except FileNotFoundError:
+        raise Http404 from None
+    response = FileResponse(file, content_type="image/webp")
+    response["Cache-Control"] = "public, max-age=31536000, immutable"  # the name changes with the content
+    response["X-Content-Type-Options"] = "nosniff"
+    return response

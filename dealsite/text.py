@@ -1,0 +1,86 @@
+"""Turns the Markdown of descriptions into safe HTML and into plain text.
+
+Raw HTML is shown as the text it is, and what the Markdown parser made passes a strict allow-list
+as well: neither alone decides what reaches a page.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+
+TAGS = {
+    *("p", "br", "hr", "em", "strong", "s", "code", "pre", "blockquote", "a"),
+    *("ul", "ol", "li", "h3", "h4", "h5", "h6"),
+    *("table", "thead", "tbody", "tr", "th", "td"),
+}
+ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
+SCHEMES = {"http", "https", "mailto"}
+LINK = re.compile(r"(https?://[^/]|mailto:.)", re.IGNORECASE)
+HEADINGS = {"h1": "h3", "h2": "h4", "h3": "h5", "h4": "h6", "h5": "h6", "h6": "h6"}
+
+
+def to_html(markdown: str) -> str:
+    """Return sanitised HTML of CommonMark with tables.
+
+    Headings start at h3, below the page's own. Links go to http, https and mailto only and are
+    marked nofollow noopener. Pictures are replaced by their alt text.
+    """
+    return nh3.clean(
+        _PARSER.render(markdown),
+        tags=TAGS,
+        attributes=ATTRIBUTES,
+        url_schemes=SCHEMES,
+        link_rel="nofollow noopener",
+        strip_comments=True,
+    )
+
+
+def to_plain(markdown: str) -> str:
+    """Return the words of a Markdown text on one line, without any markup."""
+    return " ".join(html.unescape(nh3.clean(_PARSER.render(markdown), tags=set())).split())
+
+
+def excerpt(markdown: str, characters: int = 160) -> str:
+    """Return the beginning of a Markdown text in plain words, cut between words: a meta description."""
+    # Only the beginning is parsed: markup seldom takes more than the words themselves.
+    plain = to_plain(markdown[: characters * 8])
+    if len(plain) <= characters:
+        return plain
+    cut = plain[:characters].rpartition(" ")[0] or plain[: characters - 1]
+    return cut.rstrip(" ,;:.–-") + "…"
+
+
+def _is_link(url: str) -> bool:
+    return LINK.match(url.strip()) is not None
+
+
+def _alt_only(
+    self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
+    return html.escape(self.renderInlineAsText(tokens[index].children or [], options, env))
+
+
+def _demote_headings(state: Any) -> None:
+    for token in state.tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = HEADINGS[token.tag]
+
+
+def _make_parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser.validateLink = _is_link  # type: ignore[method-assign]
+    parser.add_render_rule("image", _alt_only)
+    parser.core.ruler.push("demote_headings", _demote_headings)
+    return parser
+
+
+_PARSER = _make_parser()

@@ -1,0 +1,96 @@
+"""The addresses of stored pictures, and the view behind them."""
+
+import pytest
+from django.http import Http404
+from django.template import Context, Template
+from django.test import RequestFactory, override_settings
+
+from dealsite import media, pictures
+from dealsite.data.cards import Picture
+
+NAME = "pictures/ab/" + "ab" * 16
+
+
+def make_picture(width):
+    return Picture(name=NAME, width=width, height=width, alt="A picture")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path):
+    with override_settings(MEDIA_ROOT=tmp_path / "media", MEDIA_URL="/media/"):
+        yield tmp_path / "media"
+
+
+def serve(name, method="get"):
+    return media.serve(getattr(RequestFactory(), method)(f"/media/{name}"), name)
+
+
+def test_the_smallest_file_that_is_wide_enough_is_named():
+    picture = make_picture(1200)
+    assert pictures.url(picture, 100) == f"/media/{NAME}-480.webp"
+    assert pictures.url(picture, 480) == f"/media/{NAME}-480.webp"
+    assert pictures.url(picture, 481) == f"/media/{NAME}-1200.webp"
+    assert pictures.url(picture, 4000) == f"/media/{NAME}-1200.webp"
+
+
+@pytest.mark.parametrize(
+    ("width", "srcset"),
+    [
+        (1200, f"/media/{NAME}-480.webp 480w, /media/{NAME}-1200.webp 1200w"),
+        (800, f"/media/{NAME}-480.webp 480w, /media/{NAME}-1200.webp 800w"),
+        (480, f"/media/{NAME}-480.webp 480w"),
+        (300, f"/media/{NAME}-480.webp 300w"),
+    ],
+)
+def test_the_srcset_names_each_stored_width_once(width, srcset):
+    assert pictures.srcset(make_picture(width)) == srcset
+
+
+def test_the_filters_give_the_addresses_to_templates():
+    template = Template(
+        "{% load dealsite %}{{ p|picture_url:480 }}|{{ p|picture_url }}|{{ p|picture_srcset }}"
+    )
+    small = f"/media/{NAME}-480.webp"
+    assert template.render(Context({"p": make_picture(480)})) == f"{small}|{small}|{small} 480w"
+
+
+def test_a_stored_picture_is_served_to_be_kept_for_ever(folder):
+    path = folder / f"{NAME}-480.webp"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"RIFF....WEBP")
+    response = serve(f"{NAME}-480.webp")
+    assert b"".join(response) == b"RIFF....WEBP"
+    assert response["Content-Type"] == "image/webp"
+    assert response["Content-Length"] == "12"
+    assert response["Cache-Control"] == "public, max-age=31536000, immutable"
+    assert response["X-Content-Type-Options"] == "nosniff"
+    response.close()
+
+
+def test_only_reading_is_allowed():
+    assert serve(f"{NAME}-480.webp", "post").status_code == 405
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        f"{NAME}-480.webp",  # well formed, but not there
+        "../secret_key",
+        "pictures/../../secret_key",
+        "/etc/passwd",
+        "pictures/ab/",
+        "pictures/ab/x.html",
+        f"{NAME}-480.webp\n",
+        f"{NAME}-480.webp/../../../../secret_key",
+        f"pictures/ab/..%2f{'ab' * 16}-480.webp",
+        f"{NAME.upper()}-480.webp",
+        "secret_key",
+        "",
+    ],
+)
+def test_nothing_else_is_served(name, folder):
+    (folder / "pictures" / "ab").mkdir(parents=True)
+    (folder.parent / "secret_key").write_text("secret")
+    (folder / "secret_key").write_text("secret")
+    with pytest.raises(Http404):
+        serve(name)

@@ -1,0 +1,137 @@
+"""Descriptions: Markdown as safe HTML, as plain words and as an excerpt."""
+
+import re
+import time
+
+import pytest
+from django.template import Context, Template
+
+from dealsite import text
+
+
+def test_the_usual_markdown_becomes_html():
+    source = "# Title\n\nA *soft* **warm** [shop](https://shop.example/a?b=1&c=2)\n\n- one\n- two\n\n`code`"
+    assert text.to_html(source) == (
+        "<h3>Title</h3>\n"
+        "<p>A <em>soft</em> <strong>warm</strong> "
+        '<a href="https://shop.example/a?b=1&amp;c=2" rel="nofollow noopener">shop</a></p>\n'
+        "<ul>\n<li>one</li>\n<li>two</li>\n</ul>\n<p><code>code</code></p>\n"
+    )
+
+
+def test_headings_start_below_those_of_the_page():
+    source = "\n\n".join("#" * level + " x" for level in range(1, 7))
+    assert re.findall(r"<(h\d)>", text.to_html(source)) == ["h3", "h4", "h5", "h6", "h6", "h6"]
+    assert re.findall(r"<(h\d)>", text.to_html("x\n===\n\ny\n---")) == ["h3", "h4"]
+
+
+def test_a_table_has_no_inline_style():
+    shown = text.to_html("| a | b |\n|:--|--:|\n| 1 | 2 |")
+    assert "<td>1</td>" in shown
+    assert "style" not in shown
+
+
+def test_a_picture_is_replaced_by_its_words():
+    assert text.to_html(
+        '![A <b> "lamp"](https://x.example/l.png)'
+    ) == "<p>A &lt;b&gt; &quot;lamp&quot;</p>\n".replace("&quot;", '"')
+
+
+@pytest.mark.parametrize(
+    "address", ["http://a.example", "https://a.example/x", "mailto:me@a.example", "HTTPS://a.example"]
+)
+def test_web_and_mail_addresses_are_links(address):
+    assert f'href="{address}"'.lower() in text.to_html(f"[x]({address})").lower()
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<svg/onload=alert(1)>",
+    "<iframe src=https://evil.example></iframe>",
+    "<style>*{display:none}</style>",
+    "<a href='javascript:alert(1)'>x</a>",
+    "<p style='position:fixed'>x</p>",
+    "<form action=https://evil.example><input name=password></form>",
+    "<!-- --><script>alert(1)</script>",
+    "<math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>",
+    "[x](javascript:alert(1))",
+    "[x](JaVaScRiPt:alert(1))",
+    "[x](java&#10;script:alert(1))",
+    "[x](&#x6A;avascript:alert(1))",
+    "[x](\x01javascript:alert(1))",
+    "[x](vbscript:msgbox)",
+    "[x](data:text/html;base64,PHNjcmlwdD4=)",
+    "[x](data:image/png;base64,AAAA)",
+    "[x](file:///etc/passwd)",
+    "[x](//evil.example)",
+    "[x](/account/delete)",
+    "[x](blob:https://a.example/1)",
+    "<javascript:alert(1)>",
+    "![x](javascript:alert(1))",
+    "![x](https://tracker.example/pixel.gif)",
+    '[x](https://a.example "\\" onmouseover=alert(1) x=\\"")',
+    "[x]: javascript:alert(1)\n\n[x]",
+    "```<script>\nx\n```",
+    '``` "onload=alert(1)\nx\n```',
+    "`<script>alert(1)</script>`",
+    "[<script>alert(1)</script>](https://a.example)",
+    "\x00<script\x00>alert(1)</script>",
+]
+
+
+@pytest.mark.parametrize("source", HOSTILE)
+def test_hostile_markdown_is_harmless(source):
+    shown = text.to_html(source)
+    tags = re.findall(r"<[^>]*>", shown)
+    for tag in tags:
+        name = re.match(r"</?([a-z0-9]+)", tag)
+        assert name is not None, tag
+        assert name[1] in text.TAGS, tag
+        outside_quotes = re.sub(r'"[^"]*"', '""', tag)
+        assert not re.search(r"\b(on\w+|style|src|class|id)=", outside_quotes), tag
+        for address in re.findall(r'href="([^"]*)"', tag):
+            assert re.match(r"(https?://|mailto:)", address), tag
+
+
+def test_the_allow_list_holds_even_if_the_parser_lets_html_through(monkeypatch):
+    monkeypatch.setitem(text._PARSER.options, "html", True)
+    shown = text.to_html(
+        "<script>alert(1)</script><p onclick=x style=y>ok <img src=x> <a href=javascript:x>z</a></p>"
+    )
+    for word in ("script", "onclick", "style", "img", "javascript"):
+        assert word not in shown
+    assert "ok" in shown
+
+
+def test_the_parser_escapes_html_even_without_the_allow_list():
+    assert "<b>" not in text._PARSER.render("x <b>y</b>")
+
+
+@pytest.mark.parametrize(
+    "piece", ["[", "*a ", "![", "> ", "- ", "`", "<", "[a](", "**a *b ", "|a", "&#0;", "\\", "_a__b"]
+)
+def test_long_repetitions_do_not_take_long(piece):
+    source = piece * (20_000 // len(piece))
+    start = time.perf_counter()
+    text.to_html(source)
+    assert time.perf_counter() - start < 3
+
+
+def test_plain_text_has_no_markup():
+    assert text.to_plain("# Warm\n\nA *soft* [lamp](https://a.example) & <b>more</b>\n\n- x") == (
+        "Warm A soft lamp & <b>more</b> x"
+    )
+
+
+def test_an_excerpt_is_cut_between_words():
+    assert text.excerpt("A warm lamp, made of oak.", 16) == "A warm lamp…"
+    assert text.excerpt("A warm lamp.", 16) == "A warm lamp."
+    assert text.excerpt("x" * 50, 16) == "x" * 15 + "…"
+    assert text.excerpt("") == ""
+
+
+def test_the_filters_serve_templates():
+    template = Template("{% load dealsite %}{{ d|markdown }}{{ d|excerpt:20 }}|{{ e|excerpt:20 }}")
+    shown = template.render(Context({"d": "*Warm*", "e": "<b>"}))
+    assert shown == "<p><em>Warm</em></p>\nWarm|&lt;b&gt;"
