@@ -41,6 +41,8 @@ DEALSITE_URL = environment.url("DEALSITE_URL", f"http://127.0.0.1:{PORT}")
 DEALSITE_NAME = os.environ.get("DEALSITE_NAME") or "Dealsite"
 DEALSITE_CURRENCY = os.environ.get("DEALSITE_CURRENCY") or "EUR"
 DEALSITE_TIME_ZONE = os.environ.get("DEALSITE_TIME_ZONE") or "UTC"  # of the times shown; stored times are UTC
+# How long a public page is answered from memory to visitors who are not signed in; 0 for never.
+DEALSITE_PAGE_CACHE_SECONDS = environment.number("DEALSITE_PAGE_CACHE_SECONDS", 2)
 # How many proxies in front of the site append the true address to X-Forwarded-For.
 DEALSITE_TRUSTED_PROXIES = environment.number("DEALSITE_TRUSTED_PROXIES", 0)
 HTTPS = DEALSITE_URL.startswith("https://")

@@ -151,7 +151,7 @@ def _publish_writes(
 ) -> list[Write]:
     writes: list[Write] = [
         *_put_deal(deal_id, content, brand, by, now, draft.id if draft else ""),
-        _check_brand(brand),
+        check_brand(brand),
         *buckets.arrive(deal_id, content.brand, content.category),
     ]
     if draft is not None:
@@ -197,7 +197,8 @@ def _put_deal(
     ]
 
 
-def _check_brand(brand: Brand) -> Check:
+def check_brand(brand: Brand) -> Check:
+    """Return the check that a brand still has the name that it was read with."""
     return Check(
         key=keys.brand(brand.slug),
         when=(equals("name", brand.name),),
@@ -262,7 +263,7 @@ def _edit_writes(
     }
     writes: list[Write] = [_change(deal, changes), *buckets.move(deal.id, old, new)]
     writes += _offer_writes(deal, content)
-    writes.append(_check_brand(brand))
+    writes.append(check_brand(brand))
     if card != deal.card:
         writes += featured_cards.renew(deal.featured_on, card)
     return writes
@@ -427,7 +428,7 @@ def _reschedule_writes(
         offer,
         Delete(key=keys.deal(deal.id), when=_unchanged(deal), otherwise=VersionConflict()),
         Delete(key=keys.offer(deal.id), when=_same_stock(deal), otherwise=VersionConflict()),
-        _check_brand(brand),
+        check_brand(brand),
         *arrive,
         *leave,
         *featured_cards.replace_at(places, deal.id, content.card(new_id, brand.name)),

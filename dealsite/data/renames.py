@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from dealsite.data import brands, drafts, jobs, keys, table
-from dealsite.data.deals import deal_from_items
+from dealsite.data.deals import BrandChanged, check_brand, deal_from_items
 from dealsite.data.errors import Busy, NotFound, VersionConflict
 from dealsite.data.featured_cards import page_key
 from dealsite.data.writes import Update, Write, equals, present
@@ -18,17 +18,21 @@ TRIES = 6
 def rename_brand(job: jobs.Job, now: datetime) -> datetime | None:
     """Carry out a job of this kind; returns when to run again: once more, for deals that indexes showed late.
 
-    1 batch get, 1 query for each 100 deals of a year, and 1 get and 1 transaction for each deal with another name.
+    A brand renamed once more meanwhile has a job of its own, and this one ends. 1 batch get, 1 query for
+    each 100 deals of a year, and 1 get and 1 transaction for each deal with another name.
     """
     try:
         brand = brands.get_with_counts(job.payload["brand"])
     except NotFound:
         return None
-    for kind, row_id in _rows_with_another_name(brand):
-        if kind == "Draft":
-            _rename_draft(row_id, brand)
-        else:
-            _rename_deal(row_id, brand)
+    try:
+        for kind, row_id in _rows_with_another_name(brand):
+            if kind == "Draft":
+                _rename_draft(row_id, brand)
+            else:
+                _rename_deal(row_id, brand)
+    except BrandChanged:
+        return None
     return now + INDEX_LAG if now < job.created_at + INDEX_LAG else None
 
 
@@ -64,7 +68,8 @@ def _rename_deal(deal_id: str, brand: brands.Brand) -> None:
                 add={"writes": 1},
                 when=(equals("writes", deal.writes),),
                 otherwise=VersionConflict(),
-            )
+            ),
+            check_brand(brand),
         ]
         writes += [
             Update(
@@ -92,13 +97,16 @@ def _rename_draft(draft_id: str, brand: brands.Brand) -> None:
         if draft.published_as or draft.card.brand != brand.slug:
             return
         try:
-            table.write(
-                Update(
-                    key=keys.draft(draft_id),
-                    set={("card", "brand_name"): brand.name},
-                    when=(equals("version", draft.version), present("card")),
-                    otherwise=VersionConflict(),
-                )
+            table.transact(
+                [
+                    Update(
+                        key=keys.draft(draft_id),
+                        set={("card", "brand_name"): brand.name},
+                        when=(equals("version", draft.version), present("card")),
+                        otherwise=VersionConflict(),
+                    ),
+                    check_brand(brand),
+                ]
             )
         except VersionConflict:
             continue

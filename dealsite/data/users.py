@@ -17,7 +17,7 @@ from dealsite.data.errors import AlreadyExists, BadCursor, Invalid, NotFound
 from dealsite.data.ids import from_iso, is_ulid, iso, normalise_email, normalise_username
 from dealsite.data.jobs import job_write
 from dealsite.data.profiles import Profile
-from dealsite.data.writes import Delete, Put, Update, Write, absent, equals, exists, missing
+from dealsite.data.writes import Delete, Path, Put, Update, Write, absent, equals, exists, missing
 
 ROLES = ("editor", "back office", "admin")
 REMOVE_USER = "remove_user"  # the kind of job that removes what a deleted user leaves behind
@@ -93,9 +93,9 @@ def create(
 
 def get(username: str) -> User:
     """Return a user; NotFound if there is none, or none any more. 1 get."""
-    user = as_user(table.get(keys.user(username)))
+    user = as_user(table.get(_key(username)))
     if user is None:
-        raise NotFound("There is no such user.")
+        raise _no_user()
     return user
 
 
@@ -114,14 +114,14 @@ def find(name_or_email: str) -> User | None:
 
 def give_role(username: str, role: str) -> None:
     """Give a user a role; harmless when he has it. NotFound, Invalid. 1 update."""
-    change = {"roles": {_role(role)}}
-    table.write(Update(key=keys.user(username), add=change, when=_is_there(), otherwise=_no_user()))
+    change: dict[Path, Any] = {"roles": {_role(role)}}
+    table.write(Update(key=_key(username), add=change, when=_is_there(), otherwise=_no_user()))
 
 
 def take_role(username: str, role: str) -> None:
     """Take a role from a user; harmless when he has it not. NotFound, Invalid. 1 update."""
-    change = {"roles": {_role(role)}}
-    table.write(Update(key=keys.user(username), discard=change, when=_is_there(), otherwise=_no_user()))
+    change: dict[Path, Any] = {"roles": {_role(role)}}
+    table.write(Update(key=_key(username), discard=change, when=_is_there(), otherwise=_no_user()))
 
 
 def delete(user: User, *, job_id: str, now: datetime) -> None:
@@ -203,6 +203,16 @@ def _user_item(user: User) -> dict[str, Any]:
 
 def _count(username: str, change: int) -> Write:
     return Update(key=keys.user_count(username), set={"type": "UserCount"}, add={"count": change})
+
+
+def _key(username: str) -> keys.Key:
+    """Return the key of a user who is named in an address; NotFound for what no user can be called."""
+    try:
+        if normalise_username(username) == username:
+            return keys.user(username)
+    except Invalid:
+        pass
+    raise _no_user()
 
 
 def _is_there() -> tuple[Any, ...]:

@@ -1,0 +1,23 @@
+"""What every template knows: the site's name, its currency, its categories, the visitor and the page's cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils import timezone
+
+from dealsite.data import category_names
+
+
+def site(request: HttpRequest) -> dict[str, Any]:
+    """Return names for templates; asks nothing of the table unless a template looks at `user`."""
+    return {
+        "site_name": settings.DEALSITE_NAME,
+        "currency": settings.DEALSITE_CURRENCY,
+        "categories": category_names.names(),
+        "user": getattr(request, "user", None),
+        "meter": getattr(request, "meter", None),
+        "now": timezone.now(),
+    }

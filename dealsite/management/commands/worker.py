@@ -1,0 +1,22 @@
+"""`manage.py worker`: runs the site's jobs."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from dealsite import worker
+
+
+class Command(BaseCommand):
+    help = "Run jobs as they come due, until stopped. Several workers may run at once."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        stop = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stop.set())
+        worker.run(stop, sweep=settings.DEALSITE_EMBEDDED)

@@ -1,0 +1,67 @@
+"""What surrounds every view: counting and limiting its data calls, and turning data errors into pages."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import structlog
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from dealsite.data import errors, table
+
+# No call starts later than this many seconds into a request. The last one may take 1.5 s (connect and
+# answer), so that a visitor waits for less than 3 s, whatever the engine does.
+DATA_SECONDS = 1.4
+PAGES = {400, 403, 404, 409, 429, 503}
+
+GetResponse = Callable[[HttpRequest], HttpResponse]
+logger = structlog.get_logger(__name__)
+
+
+class MeterMiddleware:
+    """Gives each request its `meter` (calls, units, milliseconds) and a deadline for data calls."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        with table.metered() as meter, table.deadline(DATA_SECONDS):
+            request.meter = meter  # type: ignore[attr-defined]
+            return self.get_response(request)
+
+
+class ErrorsMiddleware:
+    """Turns what `dealsite.data.errors` says into the page of its HTTP status."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        return error_page(request, error) if isinstance(error, errors.DataError) else None
+
+
+def error_page(request: HttpRequest, error: errors.DataError) -> HttpResponse | None:
+    """Return the page for a data error; None for one that is a mistake of ours and belongs in the log as such."""
+    if error.status not in PAGES:
+        return None
+    if error.status == 503:
+        logger.warning("data_unavailable", path=request.path, reason=repr(error.__cause__ or error))
+    response = render(request, f"{error.status}.html", {"error": error}, status=error.status)
+    if isinstance(error, errors.TooManyRequests):
+        response["Retry-After"] = str(error.retry_after)
+    if isinstance(error, errors.Unavailable):
+        response["Retry-After"] = "5"
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer what went wrong outside a view: a data error gets its own page, all else the 500 page."""
+    error = sys.exc_info()[1]
+    response = error_page(request, error) if isinstance(error, errors.DataError) else None
+    return response or render(request, "500.html", status=500)

@@ -1,0 +1,70 @@
+"""Keeps a public page's answer for a moment, for visitors who are not signed in.
+
+Those pages are the same for all of them, and a busy front page is asked for many times a second.
+Two seconds (DEALSITE_PAGE_CACHE_SECONDS) of one process's memory bring more than any cache further away.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+
+MAX_PAGES = 400
+MAX_ADDRESS = 500  # characters; a longer address is not worth keeping
+
+clock: Callable[[], float] = time.monotonic
+_pages: OrderedDict[tuple[str, ...], tuple[float, HttpResponse]] = OrderedDict()
+_lock = threading.Lock()
+
+View = Callable[..., HttpResponse]
+
+
+def for_visitors(view: View) -> View:
+    """Let a view answer visitors without a session from memory while its page is fresh."""
+
+    @wraps(view)
+    def cached(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        seconds = settings.DEALSITE_PAGE_CACHE_SECONDS
+        address = request.get_full_path()
+        if not seconds or request.method not in ("GET", "HEAD") or len(address) > MAX_ADDRESS or _is_personal(request):
+            return view(request, *args, **kwargs)
+        key = (request.scheme or "", request.get_host(), address, request.headers.get("HX-Request", ""))
+        now = clock()
+        with _lock:
+            kept = _pages.get(key)
+        if kept is not None and kept[0] > now:
+            return _copy(kept[1])
+        response = view(request, *args, **kwargs)
+        if response.status_code == 200 and not response.cookies and not response.streaming:
+            with _lock:
+                _pages[key] = (now + seconds, _copy(response))
+                _pages.move_to_end(key)
+                while len(_pages) > MAX_PAGES:
+                    _pages.popitem(last=False)
+        return response
+
+    return cached
+
+
+def forget() -> None:
+    """Empty the cache."""
+    with _lock:
+        _pages.clear()
+
+
+def _is_personal(request: HttpRequest) -> bool:
+    """Tell whether the page may show what is this visitor's alone: an account, or a message waiting for him."""
+    return any(name in request.COOKIES for name in (settings.SESSION_COOKIE_NAME, "messages"))
+
+
+def _copy(response: HttpResponse) -> HttpResponse:
+    copy = HttpResponse(response.content, status=response.status_code)
+    copy.headers = response.headers.copy()
+    return copy

@@ -1,0 +1,70 @@
+"""The worker: runs jobs as they come due, one at a time, until it is told to stop. Several may run at once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import structlog
+
+from dealsite.accounts.handlers import HANDLERS as ACCOUNT_HANDLERS
+from dealsite.data import jobs, sweeping
+from dealsite.data.errors import Conflict, DataError, Unavailable
+from dealsite.data.renames import rename_brand
+
+HANDLERS: dict[str, jobs.Handler] = {"rename_brand": rename_brand, **ACCOUNT_HANDLERS}
+IDLE_SECONDS = 1.0
+SWEEP_EVERY = timedelta(hours=1)
+
+logger = structlog.get_logger(__name__)
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def run(stop: threading.Event, *, sweep: bool, clock: Callable[[], datetime] = utc_now) -> None:
+    """Work until `stop` is set; with `sweep`, also delete what has expired, where the engine does not do so itself."""
+    next_sweep = clock()
+    while not stop.is_set():
+        worked = False
+        try:
+            worked = run_next(now=clock())
+            if sweep and clock() >= next_sweep:
+                swept = sweeping.sweep(now=clock())
+                next_sweep = clock() + SWEEP_EVERY
+                logger.info("swept", items=swept)
+        except Unavailable as error:
+            logger.warning("worker_waits", reason=str(error))
+        if not worked:
+            stop.wait(IDLE_SECONDS)
+
+
+def run_next(*, now: datetime) -> bool:
+    """Take and run one due job; False if there is none. What fails is tried again later, up to 8 times."""
+    job = jobs.take_next(now=now)
+    if job is None:
+        return False
+    try:
+        again = _handle(job, now)
+        if again is None:
+            jobs.finish(job)
+        else:
+            jobs.wait_until(job, again)
+        logger.info("job_run", job=job.id, kind=job.kind, again=again)
+    except Conflict:
+        logger.info("job_taken_over", job=job.id, kind=job.kind)
+    return True
+
+
+def _handle(job: jobs.Job, now: datetime) -> datetime | None:
+    handler = HANDLERS.get(job.kind)
+    try:
+        if handler is None:
+            raise DataError(f"No worker knows jobs of the kind {job.kind}.")
+        return handler(job, now)
+    except Exception as error:  # a job must not take the worker down; its error is kept with it
+        logger.warning("job_failed", job=job.id, kind=job.kind, error=repr(error))
+        jobs.fail(job, str(error), now=now)
+        raise Conflict() from error
