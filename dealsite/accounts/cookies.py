@@ -79,6 +79,10 @@ def set_device(response: HttpResponse, username: str) -> None:
     _set(response, _name("device"), signing.TimestampSigner(salt=DEVICE_SALT).sign(text), DEVICE_LIFETIME)
 
 
+def forget_device(response: HttpResponse) -> None:
+    _delete(response, _name("device"))
+
+
 def reset_link(request: HttpRequest) -> ResetLink | None:
     """Return the reset link that was followed a moment ago."""
     try:

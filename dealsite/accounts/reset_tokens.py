@@ -1,4 +1,4 @@
-"""The token of a password-reset link: good once and for an hour, since it is made from the password's hash."""
+"""The token of a password-reset link: good once, since it is made from the password's hash."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 
 
 def authenticated(request: HttpRequest, *, name: str, password: str, now: datetime) -> User | None:
-    """Return the user to whom name and password belong, or None; TooManyRequests. One password hash either way."""
+    """Return the user to whom name and password belong, or None; TooManyRequests. 1 hash either way."""
     user = users.find(name)
     tries = _count(request, name, user, now)
     if not passwords.matches(password, user.password if user else None) or user is None:
@@ -68,7 +68,7 @@ def authenticated(request: HttpRequest, *, name: str, password: str, now: dateti
 
 
 def enter(request: HttpRequest, user: User, to: str, *, now: datetime) -> HttpResponse:
-    """Start a session of a user under a new key, end the one this browser had, and redirect. 1 put, 1 delete."""
+    """Start a session under a new key, end the one this browser had, and redirect. 1 put + 1 delete."""
     key = cookies.new_key()
     sessions.start(
         user,

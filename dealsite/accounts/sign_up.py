@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -23,7 +25,8 @@ from dealsite.data.ids import new_ulid
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_up(request: HttpRequest) -> HttpResponse:
     """Make an account and sign in to it."""
-    template, context = "accounts/sign_up.html", {"next": destination(request)}
+    template = "accounts/sign_up.html"
+    context: dict[str, Any] = {"next": destination(request)}
     now = timezone.now()
     if request.method != "POST":
         form = SignUpForm(initial={"registration": new_ulid(now)})

@@ -1,0 +1,83 @@
+"""Users and their roles: for admins."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from dealsite.accounts.decorators import role
+from dealsite.data import users
+from dealsite.data.errors import Forbidden
+
+DUTIES = {
+    "editor": "Publishes deals, brands and category pages, and sets the featured deals.",
+    "back office": "Works off orders and payments, and asks questions of the data.",
+    "admin": "May do all of this, and gives roles to others.",
+}
+
+
+@role("admin")
+@require_safe
+def user_list(request: HttpRequest) -> HttpResponse:
+    """A page of users, or the one user whose name or e-mail address was asked for."""
+    find = request.GET.get("find", "").strip()[:254]
+    if find and (found := users.find(find)):
+        return redirect("cms_user", found.username)
+    page = users.page(after=request.GET.get("after") or None)
+    context = {
+        "find": find,
+        "page": page,
+        "count": users.count(),
+        "after": f"?{urlencode({'after': page.after})}" if page.after else "",
+    }
+    return render(request, "cms/users.html", context)
+
+
+@role("admin")
+@require_safe
+def user(request: HttpRequest, username: str) -> HttpResponse:
+    """One user, with roles to give and take."""
+    account = users.get(username)
+    roles = [
+        {
+            "name": name,
+            "does": DUTIES[name],
+            "has": name in account.roles,
+            "is_fixed": _is_own_admin_role(request, account.username, name),
+        }
+        for name in users.ROLES
+    ]
+    trail = [(reverse("cms_users"), "Users"), ("", account.username)]
+    return render(request, "cms/user.html", {"account": account, "roles": roles, "trail": trail})
+
+
+@role("admin")
+@require_POST
+def give_role(request: HttpRequest, username: str) -> HttpResponse:
+    """Give a user a role."""
+    name = request.POST.get("role", "")
+    users.give_role(username, name)
+    messages.success(request, f"{username} now has the role {name}.")
+    return redirect("cms_user", username)
+
+
+@role("admin")
+@require_POST
+def take_role(request: HttpRequest, username: str) -> HttpResponse:
+    """Take a role from a user; it holds from his next request on."""
+    name = request.POST.get("role", "")
+    if _is_own_admin_role(request, username, name):
+        raise Forbidden("You cannot take the role admin from yourself. Another admin can.")
+    users.take_role(username, name)
+    messages.success(request, f"{username} no longer has the role {name}.")
+    return redirect("cms_user", username)
+
+
+def _is_own_admin_role(request: HttpRequest, username: str, name: str) -> bool:
+    """Tell whether an admin is about to lock himself out."""
+    return name == "admin" and username == request.user.username  # type: ignore[union-attr]

@@ -1,0 +1,121 @@
+"""The account's overview, its profile and its end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
+
+from dealsite.accounts import cookies
+from dealsite.accounts.answers import form_page, refuse, too_many
+from dealsite.accounts.decorators import signed_in
+from dealsite.accounts.forms import DeleteAccountForm, ProfileForm
+from dealsite.accounts.password import is_confirmed
+from dealsite.accounts.visitors import SignedIn
+from dealsite.data import profiles, users
+from dealsite.data.errors import Conflict, TooManyRequests, VersionConflict
+from dealsite.data.ids import new_ulid
+from dealsite.data.profiles import Profile
+
+
+@signed_in
+@require_safe
+def account(request: HttpRequest) -> HttpResponse:
+    """Show the user's profile and the ways to all that is his."""
+    profile = profiles.get(request.user.username)  # type: ignore[union-attr]
+    return render(request, "accounts/account.html", {"profile": profile})
+
+
+@signed_in
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_profile(request: HttpRequest) -> HttpResponse:
+    """Change name, e-mail address and time zone; another address needs the password."""
+    profile = profiles.get(request.user.username)  # type: ignore[union-attr]
+    if request.method != "POST":
+        return form_page(request, "accounts/profile.html", _form_of(profile))
+    form = ProfileForm(request.POST)
+    try:
+        saved = form.is_valid() and _save(request, form, profile)
+    except TooManyRequests as error:
+        return too_many(request, "accounts/profile.html", form, error)
+    except VersionConflict as error:
+        return form_page(request, "accounts/profile.html", _reopened(request, error.current), error.status)
+    except Conflict as error:
+        refuse(form, error)
+        return form_page(request, "accounts/profile.html", form, error.status)
+    if not saved:
+        return form_page(request, "accounts/profile.html", form, 422)
+    messages.success(request, "Your profile is saved.")
+    return HttpResponseRedirect(reverse("account"))
+
+
+@signed_in
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete_account(request: HttpRequest) -> HttpResponse:
+    """Delete the account: signed out everywhere at once, the user name never given out again."""
+    user: SignedIn = request.user  # type: ignore[assignment]
+    form = DeleteAccountForm(request.POST or None)
+    if request.method != "POST":
+        return form_page(request, "accounts/delete.html", form)
+    try:
+        confirmed = form.is_valid() and is_confirmed(request, form)
+    except TooManyRequests as error:
+        return too_many(request, "accounts/delete.html", form, error)
+    if not confirmed:
+        return form_page(request, "accounts/delete.html", form, 422)
+    now = timezone.now()
+    users.delete(user.account, job_id=new_ulid(now), now=now)
+    messages.success(request, "Your account is deleted. Goodbye.")
+    response = HttpResponseRedirect("/")
+    cookies.forget_session(response)
+    cookies.forget_device(response)
+    return response
+
+
+def _form_of(profile: Profile) -> ProfileForm:
+    return ProfileForm(
+        initial={
+            "name": profile.name,
+            "email": profile.email,
+            "timezone": profile.timezone,
+            "version": profile.version,
+        }
+    )
+
+
+def _save(request: HttpRequest, form: ProfileForm, profile: Profile) -> bool:
+    """Save a valid form over the profile as it was opened; False where the form now says what is wrong."""
+    user: SignedIn = request.user  # type: ignore[assignment]
+    data = form.cleaned_data
+    opened = replace(profile, version=data["version"])
+    name, zone, email = data["name"], data["timezone"], data["email"]
+    if email == profile.email:
+        profiles.edit(opened, name=name, timezone=zone)
+    elif not data["old_password"]:
+        form.add_error("old_password", "Enter your password to change the e-mail address.")
+        return False
+    elif is_confirmed(request, form):
+        now = timezone.now()
+        profiles.change_email(opened, user=user.account, name=name, timezone=zone, email=email, now=now)
+    else:
+        return False
+    return True
+
+
+def _reopened(request: HttpRequest, current: Profile) -> ProfileForm:
+    """Return the form as it was sent, at the version that is there now, with what that version says."""
+    data = request.POST.copy()
+    data["version"] = str(current.version)
+    form = ProfileForm(data)
+    there = ", ".join([current.name, current.email, current.timezone or "no time zone"])
+    form.add_error(
+        None,
+        f"Your profile was changed elsewhere since you opened it, and now says: {there}. "
+        "Save again to replace that with what you see here.",
+    )
+    return form

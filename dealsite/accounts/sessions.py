@@ -1,0 +1,60 @@
+"""The list of a user's sessions, and ending them."""
+
+from __future__ import annotations
+
+import re
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from dealsite.accounts.decorators import signed_in
+from dealsite.accounts.devices import device_name
+from dealsite.accounts.visitors import SignedIn
+from dealsite.data import sessions as stored_sessions
+from dealsite.data.errors import NotFound
+
+KEY_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+@signed_in
+@require_safe
+def sessions(request: HttpRequest) -> HttpResponse:
+    """Show where the user is signed in, this device first."""
+    user: SignedIn = request.user  # type: ignore[assignment]
+    found = stored_sessions.of_user(user.username, now=timezone.now())
+    rows = [
+        {
+            "session": session,
+            "device": device_name(session.user_agent),
+            "is_this": session.key_hash == user.session.key_hash,
+        }
+        for session in found
+    ]
+    rows.sort(key=lambda row: not row["is_this"])
+    return render(request, "accounts/sessions.html", {"rows": rows})
+
+
+@signed_in
+@require_POST
+def end_session(request: HttpRequest) -> HttpResponse:
+    """End one of the user's own sessions."""
+    key_hash = request.POST.get("session", "")
+    if not KEY_HASH.fullmatch(key_hash):
+        raise NotFound("There is no such session.")
+    stored_sessions.end(request.user.username, key_hash)  # type: ignore[union-attr]
+    messages.success(request, "That session is ended.")
+    return HttpResponseRedirect(reverse("sessions"))
+
+
+@signed_in
+@require_POST
+def end_other_sessions(request: HttpRequest) -> HttpResponse:
+    """End all of the user's sessions but this one."""
+    user: SignedIn = request.user  # type: ignore[assignment]
+    stored_sessions.end_all(user.username, but=user.session.key_hash)
+    messages.success(request, "You are signed out everywhere else.")
+    return HttpResponseRedirect(reverse("sessions"))

@@ -1,0 +1,67 @@
+"""manage.py create_user NAME --email E [--role R ...]"""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from dealsite.accounts import passwords
+from dealsite.accounts.passwords import Owner
+from dealsite.data import users
+from dealsite.data.errors import DataError
+from dealsite.data.ids import new_ulid, normalise_email, normalise_username
+
+
+class Command(BaseCommand):
+    help = "Create a user. The password is asked for, or read as the first line of standard input."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name", help="3 to 30 letters, digits, dots, dashes or underscores")
+        parser.add_argument("--email", required=True)
+        parser.add_argument(
+            "--role", action="append", default=[], choices=users.ROLES, help="may be given several times"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        name, email = options["name"], options["email"]
+        now = timezone.now()
+        try:
+            normalise_username(name)
+            email = normalise_email(email)
+            password = self._password()
+            passwords.check(password, Owner(name, name, email))
+            user = users.create(
+                username=name,
+                email=email,
+                password=passwords.hashed(password),
+                registration=new_ulid(now),
+                roles=options["role"],
+                now=now,
+            )
+        except ValidationError as error:
+            raise CommandError(" ".join(error.messages)) from None
+        except DataError as error:
+            raise CommandError(str(error)) from None
+        roles = f" with the roles {', '.join(sorted(user.roles))}" if user.roles else ""
+        self.stdout.write(f"{user.username} can now sign in{roles}.")
+
+    def _password(self) -> str:
+        """Return the password typed twice at a terminal, or one line of standard input."""
+        if not sys.stdin.isatty():
+            password = sys.stdin.readline().removesuffix("\n").removesuffix("\r")
+            if not password:
+                raise CommandError("Standard input holds no password.")
+            return password
+        try:
+            password = getpass.getpass("Password: ")
+            again = getpass.getpass("The same again: ")
+        except (EOFError, KeyboardInterrupt):
+            raise CommandError("No password was given.") from None
+        if password != again:
+            raise CommandError("The two passwords differ.")
+        return password
