@@ -70,9 +70,13 @@ def _alt_only(
 
 
 def _demote_headings(state: Any) -> None:
+    deepest = 3  # no level is left out on the way down, which would lose those who listen
     for token in state.tokens:
-        if token.type in ("heading_open", "heading_close"):
-            token.tag = HEADINGS[token.tag]
+        if token.type == "heading_open":
+            tag = token.tag = min(HEADINGS[token.tag], f"h{deepest}")
+            deepest = min(int(tag[1]) + 1, 6)
+        elif token.type == "heading_close":
+            token.tag = tag
 
 
 def _make_parser() -> MarkdownIt:

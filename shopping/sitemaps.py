@@ -22,7 +22,7 @@ for_an_hour = cache_control(public=True, max_age=3600)
 def sitemap(request: HttpRequest) -> HttpResponse:
     """The index: the pages, the brands, and a file for each day that has deals."""
     files = [reverse("sitemap_pages"), reverse("sitemap_brands")]
-    files += [reverse("sitemap_day", args=[day.isoformat()]) for day in feeds.days(now=timezone.now())]
+    files += [reverse("sitemap_day", args=[day.isoformat()]) for day in feeds.past_days(now=timezone.now())]
     context = {"addresses": [absolute(file) for file in files]}
     return render(request, "shopping/sitemap_index.xml", context, content_type="application/xml")
 

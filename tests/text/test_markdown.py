@@ -135,3 +135,9 @@ def test_the_filters_serve_templates():
     template = Template("{% load dealsite %}{{ d|markdown }}{{ d|excerpt:20 }}|{{ e|excerpt:20 }}")
     shown = template.render(Context({"d": "*Warm*", "e": "<b>"}))
     assert shown == "<p><em>Warm</em></p>\nWarm|&lt;b&gt;"
+
+
+def test_no_level_of_headings_is_skipped_on_the_way_down():
+    assert re.findall(r"<(h\d)>", text.to_html("## x\n\n#### y\n\n###### z\n\n# x\n\n### y")) == [
+        *("h3", "h4", "h5", "h3", "h4"),
+    ]
