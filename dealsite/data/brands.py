@@ -63,9 +63,7 @@ def clean_name(name: str) -> str:
     return cleaned
 
 
-def create(
-    name: str, *, by: str, now: datetime, description: str = "", logo: Picture | None = None
-) -> Brand:
+def create(name: str, *, by: str, now: datetime, description: str = "", logo: Picture | None = None) -> Brand:
     """Add a brand; AlreadyExists if its slug is taken, Invalid if the name will not do. 1 transaction."""
     name = clean_name(name)
     brand = Brand(slugify(name), name, description, logo, 1, Counts(), new_ulid(now))
@@ -146,9 +144,7 @@ def all_brands() -> list[BrandName]:
             return sorted(names, key=lambda brand: (brand.letter, brand.name.casefold(), brand.slug))
 
 
-def edit(
-    brand: Brand, *, name: str, description: str, logo: Picture | None, by: str, now: datetime
-) -> Brand:
+def edit(brand: Brand, *, name: str, description: str, logo: Picture | None, by: str, now: datetime) -> Brand:
     """Change a brand's name, text and logo; its slug stays. VersionConflict if it changed since it was loaded.
 
     A new name adds a job, which brings it to the brand's deals, drafts and featured cards. 1 transaction.

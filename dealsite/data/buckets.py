@@ -107,7 +107,12 @@ def _day_arrives(day: date) -> list[Write]:
 def _day_leaves(day: date, *, last: bool) -> list[Write]:
     if not last:
         return [
-            Update(key=keys.day_count(day), add={"deals": -1}, when=(at_least("deals", 2),), otherwise=LastOfDay())
+            Update(
+                key=keys.day_count(day),
+                add={"deals": -1},
+                when=(at_least("deals", 2),),
+                otherwise=LastOfDay(),
+            )
         ]
     return [
         Delete(key=keys.day_count(day), when=(equals("deals", 1),), otherwise=MoreOfDay()),

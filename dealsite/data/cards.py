@@ -31,12 +31,14 @@ class Picture:
     def from_item(cls, item: Item | None) -> Picture | None:
         if not item:
             return None
-        return cls(name=item["name"], width=int(item["width"]), height=int(item["height"]), alt=item.get("alt", ""))
+        return cls(
+            name=item["name"], width=int(item["width"]), height=int(item["height"]), alt=item.get("alt", "")
+        )
 
 
 @dataclass(frozen=True)
 class DealCard:
-    """What a list shows of a deal or a draft (a draft's may be half empty); times are aware UTC, prices in the site's currency."""
+    """What a list shows of a deal or a draft (a draft's may be half empty); aware UTC times, prices with cents."""
 
     id: str
     title: str

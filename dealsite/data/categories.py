@@ -37,7 +37,9 @@ class Counts:
     @classmethod
     def from_item(cls, item: Item | None) -> Counts:
         item = item or {}
-        buckets = {name.removeprefix("deals_"): n for name, n in item.items() if name.startswith("deals_") and n > 0}
+        buckets = {
+            name.removeprefix("deals_"): n for name, n in item.items() if name.startswith("deals_") and n > 0
+        }
         return cls(item.get("deals", 0), item.get("likes", 0), item.get("watches", 0), buckets)
 
 
@@ -112,11 +114,18 @@ def get_many(slugs: Iterable[str]) -> list[Category]:
     slugs = list(slugs)
     for slug in slugs:
         _check_slug(slug)
-    items = table.batch_get(key for slug in slugs for key in (keys.category(slug), keys.category_counts(slug)))
-    return [from_items(slug, items.get(keys.category(slug)), items.get(keys.category_counts(slug))) for slug in slugs]
+    items = table.batch_get(
+        key for slug in slugs for key in (keys.category(slug), keys.category_counts(slug))
+    )
+    return [
+        from_items(slug, items.get(keys.category(slug)), items.get(keys.category_counts(slug)))
+        for slug in slugs
+    ]
 
 
-def edit(category: Category, *, name: str, description: str, logo: Picture | None, by: str, now: datetime) -> Category:
+def edit(
+    category: Category, *, name: str, description: str, logo: Picture | None, by: str, now: datetime
+) -> Category:
     """Change a category's texts and logo; VersionConflict if it changed since it was loaded. 1 update."""
     token = new_ulid(now)
     try:

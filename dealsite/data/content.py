@@ -123,7 +123,7 @@ def is_web_link(link: str) -> bool:
         parts.scheme in ("http", "https")
         and bool(host)
         and "@" not in parts.netloc
-        and not any(c.isspace() or unicodedata.category(c) in ("Cc", "Cf") or c in "\\<>\"" for c in link)
+        and not any(c.isspace() or unicodedata.category(c) in ("Cc", "Cf") or c in '\\<>"' for c in link)
     )
 
 

@@ -1,7 +1,7 @@
 """The editors' lists of deals: by state, brand and category, each answered by an index.
 
 `live` leaves the expired ones out of the feed, and a brand and a category at once filter the brand's
-feed: from at most 5 queries of 100 rows a page, after which the page says how far back it looked.
+feed: from at most 500 rows a page, after which the page says how far back it looked.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ def cms_list(
 ) -> Page:
     """Return one page of deals in a state; Invalid for an unknown state, NotFound for an unknown brand or category.
 
-    all, scheduled, live: 1 query or get for the buckets + d queries. draft: 1 query. ending, expired:
-    1 query a month touched + 1 batch get. Drafts' cards may be half empty.
+    all, scheduled, live: 1 request for the buckets + d queries. draft: 1 query. ending, expired:
+    1 query a month touched + 1 batch get, and for expired 1 request for where they begin. Drafts' cards
+    may be half empty.
     """
     if state not in STATES:
         raise Invalid(state="There is no such state.")
@@ -109,7 +110,13 @@ def _drafts(brand: str, category: str, cursor: Cursor) -> Page:
     cards = [DealCard.from_item(row["card"]) for row in rows]
     more = len(cards) > PAGE_SIZE
     cards = cards[:PAGE_SIZE]
-    ends = (cards[-1].id, cards[0].id) if cursor.newer and cards else (cards[0].id, cards[-1].id) if cards else None
+    ends = (
+        (cards[-1].id, cards[0].id)
+        if cursor.newer and cards
+        else (cards[0].id, cards[-1].id)
+        if cards
+        else None
+    )
     page = _with_cursors(ends, cursor, more)
     if cursor.newer:
         cards.reverse()
@@ -139,7 +146,7 @@ def _by_expiry(
     if soonest_first:
         low, high = f"{iso(now + timedelta(milliseconds=1))}#", f"{iso(now + ENDING_SOON)}#{keys.TOP}"
     else:
-        low, high = "0000", f"{iso(now)}#{keys.TOP}"
+        low, high = _earliest(brand, category), f"{iso(now)}#{keys.TOP}"
     onward = bool(after) or not before  # away from the first page
     ascending = soonest_first == onward
     if cursor := after or before:
@@ -160,6 +167,11 @@ def _by_expiry(
         next_page = last if more else stopped
         return Page(cards, next_page, first if after else None, _stop_time(stopped) if not more else None)
     return Page(cards, last, first if more else None)
+
+
+def _earliest(brand: str, category: str) -> str:
+    """Return where to stop looking for expired deals: none expires before the first bucket with deals. 1 request."""
+    return min(_feed(brand, category).buckets, default=LATEST_MONTH)
 
 
 def _positions(
@@ -192,12 +204,15 @@ def _positions(
     return found, None
 
 
-EARLIEST_MONTH = "2000-01"
+EARLIEST_MONTH, LATEST_MONTH = "2000-01", "9999-12"
 
 
 def _months(low: str, high: str, ascending: bool, now: datetime) -> list[str]:
     """Return the months `yyyy-mm` between two sort keys, in reading order."""
-    first, last = max(low[:7], EARLIEST_MONTH), min(high[:7], keys.month_of(now + ENDING_SOON))
+    first, last = (
+        max(f"{low[:4]}-{low[5:7] or '01'}", EARLIEST_MONTH),
+        min(high[:7], keys.month_of(now + ENDING_SOON)),
+    )
     if first > last:
         return []
     year, month = int(first[:4]), int(first[5:7])
@@ -213,7 +228,11 @@ def _cards_at(positions: list[str], brand: str, category: str, now: datetime) ->
     ids = [position[-26:] for position in positions]
     found = deals.get_many(ids) if ids else {}
     cards = [found[deal_id].card for deal_id in ids if deal_id in found]
-    return [card for card in cards if card.is_visible(now) and not (brand and category and card.category != category)]
+    return [
+        card
+        for card in cards
+        if card.is_visible(now) and not (brand and category and card.category != category)
+    ]
 
 
 def _expiry_position(cursor: str) -> str:
@@ -233,4 +252,3 @@ def _expiry_cursor(position: str) -> str:
 
 def _stop_time(cursor: str | None) -> datetime | None:
     return from_iso(cursor.partition("~")[0]) if cursor else None
-

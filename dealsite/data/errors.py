@@ -1,17 +1,17 @@
 """What can go wrong with data, and the HTTP status that each error means.
 
-    DataError
-    ├── Invalid             400  the input cannot be taken; `fields` says why, by field
-    │   └── BadCursor       400  a paging cursor that this site did not make
-    ├── Forbidden           403  signed in, but this is not for you
-    ├── NotFound            404  it does not exist, or is not for you to know of
-    ├── Conflict            409  it is no longer as you saw it
-    │   ├── AlreadyExists   409  the name is taken
-    │   ├── VersionConflict 409  somebody else changed it meanwhile; `current` is what is there now
-    │   └── TooLarge        409  more changes than one transaction can hold
-    ├── TooManyRequests     429  wait `retry_after` seconds
-    └── Unavailable         503  the table does not answer
-        └── Busy            503  it answers, but is overloaded or contended
+DataError
+├── Invalid             400  the input cannot be taken; `fields` says why, by field
+│   └── BadCursor       400  a paging cursor that this site did not make
+├── Forbidden           403  signed in, but this is not for you
+├── NotFound            404  it does not exist, or is not for you to know of
+├── Conflict            409  it is no longer as you saw it
+│   ├── AlreadyExists   409  the name is taken
+│   ├── VersionConflict 409  somebody else changed it meanwhile; `current` is what is there now
+│   └── TooLarge        409  more changes than one transaction can hold
+├── TooManyRequests     429  wait `retry_after` seconds
+└── Unavailable         503  the table does not answer
+    └── Busy            503  it answers, but is overloaded or contended
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ class Invalid(DataError):
 class BadCursor(Invalid):
     """A paging cursor that this site did not make."""
 
-    def __init__(self, message: str = "This page address is damaged. Start again from the first page.") -> None:
+    def __init__(
+        self, message: str = "This page address is damaged. Start again from the first page."
+    ) -> None:
         super().__init__(message)
 
 
@@ -65,7 +67,9 @@ class Conflict(DataError):
 
     status = 409
 
-    def __init__(self, message: str = "This changed meanwhile. Load it again and repeat what you did.") -> None:
+    def __init__(
+        self, message: str = "This changed meanwhile. Load it again and repeat what you did."
+    ) -> None:
         super().__init__(message)
 
 
@@ -118,5 +122,7 @@ class Unavailable(DataError):
 class Busy(Unavailable):
     """The table answers, but conflicts or throttling did not end within the tries that a request has."""
 
-    def __init__(self, message: str = "The site is very busy just now. Please try again in a moment.") -> None:
+    def __init__(
+        self, message: str = "The site is very busy just now. Please try again in a moment."
+    ) -> None:
         super().__init__(message)

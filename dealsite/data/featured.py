@@ -54,7 +54,9 @@ def load(page_id: str, deal_ids: Iterable[str]) -> tuple[FeaturedPage, dict[str,
     deal_ids = list(deal_ids)
     items = table.batch_get([_key(page_id), *(keys.deal(deal_id) for deal_id in deal_ids)])
     deals = {
-        deal_id: deal_from_items(items[keys.deal(deal_id)], None) for deal_id in deal_ids if keys.deal(deal_id) in items
+        deal_id: deal_from_items(items[keys.deal(deal_id)], None)
+        for deal_id in deal_ids
+        if keys.deal(deal_id) in items
     }
     return from_item(page_id, items.get(page_key(page_id))), deals
 
@@ -111,7 +113,9 @@ def _writes(page: FeaturedPage, deals: Sequence[Deal], *, token: str, by: str, n
                 "featured_by": by,
                 "featured_edit": token,
             },
-            when=(equals("featured_version", page.version),) if page.version else (missing("featured_version"),),
+            when=(equals("featured_version", page.version),)
+            if page.version
+            else (missing("featured_version"),),
             otherwise=changed,
         )
     ]
@@ -154,8 +158,6 @@ def from_item(page_id: str, item: Item | None) -> FeaturedPage:
         updated_by=item.get("featured_by", ""),
         last_edit=item.get("featured_edit", ""),
     )
-
-
 
 
 def _key(page_id: str) -> keys.Key:

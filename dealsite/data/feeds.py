@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 
 from dealsite.data import keys, table
 from dealsite.data.brands import Brand
@@ -25,7 +25,8 @@ from dealsite.data.ids import is_ulid, last_ulid_until, next_ulid, previous_ulid
 
 PAGE_SIZE = 25
 FILTERED_ROWS = 100  # rows read by each query of a feed that is filtered
-FILTERED_QUERIES = 5  # such queries a page at most; the page then says how far back it looked
+FILTERED_ROWS_A_PAGE = 500  # rows that such a page reads at most; it then says how far back it looked
+FILTERED_QUERIES = 25  # likewise, where buckets are small
 LAST_ULID = "7" + "Z" * 25
 
 
@@ -147,7 +148,11 @@ def editors_choice(*, now: datetime) -> tuple[FeaturedPage, list[DealCard]]:
 def all_days() -> list[str]:
     """Return every day that holds deals, scheduled ones too, as ISO dates. 1 query."""
     low, high = keys.prefix("DAYS#")
-    return [day for item in table.query("FRONTPAGE", low=low, high=high, limit=200) for day in item.get("days", ())]
+    return [
+        day
+        for item in table.query("FRONTPAGE", low=low, high=high, limit=200)
+        for day in item.get("days", ())
+    ]
 
 
 def past_days(*, now: datetime) -> list[date]:
@@ -172,7 +177,9 @@ def deals_of_day(day: date, *, now: datetime) -> Iterator[DealCard]:
 def _featured(page_id: str, item: Item | None, now: datetime) -> list[DealCard]:
     """Return the featured cards that shoppers see: neither scheduled nor expired."""
     return [
-        card for card in featured_from_item(page_id, item).cards if card.state(now) not in ("scheduled", "expired")
+        card
+        for card in featured_from_item(page_id, item).cards
+        if card.state(now) not in ("scheduled", "expired")
     ]
 
 
@@ -237,7 +244,7 @@ def read(
 
     `until` and `since` bound the ids (inclusive); without them all that is published by now is shown.
     One row more than a page is read, to know whether there is a next page. With `keep`, only cards
-    that it accepts are shown, from at most 5 queries of 100 rows.
+    that it accepts are shown, from at most 500 rows and 25 queries.
     """
     high = until or last_ulid_until(now)
     low = since or "0" * 26
@@ -264,13 +271,13 @@ def _collect(
     wanted: int,
     keep: Callable[[DealCard], bool] | None,
 ) -> tuple[list[DealCard], str | None]:
-    """Read buckets in turn until enough cards are there; return them and, if it stopped early, the last id looked at."""
+    """Read buckets until enough cards are there; return them and, if it stopped early, the last id looked at."""
     first, last = feed.bucket(_time_or_end(low)), feed.bucket(_time_or_end(high))
     cards: list[DealCard] = []
-    queries = 0
+    queries = rows_read = 0
     for bucket in _in_turn(feed, first, last, ascending):
         while len(cards) < wanted:
-            if keep and queries >= FILTERED_QUERIES:
+            if keep and (queries >= FILTERED_QUERIES or rows_read >= FILTERED_ROWS_A_PAGE):
                 return cards, previous_ulid(low) if ascending else next_ulid(high)
             limit = FILTERED_ROWS if keep else wanted - len(cards)
             rows = table.query(
@@ -282,6 +289,7 @@ def _collect(
                 limit=limit,
             )
             queries += 1
+            rows_read += len(rows)
             found = [DealCard.from_item(row["card"]) for row in rows]
             cards += [card for card in found if keep is None or keep(card)]
             if found and ascending:
@@ -307,16 +315,17 @@ def _time_or_end(ulid: str) -> datetime:
     try:
         return time_of(ulid)
     except OverflowError:
-        return datetime.max
+        return datetime.max.replace(tzinfo=UTC)
 
 
 def _page(cards: list[DealCard], cursor: Cursor, more: bool, stopped: str | None) -> Page:
     """Return the page with its cursors. A page beside its cursor always has a way back to it."""
     first, last = (cards[0].id, cards[-1].id) if cards else (None, None)
     searched_back_to = None
+    before: str | None
     if cursor.before:
         before = first if more else stopped
-        after = last or next_ulid(cursor.before)
+        after: str | None = last or next_ulid(cursor.before)
     else:
         before = None
         if cursor.after:

@@ -112,7 +112,9 @@ def slugify(name: str) -> str:
     text = unicodedata.normalize("NFKD", normalise(name).casefold())
     text = "".join(c for c in text if not "\u0300" <= c <= "\u036f")
     text = unicodedata.normalize("NFKC", text)
-    words = "".join(c if c.isalnum() or unicodedata.category(c) in ("Mn", "Mc") else " " for c in text).split()
+    words = "".join(
+        c if c.isalnum() or unicodedata.category(c) in ("Mn", "Mc") else " " for c in text
+    ).split()
     return "-".join(words)[:SLUG_CHARACTERS].rstrip("-")
 
 
@@ -130,8 +132,10 @@ def normalise_username(text: str) -> str:
 def normalise_email(text: str) -> str:
     """Return the e-mail address in lower case, or raise Invalid."""
     email = unicodedata.normalize("NFKC", text).strip().casefold()
-    if len(email) > 254 or not EMAIL_PATTERN.fullmatch(email) or any(
-        unicodedata.category(c) in UNWANTED for c in email
+    if (
+        len(email) > 254
+        or not EMAIL_PATTERN.fullmatch(email)
+        or any(unicodedata.category(c) in UNWANTED for c in email)
     ):
         raise Invalid(email="Enter an e-mail address such as name@example.org.")
     return email

@@ -66,7 +66,10 @@ def get(job_id: str) -> Job:
 
 
 def take_next(*, now: datetime) -> Job | None:
-    """Take the open job that is due longest, for the time of a lease; None if none is due. 1 query, then 1 update and 1 get."""
+    """Take the open job that is due longest, for the time of a lease; None if none is due.
+
+    1 query, then 1 update and 1 get.
+    """
     for row in table.query(keys.OPEN_JOBS, index=keys.GSI3, high=keys.prefix(iso(now))[1], limit=10):
         job_id = row["SK"].removeprefix("JOB#")
         try:

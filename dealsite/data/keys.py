@@ -24,7 +24,12 @@ TOP = "\U0010ffff"  # sorts after every character: the end of a prefix range
 
 def part(text: str) -> str:
     """Return a key part unchanged, or raise ValueError: empty, or a `#` or control character in it."""
-    if not text or "#" in text or len(text) > 512 or any(ord(c) < 32 or 0xD800 <= ord(c) < 0xE000 for c in text):
+    if (
+        not text
+        or "#" in text
+        or len(text) > 512
+        or any(ord(c) < 32 or 0xD800 <= ord(c) < 0xE000 for c in text)
+    ):
         raise ValueError(f"{text[:80]!r} cannot be part of a key.")
     return text
 

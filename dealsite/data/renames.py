@@ -39,7 +39,10 @@ def rename_brand(job: jobs.Job, now: datetime) -> datetime | None:
 def _rows_with_another_name(brand: brands.Brand) -> Iterator[tuple[str, str]]:
     """Yield (type, id) of the deals and drafts whose card shows another name."""
     years = sorted(brand.counts.buckets if brand.counts else ())
-    partitions = [keys.drafts_of_brand(brand.slug), *(keys.deals_of_brand(brand.slug, int(year)) for year in years)]
+    partitions = [
+        keys.drafts_of_brand(brand.slug),
+        *(keys.deals_of_brand(brand.slug, int(year)) for year in years),
+    ]
     for partition in partitions:
         start = None
         while True:

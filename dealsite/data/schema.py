@@ -48,7 +48,10 @@ def definition() -> dict[str, Any]:
 
 
 def create_table(
-    *, wait: float = 120, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
+    *,
+    wait: float = 120,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
 ) -> bool:
     """Create the table where it is missing, wait until it and its indexes are active; True if it was made.
 
@@ -105,7 +108,9 @@ def drift() -> list[str]:
     stream = described.get("StreamSpecification", {})
     view = stream.get("StreamViewType", "off") if stream.get("StreamEnabled") else "off"
     found += _differences("The stream", view, STREAM["StreamViewType"])
-    attribute = ttl.get("AttributeName", "off") if ttl.get("TimeToLiveStatus") in ("ENABLED", "ENABLING") else "off"
+    attribute = (
+        ttl.get("AttributeName", "off") if ttl.get("TimeToLiveStatus") in ("ENABLED", "ENABLING") else "off"
+    )
     found += _differences("The TTL attribute", attribute, TTL_ATTRIBUTE)
     return found
 

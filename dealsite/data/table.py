@@ -62,7 +62,7 @@ TRY_AGAIN = {
 }
 
 pause: Callable[[float], None] = time.sleep  # replaced in tests, so that none waits
-jitter = random.Random()
+jitter = random.Random()  # noqa: S311 - spreads retries, guards nothing
 
 
 class Rows(NamedTuple):
@@ -238,7 +238,9 @@ def scan_all(*, limit: int = 500, consistent: bool = False) -> Iterator[Item]:
         start = rows.start
 
 
-def scan_users(*, limit: int = 100, start: dict[str, Any] | None = None, segment: tuple[int, int] | None = None) -> Rows:
+def scan_users(
+    *, limit: int = 100, start: dict[str, Any] | None = None, segment: tuple[int, int] | None = None
+) -> Rows:
     """Return one page of the keys of all users, in no order."""
     return scan_page(index=USER_INDEX, limit=limit, start=start, segment=segment)
 
@@ -364,7 +366,9 @@ class _Connection:
         )
         if self.credentials is None:
             raise Unavailable("The site has no credentials for its table.")
-        SigV4Auth(self.credentials.get_frozen_credentials(), "dynamodb", settings.DEALSITE_REGION).add_auth(request)
+        SigV4Auth(self.credentials.get_frozen_credentials(), "dynamodb", settings.DEALSITE_REGION).add_auth(
+            request
+        )
         prepared = request.prepare()
         answer = self.events.emit_until_response(f"before-send.dynamodb.{operation}", request=prepared)[1]
         if answer is None:
@@ -476,7 +480,9 @@ def _loads(content: bytes) -> dict[str, Any]:
 
 
 def _refusal(status: int, answer: dict[str, Any]) -> _Refused:
-    code = str(answer.get("__type", "")).rpartition("#")[2] or ("InternalServerError" if status >= 500 else "Unknown")
+    code = str(answer.get("__type", "")).rpartition("#")[2] or (
+        "InternalServerError" if status >= 500 else "Unknown"
+    )
     message = answer.get("message") or answer.get("Message") or ""
     return _Refused(code, message, answer.get("CancellationReasons") or [])
 

@@ -96,6 +96,10 @@ class Write:
     when: tuple[Condition, ...] = ()
     otherwise: DataError | None = None
 
+    def request(self) -> tuple[str, dict[str, Any]]:
+        """Return the kind of action and its request, without the table's name."""
+        raise NotImplementedError
+
     def error(self) -> DataError:
         return self.otherwise or Conflict()
 
@@ -116,20 +120,29 @@ class Put(Write):
 class Update(Write):
     """Change attributes: `set` them, `add` to numbers or sets, `discard` from sets, `remove` them."""
 
-    set: Mapping[Path, Any] = field(default_factory=dict)
-    add: Mapping[Path, Any] = field(default_factory=dict)
-    discard: Mapping[Path, Any] = field(default_factory=dict)
+    set: Mapping[Any, Any] = field(default_factory=dict)
+    add: Mapping[Any, Any] = field(default_factory=dict)
+    discard: Mapping[Any, Any] = field(default_factory=dict)
     remove: Sequence[Path] = ()
 
     def request(self) -> tuple[str, dict[str, Any]]:
         expressions = _Expressions()
         clauses = []
         if self.set:
-            clauses.append("SET " + ", ".join(f"{expressions.path(p)} = {expressions.value(v)}" for p, v in self.set.items()))
+            clauses.append(
+                "SET "
+                + ", ".join(f"{expressions.path(p)} = {expressions.value(v)}" for p, v in self.set.items())
+            )
         if self.add:
-            clauses.append("ADD " + ", ".join(f"{expressions.path(p)} {expressions.value(v)}" for p, v in self.add.items()))
+            clauses.append(
+                "ADD "
+                + ", ".join(f"{expressions.path(p)} {expressions.value(v)}" for p, v in self.add.items())
+            )
         if self.discard:
-            clauses.append("DELETE " + ", ".join(f"{expressions.path(p)} {expressions.value(v)}" for p, v in self.discard.items()))
+            clauses.append(
+                "DELETE "
+                + ", ".join(f"{expressions.path(p)} {expressions.value(v)}" for p, v in self.discard.items())
+            )
         if self.remove:
             clauses.append("REMOVE " + ", ".join(expressions.path(p) for p in self.remove))
         request = {"Key": key_attributes(self.key), "UpdateExpression": " ".join(clauses)}
@@ -190,7 +203,9 @@ class _Expressions:
         ]
         request: dict[str, Any] = {"ConditionExpression": " AND ".join(texts)} if texts else {}
         if self.names:
-            request["ExpressionAttributeNames"] = {placeholder: name for name, placeholder in self.names.items()}
+            request["ExpressionAttributeNames"] = {
+                placeholder: name for name, placeholder in self.names.items()
+            }
         if self.values:
             request["ExpressionAttributeValues"] = self.values
         return request
@@ -226,7 +241,10 @@ def _both(one: Write, other: Write) -> Write:
         otherwise=otherwise,
         set=_union(one.set, other.set),
         add={path: _sum(one.add.get(path), other.add.get(path)) for path in {**one.add, **other.add}},
-        discard={path: _sum(one.discard.get(path), other.discard.get(path)) for path in {**one.discard, **other.discard}},
+        discard={
+            path: _sum(one.discard.get(path), other.discard.get(path))
+            for path in {**one.discard, **other.discard}
+        },
         remove=list(dict.fromkeys([*one.remove, *other.remove])),
     )
 

@@ -1,0 +1,164 @@
+"""Editing a deal: its offer, its counters and its featured cards change with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from dealsite.data import buckets, featured_cards, keys, table
+from dealsite.data.brands import Brand
+from dealsite.data.brands import get as get_brand
+from dealsite.data.content import DealContent
+from dealsite.data.deals.publishing import TRIES, BrandChanged, check_brand, refuse_problems
+from dealsite.data.deals.stored import Deal, get
+from dealsite.data.errors import Busy, Conflict, VersionConflict
+from dealsite.data.ids import iso, new_ulid
+from dealsite.data.writes import Check, Update, Write, equals, exists, missing
+
+
+def edit(deal: Deal, content: DealContent, *, version: int, brand: Brand, by: str, now: datetime) -> Deal:
+    """Change a deal, with its offer, featured cards and, if it moves, both sides' counters. 1 transaction.
+
+    `deal` is as `get` gave it just now, `version` the one that the editor's form was made from.
+    VersionConflict, with `current`, if somebody else edited it in between; NotFound if it was deleted.
+    """
+    refuse_problems(content, deal.live_at)
+    token = new_ulid(now)
+    state = {"brand": brand}
+
+    def attempt(deal: Deal) -> Deal:
+        if deal.version != version:
+            raise VersionConflict(current=deal)
+        brand = state["brand"]
+        try:
+            table.transact(_edit_writes(deal, content, brand, token, by, now))
+        except BrandChanged:
+            state["brand"] = get_brand(brand.slug)
+            raise VersionConflict() from None
+        return replace(
+            deal,
+            content=content,
+            card=content.card(deal.id, brand.name),
+            version=version + 1,
+            writes=deal.writes + 1,
+            updated_at=now,
+            updated_by=by,
+            last_edit=token,
+        )
+
+    return _until_settled(deal, version, token, attempt)
+
+
+def _edit_writes(
+    deal: Deal, content: DealContent, brand: Brand, token: str, by: str, now: datetime
+) -> list[Write]:
+    if content.brand != brand.slug:
+        raise ValueError("The brand given is not the content's.")
+    card = content.card(deal.id, brand.name)
+    old, new = (deal.content.brand, deal.content.category), (content.brand, content.category)
+    changes = {
+        "card": card.as_item(),
+        "link": content.link,
+        "description": content.description,
+        "version": deal.version + 1,
+        "last_edit": token,
+        "updated_at": iso(now),
+        "updated_by": by,
+        **(keys.feed_rows(deal.id, *new) if old != new else {}),
+    }
+    writes: list[Write] = [_change(deal, changes), *buckets.move(deal.id, old, new)]
+    writes += _offer_writes(deal, content)
+    writes.append(check_brand(brand))
+    if card != deal.card:
+        writes += featured_cards.renew(deal.featured_on, card)
+    return writes
+
+
+def _offer_writes(deal: Deal, content: DealContent) -> list[Write]:
+    """Return the change of the offer, if there is any; stock only where the editor changed it."""
+    was = deal.content
+    changes: dict[Any, Any] = {}
+    gone: list[str] = []
+    when = [exists()]
+    if content.price != was.price:
+        changes["price"] = content.price
+    if (content.brand, content.category) != (was.brand, was.category):
+        changes |= {"brand": content.brand, "category": content.category}
+    rows = keys.expiry_rows(deal.id, content.brand, content.category, content.expires_at)
+    old_rows = keys.expiry_rows(deal.id, was.brand, was.category, was.expires_at)
+    if rows != old_rows:
+        changes |= rows
+        gone += [name for name in old_rows if name not in rows]
+        if content.expires_at:
+            changes["expires_at"] = iso(content.expires_at)
+        else:
+            gone.append("expires_at")
+    if content.stock != was.stock:
+        when.append(equals("stock", was.stock) if was.stock is not None else missing("stock"))
+        if content.stock is None:
+            gone.append("stock")
+        else:
+            changes["stock"] = content.stock
+    if not changes and not gone:
+        return []
+    return [
+        Update(
+            key=keys.offer(deal.id), set=changes, remove=gone, when=tuple(when), otherwise=VersionConflict()
+        )
+    ]
+
+
+def expire_now(deal: Deal, *, by: str, now: datetime) -> Deal:
+    """End a live deal at once; Conflict if it is not published yet. 1 transaction."""
+    if not deal.card.is_visible(now):
+        raise Conflict("A scheduled deal cannot expire. Delete it, or move its time.")
+    token = new_ulid(now)
+
+    def attempt(deal: Deal) -> Deal:
+        if deal.content.expires_at is not None and deal.content.expires_at <= now:
+            return deal
+        content = replace(deal.content, expires_at=now)
+        brand = Brand(deal.card.brand, deal.card.brand_name)
+        writes = [w for w in _edit_writes(deal, content, brand, token, by, now) if not isinstance(w, Check)]
+        table.transact(writes)
+        return replace(
+            deal,
+            content=content,
+            card=content.card(deal.id, deal.card.brand_name),
+            version=deal.version + 1,
+            writes=deal.writes + 1,
+            updated_at=now,
+            updated_by=by,
+            last_edit=token,
+        )
+
+    return _until_settled(deal, deal.version, token, attempt)
+
+
+def _until_settled(deal: Deal, version: int, token: str, attempt: Callable[[Deal], Deal]) -> Deal:
+    """Repeat an attempt on the deal of now while only the site itself, no person, changed it in between.
+
+    An attempt that did happen, though its answer was lost, is known by its token.
+    """
+    for _ in range(TRIES):
+        try:
+            return attempt(deal)
+        except VersionConflict:
+            deal = get(deal.id)
+            if deal.last_edit == token:
+                return deal
+            if deal.version != version:
+                raise VersionConflict(current=deal) from None
+    raise Busy()
+
+
+def _change(deal: Deal, changes: dict[Any, Any]) -> Update:
+    return Update(
+        key=keys.deal(deal.id),
+        set=changes,
+        add={"writes": 1},
+        when=(equals("writes", deal.writes),),
+        otherwise=VersionConflict(),
+    )

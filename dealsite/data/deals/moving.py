@@ -1,0 +1,159 @@
+"""Deleting a deal, and moving a scheduled one to another time, which is another id."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from dealsite.data import buckets, drafts, featured_cards, keys, table
+from dealsite.data.brands import Brand
+from dealsite.data.brands import get as get_brand
+from dealsite.data.deals.publishing import (
+    TRIES,
+    BrandChanged,
+    check_brand,
+    deal_writes,
+    refuse_problems,
+    written,
+)
+from dealsite.data.deals.stored import Deal, get
+from dealsite.data.errors import AlreadyExists, Busy, Conflict, NotFound, VersionConflict
+from dealsite.data.ids import iso, time_of
+from dealsite.data.writes import Condition, Delete, Put, Write, equals, exists, missing
+
+
+def delete(deal: Deal, *, by: str, now: datetime) -> None:
+    """Delete a deal with its offer, counters and featured cards; harmless if it is gone. 1 transaction.
+
+    The last deal of a day costs a second transaction, which unlists the day.
+    """
+    last_of_day = False
+    for _ in range(TRIES):
+        try:
+            table.transact(
+                [
+                    Delete(
+                        key=keys.deal(deal.id),
+                        when=(equals("writes", deal.writes),),
+                        otherwise=VersionConflict(),
+                    ),
+                    Delete(key=keys.offer(deal.id)),
+                    *buckets.leave(
+                        deal.id, deal.content.brand, deal.content.category, last_of_day=last_of_day
+                    ),
+                    *featured_cards.remove(deal.featured_on, deal.id),
+                ]
+            )
+        except buckets.LastOfDay:
+            last_of_day = True
+        except buckets.MoreOfDay:
+            last_of_day = False
+        except VersionConflict:
+            try:
+                deal = get(deal.id)
+            except NotFound:
+                return
+        else:
+            if last_of_day:
+                buckets.remember(deal.live_at.date(), listed=False)
+            return
+    raise Busy()
+
+
+def reschedule(deal: Deal, live_at: datetime, *, new_id: str, by: str, now: datetime) -> Deal:
+    """Move a scheduled deal to another time, which is another id: `new_id`, minted for that time.
+
+    Conflict if it is live already, Invalid if it would expire before; VersionConflict if it changed
+    meanwhile. Featured cards keep their places. 1 transaction, and 1 batch get if it is featured.
+    """
+    if time_of(new_id) != live_at.replace(microsecond=live_at.microsecond // 1000 * 1000):
+        raise ValueError("The new id was not minted for the new time.")
+    if deal.card.is_visible(now):
+        raise Conflict("This deal is live already; its time cannot be changed.")
+    refuse_problems(deal.content, live_at)
+    if new_id == deal.id:
+        return deal
+    last_of_day = False
+    brand = Brand(deal.card.brand, deal.card.brand_name)
+    for _ in range(TRIES):
+        places = _places(deal)
+        try:
+            put, *others = _reschedule_writes(deal, new_id, brand, places, by, now, last_of_day)
+            table.transact([put, *others])
+        except buckets.LastOfDay:
+            last_of_day = True
+        except buckets.MoreOfDay:
+            last_of_day = False
+        except buckets.DayIsEmpty:
+            buckets.remember(live_at.date(), listed=False)
+        except BrandChanged:
+            brand = get_brand(brand.slug)
+        except AlreadyExists:
+            return get(new_id)
+        except VersionConflict:
+            version = deal.version
+            try:
+                deal = get(deal.id)
+            except NotFound:
+                return get(new_id)
+            if deal.version != version:
+                raise VersionConflict(current=deal) from None
+        else:
+            buckets.remember(live_at.date(), listed=True)
+            if last_of_day:
+                buckets.remember(deal.live_at.date(), listed=False)
+            return written(put, deal.content)
+    raise Busy()
+
+
+def _reschedule_writes(
+    deal: Deal, new_id: str, brand: Brand, places: dict[str, int], by: str, now: datetime, last_of_day: bool
+) -> tuple[Put, *tuple[Write, ...]]:
+    content = deal.content
+    put, offer = deal_writes(new_id, content, brand, by, now, deal.draft)
+    put = replace(
+        put,
+        item=put.item
+        | {
+            "featured_on": set(deal.featured_on),
+            "version": deal.version + 1,
+            "created_at": iso(deal.created_at),
+        },
+    )
+    arrive = buckets.arrive(new_id, content.brand, content.category)
+    leave = buckets.leave(deal.id, content.brand, content.category, last_of_day=last_of_day)
+    if time_of(new_id).date() == deal.live_at.date():  # the day keeps its number of deals
+        arrive, leave = arrive[:2], leave[:2]
+    writes: list[Write] = [
+        offer,
+        _delete_deal(deal),
+        Delete(key=keys.offer(deal.id), when=_same_stock(deal), otherwise=VersionConflict()),
+        check_brand(brand),
+        *arrive,
+        *leave,
+        *featured_cards.replace_at(places, deal.id, content.card(new_id, brand.name)),
+    ]
+    if deal.draft:
+        writes.append(drafts.moved_write(deal.draft, new_id))
+    return put, *writes
+
+
+def _places(deal: Deal) -> dict[str, int]:
+    """Return where each page that features a deal has it. 1 batch get, none if it is not featured."""
+    if not deal.featured_on:
+        return {}
+    page_keys = {page: featured_cards.page_key(page) for page in deal.featured_on}
+    items = table.batch_get(page_keys.values())
+    return {
+        page: items[key]["order"].index(deal.id)
+        for page, key in page_keys.items()
+        if deal.id in items.get(key, {}).get("order", ())
+    }
+
+
+def _delete_deal(deal: Deal) -> Delete:
+    return Delete(key=keys.deal(deal.id), when=(equals("writes", deal.writes),), otherwise=VersionConflict())
+
+
+def _same_stock(deal: Deal) -> tuple[Condition, ...]:
+    return (exists(), equals("stock", deal.stock) if deal.stock is not None else missing("stock"))

@@ -1,0 +1,157 @@
+"""Publishing and scheduling deals, one or several at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from dealsite.data import buckets, drafts, keys, table
+from dealsite.data.brands import Brand
+from dealsite.data.brands import get as get_brand
+from dealsite.data.content import DealContent, problems
+from dealsite.data.deals.stored import Deal, deal_from_items, get
+from dealsite.data.drafts import Draft
+from dealsite.data.errors import AlreadyExists, Busy, Conflict, Invalid, VersionConflict
+from dealsite.data.ids import iso, new_ulid, time_of
+from dealsite.data.writes import Check, Put, Write, absent, equals
+
+TRIES = 6
+
+
+class BrandChanged(Conflict):
+    """The brand was renamed or is gone since it was read."""
+
+
+def publish(
+    content: DealContent,
+    *,
+    deal_id: str,
+    brand: Brand,
+    by: str,
+    now: datetime,
+    draft: Draft | None = None,
+) -> Deal:
+    """Publish a deal at the time of its id, or schedule it if that time is to come. 1 transaction.
+
+    Repeating it is harmless: the deal that is there under this id is returned. With a draft, the
+    draft ends as a pointer to the deal; VersionConflict if it was edited or published meanwhile
+    (`current` is the draft of now). Invalid says what the content lacks.
+    """
+    refuse_problems(content, time_of(deal_id))
+    for _ in range(TRIES):
+        day = time_of(deal_id).date()
+        put, *others = _publish_writes(deal_id, content, brand, by, now, draft)
+        try:
+            table.transact([put, *others])
+        except AlreadyExists:
+            return get(deal_id)
+        except buckets.DayIsEmpty:
+            buckets.remember(day, listed=False)
+        except BrandChanged:
+            brand = get_brand(brand.slug)
+        except VersionConflict as conflict:
+            if draft is None:
+                raise
+            conflict.current = drafts.get(draft.id)
+            if conflict.current.published_as == deal_id:
+                return get(deal_id)
+            raise
+        else:
+            buckets.remember(day, listed=True)
+            return written(put, content)
+    raise Busy()
+
+
+def publish_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now: datetime) -> None:
+    """Publish several deals, all or none, their counters summed. 1 transaction.
+
+    Meant for imports: `new` holds (deal id, content, brand). AlreadyExists if one of them is there,
+    Conflict if a brand was renamed meanwhile, TooLarge above 100 actions; the caller splits and repeats.
+    """
+    for deal_id, content, _ in new:
+        refuse_problems(content, time_of(deal_id))
+    days = {time_of(deal_id).date() for deal_id, _, _ in new}
+    for _ in range(TRIES):
+        try:
+            table.transact([w for d, c, b in new for w in _publish_writes(d, c, b, by, now, None)])
+        except buckets.DayIsEmpty:
+            for day in days:
+                buckets.remember(day, listed=False)
+            continue
+        for day in days:
+            buckets.remember(day, listed=True)
+        return
+    raise Busy()
+
+
+def _publish_writes(
+    deal_id: str, content: DealContent, brand: Brand, by: str, now: datetime, draft: Draft | None
+) -> tuple[Put, *tuple[Write, ...]]:
+    put, offer = deal_writes(deal_id, content, brand, by, now, draft.id if draft else "")
+    writes: list[Write] = [
+        offer,
+        check_brand(brand),
+        *buckets.arrive(deal_id, content.brand, content.category),
+    ]
+    if draft is not None:
+        writes.append(drafts.published_write(draft, deal_id))
+    return put, *writes
+
+
+def deal_writes(
+    deal_id: str, content: DealContent, brand: Brand, by: str, now: datetime, draft_id: str
+) -> tuple[Put, Put]:
+    """Return the writes of a new deal and its offer."""
+    if content.brand != brand.slug:
+        raise ValueError("The brand given is not the content's.")
+    taken = AlreadyExists("This deal is published already.")
+    item = {
+        "type": "Deal",
+        "id": deal_id,
+        "card": content.card(deal_id, brand.name).as_item(),
+        "link": content.link,
+        "description": content.description,
+        "version": 1,
+        "writes": 1,
+        "last_edit": new_ulid(now),
+        "created_at": iso(now),
+        "created_by": by,
+        "updated_at": iso(now),
+        "updated_by": by,
+        "draft": draft_id or None,
+        **keys.feed_rows(deal_id, content.brand, content.category),
+    }
+    offer = {
+        "type": "Offer",
+        "id": deal_id,
+        "brand": content.brand,
+        "category": content.category,
+        "price": content.price,
+        "expires_at": iso(content.expires_at) if content.expires_at else None,
+        "stock": content.stock,
+        **keys.expiry_rows(deal_id, content.brand, content.category, content.expires_at),
+    }
+    return (
+        Put(key=keys.deal(deal_id), item=item, when=(absent(),), otherwise=taken),
+        Put(key=keys.offer(deal_id), item=offer, when=(absent(),), otherwise=taken),
+    )
+
+
+def check_brand(brand: Brand) -> Check:
+    """Return the check that a brand still has the name that it was read with."""
+    return Check(
+        key=keys.brand(brand.slug),
+        when=(equals("name", brand.name),),
+        otherwise=BrandChanged("The brand was renamed meanwhile. Please try again."),
+    )
+
+
+def refuse_problems(content: DealContent, live_at: datetime) -> None:
+    found = problems(content, live_at=live_at)
+    if found:
+        raise Invalid(**found)
+
+
+def written(put: Put, content: DealContent) -> Deal:
+    """Return the deal that a Put has just written, without reading it again."""
+    return deal_from_items(put.item, {"stock": content.stock})

@@ -1,0 +1,95 @@
+"""A deal as it is stored, and reading it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from dealsite.data import keys, table
+from dealsite.data.cards import DealCard
+from dealsite.data.content import DealContent
+from dealsite.data.convert import Item
+from dealsite.data.errors import NotFound
+from dealsite.data.ids import from_iso, is_ulid
+
+
+@dataclass(frozen=True)
+class Deal:
+    """A published or scheduled deal. `content.stock` is known only where the offer was read too (`get`)."""
+
+    id: str
+    content: DealContent
+    card: DealCard
+    featured_on: frozenset[str]
+    version: int
+    writes: int
+    created_at: datetime
+    updated_at: datetime
+    updated_by: str
+    last_edit: str = ""
+    draft: str = ""
+
+    @property
+    def live_at(self) -> datetime:
+        return self.card.live_at
+
+    @property
+    def stock(self) -> int | None:
+        return self.content.stock
+
+
+def get(deal_id: str) -> Deal:
+    """Return a deal with its offer, or raise NotFound. 1 batch get, consistent."""
+    if not is_ulid(deal_id):
+        raise NotFound("There is no such deal.")
+    items = table.batch_get([keys.deal(deal_id), keys.offer(deal_id)])
+    item = items.get(keys.deal(deal_id))
+    if item is None:
+        raise NotFound("There is no such deal.")
+    return deal_from_items(item, items.get(keys.offer(deal_id)))
+
+
+def get_visible(deal_id: str, *, now: datetime) -> Deal:
+    """Return a deal that shoppers may see: NotFound before its publication time. 1 batch get."""
+    deal = get(deal_id)
+    if not deal.card.is_visible(now):
+        raise NotFound("There is no such deal.")
+    return deal
+
+
+def get_many(deal_ids: Iterable[str]) -> dict[str, Deal]:
+    """Return those of some deals that exist, by id, without stock. 1 batch get for each 100."""
+    items = table.batch_get(keys.deal(deal_id) for deal_id in deal_ids if is_ulid(deal_id))
+    return {item["id"]: deal_from_items(item, None) for item in items.values()}
+
+
+def deal_from_items(item: Item, offer: Item | None) -> Deal:
+    """Return the deal of its item; without its offer the stock is not known."""
+    card = DealCard.from_item(item["card"])
+    content = DealContent(
+        title=card.title,
+        brand=card.brand,
+        category=card.category,
+        price=card.price,
+        was_price=card.was_price,
+        voucher_code=card.voucher_code,
+        link=item.get("link", ""),
+        description=item.get("description", ""),
+        picture=card.picture,
+        stock=(offer or {}).get("stock"),
+        expires_at=card.expires_at,
+    )
+    return Deal(
+        id=item["id"],
+        content=content,
+        card=card,
+        featured_on=frozenset(item.get("featured_on", ())),
+        version=item["version"],
+        writes=item["writes"],
+        created_at=from_iso(item["created_at"]),
+        updated_at=from_iso(item["updated_at"]),
+        updated_by=item["updated_by"],
+        last_edit=item.get("last_edit", ""),
+        draft=item.get("draft", "") or "",
+    )
