@@ -1,0 +1,237 @@
+"""Users: made once, whatever happens at the same time, and never made again after they went."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from dealsite.data import checks, jobs, keys, profiles, sessions, table, users
+from dealsite.data.errors import AlreadyExists, BadCursor, Conflict, Invalid, NotFound
+from dealsite.data.ids import new_ulid
+from dealsite.data.writes import Update
+from tests.people import NOW, make_user
+from tests.races import at_once
+
+pytestmark = pytest.mark.usefixtures("fresh_table")
+
+
+@pytest.mark.fast
+def test_a_user_is_found_by_name_in_any_letter_case_and_by_address():
+    ada = make_user("Ada", email="Ada@Example.org", roles=["editor"], timezone="Europe/Berlin")
+    assert (ada.username, ada.name, ada.email) == ("ada", "Ada", "ada@example.org")
+    assert users.get("ada") == users.find("ADA") == users.find("aDa@eXample.org") == ada
+    assert users.count() == 1
+    assert checks.find() == []
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(
+    "name", ["nobody", "no", "#", "a#b", "nobody@example.org", "@", "", "\ud800", "x" * 5000]
+)
+def test_whom_nobody_knows_is_none_however_he_is_called(name: str):
+    assert users.find(name) is None
+    with pytest.raises(NotFound):
+        users.get(name)
+
+
+@pytest.mark.fast
+def test_a_name_is_taken_in_every_letter_case():
+    make_user("ada", email="ada@example.org")
+    with pytest.raises(AlreadyExists) as refused:
+        make_user("ADA", email="other@example.org")
+    assert refused.value.field == "username"
+    assert users.find("other@example.org") is None
+    assert users.count() == 1
+
+
+@pytest.mark.fast
+def test_an_address_belongs_to_one_user():
+    make_user("ada", email="ada@example.org")
+    with pytest.raises(AlreadyExists) as refused:
+        make_user("bob", email="ADA@example.org")
+    assert refused.value.field == "email"
+    assert users.find("bob") is None
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(
+    "name", ["a#b", "a\uff03b", "ab", "-abc", ".abc", "a b c", "x" * 31, "ádá", "", "a\x00bc", "a\ud800bc"]
+)
+def test_no_user_gets_a_name_that_could_not_stand_in_a_key(name: str):
+    with pytest.raises(Invalid):
+        users.create(username=name, email="x@example.org", password="-", registration=new_ulid(NOW), now=NOW)
+
+
+@pytest.mark.fast
+def test_a_user_has_only_roles_that_exist():
+    with pytest.raises(Invalid, match="no role 'king'"):
+        make_user("ada", roles=["king"])
+
+
+def test_of_twenty_who_want_a_name_one_gets_it():
+    outcomes = at_once(*[partial(make_user, "ada", email=f"ada{n}@example.org") for n in range(20)])
+    winners = [outcome for outcome in outcomes if isinstance(outcome, users.User)]
+    assert len(winners) == 1
+    assert {type(outcome) for outcome in outcomes} == {users.User, AlreadyExists}
+    assert users.get("ada") == winners[0]
+    assert users.count() == 1
+    assert checks.find() == []
+
+
+def test_of_twenty_who_want_an_address_one_gets_it():
+    outcomes = at_once(*[partial(make_user, f"ada{n}", email="ada@example.org") for n in range(20)])
+    winners = [outcome for outcome in outcomes if isinstance(outcome, users.User)]
+    assert len(winners) == 1
+    assert {type(outcome) for outcome in outcomes} == {users.User, AlreadyExists}
+    assert users.find("ada@example.org") == winners[0]
+    assert users.count() == 1
+    assert checks.find() == []
+
+
+@pytest.mark.fast
+def test_a_sign_up_that_is_sent_twice_makes_its_user_once():
+    registration = new_ulid(NOW)
+    first = make_user("ada", registration=registration)
+    assert make_user("ada", registration=registration, password="another salt") == first
+    with pytest.raises(AlreadyExists):
+        make_user("ada", registration=new_ulid(NOW))
+    assert users.count() == 1
+
+
+@pytest.mark.fast
+def test_a_sign_up_needs_a_number_of_its_own():
+    with pytest.raises(Invalid, match="damaged"):
+        make_user("ada", registration="x")
+
+
+@pytest.mark.fast
+def test_roles_are_given_and_taken_and_repeating_is_harmless():
+    make_user("ada")
+    users.give_role("ada", "editor")
+    users.give_role("ada", "editor")
+    users.give_role("ada", "back office")
+    assert users.get("ada").roles == {"editor", "back office"}
+    users.take_role("ada", "editor")
+    users.take_role("ada", "editor")
+    users.take_role("ada", "admin")
+    assert users.get("ada").roles == {"back office"}
+    users.take_role("ada", "back office")
+    assert users.get("ada").roles == frozenset()
+    with pytest.raises(Invalid):
+        users.give_role("ada", "king")
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("name", ["nobody", "ADA", "a#b", ""])
+def test_nobody_gets_no_role_and_no_item_comes_of_it(name: str):
+    make_user("ada")
+    for change in (users.give_role, users.take_role):
+        with pytest.raises(NotFound):
+            change(name, "admin")
+    assert users.get("ada").roles == frozenset()
+    assert checks.find() == []
+
+
+def test_roles_given_at_once_are_all_there():
+    make_user("ada")
+    at_once(*[partial(users.give_role, "ada", role) for role in users.ROLES])
+    assert users.get("ada").roles == set(users.ROLES)
+
+
+@pytest.mark.fast
+def test_a_deleted_user_is_gone_and_his_name_stays_taken():
+    ada = make_user("ada", email="ada@example.org", roles=["admin"])
+    sessions.start(ada, key="k" * 43, user_agent="", address="", now=NOW)
+    job_id = new_ulid(NOW)
+    users.delete(ada, job_id=job_id, now=NOW)
+
+    assert users.find("ada") is users.find("ada@example.org") is None
+    assert sessions.read("ada", "k" * 43, now=NOW) is None
+    with pytest.raises(NotFound):
+        profiles.get("ada")
+    assert table.get(keys.user("ada")) == {
+        "PK": "USER#ada",
+        "SK": "USER#ada",
+        "type": "User",
+        "username": "ada",
+        "created_at": "2026-11-21T12:00:00.000Z",
+        "deleted_at": "2026-11-21T12:00:00.000Z",
+    }
+    assert users.count() == 0
+    assert jobs.get(job_id).payload == {"username": "ada"}
+    for change in (users.give_role, users.take_role):
+        with pytest.raises(NotFound):
+            change("ada", "admin")
+    with pytest.raises(AlreadyExists):
+        make_user("ada", email="new@example.org")
+    assert make_user("bob", email="ada@example.org").email == "ada@example.org"
+    assert checks.find() == []
+
+
+@pytest.mark.fast
+def test_a_user_whose_password_changed_meanwhile_is_not_deleted():
+    ada = make_user("ada")
+    table.write(Update(key=keys.user("ada"), set={"password": "another hash"}))
+    with pytest.raises(Conflict):
+        users.delete(ada, job_id=new_ulid(NOW), now=NOW)
+    assert users.get("ada").password == "another hash"
+    assert users.count() == 1
+
+
+def test_a_user_is_deleted_once_though_asked_for_many_times():
+    ada = make_user("ada")
+    outcomes = at_once(*[partial(users.delete, ada, job_id=new_ulid(NOW), now=NOW) for _ in range(8)])
+    assert outcomes.count(None) == 1
+    assert {type(outcome) for outcome in outcomes} == {type(None), Conflict}
+    assert users.count() == 0
+    assert checks.find() == []
+
+
+def test_the_list_of_users_shows_each_once(settle: Callable[[], None]):
+    names = {make_user().username for _ in range(7)}
+    gone = make_user()
+    users.delete(gone, job_id=new_ulid(NOW), now=NOW)
+    settle()
+    seen: list[str] = []
+    after = None
+    for _ in range(5):
+        page = users.page(after=after, limit=3)
+        seen += [user.username for user in page.users]
+        after = page.after
+        if after is None:
+            break
+    assert sorted(seen) == sorted(names)
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("after", ["", "#", "x", "a#b", "-"])
+def test_a_made_up_cursor_is_refused(after: str):
+    with pytest.raises(BadCursor):
+        users.page(after=after)
+
+
+@pytest.mark.budget
+def test_what_users_cost():
+    def log(action: Callable[[], object]) -> list[str]:
+        with table.metered() as meter:
+            action()
+        return [operation for operation, _ in meter.log]
+
+    assert log(lambda: make_user("ada")) == ["TransactWriteItems"]
+    assert log(lambda: users.get("ada")) == ["GetItem"]
+    assert (
+        log(lambda: users.find("ada@example.org"))
+        == log(lambda: users.find("not@example.org"))
+        == ["GetItem"] * 2
+    )
+    assert log(lambda: users.find("ada")) == log(lambda: users.find("not")) == ["GetItem"]
+    assert log(lambda: profiles.get("ada")) == ["GetItem"]
+    assert log(lambda: users.give_role("ada", "editor")) == ["UpdateItem"]
+    assert log(lambda: users.page()) == ["Scan", "BatchGetItem"]
+    assert log(lambda: users.count()) == ["BatchGetItem"]
+    assert log(lambda: users.delete(users.get("ada"), job_id=new_ulid(NOW), now=NOW)) == [
+        "GetItem",
+        "TransactWriteItems",
+    ]

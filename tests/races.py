@@ -1,0 +1,27 @@
+"""Several threads that do something at the same moment."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+
+def at_once(*actions: Callable[[], Any]) -> list[Any]:
+    """Start all actions together; return what each returned, or the exception it raised, in order."""
+    barrier = threading.Barrier(len(actions))
+    outcomes: list[Any] = [None] * len(actions)
+
+    def run(number: int) -> None:
+        barrier.wait(10)
+        try:
+            outcomes[number] = actions[number]()
+        except Exception as error:  # noqa: BLE001 - handed to the test, whatever it is
+            outcomes[number] = error
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(len(actions))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return outcomes
