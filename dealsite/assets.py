@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from pathlib import Path
 
 from dealsite.install import node
 
@@ -52,7 +51,7 @@ def symbol(name: str) -> str:
         raise AssetError(f"static/icons.txt names {name!r}, and Lucide has no such icon.") from None
     inner = picture.partition("<svg")[2].partition(">")[2].rpartition("</svg>")[0]
     shapes = " ".join(inner.split())
-    drawn = 'fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"'
+    drawn = 'fill="none" stroke="currentColor" stroke-linecap="round" stroke-linejoin="round"'
     return f'<symbol id="{name}" viewBox="0 0 24 24" {drawn}>{shapes}</symbol>'
 
 
@@ -71,5 +70,3 @@ def build_css() -> None:
     done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True)
     if done.returncode:
         raise AssetError(f"The CSS does not compile:\n{(done.stdout + done.stderr).strip()[-3000:]}")
-
-

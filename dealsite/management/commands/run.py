@@ -19,7 +19,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=settings.PORT)
-        parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: loopback only)")
+        parser.add_argument(
+            "--host", default="127.0.0.1", help="address to listen on (default: loopback only)"
+        )
         parser.add_argument("--dev", action="store_true", help="reload on changes, compile CSS, show errors")
 
     def handle(self, *args: Any, **options: Any) -> None:

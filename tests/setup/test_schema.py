@@ -1,0 +1,172 @@
+"""The table's definition: created as written, drift noticed, and the same for CloudFormation."""
+
+import contextlib
+import copy
+import io
+import json
+
+import pytest
+from cfnlint.api import ManualArgs, lint
+from django.core.management import CommandError, call_command
+
+from dealsite.data import errors, schema, table
+
+
+@pytest.fixture
+def no_table(engine, settings):
+    settings.DEALSITE_TABLE = "not-there-yet"
+    yield
+    with contextlib.suppress(errors.NotFound):
+        table.call("DeleteTable", TableName="not-there-yet")
+
+
+@pytest.mark.parametrize("engine_kind", ["native", "local"])
+def test_the_table_is_created_once_and_as_defined(no_table):
+    assert schema.create_table() is True
+    assert schema.create_table() is False
+    assert schema.drift() == []
+    schema.answer()
+
+
+def test_a_missing_table_is_not_ready(no_table):
+    with pytest.raises(errors.NotFound):
+        schema.answer()
+
+
+def test_a_table_that_another_process_makes_meanwhile_is_no_error(no_table, monkeypatch):
+    really = table.call
+
+    def late(operation, **parameters):
+        if operation == "CreateTable":
+            really(operation, **parameters)
+        return really(operation, **parameters)
+
+    monkeypatch.setattr(table, "call", late)
+    assert schema.create_table() is False
+
+
+def test_create_table_waits_for_every_index(no_table, monkeypatch):
+    states = iter(["CREATING", "CREATING", "ACTIVE"])
+    really = table.call
+    waited: list[float] = []
+
+    def slow(operation, **parameters):
+        answer = really(operation, **parameters)
+        if operation == "DescribeTable" and "Table" in answer:
+            answer["Table"]["GlobalSecondaryIndexes"][1]["IndexStatus"] = next(states)
+        return answer
+
+    monkeypatch.setattr(table, "call", slow)
+    schema.create_table(sleep=waited.append)
+    assert waited == [0.2, 0.2]
+
+
+def test_create_table_gives_up_on_a_table_that_never_gets_active(no_table, monkeypatch):
+    moments = iter([0.0, 1.0, 11.0])
+    monkeypatch.setattr(schema, "_active", lambda: False)
+    with pytest.raises(errors.Unavailable, match="not active after 10 seconds"):
+        schema.create_table(wait=10, clock=lambda: next(moments), sleep=lambda seconds: None)
+
+
+def changed(change) -> dict:
+    definition = copy.deepcopy(schema.definition())
+    change(definition)
+    return definition
+
+
+DRIFTS = {
+    "The index GSI2 is missing.": lambda one: (
+        one["GlobalSecondaryIndexes"].pop(1),
+        one.update(
+            AttributeDefinitions=[
+                a for a in one["AttributeDefinitions"] if not a["AttributeName"].startswith("GSI2")
+            ]
+        ),
+    ),
+    "The index Extra is not in the definition.": lambda one: one["GlobalSecondaryIndexes"].append(
+        one["GlobalSecondaryIndexes"][0] | {"IndexName": "Extra"}
+    ),
+    "The key of the index GSI1 is GSI2PK (HASH), GSI1SK (RANGE), and should be GSI1PK (HASH), GSI1SK (RANGE).": (
+        lambda one: (
+            one["GlobalSecondaryIndexes"][0]["KeySchema"][0].update(AttributeName="GSI2PK"),
+            one.update(
+                AttributeDefinitions=[
+                    a for a in one["AttributeDefinitions"] if a["AttributeName"] != "GSI1PK"
+                ]
+            ),
+        )
+    ),
+    "The projection of the index GSI3 is ALL, and should be INCLUDE card type.": lambda one: one[
+        "GlobalSecondaryIndexes"
+    ][2].update(Projection={"ProjectionType": "ALL"}),
+    "The stream is NEW_IMAGE, and should be NEW_AND_OLD_IMAGES.": lambda one: one[
+        "StreamSpecification"
+    ].update(StreamViewType="NEW_IMAGE"),
+    "The stream is off, and should be NEW_AND_OLD_IMAGES.": lambda one: one.pop("StreamSpecification"),
+    "The key attribute GSI1SK is N, and should be S.": lambda one: one["AttributeDefinitions"][1].update(
+        AttributeType="N"
+    ),
+    "The table's key is PK (HASH), GSI1SK (RANGE), and should be PK (HASH), SK (RANGE).": lambda one: (
+        one["KeySchema"][1].update(AttributeName="GSI1SK"),
+        one.update(
+            AttributeDefinitions=[a for a in one["AttributeDefinitions"] if a["AttributeName"] != "SK"]
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("sentence", DRIFTS)
+def test_each_kind_of_drift_is_reported(no_table, sentence):
+    table.call("CreateTable", TableName=table.name(), **changed(DRIFTS[sentence]))
+    ttl = {"Enabled": True, "AttributeName": "ttl"}
+    table.call("UpdateTimeToLive", TableName=table.name(), TimeToLiveSpecification=ttl)
+    assert sentence in schema.drift()
+
+
+def test_a_table_without_ttl_is_reported(no_table):
+    table.call("CreateTable", TableName=table.name(), **schema.definition())
+    assert schema.drift() == ["The TTL attribute is off, and should be ttl."]
+
+
+def test_the_command_creates_and_then_finds_the_table(no_table):
+    said = [io.StringIO(), io.StringIO()]
+    for output in said:
+        call_command("create_table", stdout=output)
+    assert said[0].getvalue() == "The table not-there-yet is created and active.\n"
+    assert said[1].getvalue() == "The table not-there-yet is there already and active.\n"
+
+
+def test_the_command_fails_on_drift_and_says_what(no_table):
+    table.call("CreateTable", TableName=table.name(), **schema.definition())
+    output = io.StringIO()
+    with pytest.raises(CommandError, match="differs from its definition"):
+        call_command("create_table", stdout=io.StringIO(), stderr=output)
+    assert "The TTL attribute is off" in output.getvalue()
+
+
+def test_the_command_says_when_nothing_answers(settings):
+    settings.DYNAMODB_ENDPOINT_URL = "http://127.0.0.1:9"
+    table.reset()
+    with pytest.raises(CommandError, match="cannot reach its data"):
+        call_command("create_table")
+    table.reset()
+
+
+def printed_template() -> str:
+    output = io.StringIO()
+    call_command("table_template", stdout=output)
+    return output.getvalue()
+
+
+def test_cfn_lint_finds_nothing_in_the_template():
+    assert [
+        str(match) for match in lint(printed_template(), config=ManualArgs(regions=["eu-central-1"]))
+    ] == []
+
+
+def test_the_template_describes_the_table_that_create_table_makes():
+    properties = json.loads(printed_template())["Resources"]["Table"]["Properties"]
+    for name in ("KeySchema", "AttributeDefinitions", "GlobalSecondaryIndexes", "BillingMode"):
+        assert properties[name] == schema.definition()[name]
+    assert properties["StreamSpecification"] == {"StreamViewType": "NEW_AND_OLD_IMAGES"}
+    assert properties["TimeToLiveSpecification"] == {"AttributeName": "ttl", "Enabled": True}
