@@ -33,7 +33,12 @@ def for_visitors(view: View) -> View:
     def cached(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         seconds = settings.DEALSITE_PAGE_CACHE_SECONDS
         address = request.get_full_path()
-        if not seconds or request.method not in ("GET", "HEAD") or len(address) > MAX_ADDRESS or _is_personal(request):
+        if (
+            not seconds
+            or request.method not in ("GET", "HEAD")
+            or len(address) > MAX_ADDRESS
+            or _is_personal(request)
+        ):
             return view(request, *args, **kwargs)
         key = (request.scheme or "", request.get_host(), address, request.headers.get("HX-Request", ""))
         now = clock()
@@ -65,6 +70,4 @@ def _is_personal(request: HttpRequest) -> bool:
 
 
 def _copy(response: HttpResponse) -> HttpResponse:
-    copy = HttpResponse(response.content, status=response.status_code)
-    copy.headers = response.headers.copy()
-    return copy
+    return HttpResponse(response.content, status=response.status_code, headers=dict(response.items()))

@@ -6,6 +6,7 @@ moves that time to the end of the lease, so nobody else finds it before; finishi
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -14,7 +15,7 @@ from typing import Any
 from dealsite.data import keys, table
 from dealsite.data.convert import Item
 from dealsite.data.errors import Conflict, NotFound
-from dealsite.data.ids import iso, time_of
+from dealsite.data.ids import iso, new_ulid, time_of
 from dealsite.data.writes import Put, Update, absent, equals
 
 LEASE = timedelta(seconds=60)
@@ -23,7 +24,7 @@ MAX_TRIES = 8
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job; `position` is its sort key among the open jobs, which changes whenever somebody takes it."""
+    """One job; `taken_by` is the token of the worker's take, by which it knows that the job is still its own."""
 
     id: str
     kind: str
@@ -32,7 +33,7 @@ class Job:
     tries: int = 0
     checkpoint: dict[str, Any] = field(default_factory=dict)
     error: str = ""
-    position: str | None = None
+    taken_by: str = ""
 
     @property
     def created_at(self) -> datetime:
@@ -70,71 +71,58 @@ def take_next(*, now: datetime) -> Job | None:
 
     1 query, then 1 update and 1 get.
     """
+    token = new_ulid(now)
     for row in table.query(keys.OPEN_JOBS, index=keys.GSI3, high=keys.prefix(iso(now))[1], limit=10):
         job_id = row["SK"].removeprefix("JOB#")
-        try:
-            table.write(
-                Update(
-                    key=keys.job(job_id),
-                    set={"GSI3SK": keys.job_rows(job_id, now + LEASE)["GSI3SK"]},
-                    add={"tries": 1},
-                    when=(equals("GSI3SK", row["GSI3SK"]),),
-                )
-            )
-        except Conflict:
-            continue
-        return get(job_id)
+        take = Update(
+            key=keys.job(job_id),
+            set={"GSI3SK": _position(job_id, now + LEASE), "taken_by": token},
+            add={"tries": 1},
+            when=(equals("GSI3SK", row["GSI3SK"]),),
+        )
+        with contextlib.suppress(Conflict):  # another worker took it; or this one, if the answer was lost
+            table.write(take)
+        job = get(job_id)
+        if job.taken_by == token:
+            return job
     return None
 
 
 def save_checkpoint(job: Job, checkpoint: dict[str, Any], *, now: datetime) -> Job:
     """Keep how far a job has come and renew its lease; Conflict if another worker has taken it. 1 update."""
-    position = keys.job_rows(job.id, now + LEASE)["GSI3SK"]
-    table.write(
-        Update(key=keys.job(job.id), set={"checkpoint": checkpoint, "GSI3SK": position}, when=_mine(job))
-    )
-    return replace(job, checkpoint=checkpoint, position=position)
+    _change(job, {"checkpoint": checkpoint, "GSI3SK": _position(job.id, now + LEASE)})
+    return replace(job, checkpoint=checkpoint)
 
 
 def finish(job: Job) -> None:
     """Mark a job done. 1 update."""
-    table.write(
-        Update(
-            key=keys.job(job.id),
-            set={"state": "done", "card": _card(job.kind, "done")},
-            remove=("GSI3PK", "GSI3SK"),
-            when=_mine(job),
-        )
-    )
+    _change(job, {"state": "done", "card": _card(job.kind, "done")}, remove=("GSI3PK", "GSI3SK"))
 
 
 def wait_until(job: Job, due: datetime) -> None:
     """Put a job back until a later time, its tries forgiven. 1 update."""
-    position = keys.job_rows(job.id, due)["GSI3SK"]
-    table.write(Update(key=keys.job(job.id), set={"GSI3SK": position, "tries": 0}, when=_mine(job)))
+    _change(job, {"GSI3SK": _position(job.id, due), "tries": 0})
 
 
 def fail(job: Job, error: str, *, now: datetime) -> None:
     """Put a job back for a later try, or give it up after 8. 1 update."""
-    if job.tries >= MAX_TRIES:
-        change = Update(
-            key=keys.job(job.id),
-            set={"state": "failed", "error": error[:1000], "card": _card(job.kind, "failed")},
-            remove=("GSI3PK", "GSI3SK"),
-            when=_mine(job),
-        )
+    error = error[:1000]
+    if job.tries < MAX_TRIES:
+        _change(job, {"error": error, "GSI3SK": _position(job.id, now + timedelta(seconds=2**job.tries))})
     else:
-        due = now + timedelta(seconds=2**job.tries)
-        change = Update(
-            key=keys.job(job.id),
-            set={"error": error[:1000], "GSI3SK": keys.job_rows(job.id, due)["GSI3SK"]},
-            when=_mine(job),
-        )
-    table.write(change)
+        changes = {"state": "failed", "error": error, "card": _card(job.kind, "failed")}
+        _change(job, changes, remove=("GSI3PK", "GSI3SK"))
 
 
-def _mine(job: Job) -> tuple[Any, ...]:
-    return (equals("GSI3SK", job.position),)
+def _change(job: Job, changes: dict[str, Any], *, remove: tuple[str, ...] = ()) -> None:
+    """Change a job that this worker still holds. Repeating it, after a lost answer, is harmless."""
+    table.write(
+        Update(key=keys.job(job.id), set=changes, remove=remove, when=(equals("taken_by", job.taken_by),))
+    )
+
+
+def _position(job_id: str, due: datetime) -> str:
+    return keys.job_rows(job_id, due)["GSI3SK"]
 
 
 def _card(kind: str, state: str) -> Item:
@@ -150,5 +138,5 @@ def _job(item: Item) -> Job:
         tries=item["tries"],
         checkpoint=item.get("checkpoint", {}),
         error=item.get("error", ""),
-        position=item.get("GSI3SK"),
+        taken_by=item.get("taken_by", ""),
     )
