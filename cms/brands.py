@@ -1,0 +1,153 @@
+"""Pages of brands: list, create, edit."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
+
+from cms.deal_list import query
+from cms.forms import BrandForm, typed_texts
+from cms.requests import EditorRequest
+from dealsite.accounts.decorators import role
+from dealsite.data import brands
+from dealsite.data.brands import Brand
+from dealsite.data.errors import AlreadyExists, Invalid, Unavailable, VersionConflict
+from dealsite.data.ids import slugify
+
+BRANDS_A_PAGE = 50
+
+
+@role("editor")
+@require_safe
+def brand_list(request: EditorRequest) -> HttpResponse:
+    """Brands from A to Z, by letter or by a part of the name, with the number of deals of each."""
+    found = every = brands.all_brands()
+    letter, text = request.GET.get("letter", "")[:5], request.GET.get("q", "")[:100]
+    wanted = slugify(text)
+    if text:
+        found = [brand for brand in found if wanted and wanted in brand.slug]
+    elif letter:
+        found = [brand for brand in found if brand.letter == letter]
+    first = _place(request.GET.get("from", "0"), len(found))
+    shown = found[first : first + BRANDS_A_PAGE]
+    counts = brands.counts(brand.slug for brand in shown) if shown else {}
+    chosen = {"q": text} if text else {"letter": letter}
+    last = first + BRANDS_A_PAGE
+    return render(
+        request,
+        "cms/_brand_rows.html" if request.htmx else "cms/brands.html",
+        {
+            "rows": [(brand, counts[brand.slug].deals if brand.slug in counts else 0) for brand in shown],
+            "letters": list(dict.fromkeys(brand.letter for brand in every)),
+            "letter": letter,
+            "text": text,
+            "total": len(found),
+            "before": query(chosen | {"from": str(max(first - BRANDS_A_PAGE, 0))}) if first else "",
+            "after": query(chosen | {"from": str(last)}) if last < len(found) else "",
+        },
+    )
+
+
+def _place(text: str, total: int) -> int:
+    place = int(text) if text.isascii() and text.isdigit() and len(text) < 8 else 0
+    return place if place < total else 0
+
+
+@role("editor")
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_brand(request: EditorRequest) -> HttpResponse:
+    """A new brand."""
+    if request.method != "POST":
+        return _page(request, BrandForm.opened({"name": request.GET.get("name", "")[:80]}, version=0))
+    form = BrandForm.posted(request.POST, request.FILES)
+    if not form.is_valid():
+        return _page(request, form, status=422)
+    try:
+        brand = brands.create(
+            form.cleaned_data["name"],
+            description=form.cleaned_data["description"],
+            logo=form.picture,
+            by=request.user.username,
+            now=timezone.now(),
+        )
+    except AlreadyExists:
+        return _taken(request, form)
+    except Invalid as error:
+        form.refuse(error.fields, str(error))
+        return _page(request, form, status=422)
+    except Unavailable as error:
+        return _page(request, form, trouble=str(error), status=503)
+    messages.success(request, f"The brand {brand.name} is created.")
+    return redirect("cms_brand", brand.slug)
+
+
+def _taken(request: EditorRequest, form: BrandForm) -> HttpResponse:
+    """A second click finds the brand that the first has made; another brand of this name is an error."""
+    there = brands.get(slugify(form.cleaned_data["name"]))
+    if not form.differs_from(typed_texts(there)):
+        return redirect("cms_brand", there.slug)
+    form.add_error("name", f"There is a brand {there.name} already. Choose another name, or edit that brand.")
+    return _page(request, form, status=409)
+
+
+@role("editor")
+@require_http_methods(["GET", "HEAD", "POST"])
+def brand(request: EditorRequest, slug: str) -> HttpResponse:
+    """One brand: its name, text and logo."""
+    if request.method != "POST":
+        stored = brands.get_with_counts(slug)
+        return _page(request, BrandForm.opened(typed_texts(stored), stored.version), stored)
+    form = BrandForm.posted(request.POST, request.FILES)
+    known: Brand | None = None
+    try:
+        known = brands.get_with_counts(slug)
+        return _change(request, form, known)
+    except VersionConflict as conflict:
+        current = conflict.current or brands.get(slug)
+        form.set_against(typed_texts(current), current.version)
+        return _page(request, form, current, status=409)
+    except Invalid as error:
+        form.refuse(error.fields, str(error))
+        return _page(request, form, known, status=422)
+    except Unavailable as error:
+        return _page(request, form, known, slug=slug, trouble=str(error), status=503)
+
+
+def _change(request: EditorRequest, form: BrandForm, stored: Brand) -> HttpResponse:
+    if form.chooses:
+        form.take(typed_texts(stored))
+    if not form.is_valid():
+        return _page(request, form, stored, status=422)
+    if not form.differs_from(typed_texts(stored)):
+        return redirect("cms_brand", stored.slug)
+    if form.version != stored.version:
+        raise VersionConflict(current=stored)
+    edited = brands.edit(
+        stored,
+        name=form.cleaned_data["name"],
+        description=form.cleaned_data["description"],
+        logo=form.picture,
+        by=request.user.username,
+        now=timezone.now(),
+    )
+    if edited.name != stored.name:
+        messages.success(request, "The brand is renamed. Its deals show the new name in a moment.")
+    else:
+        messages.success(request, "The brand is saved.")
+    return redirect("cms_brand", stored.slug)
+
+
+def _page(
+    request: EditorRequest,
+    form: BrandForm,
+    stored: Brand | None = None,
+    *,
+    slug: str = "",
+    trouble: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    page = {"form": form, "brand": stored, "slug": stored.slug if stored else slug, "trouble": trouble}
+    return render(request, "cms/brand.html", page, status=status)

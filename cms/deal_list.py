@@ -1,0 +1,106 @@
+"""The list of deals and drafts, by state, brand and category; and finding one by its id or link."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from cms.requests import EditorRequest
+from dealsite.accounts.decorators import role
+from dealsite.data import category_names, deal_lists, deals, drafts
+from dealsite.data.cards import DealCard
+from dealsite.data.categories import CATEGORIES
+from dealsite.data.errors import NotFound
+from dealsite.data.ids import slugify
+
+STATES = {
+    "all": "All deals",
+    "draft": "Drafts",
+    "scheduled": "Scheduled",
+    "live": "Live",
+    "ending": "Ending soon",
+    "expired": "Expired",
+}
+ID_PATTERN = re.compile(r"(?<![0-9A-Za-z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Za-z])", re.IGNORECASE)
+
+
+@role("editor")
+@require_safe
+def deal_list(request: EditorRequest) -> HttpResponse:
+    """One page of deals, newest first."""
+    state = request.GET.get("state", "all")
+    if state not in STATES:
+        raise NotFound("There is no such list of deals.")
+    brand = slugify(request.GET.get("brand", "")[:200])
+    category = request.GET.get("category", "")
+    if category and category not in CATEGORIES:
+        raise NotFound("There is no such category.")
+    now = timezone.now()
+    page = deal_lists.cms_list(
+        state=state,
+        brand=brand,
+        category=category,
+        now=now,
+        after=request.GET.get("after") or None,
+        before=request.GET.get("before") or None,
+    )
+    chosen = {"state": state, "brand": brand, "category": category}
+    return render(
+        request,
+        "cms/_deal_rows.html" if request.htmx else "cms/deals.html",
+        {
+            **chosen,
+            "page": page,
+            "rows": rows(page.cards, state, now),
+            "states": [(name, label, query(chosen | {"state": name})) for name, label in STATES.items()],
+            "category_choices": category_names.names(),
+            "after": page.after and query(chosen | {"after": page.after}),
+            "before": page.before and query(chosen | {"before": page.before}),
+            "first": query(chosen),
+        },
+    )
+
+
+def rows(cards: list[DealCard], listed: str, now: datetime) -> list[tuple[DealCard, str, str]]:
+    """Return each card with its state now and the address of its form; those of a list of drafts are drafts."""
+    if listed == "draft":
+        return [(card, "draft", reverse("cms_draft", args=[card.id])) for card in cards]
+    return [(card, card.state(now), reverse("cms_deal", args=[card.id])) for card in cards]
+
+
+def query(values: dict[str, str]) -> str:
+    """Return a query string of what is set."""
+    return "?" + urlencode({name: value for name, value in values.items() if value})
+
+
+@role("editor")
+@require_safe
+def find_deal(request: EditorRequest) -> HttpResponse:
+    """Lead to the deal or draft whose id or link was pasted."""
+    text = request.GET.get("q", "")[:2000].strip()
+    deal_id = id_in(text)
+    if deal_id:
+        if deal_id in deals.get_many([deal_id]):
+            return redirect("cms_deal", deal_id)
+        try:
+            drafts.get(deal_id)
+        except NotFound:
+            pass
+        else:
+            return redirect("cms_draft", deal_id)
+    return render(
+        request, "cms/find_deal.html", {"text": text, "deal_id": deal_id}, status=404 if text else 200
+    )
+
+
+def id_in(text: str) -> str:
+    """Return the id of a deal or draft in a pasted id or link, '' if there is none."""
+    found = ID_PATTERN.search(text)
+    return found.group().upper() if found else ""

@@ -1,0 +1,239 @@
+"""Pages of one deal, scheduled or live: edit, publish at another time, expire, delete."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from cms.fields import typed_time
+from cms.forms import DealForm, RescheduleForm, typed_deal
+from cms.named_brands import create_brand, find_brand
+from cms.requests import EditorRequest
+from dealsite.accounts.decorators import role
+from dealsite.data import deals
+from dealsite.data.deals import Deal
+from dealsite.data.errors import Invalid, NotFound, Unavailable, VersionConflict
+from dealsite.data.featured import PAGES
+from dealsite.data.ids import first_ulid_of, is_ulid, slugify
+
+RANDOM_PART = slice(10, 26)  # of a ULID; the first ten characters are its time
+
+
+@role("editor")
+@require_http_methods(["GET", "HEAD", "POST"])
+def deal(request: EditorRequest, deal_id: str) -> HttpResponse:
+    """One deal: its form; changed by POST."""
+    if not is_ulid(deal_id):
+        raise NotFound("There is no such deal.")
+    if request.method == "POST":
+        return change_deal(request, deal_id)
+    stored = deals.get(deal_id)
+    return deal_page(request, DealForm.opened(typed(stored), stored.version), stored)
+
+
+def change_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
+    """Save the form; whatever fails, it comes back with all that was typed."""
+    form = DealForm.posted(request.POST, request.FILES)
+    stored: Deal | None = None
+    try:
+        stored = deals.get(deal_id)
+        return _change(request, form, stored)
+    except VersionConflict as conflict:
+        return deal_conflict(request, form, conflict.current or deals.get(deal_id))
+    except Invalid as error:
+        form.refuse(error.fields, str(error))
+        return deal_page(request, form, stored, status=422)
+    except Unavailable as error:
+        return deal_page(request, form, stored, deal_id=deal_id, trouble=str(error), status=503)
+
+
+def _change(request: EditorRequest, form: DealForm, stored: Deal) -> HttpResponse:
+    now, by = timezone.now(), request.user.username
+    if form.chooses:
+        form.take(typed(stored))
+    if request.POST.get("action") == "preview":
+        return deal_page(request, form, stored, preview=form.data.get("description", ""))
+    if not form.is_valid():
+        return deal_page(request, form, stored, status=422)
+    brand = find_brand(form)
+    content = form.content(brand.slug if brand else slugify(form.cleaned_data.get("brand", "")))
+    form.refuse(deals.problems(content, live_at=stored.live_at))
+    if form.errors:
+        return deal_page(request, form, stored, status=422)
+    if stored.content == content:
+        messages.info(request, "Nothing was to be changed.")
+        return redirect("cms_deal", stored.id)
+    if stored.version != form.version:
+        return deal_conflict(request, form, stored)
+    if brand is None:
+        brand = create_brand(form, by=by, now=now)
+    deals.edit(stored, content, version=form.version, brand=brand, by=by, now=now)
+    messages.success(request, "The deal is saved.")
+    return redirect("cms_deal", stored.id)
+
+
+def deal_conflict(request: EditorRequest, form: DealForm, current: Deal) -> HttpResponse:
+    """Show what differs between the form and the deal as it is now; nothing was saved."""
+    form.set_against(typed(current), current.version)
+    return deal_page(request, form, current, status=409)
+
+
+def typed(stored: Deal) -> dict[str, str]:
+    """Return a deal as its form's inputs hold it."""
+    return typed_deal(stored.content, stored.card.brand_name)
+
+
+def deal_page(
+    request: EditorRequest,
+    form: DealForm,
+    stored: Deal | None,
+    *,
+    deal_id: str = "",
+    preview: str | None = None,
+    trouble: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    """The form of a deal, and what the deal is at; `stored` is None where the table did not answer."""
+    address = reverse("cms_deal", args=[stored.id if stored else deal_id])
+    page: dict[str, Any] = {"deal": stored}
+    if stored:
+        page["state"] = stored.card.state(timezone.now())
+        page["featured_on"] = [(name, title) for name, title in PAGES.items() if name in stored.featured_on]
+        page["not_featured_on"] = [
+            (name, title) for name, title in PAGES.items() if name not in stored.featured_on
+        ]
+    return edit_page(
+        request, "cms/deal.html", form, address, page, preview=preview, trouble=trouble, status=status
+    )
+
+
+def edit_page(
+    request: EditorRequest,
+    template: str,
+    form: DealForm,
+    address: str,
+    page: dict[str, Any],
+    *,
+    preview: str | None,
+    trouble: str,
+    status: int,
+) -> HttpResponse:
+    """A page with DealForm; `address` is where it is sent."""
+    if request.htmx and preview is not None:
+        return render(request, "cms/_preview.html", {"preview": preview})
+    zone = timezone.get_current_timezone_name()
+    page |= {"form": form, "address": address, "preview": preview, "trouble": trouble, "zone": zone}
+    return render(request, template, page, status=status)
+
+
+@role("editor")
+@require_http_methods(["GET", "HEAD", "POST"])
+def reschedule_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
+    """Publish a scheduled deal at another time.
+
+    The time is part of a deal's id, so the deal gets a new one: the new time with the old random
+    part. A second click therefore asks for the very deal that the first has made, and is led there.
+    """
+    if not is_ulid(deal_id):
+        raise NotFound("There is no such deal.")
+    now = timezone.now()
+    form = RescheduleForm(request.POST or None)
+    live_at = form.cleaned_data["live_at"] if form.is_bound and form.is_valid() else None
+    new_id = first_ulid_of(live_at)[:10] + deal_id[RANDOM_PART] if live_at else ""
+    try:
+        stored = deals.get(deal_id)
+    except NotFound:
+        if new_id and new_id in deals.get_many([new_id]):
+            return redirect("cms_deal", new_id)
+        raise
+    if stored.live_at <= now:
+        messages.error(request, "This deal is live already, so its publication time cannot change any more.")
+        return redirect("cms_deal", deal_id)
+    if live_at is None:
+        if not form.is_bound:
+            form = RescheduleForm(initial={"live_at": typed_time(stored.live_at)})
+        return _reschedule_page(request, form, stored)
+    if new_id == stored.id:
+        return redirect("cms_deal", stored.id)
+    if live_at <= now:
+        form.add_error("live_at", "This time has passed. Choose a later one.")
+    elif "expires_at" in deals.problems(stored.content, live_at=live_at):
+        form.add_error("live_at", "The deal would expire before it goes live. Choose an earlier time.")
+    if form.errors:
+        return _reschedule_page(request, form, stored)
+    try:
+        moved = deals.reschedule(stored, live_at, new_id=new_id, by=request.user.username, now=now)
+    except Unavailable as error:
+        return _reschedule_page(request, form, stored, trouble=str(error), status=503)
+    messages.success(request, "The deal has its new time.")
+    return redirect("cms_deal", moved.id)
+
+
+def _reschedule_page(
+    request: EditorRequest, form: RescheduleForm, stored: Deal, *, trouble: str = "", status: int = 200
+) -> HttpResponse:
+    page = {"form": form, "deal": stored, "trouble": trouble, "zone": timezone.get_current_timezone_name()}
+    return render(request, "cms/reschedule_deal.html", page, status=422 if form.errors else status)
+
+
+@role("editor")
+@require_http_methods(["GET", "HEAD", "POST"])
+def expire_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
+    """Ask, then let a live deal end now."""
+    now = timezone.now()
+    stored = _of_id(deal_id)
+    if stored.live_at > now:
+        messages.error(request, "This deal is not live yet. Delete it, or give it another time.")
+        return redirect("cms_deal", stored.id)
+    if stored.card.state(now) == "expired":
+        messages.info(request, "This deal has expired.")
+        return redirect("cms_deal", stored.id)
+    if _confirmed(request, stored):
+        deals.expire_now(stored, by=request.user.username, now=now)
+        messages.success(request, "The deal has expired. Shoppers can still reach it, marked as over.")
+        return redirect("cms_deal", stored.id)
+    return _confirm_page(request, "cms/expire_deal.html", stored, now)
+
+
+@role("editor")
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
+    """Ask, then delete a deal for good."""
+    stored = _of_id(deal_id)
+    now = timezone.now()
+    if _confirmed(request, stored):
+        deals.delete(stored, by=request.user.username, now=now)
+        messages.success(request, f"The deal “{stored.content.title}” is deleted.")
+        return redirect("cms_deals")
+    return _confirm_page(request, "cms/delete_deal.html", stored, now)
+
+
+def _of_id(deal_id: str) -> Deal:
+    if not is_ulid(deal_id):
+        raise NotFound("There is no such deal.")
+    return deals.get(deal_id)
+
+
+def _confirmed(request: EditorRequest, stored: Deal) -> bool:
+    """Tell whether the editor has said yes to the deal as it is now, not to one that changed since."""
+    return request.method == "POST" and request.POST.get("version") == str(stored.version)
+
+
+def _confirm_page(request: EditorRequest, template: str, stored: Deal, now: datetime) -> HttpResponse:
+    changed = request.method == "POST"
+    page = {"deal": stored, "state": stored.card.state(now), "changed": changed}
+    return render(request, template, page, status=409 if changed else 200)
+
+
+@role("editor")
+@require_POST
+def preview_description(request: EditorRequest) -> HttpResponse:
+    """A description as shoppers will see it."""
+    return render(request, "cms/_preview.html", {"preview": request.POST.get("description", "")})

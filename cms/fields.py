@@ -1,0 +1,92 @@
+"""Form fields that say clearly what they want: prices, links, and times in the editor's zone."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.core.validators import URLValidator
+from django.utils import timezone
+
+PRICE_PATTERN = re.compile(r"[0-9]{1,8}(\.[0-9]{1,2})?")
+YEARS = range(2000, 2101)
+
+
+class PriceField(forms.CharField):
+    """An amount such as 1299.90, as Decimal; commas are refused, since they mean two things."""
+
+    def __init__(self, **options: Any) -> None:
+        widget = forms.TextInput(
+            attrs={"inputmode": "decimal", "autocomplete": "off", "placeholder": "12.50"}
+        )
+        super().__init__(widget=widget, **options)
+
+    def clean(self, value: Any) -> Any:
+        text = super().clean(value)
+        if not text:
+            return None
+        if not PRICE_PATTERN.fullmatch(text):
+            raise ValidationError(
+                "Write the amount with digits and a point, such as 1299.90: no comma, currency or sign."
+            )
+        return Decimal(text)
+
+
+class LinkField(forms.CharField):
+    """A link to another site: http or https, nothing else."""
+
+    def __init__(self, **options: Any) -> None:
+        whole = URLValidator(
+            schemes=["http", "https"], message="Enter a whole link, such as https://shop.example/deal."
+        )
+        super().__init__(widget=forms.URLInput, validators=[whole], **options)
+
+
+class LocalTimeField(forms.CharField):
+    """A date and time of day in the current zone, as an aware time; refuses what a clock change makes unclear."""
+
+    def __init__(self, **options: Any) -> None:
+        widget = forms.DateTimeInput(attrs={"type": "datetime-local", "step": "1"})
+        super().__init__(widget=widget, **options)
+
+    def clean(self, value: Any) -> Any:
+        text = super().clean(value)
+        if not text:
+            return None
+        try:
+            naive = datetime.fromisoformat(text)
+        except ValueError:
+            naive = None
+        if naive is None or naive.tzinfo is not None or naive.year not in YEARS:
+            raise ValidationError("Enter a date and a time of day, such as 2026-11-27T09:00.")
+        return in_current_zone(naive)
+
+
+def in_current_zone(naive: datetime) -> datetime:
+    """Return the one moment (UTC) at which clocks show this; ValidationError if there is none, or two."""
+    zone = timezone.get_current_timezone()
+    first, second = naive.replace(tzinfo=zone, fold=0), naive.replace(tzinfo=zone, fold=1)
+    before, after = first.utcoffset(), second.utcoffset()
+    if before == after or before is None or after is None:
+        return first.astimezone(UTC)
+    shown = naive.strftime("%H:%M on %-d %B %Y")
+    if before < after:
+        raise ValidationError(
+            f"There is no {shown} in {zone}: clocks are put forward over it. Choose a time before or after."
+        )
+    raise ValidationError(
+        f"{shown[0].upper()}{shown[1:]} comes twice in {zone}: the clocks are put back over it. "
+        "Choose a time before or after."
+    )
+
+
+def typed_time(moment: datetime | None) -> str:
+    """Return a time as the input shows it: in the current zone, seconds only where there are some."""
+    if moment is None:
+        return ""
+    local = timezone.localtime(moment)
+    return local.strftime("%Y-%m-%dT%H:%M:%S" if local.second else "%Y-%m-%dT%H:%M")

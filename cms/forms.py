@@ -1,0 +1,174 @@
+"""The forms of the CMS. Field names are those of the data functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.urls import reverse
+from django.utils import timezone
+
+from cms.edit_form import EditForm, Typed
+from cms.fields import LinkField, LocalTimeField, PriceField, typed_time
+from cms.kept_pictures import keep
+from dealsite.data.brands import NAME_CHARACTERS, Brand
+from dealsite.data.categories import CATEGORIES, Category
+from dealsite.data.content import (
+    DESCRIPTION_CHARACTERS,
+    LINK_CHARACTERS,
+    MAX_STOCK,
+    TITLE_CHARACTERS,
+    VOUCHER_CODE_CHARACTERS,
+    DealContent,
+)
+
+ABOUT_CHARACTERS = 2_000
+
+MARKDOWN_HELP = "Markdown: **bold**, *italic*, - lists, [text](https://…)."
+
+
+class DealForm(EditForm):
+    """A deal or a draft: complete enough to be saved; what publishing needs more is checked there."""
+
+    title = forms.CharField(required=False, max_length=TITLE_CHARACTERS)
+    brand = forms.CharField(
+        required=False,
+        max_length=NAME_CHARACTERS,
+        help_text="Start typing to find a brand.",
+        widget=forms.TextInput(attrs={"list": "brand-names", "autocomplete": "off"}),
+    )
+    brand_new = forms.BooleanField(required=False, label="This is a new brand: create it")
+    category = forms.ChoiceField(required=False, choices=[("", "Choose a category"), *CATEGORIES.items()])
+    price = PriceField(required=False)
+    was_price = PriceField(required=False, label="Was-price", help_text="What it cost before, if it did.")
+    voucher_code = forms.CharField(required=False, max_length=VOUCHER_CODE_CHARACTERS)
+    link = LinkField(required=False, max_length=LINK_CHARACTERS, help_text="Where the deal is to be had.")
+    description = forms.CharField(
+        required=False,
+        max_length=DESCRIPTION_CHARACTERS,
+        widget=forms.Textarea(attrs={"rows": 8}),
+        help_text=MARKDOWN_HELP,
+    )
+    stock = forms.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=MAX_STOCK,
+        widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
+        help_text="How many there are; leave it empty if nobody counts.",
+    )
+    expires_at = LocalTimeField(required=False, label="Expires")
+    publish_at = LocalTimeField(required=False, label="Publish at")
+
+    needed = ("title", "brand", "category", "price", "link")  # to be published
+
+    compared = (
+        "title",
+        "brand",
+        "category",
+        "price",
+        "was_price",
+        "voucher_code",
+        "link",
+        "description",
+        "picture_kept",
+        "picture_alt",
+        "stock",
+        "expires_at",
+    )
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        show_zone(self)
+        self.fields["brand"].widget.attrs |= {
+            "hx-get": reverse("cms_brand_names"),
+            "hx-trigger": "input changed delay:250ms",
+            "hx-target": "#brand-names",
+            "hx-swap": "innerHTML",
+        }
+
+    def content(self, brand: str) -> DealContent:
+        """Return what was entered; `brand` is the slug of the brand that was named."""
+        cleaned = self.cleaned_data
+        return DealContent(
+            title=cleaned["title"],
+            brand=brand,
+            category=cleaned["category"],
+            price=cleaned["price"],
+            was_price=cleaned["was_price"],
+            voucher_code=cleaned["voucher_code"],
+            link=cleaned["link"],
+            description=cleaned["description"].replace("\r\n", "\n"),
+            picture=self.picture,
+            stock=cleaned["stock"],
+            expires_at=cleaned["expires_at"],
+        )
+
+
+def typed_deal(content: DealContent, brand_name: str) -> Typed:
+    """Return a deal's content as the inputs of DealForm hold it."""
+    return {
+        "title": content.title,
+        "brand": brand_name,
+        "category": content.category,
+        "price": typed_number(content.price),
+        "was_price": typed_number(content.was_price),
+        "voucher_code": content.voucher_code,
+        "link": content.link,
+        "description": content.description,
+        "picture_kept": keep(content.picture),
+        "picture_alt": content.picture.alt if content.picture else "",
+        "stock": typed_number(content.stock),
+        "expires_at": typed_time(content.expires_at),
+    }
+
+
+def typed_number(number: object) -> str:
+    return "" if number is None else str(number)
+
+
+class RescheduleForm(forms.Form):
+    """Another time for a deal that is not live yet."""
+
+    live_at = LocalTimeField(label="Publish at")
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        show_zone(self)
+
+
+def show_zone(form: forms.Form) -> None:
+    """Say beside each time in which zone it is meant."""
+    for field in form.fields.values():
+        if isinstance(field, LocalTimeField):
+            field.help_text = f"Time zone: {timezone.get_current_timezone_name()}"
+
+
+class BrandForm(EditForm):
+    """A brand's name, description and logo; its slug never changes."""
+
+    name = forms.CharField(max_length=NAME_CHARACTERS)
+    description = forms.CharField(
+        required=False,
+        max_length=ABOUT_CHARACTERS,
+        widget=forms.Textarea(attrs={"rows": 5}),
+        help_text=MARKDOWN_HELP,
+    )
+
+    picture_noun = "logo"
+    compared = ("name", "description", "picture_kept", "picture_alt")
+
+
+class CategoryForm(BrandForm):
+    """A category's name, description and picture; the eight categories themselves are fixed."""
+
+    picture_noun = "picture"
+
+
+def typed_texts(stored: Brand | Category) -> Typed:
+    """Return a brand's or a category's texts as the inputs of their forms hold them."""
+    return {
+        "name": stored.name,
+        "description": stored.description,
+        "picture_kept": keep(stored.logo),
+        "picture_alt": stored.logo.alt if stored.logo else "",
+    }

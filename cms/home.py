@@ -1,0 +1,39 @@
+"""The CMS's first page: what an editor most likely came for."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from cms.deal_list import rows
+from cms.requests import EditorRequest
+from dealsite.accounts.decorators import role
+from dealsite.data import deal_lists
+from dealsite.data.featured import PAGES
+from dealsite.data.ids import first_ulid_of
+
+SHOWN = 5
+LISTS = (
+    ("draft", "Newest drafts", "There are no drafts."),
+    ("scheduled", "Goes live next", "Nothing is scheduled."),
+    ("ending", "Ends soon", "Nothing ends within two days."),
+)
+
+
+@role("editor")
+@require_safe
+def home(request: EditorRequest) -> HttpResponse:
+    """The newest drafts, what goes live next, what ends soon."""
+    now = timezone.now()
+    lists = []
+    for state, title, empty in LISTS:
+        if (
+            state == "scheduled"
+        ):  # a list is newest first, so the next one to go live is the one nearest to now
+            cards = deal_lists.cms_list(state=state, now=now, before=first_ulid_of(now)).cards[::-1]
+        else:
+            cards = deal_lists.cms_list(state=state, now=now).cards
+        lists.append((state, title, empty, rows(cards[:SHOWN], state, now), len(cards) > SHOWN))
+    return render(request, "cms/home.html", {"lists": lists, "pages": PAGES})

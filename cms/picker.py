@@ -1,0 +1,77 @@
+"""Where an editor picks deals from to feature them: the latest, those to come, a brand's or a category's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from cms.requests import EditorRequest
+from dealsite.data import deal_lists
+from dealsite.data.cards import DealCard
+from dealsite.data.categories import CATEGORIES
+from dealsite.data.errors import BadCursor, Unavailable
+from dealsite.data.ids import slugify
+
+SOURCES = {
+    "latest": "Latest deals",
+    "scheduled": "Scheduled deals",
+    "brand": "Deals of a brand",
+    **CATEGORIES,
+}
+
+
+@dataclass
+class Picker:
+    """One page of deals to pick from; `after` and `before` lead on, `note` says why there is none."""
+
+    source: str = "latest"
+    brand: str = ""
+    place: str = ""
+    cards: list[DealCard] = field(default_factory=list)
+    after: str = ""
+    before: str = ""
+    note: str = ""
+    sources = SOURCES
+
+    @classmethod
+    def of(cls, request: EditorRequest, *, now: datetime, answers: bool = True) -> Picker:
+        """Return what the form asks for. 1 query, or as many as there are buckets to read."""
+        asked = request.POST if request.method == "POST" else request.GET
+        picker = cls(source=asked.get("source", "latest"), brand=asked.get("brand", "")[:100].strip())
+        if picker.source not in SOURCES:
+            picker.source = "latest"
+        action, _, cursor = asked.get("do", "").partition(":")
+        # A change of source starts at its first page; every other button leaves the picker where it was.
+        picker.place = f"{action}:{cursor}" if action in ("after", "before") else asked.get("place", "")
+        if action == "pick" or not picker.place:
+            picker.place = ""
+        if answers:
+            picker.read(now)
+        else:
+            picker.note = "The deals to choose from cannot be shown just now."
+        return picker
+
+    def read(self, now: datetime) -> None:
+        slug = slugify(self.brand)
+        if self.source == "brand" and not slug:
+            self.note = "Enter the name of a brand."
+            return
+        direction, _, cursor = self.place.partition(":")
+        try:
+            page = deal_lists.cms_list(
+                state="scheduled" if self.source == "scheduled" else "live",
+                brand=slug if self.source == "brand" else "",
+                category=self.source if self.source in CATEGORIES else "",
+                now=now,
+                after=cursor if direction == "after" else None,
+                before=cursor if direction == "before" else None,
+            )
+        except BadCursor:
+            self.place, self.note = "", "This page of the list is gone. Choose again."
+            return
+        except Unavailable as error:
+            self.note = str(error)
+            return
+        self.cards, self.after, self.before = page.cards, page.after or "", page.before or ""
+        if not self.cards:
+            self.note = "There are no such deals."

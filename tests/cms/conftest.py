@@ -1,0 +1,121 @@
+"""What tests of the CMS's pages share: a table with a brand, a clock that stands still, and editors signed in."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import re
+from collections.abc import Callable, Iterator
+from html import unescape
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.utils import timezone
+from PIL import Image
+
+from dealsite.accounts import cookies
+from dealsite.data import category_names, sessions, table
+from tests.builders import NOW, make_brand
+from tests.people import make_user
+
+HTMX = {"HX-Request": "true"}
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is always NOW."""
+    monkeypatch.setattr(timezone, "now", lambda: NOW)
+
+
+@pytest.fixture(autouse=True)
+def place(fresh_table: None, settings: Any, tmp_path: Any) -> Iterator[None]:
+    """An empty table with one brand, and a folder for pictures."""
+    settings.MEDIA_ROOT = tmp_path
+    settings.ALLOWED_HOSTS = ["testserver"]
+    category_names.names()  # read once a minute; not any page's call
+    make_brand()
+    yield
+
+
+@pytest.fixture
+def sign_in() -> Callable[..., Client]:
+    """A function that returns a browser in which a new user with some roles is signed in."""
+
+    def of(*roles: str, username: str = "", zone: str = "") -> Client:
+        user = make_user(username or f"user{next(_numbers)}", roles=roles, timezone=zone)
+        key = cookies.new_key()
+        sessions.start(user, key=key, user_agent="", address="127.0.0.1", now=NOW)
+        browser = Client(enforce_csrf_checks=False)
+        from django.conf import settings
+
+        browser.cookies[settings.SESSION_COOKIE_NAME] = f"{user.username}:{key}"
+        return browser
+
+    return of
+
+
+@pytest.fixture
+def editor(sign_in: Callable[..., Client]) -> Client:
+    """A browser of an editor."""
+    return sign_in("editor", username="eve")
+
+
+@pytest.fixture
+def other_editor(sign_in: Callable[..., Client]) -> Client:
+    """A browser of another editor."""
+    return sign_in("editor", username="oscar")
+
+
+@pytest.fixture
+def calls(editor: Client) -> Callable[[Callable[[], Any]], list[str]]:
+    """A function that returns the operations that a request costs, without the one that finds out who asks."""
+
+    def of(request: Callable[[], Any]) -> list[str]:
+        with table.metered() as meter:
+            request()
+        return [operation for operation, _ in meter.log][1:]
+
+    return of
+
+
+def picture_file(name: str = "keyboard.png", colour: str = "teal") -> SimpleUploadedFile:
+    """Return a small picture as a browser sends it."""
+    file = io.BytesIO()
+    Image.new("RGB", (40, 30), colour).save(file, "PNG")
+    return SimpleUploadedFile(name, file.getvalue(), content_type="image/png")
+
+
+def inputs(response: Any) -> dict[str, Any]:
+    """Return what a browser would send of a page's form with the POST method: its inputs as they stand."""
+    html = response.content.decode()
+    form = next(part for part in re.findall(r"<form.*?</form>", html, re.S) if 'name="csrfmiddlewaretoken"' in part
+                and "sign-out" not in part.split(">")[0])
+    sent: dict[str, Any] = {}
+    for tag in re.findall(r"<input[^>]*>", form, re.S):
+        attributes = dict(re.findall(r'([a-z_-]+)="([^"]*)"', tag, re.S))
+        kind = attributes.get("type", "text")
+        if "name" not in attributes or kind == "file" or (kind in ("checkbox", "radio") and "checked" not in tag):
+            continue
+        value = unescape(attributes.get("value", ""))
+        name = attributes["name"]
+        if name in ("deal", "title", "position"):
+            sent.setdefault(name, []).append(value)
+        else:
+            sent[name] = value
+    for name, text in re.findall(r'<textarea[^>]*name="([^"]+)"[^>]*>\n?(.*?)</textarea>', form, re.S):
+        sent[name] = unescape(text)
+    for name, options in re.findall(r'<select[^>]*name="([^"]+)"[^>]*>(.*?)</select>', form, re.S):
+        chosen = re.search(r'<option value="([^"]*)"[^>]*selected', options)
+        sent[name] = unescape(chosen[1]) if chosen else ""
+    return sent
+
+
+def break_table(settings: Any) -> None:
+    """Let the table stop answering: nothing listens where it should be."""
+    settings.DYNAMODB_ENDPOINT_URL = "http://127.0.0.1:9"
+    table.reset()
+
+
