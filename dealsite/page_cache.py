@@ -47,7 +47,7 @@ def for_visitors(view: View) -> View:
         if kept is not None and kept[0] > now:
             return _copy(kept[1])
         response = view(request, *args, **kwargs)
-        if response.status_code == 200 and not response.cookies and not response.streaming:
+        if _is_shareable(request, response):
             with _lock:
                 _pages[key] = (now + seconds, _copy(response))
                 _pages.move_to_end(key)
@@ -67,6 +67,12 @@ def forget() -> None:
 def _is_personal(request: HttpRequest) -> bool:
     """Tell whether the page may show what is this visitor's alone: an account, or a message waiting for him."""
     return any(name in request.COOKIES for name in (settings.SESSION_COOKIE_NAME, "messages"))
+
+
+def _is_shareable(request: HttpRequest, response: HttpResponse) -> bool:
+    """Tell whether others may get this answer too: a page with a form holds a secret of its visitor."""
+    has_form = "CSRF_COOKIE_NEEDS_UPDATE" in request.META
+    return response.status_code == 200 and not response.cookies and not response.streaming and not has_form
 
 
 def _copy(response: HttpResponse) -> HttpResponse:

@@ -12,14 +12,17 @@ from django.views.decorators.http import require_safe
 
 from dealsite import text
 from dealsite.data import brands as stored_brands
-from dealsite.data import deals, feeds
-from dealsite.data.categories import CATEGORIES
+from dealsite.data import category_names, deals, feeds
 from dealsite.data.ids import is_ulid
+from dealsite.page_cache import for_visitors
+from dealsite.page_cache import for_visitors
+from dealsite.templatetags.design import time_left
 from shopping.addresses import absolute, canonical, deal_path, picture
 from shopping.structured_data import product
 
 
 @require_safe
+@for_visitors
 def front_page(request: HttpRequest) -> HttpResponse:
     """What the editors feature, and the latest deals."""
     now = timezone.now()
@@ -34,6 +37,7 @@ def front_page(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@for_visitors
 def editors_choice(request: HttpRequest) -> HttpResponse:
     """The deals that the editors chose, whatever the day."""
     now = timezone.now()
@@ -43,6 +47,7 @@ def editors_choice(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@for_visitors
 def brands(request: HttpRequest) -> HttpResponse:
     """All brands by their first letter."""
     names = stored_brands.all_brands()
@@ -51,6 +56,7 @@ def brands(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@for_visitors
 def brand(request: HttpRequest, slug: str) -> HttpResponse:
     """A brand and its latest deals."""
     now = timezone.now()
@@ -71,6 +77,7 @@ def brand(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
+@for_visitors
 def category(request: HttpRequest, slug: str) -> HttpResponse:
     """A category: what the editors feature in it, and its latest deals."""
     now = timezone.now()
@@ -92,6 +99,7 @@ def category(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
+@for_visitors
 def deal(request: HttpRequest, deal_id: str, slug: str = "") -> HttpResponse:
     """All about one deal; an address with another slug leads to the one that it has now."""
     if not is_ulid(deal_id.upper()):
@@ -102,20 +110,23 @@ def deal(request: HttpRequest, deal_id: str, slug: str = "") -> HttpResponse:
     if (deal_id, slug) != (card.id, card.slug):
         return redirect(deal_path(card))  # not for good: a title may be changed back
     state = card.state(now)
+    category_name = category_names.names()[card.category]
     summary = text.excerpt(content.description) or f"{card.title}, a deal of {card.brand_name}."
     address = absolute(deal_path(card))
+    category_name = category_names.names()[card.category]
     return render(
         request,
         "shopping/deal.html",
         {
             "card": card,
             "state": state,
+            "left": time_left(card.expires_at, now) if card.expires_at else "",
             "over": state in ("expired", "sold_out"),
             "now": now,
             "link": content.link,
             "stock": found.stock,
             "saving": card.was_price - card.price if card.discount_percent else None,
-            "category_name": CATEGORIES[card.category],
+            "category_name": category_name,
             "description": mark_safe(text.to_html(content.description)),  # noqa: S308 - sanitised there
             "summary": summary,
             "address": address,
@@ -123,7 +134,7 @@ def deal(request: HttpRequest, deal_id: str, slug: str = "") -> HttpResponse:
             "structured_data": product(card, state=state, summary=summary, address=address),
             "trail": [
                 (reverse("front_page"), "Deals"),
-                (reverse("category", args=[card.category]), CATEGORIES[card.category]),
+                (reverse("category", args=[card.category]), category_name),
                 ("", card.title),
             ],
         },

@@ -14,3 +14,5 @@ os.environ["DEALSITE_VAR"] = _var
 os.environ["DYNAMODB_ENDPOINT_URL"] = "http://127.0.0.1:9"  # nothing listens there: fixtures name a real one
 
 from dealsite.settings import *  # noqa: E402, F403
+
+DEALSITE_PAGE_CACHE_SECONDS = 0  # a page shows what a test has just done

@@ -1,5 +1,6 @@
 import pytest
 from django.http import HttpResponse
+from django.middleware.csrf import get_token
 from django.test import RequestFactory
 
 from dealsite import page_cache
@@ -65,15 +66,17 @@ def test_who_is_signed_in_or_has_a_message_waiting_gets_a_page_of_his_own(view, 
     assert body(view) == "page 1"
 
 
-def test_a_page_that_sets_a_cookie_or_failed_is_not_kept():
+def test_a_page_that_sets_a_cookie_has_a_form_or_failed_is_not_kept():
     @page_cache.for_visitors
     def view(request):
         response = HttpResponse("x", status=int(request.GET.get("status", 200)))
         if "cookie" in request.GET:
             response.set_cookie("a", "b")
+        if "form" in request.GET:
+            get_token(request)
         return response
 
-    for path in ("/?cookie=1", "/?status=404"):
+    for path in ("/?cookie=1", "/?form=1", "/?status=404"):
         body(view, path)
     assert not page_cache._pages
 
