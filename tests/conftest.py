@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dealsite.data import schema, table
+from dealsite.data import buckets, checks, schema, table
 from dealsite.engine import running_engine
 from tests.faults import READS, WRITES, Faults
 
@@ -107,6 +107,7 @@ def new_table(
 
     def create() -> None:
         settings.DEALSITE_TABLE = f"test-{os.getpid()}-{next(_numbers)}"
+        buckets.forget()
         schema.create_table()
 
     if faults is None:
@@ -127,3 +128,10 @@ def new_table(
 def fresh_table(new_table: Callable[[], None]) -> None:
     """A new empty table."""
     new_table()
+
+
+@pytest.fixture
+def whole_table(fresh_table: None) -> Iterator[None]:
+    """A new empty table, which must still be whole when the test ends."""
+    yield
+    assert [str(problem) for problem in checks.find()] == []

@@ -94,7 +94,11 @@ class Faults:
             self.now += self.random.uniform(0, 0.05)
             if refusal := self._refuse(request, operation, body):
                 return refusal
-            return self._read(request, operation, body) if operation in READS else self._write(request, operation, body)
+            return (
+                self._read(request, operation, body)
+                if operation in READS
+                else self._write(request, operation, body)
+            )
 
     def _refuse(self, request: Any, operation: str, body: Item) -> AWSResponse | None:
         refused = getattr(self.row, "count", 0)
@@ -113,7 +117,9 @@ class Faults:
                 "Message": "Transaction is ongoing for the item",
             }
             codes = ", ".join(reason["Code"] for reason in reasons)
-            message = f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]"
+            message = (
+                f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]"
+            )
             return _error(request, "TransactionCanceledException", message, CancellationReasons=reasons)
         if operation in ("PutItem", "UpdateItem", "DeleteItem") and self._happens(
             self.conflicts / 3, "conflict of a single write"
@@ -165,7 +171,9 @@ class Faults:
         ]
         earlier = [entry for entry in entries if entry.key == key]
         until = {
-            index: max([self.now + self.random.uniform(0, self.lag), *(entry.until[index] for entry in earlier)])
+            index: max(
+                [self.now + self.random.uniform(0, self.lag), *(entry.until[index] for entry in earlier)]
+            )
             for index in self._shape(request, table).keys
         }
         entries.append(Hidden(key, before, until))
@@ -273,7 +281,9 @@ class Faults:
         found = sorted(items.values(), key=lambda item: _place(item, names), reverse=backward)
         if len(found) > limit:
             found = found[:limit]
-            answer["LastEvaluatedKey"] = {name: found[-1][name] for name in dict.fromkeys([*names, "PK", "SK"])}
+            answer["LastEvaluatedKey"] = {
+                name: found[-1][name] for name in dict.fromkeys([*names, "PK", "SK"])
+            }
         answer |= {"Items": found, "Count": len(found), "ScannedCount": len(found)}
         if body.get("Select") == "COUNT":
             answer.pop("Items")
@@ -331,12 +341,16 @@ class Faults:
 
     def _item(self, request: Any, table: str, key: ItemKey) -> Item | None:
         wanted = {"PK": {"S": key[0]}, "SK": {"S": key[1]}}
-        _, answer = self._send(request, "GetItem", {"TableName": table, "Key": wanted, "ConsistentRead": True})
+        _, answer = self._send(
+            request, "GetItem", {"TableName": table, "Key": wanted, "ConsistentRead": True}
+        )
         return answer.get("Item")
 
     def _send(self, request: Any, operation: str, body: Item) -> tuple[int, Item]:
         headers = {name: _text(value) for name, value in request.headers.items()}
-        headers = {name: value for name, value in headers.items() if name.lower() not in ("content-length", "host")}
+        headers = {
+            name: value for name, value in headers.items() if name.lower() not in ("content-length", "host")
+        }
         headers["X-Amz-Target"] = f"DynamoDB_20120810.{operation}"
         response = self.http.request("POST", request.url, body=json.dumps(body).encode(), headers=headers)
         return response.status, json.loads(response.data)
@@ -371,12 +385,16 @@ def _written(operation: str, body: Item) -> dict[str, list[ItemKey]]:
         for action in body["TransactItems"]:
             for kind, details in action.items():
                 if kind != "ConditionCheck":
-                    written.setdefault(details["TableName"], []).append(_key_of(details.get("Item") or details["Key"]))
+                    written.setdefault(details["TableName"], []).append(
+                        _key_of(details.get("Item") or details["Key"])
+                    )
         return written
     if operation == "BatchWriteItem":
         return {
             table: [
-                _key_of(entry["PutRequest"]["Item"] if "PutRequest" in entry else entry["DeleteRequest"]["Key"])
+                _key_of(
+                    entry["PutRequest"]["Item"] if "PutRequest" in entry else entry["DeleteRequest"]["Key"]
+                )
                 for entry in entries
             ]
             for table, entries in body["RequestItems"].items()
@@ -405,7 +423,8 @@ def _condition(body: Item) -> Any:
     names, values = body.get("ExpressionAttributeNames", {}), body["ExpressionAttributeValues"]
     terms = list(TERM.finditer(expression))
     rest = TERM.sub("", expression).replace("AND", "").replace("(", "").replace(")", "").strip()
-    assert terms and not rest, f"Teach the faults this expression: {expression}"
+    assert terms, f"Teach the faults this expression: {expression}"
+    assert not rest, f"Teach the faults this expression: {expression}"
 
     def matches(item: Item) -> bool:
         for term in terms:
@@ -446,5 +465,11 @@ def _answer(request: Any, status: int, answer: Item) -> AWSResponse:
 
 
 def _error(request: Any, code: str, message: str, **more: Any) -> AWSResponse:
-    namespace = "com.amazon.coral.availability" if code == "ThrottlingException" else "com.amazonaws.dynamodb.v20120810"
-    return _answer(request, 400, {"__type": f"{namespace}#{code}", "message": message, "Message": message} | more)
+    namespace = (
+        "com.amazon.coral.availability"
+        if code == "ThrottlingException"
+        else "com.amazonaws.dynamodb.v20120810"
+    )
+    return _answer(
+        request, 400, {"__type": f"{namespace}#{code}", "message": message, "Message": message} | more
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import date
 
 from dealsite.data import keys
+from dealsite.data.convert import Item
 from dealsite.data.errors import Conflict, NotFound
 from dealsite.data.ids import time_of
 from dealsite.data.writes import Delete, Update, Write, at_least, equals, exists
@@ -26,12 +27,25 @@ class MoreOfDay(Conflict):
     """The deal is not the last of its day any more."""
 
 
+# Each listed day is an attribute of its own: one transaction may list a day and unlist another, and no
+# expression both adds to a set and takes from it.
+DAY_ATTRIBUTE = "day:"
 _listed: set[date] = set()  # days that this process has seen listed; a wrong guess costs one more try
 
 
 def forget() -> None:
     """Forget which days are listed, after a change of table."""
     _listed.clear()
+
+
+def listed_days(item: Item | None) -> list[str]:
+    """Return the days, as ISO dates, that a year's list of days holds."""
+    names = (name for name in item or () if name.startswith(DAY_ATTRIBUTE))
+    return [name.removeprefix(DAY_ATTRIBUTE) for name in names]
+
+
+def _attribute(day: date) -> str:
+    return f"{DAY_ATTRIBUTE}{day.isoformat()}"
 
 
 def is_listed(day: date) -> bool:
@@ -99,7 +113,7 @@ def _day_arrives(day: date) -> list[Write]:
         ]
     return [
         counted,
-        Update(key=keys.days(day.year), set={"type": "Days"}, add={"days": {day.isoformat()}}),
+        Update(key=keys.days(day.year), set={"type": "Days", _attribute(day): True}),
         Update(key=keys.YEARS, set={"type": "Years"}, add={"years": {f"{day.year:04d}"}}),
     ]
 
@@ -116,5 +130,5 @@ def _day_leaves(day: date, *, last: bool) -> list[Write]:
         ]
     return [
         Delete(key=keys.day_count(day), when=(equals("deals", 1),), otherwise=MoreOfDay()),
-        Update(key=keys.days(day.year), discard={"days": {day.isoformat()}}, when=(exists(),)),
+        Update(key=keys.days(day.year), remove=[_attribute(day)], when=(exists(),)),
     ]

@@ -13,6 +13,7 @@ from datetime import UTC, date, datetime
 from dealsite.data import keys, table
 from dealsite.data.brands import Brand
 from dealsite.data.brands import from_items as brand_from_items
+from dealsite.data.buckets import listed_days
 from dealsite.data.cards import DealCard
 from dealsite.data.categories import CATEGORIES, Category, Counts
 from dealsite.data.categories import from_items as category_from_items
@@ -149,9 +150,7 @@ def all_days() -> list[str]:
     """Return every day that holds deals, scheduled ones too, as ISO dates. 1 query."""
     low, high = keys.prefix("DAYS#")
     return [
-        day
-        for item in table.query("FRONTPAGE", low=low, high=high, limit=200)
-        for day in item.get("days", ())
+        day for item in table.query("FRONTPAGE", low=low, high=high, limit=200) for day in listed_days(item)
     ]
 
 
@@ -184,7 +183,7 @@ def _featured(page_id: str, item: Item | None, now: datetime) -> list[DealCard]:
 
 
 def _days(items: dict[keys.Key, Item], years: Iterable[int]) -> list[str]:
-    return [day for year in years for day in items.get(keys.days(year), {}).get("days", ())]
+    return [day for year in years for day in listed_days(items.get(keys.days(year)))]
 
 
 def _days_of_years(years: Iterable[int]) -> list[str]:

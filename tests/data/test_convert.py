@@ -70,7 +70,8 @@ def test_a_time_without_a_zone_is_never_stored():
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [("12.50", Decimal("12.50")), ("-0.5", Decimal("-0.5")), ("7", 7), ("-7", -7), (".5", Decimal("0.5"))]
+    ("text", "value"),
+    [("12.50", Decimal("12.50")), ("-0.5", Decimal("-0.5")), ("7", 7), ("-7", -7), (".5", Decimal("0.5"))],
 )
 def test_numbers_are_whole_or_exact(text, value):
     read = from_attribute({"N": text})

@@ -6,7 +6,7 @@ import unicodedata
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from dealsite.data import ids
@@ -53,7 +53,16 @@ def test_the_ends_of_all_ulids_have_no_neighbour_beyond():
 
 @pytest.mark.parametrize(
     "text",
-    ["", "0" * 25, "0" * 27, "8" + "Z" * 25, "01karp0w3i0000000000000000", "0" * 25 + "\n", "0" * 25 + "U", "٠" * 26],
+    [
+        "",
+        "0" * 25,
+        "0" * 27,
+        "8" + "Z" * 25,
+        "01karp0w3i0000000000000000",
+        "0" * 25 + "\n",
+        "0" * 25 + "U",
+        "٠" * 26,
+    ],
 )
 def test_only_the_canonical_spelling_is_a_ulid(text):
     assert ids.is_ulid(text) is False
@@ -115,15 +124,24 @@ def test_slugs(name, slug):
     assert ids.slugify(name) == slug
 
 
-@given(texts)
-def test_a_user_name_is_taken_whole_or_refused(text):
+def taken_or_refused(normalise, text: str, field: str) -> str:
+    """Return what becomes of a text that is taken; end the example where it is refused for the right reason."""
     try:
-        username = ids.normalise_username(text)
+        taken = normalise(text)
     except Invalid as error:
-        assert list(error.fields) == ["username"]
+        fields = list(error.fields)
     else:
-        assert ids.normalise_username(username) == username
-        assert ids.USERNAME_PATTERN.fullmatch(username)
+        assert normalise(taken) == taken
+        return taken
+    assert fields == [field]
+    reject()
+
+
+@given(st.one_of(texts, st.text("aB1_.-#é ", min_size=3, max_size=31)))
+@settings(suppress_health_check=[HealthCheck.filter_too_much])
+def test_a_user_name_is_taken_whole_or_refused(text):
+    username = taken_or_refused(ids.normalise_username, text, "username")
+    assert ids.USERNAME_PATTERN.fullmatch(username)
 
 
 @pytest.mark.parametrize(
@@ -138,20 +156,27 @@ def test_user_names_differ_in_letter_case_only_when_shown():
     assert ids.normalise_username(" ANN.Example ") == "ann.example"
 
 
-@given(texts, texts)
+@given(st.one_of(texts, st.text("aB.+#é ", min_size=1)), st.one_of(texts, st.just("Example.org")))
+@settings(suppress_health_check=[HealthCheck.filter_too_much])
 def test_an_email_address_is_taken_whole_or_refused(local, domain):
-    try:
-        email = ids.normalise_email(f"{local}@{domain}")
-    except Invalid as error:
-        assert list(error.fields) == ["email"]
-    else:
-        assert ids.normalise_email(email) == email
-        assert "#" not in email
+    email = taken_or_refused(ids.normalise_email, f"{local}@{domain}", "email")
+    assert "#" not in email
 
 
 @pytest.mark.parametrize(
-    "text", ["", "ann", "ann@", "@example.org", "a#b@example.org", "a\uff03b@example.org", "a b@example.org",
-             "ann@example.org\nBcc: x@example.org", "ann@example", "a" * 250 + "@example.org"]
+    "text",
+    [
+        "",
+        "ann",
+        "ann@",
+        "@example.org",
+        "a#b@example.org",
+        "a\uff03b@example.org",
+        "a b@example.org",
+        "ann@example.org\nBcc: x@example.org",
+        "ann@example",
+        "a" * 250 + "@example.org",
+    ],
 )
 def test_these_are_no_email_addresses(text):
     with pytest.raises(Invalid):

@@ -1,0 +1,95 @@
+"""Whether the table is whole: what is derived is recomputed from the items and compared.
+
+    places    every key and index row, from an item's own attributes
+    offers    each deal has its offer, which agrees with it
+    names     brand names in deals, and in the list of brands by letter
+    counts    deals of brands, categories, years, months and days; the list of days
+    featured  the cards of featured lists, and the deals' word on where they are featured
+    people    profiles, e-mail guards and the number of users
+
+A check sees every item once, then names its problems, with the writes that repair what is derived.
+Those writes hold only while the items are as they were seen, so a repair is safe while the site runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from dealsite.data import table
+from dealsite.data.checks.counts import Counts
+from dealsite.data.checks.featured import Featured
+from dealsite.data.checks.names import Names
+from dealsite.data.checks.offers import Offers
+from dealsite.data.checks.people import People
+from dealsite.data.checks.places import Places
+from dealsite.data.checks.problem import Problem, key_of
+from dealsite.data.convert import Item
+from dealsite.data.errors import Conflict
+
+__all__ = ["ROUNDS", "Problem", "find", "repair", "repair_all"]
+ROUNDS = (
+    4  # a repair may bring to light what depends on it: a card mended in a deal, then where it is featured
+)
+
+
+class Check(Protocol):
+    """One subject: sees every item of the table once, then says what is wrong."""
+
+    def see(self, item: Item) -> None: ...
+
+    def problems(self) -> Iterator[Problem]: ...
+
+
+CHECKS: list[Callable[[], Check]] = [Offers, Names, Counts, Featured, People]
+
+
+def find(seen: Callable[[], object] = lambda: None) -> list[Problem]:
+    """Return what is wrong with the table; `seen` is called for each item. One scan, and a second one to be sure.
+
+    A scan is no snapshot: of what editors change while it runs it may see one half only. What is
+    truly wrong is wrong in the same way in both scans.
+    """
+    found = _scan(seen)
+    if not found:
+        return []
+    still = {(problem.key, problem.what) for problem in _scan(seen)}
+    return [problem for problem in found if (problem.key, problem.what) in still]
+
+
+def _scan(seen: Callable[[], object]) -> list[Problem]:
+    places, checks = Places(), [make() for make in CHECKS]
+    found = places.found
+    for item in table.scan_all(consistent=True):
+        seen()
+        if not places.is_sound(item):
+            continue
+        for check in checks:
+            try:
+                check.see(item)
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
+                found.append(Problem(key_of(item), f"This {item['type']} is incomplete ({error!r})."))
+                break
+    return [*found, *(problem for check in checks for problem in check.problems())]
+
+
+def repair(problem: Problem) -> bool:
+    """Carry out a problem's repair; False if there is none, or if its items changed meanwhile. 1 transaction."""
+    if not problem.repairs:
+        return False
+    try:
+        table.transact(problem.repairs)
+    except Conflict:
+        return False
+    return True
+
+
+def repair_all(seen: Callable[[], object] = lambda: None) -> tuple[list[Problem], list[Problem]]:
+    """Repair what is derived; return the problems that were repaired and those that are left."""
+    repaired: list[Problem] = []
+    for _ in range(ROUNDS):
+        done = [problem for problem in find(seen) if repair(problem)]
+        repaired += done
+        if not done:
+            break
+    return repaired, find(seen)

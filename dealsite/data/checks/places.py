@@ -1,0 +1,133 @@
+"""Every key and index row, recomputed from an item's own attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from dealsite.data import featured_cards, keys
+from dealsite.data.checks.problem import Problem, differences, key_of, mend
+from dealsite.data.convert import Item
+from dealsite.data.ids import from_iso, time_of
+
+INDEX_KEYS = ("GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "GSI3PK", "GSI3SK", "UserIndex")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an item should stand: its key (None where it cannot be recomputed) and its index rows."""
+
+    key: keys.Key | None
+    rows: dict[str, str] = field(default_factory=dict)
+
+
+def _deal(item: Item) -> Place:
+    card = item["card"]
+    return Place(keys.deal(item["id"]), keys.feed_rows(item["id"], card["brand"], card["category"]))
+
+
+def _offer(item: Item) -> Place:
+    expires_at = from_iso(item["expires_at"]) if "expires_at" in item else None
+    rows = keys.expiry_rows(item["id"], item["brand"], item["category"], expires_at)
+    return Place(keys.offer(item["id"]), rows)
+
+
+def _draft(item: Item) -> Place:
+    if item.get("published_as"):
+        return Place(keys.draft(item["id"]))
+    card = item["card"]
+    return Place(
+        keys.draft(item["id"]), keys.draft_rows(item["id"], card.get("brand", ""), card.get("category", ""))
+    )
+
+
+def _job(item: Item) -> Place:
+    if item["state"] != "open":
+        return Place(keys.job(item["id"]), keys.job_rows(item["id"], None))
+    rows = keys.job_rows(item["id"], time_of(item["id"]))
+    due, _, job_id = str(item.get("GSI3SK", "")).partition("#")
+    if due and job_id == item["id"]:  # when it is due stands nowhere else
+        rows["GSI3SK"] = item["GSI3SK"]
+    return Place(keys.job(item["id"]), rows)
+
+
+def _user(item: Item) -> Place:
+    there = "UserIndex" in item and "deleted_at" not in item  # absent, too, where he wants no messages
+    return Place(keys.user(item["username"]), keys.user_index(item["username"]) if there else {})
+
+
+def _letter(item: Item) -> Place:
+    return Place(keys.brand_letter(str(item["SK"]).removeprefix("LETTER#")))
+
+
+def _days(item: Item) -> Place:
+    return Place(keys.days(int(str(item["SK"]).removeprefix("DAYS#"))))
+
+
+def _day_count(item: Item) -> Place:
+    return Place(keys.day_count(from_iso(str(item["SK"]).removeprefix("DAY#")).date()))
+
+
+def _user_count(item: Item) -> Place:
+    return Place(
+        keys.user_count_shard(int(str(item["PK"]).removeprefix("USERCOUNT#")) % keys.USER_COUNT_SHARDS)
+    )
+
+
+def _session(item: Item) -> Place:
+    return Place(keys.session_of_hash(item["username"], str(item["SK"]).removeprefix("SESSION#")))
+
+
+# Every type of item: a new entity adds its line. What is in no line is reported as unknown.
+PLACES: dict[str, Callable[[Item], Place]] = {
+    "Deal": _deal,
+    "Offer": _offer,
+    "Draft": _draft,
+    "Brand": lambda item: Place(keys.brand(item["slug"])),
+    "BrandCounts": lambda item: Place(keys.brand_counts(item["slug"])),
+    "BrandLetter": _letter,
+    "Category": lambda item: Place(keys.category(item["slug"])),
+    "CategoryCounts": lambda item: Place(keys.category_counts(item["slug"])),
+    "FrontPage": lambda item: Place(featured_cards.page_key(featured_cards.FRONT)),
+    "EditorsChoicePage": lambda item: Place(featured_cards.page_key(featured_cards.EDITORS_CHOICE)),
+    "Years": lambda item: Place(keys.YEARS),
+    "Days": _days,
+    "DayCount": _day_count,
+    "User": _user,
+    "Profile": lambda item: Place(keys.profile(item["username"])),
+    "EmailGuard": lambda item: Place(keys.email_guard(item["email"])),
+    "UserCount": _user_count,
+    "Session": _session,
+    "Throttle": lambda item: Place(None),  # its subject stands in the key as a hash only
+    "Job": _job,
+}
+
+
+class Places:
+    """Sees each item where it should stand."""
+
+    def __init__(self) -> None:
+        self.found: list[Problem] = []
+
+    def is_sound(self, item: Item) -> bool:
+        """Tell whether an item is of a known type and stands under its own key; other checks see only those."""
+        kind = item.get("type")
+        if not isinstance(kind, str) or kind not in PLACES:
+            self.found.append(Problem(key_of(item), f"Its type, {kind!r}, is not known."))
+            return False
+        try:
+            place = PLACES[kind](item)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            self.found.append(
+                Problem(key_of(item), f"This {kind} lacks what its key is made of ({error!r}).")
+            )
+            return False
+        if place.key is not None and place.key != key_of(item):
+            self.found.append(Problem(key_of(item), f"This {kind} belongs under {' / '.join(place.key)}."))
+            return False
+        wanted: dict[str, Any] = {name: place.rows.get(name) for name in INDEX_KEYS}
+        if wrong := differences(item, wanted):
+            texts = [f"{name} is {item.get(name)!r}, should be {value!r}" for name, value in wrong.items()]
+            self.found.append(Problem(key_of(item), "; ".join(texts) + ".", (mend(item, wrong),)))
+        return True

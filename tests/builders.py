@@ -1,0 +1,98 @@
+"""Makes what tests are about, with everything that they do not mention filled in."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from itertools import count
+from typing import Any
+
+from dealsite.data import brands, categories, deals, drafts, errors, ids
+from dealsite.data.brands import Brand
+from dealsite.data.cards import Picture
+from dealsite.data.content import DealContent
+from dealsite.data.deals import Deal
+from dealsite.data.drafts import Draft
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+EDITOR = "eve"
+PICTURE = Picture("pictures/ab/abcdef", 1200, 900, "A keyboard on a desk")
+_numbers = count(1)
+
+
+def make_id(live_at: datetime = NOW - HOUR, number: int | None = None) -> str:
+    """Return a deal id for a publication time; of one time, later ids sort after earlier ones."""
+    return ids.new_ulid(live_at, next(_numbers) if number is None else number)
+
+
+def make_content(**overrides: Any) -> DealContent:
+    """Return what an editor would publish; `brand` is a slug."""
+    filled: dict[str, Any] = {
+        "title": "Mechanical keyboard",
+        "brand": "nordlicht",
+        "category": "peripherals-networking",
+        "price": Decimal("79.90"),
+        "was_price": Decimal("119.00"),
+        "link": "https://shop.example/keyboard",
+        "description": "Quiet switches.",
+    }
+    return DealContent(**(filled | overrides))
+
+
+def make_brand(name: str = "Nordlicht", **overrides: Any) -> Brand:
+    """Return the brand of a name, created where it is missing."""
+    try:
+        return brands.create(name, **({"by": EDITOR, "now": NOW} | overrides))
+    except errors.AlreadyExists:
+        return brands.get(ids.slugify(name))
+
+
+def make_deal(
+    *,
+    deal_id: str | None = None,
+    live_at: datetime = NOW - HOUR,
+    brand: str = "Nordlicht",
+    by: str = EDITOR,
+    now: datetime = NOW,
+    draft: Draft | None = None,
+    **content: Any,
+) -> Deal:
+    """Publish a deal with its brand (given by display name) and category, created where missing."""
+    made = make_content(**({"brand": ids.slugify(brand)} | content))
+    make_category(made.category)
+    of_brand = make_brand(brand)
+    return deals.publish(
+        made, deal_id=deal_id or make_id(live_at), brand=of_brand, by=by, now=now, draft=draft
+    )
+
+
+def make_category(slug: str) -> None:
+    """Create a category where it is missing."""
+    try:
+        categories.create(slug)
+    except errors.AlreadyExists:
+        return
+
+
+def make_draft(
+    *, draft_id: str | None = None, brand: str = "", by: str = EDITOR, now: datetime = NOW, **content: Any
+) -> Draft:
+    """Store a draft; only what is named is filled in, the brand by its display name."""
+    of_brand = make_brand(brand) if brand else None
+    made = DealContent(**content, brand=of_brand.slug if of_brand else "")
+    return drafts.create(made, draft_id=draft_id or make_id(now), by=by, now=now, brand=of_brand)
+
+
+def make_user(username: str = "ann", **overrides: Any) -> Any:
+    """Create a user, without the cost of a real password hash."""
+    from dealsite.data import users
+
+    filled: dict[str, Any] = {
+        "username": username,
+        "email": f"{username}@example.org",
+        "password": "!",
+        "registration": make_id(NOW),
+        "now": NOW,
+    }
+    return users.create(**(filled | overrides))

@@ -1,0 +1,478 @@
+"""check_table finds each kind of damage, and only that; it repairs what is derived."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from dealsite.data import brands, checks, featured, ids, jobs, keys, table, users
+from dealsite.data.checks import places
+from dealsite.data.checks.problem import Problem
+from dealsite.data.convert import Item
+from dealsite.data.writes import Delete, Put, Update
+from tests.builders import DAY, EDITOR, HOUR, NOW, PICTURE, make_deal, make_draft, make_id, make_user
+
+pytestmark = pytest.mark.usefixtures("fresh_table")
+LIVE = make_id(NOW - HOUR, 1)
+LATER = make_id(NOW + 400 * DAY, 2)
+DRAFT, PUBLISHED_DRAFT, JOB = make_id(NOW, 3), make_id(NOW, 4), make_id(NOW, 5)
+ANN_SHARD = keys.user_count("ann")
+NORDLICHT, TOYS = keys.brand_counts("nordlicht"), keys.category_counts("toys-hobbies")
+
+
+def furnish() -> None:
+    """Store at least one item of every type."""
+    draft = make_draft(draft_id=PUBLISHED_DRAFT, title="Idea")
+    deal = make_deal(
+        deal_id=LIVE, category="toys-hobbies", picture=PICTURE, stock=3, expires_at=NOW + DAY, draft=draft
+    )
+    later = make_deal(deal_id=LATER, brand="Aurora", category="toys-hobbies", stock=0)
+    make_draft(draft_id=DRAFT, title="Half", brand="Nordlicht", category="toys-hobbies")
+    for page_id in ("front", "editors-choice", "toys-hobbies"):
+        page, found = featured.load(page_id, [deal.id, later.id])
+        featured.set_featured(page, [found[deal.id], found[later.id]], version=0, by=EDITOR, now=NOW)
+    make_user("ann")
+    make_user("bob")
+    bob = users.get("bob")
+    users.delete(bob, job_id=JOB, now=NOW)
+
+
+def names(problems: list[Problem]) -> list[tuple[str, str]]:
+    return sorted(problem.key for problem in problems)
+
+
+def put(key: keys.Key, **item) -> Callable[[], None]:
+    return lambda: table.write(Put(key=key, item=item))
+
+
+def change(key: keys.Key, **attributes) -> Callable[[], None]:
+    return lambda: table.write(Update(key=key, set=attributes))
+
+
+def change_in(key: keys.Key, path: tuple, value) -> Callable[[], None]:
+    return lambda: table.write(Update(key=key, set={path: value}))
+
+
+def lose(key: keys.Key, *attributes) -> Callable[[], None]:
+    return lambda: table.write(Update(key=key, remove=attributes) if attributes else Delete(key=key))
+
+
+def test_every_type_of_item_is_checked_and_a_sound_table_has_no_problem():
+    furnish()
+    for n in range(3):
+        table.write(
+            Put(
+                key=keys.throttle("account", f"ann{n}", NOW),
+                item={"type": "Throttle", "count": 1, "ttl": ids.epoch_seconds(NOW)},
+            )
+        )
+    from dealsite.data import sessions
+
+    sessions.start(users.get("ann"), key="secret", user_agent="", address="", now=NOW)
+    assert checks.find() == []
+    assert {item["type"] for item in table.scan_all(consistent=True)} == set(places.PLACES)
+
+
+# What is planted, the key where it is found, a word of what is said.
+DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
+    "a deal in the wrong day": (
+        change(keys.deal(LIVE), GSI1PK="DEALS#2026-11-20"),
+        keys.deal(LIVE),
+        "GSI1PK",
+    ),
+    "a deal in the wrong place of its day": (
+        change(keys.deal(LIVE), GSI1SK="DEAL#1"),
+        keys.deal(LIVE),
+        "GSI1SK",
+    ),
+    "a deal missing from its brand": (lose(keys.deal(LIVE), "GSI2PK", "GSI2SK"), keys.deal(LIVE), "GSI2PK"),
+    "a deal in the wrong month": (
+        change(keys.deal(LIVE), GSI3PK="CATEGORY#toys-hobbies#2026-10"),
+        keys.deal(LIVE),
+        "GSI3PK",
+    ),
+    "a deal among users": (change(keys.deal(LIVE), UserIndex="USER#x"), keys.deal(LIVE), "UserIndex"),
+    "an offer that seems never to expire": (
+        lose(keys.offer(LIVE), "GSI1PK", "GSI1SK"),
+        keys.offer(LIVE),
+        "GSI1PK",
+    ),
+    "an offer that expires at another time in the index": (
+        change(keys.offer(LIVE), GSI2SK=f"{ids.iso(NOW)}#{LIVE}"),
+        keys.offer(LIVE),
+        "GSI2SK",
+    ),
+    "an offer with another price": (change(keys.offer(LIVE), price=Decimal("1")), keys.offer(LIVE), "price"),
+    "an offer of another brand": (change(keys.offer(LATER), brand="nordlicht"), keys.offer(LATER), "brand"),
+    "an offer lost": (lose(keys.offer(LATER)), keys.deal(LATER), "offer is missing"),
+    "an offer without a deal": (
+        put(keys.offer(DRAFT), type="Offer", id=DRAFT, brand="nordlicht", category="toys-hobbies", price=1),
+        keys.offer(DRAFT),
+        "no deal",
+    ),
+    "a published draft that is still listed": (
+        change(keys.draft(PUBLISHED_DRAFT), GSI1PK="DRAFTS", GSI1SK=f"DRAFT#{PUBLISHED_DRAFT}"),
+        keys.draft(PUBLISHED_DRAFT),
+        "GSI1PK",
+    ),
+    "a draft that is not listed": (lose(keys.draft(DRAFT), "GSI1PK", "GSI1SK"), keys.draft(DRAFT), "GSI1PK"),
+    "a draft not listed with its brand": (
+        lose(keys.draft(DRAFT), "GSI2PK", "GSI2SK"),
+        keys.draft(DRAFT),
+        "GSI2",
+    ),
+    "a job that nobody would find": (lose(keys.job(JOB), "GSI3PK", "GSI3SK"), keys.job(JOB), "GSI3PK"),
+    "a job not in its month": (lose(keys.job(JOB), "GSI1PK", "GSI1SK"), keys.job(JOB), "GSI1PK"),
+    "a brand's counter": (change(NORDLICHT, deals=7), NORDLICHT, "deals is 7, counted 1"),
+    "a brand's year": (change(NORDLICHT, deals_2026=0), NORDLICHT, "deals_2026 is 0, counted 1"),
+    "a brand's year without deals": (
+        change(NORDLICHT, deals_2019=2),
+        NORDLICHT,
+        "deals_2019 is 2, counted 0",
+    ),
+    "a category's counter": (change(TOYS, deals=1), TOYS, "deals is 1, counted 2"),
+    "a category's month": (lose(TOYS, "deals_2026-11"), TOYS, "deals_2026-11 is None, counted 1"),
+    "a brand's counters lost": (lose(NORDLICHT), keys.brand("nordlicht"), "counters are missing"),
+    "a category's counters lost": (lose(TOYS), keys.category("toys-hobbies"), "counters are missing"),
+    "counters of no brand": (
+        put(keys.brand_counts("ghost"), type="BrandCounts", slug="ghost", deals=0),
+        keys.brand_counts("ghost"),
+        "belong to nothing",
+    ),
+    "a day's counter": (
+        change(keys.day_count(NOW.date()), deals=5),
+        keys.day_count(NOW.date()),
+        "deals is 5, counted 1",
+    ),
+    "a day's counter lost": (lose(keys.day_count(NOW.date())), keys.day_count(NOW.date()), "not counted"),
+    "a day's counter without deals": (
+        put(keys.day_count((NOW - DAY).date()), type="DayCount", deals=1),
+        keys.day_count((NOW - DAY).date()),
+        "has no deal",
+    ),
+    "a day not listed": (
+        lambda: table.write(Update(key=keys.days(2026), remove=["day:2026-11-21"])),
+        keys.days(2026),
+        "2026-11-21 has deals",
+    ),
+    "a day listed without deals": (
+        lambda: table.write(Update(key=keys.days(2026), set={"day:2026-01-01": True})),
+        keys.days(2026),
+        "2026-01-01 is listed",
+    ),
+    "a year not listed": (
+        lambda: table.write(Update(key=keys.YEARS, discard={"years": {"2026"}})),
+        keys.YEARS,
+        "2026 has a list",
+    ),
+    "a year listed without days": (
+        lambda: table.write(Update(key=keys.YEARS, add={"years": {"1999"}})),
+        keys.YEARS,
+        "1999 is listed",
+    ),
+    "a brand not listed": (
+        lose(keys.brand_letter("n"), "brand:nordlicht"),
+        keys.brand_letter("n"),
+        "nordlicht is listed as None",
+    ),
+    "a brand listed under an old name": (
+        change(keys.brand_letter("n"), **{"brand:nordlicht": "Old"}),
+        keys.brand_letter("n"),
+        "'Old'",
+    ),
+    "a brand listed under another letter": (
+        change(keys.brand_letter("a"), **{"brand:nordlicht": "Nordlicht"}),
+        keys.brand_letter("a"),
+        "none of this letter",
+    ),
+    "a brand listed that does not exist": (
+        change(keys.brand_letter("g"), type="BrandLetter", **{"brand:ghost": "Ghost"}),
+        keys.brand_letter("g"),
+        "ghost",
+    ),
+    "an old brand name in a draft": (
+        change_in(keys.draft(DRAFT), ("card", "brand_name"), "Old"),
+        keys.draft(DRAFT),
+        "'Old'",
+    ),
+    "a featured card of old": (
+        change_in(keys.FRONT_PAGE, ("cards", LIVE, "title"), "Old title"),
+        keys.FRONT_PAGE,
+        "is not the deal's",
+    ),
+    "a featured card lost": (
+        lambda: table.write(Update(key=keys.EDITORS_CHOICE_PAGE, remove=[("cards", LIVE)])),
+        keys.EDITORS_CHOICE_PAGE,
+        "is not the deal's",
+    ),
+    "a featured card of a deal that does not exist": (
+        lambda: table.write(
+            Update(
+                key=keys.FRONT_PAGE,
+                set={("cards", DRAFT): {"id": DRAFT, "title": "Ghost"}, "order": [LIVE, DRAFT, LATER]},
+            )
+        ),
+        keys.FRONT_PAGE,
+        "does not exist",
+    ),
+    "a featured card that is not listed": (
+        change_in(keys.category("toys-hobbies"), ("cards", DRAFT), {"id": DRAFT}),
+        keys.category("toys-hobbies"),
+        "not listed",
+    ),
+    "a featured deal listed twice": (
+        change(keys.FRONT_PAGE, order=[LIVE, LATER, LIVE]),
+        keys.FRONT_PAGE,
+        "twice",
+    ),
+    "a deal that does not know where it is featured": (
+        lambda: table.write(Update(key=keys.deal(LIVE), discard={"featured_on": {"front"}})),
+        keys.deal(LIVE),
+        "does not know",
+    ),
+    "a deal that thinks itself featured": (
+        lambda: table.write(Update(key=keys.deal(LIVE), add={"featured_on": {"office-software"}})),
+        keys.deal(LIVE),
+        "which does not",
+    ),
+    "a profile lost": (lose(keys.profile("ann")), keys.user("ann"), "no profile"),
+    "a profile with another address": (
+        change(keys.profile("ann"), email="x@example.org"),
+        keys.profile("ann"),
+        "email is 'x@example.org'",
+    ),
+    "a profile of a deleted user": (
+        put(keys.profile("bob"), type="Profile", username="bob", email="bob@example.org"),
+        keys.profile("bob"),
+        "was deleted",
+    ),
+    "an address that nothing guards": (
+        lose(keys.email_guard("ann@example.org")),
+        keys.user("ann"),
+        "Nothing guards",
+    ),
+    "a guard of nobody's address": (
+        put(keys.email_guard("x@example.org"), type="EmailGuard", username="zoe", email="x@example.org"),
+        keys.email_guard("x@example.org"),
+        "does not have it",
+    ),
+    "a guard of an address that a user had": (
+        put(keys.email_guard("old@example.org"), type="EmailGuard", username="ann", email="old@example.org"),
+        keys.email_guard("old@example.org"),
+        "does not have it",
+    ),
+    "a guard that a deleted user left": (
+        put(keys.email_guard("bob@example.org"), type="EmailGuard", username="bob", email="bob@example.org"),
+        keys.email_guard("bob@example.org"),
+        "does not have it",
+    ),
+    "the number of users": (change(ANN_SHARD, count=9), ANN_SHARD, "count is 9, counted 1"),
+    "the number of users lost": (lose(ANN_SHARD), ANN_SHARD, "not counted"),
+    "a user in another's place of UserIndex": (
+        change(keys.user("ann"), UserIndex="USER#bob"),
+        keys.user("ann"),
+        "UserIndex",
+    ),
+    "a deleted user among those who get messages": (
+        change(keys.user("bob"), UserIndex="USER#bob"),
+        keys.user("bob"),
+        "UserIndex",
+    ),
+    "a brand in an index": (
+        change(keys.brand("aurora"), GSI1PK="X", GSI1SK="Y"),
+        keys.brand("aurora"),
+        "GSI1PK",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DERIVED)
+@pytest.mark.engines("native", "weak")
+def test_damage_to_what_is_derived_is_found_alone_and_repaired(damage):
+    plant, key, words = DERIVED[damage]
+    furnish()
+    before = everything()
+    plant()
+    problems = checks.find()
+    assert names(problems) == [key]
+    assert words in problems[0].what
+    assert problems[0].repairs
+    repaired, left = checks.repair_all()
+    assert (names(repaired), left) == ([key], [])
+    assert set(everything()) - {keys.brand_letter("g")} == set(before)  # an empty letter is no harm
+
+
+def everything() -> dict[keys.Key, Item]:
+    return {(item["PK"], item["SK"]): item for item in table.scan_all(consistent=True)}
+
+
+@pytest.mark.engines("native", "local")
+def test_all_damage_at_once_is_repaired_too():
+    furnish()
+    for name in (
+        "a deal in the wrong day",
+        "an offer with another price",
+        "a draft that is not listed",
+        "a brand's counter",
+        "a category's counters lost",
+        "a day's counter lost",
+        "a day listed without deals",
+        "a year not listed",
+        "a brand listed under an old name",
+        "a featured card of old",
+        "a deal that thinks itself featured",
+        "a profile lost",
+        "an address that nothing guards",
+        "the number of users",
+    ):
+        DERIVED[name][0]()
+    repaired, left = checks.repair_all()
+    assert left == []
+    assert len(repaired) >= 14
+
+
+# A change of the deal's card shows in its featured copies as well.
+IN_CARDS: dict[str, tuple[Callable[[], None], str]] = {
+    "an old brand name": (change_in(keys.deal(LIVE), ("card", "brand_name"), "Old"), "'Old'"),
+    "sold out though there is stock": (
+        change_in(keys.deal(LIVE), ("card", "sold_out"), True),
+        "sold_out=True",
+    ),
+    "for sale though there is no stock": (
+        lambda: table.write(Update(key=keys.deal(LATER), remove=[("card", "sold_out")])),
+        "sold_out=False",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", IN_CARDS)
+@pytest.mark.engines("native", "weak")
+def test_damage_to_a_deals_card_is_repaired_there_and_where_it_is_featured(damage):
+    plant, words = IN_CARDS[damage]
+    furnish()
+    before = {key: item.get("card") for key, item in everything().items()}
+    plant()
+    problems = checks.find()
+    assert sum(words in problem.what for problem in problems) == 1
+    assert {problem.what.partition(" of ")[0] for problem in problems if words not in problem.what} == {
+        "The card"
+    }
+    _, left = checks.repair_all()
+    assert left == []
+    assert {key: item.get("card") for key, item in everything().items()} == before
+    assert checks.find() == []
+
+
+UNDERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
+    "an unknown type": (put(("X", "Y"), type="Ghost"), ("X", "Y"), "'Ghost'"),
+    "no type": (put(("X", "Y"), x=1), ("X", "Y"), "None"),
+    "a type of a wrong kind": (put(("X", "Y"), type=["Deal"]), ("X", "Y"), "Deal"),
+    "an item under another's key": (
+        put(("BRAND#x", "BRAND#x"), type="Brand", slug="y", name="Y"),
+        ("BRAND#x", "BRAND#x"),
+        "belongs under BRAND#y / BRAND#y",
+    ),
+    "an item that lacks its id": (put(("DEAL#1", "DEAL#1"), type="Deal"), ("DEAL#1", "DEAL#1"), "lacks"),
+    "a brand without a name": (put(keys.brand("x"), type="Brand", slug="x"), keys.brand("x"), "incomplete"),
+    "an id that is none": (
+        put(("DRAFT#x#y", "DRAFT#x#y"), type="Draft", id="x#y", card={}),
+        ("DRAFT#x#y", "DRAFT#x#y"),
+        "lacks",
+    ),
+    "a profile without a user": (
+        put(keys.profile("zoe"), type="Profile", username="zoe", email="z@example.org"),
+        keys.profile("zoe"),
+        "no user",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", UNDERIVED)
+@pytest.mark.engines("native", "weak")
+def test_what_cannot_be_derived_is_reported_and_left_alone(damage):
+    plant, key, words = UNDERIVED[damage]
+    furnish()
+    plant()
+    before = everything()
+    found = [problem for problem in checks.find() if not problem.repairs]
+    assert names(found) == [key]
+    assert words in found[0].what
+    _, left = checks.repair_all()
+    assert [problem.key for problem in left if not problem.repairs] == [key]
+    assert everything()[key] == before[key]
+
+
+def test_a_deal_of_a_brand_that_does_not_exist_is_reported():
+    furnish()
+    table.write(Delete(key=keys.brand("aurora")))
+    problems = checks.find()
+    assert (keys.deal(LATER), "Its brand, 'aurora', does not exist.") in {(p.key, p.what) for p in problems}
+
+
+def test_a_brand_that_is_being_renamed_is_no_problem():
+    furnish()
+    brand = brands.get("nordlicht")
+    brands.edit(brand, name="Aurora Borealis", description="", logo=None, by=EDITOR, now=NOW)
+    assert checks.find() == []
+    job = jobs.take_next(now=NOW + DAY)
+    while job is not None:
+        jobs.finish(job)
+        job = jobs.take_next(now=NOW + DAY)
+
+
+def test_what_changes_between_two_looks_is_no_problem(monkeypatch):
+    furnish()
+    scans = iter([{"deals": 7}, {"deals": 8}])
+    real = table.scan_all
+
+    def scan(**options):
+        table.write(Update(key=NORDLICHT, set=next(scans)))
+        yield from real(**options)
+
+    monkeypatch.setattr(table, "scan_all", scan)
+    assert checks.find() == []
+
+
+def test_a_repair_of_what_changed_meanwhile_changes_nothing():
+    furnish()
+    change(NORDLICHT, deals=7)()
+    (problem,) = checks.find()
+    change(NORDLICHT, deals=1)()
+    assert checks.repair(problem) is False
+    assert brands.get_with_counts("nordlicht").deals == 1
+
+
+def test_the_command_reports_and_ends_with_an_error_until_all_is_well():
+    furnish()
+    out = StringIO()
+    call_command("check_table", stdout=out)
+    assert f"The table {table.name()} is whole." in out.getvalue()
+    change(NORDLICHT, deals=7)()
+    out = StringIO()
+    with pytest.raises(CommandError, match=r"has 1 problem\. Run it with --repair\.") as failed:
+        call_command("check_table", stdout=out)
+    assert failed.value.returncode == 1
+    assert "BRAND#nordlicht / COUNTS: deals is 7, counted 1." in out.getvalue()
+    out = StringIO()
+    call_command("check_table", repair=True, stdout=out)
+    assert "Repaired: BRAND#nordlicht / COUNTS: deals is 7, counted 1." in out.getvalue()
+    assert "is whole, 1 problem repaired." in out.getvalue()
+    assert brands.get_with_counts("nordlicht").deals == 1
+
+
+def test_the_command_shows_no_control_characters():
+    put(("\x1b[2J", "\u202eX"), type="Ghost")()
+    out = StringIO()
+    with pytest.raises(CommandError):
+        call_command("check_table", repair=True, stdout=out)
+    assert (
+        r"\x1b[2J / \u202eX: Its type, 'Ghost', is not known. (nothing to derive it from)" in out.getvalue()
+    )
+
+
+def test_an_empty_table_is_whole():
+    assert checks.find() == []
