@@ -15,7 +15,6 @@ from dealsite.data import brands as stored_brands
 from dealsite.data import category_names, deals, feeds
 from dealsite.data.ids import is_ulid
 from dealsite.page_cache import for_visitors
-from dealsite.page_cache import for_visitors
 from dealsite.templatetags.design import time_left
 from shopping.addresses import absolute, canonical, deal_path, picture
 from shopping.structured_data import product
