@@ -8,16 +8,6 @@ from csp.constants import NONE, SELF
 
 from dealsite import environment
 
-
-def find_spec_safely(name: str) -> bool:  # TEMPORARY
-    from importlib.util import find_spec
-
-    try:
-        return find_spec(name.rpartition(".")[0]) is not None
-    except ImportError:
-        return False
-
-
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR = Path(os.environ.get("DEALSITE_VAR") or BASE_DIR / "var").resolve()
 BUILD = BASE_DIR / "build"
@@ -79,8 +69,6 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
 ]
 
-MIDDLEWARE = [name for name in MIDDLEWARE if find_spec_safely(name)]  # TEMPORARY: until every module is there
-
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -90,9 +78,7 @@ TEMPLATES = [
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.messages.context_processors.messages",
-                *(
-                    ["dealsite.context.site"] if find_spec_safely("dealsite.context.site") else []
-                ),  # TEMPORARY
+                "dealsite.context.site",
             ],
         },
     }
@@ -199,8 +185,10 @@ CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
 
 SILENCED_SYSTEM_CHECKS = [
-    "security.W004",  # HSTS, TLS redirect and secure cookies follow DEALSITE_URL
+    "security.W004",  # HSTS and the redirect to https follow DEALSITE_URL
     "security.W008",
+    "security.W005",  # what else runs under the domain is not this site's to decide
+    "security.W021",
 ]
 
 LOGGING = {

@@ -1,20 +1,18 @@
 """Every address of the site."""
 
-from importlib.util import find_spec
-
 from django.conf import settings
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 
 from dealsite import health, media
 
-urlpatterns = [
+urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", health.process, name="healthz"),
     path("readyz", health.ready, name="readyz"),
+    path("account/", include("dealsite.accounts.urls")),
+    path("cms/", include("cms.urls")),
+    path("", include("shopping.urls")),
 ]
-if not settings.DEALSITE_MEDIA_BUCKET:
-    urlpatterns.append(path("media/<path:name>", media.serve, name="media"))
+if not settings.DEALSITE_MEDIA_BUCKET:  # pictures in a bucket are served from there
+    urlpatterns.insert(0, path("media/<path:name>", media.serve, name="media"))
 
-# TEMPORARY: until every module is there
-for _prefix, _module in (("account/", "dealsite.accounts.urls"), ("cms/", "cms.urls"), ("", "shopping.urls")):
-    if find_spec(_module):
-        urlpatterns.append(path(_prefix, include(_module)))
+handler500 = "dealsite.middleware.server_error"

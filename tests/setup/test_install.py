@@ -14,7 +14,7 @@ import pytest
 
 from dealsite import assets
 from dealsite.engine import programs
-from dealsite.install import InstallError, browser, local_engine, node, packages, system, virtualenv
+from dealsite.install import InstallError, browser, local_engine, node, packages, virtualenv
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
