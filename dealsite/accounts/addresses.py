@@ -19,7 +19,8 @@ def client_address(request: HttpRequest) -> str:
     proxies: int = settings.DEALSITE_TRUSTED_PROXIES
     text = request.META.get("REMOTE_ADDR", "")
     if proxies:
-        seen = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")]
+        header = request.META.get("HTTP_X_FORWARDED_FOR", "")
+        seen = [part.strip() for part in header.split(",") if part.strip()]
         if len(seen) >= proxies:
             text = seen[-proxies]
     try:

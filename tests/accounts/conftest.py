@@ -1,0 +1,60 @@
+"""What the tests of accounts share: a browser for each test, a cheap hasher that counts, users with a password."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.hashers import MD5PasswordHasher
+from django.test import Client
+
+from dealsite.accounts import passwords
+from dealsite.data.users import User
+from tests.people import make_user
+
+PASSWORD = "correct horse battery"
+
+
+class CountingHasher(MD5PasswordHasher):
+    """A hasher that takes no time, and says how often a password was hashed."""
+
+    hashed = 0
+
+    def encode(self, password: str, salt: str) -> str:
+        CountingHasher.hashed += 1
+        return super().encode(password, salt)
+
+
+@pytest.fixture(autouse=True)
+def _cheap_passwords(settings: Any) -> None:
+    settings.PASSWORD_HASHERS = ["tests.accounts.conftest.CountingHasher"]
+    CountingHasher.hashed = 0
+
+
+@pytest.fixture
+def hashes() -> Callable[[], int]:
+    """How many passwords were hashed since the last call."""
+
+    def since() -> int:
+        number, CountingHasher.hashed = CountingHasher.hashed, 0
+        return number
+
+    return since
+
+
+@pytest.fixture
+def browser(whole_table: None) -> Client:
+    """A browser that checks what a real one would: every POST needs its CSRF token."""
+    return Client(enforce_csrf_checks=False)
+
+
+@pytest.fixture
+def ada(whole_table: None) -> User:
+    """A shopper whose password is PASSWORD."""
+    return make_user("ada", email="ada@example.org", password=passwords.hashed(PASSWORD))
+
+
+def sign_in(browser: Client, name: str = "ada", password: str = PASSWORD, **more: Any) -> Any:
+    """Send the sign-in form; `more` goes into the request's environment."""
+    return browser.post("/account/sign-in/", {"name": name, "password": password}, **more)

@@ -1,0 +1,181 @@
+"""Sessions, profile and the end of an account."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from dealsite.accounts import passwords
+from dealsite.data import jobs, profiles, sessions, users
+from dealsite.data.users import User
+from tests.accounts.conftest import PASSWORD, sign_in
+from tests.accounts.test_passwords import work
+from tests.people import make_user
+
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+
+
+@pytest.fixture
+def signed_in(browser: Client, ada: User) -> Client:
+    sign_in(browser)
+    return browser
+
+
+# Sessions
+
+
+def test_my_sessions_are_listed_with_device_and_address_this_one_first(signed_in: Client):
+    other = Client(headers={"User-Agent": FIREFOX}, REMOTE_ADDR="203.0.113.9")
+    sign_in(other)
+    rows = signed_in.get("/account/sessions/").context["rows"]
+    assert [(row["device"], row["session"].address, row["is_this"]) for row in rows] == [
+        ("Unknown device", "127.0.0.1", True),
+        ("Firefox on Linux", "203.0.113.9", False),
+    ]
+
+
+def test_i_end_one_of_my_sessions(signed_in: Client):
+    other = Client()
+    sign_in(other)
+    row = signed_in.get("/account/sessions/").context["rows"][1]
+    answer = signed_in.post("/account/sessions/end/", {"session": row["session"].key_hash})
+    assert answer["Location"] == "/account/sessions/"
+    assert other.get("/account/").status_code == 302
+    assert signed_in.get("/account/").status_code == 200
+
+
+def test_i_end_all_other_sessions(signed_in: Client):
+    others = [Client(), Client()]
+    for other in others:
+        sign_in(other)
+    signed_in.post("/account/sessions/end-others/")
+    assert [other.get("/account/").status_code for other in others] == [302, 302]
+    assert signed_in.get("/account/").status_code == 200
+
+
+def test_a_session_of_somebody_else_cannot_be_ended(signed_in: Client):
+    make_user("bob", password=passwords.hashed(PASSWORD))
+    bob = Client()
+    sign_in(bob, "bob")
+    (session,) = sessions.of_user("bob", now=timezone.now())
+    signed_in.post("/account/sessions/end/", {"session": session.key_hash})
+    assert bob.get("/account/").status_code == 200
+
+
+@pytest.mark.parametrize("key_hash", ["", "x", "#", "../" * 20, "0" * 63, "G" * 64, "\x00" * 64])
+def test_what_is_no_session_is_404(signed_in: Client, key_hash: str):
+    assert signed_in.post("/account/sessions/end/", {"session": key_hash}).status_code == 404
+
+
+# Profile
+
+
+def save(browser: Client, **changes: str) -> Any:
+    profile = profiles.get("ada")
+    sent = {
+        "name": profile.name,
+        "email": profile.email,
+        "timezone": profile.timezone,
+        "version": str(profile.version),
+    }
+    return browser.post("/account/profile/", sent | changes)
+
+
+def test_name_and_zone_are_changed_without_the_password(signed_in: Client):
+    assert save(signed_in, name="  Ada   Lovelace ", timezone="Asia/Tokyo")["Location"] == "/account/"
+    page = signed_in.get("/account/").content.decode()
+    assert "Ada Lovelace" in page
+    assert "Asia/Tokyo" in page
+    assert "JST" in page
+
+
+def test_another_address_needs_the_password_and_the_old_one_is_told(signed_in: Client):
+    refused = save(signed_in, email="new@example.org")
+    assert (refused.status_code, list(refused.context["form"].errors)) == (422, ["old_password"])
+    refused = save(signed_in, email="new@example.org", old_password="wrong")
+    assert (refused.status_code, list(refused.context["form"].errors)) == (422, ["old_password"])
+    assert users.get("ada").email == "ada@example.org"
+    assert save(signed_in, email="New@example.org", old_password=PASSWORD).status_code == 302
+    assert users.find("new@example.org") == users.get("ada")
+    (notice,) = work()
+    assert (notice.to, notice.subject) == (["ada@example.org"], "Dealsite: Your e-mail address was changed")
+    assert signed_in.get("/account/").status_code == 200
+
+
+def test_an_address_of_another_user_is_refused_beside_its_field(signed_in: Client):
+    make_user("bob", email="bob@example.org")
+    answer = save(signed_in, email="bob@example.org", old_password=PASSWORD)
+    assert (answer.status_code, list(answer.context["form"].errors)) == (409, ["email"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"name": ""}, "name"),
+        ({"name": "\u200b\u200b"}, "name"),
+        ({"name": "x" * 51}, "name"),
+        ({"timezone": "Mars/Olympus"}, "timezone"),
+        ({"timezone": "../../etc/passwd"}, "timezone"),
+        ({"email": "x"}, "email"),
+        ({"version": "x"}, "version"),
+        ({"version": "0"}, "version"),
+    ],
+)
+def test_what_cannot_be_in_a_profile_is_refused(signed_in: Client, changes: dict[str, str], field: str):
+    answer = save(signed_in, **changes)
+    assert (answer.status_code, list(answer.context["form"].errors)) == (422, [field])
+
+
+def test_the_second_of_two_who_edit_sees_the_conflict_and_loses_nothing(signed_in: Client):
+    opened = profiles.get("ada")
+    profiles.edit(opened, name="Theirs", timezone="Europe/Paris")
+    answer = save(signed_in, name="Mine", version="1")
+    assert answer.status_code == 409
+    text = answer.content.decode()
+    assert "Theirs, ada@example.org, Europe/Paris" in text
+    assert 'value="Mine"' in text
+    assert 'name="version" value="2"' in text
+    assert save(signed_in, name="Mine", version="2").status_code == 302
+    assert profiles.get("ada").name == "Mine"
+
+
+def test_a_name_is_shown_as_text(signed_in: Client):
+    save(signed_in, name="<script>alert(1)</script>")
+    page = signed_in.get("/account/").content.decode()
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert" in page
+
+
+# The end
+
+
+def test_an_account_is_deleted_with_its_password_and_only_with_it(signed_in: Client, ada: User):
+    other = Client()
+    sign_in(other)
+    for wrong in ("", "wrong"):
+        assert signed_in.post("/account/delete/", {"old_password": wrong}).status_code == 422
+    assert users.get("ada") == ada
+    answer = signed_in.post("/account/delete/", {"old_password": PASSWORD})
+    assert (answer.status_code, answer["Location"]) == (302, "/")
+    for browser in (signed_in, other):
+        assert browser.get("/account/").status_code == 302
+    assert sign_in(Client()).status_code == 422
+    assert users.count() == 0
+
+    assert len(sessions.of_user("ada", now=timezone.now())) == 2
+    assert work() == []
+    assert sessions.of_user("ada", now=timezone.now()) == []
+    assert jobs.take_next(now=timezone.now()) is None
+
+
+def test_pages_of_accounts_are_not_for_search_engines(signed_in: Client):
+    for page in ("", "profile/", "password/", "sessions/", "delete/"):
+        answer = signed_in.get(f"/account/{page}")
+        assert answer.status_code == 200
+        assert b'<meta name="robots" content="noindex">' in answer.content
+        assert answer["Cache-Control"] == "private, no-store"
+    for page in ("sign-in/", "sign-up/", "password-reset/", "password-reset/sent/"):
+        assert b"noindex" in Client().get(f"/account/{page}").content

@@ -1,0 +1,132 @@
+"""Making an account."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from dealsite.accounts import limits
+from dealsite.data import users
+from dealsite.data.errors import Unavailable
+from dealsite.data.users import User
+from tests.accounts.conftest import PASSWORD
+
+
+def form(browser: Client, **changes: str) -> dict[str, str]:
+    registration = browser.get("/account/sign-up/").context["form"].initial["registration"]
+    return {
+        "username": "Ada",
+        "email": "ada@example.org",
+        "password": PASSWORD,
+        "registration": registration,
+    } | changes
+
+
+def test_whoever_signs_up_is_signed_in(browser: Client):
+    answer = browser.post("/account/sign-up/", form(browser, next="/brands/"))
+    assert (answer.status_code, answer["Location"]) == (302, "/brands/")
+    page = browser.get("/account/")
+    assert page.context["profile"].username == "ada"
+    assert page.context["profile"].name == "Ada"
+    assert "Welcome, Ada." in page.content.decode()
+    assert PASSWORD not in users.get("ada").password
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"username": "ab"}, "username"),
+        ({"username": "a#b"}, "username"),
+        ({"username": "a\uff03b"}, "username"),
+        ({"username": ""}, "username"),
+        ({"username": "x" * 5000}, "username"),
+        ({"email": "ada"}, "email"),
+        ({"email": "ada@example"}, "email"),
+        ({"email": "ada#x@example.org"}, "email"),
+        ({"email": "a@b.de\nBcc: x@y.de"}, "email"),
+        ({"password": "short"}, "password"),
+        ({"password": "1234567890123"}, "password"),
+        ({"password": "password123"}, "password"),
+        ({"username": "ada.lovelace", "password": "ada.lovelace1"}, "password"),
+        ({"password": "ada@example.org"}, "password"),
+        ({"password": "x" * 257}, "password"),
+        ({"password": "correct\x07horse battery"}, "password"),
+    ],
+)
+def test_what_cannot_be_is_said_beside_its_field(browser: Client, changes: dict[str, str], field: str):
+    answer = browser.post("/account/sign-up/", form(browser, **changes))
+    assert answer.status_code == 422
+    assert list(answer.context["form"].errors) == [field]
+    assert f'id="id_{field}_error"'.encode() in answer.content
+    assert users.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"username": "ADA", "email": "new@example.org"}, "username"),
+        ({"username": "bob", "email": "ADA@example.org"}, "email"),
+    ],
+)
+def test_a_name_or_address_that_is_taken_is_said_so(
+    browser: Client, ada: User, changes: dict[str, str], field: str
+):
+    answer = browser.post("/account/sign-up/", form(browser, **changes))
+    assert answer.status_code == 409
+    assert list(answer.context["form"].errors) == [field]
+    assert users.get("ada") == ada
+    assert users.count() == 1
+
+
+def test_a_form_that_is_sent_twice_makes_one_account_and_no_error(browser: Client):
+    sent = form(browser)
+    assert browser.post("/account/sign-up/", sent).status_code == 302
+    assert Client().post("/account/sign-up/", sent).status_code == 302
+    assert users.count() == 1
+
+
+def test_an_answer_that_was_lost_does_not_make_ones_own_name_taken(
+    browser: Client, monkeypatch: pytest.MonkeyPatch
+):
+    sent = form(browser)
+    create = users.create
+
+    def lost(**arguments: Any) -> User:
+        create(**arguments)
+        raise Unavailable()
+
+    monkeypatch.setattr(users, "create", lost)
+    assert browser.post("/account/sign-up/", sent).status_code == 503
+    monkeypatch.setattr(users, "create", create)
+    assert browser.post("/account/sign-up/", sent).status_code == 302
+    assert users.count() == 1
+
+
+def test_the_number_of_a_form_without_its_password_opens_no_account(browser: Client):
+    sent = form(browser)
+    browser.post("/account/sign-up/", sent)
+    other = Client()
+    answer = other.post("/account/sign-up/", sent | {"password": "another good password"})
+    assert answer.status_code == 409
+    assert other.get("/account/").status_code == 302
+
+
+def test_a_form_without_its_number_is_refused(browser: Client):
+    answer = browser.post("/account/sign-up/", form(browser, registration="x"))
+    assert answer.status_code == 400
+    assert users.count() == 0
+
+
+def test_one_address_makes_so_many_accounts_and_no_more(browser: Client):
+    for _ in range(limits.SIGN_UP.tries):
+        browser.post("/account/sign-up/", form(browser, registration="x"))
+    answer = browser.post("/account/sign-up/", form(browser))
+    assert answer.status_code == 429
+    assert users.count() == 0
+    assert Client(REMOTE_ADDR="203.0.113.9").post("/account/sign-up/", form(browser)).status_code == 302
+
+
+def test_the_next_page_of_a_sign_up_is_of_this_site(browser: Client):
+    assert browser.post("/account/sign-up/", form(browser, next="//evil.example"))["Location"] == "/account/"
