@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import importlib
+import io
 import os
 import signal
 import sqlite3
@@ -135,7 +136,7 @@ def own_engine(var: Path, say: Say) -> Iterator[running.Engine]:
 
 def check_code() -> None:
     """Load what the web server will load: it would try a broken application again and again."""
-    call_command("check", verbosity=0)
+    call_command("check", stdout=io.StringIO())
     get_wsgi_application()
 
 

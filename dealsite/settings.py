@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import structlog
 from csp.constants import NONE, SELF
 
 from dealsite import environment
@@ -197,5 +198,19 @@ LOGGING = {
     "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["console"], "level": os.environ.get("DEALSITE_LOG_LEVEL") or "INFO"},
-    "loggers": {"django.server": {"level": "WARNING"}, "botocore": {"level": "WARNING"}},
+    "loggers": {
+        "django.request": {"level": "ERROR"},  # a page that does not exist is nobody's fault
+        "django.server": {"level": "WARNING"},
+        "botocore": {"level": "WARNING"},
+    },
 }
+# Events and their values go where Django's own log goes.
+structlog.configure(
+    processors=[
+        structlog.stdlib.filter_by_level,
+        structlog.processors.format_exc_info,
+        structlog.processors.KeyValueRenderer(key_order=["event"]),
+    ],
+    logger_factory=structlog.stdlib.LoggerFactory(),
+    wrapper_class=structlog.stdlib.BoundLogger,
+)

@@ -34,7 +34,7 @@ def run(stop: threading.Event, *, sweep: bool, clock: Callable[[], datetime] = u
             if sweep and clock() >= next_sweep:
                 swept = sweeping.sweep(now=clock())
                 next_sweep = clock() + SWEEP_EVERY
-                logger.info("swept", items=swept)
+                logger.debug("swept", items=swept)
         except Unavailable as error:
             logger.warning("worker_waits", reason=str(error))
         if not worked:
