@@ -10,7 +10,6 @@ with jitter. What fails comes out as one of `errors`.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import socket
@@ -18,8 +17,6 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -33,8 +30,13 @@ from botocore.httpsession import URLLib3Session
 from django.conf import settings
 
 from dealsite.data.convert import Item, from_attributes, to_attribute
-from dealsite.data.errors import Busy, Conflict, DataError, Invalid, NotFound, Unavailable
+from dealsite.data.errors import Busy, Invalid, Unavailable
 from dealsite.data.keys import USER_INDEX, Key
+from dealsite.data.meters import Meter as Meter
+from dealsite.data.meters import check_deadline, count_units, timed
+from dealsite.data.meters import deadline as deadline
+from dealsite.data.meters import metered as metered
+from dealsite.data.refusals import Refused, as_error, refusal
 from dealsite.data.writes import Write, key_attributes, merge
 
 CONNECT_TIMEOUT = 0.5  # seconds
@@ -46,21 +48,6 @@ RESTART_PAUSE = 0.1  # seconds; a supervised engine is back by then
 CONNECTIONS = 8  # the embedded engine slows down above ten
 BATCH_GET_KEYS = 100
 
-TRY_AGAIN = {
-    "TransactionConflictException",
-    "TransactionInProgressException",
-    "ProvisionedThroughputExceededException",
-    "ThrottlingException",
-    "RequestLimitExceeded",
-    "InternalServerError",
-    "ServiceUnavailable",
-    "InternalFailure",
-    # reasons within a cancelled transaction
-    "TransactionConflict",
-    "ThrottlingError",
-    "ProvisionedThroughputExceeded",
-}
-
 pause: Callable[[float], None] = time.sleep  # replaced in tests, so that none waits
 jitter = random.Random()  # noqa: S311 - spreads retries, guards nothing
 
@@ -70,49 +57,6 @@ class Rows(NamedTuple):
 
     items: list[Item]
     start: dict[str, Any] | None
-
-
-# Counting what a page costs
-
-
-@dataclass(slots=True)
-class Meter:
-    """What reached DynamoDB: calls, capacity units, time, and each call's operation and index."""
-
-    calls: int = 0
-    read_units: float = 0.0
-    write_units: float = 0.0
-    seconds: float = 0.0
-    log: list[tuple[str, str | None]] = field(default_factory=list)
-
-    @property
-    def milliseconds(self) -> float:
-        return round(self.seconds * 1000, 1)
-
-
-_meters: ContextVar[tuple[Meter, ...]] = ContextVar("meters", default=())
-_deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
-
-
-@contextlib.contextmanager
-def metered() -> Iterator[Meter]:
-    """Count the calls made within the block; blocks nest."""
-    meter = Meter()
-    token = _meters.set((*_meters.get(), meter))
-    try:
-        yield meter
-    finally:
-        _meters.reset(token)
-
-
-@contextlib.contextmanager
-def deadline(seconds: float) -> Iterator[None]:
-    """Start no attempt later than this many seconds from now: a page gives up while its visitor still waits."""
-    token = _deadline.set(time.monotonic() + seconds)
-    try:
-        yield
-    finally:
-        _deadline.reset(token)
 
 
 # Reading
@@ -269,10 +213,10 @@ def write(action: Write) -> None:
     request["TableName"] = name()
     try:
         _send(f"{kind}Item", request)
-    except _Refused as refused:
+    except Refused as refused:
         if refused.code == "ConditionalCheckFailedException":
             raise action.error() from None
-        raise _as_error(refused) from refused
+        raise as_error(refused) from refused
 
 
 def transact(writes: Sequence[Write]) -> None:
@@ -289,23 +233,23 @@ def transact(writes: Sequence[Write]) -> None:
     body = {"TransactItems": requests, "ClientRequestToken": str(uuid.uuid4())}
     try:
         _send("TransactWriteItems", body)
-    except _Refused as refused:
+    except Refused as refused:
         for action, reason in zip(actions, refused.reasons, strict=False):
             if reason.get("Code") == "ConditionalCheckFailed":
                 raise action.error() from None
-        raise _as_error(refused) from refused
+        raise as_error(refused) from refused
 
 
 def call(operation: str, **parameters: Any) -> dict[str, Any]:
     """Call any operation through boto3, for administration; NotFound for a missing table or resource."""
     connection = _connection()
     method = getattr(connection.client, boto3_name(operation))
-    with _timed(operation, None):
+    with timed(operation, None):
         try:
             answer: dict[str, Any] = method(**parameters)
         except ClientError as error:
             details = error.response.get("Error", {})
-            raise _as_error(_Refused(details.get("Code", ""), details.get("Message", ""), [])) from error
+            raise as_error(Refused(details.get("Code", ""), details.get("Message", ""), [])) from error
         except BotoCoreError as error:
             raise Unavailable() from error
     return answer
@@ -416,22 +360,6 @@ def events() -> Any:
 # Sending
 
 
-class _Refused(Exception):
-    """DynamoDB answered with an error."""
-
-    def __init__(self, code: str, message: str, reasons: list[dict[str, Any]]) -> None:
-        self.code, self.message, self.reasons = code, message, reasons
-        super().__init__(f"{code}: {message}")
-
-    @property
-    def passing(self) -> bool:
-        """Tell whether the same request may succeed a little later."""
-        if self.code == "TransactionCanceledException":
-            codes = {reason.get("Code") for reason in self.reasons} - {"None", None}
-            return bool(codes) and codes <= TRY_AGAIN
-        return self.code in TRY_AGAIN
-
-
 def _send(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """Send one request until it is answered; at most two attempts without an answer, nine when refused for now."""
     parameters["ReturnConsumedCapacity"] = "TOTAL"
@@ -442,8 +370,8 @@ def _send(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
     connection = _connection()
     unanswered = refusals = 0
     while True:
-        _check_deadline()
-        with _timed(operation, parameters.get("IndexName")) as meters:
+        check_deadline()
+        with timed(operation, parameters.get("IndexName")) as meters:
             try:
                 status, content = connection.send(operation, body)
             except (HTTPClientError, BotoCoreError, OSError) as error:
@@ -454,15 +382,15 @@ def _send(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
                 pause(RESTART_PAUSE)
             answer: dict[str, Any] = _loads(content) if status else {}
             if status == 200:
-                _count_units(answer, operation, meters)
+                count_units(answer, operation, meters)
                 return answer
         if status:
-            refused = _refusal(status, answer)
+            refused = refusal(status, answer)
             refusals += 1
             if not refused.passing:
                 if refused.code in PASSED_UP:
                     raise refused
-                raise _as_error(refused) from refused
+                raise as_error(refused) from refused
             if refusals >= ATTEMPTS_WHEN_REFUSED:
                 raise Busy() from refused
             _back_off(refusals)
@@ -479,61 +407,6 @@ def _loads(content: bytes) -> dict[str, Any]:
         return {}
 
 
-def _refusal(status: int, answer: dict[str, Any]) -> _Refused:
-    code = str(answer.get("__type", "")).rpartition("#")[2] or (
-        "InternalServerError" if status >= 500 else "Unknown"
-    )
-    message = answer.get("message") or answer.get("Message") or ""
-    return _Refused(code, message, answer.get("CancellationReasons") or [])
-
-
-def _as_error(refused: _Refused) -> DataError:
-    """Return the site's error for one of DynamoDB's."""
-    text = " ".join([refused.message, *(str(reason.get("Message", "")) for reason in refused.reasons)])
-    if refused.code == "ResourceNotFoundException":
-        return NotFound("The table does not exist. `manage.py create_table` makes it.")
-    if refused.passing:
-        return Busy()
-    if "size" in text.lower() and ("exceed" in text.lower() or "limit" in text.lower()):
-        return Invalid("This is too much to store in one piece.")
-    if refused.code == "TransactionCanceledException":
-        return Conflict()
-    return DataError(f"{refused.code}: {refused.message}")
-
-
 def _back_off(attempt: int) -> None:
     """Wait a random part of 10 ms, doubled with each attempt up to 0.64 s ("full jitter")."""
     pause(jitter.uniform(0, 0.01 * 2 ** min(attempt, 6)))
-
-
-def _check_deadline() -> None:
-    limit = _deadline.get()
-    if limit is not None and time.monotonic() > limit:
-        raise Unavailable()
-
-
-@contextlib.contextmanager
-def _timed(operation: str, index: str | None) -> Iterator[tuple[Meter, ...]]:
-    meters = _meters.get()
-    started = time.perf_counter()
-    try:
-        yield meters
-    finally:
-        taken = time.perf_counter() - started
-        for meter in meters:
-            meter.calls += 1
-            meter.seconds += taken
-            meter.log.append((operation, index))
-
-
-READS = {"GetItem", "BatchGetItem", "Query", "Scan"}
-
-
-def _count_units(answer: dict[str, Any], operation: str, meters: tuple[Meter, ...]) -> None:
-    consumed = answer.get("ConsumedCapacity") or ()
-    units = sum(c.get("CapacityUnits", 0.0) for c in ([consumed] if isinstance(consumed, dict) else consumed))
-    for meter in meters:
-        if operation in READS:
-            meter.read_units += units
-        else:
-            meter.write_units += units
