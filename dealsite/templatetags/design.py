@@ -3,13 +3,13 @@
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
-from zoneinfo import ZoneInfo
 
 from django import forms, template
 from django.conf import settings
 from django.forms import BoundField
 from django.templatetags.static import static
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -67,10 +67,7 @@ def category_icon(slug: str) -> str:
 def nav_link(context: template.Context, url_name: str, text: str, icon_name: str = "") -> SafeString:
     """A link of a menu, marked as the current page where it is."""
     request = context.get("request")
-    try:
-        href = reverse(url_name)
-    except NoReverseMatch:  # TEMPORARY: until every page is there
-        href = "#"
+    href = reverse(url_name)
     return format_html(
         '<a href="{}"{}>{}{}</a>',
         href,
@@ -130,13 +127,18 @@ def price(amount: Decimal) -> SafeString:
 
 @register.filter
 def moment(when: datetime | None) -> SafeString | str:
-    """A time in words with its zone, 24 Nov 2026, 18:00 UTC; script rewrites it to the visitor's own zone."""
+    """A time in words with its zone, 24 Nov 2026, 18:00 UTC.
+
+    Script rewrites it to the browser's own zone, unless the user has chosen one in his profile.
+    """
     if when is None:
         return ""
-    local = when.astimezone(ZoneInfo(settings.DEALSITE_TIME_ZONE))
+    zone = timezone.get_current_timezone()
+    local = when.astimezone(zone)
     return format_html(
-        '<time datetime="{}" data-moment>{} {}</time>',
+        '<time datetime="{}"{}>{} {}</time>',
         when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "" if getattr(zone, "chosen", False) else SafeString(" data-moment"),
         f"{local.day} {local:%b %Y, %H:%M}",
         local.tzname() or "UTC",
     )
