@@ -13,7 +13,7 @@ from dealsite.data.cards import DealCard, Picture
 
 def absolute(path: str) -> str:
     """The whole address of a path of the site; one that is whole already stays as it is."""
-    return urljoin(settings.DEALSITE_URL, path)
+    return urljoin(str(settings.DEALSITE_URL), path)
 
 
 def canonical(request: HttpRequest) -> str:

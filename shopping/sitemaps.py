@@ -1,7 +1,6 @@
 """What search engines may visit: an index of small files, one a day of deals, and robots.txt."""
 
 from collections.abc import Iterable
-from datetime import date
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -47,13 +46,11 @@ def sitemap_brands(request: HttpRequest) -> HttpResponse:
 @for_an_hour
 def sitemap_day(request: HttpRequest, day: str) -> HttpResponse:
     """The deals published on a day."""
-    try:
-        parsed = date.fromisoformat(day)
-    except ValueError:
-        raise Http404("There is no such day.") from None
-    cards = list(feeds.deals_of_day(parsed, now=timezone.now()))
-    if not cards:
+    now = timezone.now()
+    known = {past.isoformat(): past for past in feeds.past_days(now=now)}
+    if day not in known:
         raise Http404("That day has no deals.")
+    cards = list(feeds.deals_of_day(known[day], now=now))
     return _urlset(request, ((deal_path(card), card.live_at.isoformat(timespec="seconds")) for card in cards))
 
 
@@ -61,7 +58,13 @@ def sitemap_day(request: HttpRequest, day: str) -> HttpResponse:
 @for_an_hour
 def robots(request: HttpRequest) -> HttpResponse:
     """All may be read but what is behind a sign-in."""
-    lines = ["User-agent: *", "Disallow: /account/", "Disallow: /cms/", "", f"Sitemap: {absolute(reverse('sitemap'))}"]
+    lines = [
+        "User-agent: *",
+        "Disallow: /account/",
+        "Disallow: /cms/",
+        "",
+        f"Sitemap: {absolute(reverse('sitemap'))}",
+    ]
     return HttpResponse("\n".join(lines) + "\n", content_type="text/plain; charset=utf-8")
 
 

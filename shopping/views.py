@@ -124,7 +124,7 @@ def deal(request: HttpRequest, deal_id: str, slug: str = "") -> HttpResponse:
             "now": now,
             "link": content.link,
             "stock": found.stock,
-            "saving": card.was_price - card.price if card.discount_percent else None,
+            "saving": card.was_price - card.price if card.was_price and card.price is not None else None,
             "category_name": category_name,
             "description": mark_safe(text.to_html(content.description)),  # noqa: S308 - sanitised there
             "summary": summary,

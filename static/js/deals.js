@@ -39,9 +39,10 @@
   list.addEventListener("htmx:beforeSwap", () => { shownBefore = list.children.length; });
 
   document.addEventListener("htmx:afterSwap", (event) => {
-    if (event.detail.target !== list) return;
     const added = list.children.length - shownBefore;
     const first = list.children[shownBefore];
+    // htmx says it once for each part that it put in.
+    if (event.detail.target !== list || pages.at(-1).first === first) return;
     if (first) pages.push({ first, address: new URL(event.detail.pathInfo.requestPath, location.href).href });
     announce(`${added} more deals loaded.${nextLink() ? "" : " These were all the deals."}`);
     if (asked) first?.querySelector(".deal-link").focus();
@@ -88,6 +89,7 @@
     card?.querySelector(".deal-link").focus({ preventScroll: true });
     history.replaceState({ ...history.state, deal: undefined }, "");
   }
-  history.scrollRestoration = "auto";
+  // Not before the browser had its turn, or it would scroll to where the longer page once stood.
+  window.addEventListener("load", () => setTimeout(() => { history.scrollRestoration = "auto"; }, 500));
   watchEnd();
 })();

@@ -15,6 +15,14 @@
     noticeText.replaceChildren();
   };
 
+  // A conflict is swapped in like a success, where it is a form with its errors; a whole error page is not.
+  document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    if (detail.xhr.status < 400 || !detail.serverResponse.includes(' id="error"')) return;
+    detail.target = noticeText;
+    detail.selectOverride = "#error";
+    detail.swapOverride = "innerHTML";
+    detail.isError = true;
+  });
   document.addEventListener("htmx:responseError", () => { notice.hidden = false; });
   for (const failure of ["htmx:sendError", "htmx:timeout"]) {
     document.addEventListener(failure, () => {
@@ -22,6 +30,7 @@
       notice.hidden = false;
     });
   }
+  document.addEventListener("htmx:afterRequest", (event) => { if (event.detail.successful) close(); });
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-notice-close]")) close();
   });

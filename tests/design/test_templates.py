@@ -1,0 +1,79 @@
+"""What every template must keep to, read from the templates themselves."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+ROOT = Path(settings.BASE_DIR)
+TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+NAMES = [str(path.relative_to(ROOT)) for path in TEMPLATES]
+ELEMENT = re.compile(r"<[a-z][^<>]*(?:<[^<>]*>[^<>]*)*>")
+every_template = pytest.mark.parametrize("path", TEMPLATES, ids=NAMES)
+
+
+def source(path: Path) -> str:
+    """A template without its tags and comments, which stand within elements too."""
+    return re.sub(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", "", path.read_text("utf-8"), flags=re.DOTALL)
+
+
+def with_parts(path: Path) -> str:
+    """A template with those that it includes by name."""
+    return re.sub(
+        r'{% include "([^"]+)".*?%}',
+        lambda found: with_parts(ROOT / "templates" / found[1]),
+        path.read_text("utf-8"),
+    )
+
+
+@every_template
+def test_no_template_has_script_or_style_of_its_own(path: Path):
+    text = source(path)
+    assert not re.search(r"\sstyle\s*=|<style", text)
+    assert not re.search(r"\son[a-z]+\s*=|\shx-on|javascript:", text)
+    for script in re.findall(r"<script[^>]*>", text):
+        assert (
+            "src=" in script or 'type="application/ld+json"' in script or 'type="application/json"' in script
+        )
+
+
+@every_template
+def test_what_htmx_loads_works_without_it(path: Path):
+    for element in ELEMENT.findall(source(path)):
+        if "hx-get=" in element:
+            assert re.search(r"\shref=", element) or element.startswith(("<form", "<input", "<select")), (
+                element
+            )
+        if "hx-post=" in element:
+            assert element.startswith(("<form", "<button")), element
+        if re.search(r"hx-(get|post)=", element):
+            assert "hx-target=" in element, element
+            assert "hx-swap=" in element, element
+
+
+@every_template
+def test_pictures_have_a_size_and_words(path: Path):
+    for image in re.findall(r"<img[^>]*>", source(path)):
+        for attribute in ("alt=", "width=", "height="):
+            assert attribute in image, image
+
+
+@every_template
+def test_a_form_that_posts_carries_its_token(path: Path):
+    text = with_parts(path)
+    for form in re.findall(r'<form[^>]*method="post".*?</form>', text, re.DOTALL):
+        assert "{% csrf_token %}" in form, form
+
+
+def test_every_icon_used_is_in_the_sprite():
+    listed = set((ROOT / "static" / "icons.txt").read_text("utf-8").split())
+    used = {name for path in TEMPLATES for name in re.findall(r'{% icon "([^"]+)"', path.read_text("utf-8"))}
+    used |= {
+        name
+        for path in TEMPLATES
+        for name in re.findall(r'{% nav_link "[^"]*" "[^"]*" "([^"]+)"', path.read_text())
+    }
+    assert used - listed == set()

@@ -1,0 +1,165 @@
+"""The pages that list deals: whole, as a part for htmx, and page after page."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.test import Client
+
+from tests.builders import DAY, HOUR, NOW, make_brand, make_deal
+
+pytestmark = pytest.mark.usefixtures("shop")
+LISTS = ["/", "/brands/nordlicht/", "/categories/peripherals-networking/"]
+
+
+def make_deals(count: int) -> list[str]:
+    """Publish deals an hour apart; returns their ids, newest first."""
+    return [make_deal(live_at=NOW - HOUR * n, title=f"Deal number {n}").id for n in range(count)]
+
+
+def shown(html: str) -> list[str]:
+    """The ids of the deals in the list of a page."""
+    return re.findall(r'data-deal="(\w+)"', html.partition('id="deal-list"')[2])
+
+
+def link(html: str, rel: str) -> str:
+    """The query string that the last link of a kind leads to; empty where there is none."""
+    links = re.findall(rf'href="(\?[^"]*)"\s+rel="{rel}"', html)
+    return links[-1] if links else ""
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_a_list_is_walked_forth_and_back_by_plain_links(client: Client, path: str):
+    ids = make_deals(60)
+    first = client.get(path).content.decode()
+    second = client.get(path + link(first, "next")).content.decode()
+    third = client.get(path + link(second, "next")).content.decode()
+    assert [*shown(first), *shown(second), *shown(third)] == ids
+    assert (len(shown(first)), len(shown(second)), len(shown(third))) == (25, 25, 10)
+    assert link(first, "prev") == link(third, "next") == ""
+    assert shown(client.get(path + link(third, "prev")).content.decode()) == ids[25:50]
+    assert shown(client.get(path + link(second, "prev")).content.decode()) == ids[:25]
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_htmx_gets_the_part_that_the_page_includes(client: Client, path: str):
+    ids = make_deals(30)
+    whole = client.get(path)
+    part = client.get(path + link(whole.content.decode(), "next"), headers={"HX-Request": "true"})
+    assert shown(part.content.decode()) == ids[25:]
+    assert "<html" not in part.content.decode()
+    assert 'id="pager"' in part.content.decode()
+    assert "HX-Request" in whole["Vary"]
+    assert "HX-Request" in part["Vary"]
+
+
+@pytest.mark.parametrize("path", LISTS)
+@pytest.mark.parametrize(
+    "query",
+    [
+        "after=x",
+        "after=01ARZ3NDEKTSV4RRFFQ69G5FAV&before=01ARZ3NDEKTSV4RRFFQ69G5FAV",
+        "before=%00",
+        "after=%F0%9F%8D%8B",
+        "after=81ARZ3NDEKTSV4RRFFQ69G5FAV",
+        "after=DEAL%2301ARZ3NDEKTSV4RRFFQ69G5FA",
+    ],
+)
+def test_a_malformed_cursor_is_a_400(client: Client, path: str, query: str):
+    make_deal()
+    assert client.get(f"{path}?{query}").status_code == 400
+
+
+def test_further_pages_of_the_front_page_leave_out_what_is_featured(client: Client, feature):
+    deals = [make_deal(live_at=NOW - HOUR * n) for n in range(27)]
+    feature("front", [deals[3]])
+    first = client.get("/").content.decode()
+    assert 'id="featured-title"' in first
+    assert first.count(f'data-deal="{deals[3].id}"') == 2
+    assert 'id="featured-title"' not in client.get("/" + link(first, "next")).content.decode()
+
+
+def test_editors_choice_keeps_the_editors_order(client: Client, feature):
+    deals = [make_deal(live_at=NOW - HOUR * n) for n in (5, 2, 9)]
+    feature("editors-choice", deals)
+    html = client.get("/editors-choice/").content.decode()
+    assert re.findall(r'data-deal="(\w+)"', html) == [deal.id for deal in deals]
+
+
+def test_a_featured_deal_leaves_when_it_expires(client: Client, feature, monkeypatch: pytest.MonkeyPatch):
+    deal = make_deal(expires_at=NOW + HOUR)
+    feature("editors-choice", [deal])
+    assert deal.id in client.get("/editors-choice/").content.decode()
+    monkeypatch.setattr("django.utils.timezone.now", lambda: NOW + HOUR)
+    assert deal.id not in client.get("/editors-choice/?again").content.decode()
+
+
+def test_brands_stand_under_their_first_letters(client: Client):
+    for name in ("Zephyr", "Ōmi", "3D Forge", "Aurelia", "alder"):
+        make_brand(name)
+    html = client.get("/brands/").content.decode()
+    assert re.findall(r'id="letter-([^"]+)"', html) == ["0-9", "A", "O", "Z"]
+    assert re.findall(r'href="#letter-([^"]+)"', html) == ["0-9", "A", "O", "Z"]
+    assert re.findall(r'href="/brands/([^"]+)/"', html) == ["3d-forge", "alder", "aurelia", "omi", "zephyr"]
+
+
+@pytest.mark.parametrize("path", ["/brands/nobody/", "/categories/nothing/", "/brands/nobody/deals.atom"])
+def test_what_does_not_exist_is_a_friendly_404(client: Client, path: str):
+    response = client.get(path)
+    assert response.status_code == 404
+    assert "We could not find that" in response.content.decode()
+
+
+def test_a_brand_in_another_script_has_its_page(client: Client):
+    make_deal(brand="Ведро")
+    html = client.get("/").content.decode()
+    (address,) = set(re.findall(r'class="deal-brand" href="([^"]+)"', html))
+    response = client.get(address)
+    assert response.status_code == 200
+    assert f'<link rel="canonical" href="http://127.0.0.1:8000{address}">' in response.content.decode()
+
+
+def test_an_empty_site_says_so(client: Client):
+    for path in ("/", "/editors-choice/", "/brands/"):
+        assert 'class="empty"' in client.get(path).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("overrides", "state", "words"),
+    [
+        ({}, "", ""),
+        ({"expires_at": NOW + 9 * DAY}, "live", "9 days left"),
+        ({"expires_at": NOW + 47 * HOUR}, "ending", "47 hours left"),
+        ({"expires_at": NOW + timedelta(minutes=61)}, "ending", "61 minutes left"),
+        ({"expires_at": NOW + timedelta(seconds=30)}, "ending", "Less than a minute left"),
+        ({"expires_at": NOW - timedelta(minutes=1)}, "expired", "Expired"),
+        ({"stock": 0, "expires_at": NOW + DAY}, "sold_out", "Sold out"),
+    ],
+)
+def test_a_card_says_how_long_its_deal_lasts(client: Client, overrides, state: str, words: str):
+    make_deal(live_at=NOW - 2 * DAY, **overrides)
+    html = client.get("/").content.decode()
+    assert re.findall(r'data-state="(\w+)"', html) == ([state] if state else [])
+    assert words in html
+
+
+def test_a_card_shows_prices_discount_and_voucher_code(client: Client):
+    make_deal(price=Decimal("1079.90"), was_price=Decimal("1349.00"), voucher_code="SAVE20")
+    html = client.get("/").content.decode()
+    assert '€1,079<span class="price-cents">.90</span>' in html
+    assert "<s>€1,349.00</s>" in html
+    assert "−20%" in html
+    assert 'data-copy="SAVE20"' in html
+
+
+def test_the_voucher_code_of_an_expired_deal_is_not_offered(client: Client):
+    make_deal(live_at=NOW - DAY, voucher_code="SAVE20", expires_at=NOW - HOUR)
+    assert "SAVE20" not in client.get("/").content.decode()
+
+
+def test_nothing_may_be_posted_to_a_page(client: Client):
+    for path in ("/", "/editors-choice/", "/brands/", "/sitemap.xml", "/robots.txt", "/deals.atom"):
+        assert client.post(path).status_code == 405

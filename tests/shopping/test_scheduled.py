@@ -1,0 +1,105 @@
+"""Before its time a deal is nowhere: every public address is walked."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import get_resolver, reverse
+from django.urls.resolvers import URLPattern, URLResolver
+
+from dealsite import page_cache
+from dealsite.data import category_names, featured
+from dealsite.data.categories import CATEGORIES
+from tests.builders import DAY, HOUR, NOW, make_brand, make_category, make_deal
+
+pytestmark = pytest.mark.usefixtures("shop")
+BEHIND_A_SIGN_IN = ("/cms/", "/account/")
+ELSEWHERE = {"healthz", "readyz", "media"}  # show no deals
+
+
+def public_names() -> set[str | None]:
+    """The name of every address that needs no sign-in."""
+    names: set[str | None] = set()
+
+    def walk(patterns: list[URLPattern | URLResolver], prefix: str) -> None:
+        for pattern in patterns:
+            path = prefix + str(pattern.pattern)
+            if isinstance(pattern, URLResolver):
+                walk(pattern.url_patterns, path)
+            elif not path.startswith(BEHIND_A_SIGN_IN):
+                names.add(pattern.name)
+
+    walk(get_resolver().url_patterns, "/")
+    return names - ELSEWHERE
+
+
+def addresses(deal) -> dict[str, list[str]]:
+    """Every public address, by name, with what could betray a deal."""
+    days = [(NOW + DAY * n).date().isoformat() for n in range(-2, 4)]
+    older = make_deal(live_at=NOW - 2 * DAY).id
+    places = ["", f"?after={deal.id}", f"?before={deal.id}", f"?before={older}", f"?after={older}"]
+    brand = deal.card.brand
+    return {
+        "front_page": [f"/{place}" for place in places],
+        "editors_choice": ["/editors-choice/"],
+        "brands": ["/brands/"],
+        "brand": [reverse("brand", args=[brand]) + place for place in places],
+        "category": [reverse("category", args=[slug]) + place for slug in CATEGORIES for place in places],
+        "deal": [f"/deals/{deal.id}/", f"/deals/{deal.id}/{deal.card.slug}/"],
+        "front_page_feed": ["/deals.atom"],
+        "brand_feed": [reverse("brand_feed", args=[brand])],
+        "category_feed": [reverse("category_feed", args=[slug]) for slug in CATEGORIES],
+        "sitemap": ["/sitemap.xml"],
+        "sitemap_pages": ["/sitemaps/pages.xml"],
+        "sitemap_brands": ["/sitemaps/brands.xml"],
+        "sitemap_day": [reverse("sitemap_day", args=[day]) for day in days],
+        "robots": ["/robots.txt"],
+    }
+
+
+def test_a_scheduled_deal_is_on_no_public_page_until_its_minute(
+    client: Client, feature, monkeypatch: pytest.MonkeyPatch
+):
+    for slug in CATEGORIES:
+        make_category(slug)
+    make_brand("Nordlicht")
+    live_at = NOW + DAY + HOUR
+    deal = make_deal(live_at=live_at, title="Zanzibar lamp", link="https://shop.example/zanzibar")
+    for page in featured.PAGES:
+        feature(page, [deal])
+    walked = addresses(deal)
+    assert set(walked) == public_names()
+    paths = [path for some in walked.values() for path in some]
+
+    def showing(path: str) -> bool:
+        answers = [client.get(path), client.get(path, headers={"HX-Request": "true"})]
+        return any(deal.id in found or "anzibar" in found for found in (a.content.decode() for a in answers))
+
+    def at(moment) -> None:
+        monkeypatch.setattr("django.utils.timezone.now", lambda: moment)
+        page_cache.forget()
+        category_names.forget()
+
+    for path in paths:
+        # A cursor that a visitor typed himself may come back in links; nothing else may.
+        html = client.get(path).content.decode()
+        assert "anzibar" not in html, path
+        assert f"/deals/{deal.id}" not in html, path
+        assert f'data-deal="{deal.id}"' not in html, path
+    assert client.get(f"/deals/{deal.id}/{deal.card.slug}/").status_code == 404
+    day = live_at.date().isoformat()
+    assert day not in client.get("/sitemap.xml").content.decode()
+    assert client.get(f"/sitemaps/deals-{day}.xml").status_code == 404
+
+    at(live_at)
+    seen = {name for name, some in walked.items() if any(showing(path) for path in some)}
+    assert seen == public_names() - {"brands", "sitemap", "sitemap_pages", "sitemap_brands", "robots"}
+    assert day in client.get("/sitemap.xml").content.decode()
+
+
+def test_no_public_page_counts_a_scheduled_deal(client: Client):
+    make_deal()
+    before = {path: client.get(path).content for path in ("/brands/nordlicht/", "/brands/", "/")}
+    make_deal(live_at=NOW + DAY)
+    page_cache.forget()
+    assert {path: client.get(path).content for path in before} == before
