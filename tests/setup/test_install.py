@@ -7,6 +7,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 
 from dealsite import assets
 from dealsite.engine import programs
-from dealsite.install import InstallError, browser, local_engine, node, packages, virtualenv
+from dealsite.install import InstallError, browser, local_engine, node, packages, system, virtualenv
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -177,3 +178,15 @@ def test_an_icon_is_drawn_in_the_colour_of_its_text():
 def test_an_icon_that_does_not_exist_is_an_error():
     with pytest.raises(assets.AssetError, match=r"static/icons\.txt names 'no-such-icon'"):
         assets.symbol("no-such-icon")
+
+
+def test_a_python_that_cannot_make_environments_gets_the_package_that_can(tmp_path, monkeypatch):
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho ensurepip is not available; exit 1\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+    installed = []
+    monkeypatch.setattr(system, "install", lambda package, why: installed.append(package))
+    with pytest.raises(InstallError, match=r"(?s)cannot make a virtual environment.*ensurepip is not available"):
+        virtualenv.make(tmp_path / "venv")
+    assert installed == ["python3-venv"]
