@@ -25,7 +25,6 @@ MAX_BYTES = 10_000_000
 MAX_PIXELS = 20_000_000
 TALLEST = 2  # times as high as wide; what is taller is fitted into that
 QUALITY = 82
-ALT_CHARACTERS = 200
 
 # A second line for whatever opens a picture elsewhere in this process: Pillow itself refuses what is larger.
 Image.MAX_IMAGE_PIXELS = MAX_PIXELS
@@ -43,11 +42,14 @@ def store_picture(source: bytes | Readable | IO[bytes], alt: str) -> Picture:
     `picture` when the file is too large, not a picture or damaged. No requests to DynamoDB.
     """
     data = source if isinstance(source, bytes) else source.read(MAX_BYTES + 1)
-    files, (width, height) = encode(data)
-    name = name_of(files)
-    for wide, content in files.items():
-        _save(file_name(name, wide), content)
-    return Picture(name=name, width=width, height=height, alt=normalise(alt)[:ALT_CHARACTERS])
+    files, size = encode(data)
+    return _store(files, size, alt)
+
+
+def store_image(image: Image.Image, alt: str) -> Picture:
+    """Store a picture that this program has drawn itself, RGB or RGBA, as `store_picture` does."""
+    files, size = _files(image.copy())
+    return _store(files, size, alt)
 
 
 def encode(data: bytes) -> tuple[dict[int, bytes], tuple[int, int]]:
@@ -95,6 +97,13 @@ def srcset(picture: Picture) -> str:
         next((w for w in WIDTHS if w >= picture.width), WIDTHS[-1])
     ]
     return ", ".join(f"{url(picture, w)} {min(w, picture.width)}w" for w in widths)
+
+
+def _store(files: dict[int, bytes], size: tuple[int, int], alt: str) -> Picture:
+    name = name_of(files)
+    for wide, content in files.items():
+        _save(file_name(name, wide), content)
+    return Picture(name=name, width=size[0], height=size[1], alt=normalise(alt))
 
 
 def _check(data: bytes) -> None:

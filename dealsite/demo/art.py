@@ -1,0 +1,332 @@
+"""Draws the demo's pictures: an object of the installed icon set on a calm stage, and brands' marks."""
+
+from __future__ import annotations
+
+import colorsys
+import math
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+
+from django.conf import settings
+from PIL import Image, ImageChops, ImageColor, ImageDraw, ImageFilter, ImageFont
+
+OBJECTS = Path("node_modules/@lobehub/fluent-emoji-3d/assets")
+FONT = Path("node_modules/@fontsource-variable/figtree/files/figtree-latin-wght-normal.woff2")
+WIDTH, HEIGHT = 960, 720
+FLOOR = 0.70  # where the wall ends
+LOGO = 480
+
+Color = tuple[int, int, int]
+Figure = tuple[str, tuple[int, int, int, int]]  # ellipse, rectangle or rounded, and its box
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The colours of a wall, a shape on it and the floor."""
+
+    top: str
+    bottom: str
+    shape: str
+    floor: str
+
+
+STAGES = (
+    Stage("#f3e9dc", "#eedcc6", "#f9f3ea", "#e4cfb4"),  # sand
+    Stage("#dfe9f5", "#c9daee", "#eff5fb", "#b7cce6"),  # sky
+    Stage("#e4efe3", "#cfe3d0", "#f1f8f0", "#bcd6be"),  # sage
+    Stage("#f8e1e0", "#f2cecd", "#fdf0ef", "#e8bcbb"),  # rose
+    Stage("#e8e3f4", "#d7cfec", "#f4f1fa", "#c6bbe1"),  # lilac
+    Stage("#fdeecb", "#f9e0a8", "#fff8e6", "#f0d190"),  # honey
+    Stage("#d9eeee", "#c0e1e1", "#ecf8f8", "#aad3d3"),  # lagoon
+    Stage("#ece9e6", "#dcd8d3", "#f8f6f4", "#cbc5be"),  # stone
+    Stage("#fbe3d2", "#f6cfb5", "#fef2e9", "#ebbd9d"),  # apricot
+    Stage("#dde3ee", "#c5cfe0", "#eef1f7", "#b1bdd3"),  # slate
+    Stage("#3f4a63", "#323c53", "#4f5b78", "#2a3347"),  # night
+    Stage("#2f5550", "#264743", "#3f6963", "#203c39"),  # forest
+    Stage("#6a4a5e", "#583c4e", "#7d5b70", "#4a3242"),  # plum
+    Stage("#f1d9b8", "#e9c799", "#f9ead3", "#dcb581"),  # caramel
+)
+SHAPES = ("arch", "sun", "podium", "window", "waves", "plain")
+POSES = ("one", "pair", "trio", "companion")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a picture shows: objects by file name without ending, and how they stand on which stage."""
+
+    objects: tuple[str, ...]
+    stage: int
+    shape: str
+    pose: str
+    turn: float = 0.0  # degrees
+    tint: float = 0.0  # of the hue circle
+
+
+def draw(scene: Scene) -> Image.Image:
+    """Return the picture of a scene, WIDTH x HEIGHT."""
+    stage = STAGES[scene.stage]
+    empty, ground = _empty(stage, scene.shape)
+    picture = empty.copy()
+    _place(picture, scene, ground, dark=_luminance(stage.top) < 110)
+    return picture
+
+
+@lru_cache(maxsize=4)  # pictures are drawn stage by stage
+def _empty(stage: Stage, shape: str) -> tuple[Image.Image, int]:
+    """Return a stage with nobody on it, and the height at which objects stand."""
+    picture = _wall(stage)
+    return picture, _shape(picture, shape, stage)
+
+
+def _wall(stage: Stage) -> Image.Image:
+    wall = _gradient(stage.top, stage.bottom, (WIDTH, HEIGHT))
+    edge = int(HEIGHT * FLOOR)
+    floor = _gradient(stage.floor, _mix(stage.floor, stage.top, 0.35), (WIDTH, HEIGHT - edge))
+    wall.paste(floor, (0, edge))
+    # A soft light from the upper left.
+    light = Image.new("L", (WIDTH // 4, HEIGHT // 4), 0)
+    ImageDraw.Draw(light).ellipse((-70, -90, 170, 130), fill=26 if _luminance(stage.top) < 110 else 70)
+    light = light.filter(ImageFilter.GaussianBlur(44)).resize((WIDTH, HEIGHT), Image.Resampling.BICUBIC)
+    wall.paste(Image.new("RGB", wall.size, "white"), mask=light)
+    # Where wall and floor meet.
+    seam = Image.new("L", (WIDTH, 24), 0)
+    for y in range(24):
+        seam.paste(int(26 * (1 - y / 24) ** 2), (0, y, WIDTH, y + 1))
+    wall.paste(Image.new("RGB", seam.size, _mix(stage.floor, "#20160c", 0.5)), (0, edge), seam)
+    return wall
+
+
+def _shape(picture: Image.Image, shape: str, stage: Stage) -> int:
+    """Draw what stands on the wall, and return the height at which objects stand."""
+    edge = int(HEIGHT * FLOOR)
+    mid = WIDTH // 2
+    if shape == "arch":
+        round_top = ("ellipse", (mid - 215, 70, mid + 215, 500))
+        _fill(picture, stage, round_top, ("rectangle", (mid - 215, 285, mid + 215, edge)))
+    elif shape == "sun":
+        _fill(picture, stage, ("ellipse", (mid - 260, 60, mid + 260, 580)), below=edge)
+    elif shape == "window":
+        panes = ((mid - 330, 84, mid - 12, edge - 48), (mid + 12, 84, mid + 330, edge - 48))
+        _fill(picture, stage, *(("rounded", pane) for pane in panes), strength=0.8)
+    elif shape == "waves":
+        for radius, strength in ((400, 0.35), (295, 0.55), (190, 0.8)):
+            ring = ("ellipse", (mid - radius, edge - radius, mid + radius, edge + radius))
+            _fill(picture, stage, ring, strength=strength, below=edge)
+    elif shape == "podium":
+        return _podium(picture, stage)
+    return edge + 62
+
+
+def _podium(picture: Image.Image, stage: Stage) -> int:
+    mid, top, half, tall, flat = WIDTH // 2, 520, 270, 92, 46
+    side = Image.new("RGB", (half * 2, 1))
+    light, shade = _mix(stage.shape, stage.floor, 0.25), _mix(stage.floor, "#1a1410", 0.16)
+    for x in range(half * 2):
+        across = x / (half * 2)
+        side.putpixel((x, 0), _rgb(_mix(light, shade, min(1.0, abs(across - 0.32) * 1.5))))
+    shadow = Image.new("L", (WIDTH // 4, HEIGHT // 4), 0)
+    ImageDraw.Draw(shadow).ellipse(
+        [v // 4 for v in (mid - half - 10, top + tall - 50, mid + half + 90, top + tall + 74)], fill=90
+    )
+    shadow = shadow.filter(ImageFilter.GaussianBlur(7)).resize(picture.size, Image.Resampling.BICUBIC)
+    picture.paste(Image.new("RGB", picture.size, _mix(stage.floor, "#1a1410", 0.6)), mask=shadow)
+    body = side.resize((half * 2, tall + flat * 2))
+    layer = Image.new("RGB", picture.size)
+    layer.paste(body, (mid - half, top))
+    foot = ("ellipse", (mid - half, top + tall - flat, mid + half, top + tall + flat))
+    picture.paste(layer, mask=_mask(("rectangle", (mid - half, top, mid + half, top + tall)), foot))
+    _fill(picture, stage, ("ellipse", (mid - half, top - flat, mid + half, top + flat)))
+    return top + 12
+
+
+def _place(picture: Image.Image, scene: Scene, ground: int, *, dark: bool) -> None:
+    main = scene.objects[0]
+    mid = WIDTH // 2
+    tall = 470 if scene.shape != "podium" else 410
+    if scene.pose == "one" or (scene.pose == "companion" and len(scene.objects) < 2):
+        _stand(picture, main, mid, ground, tall, scene.turn, scene.tint, dark)
+    elif scene.pose == "pair":
+        _stand(
+            picture,
+            main,
+            mid + 135,
+            ground - 34,
+            int(tall * 0.72),
+            -scene.turn,
+            scene.tint + 0.0,
+            dark,
+            far=True,
+        )
+        _stand(picture, main, mid - 70, ground + 8, int(tall * 0.92), scene.turn, scene.tint, dark)
+    elif scene.pose == "trio":
+        _stand(picture, main, mid - 185, ground - 30, int(tall * 0.62), 8, scene.tint, dark, far=True)
+        _stand(picture, main, mid + 185, ground - 30, int(tall * 0.62), -8, scene.tint, dark, far=True)
+        _stand(picture, main, mid, ground + 10, int(tall * 0.88), scene.turn, scene.tint, dark)
+    else:
+        _stand(picture, main, mid - 62, ground - 4, int(tall * 0.95), scene.turn, scene.tint, dark)
+        _stand(picture, scene.objects[1], mid + 185, ground + 20, int(tall * 0.47), 0, 0, dark)
+
+
+def _stand(
+    picture: Image.Image,
+    name: str,
+    x: int,
+    ground: int,
+    tall: int,
+    turn: float,
+    tint: float,
+    dark: bool,
+    far: bool = False,
+) -> None:
+    """Put an object with its shadow on the ground, its foot in the middle at x."""
+    # Premultiplied, else the colour of what cannot be seen would frame the object.
+    thing = _object(name, round(tint, 2)).convert("RGBa").resize((tall, tall), Image.Resampling.LANCZOS)
+    if turn:
+        thing = thing.rotate(turn, Image.Resampling.BICUBIC, expand=True)
+    thing = thing.filter(ImageFilter.GaussianBlur(1.4)) if far else thing
+    thing = thing.convert("RGBA")
+    thing = thing.crop(thing.getbbox())
+    left, top = x - thing.width // 2, ground - thing.height
+    _cast_shadow(picture, thing, x, ground, dark)
+    picture.paste(thing, (left, top), thing)
+
+
+def _cast_shadow(picture: Image.Image, thing: Image.Image, x: int, ground: int, dark: bool) -> None:
+    small = Image.new("L", (WIDTH // 4, HEIGHT // 4), 0)
+    # A wide soft pool, and a narrow dark one where the object touches the ground.
+    foot = thing.getchannel("A").crop((0, thing.height * 9 // 10, thing.width, thing.height)).getbbox()
+    half = (foot[2] - foot[0]) // 2 if foot else thing.width // 3
+    middle = x - thing.width // 2 + ((foot[0] + foot[2]) // 2 if foot else thing.width // 2)
+    draw = ImageDraw.Draw(small)
+    wide = max(half, thing.width // 3)
+    draw.ellipse([v / 4 for v in (x - wide * 1.02, ground - 26, x + wide * 1.2, ground + 30)], fill=74)
+    small = small.filter(ImageFilter.GaussianBlur(5))
+    touch = Image.new("L", small.size, 0)
+    ImageDraw.Draw(touch).ellipse(
+        [v / 4 for v in (middle - half * 0.95, ground - 13, middle + half * 1.0, ground + 11)], fill=120
+    )
+    small = ImageChops.lighter(small, touch.filter(ImageFilter.GaussianBlur(2.2)))
+    mask = small.resize(picture.size, Image.Resampling.BICUBIC)
+    picture.paste(Image.new("RGB", picture.size, "#080a10" if dark else "#3a2a22"), mask=mask)
+
+
+@cache
+def _object(name: str, tint: float) -> Image.Image:
+    with Image.open(settings.BASE_DIR / OBJECTS / f"{name}.webp") as file:
+        image = file.convert("RGBA")
+    if tint:
+        hue, saturation, value = image.convert("RGB").convert("HSV").split()
+        hue = hue.point(lambda v: (v + int(tint * 255)) % 256)
+        saturation = saturation.point(lambda v: int(v * 0.74))  # other hues soon look like neon
+        turned = Image.merge("HSV", (hue, saturation, value)).convert("RGB")
+        turned.putalpha(image.getchannel("A"))
+        return turned
+    return image
+
+
+def emblem(name: str, stage: int) -> Image.Image:
+    """Return a category's emblem: one object in front of a disc, LOGO x LOGO."""
+    colors = STAGES[stage]
+    image = _gradient(colors.top, colors.bottom, (LOGO * 2, LOGO * 2))
+    ImageDraw.Draw(image).ellipse((80, 80, LOGO * 2 - 80, LOGO * 2 - 80), fill=colors.shape)
+    image = image.reduce(2)
+    thing = _object(name, 0.0).resize((310, 310), Image.Resampling.LANCZOS)
+    image.paste(thing, ((LOGO - 310) // 2, (LOGO - 310) // 2), thing)
+    return image
+
+
+def logo(initials: str, mark: int, hue: float) -> Image.Image:
+    """Return a brand's mark: its initials on a simple figure, LOGO x LOGO."""
+    deep = _hsl(hue, 0.42, 0.34)
+    mid = _hsl(hue + 0.03, 0.45, 0.55)
+    pale = _hsl(hue + 0.06, 0.55, 0.92)
+    size = LOGO * 2
+    image = Image.new("RGB", (size, size), pale)
+    d = ImageDraw.Draw(image)
+    c = size // 2
+    ink = pale
+    if mark == 0:  # disc
+        d.ellipse((70, 70, size - 70, size - 70), fill=deep)
+    elif mark == 1:  # two discs that overlap
+        d.ellipse((60, 190, 640, 770), fill=mid)
+        d.ellipse((320, 190, 900, 770), fill=deep)
+    elif mark == 2:  # leaf
+        d.rounded_rectangle(
+            (110, 110, size - 110, size - 110), 370, fill=deep, corners=(True, False, True, False)
+        )
+    elif mark == 3:  # squircle with a horizon
+        d.rounded_rectangle((100, 100, size - 100, size - 100), 190, fill=deep)
+        d.rounded_rectangle(
+            (100, 640, size - 100, size - 100), 190, fill=mid, corners=(False, False, True, True)
+        )
+    elif mark == 4:  # ring
+        d.ellipse((70, 70, size - 70, size - 70), fill=mid)
+        d.ellipse((130, 130, size - 130, size - 130), fill=pale)
+        ink = deep
+    elif mark == 5:  # diamond
+        d.polygon([(c, 40), (size - 40, c), (c, size - 40), (40, c)], fill=deep)
+    elif mark == 6:  # arch
+        d.ellipse((150, 90, size - 150, 750), fill=deep)
+        d.rectangle((150, 420, size - 150, size - 100), fill=deep)
+    else:  # hexagon
+        points = [
+            (c + 430 * math.cos(math.radians(60 * n + 30)), c + 430 * math.sin(math.radians(60 * n + 30)))
+            for n in range(6)
+        ]
+        d.polygon(points, fill=deep)
+    font = ImageFont.truetype(str(settings.BASE_DIR / FONT), 330 if len(initials) == 2 else 420)
+    font.set_variation_by_axes([700])
+    d.text((c, c), initials, fill=ink, font=font, anchor="mm")
+    return image.resize((LOGO, LOGO), Image.Resampling.LANCZOS)
+
+
+def _fill(
+    picture: Image.Image, stage: Stage, *figures: Figure, strength: float = 1.0, below: int | None = None
+) -> None:
+    """Paint figures in the colour of the stage's shape, down to a height."""
+    mask = _mask(*figures)
+    if below is not None:
+        mask.paste(0, (0, below, WIDTH, HEIGHT))
+    if strength < 1:
+        mask = mask.point(lambda v: int(v * strength))
+    picture.paste(_gradient(stage.shape, _mix(stage.shape, stage.bottom, 0.35), picture.size), mask=mask)
+
+
+def _mask(*figures: Figure) -> Image.Image:
+    """Return a mask with smooth edges: it is drawn at twice its size."""
+    mask = Image.new("L", (WIDTH * 2, HEIGHT * 2), 0)
+    draw = ImageDraw.Draw(mask)
+    for kind, (left, top, right, bottom) in figures:
+        box = (left * 2, top * 2, right * 2, bottom * 2)
+        if kind == "ellipse":
+            draw.ellipse(box, fill=255)
+        else:
+            draw.rounded_rectangle(box, 56 if kind == "rounded" else 0, fill=255)
+    return mask.reduce(2)
+
+
+def _gradient(top: str, bottom: str, size: tuple[int, int]) -> Image.Image:
+    column = Image.new("RGB", (1, 64))
+    for y in range(64):
+        column.putpixel((0, y), _rgb(_mix(top, bottom, y / 63)))
+    return column.resize(size, Image.Resampling.BICUBIC)
+
+
+def _mix(a: str, b: str, share: float) -> str:
+    return "#" + "".join(f"{round(x + (y - x) * share):02x}" for x, y in zip(_rgb(a), _rgb(b), strict=True))
+
+
+def _rgb(color: str) -> Color:
+    r, g, b = ImageColor.getrgb(color)[:3]
+    return r, g, b
+
+
+def _hsl(hue: float, saturation: float, lightness: float) -> Color:
+    r, g, b = colorsys.hls_to_rgb(hue % 1.0, lightness, saturation)
+    return round(r * 255), round(g * 255), round(b * 255)
+
+
+def _luminance(color: str) -> float:
+    r, g, b = _rgb(color)
+    return 0.299 * r + 0.587 * g + 0.114 * b

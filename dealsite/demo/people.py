@@ -1,0 +1,42 @@
+"""Who can sign in to the demo."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+EMAIL_DOMAIN = "demo.example"
+
+
+@dataclass(frozen=True)
+class Person:
+    """A demo account; the password is for an engine of one's own only."""
+
+    username: str
+    password: str
+    roles: tuple[str, ...] = ()
+
+    @property
+    def email(self) -> str:
+        return f"{self.username.lower()}@{EMAIL_DOMAIN}"
+
+
+ADMIN = Person("Ada", "lanterns-at-noon", ("admin",))
+EDITOR = Person("Mara", "seven-quiet-trams", ("editor",))
+SECOND_EDITOR = Person("Jonas", "paper-boats-drift", ("editor", "back office"))
+SHOPPER = Person("Sam", "market-day-morning")
+# The first one dates all demo content, the last one tells that all of it is there.
+PEOPLE = (
+    ADMIN,
+    EDITOR,
+    SECOND_EDITOR,
+    SHOPPER,
+    Person("Lena", "orchard-gate-open"),
+    Person("Tomas", "slow-river-ferry"),
+    Person("Yuki", "winter-pear-jam"),
+)
+EDITORS = (EDITOR.username.lower(), SECOND_EDITOR.username.lower())
+SIGN_INS = [
+    ("editor", EDITOR.username, EDITOR.password),
+    ("admin", ADMIN.username, ADMIN.password),
+    ("shopper", SHOPPER.username, SHOPPER.password),
+]

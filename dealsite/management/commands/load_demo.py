@@ -1,0 +1,59 @@
+"""manage.py load_demo [--yes]"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from dealsite.data.errors import DataError
+from dealsite.demo import loading
+from dealsite.demo.loading import SignIn
+from dealsite.progress import Progress
+
+
+class Command(BaseCommand):
+    help = (
+        "Load the demo content: about 400 deals of invented brands, editors and shoppers. Loaded once; "
+        "run again after an interruption, it goes on where it was."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--yes",
+            action="store_true",
+            help="load it into a table that this project did not start itself, with random passwords",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        own = bool(settings.DEALSITE_EMBEDDED)
+        if not own and not options["yes"]:
+            where = settings.DYNAMODB_ENDPOINT_URL or f"Amazon DynamoDB in {settings.DEALSITE_REGION}"
+            raise CommandError(
+                f"The table {settings.DEALSITE_TABLE} at {where} is not of the embedded engine. "
+                "To load the demo content there all the same, with random passwords: load_demo --yes"
+            )
+        try:
+            if loading.is_loaded():
+                self.stdout.write("The demo content is here already.")
+                return
+            self._load(random_passwords=not own)
+        except (DataError, loading.NotOurs) as error:
+            raise CommandError(str(error)) from None
+
+    def _load(self, *, random_passwords: bool) -> None:
+        started, made = loading.begin(timezone.now(), random_passwords=random_passwords)
+        if made and random_passwords:
+            self._tell(made)
+        with Progress("Demo content", loading.steps(), self.stderr) as progress:  # type: ignore[arg-type]
+            loading.load_content(started, progress.advance)
+        for sign_in in loading.finish(started, random_passwords=random_passwords):
+            if random_passwords:
+                self._tell(sign_in)
+
+    def _tell(self, made: SignIn) -> None:
+        """Print a random password; it is stored nowhere."""
+        roles = " and ".join(made.person.roles) or "shopper"
+        self.stdout.write(f"{made.person.username:<10}{made.password:<20}{roles}")
