@@ -37,6 +37,10 @@ class User:
     created_at: datetime
     registration: str
 
+    @property
+    def roles_in_order(self) -> list[str]:
+        return [role for role in ROLES if role in self.roles]
+
 
 @dataclass(frozen=True, slots=True)
 class UsersPage:

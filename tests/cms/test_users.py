@@ -25,9 +25,9 @@ def admin(whole_table: None, settings: Any) -> Client:
 
 
 def test_users_are_listed_with_their_roles(admin: Client):
-    make_user("ada", roles=["editor"])
+    make_user("ada", roles=["admin", "back office", "editor"])
     page = admin.get("/cms/users/").content.decode()
-    for text in ("root-of-all", "ada@example.org", "editor", "2 users"):
+    for text in ("root-of-all", "ada@example.org", "editor, back office, admin", "2 users"):
         assert text in page
 
 

@@ -47,7 +47,7 @@ class Command(BaseCommand):
             raise CommandError(" ".join(error.messages)) from None
         except DataError as error:
             raise CommandError(str(error)) from None
-        roles = f" with the roles {', '.join(sorted(user.roles))}" if user.roles else ""
+        roles = f" with the roles {', '.join(user.roles_in_order)}" if user.roles else ""
         self.stdout.write(f"{user.username} can now sign in{roles}.")
 
     def _password(self) -> str:
