@@ -1,5 +1,7 @@
 """Atom feeds of the latest deals: all, of a brand, of a category."""
 
+import re
+
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -12,6 +14,8 @@ from dealsite.data import feeds
 from dealsite.data.cards import DealCard
 from dealsite.templatetags.design import money
 from shopping.addresses import absolute, canonical, deal_path
+
+NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 for_some_minutes = cache_control(public=True, max_age=300)
 
@@ -51,14 +55,14 @@ def _atom(request: HttpRequest, title: str, path: str, cards: list[DealCard]) ->
     )
     for card in cards:
         feed.add_item(
-            title=_without_control_characters(card.title),
+            title=_for_xml(card.title),
             link=absolute(deal_path(card)),
-            description=_without_control_characters(_in_words(card)),
+            description=_for_xml(_in_words(card)),
             # Stays the same when the title, and with it the address, changes.
             unique_id=absolute(reverse("deal", args=[card.id])),
             pubdate=card.live_at,
             updateddate=card.live_at,
-            author_name=_without_control_characters(card.brand_name),
+            author_name=_for_xml(card.brand_name),
             categories=[card.category],
         )
     return HttpResponse(feed.writeString("utf-8"), content_type=feed.content_type)
@@ -75,6 +79,6 @@ def _in_words(card: DealCard) -> str:
     return words
 
 
-def _without_control_characters(text: str) -> str:
-    """XML cannot hold them at all, and one would spoil the whole feed."""
-    return "".join(character for character in text if character >= " ")
+def _for_xml(text: str) -> str:
+    """A text without what XML cannot hold: one such character would spoil the whole feed."""
+    return NOT_XML.sub("", text)

@@ -40,6 +40,12 @@ def test_a_feed_holds_the_latest_deals_newest_first(client: Client, path: str):
     assert own == [f"http://127.0.0.1:8000{path}"]
 
 
+def test_a_character_that_xml_cannot_hold_does_not_spoil_the_feed(client: Client):
+    make_deal(title="Lamp\ufffe with a \uffffshade")
+    root = ElementTree.fromstring(client.get("/deals.atom").content)  # noqa: S314
+    assert root.findtext("atom:entry/atom:title", "", ATOM) == "Lamp with a shade"
+
+
 @pytest.mark.parametrize("page", ["/", "/brands/nordlicht/", "/categories/peripherals-networking/"])
 def test_each_list_names_its_feed(client: Client, page: str):
     make_deal()
