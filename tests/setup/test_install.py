@@ -187,6 +187,8 @@ def test_a_python_that_cannot_make_environments_gets_the_package_that_can(tmp_pa
     monkeypatch.setattr(sys, "executable", str(python))
     installed = []
     monkeypatch.setattr(system, "install", lambda package, why: installed.append(package))
-    with pytest.raises(InstallError, match=r"(?s)cannot make a virtual environment.*ensurepip is not available"):
+    with pytest.raises(
+        InstallError, match=r"(?s)cannot make a virtual environment.*ensurepip is not available"
+    ):
         virtualenv.make(tmp_path / "venv")
     assert installed == ["python3-venv"]
