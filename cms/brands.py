@@ -7,6 +7,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from cms.deal_list import query
 from cms.forms import BrandForm, typed_texts
@@ -22,6 +23,7 @@ BRANDS_A_PAGE = 50
 
 @role("editor")
 @require_safe
+@vary_on_headers("HX-Request")
 def brand_list(request: EditorRequest) -> HttpResponse:
     """Brands from A to Z, by letter or by a part of the name, with the number of deals of each."""
     found = every = brands.all_brands()

@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
@@ -33,6 +34,7 @@ ID_PATTERN = re.compile(r"(?<![0-9A-Za-z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Za
 
 @role("editor")
 @require_safe
+@vary_on_headers("HX-Request")
 def deal_list(request: EditorRequest) -> HttpResponse:
     """One page of deals, newest first."""
     state = request.GET.get("state", "all")

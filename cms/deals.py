@@ -56,6 +56,7 @@ def change_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
 
 def _change(request: EditorRequest, form: DealForm, stored: Deal) -> HttpResponse:
     now, by = timezone.now(), request.user.username
+    form.keep_times(stored.content)
     if form.chooses:
         form.take(typed(stored))
     if request.POST.get("action") == "preview":

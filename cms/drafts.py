@@ -71,6 +71,8 @@ def change_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
         form.refuse(error.fields, str(error))
         return draft_page(request, form, draft_id, status=422)
     except NotFound:
+        if _find(draft_id):
+            raise  # it was not the draft that was missing
         form.version = 0
         return draft_page(request, form, draft_id, trouble=DELETED, status=409)
     except Unavailable as error:
@@ -81,8 +83,10 @@ def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpRespon
     now, by = timezone.now(), request.user.username
     action = request.POST.get("action", "save")
     stored = _find(draft_id)
-    if stored and form.chooses:
-        form.take(typed_draft(stored))
+    if stored:
+        form.keep_times(stored.content)
+        if form.chooses:
+            form.take(typed_draft(stored))
     if action == "preview":
         return draft_page(request, form, draft_id, stored, preview=form.data.get("description", ""))
     if not form.is_valid():

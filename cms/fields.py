@@ -20,9 +20,7 @@ class PriceField(forms.CharField):
     """An amount such as 1299.90, as Decimal; commas are refused, since they mean two things."""
 
     def __init__(self, **options: Any) -> None:
-        widget = forms.TextInput(
-            attrs={"inputmode": "decimal", "autocomplete": "off", "placeholder": "12.50"}
-        )
+        widget = forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"})
         super().__init__(widget=widget, **options)
 
     def clean(self, value: Any) -> Any:
@@ -47,16 +45,23 @@ class LinkField(forms.CharField):
 
 
 class LocalTimeField(forms.CharField):
-    """A date and time of day in the current zone, as an aware time; refuses what a clock change makes unclear."""
+    """A date and time of day in the current zone, as an aware time; refuses what a clock change makes unclear.
+
+    `stored` is the time that the input showed: left as it was, it stays that very moment.
+    """
+
+    stored: datetime | None = None
 
     def __init__(self, **options: Any) -> None:
-        widget = forms.DateTimeInput(attrs={"type": "datetime-local", "step": "1"})
+        widget = forms.DateTimeInput(attrs={"type": "datetime-local"})
         super().__init__(widget=widget, **options)
 
     def clean(self, value: Any) -> Any:
         text = super().clean(value)
         if not text:
             return None
+        if self.stored and text == typed_time(self.stored):
+            return self.stored
         try:
             naive = datetime.fromisoformat(text)
         except ValueError:

@@ -39,9 +39,11 @@ class DealForm(EditForm):
     )
     brand_new = forms.BooleanField(required=False, label="This is a new brand: create it")
     category = forms.ChoiceField(required=False, choices=[("", "Choose a category"), *CATEGORIES.items()])
-    price = PriceField(required=False)
-    was_price = PriceField(required=False, label="Was-price", help_text="What it cost before, if it did.")
-    voucher_code = forms.CharField(required=False, max_length=VOUCHER_CODE_CHARACTERS)
+    price = PriceField(required=False, help_text="With a point, such as 79.90.")
+    was_price = PriceField(required=False, label="Was-price", help_text="What it cost before.")
+    voucher_code = forms.CharField(
+        required=False, max_length=VOUCHER_CODE_CHARACTERS, help_text="What shoppers enter at the shop."
+    )
     link = LinkField(required=False, max_length=LINK_CHARACTERS, help_text="Where the deal is to be had.")
     description = forms.CharField(
         required=False,
@@ -85,6 +87,12 @@ class DealForm(EditForm):
             "hx-target": "#brand-names",
             "hx-swap": "innerHTML",
         }
+
+    def keep_times(self, stored: DealContent) -> None:
+        """Take a time that was left as it is for the stored one; before the form is checked."""
+        field = self.fields["expires_at"]
+        if isinstance(field, LocalTimeField):
+            field.stored = stored.expires_at
 
     def content(self, brand: str) -> DealContent:
         """Return what was entered; `brand` is the slug of the brand that was named."""
@@ -156,6 +164,12 @@ class BrandForm(EditForm):
 
     picture_noun = "logo"
     compared = ("name", "description", "picture_kept", "picture_alt")
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if self.picture and not self.picture.alt:
+            self.add_error("picture_alt", "Say in words what it shows, for those who do not see it.")
+        return cleaned
 
 
 class CategoryForm(BrandForm):

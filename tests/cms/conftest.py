@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from html import unescape
 from typing import Any
 
@@ -17,7 +17,7 @@ from PIL import Image
 
 from dealsite.accounts import cookies
 from dealsite.data import category_names, sessions, table
-from tests.builders import NOW, make_brand
+from tests.builders import NOW, make_brand, make_category
 from tests.people import make_user
 
 HTMX = {"HX-Request": "true"}
@@ -31,13 +31,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def place(fresh_table: None, settings: Any, tmp_path: Any) -> Iterator[None]:
+def site(fresh_table: None, settings: Any, tmp_path: Any) -> None:
     """An empty table with one brand, and a folder for pictures."""
     settings.MEDIA_ROOT = tmp_path
     settings.ALLOWED_HOSTS = ["testserver"]
     category_names.names()  # read once a minute; not any page's call
     make_brand()
-    yield
+    make_category("peripherals-networking")
 
 
 @pytest.fixture
@@ -91,17 +91,24 @@ def picture_file(name: str = "keyboard.png", colour: str = "teal") -> SimpleUplo
 def inputs(response: Any) -> dict[str, Any]:
     """Return what a browser would send of a page's form with the POST method: its inputs as they stand."""
     html = response.content.decode()
-    form = next(part for part in re.findall(r"<form.*?</form>", html, re.S) if 'name="csrfmiddlewaretoken"' in part
-                and "sign-out" not in part.split(">")[0])
+    form = next(
+        part
+        for part in re.findall(r"<form.*?</form>", html, re.S)
+        if 'name="csrfmiddlewaretoken"' in part and "sign-out" not in part.split(">")[0]
+    )
     sent: dict[str, Any] = {}
     for tag in re.findall(r"<input[^>]*>", form, re.S):
         attributes = dict(re.findall(r'([a-z_-]+)="([^"]*)"', tag, re.S))
         kind = attributes.get("type", "text")
-        if "name" not in attributes or kind == "file" or (kind in ("checkbox", "radio") and "checked" not in tag):
+        if (
+            "name" not in attributes
+            or kind == "file"
+            or (kind in ("checkbox", "radio") and "checked" not in tag)
+        ):
             continue
         value = unescape(attributes.get("value", ""))
         name = attributes["name"]
-        if name in ("deal", "title", "position"):
+        if name in ("deal", "title", "position") and 'id="featured"' in form:
             sent.setdefault(name, []).append(value)
         else:
             sent[name] = value
@@ -117,5 +124,3 @@ def break_table(settings: Any) -> None:
     """Let the table stop answering: nothing listens where it should be."""
     settings.DYNAMODB_ENDPOINT_URL = "http://127.0.0.1:9"
     table.reset()
-
-
