@@ -18,6 +18,8 @@ CREDENTIALS = (
     "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
     "AWS_CONTAINER_CREDENTIALS_FULL_URI",
 )
+# Where an engine that never ran is looked for. Nothing listens there; an empty address would mean Amazon.
+NOWHERE = "http://127.0.0.1:9"
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 

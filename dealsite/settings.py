@@ -20,7 +20,11 @@ SECRET_KEY = environment.secret_key(VAR)
 # When nothing names another DynamoDB, join the engine of the data folder: the only one that demo content goes into.
 DEALSITE_EMBEDDED = environment.uses_own_engine(os.environ)
 _engine = environment.read_engine_env(VAR) if DEALSITE_EMBEDDED else {}
-DYNAMODB_ENDPOINT_URL = os.environ.get("DYNAMODB_ENDPOINT_URL") or _engine.get("DYNAMODB_ENDPOINT_URL", "")
+DYNAMODB_ENDPOINT_URL = (
+    _engine.get("DYNAMODB_ENDPOINT_URL", environment.NOWHERE)
+    if DEALSITE_EMBEDDED
+    else os.environ.get("DYNAMODB_ENDPOINT_URL", "")
+)
 DEALSITE_TABLE = os.environ.get("DEALSITE_TABLE") or _engine.get("DEALSITE_TABLE", "dealsite")
 DEALSITE_REGION = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "eu-central-1"
 DATABASES: dict[str, dict[str, str]] = {}

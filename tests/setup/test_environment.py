@@ -145,6 +145,22 @@ def test_the_environment_goes_before_the_engine_of_the_data_folder(tmp_path):
     assert found == {"DYNAMODB_ENDPOINT_URL": "", "DEALSITE_TABLE": "deals", "DEALSITE_EMBEDDED": False}
 
 
+def test_before_the_engine_ever_ran_nothing_reaches_amazon(tmp_path):
+    found = settings_with(tmp_path, "DYNAMODB_ENDPOINT_URL", "DEALSITE_EMBEDDED", AWS_ACCESS_KEY_ID="key")
+    assert found == {"DYNAMODB_ENDPOINT_URL": "http://127.0.0.1:9", "DEALSITE_EMBEDDED": True}
+
+
+def test_an_embedded_engine_is_never_another_address(tmp_path):
+    found = settings_with(
+        tmp_path,
+        "DYNAMODB_ENDPOINT_URL",
+        "DEALSITE_EMBEDDED",
+        DEALSITE_ENGINE="embedded",
+        DYNAMODB_ENDPOINT_URL="http://10.0.0.1:8000",
+    )
+    assert found == {"DYNAMODB_ENDPOINT_URL": "http://127.0.0.1:9", "DEALSITE_EMBEDDED": True}
+
+
 def test_settings_are_safe_when_nothing_is_set(tmp_path):
     found = settings_with(
         tmp_path, "DEBUG", "ALLOWED_HOSTS", "CSRF_COOKIE_HTTPONLY", "DATABASES", "EMAIL_BACKEND"

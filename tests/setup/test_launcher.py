@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dealsite import environment
+from dealsite import environment, launcher
 from dealsite.engine.running import port_is_free
 from tests.setup.conftest import alive, wait_for, wait_for_the_end_of
 
@@ -114,3 +114,57 @@ def test_a_site_that_cannot_load_says_why_and_starts_no_web_server(start_site):
     site = start_site(DEALSITE_DEBUG="perhaps")
     assert site.process.wait(30) == 1
     assert "DEALSITE_DEBUG should be yes or no" in site.said()
+
+
+@pytest.fixture
+def loads(settings, tmp_path, monkeypatch) -> list[str]:
+    """The commands that the launcher calls, on a data folder of this test's."""
+    settings.VAR = tmp_path
+    called: list[str] = []
+    monkeypatch.setattr(launcher, "call_command", called.append)
+    return called
+
+
+def test_the_demo_content_is_loaded_once(loads):
+    for _ in range(2):
+        launcher.load_demo_once(table_is_new=False, say=lambda text: None)
+    assert loads == ["load_demo"]
+
+
+def test_a_new_table_gets_the_demo_content_again(loads, tmp_path):
+    (tmp_path / "demo-loaded").touch()
+    launcher.load_demo_once(table_is_new=True, say=lambda text: None)
+    assert loads == ["load_demo"]
+
+
+def test_demo_content_that_was_interrupted_is_not_taken_for_complete(loads, tmp_path, monkeypatch):
+    def interrupted(name: str) -> None:
+        raise launcher.Stopped
+
+    monkeypatch.setattr(launcher, "call_command", interrupted)
+    with pytest.raises(launcher.Stopped):
+        launcher.load_demo_once(table_is_new=True, say=lambda text: None)
+    assert not (tmp_path / "demo-loaded").exists()
+
+
+def test_the_demo_content_can_be_left_out(loads, monkeypatch):
+    monkeypatch.setenv("DEALSITE_DEMO", "no")
+    launcher.load_demo_once(table_is_new=True, say=lambda text: None)
+    assert loads == []
+
+
+def test_the_address_and_the_sign_ins_of_an_editor_an_admin_and_a_shopper_are_told(loads, tmp_path):
+    plan = launcher.Plan(port=8001)
+    (tmp_path / "demo-loaded").touch()
+    text = launcher.welcome(plan, demo=True)
+    assert "http://127.0.0.1:8001/" in text
+    assert [line.split()[0] for line in text.partition("Demo sign-ins:")[2].strip().splitlines()] == [
+        "editor",
+        "admin",
+        "shopper",
+    ]
+
+
+def test_no_sign_ins_are_told_for_a_table_that_is_not_the_projects_own(loads, tmp_path):
+    (tmp_path / "demo-loaded").touch()
+    assert "sign-ins" not in launcher.welcome(launcher.Plan(port=8001), demo=False)
