@@ -33,22 +33,32 @@ def trim_stream(database: Path, *, now: float | None = None) -> int:
     before = int((time.time() if now is None else now) - KEPT_SECONDS)
     trimmed = 0
     with contextlib.closing(connect(database)) as connection:
-        newest = [
-            identifier
-            for (name,) in connection.execute("SELECT DISTINCT table_name FROM _stream_records").fetchall()
-            for (identifier,) in connection.execute(
-                "SELECT id FROM _stream_records WHERE table_name = ?"
-                " ORDER BY CAST(sequence_number AS INTEGER) DESC LIMIT 1",
-                (name,),
-            )
-        ]
-        kept = ", ".join("?" * len(newest))
+        end = _first_id_since(connection, before)
+        kept = _newest_ids(connection)
+        marks = ", ".join("?" * len(kept))
         while True:
             deleted = connection.execute(
                 f"DELETE FROM _stream_records WHERE id IN (SELECT id FROM _stream_records"  # noqa: S608
-                f" WHERE created_at < ? AND id NOT IN ({kept}) ORDER BY id LIMIT ?)",
-                (before, *newest, BATCH),
+                f" WHERE id < ? AND id NOT IN ({marks}) ORDER BY id LIMIT ?)",
+                (end, *kept, BATCH),
             ).rowcount
             trimmed += deleted
             if deleted < BATCH:
                 return trimmed
+
+
+def _first_id_since(connection: sqlite3.Connection, moment: int) -> int:
+    """The id of the first record that is to stay: ids rise with time, so that nothing newer is read."""
+    found = connection.execute(
+        "SELECT id FROM _stream_records WHERE created_at >= ? ORDER BY id LIMIT 1", (moment,)
+    ).fetchone()
+    return found[0] if found else 2**63 - 1
+
+
+def _newest_ids(connection: sqlite3.Connection) -> list[int]:
+    names = connection.execute("SELECT table_name FROM _tables").fetchall()
+    newest = (
+        "SELECT id FROM _stream_records WHERE table_name = ?"
+        " ORDER BY CAST(sequence_number AS INTEGER) DESC LIMIT 1"
+    )
+    return [identifier for name in names for (identifier,) in connection.execute(newest, name)]

@@ -3,7 +3,7 @@
 import contextlib
 import sqlite3
 
-from dealsite.data import table
+from dealsite.data import schema, table
 from dealsite.data.writes import Put
 from dealsite.engine import mend_stream, programs
 from dealsite.engine.stream import INDEX, KEPT_SECONDS, trim_stream
@@ -64,13 +64,22 @@ def test_an_empty_stream_is_trimmed_without_fuss(own_engine):
     assert trim_stream(own_engine.database, now=4_000_000_000) == 0
 
 
-def test_each_tables_newest_record_stays(own_engine):
-    put(1)
-    rows(
-        own_engine,
-        "INSERT INTO _stream_records(table_name, event_name, keys_json, sequence_number, shard_id, created_at)"
-        " VALUES ('other', 'INSERT', '{}', '7', 's', 1), ('other', 'INSERT', '{}', '10', 's', 1)",
+def test_each_tables_newest_record_stays(own_engine, settings):
+    for name in ("deals", "others"):
+        settings.DEALSITE_TABLE = name
+        schema.create_table()
+        for number in range(12):  # as texts, 9 would come after 12
+            put(number)
+    assert trim_stream(own_engine.database, now=4_000_000_000) == 22
+    kept = rows(
+        own_engine, "SELECT table_name, CAST(sequence_number AS INTEGER) FROM _stream_records ORDER BY 1"
     )
-    assert trim_stream(own_engine.database, now=4_000_000_000) == 1
-    kept = rows(own_engine, "SELECT table_name, sequence_number FROM _stream_records ORDER BY table_name")
-    assert [(name, int(number)) for name, number in kept] == [("deals", 1), ("other", 10)]
+    assert kept == [("deals", 12), ("others", 12)]
+
+
+def test_records_since_yesterday_stay(own_engine):
+    for number in range(6):
+        put(number)
+    rows(own_engine, "UPDATE _stream_records SET created_at = id * 1000")
+    assert trim_stream(own_engine.database, now=KEPT_SECONDS + 4000) == 3
+    assert rows(own_engine, "SELECT id FROM _stream_records ORDER BY id") == [(4,), (5,), (6,)]
