@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from cms.forms import CategoryForm, typed_texts
 from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
-from dealsite.data import categories
+from dealsite.data import categories, category_names
 from dealsite.data.categories import CATEGORIES, Category
 from dealsite.data.errors import Invalid, NotFound, Unavailable, VersionConflict
 
@@ -65,6 +65,7 @@ def _change(request: EditorRequest, form: CategoryForm, stored: Category) -> Htt
         by=request.user.username,
         now=timezone.now(),
     )
+    category_names.forget()
     messages.success(request, "The category is saved.")
     return redirect("cms_category", stored.slug)
 

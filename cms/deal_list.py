@@ -19,6 +19,7 @@ from dealsite.data import category_names, deal_lists, deals, drafts
 from dealsite.data.cards import DealCard
 from dealsite.data.categories import CATEGORIES
 from dealsite.data.errors import NotFound
+from dealsite.data.feeds import Page
 from dealsite.data.ids import slugify
 
 STATES = {
@@ -44,29 +45,35 @@ def deal_list(request: EditorRequest) -> HttpResponse:
     category = request.GET.get("category", "")
     if category and category not in CATEGORIES:
         raise NotFound("There is no such category.")
-    now = timezone.now()
-    page = deal_lists.cms_list(
-        state=state,
-        brand=brand,
-        category=category,
-        now=now,
-        after=request.GET.get("after") or None,
-        before=request.GET.get("before") or None,
-    )
+    now, not_found = timezone.now(), ""
+    try:
+        page = deal_lists.cms_list(
+            state=state,
+            brand=brand,
+            category=category,
+            now=now,
+            after=request.GET.get("after") or None,
+            before=request.GET.get("before") or None,
+        )
+    except NotFound:
+        page, not_found = Page([]), f"There is no brand “{request.GET.get('brand', '')[:80]}”."
     chosen = {"state": state, "brand": brand, "category": category}
     return render(
         request,
         "cms/_deal_rows.html" if request.htmx else "cms/deals.html",
         {
-            **chosen,
+            "state": state,
+            "category": category,
+            "brand": request.GET.get("brand", "")[:80],
             "page": page,
             "rows": rows(page.cards, state, now),
             "states": [(name, label, query(chosen | {"state": name})) for name, label in STATES.items()],
             "category_choices": category_names.names(),
             "after": page.after and query(chosen | {"after": page.after}),
             "before": page.before and query(chosen | {"before": page.before}),
-            "first": query(chosen),
+            "not_found": not_found,
         },
+        status=404 if not_found else 200,
     )
 
 

@@ -143,7 +143,7 @@ class EditForm(PictureForm):
         return None if name == "picture_kept" else self[name]
 
     def label_of(self, name: str) -> str:
-        return self.picture_noun.capitalize() if name == "picture_kept" else str(self.fields[name].label)
+        return self.picture_noun.capitalize() if name == "picture_kept" else str(self[name].label)
 
 
 def fingerprints(typed: Typed) -> str:

@@ -10,6 +10,7 @@ from html import unescape
 from typing import Any
 
 import pytest
+from django.conf import settings as site_settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
@@ -35,6 +36,7 @@ def site(fresh_table: None, settings: Any, tmp_path: Any) -> None:
     """An empty table with one brand, and a folder for pictures."""
     settings.MEDIA_ROOT = tmp_path
     settings.ALLOWED_HOSTS = ["testserver"]
+    category_names.forget()
     category_names.names()  # read once a minute; not any page's call
     make_brand()
     make_category("peripherals-networking")
@@ -44,14 +46,12 @@ def site(fresh_table: None, settings: Any, tmp_path: Any) -> None:
 def sign_in() -> Callable[..., Client]:
     """A function that returns a browser in which a new user with some roles is signed in."""
 
-    def of(*roles: str, username: str = "", zone: str = "") -> Client:
+    def of(*roles: str, username: str = "", zone: str = "", csrf: bool = False) -> Client:
         user = make_user(username or f"user{next(_numbers)}", roles=roles, timezone=zone)
         key = cookies.new_key()
         sessions.start(user, key=key, user_agent="", address="127.0.0.1", now=NOW)
-        browser = Client(enforce_csrf_checks=False)
-        from django.conf import settings
-
-        browser.cookies[settings.SESSION_COOKIE_NAME] = f"{user.username}:{key}"
+        browser = Client(enforce_csrf_checks=csrf)
+        browser.cookies[site_settings.SESSION_COOKIE_NAME] = f"{user.username}:{key}"
         return browser
 
     return of

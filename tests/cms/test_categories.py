@@ -1,7 +1,7 @@
 import pytest
 from django.urls import reverse
 
-from dealsite.data import categories, errors
+from dealsite.data import categories, category_names, errors
 from tests.builders import NOW, make_deal
 from tests.cms.conftest import inputs, picture_file
 
@@ -27,6 +27,7 @@ def test_a_category_gets_its_text_and_picture(editor, calls):
     assert calls(lambda: editor.post(TOYS, post)) == ["BatchGetItem", "UpdateItem"]
     stored = categories.get("toys-hobbies")
     assert (stored.name, stored.description, stored.logo.alt) == ("Toys", "Play.", "A kite")
+    assert category_names.names()["toys-hobbies"] == "Toys"
 
 
 def test_of_two_editors_the_second_sees_both_texts_and_can_save_on_top(editor):

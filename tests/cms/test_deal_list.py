@@ -80,6 +80,14 @@ def test_a_list_that_does_not_exist_is_404(editor, wrong):
     assert editor.get(LIST, wrong).status_code == 404
 
 
+def test_a_brand_that_does_not_exist_is_said_beside_the_filter(editor):
+    response = editor.get(LIST, {"brand": "No <b>body"})
+    assert response.status_code == 404
+    html = response.content.decode()
+    assert "There is no brand “No &lt;b&gt;body”." in html
+    assert 'value="No &lt;b&gt;body"' in html
+
+
 @pytest.mark.parametrize("cursor", ["x", "\x00", "0" * 26 + "0", "é" * 26])
 @pytest.mark.parametrize("state", ["all", "draft", "ending"])
 @pytest.mark.parametrize("direction", ["after", "before"])

@@ -267,6 +267,7 @@ def test_of_two_editors_the_second_sees_both_texts_and_can_save_on_top(editor, o
     html = conflict.content.decode()
     assert "Their keyboard" in html
     assert "oscar changed this draft while you worked on it" in html
+    assert re.findall(r"<legend[^>]*>([^<]+)</legend>", html) == ["Title", "Voucher code"]
     again = inputs(conflict)
     # The voucher code was never touched here, so theirs is chosen from the start.
     assert (again["choice_title"], again["choice_voucher_code"], again["title"]) == (

@@ -1,0 +1,52 @@
+"""Every form of the CMS needs the token of its page, and every page a method that it knows."""
+
+import pytest
+from django.urls import reverse
+
+from dealsite.data import deals, drafts
+from tests.builders import DAY, NOW, make_deal, make_draft
+
+
+def posts():
+    """Return every address that changes something, with a deal and a draft that it would change."""
+    deal, later, draft = make_deal(), make_deal(live_at=NOW + DAY), make_draft(title="x")
+    return {
+        reverse("cms_draft", args=[draft.id]): {"title": "Changed", "version": "1"},
+        reverse("cms_delete_draft", args=[draft.id]): {"version": "1"},
+        reverse("cms_deal", args=[deal.id]): {"title": "Changed", "version": "1"},
+        reverse("cms_reschedule_deal", args=[later.id]): {"live_at": "2026-11-25T08:30"},
+        reverse("cms_expire_deal", args=[deal.id]): {"version": "1"},
+        reverse("cms_delete_deal", args=[deal.id]): {"version": "1"},
+        reverse("cms_preview_description"): {"description": "x"},
+        reverse("cms_new_brand"): {"name": "Vela"},
+        reverse("cms_brand", args=["nordlicht"]): {"name": "Vela", "version": "1"},
+        reverse("cms_category", args=["toys-hobbies"]): {"name": "Vela", "version": "1"},
+        reverse("cms_featured_page", args=["front"]): {"do": "save", "version": "0"},
+    }
+
+
+def test_nothing_is_changed_without_the_pages_token(sign_in):
+    browser = sign_in("editor", csrf=True)
+    for address, data in posts().items():
+        assert browser.post(address, data).status_code == 403, address
+
+
+def test_nothing_is_changed_without_the_role(sign_in):
+    browser = sign_in("back office")
+    for address, data in posts().items():
+        assert browser.post(address, data).status_code == 403, address
+
+
+@pytest.mark.parametrize("method", ["put", "delete", "patch"])
+def test_other_methods_are_refused(editor, method):
+    for address in posts():
+        assert getattr(editor, method)(address).status_code == 405, address
+
+
+def test_looking_changes_nothing(editor):
+    deal, draft = make_deal(), make_draft(title="x")
+    for name in ("cms_expire_deal", "cms_delete_deal"):
+        editor.get(reverse(name, args=[deal.id]), {"version": "1"})
+    editor.get(reverse("cms_delete_draft", args=[draft.id]), {"version": "1"})
+    assert deals.get(deal.id) == deal
+    assert drafts.get(draft.id) == draft
