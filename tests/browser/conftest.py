@@ -1,0 +1,203 @@
+"""What browser tests share: one Chromium and one server a session, an empty site and new windows for each test."""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as site_settings
+from django.core.handlers.wsgi import WSGIHandler
+from django.core.servers.basehttp import ThreadedWSGIServer
+from django.test.testcases import QuietWSGIRequestHandler
+from django.utils import timezone
+from PIL import Image
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
+
+from dealsite import page_cache
+from dealsite.accounts import cookies, passwords
+from dealsite.data import categories, category_names, featured, sessions, users
+from dealsite.data.deals import Deal
+from dealsite.data.users import User
+from dealsite.install import browser as chromium_programs
+from tests import people
+from tests.browser.troubles import Troubles
+from tests.builders import EDITOR, NOW
+
+PATIENCE = 15_000  # milliseconds; a busy machine is slow, a broken page is broken for good
+PASSWORD = "correct horse battery"
+WITHOUT_BACKGROUND = [
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-domain-reliability",
+    "--disable-sync",
+    "--no-first-run",
+    "--no-pings",
+]
+
+with_and_without_script = pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def playwright() -> Iterator[Playwright]:
+    """Drives browsers."""
+    with sync_playwright() as playwright:
+        yield playwright
+
+
+@pytest.fixture(scope="session")
+def chromium(playwright: Playwright) -> Iterator[Browser]:
+    """The one browser of this session of tests."""
+    program = chromium_programs.chromium()
+    assert program, "There is no Chromium: run make setup-dev, or install Debian's package chromium."
+    arguments = [*WITHOUT_BACKGROUND, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    browser = playwright.chromium.launch(executable_path=program, args=arguments)
+    expect.set_options(timeout=PATIENCE)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """The site's address; its threads are this process's, so that tests can change its settings and its clock."""
+    server = ThreadedWSGIServer(("127.0.0.1", 0), QuietWSGIRequestHandler, allow_reuse_address=False)
+    server.request_queue_size = 100
+    server.set_app(WSGIHandler())
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def address(server: str, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The server's address, which the site knows for its own; there it is NOW, and pictures have a new folder."""
+    monkeypatch.setattr(timezone, "now", lambda: NOW)
+    settings.DEALSITE_URL = server
+    settings.MEDIA_ROOT = tmp_path / "media"
+    page_cache.forget()
+    category_names.forget()
+    return server
+
+
+@pytest.fixture
+def site(whole_table: None, address: str) -> str:
+    """An empty site with its eight categories; gives its address."""
+    categories.create_all()
+    return address
+
+
+@pytest.fixture
+def troubles(address: str) -> Iterator[Troubles]:
+    """What windows do wrong; a test that ends with some has failed."""
+    troubles = Troubles(address)
+    yield troubles
+    assert troubles.found == []
+
+
+@pytest.fixture
+def window(chromium: Browser, address: str, troubles: Troubles) -> Iterator[Callable[..., Page]]:
+    """A function that opens a window of a new visitor, or of a user who is signed in."""
+    contexts: list[BrowserContext] = []
+
+    def open_window(
+        user: User | None = None,
+        *,
+        width: int = 1280,
+        script: bool = True,
+        zone: str = "Europe/Berlin",
+        **options: Any,
+    ) -> Page:
+        size = {"width": width, "height": 844 if width < 768 else 800}
+        context = chromium.new_context(
+            base_url=address,
+            java_script_enabled=script,
+            locale="en-GB",
+            timezone_id=zone,
+            viewport=size,  # type: ignore[arg-type]
+            **options,
+        )
+        contexts.append(context)
+        context.clock.install(time=NOW)
+        context.set_default_timeout(PATIENCE)
+        if user:
+            sign_in(context, user, address)
+        troubles.watch(context)
+        return context.new_page()
+
+    yield open_window
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def visitor(window: Callable[..., Page]) -> Callable[..., Page]:
+    """A function that opens a window of a new visitor."""
+
+    def open_window(width: int = 1280, **options: Any) -> Page:
+        return window(width=width, **options)
+
+    return open_window
+
+
+@pytest.fixture
+def editor_window(site: str, window: Callable[..., Page]) -> Callable[..., Page]:
+    """A function that opens a window of the editor eve, or of another."""
+
+    def open_window(username: str = "eve", **options: Any) -> Page:
+        user = users.find(username) or people.make_user(username, roles=["editor"])
+        return window(user, **options)
+
+    return open_window
+
+
+def sign_in(context: BrowserContext, user: User, address: str) -> None:
+    """Give a browser a session without the form."""
+    key = cookies.new_key()
+    sessions.start(user, key=key, user_agent="", address="127.0.0.1", now=NOW)
+    cookie = {"name": site_settings.SESSION_COOKIE_NAME, "value": f"{user.username}:{key}", "url": address}
+    context.add_cookies([cookie])  # type: ignore[list-item]
+
+
+def sign_in_by_form(page: Page, name: str, password: str = PASSWORD) -> None:
+    """Fill in the sign-in form of the page and send it."""
+    page.get_by_label("User name or e-mail").fill(name)
+    page.get_by_label("Password", exact=True).fill(password)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def make_user(username: str, **more: Any) -> User:
+    """Create a user whose password is PASSWORD."""
+    return people.make_user(username, password=passwords.hashed(PASSWORD), **more)
+
+
+def picture_file(colour: str = "teal") -> dict[str, Any]:
+    """Return a picture as one chooses it in a file field."""
+    file = io.BytesIO()
+    Image.new("RGB", (800, 600), colour).save(file, "PNG")
+    return {"name": "picture.png", "mimeType": "image/png", "buffer": file.getvalue()}
+
+
+def titles(page: Page, within: str = "") -> list[str]:
+    """Return the titles of the deal cards of a page, or of a part of it, in order."""
+    return page.locator(f"{within} .deal-title".strip()).all_inner_texts()
+
+
+def feature(page_id: str, chosen: list[Deal]) -> None:
+    """Feature deals on a page, in this order."""
+    page, found = featured.load(page_id, [deal.id for deal in chosen])
+    in_order = [found[deal.id] for deal in chosen]
+    featured.set_featured(page, in_order, version=page.version, by=EDITOR, now=NOW)

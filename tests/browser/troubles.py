@@ -1,0 +1,46 @@
+"""Notes what no window of the site may do: script errors, refused content, failed requests, calls elsewhere."""
+
+from __future__ import annotations
+
+from playwright.sync_api import BrowserContext, ConsoleMessage, Request, Response, WebError
+
+PAGES = ("document", "xhr", "fetch")  # what may answer with a 4xx that belongs to the story
+GIVEN_UP = "net::ERR_ABORTED"  # the visitor went on before it was loaded
+
+
+class Troubles:
+    """Collects sentences in `found`; `allowed` holds the statuses from 500 on that a test brings about."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.allowed: set[int] = set()
+        self.found: list[str] = []
+
+    def watch(self, context: BrowserContext) -> None:
+        """Note what goes wrong in the windows of a browser."""
+        context.on("weberror", self._error)
+        context.on("console", self._message)
+        context.on("request", self._request)
+        context.on("requestfailed", self._failure)
+        context.on("response", self._response)
+
+    def _error(self, error: WebError) -> None:
+        self.found.append(f"Script error: {error.error}")
+
+    def _message(self, message: ConsoleMessage) -> None:
+        # What does not load is noted with its status below; violations of the policy are errors, too.
+        if message.type in ("error", "warning") and not message.text.startswith("Failed to load resource"):
+            self.found.append(f"{message.type} on {message.location.get('url', '')}: {message.text}")
+
+    def _request(self, request: Request) -> None:
+        if not request.url.startswith((self.address, "data:", "blob:")):
+            self.found.append(f"A call elsewhere: {request.url}")
+
+    def _failure(self, request: Request) -> None:
+        if request.failure != GIVEN_UP:
+            self.found.append(f"{request.url} failed: {request.failure}")
+
+    def _response(self, response: Response) -> None:
+        may_refuse = response.request.resource_type in PAGES
+        if response.status >= (500 if may_refuse else 400) and response.status not in self.allowed:
+            self.found.append(f"{response.status} for {response.url}")
