@@ -67,13 +67,34 @@ def create(name: str, *, by: str, now: datetime, description: str = "", logo: Pi
     """Add a brand; AlreadyExists if its slug is taken, Invalid if the name will not do. 1 transaction."""
     name = clean_name(name)
     brand = Brand(slugify(name), name, description, logo, 1, Counts(), new_ulid(now))
+    try:
+        table.transact(_create_writes(brand, by, now))
+    except AlreadyExists:
+        if get(brand.slug).last_edit != brand.last_edit:
+            raise
+    return brand
+
+
+def create_many(names: Iterable[str], *, by: str, now: datetime) -> dict[str, Brand]:
+    """Add several brands without text or logo, all or none, and return them by slug. 1 transaction.
+
+    Meant for imports, up to 30 at once. AlreadyExists if one of them is there, Invalid if a name will
+    not do; the caller then adds them one by one.
+    """
+    cleaned = {slugify(name): name for name in map(clean_name, names)}
+    new = {slug: Brand(slug, name, "", None, 1, Counts(), new_ulid(now)) for slug, name in cleaned.items()}
+    table.transact([write for brand in new.values() for write in _create_writes(brand, by, now)])
+    return new
+
+
+def _create_writes(brand: Brand, by: str, now: datetime) -> list[Write]:
     taken = AlreadyExists(f"There is a brand with this name already: {brand.slug}.")
     item = {
         "type": "Brand",
         "slug": brand.slug,
-        "name": name,
-        "description": description,
-        "logo": logo.as_item() if logo else None,
+        "name": brand.name,
+        "description": brand.description,
+        "logo": brand.logo.as_item() if brand.logo else None,
         "version": 1,
         "last_edit": brand.last_edit,
         "created_at": iso(now),
@@ -81,18 +102,11 @@ def create(name: str, *, by: str, now: datetime, description: str = "", logo: Pi
         "updated_by": by,
     }
     counts = {"type": "BrandCounts", "slug": brand.slug, "deals": 0, "likes": 0, "watches": 0}
-    try:
-        table.transact(
-            [
-                Put(key=keys.brand(brand.slug), item=item, when=(absent(),), otherwise=taken),
-                Put(key=keys.brand_counts(brand.slug), item=counts, when=(absent(),), otherwise=taken),
-                name_write(brand.slug, name),
-            ]
-        )
-    except AlreadyExists:
-        if get(brand.slug).last_edit != brand.last_edit:
-            raise
-    return brand
+    return [
+        Put(key=keys.brand(brand.slug), item=item, when=(absent(),), otherwise=taken),
+        Put(key=keys.brand_counts(brand.slug), item=counts, when=(absent(),), otherwise=taken),
+        name_write(brand.slug, brand.name),
+    ]
 
 
 def name_write(slug: str, name: str) -> Update:

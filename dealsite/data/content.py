@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -18,6 +19,7 @@ VOUCHER_CODE_CHARACTERS = 100
 ALT_CHARACTERS = 500
 MAX_PRICE = Decimal("9999999.99")
 MAX_STOCK = 1_000_000
+UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # controls, lone surrogates
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ def text_problems(content: DealContent) -> dict[str, str]:
         text = getattr(content, name)
         if len(text) > most:
             found[name] = f"Shorten this to {most:,} characters; it has {len(text):,}."
-        elif any(_is_unstorable(c) for c in text):
+        elif UNSTORABLE.search(text):
             found[name] = "This holds control characters that cannot be shown. Remove them."
     for name in ("price", "was_price"):
         amount = getattr(content, name)
@@ -125,7 +127,3 @@ def is_web_link(link: str) -> bool:
         and "@" not in parts.netloc
         and not any(c.isspace() or unicodedata.category(c) in ("Cc", "Cf") or c in '\\<>"' for c in link)
     )
-
-
-def _is_unstorable(c: str) -> bool:
-    return unicodedata.category(c) in ("Cc", "Cs") and c not in "\t\n\r"

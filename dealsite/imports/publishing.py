@@ -1,0 +1,239 @@
+"""Stores the deals of an import: many in one transaction, and each alone where that fails."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from dealsite.data import brands, deals
+from dealsite.data.brands import Brand
+from dealsite.data.cards import Picture
+from dealsite.data.errors import AlreadyExists, DataError, Unavailable
+from dealsite.data.ids import time_of
+from dealsite.imports.rows import NewDeal, Remark, Result
+
+WINDOW = 1_000  # rows looked at together, so that deals of one brand meet in one transaction
+ACTIONS = 100  # in one transaction
+BRANDS_AT_ONCE = 30
+TOO_MANY_TRIES = 5
+PAUSES = (0.5, 1.0, 2.0, 4.0)  # seconds to wait for a table that does not answer
+
+pause: Callable[[float], None] = time.sleep  # replaced in tests, so that none waits
+
+Pictures = Callable[[list[NewDeal]], dict[int, Picture | str]]
+
+
+@dataclass
+class Totals:
+    """What became of the rows."""
+
+    imported: int = 0
+    there: int = 0
+    refused: int = 0
+    brands: int = 0
+    notes: int = 0
+    pictures: int = 0
+
+    @property
+    def rows(self) -> int:
+        return self.imported + self.there + self.refused
+
+
+@dataclass
+class Import:
+    """One run of an import. `report` is called with each remark, `step` with each number of rows done.
+
+    `pictures` fetches the pictures of some deals: line -> picture, or the reason why there is none.
+    """
+
+    by: str
+    now: datetime
+    report: Callable[[Remark], object]
+    step: Callable[[int], object]
+    dry_run: bool = False
+    pictures: Pictures | None = None
+    totals: Totals = field(default_factory=Totals)
+    _brands: dict[str, Brand] = field(default_factory=dict)
+
+    def run(self, results: Iterable[Result]) -> Totals:
+        """Import the rows that are right, report the others. Unavailable when the table stays away.
+
+        Running it again imports what is still missing: deals that are there are skipped. Requests: for
+        each 1,000 rows 10 batch gets for the deals and some for their brands; a transaction for some 20 deals.
+        """
+        refused = -1  # the line refused last: several remarks can be on one
+        window: list[NewDeal] = []
+        for result in results:
+            if isinstance(result, NewDeal):
+                window.append(result)
+                if len(window) == WINDOW:
+                    self._import(window)
+                    window = []
+                continue
+            self.report(result)
+            if not result.refused:
+                self.totals.notes += 1
+            elif result.line != refused:
+                refused = result.line
+                self.totals.refused += 1
+                self.step(1)
+        self._import(window)
+        return self.totals
+
+    def _import(self, window: list[NewDeal]) -> None:
+        there = deals.get_many({new.id for new in window})
+        wanted = {new.id: new for new in reversed(window) if new.id not in there}
+        known = len(window) - len(wanted)
+        self.totals.there += known
+        self.step(known)
+        if self.dry_run:
+            self._count_new_brands(wanted.values())
+            self._done(list(wanted.values()))
+            return
+        ready = self._with_brands(list(wanted.values()))
+        if self.pictures:
+            ready = self._with_pictures(ready, self.pictures)
+        for batch in _batches(ready):
+            self._publish(batch)
+
+    def _publish(self, batch: list[NewDeal], tries: int = 0) -> None:
+        """Publish some deals in one transaction; where that fails, in halves, down to the one at fault."""
+        if not batch:
+            return
+        try:
+            deals.publish_many(
+                [(new.id, new.content, self._brands[new.content.brand]) for new in batch],
+                by=self.by,
+                now=self.now,
+            )
+        except Unavailable:  # nothing is wrong with the rows
+            if tries >= len(PAUSES):
+                raise
+            pause(PAUSES[tries])
+            half = (
+                len(batch) + 1
+            ) // 2  # a smaller transaction may get through where a large one takes too long
+            self._publish(batch[:half], tries + 1)
+            self._publish(batch[half:], tries + 1)
+        except AlreadyExists:  # by somebody else at this moment, or by ourselves with the answer lost
+            there = deals.get_many(new.id for new in batch)
+            self._count_there(sum(new.id in there for new in batch))
+            rest = [new for new in batch if new.id not in there]
+            if tries < TOO_MANY_TRIES:
+                self._publish(rest, tries + 1)
+            else:
+                self._refuse_all(rest, "It could not be stored.")
+        except deals.BrandChanged as error:
+            self._brands |= brands.get_many({new.content.brand for new in batch})
+            if tries < TOO_MANY_TRIES:
+                self._publish(batch, tries + 1)
+            else:
+                self._refuse_all(batch, str(error))
+        except DataError as error:
+            if len(batch) == 1:
+                self._refuse_all(batch, str(error))
+                return
+            half = len(batch) // 2
+            self._publish(batch[:half])
+            self._publish(batch[half:])
+        else:
+            self._done(batch)
+
+    def _with_brands(self, wanted: list[NewDeal]) -> list[NewDeal]:
+        """Create the brands that are missing; refuse the rows whose brand cannot be."""
+        names = {new.content.brand: new.brand_name for new in reversed(wanted)}
+        self._brands |= brands.get_many(slug for slug in names if slug not in self._brands)
+        missing = [slug for slug in names if slug not in self._brands]
+        failed: dict[str, str] = {}
+        for start in range(0, len(missing), BRANDS_AT_ONCE):
+            some = missing[start : start + BRANDS_AT_ONCE]
+            try:
+                made = brands.create_many([names[slug] for slug in some], by=self.by, now=self.now)
+                self._brands |= made
+                self.totals.brands += len(made)
+            except Unavailable:
+                raise
+            except DataError:
+                for slug in some:
+                    self._create_brand(slug, names[slug], failed)
+        for slug, reason in failed.items():
+            self._refuse_all([new for new in wanted if new.content.brand == slug], reason)
+        return [new for new in wanted if new.content.brand not in failed]
+
+    def _create_brand(self, slug: str, name: str, failed: dict[str, str]) -> None:
+        try:
+            self._brands[slug] = brands.create(name, by=self.by, now=self.now)
+            self.totals.brands += 1
+        except AlreadyExists:
+            self._brands[slug] = brands.get(slug)
+        except Unavailable:
+            raise
+        except DataError as error:
+            failed[slug] = str(error)
+
+    def _count_new_brands(self, wanted: Iterable[NewDeal]) -> None:
+        unknown = {new.content.brand: new for new in wanted if new.content.brand not in self._brands}
+        found = brands.get_many(unknown)
+        self.totals.brands += len(unknown) - len(found)
+        self._brands |= found
+        for slug, new in unknown.items():
+            self._brands.setdefault(slug, Brand(slug, new.brand_name))
+
+    def _with_pictures(self, wanted: list[NewDeal], fetch: Pictures) -> list[NewDeal]:
+        """Add the pictures; a deal whose picture cannot be had is imported without, and reported."""
+        fetched = fetch([new for new in wanted if new.image_url])
+        ready = []
+        for new in wanted:
+            picture = fetched.get(new.line)
+            if isinstance(picture, Picture):
+                self.totals.pictures += 1
+                ready.append(replace(new, content=replace(new.content, picture=picture)))
+                continue
+            if picture is not None:
+                self.totals.notes += 1
+                reason = f"Imported without its picture. {picture}"
+                self.report(Remark(new.line, "image_url", new.image_url[:200], reason, refused=False))
+            ready.append(new)
+        return ready
+
+    def _done(self, batch: list[NewDeal]) -> None:
+        self.totals.imported += len(batch)
+        self.step(len(batch))
+
+    def _count_there(self, count: int) -> None:
+        self.totals.there += count
+        self.step(count)
+
+    def _refuse_all(self, batch: list[NewDeal], reason: str) -> None:
+        for new in batch:
+            self.report(Remark(new.line, "", new.content.title[:80], reason))
+        self.totals.refused += len(batch)
+        self.step(len(batch))
+
+
+def _batches(wanted: Iterable[NewDeal]) -> Iterator[list[NewDeal]]:
+    """Cut deals into transactions of at most 100 actions, those of one brand together: they share its counters."""
+    ordered = iter(sorted(wanted, key=lambda new: (new.content.brand, new.id)))
+    batch: list[NewDeal] = []
+    for new in ordered:
+        if _actions([*batch, new]) > ACTIONS:
+            yield batch
+            batch = []
+        batch.append(new)
+    if batch:
+        yield batch
+
+
+def _actions(batch: list[NewDeal]) -> int:
+    """Return at most how many actions a transaction of some deals has."""
+    days = {time_of(new.id).date() for new in batch}
+    return (
+        2 * len(batch)  # deal and offer
+        + 2 * len({new.content.brand for new in batch})  # its name is checked, its counters change
+        + len({new.content.category for new in batch})
+        + len(days)
+        + len({day.year for day in days})
+        + 1  # the years
+    )

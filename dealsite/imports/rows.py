@@ -1,0 +1,208 @@
+"""What a row of an import must be, and the deal that it becomes."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from dealsite.data.brands import clean_name
+from dealsite.data.categories import CATEGORIES
+from dealsite.data.content import TITLE_CHARACTERS, DealContent, problems
+from dealsite.data.errors import Invalid
+from dealsite.data.ids import RANDOM_BITS, new_ulid, normalise, slugify
+from dealsite.imports.lines import BadFile, Record
+
+REQUIRED = ("title", "brand", "category", "price", "url", "published_at")
+OPTIONAL = ("was_price", "image_url", "description", "expires_at")
+COLUMNS = (*REQUIRED, *OPTIONAL)
+COLUMN_OF = {"link": "url"}  # fields of a deal that the file calls otherwise
+PRICE = re.compile(r"\d{1,9}(\.\d{1,2})?", re.ASCII)
+YEARS = (2000, 2099)
+VALUE_CHARACTERS = 80  # of an offending value in the report
+UNDECODED = re.compile("[\ud800-\udfff]")
+UNSHOWN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+@dataclass(frozen=True)
+class NewDeal:
+    """A row that is right: the deal to be, its brand's name, where its picture is, and the line it came from."""
+
+    line: int
+    id: str
+    content: DealContent
+    brand_name: str
+    image_url: str = ""
+
+
+@dataclass(frozen=True)
+class Remark:
+    """What the report says of a row: why it was refused, or (`refused` false) what was done to it."""
+
+    line: int
+    column: str
+    value: str
+    reason: str
+    refused: bool = True
+
+
+Result = NewDeal | Remark
+
+
+class _Wrong(Exception):
+    """A cell cannot be taken."""
+
+    def __init__(self, column: str, reason: str) -> None:
+        self.column, self.reason = column, reason
+        super().__init__(reason)
+
+
+def check(records: Iterable[Record]) -> Iterator[Result]:
+    """Yield the deal or the refusal of each row, and notes; raise BadFile when the header is not right."""
+    rows = iter(records)
+    header = next(rows, None)
+    if header is None:
+        raise BadFile("The file is empty.")
+    columns = _columns(header)
+    for record in rows:
+        if record.problem:
+            yield Remark(record.line, "", "", record.problem)
+        elif len(record.cells) != len(columns):
+            yield Remark(
+                record.line,
+                "",
+                shown(",".join(record.cells)),
+                f"The row has {len(record.cells)} cells, the header has {len(columns)}.",
+            )
+        else:
+            yield from _check_row(record.line, dict(zip(columns, record.cells, strict=True)))
+
+
+def deal_id(link: str, title: str, published_at: datetime) -> str:
+    """Return the id of an imported deal: its publication time, and a hash of its link and title."""
+    digest = hashlib.sha256(f"{link}\n{title}".encode()).digest()
+    return new_ulid(published_at, int.from_bytes(digest[: RANDOM_BITS // 8]))
+
+
+def shown(value: str) -> str:
+    """Return an offending value as a report can show it: short, on one line, nothing hidden in it."""
+    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in value)
+    return text if len(text) <= VALUE_CHARACTERS else text[: VALUE_CHARACTERS - 1] + "…"
+
+
+def _columns(header: Record) -> list[str]:
+    if header.problem:
+        raise BadFile(f"The first line should name the columns. {header.problem}")
+    columns = [cell.strip().lower() for cell in header.cells]
+    if len(columns) == 1 and any(c in columns[0] for c in ";\t"):
+        raise BadFile("The columns are separated by semicolons or tabs. Save the file with commas.")
+    missing = [name for name in REQUIRED if name not in columns]
+    if missing:
+        raise BadFile(
+            f"The first line does not name the {'column' if len(missing) == 1 else 'columns'} "
+            f"{', '.join(missing)}. It should be: {','.join(COLUMNS)}"
+        )
+    for name in columns:
+        if name not in COLUMNS:
+            raise BadFile(f"The column {shown(name)!r} is not known. Known are: {', '.join(COLUMNS)}.")
+        if columns.count(name) > 1:
+            raise BadFile(f"The column {name} is there twice.")
+    return columns
+
+
+def _check_row(line: int, cells: dict[str, str]) -> Iterator[Result]:
+    try:
+        cells = {name: _text(name, value) for name, value in cells.items()}
+        title = _title(cells["title"])
+        live_at = _time("published_at", cells["published_at"])
+        if live_at is None:
+            raise _Wrong("published_at", "Enter the time of publication.")
+        brand_name = _brand(cells["brand"])
+        content = DealContent(
+            title=_shortened(title),
+            brand=slugify(brand_name),
+            category=_category(cells["category"]),
+            price=_price("price", cells["price"]),
+            was_price=_price("was_price", cells.get("was_price", "")),
+            link=cells["url"],
+            description=cells.get("description", ""),
+            expires_at=_time("expires_at", cells.get("expires_at", "")),
+        )
+    except _Wrong as wrong:
+        yield Remark(line, wrong.column, shown(cells[wrong.column]), wrong.reason)
+        return
+    wrongs = problems(content, live_at=live_at)
+    for field, reason in wrongs.items():
+        column = COLUMN_OF.get(field, field)
+        yield Remark(line, column, shown(cells.get(column, "")), reason)
+    if wrongs:
+        return
+    if content.title != title:
+        yield Remark(
+            line, "title", shown(title), f"Shortened to {TITLE_CHARACTERS} characters.", refused=False
+        )
+    yield NewDeal(
+        line, deal_id(content.link, title, live_at), content, brand_name, cells.get("image_url", "")
+    )
+
+
+def _text(column: str, value: str) -> str:
+    if "\x00" in value:
+        raise _Wrong(column, "This holds a NUL character.")
+    if UNDECODED.search(value):
+        raise _Wrong(column, "This is not UTF-8. Save the file in UTF-8.")
+    return UNSHOWN.sub(" ", value.replace("\r\n", "\n")).strip()
+
+
+def _title(value: str) -> str:
+    title = normalise(value)
+    if not title:
+        raise _Wrong("title", "Enter a title.")
+    return title
+
+
+def _shortened(title: str) -> str:
+    if len(title) <= TITLE_CHARACTERS:
+        return title
+    cut = title[: TITLE_CHARACTERS - 1]
+    return (cut.rpartition(" ")[0] or cut).rstrip(" ,;:.–-") + "…"
+
+
+def _brand(value: str) -> str:
+    try:
+        return clean_name(value)
+    except Invalid as error:
+        raise _Wrong("brand", str(error)) from None
+
+
+def _category(value: str) -> str:
+    slug = slugify(value)
+    if slug not in CATEGORIES:
+        raise _Wrong("category", f"There is no such category. There are: {', '.join(CATEGORIES)}.")
+    return slug
+
+
+def _price(column: str, value: str) -> Decimal | None:
+    if not value:
+        return None
+    if not PRICE.fullmatch(value):
+        raise _Wrong(column, "Write the amount as 12 or 12.50, with a point and without a currency.")
+    return Decimal(value)
+
+
+def _time(column: str, value: str) -> datetime | None:
+    if not value:
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        raise _Wrong(column, "Write the time as 2026-05-25T03:23:32Z.") from None
+    if moment.tzinfo is None:
+        raise _Wrong(column, "The time needs its zone: end it with Z (UTC) or +02:00.")
+    if not YEARS[0] <= moment.year <= YEARS[1]:
+        raise _Wrong(column, f"The year should be from {YEARS[0]} to {YEARS[1]}.")
+    moment = moment.astimezone(UTC)
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

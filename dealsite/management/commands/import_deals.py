@@ -1,0 +1,131 @@
+"""manage.py import_deals FILE.csv[.gz] [--dry-run] [--images] [--report FILE] [--by USER]"""
+
+from __future__ import annotations
+
+import csv
+import time
+from pathlib import Path
+from typing import Any, TextIO
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from dealsite.data import categories, users
+from dealsite.data.errors import DataError, Invalid, NotFound, Unavailable
+from dealsite.imports import downloads, lines, rows
+from dealsite.imports.publishing import Import
+from dealsite.imports.rows import Remark
+from dealsite.progress import Progress
+
+SHOWN = 20  # remarks printed; a report holds all
+BY = "import"
+
+
+class Command(BaseCommand):
+    help = (
+        "Import deals from a CSV file, which may be compressed with gzip. Columns: "
+        f"{', '.join(rows.COLUMNS)}. Running it again imports what is still missing. See docs/importing.md."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--dry-run", action="store_true", help="check everything, store nothing")
+        parser.add_argument(
+            "--images", action="store_true", help="fetch the pictures of the column image_url"
+        )
+        parser.add_argument("--report", type=Path, help="write refused rows and remarks to this CSV file")
+        parser.add_argument("--by", default="", help="the user name that the deals are published by")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        path: Path = options["file"]
+        started = time.monotonic()
+        try:
+            by = self._publisher(options["by"])
+            with (
+                _Report(options["report"]) as report,
+                Progress("Importing", lines.count(path), self.stderr) as progress,  # type: ignore[arg-type]
+            ):
+                run = Import(
+                    by=by,
+                    now=timezone.now(),
+                    report=report.add,
+                    step=progress.advance,
+                    dry_run=options["dry_run"],
+                    pictures=downloads.pictures_of if options["images"] else None,
+                )
+                if not run.dry_run:
+                    categories.create_all()
+                run.run(rows.check(lines.read(path)))
+        except lines.BadFile as error:
+            raise CommandError(str(error)) from None
+        except KeyboardInterrupt:
+            raise CommandError("Interrupted. Run the same command again to import the rest.") from None
+        except Unavailable as error:
+            raise CommandError(f"{error} Run the same command again to import the rest.") from None
+        except DataError as error:
+            raise CommandError(str(error)) from None
+        self._tell(run, report, time.monotonic() - started)
+
+    def _publisher(self, username: str) -> str:
+        if not username:
+            return BY
+        try:
+            return users.get(username).username
+        except (NotFound, Invalid):
+            raise CommandError(f"There is no user {username}.") from None
+
+    def _tell(self, run: Import, report: _Report, seconds: float) -> None:
+        totals, will = run.totals, "would be " if run.dry_run else ""
+        for remark in report.first:
+            where = f"line {remark.line:,}" + (f", {remark.column}" if remark.column else "")
+            value = f" {remark.value!r}" if remark.value else ""
+            self.stdout.write(f"{'Refused' if remark.refused else 'Note'}, {where}: {remark.reason}{value}")
+        if report.count > len(report.first):
+            more = "they are all in the report" if report.path else "--report FILE writes all of them"
+            self.stdout.write(f"... and {report.count - len(report.first):,} more; {more}.")
+        self.stdout.write(
+            f"{totals.imported:,} {will}imported, {totals.there:,} there already, {totals.refused:,} refused; "
+            f"{totals.brands:,} new brands; {totals.rows / max(seconds, 0.001):,.0f} rows a second."
+        )
+
+
+class _Report:
+    """Keeps the first remarks, and writes all of them to a file where one is named."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.first: list[Remark] = []
+        self.count = 0
+        self._file: TextIO | None = None
+
+    def __enter__(self) -> _Report:
+        if self.path:
+            try:
+                self._file = self.path.open("w", encoding="utf-8", newline="")
+            except OSError as error:
+                raise CommandError(
+                    f"The report cannot be written to {self.path}: {error.strerror}."
+                ) from None
+            self._write("line", "refused", "column", "value", "reason")
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._file:
+            self._file.close()
+
+    def add(self, remark: Remark) -> None:
+        self.count += 1
+        if len(self.first) < SHOWN:
+            self.first.append(remark)
+        refused = "yes" if remark.refused else "no"
+        self._write(remark.line, refused, remark.column, _for_spreadsheets(remark.value), remark.reason)
+
+    def _write(self, *cells: object) -> None:
+        if self._file:
+            csv.writer(self._file).writerow(cells)
+            self._file.flush()
+
+
+def _for_spreadsheets(value: str) -> str:
+    """Return a value such that no spreadsheet takes it for a formula."""
+    return f"'{value}" if value.startswith(("=", "+", "-", "@", "\t")) else value
