@@ -16,17 +16,23 @@ from django.core.servers.basehttp import ThreadedWSGIServer
 from django.test.testcases import QuietWSGIRequestHandler
 from django.utils import timezone
 from PIL import Image
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    Playwright,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 from dealsite import page_cache
 from dealsite.accounts import cookies, passwords
-from dealsite.data import categories, category_names, featured, sessions, users
-from dealsite.data.deals import Deal
+from dealsite.data import categories, category_names, sessions, users
 from dealsite.data.users import User
 from dealsite.install import browser as chromium_programs
 from tests import people
 from tests.browser.troubles import Troubles
-from tests.builders import EDITOR, NOW
 
 PATIENCE = 15_000  # milliseconds; a busy machine is slow, a broken page is broken for good
 PASSWORD = "correct horse battery"
@@ -83,9 +89,8 @@ def server() -> Iterator[str]:
 
 
 @pytest.fixture
-def address(server: str, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The server's address, which the site knows for its own; there it is NOW, and pictures have a new folder."""
-    monkeypatch.setattr(timezone, "now", lambda: NOW)
+def address(server: str, settings: Any, tmp_path: Path) -> str:
+    """The server's address, which the site knows for its own; pictures go into a folder of this test's."""
     settings.DEALSITE_URL = server
     settings.MEDIA_ROOT = tmp_path / "media"
     page_cache.forget()
@@ -114,24 +119,12 @@ def window(chromium: Browser, address: str, troubles: Troubles) -> Iterator[Call
     contexts: list[BrowserContext] = []
 
     def open_window(
-        user: User | None = None,
-        *,
-        width: int = 1280,
-        script: bool = True,
-        zone: str = "Europe/Berlin",
-        **options: Any,
+        user: User | None = None, *, width: int = 1280, script: bool = True, **options: Any
     ) -> Page:
-        size = {"width": width, "height": 844 if width < 768 else 800}
-        context = chromium.new_context(
-            base_url=address,
-            java_script_enabled=script,
-            locale="en-GB",
-            timezone_id=zone,
-            viewport=size,  # type: ignore[arg-type]
-            **options,
-        )
+        size: ViewportSize = {"width": width, "height": 844 if width < 768 else 800}
+        usual = {"locale": "en-GB", "timezone_id": "UTC", "viewport": size}
+        context = chromium.new_context(base_url=address, java_script_enabled=script, **(usual | options))
         contexts.append(context)
-        context.clock.install(time=NOW)
         context.set_default_timeout(PATIENCE)
         if user:
             sign_in(context, user, address)
@@ -141,16 +134,6 @@ def window(chromium: Browser, address: str, troubles: Troubles) -> Iterator[Call
     yield open_window
     for context in contexts:
         context.close()
-
-
-@pytest.fixture
-def visitor(window: Callable[..., Page]) -> Callable[..., Page]:
-    """A function that opens a window of a new visitor."""
-
-    def open_window(width: int = 1280, **options: Any) -> Page:
-        return window(width=width, **options)
-
-    return open_window
 
 
 @pytest.fixture
@@ -167,7 +150,7 @@ def editor_window(site: str, window: Callable[..., Page]) -> Callable[..., Page]
 def sign_in(context: BrowserContext, user: User, address: str) -> None:
     """Give a browser a session without the form."""
     key = cookies.new_key()
-    sessions.start(user, key=key, user_agent="", address="127.0.0.1", now=NOW)
+    sessions.start(user, key=key, user_agent="", address="127.0.0.1", now=timezone.now())
     cookie = {"name": site_settings.SESSION_COOKIE_NAME, "value": f"{user.username}:{key}", "url": address}
     context.add_cookies([cookie])  # type: ignore[list-item]
 
@@ -181,7 +164,7 @@ def sign_in_by_form(page: Page, name: str, password: str = PASSWORD) -> None:
 
 def make_user(username: str, **more: Any) -> User:
     """Create a user whose password is PASSWORD."""
-    return people.make_user(username, password=passwords.hashed(PASSWORD), **more)
+    return people.make_user(username, password=passwords.hashed(PASSWORD), now=timezone.now(), **more)
 
 
 def picture_file(colour: str = "teal") -> dict[str, Any]:
@@ -194,10 +177,3 @@ def picture_file(colour: str = "teal") -> dict[str, Any]:
 def titles(page: Page, within: str = "") -> list[str]:
     """Return the titles of the deal cards of a page, or of a part of it, in order."""
     return page.locator(f"{within} .deal-title".strip()).all_inner_texts()
-
-
-def feature(page_id: str, chosen: list[Deal]) -> None:
-    """Feature deals on a page, in this order."""
-    page, found = featured.load(page_id, [deal.id for deal in chosen])
-    in_order = [found[deal.id] for deal in chosen]
-    featured.set_featured(page, in_order, version=page.version, by=EDITOR, now=NOW)
