@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from dealsite.data import buckets, checks, schema, table
@@ -16,7 +17,9 @@ from dealsite.engine import running_engine
 from tests.faults import READS, WRITES, Faults
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - a folder in memory, where there is one: engines wait for disks otherwise
-SEED = int(os.environ.get("DEALSITE_FAULT_SEED") or 0)  # another seed, other faults
+hypothesis.settings.register_profile("dealsite", deadline=None, max_examples=100)
+hypothesis.settings.load_profile("dealsite")
+SEED = int(os.environ.get("FAULT_SEED") or 0)  # another seed, other faults
 _numbers = itertools.count()
 
 
@@ -105,13 +108,20 @@ def new_table(
 ) -> Iterator[Callable[[], None]]:
     """A function that names a new empty table in the settings and creates it."""
 
+    made: list[str] = []
+
     def create() -> None:
+        for old in made:  # the embedded engine slows down with the number of tables
+            table.call("DeleteTable", TableName=old)
         settings.DEALSITE_TABLE = f"test-{os.getpid()}-{next(_numbers)}"
+        made[:] = [settings.DEALSITE_TABLE]
         buckets.forget()
         schema.create_table()
 
     if faults is None:
         yield create
+        if made and engine != "moto":
+            table.call("DeleteTable", TableName=made[0])
         return
     monkeypatch.setattr(table, "pause", faults.pause)
     monkeypatch.setattr(table, "jitter", random.Random(SEED))
@@ -122,6 +132,8 @@ def new_table(
     yield create
     for name in names:
         events.unregister(name, faults.handle)
+    if made:
+        table.call("DeleteTable", TableName=made[0])
 
 
 @pytest.fixture

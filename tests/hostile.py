@@ -1,9 +1,12 @@
 """Texts as an attacker, or the world, would type them."""
 
+import os
 from datetime import UTC, datetime
 
 from hypothesis import strategies as st
 
+# Few examples of whole tables on each run, on three engines; many with EXAMPLES=500 in the environment.
+EXAMPLES = int(os.environ.get("EXAMPLES") or 12)
 FIRST, LAST = datetime(2000, 1, 1), datetime(2100, 1, 1)  # noqa: DTZ001 - hypothesis adds the zone
 
 TRICKS = [

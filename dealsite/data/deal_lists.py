@@ -165,8 +165,15 @@ def _by_expiry(
     last = _expiry_cursor(positions[-1]) if positions else None
     if onward:
         next_page = last if more else stopped
-        return Page(cards, next_page, first if after else None, _stop_time(stopped) if not more else None)
-    return Page(cards, last, first if more else None)
+        back = (first or _beside(after, soonest_first)) if after else None
+        return Page(cards, next_page, back, _stop_time(stopped) if not more else None)
+    return Page(cards, last, first if more else stopped)
+
+
+def _beside(cursor: str, soonest_first: bool) -> str:
+    """Return the cursor from which the way back shows the page before, for a page with nothing on it."""
+    deal_id = cursor[-26:]
+    return cursor[:-26] + (next_ulid(deal_id) if soonest_first else previous_ulid(deal_id))
 
 
 def _earliest(brand: str, category: str) -> str:
@@ -199,8 +206,9 @@ def _positions(
         found += [row[f"{index}SK"] for row in rows]
         if len(found) >= wanted:
             return found, None
-    if len(months) > EXPIRED_MONTHS and not ascending:
-        return found, f"{months[EXPIRED_MONTHS - 1]}-01T00:00:00.000Z~{'0' * 26}"
+    if len(months) > EXPIRED_MONTHS:
+        end_of_search = months[EXPIRED_MONTHS] if ascending else months[EXPIRED_MONTHS - 1]
+        return found, f"{end_of_search}-01T00:00:00.000Z~{'0' * 26}"
     return found, None
 
 

@@ -124,7 +124,7 @@ def test_slugs(name, slug):
     assert ids.slugify(name) == slug
 
 
-def taken_or_refused(normalise, text: str, field: str) -> str:
+def taken_or_refused(normalise, text: str, field: str) -> str:  # noqa: RET503 - reject() ends the example
     """Return what becomes of a text that is taken; end the example where it is refused for the right reason."""
     try:
         taken = normalise(text)

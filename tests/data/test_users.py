@@ -10,7 +10,7 @@ import pytest
 from dealsite.data import checks, jobs, keys, profiles, sessions, table, users
 from dealsite.data.errors import AlreadyExists, BadCursor, Conflict, Invalid, NotFound
 from dealsite.data.ids import new_ulid
-from dealsite.data.writes import Update
+from dealsite.data.writes import Put, Update
 from tests.people import NOW, make_user
 from tests.races import at_once
 
@@ -88,6 +88,15 @@ def test_of_twenty_who_want_an_address_one_gets_it():
     assert users.find("ada@example.org") == winners[0]
     assert users.count() == 1
     assert checks.find() == []
+
+
+@pytest.mark.fast
+def test_an_address_that_moved_between_two_reads_finds_nobody():
+    ada = make_user("ada", email="new@example.org")
+    late = {"type": "EmailGuard", "username": ada.username, "email": "old@example.org"}
+    table.write(Put(key=keys.email_guard("old@example.org"), item=late))
+    assert users.find("old@example.org") is None
+    assert users.find("new@example.org") == ada
 
 
 @pytest.mark.fast
