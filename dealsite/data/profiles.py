@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dealsite.data import keys, mails, table
 from dealsite.data.errors import AlreadyExists, Conflict, NotFound, VersionConflict
 from dealsite.data.ids import from_iso, iso, normalise_email
-from dealsite.data.writes import Condition, Delete, Put, Update, Write, absent, at_version, equals, missing
+from dealsite.data.writes import Condition, Delete, Put, Update, Write, absent, at_version, equals
 
 if TYPE_CHECKING:
     from dealsite.data.users import User
@@ -44,13 +44,11 @@ def get(username: str) -> Profile:
 
 
 def edit(profile: Profile, *, name: str, timezone: str) -> Profile:
-    """Change a profile's name and time zone; VersionConflict with `current`. 1 transaction."""
-    sign_in = Update(
-        key=keys.user(profile.username),
-        set={"name": name, "timezone": timezone},
-        when=(missing("deleted_at"),),
-        otherwise=changed(),
-    )
+    """Change a profile's name and time zone; VersionConflict with `current`. 1 transaction.
+
+    The profile's version stands for the sign-in item, too: both are made, changed and deleted together.
+    """
+    sign_in = Update(key=keys.user(profile.username), set={"name": name, "timezone": timezone})
     return _carry_out(profile, replace(profile, name=name, timezone=timezone), [sign_in])
 
 
@@ -73,11 +71,7 @@ def change_email(
     ]
     if email != profile.email:
         writes += [
-            Delete(
-                key=keys.email_guard(profile.email),
-                when=(equals("username", profile.username),),
-                otherwise=changed(),
-            ),
+            Delete(key=keys.email_guard(profile.email)),
             email_guard(email, profile.username),
             mails.notice("email_changed", to=profile.email, name=profile.name, now=now),
         ]

@@ -17,7 +17,7 @@ from dealsite.data.errors import AlreadyExists, BadCursor, Invalid, NotFound
 from dealsite.data.ids import from_iso, is_ulid, iso, normalise_email, normalise_username
 from dealsite.data.jobs import job_write
 from dealsite.data.profiles import Profile
-from dealsite.data.writes import Delete, Path, Put, Update, Write, absent, equals, exists, missing
+from dealsite.data.writes import Delete, Path, Put, Update, Write, absent, exists, missing
 
 ROLES = ("editor", "back office", "admin")
 REMOVE_USER = "remove_user"  # the kind of job that removes what a deleted user leaves behind
@@ -140,11 +140,7 @@ def delete(user: User, *, job_id: str, now: datetime) -> None:
                 otherwise=profiles.changed(),
             ),
             Delete(key=keys.profile(user.username)),
-            Delete(
-                key=keys.email_guard(user.email),
-                when=(equals("username", user.username),),
-                otherwise=profiles.changed(),
-            ),
+            Delete(key=keys.email_guard(user.email)),
             _count(user.username, -1),
             job_write(REMOVE_USER, {"username": user.username}, job_id=job_id, due=now),
         ]

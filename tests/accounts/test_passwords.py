@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from dealsite import worker
 from dealsite.accounts import limits, passwords, reset_tokens
+from dealsite.data import passwords as stored_passwords
 from dealsite.data import sessions, table, users
 from dealsite.data.ids import new_ulid
 from dealsite.data.users import User
@@ -132,6 +133,22 @@ def test_a_link_followed_twice_sets_one_password(browser: Client, ada: User):
     assert first.post("/account/password-reset/new/", {"password": NEW}).status_code == 302
     assert second.post("/account/password-reset/new/", {"password": "the second password"}).status_code == 410
     assert passwords.matches(NEW, users.get("ada").password)
+
+
+def test_of_two_uses_of_a_link_at_the_same_time_the_later_one_is_told(
+    browser: Client, ada: User, monkeypatch: pytest.MonkeyPatch
+):
+    ask(browser)
+    browser.get(link_in(work()[0]))
+    hashed = passwords.hashed
+
+    def meanwhile(password: str) -> str:
+        stored_passwords.change(users.get("ada"), password="the other one's hash", now=timezone.now())
+        return hashed(password)
+
+    monkeypatch.setattr(passwords, "hashed", meanwhile)
+    assert browser.post("/account/password-reset/new/", {"password": NEW}).status_code == 410
+    assert users.get("ada").password == "the other one's hash"
 
 
 def test_an_unknown_address_gets_the_same_answer_at_the_same_cost_and_no_mail(browser: Client, ada: User):

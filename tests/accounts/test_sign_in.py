@@ -91,6 +91,15 @@ def test_a_key_that_somebody_planted_is_not_taken_over(browser: Client, ada: Use
     assert browser.cookies[settings.SESSION_COOKIE_NAME].value != "ada:" + "k" * 43
 
 
+def test_a_form_that_was_open_before_signing_in_is_no_good_afterwards(
+    browser: Client, ada: User, settings: Any
+):
+    browser.get("/account/sign-in/")
+    before = browser.cookies[settings.CSRF_COOKIE_NAME].value
+    sign_in(browser)
+    assert browser.cookies[settings.CSRF_COOKIE_NAME].value != before
+
+
 def test_a_copied_cookie_is_worth_nothing_after_signing_out(browser: Client, ada: User, settings: Any):
     sign_in(browser)
     copied = browser.cookies[settings.SESSION_COOKIE_NAME].value
