@@ -1,0 +1,145 @@
+"""Lists of deals as a visitor scrolls, clicks, goes back, and listens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.template.loader import render_to_string
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.content import MINUTE, now_deal
+from tests.browser.troubles import Troubles
+
+pytestmark = pytest.mark.usefixtures("site")
+Window = Callable[..., Page]
+
+
+def make_deals(count: int) -> list[str]:
+    """Publish deals a minute apart; returns their ids, newest first."""
+    return [now_deal(age=MINUTE * (n + 1), title=f"Deal number {n}").id for n in range(count)]
+
+
+def shown(page: Page) -> list[str]:
+    """The ids of the deals in the list."""
+    return page.locator("#deal-list [data-deal]").evaluate_all(
+        "cards => cards.map(card => card.dataset.deal)"
+    )
+
+
+def scroll_down(page: Page, until: int) -> None:
+    """Scroll to the end until so many deals are there."""
+    for _ in range(until // 25):
+        page.evaluate("scrollTo(0, document.body.scrollHeight)")
+        page.wait_for_timeout(50)
+    expect(page.locator("#deal-list > li")).to_have_count(until)
+
+
+def test_scrolling_brings_the_next_pages_and_says_so(window: Window):
+    ids = make_deals(60)
+    page = window()
+    page.goto("/")
+    assert shown(page) == ids[:25]
+    scroll_down(page, 50)
+    expect(page.locator("#announce")).to_have_text("25 more deals loaded.")
+    scroll_down(page, 60)
+    assert shown(page) == ids
+    expect(page.locator("#announce")).to_have_text("10 more deals loaded. These were all the deals.")
+    expect(page.locator("#pager [data-next]")).to_have_count(0)
+
+
+def test_after_four_pages_the_visitor_asks_and_the_focus_goes_to_the_first_new_deal(window: Window):
+    ids = make_deals(130)
+    page = window()
+    page.goto("/")
+    scroll_down(page, 100)
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.wait_for_timeout(300)
+    assert len(shown(page)) == 100
+    page.locator("#pager-next").press("Enter")
+    expect(page.locator("#deal-list > li")).to_have_count(125)
+    focused = page.evaluate("document.activeElement.closest('[data-deal]')?.dataset.deal")
+    assert focused == ids[100]
+
+
+def test_back_from_a_deal_returns_to_its_card(window: Window):
+    ids = make_deals(90)
+    page = window()
+    page.goto("/")
+    scroll_down(page, 75)
+    page.locator(f'[data-deal="{ids[60]}"] .deal-link').click()
+    page.wait_for_url("**/deals/**")
+    page.go_back()
+    page.wait_for_url(f"**/?after={ids[49]}")
+    card = page.locator(f'[data-deal="{ids[60]}"]')
+    expect(card).to_be_in_viewport()
+    expect(card.locator(".deal-link")).to_be_focused()
+    page.wait_for_timeout(700)
+    expect(card).to_be_in_viewport()
+
+
+def test_without_script_plain_links_and_back_do_it(window: Window):
+    ids = make_deals(60)
+    page = window(script=False)
+    page.goto("/")
+    page.get_by_role("link", name="Next deals").click()
+    page.wait_for_url(f"**/?after={ids[24]}")
+    page.get_by_role("link", name="Next deals").click()
+    page.wait_for_url(f"**/?after={ids[49]}")
+    page.get_by_role("link", name="Previous deals").first.click()
+    page.wait_for_url(f"**/?before={ids[50]}")
+    page.go_back()
+    page.wait_for_url(f"**/?after={ids[49]}")
+    expect(page.locator("[data-theme-toggle]")).to_be_hidden()
+
+
+def test_a_click_for_a_new_tab_opens_a_new_tab(window: Window):
+    ids = make_deals(130)
+    page = window()
+    page.goto("/")
+    scroll_down(page, 100)
+    with page.context.expect_page() as opened:
+        page.locator("#pager-next").click(modifiers=["Control"])
+    assert opened.value.url.endswith(f"/?after={ids[99]}")
+    assert len(shown(page)) == 100
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_page_that_cannot_be_loaded_is_noted_and_the_list_stays(
+    window: Window, troubles: Troubles, status: int
+):
+    ids = make_deals(30)
+    page = window()
+    troubles.allowed.add(status)
+    body = render_to_string(f"{status}.html")
+    page.goto("/brands/nordlicht/")
+    page.route("**/?after=*", lambda route: route.fulfill(status=status, content_type="text/html", body=body))
+    page.locator("#pager-next").click()
+    note = page.get_by_role("alert")
+    expect(note).to_contain_text("try again")
+    assert shown(page) == ids[:25]
+    page.keyboard.press("Escape")
+    expect(note).to_be_hidden()
+    troubles.found.clear()  # htmx says in the console what this test brought about
+
+
+def test_a_broken_connection_is_noted_until_it_mends(window: Window, troubles: Troubles):
+    make_deals(30)
+    page = window()
+    broken = True
+
+    def answer(route: Route) -> None:
+        if broken:
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/?after=*", answer)
+    page.goto("/brands/nordlicht/")
+    page.locator("#pager-next").click()
+    expect(page.get_by_role("alert")).to_contain_text("did not answer")
+    broken = False
+    page.locator("#pager-next").click()
+    expect(page.locator("#deal-list > li")).to_have_count(30)
+    expect(page.get_by_role("alert")).to_be_hidden()
+    troubles.found.clear()  # htmx says in the console what this test brought about
