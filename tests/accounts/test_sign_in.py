@@ -132,7 +132,9 @@ def test_forms_need_their_csrf_token(ada: User):
         "delete",
         "sessions/end",
     ):
-        assert careful.post(f"/account/{page}/", {"name": "ada", "password": PASSWORD}).status_code == 403
+        answer = careful.post(f"/account/{page}/", {"name": "ada", "password": PASSWORD})
+        assert answer.status_code == 403
+        assert b"This form is too old" in answer.content
 
 
 @pytest.mark.parametrize(
