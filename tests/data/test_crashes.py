@@ -1,0 +1,260 @@
+"""The process ends before or after any request of an action: the table is whole, and trying again completes it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pytest
+
+from dealsite.data import (
+    brands,
+    buckets,
+    checks,
+    deals,
+    drafts,
+    errors,
+    featured,
+    feeds,
+    jobs,
+    renames,
+    table,
+)
+from dealsite.data.content import DealContent
+from tests.builders import (
+    DAY,
+    EDITOR,
+    HOUR,
+    NOW,
+    make_brand,
+    make_category,
+    make_content,
+    make_deal,
+    make_draft,
+    make_id,
+)
+
+DEAL, MOVED, DRAFT = make_id(NOW - HOUR, 1), make_id(NOW + 2 * DAY, 2), make_id(NOW, 3)
+SCHEDULED = make_id(NOW + HOUR, 4)
+
+
+class Crash(BaseException):
+    """The process is gone: nothing may catch this."""
+
+
+class Crasher:
+    """Ends the process at the n-th request, before or after it reaches DynamoDB."""
+
+    def __init__(self, at: int, when: str) -> None:
+        self.at, self.when, self.requests = at, when, 0
+
+    def __call__(self, request, **_):
+        self.requests += 1
+        if self.requests != self.at:
+            return
+        if self.when == "after":
+            table._connection().http.send(request)
+        raise Crash
+
+    def __enter__(self):
+        self.events = table.events()
+        self.events.register("before-send.dynamodb", self)
+        return self
+
+    def __exit__(self, *_):
+        self.events.unregister("before-send.dynamodb", self)
+
+
+@dataclass
+class Action:
+    """What is there before, what is done (and done again), and what holds when it is done."""
+
+    furnish: Callable[[], object]
+    act: Callable[[], object]
+    done: Callable[[], bool]
+
+
+def feature_on_two_pages(*deal_ids: str) -> None:
+    for page_id in ("front", "toys-hobbies"):
+        page, found = featured.load(page_id, deal_ids)
+        featured.set_featured(
+            page, [found[one] for one in deal_ids], version=page.version, by=EDITOR, now=NOW
+        )
+
+
+def furnish_to_publish() -> None:
+    make_brand()
+    make_category("toys-hobbies")
+    make_draft(draft_id=DRAFT, title="Idea", brand="Nordlicht")
+
+
+def publish() -> None:
+    draft = drafts.get(DRAFT)
+    content = make_content(category="toys-hobbies", stock=3, expires_at=NOW + DAY)
+    given = None if draft.published_as else draft
+    deals.publish(content, deal_id=DEAL, brand=brands.get("nordlicht"), by=EDITOR, now=NOW, draft=given)
+
+
+def published() -> bool:
+    return deals.get(DEAL).stock == 3 and drafts.get(DRAFT).published_as == DEAL
+
+
+def furnish_a_featured_deal(deal_id: str = DEAL) -> None:
+    live_at = NOW - HOUR if deal_id == DEAL else NOW + HOUR
+    make_deal(deal_id=deal_id, live_at=live_at, category="toys-hobbies", stock=3, expires_at=NOW + 9 * DAY)
+    make_category("grocery-household")
+    make_brand("Aurora")
+    feature_on_two_pages(deal_id)
+
+
+def move() -> None:
+    deal = deals.get(DEAL)
+    content = replace(deal.content, brand="aurora", category="grocery-household", stock=2)
+    deals.edit(deal, content, version=deal.version, brand=brands.get("aurora"), by=EDITOR, now=NOW)
+
+
+def moved() -> bool:
+    counted = [brands.get_with_counts(slug).deals for slug in ("nordlicht", "aurora")]
+    return featured.get("front").cards[0].category == "grocery-household" and counted == [0, 1]
+
+
+def delete() -> None:
+    try:
+        deals.delete(deals.get(DEAL), by=EDITOR, now=NOW)
+    except errors.NotFound:
+        return
+
+
+def deleted() -> bool:
+    return featured.get("front").cards == [] and deals.get_many([DEAL]) == {} and feeds.all_days() == []
+
+
+def reschedule() -> None:
+    try:
+        deal = deals.get(SCHEDULED)
+    except errors.NotFound:
+        return
+    deals.reschedule(deal, NOW + 2 * DAY, new_id=MOVED, by=EDITOR, now=NOW)
+
+
+def rescheduled() -> bool:
+    return deals.get(MOVED).featured_on == {"front", "toys-hobbies"} and featured.get("front").ids == [MOVED]
+
+
+def furnish_a_renamed_brand() -> None:
+    furnish_a_featured_deal()
+    make_deal(category="toys-hobbies")
+    make_draft(title="Idea", brand="Nordlicht")
+    brand = brands.get("nordlicht")
+    brands.edit(brand, name="Nordlicht 2", description="", logo=None, by=EDITOR, now=NOW)
+
+
+def rename() -> None:
+    job = jobs.take_next(now=NOW + DAY)
+    if job is not None:
+        renames.rename_brand(job, NOW + DAY)
+        jobs.finish(job)
+
+
+def renamed() -> bool:
+    names = {card.brand_name for card in feeds.brand_page("nordlicht", now=NOW)[1].cards}
+    return names == {"Nordlicht 2"} == {card.brand_name for card in featured.get("front").cards}
+
+
+def set_lists() -> None:
+    feature_on_two_pages(DEAL, MOVED)
+
+
+def furnish_deals_to_feature() -> None:
+    make_deal(deal_id=DEAL, category="toys-hobbies")
+    make_deal(deal_id=MOVED, live_at=NOW + 2 * DAY, category="toys-hobbies")
+    other = make_deal(category="toys-hobbies")
+    feature_on_two_pages(other.id)
+
+
+def lists_are_set() -> bool:
+    return featured.get("front").ids == featured.get("toys-hobbies").ids == [DEAL, MOVED]
+
+
+def create_brand() -> None:
+    make_brand("Aurora")
+
+
+def edit_brand() -> None:
+    brand = brands.get("nordlicht")
+    brands.edit(brand, name="Aurora", description="New", logo=None, by=EDITOR, now=NOW)
+
+
+def save_draft() -> None:
+    draft = drafts.get(DRAFT)
+    drafts.save(draft, DealContent(title="Better"), version=draft.version, by=EDITOR, now=NOW)
+
+
+def expire() -> None:
+    deals.expire_now(deals.get(DEAL), by=EDITOR, now=NOW)
+
+
+def publish_many() -> None:
+    new = [
+        (make_id(NOW - n * DAY, n), make_content(category="toys-hobbies"), brands.get("nordlicht"))
+        for n in range(9)
+    ]
+    try:
+        deals.publish_many(new, by=EDITOR, now=NOW)
+    except errors.AlreadyExists:
+        return
+
+
+ACTIONS = {
+    "publish": Action(furnish_to_publish, publish, published),
+    "publish many": Action(
+        furnish_to_publish, publish_many, lambda: brands.get_with_counts("nordlicht").deals == 9
+    ),
+    "move": Action(furnish_a_featured_deal, move, moved),
+    "delete": Action(furnish_a_featured_deal, delete, deleted),
+    "reschedule": Action(lambda: furnish_a_featured_deal(SCHEDULED), reschedule, rescheduled),
+    "expire": Action(furnish_a_featured_deal, expire, lambda: deals.get(DEAL).card.state(NOW) == "expired"),
+    "rename a brand": Action(furnish_a_renamed_brand, rename, renamed),
+    "set featured lists": Action(furnish_deals_to_feature, set_lists, lists_are_set),
+    "create a brand": Action(lambda: None, create_brand, lambda: brands.get("aurora").name == "Aurora"),
+    "edit a brand": Action(make_brand, edit_brand, lambda: brands.get("nordlicht").description == "New"),
+    "save a draft": Action(
+        furnish_to_publish, save_draft, lambda: drafts.get(DRAFT).content.title == "Better"
+    ),
+}
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("name", ACTIONS)
+@pytest.mark.engines("native")
+def test_a_crash_at_any_request_leaves_the_table_whole_and_another_try_completes(name, when, new_table):
+    action = ACTIONS[name]
+    at = 0
+    while True:
+        at += 1
+        new_table()
+        action.furnish()
+        with Crasher(at, when) as crasher, contextlib.suppress(Crash):
+            action.act()
+        crashed = crasher.requests >= at
+        assert [str(problem) for problem in checks.find()] == []
+        buckets.forget()  # a new process knows nothing yet
+        action.act()
+        if name == "rename a brand" and crashed:
+            rename_after_the_lease(at)
+        assert action.done()
+        assert [str(problem) for problem in checks.find()] == []
+        if not crashed:
+            break
+        assert at < 60
+    assert at >= 2
+
+
+def rename_after_the_lease(at: int) -> None:
+    """A job whose worker crashed is taken again when its lease is over."""
+    job = jobs.take_next(now=NOW + 2 * DAY)
+    if job is not None:
+        renames.rename_brand(job, NOW + 2 * DAY)
+        jobs.finish(job)
+    assert jobs.take_next(now=NOW + 3 * DAY) is None
