@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -15,7 +14,6 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.core.servers.basehttp import ThreadedWSGIServer
 from django.test.testcases import QuietWSGIRequestHandler
 from django.utils import timezone
-from PIL import Image
 from playwright.sync_api import (
     Browser,
     BrowserContext,
@@ -140,8 +138,8 @@ def window(chromium: Browser, address: str, troubles: Troubles) -> Iterator[Call
 def editor_window(site: str, window: Callable[..., Page]) -> Callable[..., Page]:
     """A function that opens a window of the editor eve, or of another."""
 
-    def open_window(username: str = "eve", **options: Any) -> Page:
-        user = users.find(username) or people.make_user(username, roles=["editor"])
+    def open_window(username: str = "eve", *, timezone: str = "", **options: Any) -> Page:
+        user = users.find(username) or people.make_user(username, roles=["editor"], timezone=timezone)
         return window(user, **options)
 
     return open_window
@@ -165,13 +163,6 @@ def sign_in_by_form(page: Page, name: str, password: str = PASSWORD) -> None:
 def make_user(username: str, **more: Any) -> User:
     """Create a user whose password is PASSWORD."""
     return people.make_user(username, password=passwords.hashed(PASSWORD), now=timezone.now(), **more)
-
-
-def picture_file(colour: str = "teal") -> dict[str, Any]:
-    """Return a picture as one chooses it in a file field."""
-    file = io.BytesIO()
-    Image.new("RGB", (800, 600), colour).save(file, "PNG")
-    return {"name": "picture.png", "mimeType": "image/png", "buffer": file.getvalue()}
 
 
 def titles(page: Page, within: str = "") -> list[str]:

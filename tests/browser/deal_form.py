@@ -1,0 +1,60 @@
+"""The form of a deal, as an editor sees it."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping
+
+from PIL import Image
+from playwright.sync_api import FilePayload, Locator, Page
+
+TEXTS = {
+    "Title": "Cordless drill, 18 V",
+    "Link": "https://shop.example/drill",
+    "Price": "89.90",
+    "Was-price": "149.00",
+    "Voucher code": "DRILL18",
+    "Description": "Two batteries, **one** charger.",
+}
+CATEGORY = "Home & Furniture"
+
+
+def field(page: Page, label: str) -> Locator:
+    """Return the text field with a label, whether or not it is needed."""
+    return page.get_by_role("textbox", name=re.compile(rf"^{re.escape(label)}( \(|$)"))
+
+
+def brand_field(page: Page) -> Locator:
+    """Return the field of the brand, which offers names."""
+    return page.get_by_role("combobox", name=re.compile("^Brand"))
+
+
+def category_field(page: Page) -> Locator:
+    """Return the field of the category."""
+    return page.get_by_role("combobox", name=re.compile("^Category"))
+
+
+def fill_in(page: Page, texts: Mapping[str, str] = TEXTS, *, brand: str = "", category: str = "") -> None:
+    """Type texts into fields by their labels, and choose brand and category."""
+    for label, text in texts.items():
+        field(page, label).fill(text)
+    if brand:
+        brand_field(page).fill(brand)
+    if category:
+        category_field(page).select_option(category)
+
+
+def choose_picture(page: Page, alt: str, *, label: str = "Text for the picture") -> None:
+    """Choose a picture, with its text."""
+    file = io.BytesIO()
+    Image.new("RGB", (800, 600), "teal").save(file, "PNG")
+    page.locator("input[type=file]").set_input_files(
+        FilePayload(name="picture.png", mimeType="image/png", buffer=file.getvalue())
+    )
+    field(page, label).fill(alt)
+
+
+def said(page: Page, text: str) -> Locator:
+    """Return the message that the site shows after something was done."""
+    return page.locator("#messages").get_by_text(text)
