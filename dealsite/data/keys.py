@@ -199,6 +199,47 @@ def day_count(day: date) -> Key:
     return "FRONTPAGE", f"DAY#{day.isoformat()}"
 
 
+# Likes and watches
+
+
+def brand_like(slug: str, username: str) -> Key:
+    key = f"BRANDLIKE#{part(slug)}#{part(username)}"
+    return key, key
+
+
+def category_like(slug: str, username: str) -> Key:
+    key = f"CATEGORYLIKE#{part(slug)}#{part(username)}"
+    return key, key
+
+
+def brand_watchers(slug: str) -> str:
+    """All who watch a brand, in one partition: no user name in it."""
+    return f"BRANDWATCH#{part(slug)}"
+
+
+def brand_watch(slug: str, username: str) -> Key:
+    return brand_watchers(slug), f"USER#{part(username)}"
+
+
+def category_watchers(slug: str) -> str:
+    """All who watch a category, in one partition."""
+    return f"CATEGORYWATCH#{part(slug)}"
+
+
+def category_watch(slug: str, username: str) -> Key:
+    return category_watchers(slug), f"USER#{part(username)}"
+
+
+def relation_row(username: str, relation: str, target: str, slug: str) -> Row:
+    """Put a like or watch into its user's lists (GSI2); relation LIKE or WATCH, target BRAND or CATEGORY."""
+    return {"GSI2PK": of_user(username), "GSI2SK": f"{relation}#{target}#{part(slug)}"}
+
+
+def of_user(username: str) -> str:
+    """GSI2: what a user likes and watches."""
+    return f"USER#{part(username)}"
+
+
 # Users
 
 
@@ -247,6 +288,29 @@ def throttle(kind: str, subject: str, window: datetime) -> Key:
 
 def hash_of(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+# Messages
+
+
+def messages(username: str) -> str:
+    """A user's messages, by id; and in GSI1, those that he has not read."""
+    return f"MESSAGES#{part(username)}"
+
+
+def message(username: str, message_id: str) -> Key:
+    return messages(username), f"MESSAGE#{ulid_part(message_id)}"
+
+
+def unread_row(username: str, message_id: str) -> Row:
+    """Put a message into its user's unread ones (GSI1), until it is read."""
+    pk, sk = message(username, message_id)
+    return {"GSI1PK": pk, "GSI1SK": sk}
+
+
+def job_segment(job_id: str, name: str) -> Key:
+    """How far one part of a job has come."""
+    return f"JOB#{ulid_part(job_id)}", f"SEGMENT#{part(name)}"
 
 
 # Jobs

@@ -29,14 +29,14 @@ from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 from botocore.httpsession import URLLib3Session
 from django.conf import settings
 
-from dealsite.data.convert import Item, from_attributes, to_attribute
+from dealsite.data.convert import Item, from_attributes, to_attribute, to_attributes
 from dealsite.data.errors import Busy, Invalid, Unavailable
 from dealsite.data.keys import USER_INDEX, Key
 from dealsite.data.meters import Meter as Meter
 from dealsite.data.meters import check_deadline, count_units, timed
 from dealsite.data.meters import deadline as deadline
 from dealsite.data.meters import metered as metered
-from dealsite.data.refusals import Refused, as_error, refusal
+from dealsite.data.refusals import TRY_AGAIN, Refused, as_error, refusal
 from dealsite.data.writes import Write, key_attributes, merge
 
 CONNECT_TIMEOUT = 0.5  # seconds
@@ -47,6 +47,13 @@ ATTEMPTS_WHEN_REFUSED = 9
 RESTART_PAUSE = 0.1  # seconds; a supervised engine is back by then
 CONNECTIONS = 8  # the embedded engine slows down above ten
 BATCH_GET_KEYS = 100
+BATCH_STATEMENTS = 25
+PASSING_STATEMENT_ERRORS = {
+    "TransactionConflict",
+    "ThrottlingError",
+    "ProvisionedThroughputExceeded",
+    "InternalServerError",
+}
 
 pause: Callable[[float], None] = time.sleep  # replaced in tests, so that none waits
 jitter = random.Random()  # noqa: S311 - spreads retries, guards nothing
@@ -238,6 +245,45 @@ def transact(writes: Sequence[Write]) -> None:
             if reason.get("Code") == "ConditionalCheckFailed":
                 raise action.error() from None
         raise as_error(refused) from refused
+
+
+def insert(items: Sequence[Item]) -> int:
+    """Write items that are not there yet and leave the others as they are; return how many were new.
+
+    Keys must differ from each other. 1 request for each 25 (PartiQL INSERT, which batches and refuses
+    existing keys one by one), more for what was not processed.
+    """
+    new = 0
+    for first in range(0, len(items), BATCH_STATEMENTS):
+        left = [_insert_statement(item) for item in items[first : first + BATCH_STATEMENTS]]
+        for attempt in range(ATTEMPTS_WHEN_REFUSED):
+            if attempt:
+                _back_off(attempt)
+            answer = _send("BatchExecuteStatement", {"Statements": left})
+            again = []
+            for statement, response in zip(left, answer.get("Responses", ()), strict=True):
+                error = response.get("Error")
+                if error is None:
+                    new += 1
+                elif error.get("Code") in TRY_AGAIN:
+                    again.append(statement)
+                elif error.get("Code") != "DuplicateItem":
+                    raise as_error(Refused(error.get("Code", ""), error.get("Message", ""), []))
+            left = again
+            if not left:
+                break
+        else:
+            raise Busy()
+    return new
+
+
+def _insert_statement(item: Item) -> dict[str, Any]:
+    attributes = to_attributes(item)
+    fields = ", ".join(f"'{attribute}': ?" for attribute in attributes)
+    return {
+        "Statement": f'INSERT INTO "{name()}" VALUE {{{fields}}}',
+        "Parameters": list(attributes.values()),
+    }
 
 
 def call(operation: str, **parameters: Any) -> dict[str, Any]:

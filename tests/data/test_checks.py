@@ -9,7 +9,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from dealsite.data import brands, checks, featured, ids, jobs, keys, table, users
+from dealsite.data import brands, checks, featured, ids, jobs, keys, likes, messages, table, users, watches
 from dealsite.data.checks import places
 from dealsite.data.checks.problem import Problem
 from dealsite.data.convert import Item
@@ -37,6 +37,11 @@ def furnish() -> None:
         featured.set_featured(page, [found[deal.id], found[later.id]], version=0, by=EDITOR, now=NOW)
     make_user("ann")
     make_user("bob")
+    likes.like_brand("nordlicht", username="ann", now=NOW)
+    likes.like_category("toys-hobbies", username="ann", now=NOW)
+    watches.watch_brand("nordlicht", username="ann", now=NOW)
+    watches.watch_category("toys-hobbies", username="ann", now=NOW)
+    messages.deliver([messages.message_item("ann", JOB, kind="hot_deal", headline="Look", deal=LIVE)])
     bob = users.get("bob")
     users.delete(bob, job_id=JOB, now=NOW)
 
@@ -142,6 +147,30 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         put(keys.brand_counts("ghost"), type="BrandCounts", slug="ghost", deals=0),
         keys.brand_counts("ghost"),
         "belong to nothing",
+    ),
+    "a brand's likes": (change(NORDLICHT, likes=3), NORDLICHT, "likes is 3, counted 1"),
+    "a brand's watches": (change(NORDLICHT, watches=0), NORDLICHT, "watches is 0, counted 1"),
+    "a category's likes": (change(TOYS, likes=0), TOYS, "likes is 0, counted 1"),
+    "a category's watches": (change(TOYS, watches=4), TOYS, "watches is 4, counted 1"),
+    "a like that its user does not see": (
+        lose(keys.brand_like("nordlicht", "ann"), "GSI2PK", "GSI2SK"),
+        keys.brand_like("nordlicht", "ann"),
+        "GSI2PK",
+    ),
+    "a watch in another's list": (
+        change(keys.category_watch("toys-hobbies", "ann"), GSI2PK="USER#bob"),
+        keys.category_watch("toys-hobbies", "ann"),
+        "GSI2PK",
+    ),
+    "an unread message in another's inbox": (
+        change(keys.message("ann", JOB), GSI1PK="MESSAGES#bob"),
+        keys.message("ann", JOB),
+        "GSI1PK",
+    ),
+    "an unread message half unread": (
+        lose(keys.message("ann", JOB), "GSI1SK"),
+        keys.message("ann", JOB),
+        "GSI1SK",
     ),
     "a day's counter": (
         change(keys.day_count(NOW.date()), deals=5),

@@ -3,7 +3,7 @@
     places    every key and index row, from an item's own attributes
     offers    each deal has its offer, which agrees with it
     names     brand names in deals, and in the list of brands by letter
-    counts    deals of brands, categories, years, months and days; the list of days
+    counts    deals, likes and watches of brands and categories; deals of months and days
     featured  the cards of featured lists, and the deals' word on where they are featured
     people    profiles, e-mail guards and the number of users
 

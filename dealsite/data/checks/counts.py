@@ -10,8 +10,10 @@ from dealsite.data import buckets, keys
 from dealsite.data.checks.problem import Problem, as_seen, differences, key_of, mend
 from dealsite.data.convert import Item
 from dealsite.data.ids import is_ulid, time_of
+from dealsite.data.relations import RELATIONS
 from dealsite.data.writes import Check, Delete, Put, Update, absent, exists
 
+RELATED = {relation.type: relation for relation in RELATIONS}
 COUNTED = {"BrandCounts": keys.brand, "CategoryCounts": keys.category}
 
 
@@ -35,6 +37,9 @@ class Counts:
                 self.entities[key_of(item)] = keys.brand_counts(item["slug"])
             case "Category":
                 self.entities[key_of(item)] = keys.category_counts(item["slug"])
+            case kind if kind in RELATED:
+                relation = RELATED[kind]
+                self.deals[relation.count_key(item["slug"])][relation.counter] += 1
             case "BrandCounts" | "CategoryCounts":
                 self.counters[key_of(item)] = item
             case "DayCount":
@@ -74,8 +79,8 @@ class Counts:
             repairs = (Delete(key=key), Check(key=entity, when=(absent(),)))
             yield Problem(key, "These counters belong to nothing.", repairs)
             return
-        names = {name for name in item if name == "deals" or name.startswith("deals_")}
-        wanted = {name: self.deals[key][name] for name in names | self.deals[key].keys() | {"deals"}}
+        names = {name for name in item if name.startswith("deals_")} | {"deals", "likes", "watches"}
+        wanted = {name: self.deals[key][name] for name in names | self.deals[key].keys()}
         if wrong := differences(item, wanted):
             texts = [f"{name} is {item.get(name)}, counted {value}" for name, value in sorted(wrong.items())]
             yield Problem(key, "; ".join(texts) + ".", (mend(item, wrong),))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from dealsite.data import featured_cards, keys
 from dealsite.data.checks.problem import Problem, differences, key_of, mend
 from dealsite.data.convert import Item
 from dealsite.data.ids import from_iso, time_of
+from dealsite.data.relations import RELATIONS, Relation
 
 INDEX_KEYS = ("GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "GSI3PK", "GSI3SK", "UserIndex")
 
@@ -50,6 +52,19 @@ def _job(item: Item) -> Place:
     if due and job_id == item["id"]:  # when it is due stands nowhere else
         rows["GSI3SK"] = item["GSI3SK"]
     return Place(keys.job(item["id"]), rows)
+
+
+def _relation(relation: Relation, item: Item) -> Place:
+    slug, username = item["slug"], item["username"]
+    rows = keys.relation_row(username, relation.verb, relation.target.upper(), slug)
+    return Place(relation.key(slug, username), rows)
+
+
+def _message(item: Item) -> Place:
+    username, message_id = item["username"], item["id"]
+    unread = "GSI1PK" in item or "GSI1SK" in item
+    rows = keys.unread_row(username, message_id) if unread else {}
+    return Place(keys.message(username, message_id), rows)
 
 
 def _user(item: Item) -> Place:
@@ -101,6 +116,8 @@ PLACES: dict[str, Callable[[Item], Place]] = {
     "Session": _session,
     "Throttle": lambda item: Place(None),  # its subject stands in the key as a hash only
     "Job": _job,
+    "Message": _message,
+    **{relation.type: partial(_relation, relation) for relation in RELATIONS},
 }
 
 

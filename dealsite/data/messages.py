@@ -1,0 +1,184 @@
+"""Messages to users: an inbox each, and in the index those that are unread.
+
+A message's id is the id of the job that sent it, so that it can be written again and again and is
+there once. It is unread while it stands in the index; reading it takes it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from dealsite.data import keys, table
+from dealsite.data.convert import Item
+from dealsite.data.errors import BadCursor, NotFound
+from dealsite.data.ids import is_ulid, next_ulid, previous_ulid, time_of
+from dealsite.data.writes import Delete, Update, exists
+
+PAGE_SIZE = 25
+BADGE_LIMIT = 100  # one more than the badge shows
+HEADLINE_CHARACTERS = 200
+TEXT_CHARACTERS = 1_000
+LAST_ULID = "7" + "Z" * 25
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message; `deal` is the id of the deal that it is about."""
+
+    id: str
+    kind: str
+    headline: str
+    deal: str
+    text: str = ""
+    unread: bool = False
+
+    @property
+    def sent_at(self) -> datetime:
+        return time_of(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Inbox:
+    """Up to 25 messages, newest first; `after` and `before` are the cursors of the older and newer page."""
+
+    messages: list[Message]
+    after: str | None
+    before: str | None
+
+
+def message_item(
+    username: str, message_id: str, *, kind: str, headline: str, deal: str, text: str = ""
+) -> Item:
+    """Return a new, unread message as it is stored."""
+    pk, sk = keys.message(username, message_id)
+    item: Item = {
+        "PK": pk,
+        "SK": sk,
+        "type": "Message",
+        "id": message_id,
+        "username": username,
+        "card": {"id": message_id, "kind": kind, "headline": headline, "deal": deal},
+        **keys.unread_row(username, message_id),
+    }
+    if text:
+        item["text"] = text
+    return item
+
+
+def inbox(
+    username: str, *, unread: bool = False, after: str | None = None, before: str | None = None
+) -> Inbox:
+    """Return one page of a user's messages, or of the unread ones; BadCursor. 1 query."""
+    after, before = after or None, before or None
+    if (after and before) or any(cursor and not is_ulid(cursor) for cursor in (after, before)):
+        raise BadCursor()
+    low = next_ulid(before) if before else "0" * 26
+    high = previous_ulid(after) if after else LAST_ULID
+    rows = table.query(
+        keys.messages(username),
+        index=keys.GSI1 if unread else None,
+        low=f"MESSAGE#{low}",
+        high=f"MESSAGE#{high}",
+        newest_first=not before,
+        limit=PAGE_SIZE + 1,
+        consistent=not unread,
+    )
+    more = len(rows) > PAGE_SIZE
+    found = [_message(row) for row in rows[:PAGE_SIZE]]
+    if before:
+        found.reverse()
+        return Inbox(
+            found, found[-1].id if found else next_ulid(before), found[0].id if found and more else None
+        )
+    newer = (found[0].id if found else previous_ulid(after)) if after else None
+    return Inbox(found, found[-1].id if found and more else None, newer)
+
+
+def count_unread(username: str) -> int:
+    """Return how many messages are unread, 100 for 100 and more. 1 query."""
+    return len(table.query(keys.messages(username), index=keys.GSI1, limit=BADGE_LIMIT))
+
+
+def get(username: str, message_id: str) -> Message:
+    """Return a user's message; NotFound. 1 get."""
+    item = table.get(_key(username, message_id))
+    if item is None:
+        raise _no_message()
+    return _message(item)
+
+
+def mark_read(username: str, message_id: str) -> None:
+    """Mark a message read; harmless if it is, NotFound if there is none. 1 update."""
+    table.write(
+        Update(
+            key=_key(username, message_id),
+            remove=("GSI1PK", "GSI1SK"),
+            when=(exists(),),
+            otherwise=_no_message(),
+        )
+    )
+
+
+def mark_all_read(username: str, *, until: str, limit: int) -> int:
+    """Mark up to `limit` messages read that came no later than the id `until`; return how many were found.
+
+    1 query and 1 update for each. A message that was deleted meanwhile stays deleted.
+    """
+    high = keys.message(username, until)[1]
+    rows = table.query(keys.messages(username), index=keys.GSI1, high=high, limit=limit)
+    for row in rows:
+        try:
+            mark_read(username, row["card"]["id"])
+        except NotFound:
+            continue
+    return len(rows)
+
+
+def delete(username: str, message_id: str) -> None:
+    """Delete a message; harmless if it is gone. 1 delete."""
+    table.write(Delete(key=_key(username, message_id)))
+
+
+def delete_all(username: str) -> None:
+    """Delete all messages of a user who is gone. 1 query a page + 1 delete each."""
+    start: dict[str, Any] | None = None
+    while True:
+        rows = table.query_page(keys.messages(username), limit=100, start=start, consistent=True)
+        for item in rows.items:
+            table.write(Delete(key=(item["PK"], item["SK"])))
+        start = rows.start
+        if start is None:
+            return
+
+
+def deliver(items: Iterable[Item]) -> int:
+    """Write new messages, leaving those alone that are there already; return how many were new.
+
+    1 request for each 25, more for what was left unprocessed.
+    """
+    return table.insert(list(items))
+
+
+def _key(username: str, message_id: str) -> keys.Key:
+    if not is_ulid(message_id):
+        raise _no_message()
+    return keys.message(username, message_id)
+
+
+def _no_message() -> NotFound:
+    return NotFound("There is no such message.")
+
+
+def _message(item: Item) -> Message:
+    card = item["card"]
+    return Message(
+        id=card["id"],
+        kind=card["kind"],
+        headline=card["headline"],
+        deal=card["deal"],
+        text=item.get("text", ""),
+        unread="GSI1PK" in item,
+    )

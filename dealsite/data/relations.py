@@ -1,0 +1,140 @@
+"""What likes and watches have in common: a relation item and a counter, changed in one transaction.
+
+Each of the four relations has its type, its key and the counter beside its brand or category. Repeating
+either way is harmless: the relation must be absent (or there) for the counter to move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from dealsite.data import keys, table
+from dealsite.data.categories import CATEGORIES
+from dealsite.data.convert import Item
+from dealsite.data.errors import Conflict, NotFound
+from dealsite.data.ids import iso, slugify
+from dealsite.data.writes import Delete, Put, Update, absent, exists
+
+Target = Literal["brand", "category"]
+
+
+class AlreadySo(Conflict):
+    """The relation is as it was asked to be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """One of the four relations; `counter` is the counter's name beside the brand or category."""
+
+    type: str
+    verb: str
+    target: Target
+    counter: str
+    key: Callable[[str, str], keys.Key]
+
+    def count_key(self, slug: str) -> keys.Key:
+        return keys.brand_counts(slug) if self.target == "brand" else keys.category_counts(slug)
+
+    def item(self, slug: str, username: str, *, now: datetime) -> Item:
+        return {
+            "type": self.type,
+            "slug": slug,
+            "username": username,
+            "created_at": iso(now),
+            **keys.relation_row(username, self.verb, self.target.upper(), slug),
+        }
+
+
+BRAND_LIKE = Relation("BrandLike", "LIKE", "brand", "likes", keys.brand_like)
+CATEGORY_LIKE = Relation("CategoryLike", "LIKE", "category", "likes", keys.category_like)
+BRAND_WATCH = Relation("BrandWatch", "WATCH", "brand", "watches", keys.brand_watch)
+CATEGORY_WATCH = Relation("CategoryWatch", "WATCH", "category", "watches", keys.category_watch)
+RELATIONS = (BRAND_LIKE, CATEGORY_LIKE, BRAND_WATCH, CATEGORY_WATCH)
+
+
+def add(relation: Relation, slug: str, username: str, *, now: datetime) -> bool:
+    """Add a relation and count it; False if it was there. NotFound if its target is not there. 1 transaction."""
+    _check_slug(relation, slug)
+    try:
+        table.transact(
+            [
+                Put(
+                    key=relation.key(slug, username),
+                    item=relation.item(slug, username, now=now),
+                    when=(absent(),),
+                    otherwise=AlreadySo(),
+                ),
+                Update(
+                    key=relation.count_key(slug),
+                    add={relation.counter: 1},
+                    when=(exists(),),
+                    otherwise=NotFound(f"There is no such {relation.target}."),
+                ),
+            ]
+        )
+    except AlreadySo:
+        return False
+    return True
+
+
+def remove(relation: Relation, slug: str, username: str) -> bool:
+    """Take a relation back and count it off; False if it was not there. 1 transaction."""
+    _check_slug(relation, slug)
+    try:
+        table.transact(
+            [
+                Delete(key=relation.key(slug, username), when=(exists(),), otherwise=AlreadySo()),
+                Update(key=relation.count_key(slug), add={relation.counter: -1}, when=(exists(),)),
+            ]
+        )
+    except AlreadySo:
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A row of a user's list: which brand or category it is, and whether a watch is muted."""
+
+    target: Target
+    slug: str
+    muted: bool = False
+
+
+def of_user(username: str, verb: str) -> list[Related]:
+    """Return what a user likes or watches: brands, then categories, by slug. 1 query a page of 1,000."""
+    low, high = keys.prefix(f"{verb}#")
+    found: list[Related] = []
+    start = None
+    while True:
+        rows = table.query_page(
+            keys.of_user(username), index=keys.GSI2, low=low, high=high, limit=1000, start=start
+        )
+        for row in rows.items:
+            _, target, slug = row["GSI2SK"].split("#")
+            kind: Target = "brand" if target == "BRAND" else "category"
+            found.append(Related(kind, slug, bool(row.get("card", {}).get("muted"))))
+        start = rows.start
+        if start is None:
+            return found
+
+
+def keys_between(username: str, target: Target, slug: str) -> list[keys.Key]:
+    """Return the keys of a user's like and watch of a target, to be read together with his session."""
+    return [relation.key(slug, username) for relation in RELATIONS if relation.target == target]
+
+
+def held(items: Mapping[keys.Key, Item] | Iterable[Item]) -> frozenset[str]:
+    """Return which relations some items are: LIKE, WATCH or both."""
+    values = items.values() if isinstance(items, Mapping) else items
+    types = {item.get("type") for item in values}
+    return frozenset(relation.verb for relation in RELATIONS if relation.type in types)
+
+
+def _check_slug(relation: Relation, slug: str) -> None:
+    known = slug in CATEGORIES if relation.target == "category" else bool(slug) and slugify(slug) == slug
+    if not known:
+        raise NotFound(f"There is no such {relation.target}.")

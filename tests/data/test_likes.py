@@ -1,0 +1,121 @@
+import pytest
+
+from dealsite.data import brands, categories, errors, keys, likes, relations, table, watches
+from tests.builders import NOW, make_brand, make_category
+from tests.races import at_once
+
+pytestmark = pytest.mark.usefixtures("whole_table")
+
+CATEGORY = "toys-hobbies"
+
+
+@pytest.fixture(autouse=True)
+def targets(whole_table):
+    make_brand("Nordlicht")
+    make_category(CATEGORY)
+
+
+def counts():
+    brand, category = brands.get_with_counts("nordlicht").counts, categories.get_with_counts(CATEGORY).counts
+    return (brand.likes, brand.watches, category.likes, category.watches)
+
+
+@pytest.mark.fast
+def test_each_relation_counts_once_however_often_it_is_repeated():
+    for _ in range(2):
+        likes.like_brand("nordlicht", username="sam", now=NOW)
+        watches.watch_brand("nordlicht", username="sam", now=NOW)
+        likes.like_category(CATEGORY, username="sam", now=NOW)
+        watches.watch_category(CATEGORY, username="sam", now=NOW)
+    likes.like_brand("nordlicht", username="tom", now=NOW)
+    assert counts() == (2, 1, 1, 1)
+
+
+@pytest.mark.fast
+def test_undo_is_the_mirror_and_taking_back_what_is_not_there_changes_nothing():
+    likes.like_brand("nordlicht", username="sam", now=NOW)
+    watches.watch_category(CATEGORY, username="sam", now=NOW)
+    for _ in range(2):
+        likes.unlike_brand("nordlicht", username="sam")
+        watches.unwatch_brand("nordlicht", username="sam")
+        likes.unlike_category(CATEGORY, username="sam")
+        watches.unwatch_category(CATEGORY, username="sam")
+    assert counts() == (0, 0, 0, 0)
+
+
+@pytest.mark.budget
+def test_a_first_like_says_so_and_a_second_one_too():
+    assert likes.like_brand("nordlicht", username="sam", now=NOW) is True
+    assert likes.like_brand("nordlicht", username="sam", now=NOW) is False
+    assert likes.unlike_brand("nordlicht", username="sam") is True
+    assert likes.unlike_brand("nordlicht", username="sam") is False
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("slug", ["nobody", "", "nord#licht", "NORDLICHT", "\x00", "a" * 500])
+def test_what_does_not_exist_cannot_be_liked_or_watched(slug):
+    for act in (likes.like_brand, watches.watch_brand, likes.like_category, watches.watch_category):
+        with pytest.raises(errors.NotFound):
+            act(slug, username="sam", now=NOW)
+
+
+def test_a_users_lists_hold_what_he_likes_and_what_he_watches(settle):
+    likes.like_brand("nordlicht", username="sam", now=NOW)
+    likes.like_category(CATEGORY, username="sam", now=NOW)
+    watches.watch_brand("nordlicht", username="sam", now=NOW)
+    watches.watch_category(CATEGORY, username="tom", now=NOW)
+    settle()
+    assert [(row.target, row.slug) for row in likes.likes_of("sam")] == [
+        ("brand", "nordlicht"),
+        ("category", CATEGORY),
+    ]
+    assert [(row.target, row.slug) for row in watches.watched_by("sam")] == [("brand", "nordlicht")]
+    assert [(row.target, row.slug) for row in watches.watched_by("tom")] == [("category", CATEGORY)]
+
+
+def test_a_watch_can_be_muted_and_heard_again(settle):
+    watches.watch_brand("nordlicht", username="sam", now=NOW)
+    watches.mute_watch(relations.BRAND_WATCH, "nordlicht", username="sam", muted=True)
+    settle()
+    assert [row.muted for row in watches.watched_by("sam")] == [True]
+    watches.mute_watch(relations.BRAND_WATCH, "nordlicht", username="sam", muted=False)
+    settle()
+    assert [row.muted for row in watches.watched_by("sam")] == [False]
+    with pytest.raises(errors.NotFound):
+        watches.mute_watch(relations.CATEGORY_WATCH, CATEGORY, username="sam", muted=True)
+
+
+def test_like_and_watch_are_read_together_by_their_keys():
+    watches.watch_brand("nordlicht", username="sam", now=NOW)
+    wanted = relations.keys_between("sam", "brand", "nordlicht")
+    assert relations.held(table.batch_get(wanted)) == {"WATCH"}
+    assert len(wanted) == 2
+
+
+@pytest.mark.engines("native", "local")
+def test_fifty_threads_liking_and_unliking_leave_the_counter_equal_to_the_likes():
+    people = [f"user{number:02}" for number in range(25)]
+
+    def come_and_go(username):
+        for _ in range(4):
+            likes.like_brand("nordlicht", username=username, now=NOW)
+            likes.unlike_brand("nordlicht", username=username)
+        likes.like_brand("nordlicht", username=username, now=NOW)
+        return username
+
+    outcomes = at_once(
+        *[lambda username=username: come_and_go(username) for username in people for _ in range(2)]
+    )
+    assert [outcome for outcome in outcomes if isinstance(outcome, Exception)] == []
+    there = table.batch_get(keys.brand_like("nordlicht", username) for username in people)
+    assert brands.get_with_counts("nordlicht").counts.likes == len(there)
+
+
+@pytest.mark.budget
+@pytest.mark.fast
+def test_a_like_is_one_transaction_and_a_list_one_query():
+    with table.metered() as meter:
+        likes.like_brand("nordlicht", username="sam", now=NOW)
+        likes.unlike_brand("nordlicht", username="sam")
+        likes.likes_of("sam")
+    assert meter.log == [("TransactWriteItems", None), ("TransactWriteItems", None), ("Query", "GSI2")]
