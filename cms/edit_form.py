@@ -130,7 +130,8 @@ class EditForm(PictureForm):
         for name, sentence in problems.items():
             if name == "picture" or name == "logo":
                 name = "picture_alt" if self.picture else "picture_file"
-            self.add_error(name if name in self.fields else None, sentence)
+            if name not in self.errors:  # one reason a field is enough
+                self.add_error(name if name in self.fields else None, sentence)
         if otherwise and not problems:
             self.add_error(None, otherwise)
 

@@ -81,7 +81,8 @@ def arrange(request: EditorRequest, page_id: str) -> HttpResponse:
         work.remove(deal_id)
     elif action == "add":
         work.add(deal_id)
-    elif action == "find":
+    elif action == "find" or (action == "order" and request.POST.get("pasted")):
+        # Without script, Enter in its field presses the form's first button.
         pasted = id_in(request.POST.get("pasted", "")[:2000])
         work.add(pasted)
         work.said = work.said or "This is no id or link of a deal."

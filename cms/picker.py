@@ -38,8 +38,6 @@ class Picker:
         """Return what the form asks for. 1 query, or as many as there are buckets to read."""
         asked = request.POST if request.method == "POST" else request.GET
         picker = cls(source=asked.get("source", "latest"), brand=asked.get("brand", "")[:100].strip())
-        if picker.source not in SOURCES:
-            picker.source = "latest"
         action, _, cursor = asked.get("do", "").partition(":")
         # A change of source starts at its first page; every other button leaves the picker where it was.
         picker.place = f"{action}:{cursor}" if action in ("after", "before") else asked.get("place", "")

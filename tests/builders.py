@@ -82,17 +82,3 @@ def make_draft(
     of_brand = make_brand(brand) if brand else None
     made = DealContent(**content, brand=of_brand.slug if of_brand else "")
     return drafts.create(made, draft_id=draft_id or make_id(now), by=by, now=now, brand=of_brand)
-
-
-def make_user(username: str = "ann", **overrides: Any) -> Any:
-    """Create a user, without the cost of a real password hash."""
-    from dealsite.data import users
-
-    filled: dict[str, Any] = {
-        "username": username,
-        "email": f"{username}@example.org",
-        "password": "!",
-        "registration": make_id(NOW),
-        "now": NOW,
-    }
-    return users.create(**(filled | overrides))

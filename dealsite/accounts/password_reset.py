@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
-from functools import wraps
-from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -25,18 +22,6 @@ from dealsite.data import mails, users
 from dealsite.data import passwords as stored_passwords
 from dealsite.data.errors import Conflict, TooManyRequests
 from dealsite.data.users import User
-
-
-def _secret_address(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Keep an address with a token in it out of referrers and caches."""
-
-    @wraps(view)
-    def with_policy(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        response = view(request, *args, **kwargs)
-        response["Referrer-Policy"] = "no-referrer"
-        return response
-
-    return never_cache(with_policy)
 
 
 @never_cache
@@ -65,7 +50,7 @@ def reset_password_sent(request: HttpRequest) -> HttpResponse:
     return render(request, "accounts/password_reset_sent.html")
 
 
-@_secret_address
+@never_cache
 @require_safe
 def follow_reset_link(request: HttpRequest, username: str, token: str) -> HttpResponse:
     """Take the token out of the address, into a cookie, and go on to the form."""
@@ -74,10 +59,12 @@ def follow_reset_link(request: HttpRequest, username: str, token: str) -> HttpRe
         cookies.set_reset_link(response, cookies.ResetLink(username, token))
     else:
         cookies.forget_reset_link(response)
+    # Not on the form: under this policy browsers send it with `Origin: null`, which the CSRF check refuses.
+    response["Referrer-Policy"] = "no-referrer"
     return response
 
 
-@_secret_address
+@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_password(request: HttpRequest) -> HttpResponse:
     """Set a new password after following a link: all sessions end, and a new one starts here."""

@@ -107,7 +107,8 @@ def test_a_new_password_by_a_link(browser: Client, ada: User, settings: Any):
 
     page = browser.get("/account/password-reset/new/")
     assert page.status_code == 200
-    assert page["Referrer-Policy"] == "no-referrer"
+    assert page["Referrer-Policy"] == "strict-origin-when-cross-origin"
+    assert "no-store" in page["Cache-Control"]
     assert address.split("/")[-2].encode() not in page.content
     assert browser.post("/account/password-reset/new/", {"password": "short"}).status_code == 422
     assert browser.post("/account/password-reset/new/", {"password": NEW})["Location"] == "/account/"

@@ -32,11 +32,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def site(fresh_table: None, settings: Any, tmp_path: Any) -> None:
+def site(fresh_table: None, settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty table with one brand, and a folder for pictures."""
     settings.MEDIA_ROOT = tmp_path
     settings.ALLOWED_HOSTS = ["testserver"]
-    category_names.forget()
+    monkeypatch.setattr(category_names, "_names", {})
+    monkeypatch.setattr(category_names, "_fresh_until", 0.0)
     category_names.names()  # read once a minute; not any page's call
     make_brand()
     make_category("peripherals-networking")

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from django.urls import reverse
 
-from dealsite.data import deals, errors, featured
+from dealsite.data import brands, deals, errors, featured
 from tests.builders import DAY, HOUR, NOW, make_brand, make_deal
 from tests.cms.conftest import inputs
 
@@ -105,6 +105,15 @@ def test_a_third_change_in_between_is_a_conflict_again(editor):
     assert response.status_code == 409
     assert "Third" in response.content.decode()
     assert inputs(response)["title"] == "Mine"
+
+
+def test_a_conflict_creates_no_brand(editor):
+    deal = make_deal()
+    form = inputs(editor.get(address(deal)))
+    change(deal, title="Theirs")
+    assert editor.post(address(deal), form | {"brand": "Newcomer", "brand_new": "on"}).status_code == 409
+    with pytest.raises(errors.NotFound):
+        brands.get("newcomer")
 
 
 def test_the_same_change_by_two_editors_is_no_conflict(editor):

@@ -208,6 +208,13 @@ def test_a_brand_is_found_however_its_name_is_written(editor):
     assert deals.get(drafts.get(draft_id).published_as).content.brand == "nordlicht"
 
 
+def test_a_new_brand_needs_a_name_with_a_letter_or_a_digit(editor):
+    post = WHOLE | {"brand": "!!!", "brand_new": "on", "action": "publish"}
+    assert errors_of(editor.post(address(make_id(NOW)), post)) == {
+        "brand": "The name of a brand needs a letter or a digit."
+    }
+
+
 def test_a_deal_with_errors_creates_no_brand(editor):
     post = WHOLE | {"brand": "Newcomer", "brand_new": "on", "price": "", "action": "publish"}
     assert editor.post(address(make_id(NOW)), post).status_code == 422

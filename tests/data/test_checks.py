@@ -14,7 +14,8 @@ from dealsite.data.checks import places
 from dealsite.data.checks.problem import Problem
 from dealsite.data.convert import Item
 from dealsite.data.writes import Delete, Put, Update
-from tests.builders import DAY, EDITOR, HOUR, NOW, PICTURE, make_deal, make_draft, make_id, make_user
+from tests.builders import DAY, EDITOR, HOUR, NOW, PICTURE, make_deal, make_draft, make_id
+from tests.people import make_user
 
 pytestmark = pytest.mark.usefixtures("fresh_table")
 LIVE = make_id(NOW - HOUR, 1)

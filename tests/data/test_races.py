@@ -10,6 +10,7 @@ import pytest
 
 from dealsite.data import brands, categories, deals, drafts, errors, featured, feeds, jobs
 from dealsite.data.content import DealContent
+from tests import races
 from tests.builders import (
     DAY,
     EDITOR,
@@ -22,9 +23,16 @@ from tests.builders import (
     make_draft,
     make_id,
 )
-from tests.racing import at_once, errors_of
 
 pytestmark = [pytest.mark.engines("native", "local"), pytest.mark.usefixtures("whole_table")]
+
+
+def at_once(actions) -> list:
+    return races.at_once(*actions)
+
+
+def errors_of(results) -> list[type[Exception]]:
+    return [type(result) for result in results if isinstance(result, Exception)]
 
 
 def publish(deal_id: str, brand: brands.Brand, draft: drafts.Draft | None = None, **content) -> deals.Deal:

@@ -1,0 +1,291 @@
+"""docs/access-patterns.md is true: functions exist, every address has its row, nothing costs more than it says."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as site_settings
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
+
+from dealsite import page_cache
+from dealsite.accounts import cookies
+from dealsite.data import (
+    brands,
+    categories,
+    category_names,
+    deal_lists,
+    deals,
+    drafts,
+    featured,
+    feeds,
+    jobs,
+    profiles,
+    sessions,
+    table,
+    users,
+)
+from dealsite.data.content import DealContent
+from tests.builders import (
+    EDITOR,
+    HOUR,
+    NOW,
+    make_brand,
+    make_category,
+    make_content,
+    make_deal,
+    make_draft,
+    make_id,
+)
+from tests.people import make_user
+
+PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "access-patterns.md"
+OPERATIONS = {
+    "batch get": "BatchGetItem",
+    "get": "GetItem",
+    "query": "Query",
+    "scan": "Scan",
+    "put": "PutItem",
+    "update": "UpdateItem",
+    "delete": "DeleteItem",
+    "transaction": "TransactWriteItems",
+}
+BUCKETS = 2  # that the deals of these tests touch: d
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The rows of the table under a heading, without the header."""
+    section = PAGE.read_text("utf-8").split(f"## {heading}\n")[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")][2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+QUESTIONS = {row[3].strip("`"): row[4] for row in rows("Questions")}
+PAGES = {row[0].strip("`"): row[1] for row in rows("Pages")}
+
+
+def budget(text: str) -> Counter[str]:
+    """What a cell such as `1 batch get + d queries` allows, by operation."""
+    allowed: Counter[str] = Counter()
+    if text == "none":
+        return allowed
+    for term in text.split(" + "):
+        number, _, operation = term.partition(" ")
+        singular = re.sub(r"ies$", "y", operation).removesuffix("s")
+        allowed[OPERATIONS[singular]] += BUCKETS if number == "d" else int(number)
+    return allowed
+
+
+def addresses(resolver: URLResolver | None = None) -> Iterator[URLPattern]:
+    for pattern in (resolver or get_resolver()).url_patterns:
+        if isinstance(pattern, URLResolver):
+            yield from addresses(pattern)
+        else:
+            yield pattern
+
+
+def test_every_function_of_the_page_exists():
+    for name in QUESTIONS:
+        module, _, function = name.rpartition(".")
+        assert callable(getattr(import_module(f"dealsite.data.{module}"), function)), name
+
+
+def test_every_address_has_a_row_and_every_row_an_address():
+    assert {pattern.name for pattern in addresses()} == set(PAGES)
+
+
+def test_every_question_is_measured():
+    assert set(MEASURED) == set(QUESTIONS)
+
+
+def test_a_budget_is_read_as_it_is_written():
+    assert budget("1 batch get + d queries") == Counter(BatchGetItem=1, Query=2)
+    assert budget("1 scan + 2 batch gets") == Counter(Scan=1, BatchGetItem=2)
+    assert budget("none") == Counter()
+
+
+def edit(deal: deals.Deal) -> None:
+    content = make_content(brand="aurora", category="toys-hobbies")
+    deals.edit(
+        deal, content, version=deal.version, brand=brands.Brand("aurora", "Aurora"), by=EDITOR, now=NOW
+    )
+
+
+def publish_many(brand: brands.Brand) -> None:
+    deals.publish_many([(make_id(), make_content(), brand) for _ in range(10)], by=EDITOR, now=NOW)
+
+
+def feature(loaded: tuple[featured.FeaturedPage, dict[str, deals.Deal]]) -> None:
+    page, found = loaded
+    featured.set_featured(page, list(found.values()), version=page.version, by=EDITOR, now=NOW)
+
+
+def rename(brand: brands.Brand) -> brands.Brand:
+    return brands.edit(brand, name="New name", description="", logo=None, by=EDITOR, now=NOW)
+
+
+def edit_category(category: categories.Category) -> None:
+    categories.edit(category, name="Toys", description="", logo=None, by=EDITOR, now=NOW)
+
+
+def scheduled() -> deals.Deal:
+    deal = make_deal(live_at=NOW + HOUR)
+    feature(featured.load("front", [deal.id]))
+    return deals.get(deal.id)
+
+
+def reschedule(deal: deals.Deal) -> None:
+    deals.reschedule(deal, NOW + 2 * HOUR, new_id=make_id(NOW + 2 * HOUR), by=EDITOR, now=NOW)
+
+
+def start_session(user: users.User) -> sessions.Session:
+    return sessions.start(user, key="secret", user_agent="", address="", now=NOW)
+
+
+def publish_draft(prepared: tuple[brands.Brand, drafts.Draft]) -> None:
+    brand, draft = prepared
+    deals.publish(make_content(), deal_id=make_id(), brand=brand, by=EDITOR, now=NOW, draft=draft)
+
+
+def sign_up(_: Any) -> None:
+    make_user("zoe")
+
+
+NOTHING: Callable[[], None] = lambda: None  # noqa: E731
+# Each question: what is prepared at no charge, and what is asked of it.
+MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
+    "deals.publish": (lambda: (make_brand(), make_draft(title="x")), publish_draft),
+    "deals.publish_many": (make_brand, publish_many),
+    "deals.get": (make_deal, lambda deal: deals.get(deal.id)),
+    "deals.get_many": (make_deal, lambda deal: deals.get_many([deal.id, make_id()])),
+    "deals.get_visible": (make_deal, lambda deal: deals.get_visible(deal.id, now=NOW)),
+    "deals.edit": (make_deal, edit),
+    "deals.expire_now": (make_deal, lambda deal: deals.expire_now(deal, by=EDITOR, now=NOW)),
+    "deals.reschedule": (scheduled, reschedule),
+    "deals.delete": (make_deal, lambda deal: deals.delete(deal, by=EDITOR, now=NOW)),
+    "drafts.create": (NOTHING, lambda _: make_draft(title="x")),
+    "drafts.get": (lambda: make_draft(title="x"), lambda draft: drafts.get(draft.id)),
+    "drafts.save": (
+        lambda: make_draft(title="x"),
+        lambda draft: drafts.save(draft, DealContent(title="y"), version=1, by=EDITOR, now=NOW),
+    ),
+    "drafts.delete": (lambda: make_draft(title="x"), drafts.delete),
+    "brands.create": (NOTHING, lambda _: make_brand("Quite new")),
+    "brands.get": (NOTHING, lambda _: brands.get("aurora")),
+    "brands.get_with_counts": (NOTHING, lambda _: brands.get_with_counts("aurora")),
+    "brands.edit": (make_brand, rename),
+    "brands.all_brands": (NOTHING, lambda _: brands.all_brands()),
+    "categories.create": (NOTHING, lambda _: make_category("fashion-beauty")),
+    "categories.get": (NOTHING, lambda _: categories.get("toys-hobbies")),
+    "categories.get_with_counts": (NOTHING, lambda _: categories.get_with_counts("toys-hobbies")),
+    "categories.all_categories": (NOTHING, lambda _: categories.all_categories()),
+    "categories.edit": (lambda: categories.get("toys-hobbies"), edit_category),
+    "featured.get": (NOTHING, lambda _: featured.get("front")),
+    "featured.load": (make_deal, lambda deal: featured.load("front", [deal.id])),
+    "featured.set_featured": (lambda: featured.load("front", [make_deal().id]), feature),
+    "feeds.front_page": (NOTHING, lambda _: feeds.front_page(now=NOW)),
+    "feeds.category_page": (NOTHING, lambda _: feeds.category_page("peripherals-networking", now=NOW)),
+    "feeds.brand_page": (NOTHING, lambda _: feeds.brand_page("nordlicht", now=NOW)),
+    "feeds.editors_choice": (NOTHING, lambda _: feeds.editors_choice(now=NOW)),
+    "feeds.past_days": (NOTHING, lambda _: feeds.past_days(now=NOW)),
+    "feeds.deals_of_day": (NOTHING, lambda _: list(feeds.deals_of_day(NOW.date(), now=NOW))),
+    "deal_lists.cms_list": (NOTHING, lambda _: deal_lists.cms_list(state="all", now=NOW)),
+    "users.create": (NOTHING, sign_up),
+    "users.get": (NOTHING, lambda _: users.get("ann")),
+    "users.count": (NOTHING, lambda _: users.count()),
+    "users.page": (NOTHING, lambda _: users.page()),
+    "users.delete": (lambda: users.get("ann"), lambda user: users.delete(user, job_id=make_id(), now=NOW)),
+    "users.give_role": (NOTHING, lambda _: users.give_role("ann", "editor")),
+    "users.take_role": (NOTHING, lambda _: users.take_role("ann", "editor")),
+    "profiles.get": (NOTHING, lambda _: profiles.get("ann")),
+    "sessions.start": (lambda: users.get("ann"), start_session),
+    "sessions.read": (
+        lambda: start_session(users.get("ann")),
+        lambda _: sessions.read("ann", "secret", now=NOW),
+    ),
+    "sessions.of_user": (lambda: start_session(users.get("ann")), lambda _: sessions.of_user("ann", now=NOW)),
+    "sessions.end": (
+        lambda: start_session(users.get("ann")),
+        lambda session: sessions.end("ann", session.key_hash),
+    ),
+    "jobs.take_next": (lambda: rename(make_brand()), lambda _: jobs.take_next(now=NOW)),
+    "jobs.get": (lambda: rename(make_brand()), lambda brand: jobs.get(brand.last_edit)),
+}
+
+
+@pytest.fixture
+def shop(fresh_table: None, monkeypatch: pytest.MonkeyPatch) -> deals.Deal:
+    """Thirty deals over two days, one brand and one category; returns one of them."""
+    monkeypatch.setattr(timezone, "now", lambda: NOW)
+    page_cache.forget()
+    for slug in ("toys-hobbies", "peripherals-networking"):
+        make_category(slug)
+    make_brand("Aurora")
+    make_user("ann")
+    category_names.names()
+    brand = make_brand()
+    new = [(make_id(NOW - n * HOUR), make_content(), brand) for n in range(30)]
+    deals.publish_many(new, by=EDITOR, now=NOW)
+    return deals.get(new[-1][0])
+
+
+def too_much(log: list[tuple[str, str | None]], allowed: Counter[str]) -> Counter[str]:
+    return Counter(operation for operation, _ in log) - allowed
+
+
+@pytest.mark.parametrize("function", MEASURED)
+@pytest.mark.usefixtures("shop")
+def test_a_question_costs_no_more_than_its_row(function: str):
+    prepare, ask = MEASURED[function]
+    prepared = prepare()
+    sent: list[tuple[str, str | None]] = []
+
+    def note(event_name: str, **_: Any) -> None:
+        sent.append((event_name.rpartition(".")[2], None))
+
+    # Counted where requests leave the client, not by the meter whose count is under test elsewhere.
+    table.events().register("before-send.dynamodb", note)
+    try:
+        ask(prepared)
+    finally:
+        table.events().unregister("before-send.dynamodb", note)
+    assert sent
+    assert too_much(sent, budget(QUESTIONS[function])) == Counter()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_costs_no_more_than_its_row(page: str, shop: deals.Deal):
+    draft = make_draft(title="x")
+    user = make_user("adam", roles=["editor", "back office", "admin"])
+    key = cookies.new_key()
+    sessions.start(user, key=key, user_agent="", address="", now=NOW)
+    visitor = Client()
+    if page not in ("healthz", "readyz"):
+        visitor.cookies[site_settings.SESSION_COOKIE_NAME] = f"adam:{key}"
+    parts = {
+        "deal_id": shop.id,
+        "draft_id": draft.id,
+        "day": "2026-11-20",
+        "username": "adam",
+        "page_id": "front",
+        "slug": "peripherals-networking" if "category" in page else "nordlicht",
+        "name": "x.webp",
+    }
+    for pattern in addresses():
+        if pattern.name != page:
+            continue
+        given = {name: parts.get(name, "x") for name in pattern.pattern.converters}
+        if page == "deal" and "slug" in given:
+            given["slug"] = shop.card.slug
+        with table.metered() as meter:
+            response = visitor.get(reverse(page, kwargs=given))
+        assert response.status_code in (200, 302, 404 if page == "media" else 200, 405, 410)
+        allowed = budget(PAGES[page]) + Counter(BatchGetItem=1)  # who is signed in
+        assert too_much(meter.log, allowed) == Counter()
