@@ -10,7 +10,9 @@ stand in no part: parts are ULIDs, slugs, user names, hashes and times, and `par
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from datetime import date, datetime
+from typing import Any
 
 from dealsite.data.ids import epoch_seconds, is_ulid, iso, shard, time_of
 
@@ -247,9 +249,17 @@ def user(username: str) -> Key:
     return f"USER#{part(username)}", f"USER#{username}"
 
 
-def user_index(username: str) -> Row:
-    """UserIndex: all users who may be written to."""
-    return {"UserIndex": f"USER#{part(username)}"}
+MUTED = "MUTED#"
+
+
+def user_index(username: str, *, muted: bool = False) -> Row:
+    """UserIndex: all users; those who want no hot deals are told apart by their key alone."""
+    return {"UserIndex": f"{MUTED if muted else 'USER#'}{part(username)}"}
+
+
+def is_muted(row: Mapping[str, Any]) -> bool:
+    """Tell whether a user, or a row of UserIndex, says that he wants no hot deals."""
+    return str(row.get("UserIndex", "")).startswith(MUTED)
 
 
 def profile(username: str) -> Key:

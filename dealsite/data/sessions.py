@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from dealsite.data import keys, table
+from dealsite.data import keys, relations, table
 from dealsite.data.errors import Conflict
 from dealsite.data.ids import epoch_seconds, from_iso, iso
+from dealsite.data.relations import Standing, Target
 from dealsite.data.users import User, as_user
 from dealsite.data.writes import Delete, Put, Update, Write, equals, exists
 
@@ -56,8 +57,27 @@ def start(user: User, *, key: str, user_agent: str, address: str, now: datetime)
 
 def read(username: str, key: str, *, now: datetime) -> tuple[Session, User] | None:
     """Return the session and user that a cookie names, or None if it is over. 1 consistent batch get."""
-    session_key, user_key = keys.session(username, key), keys.user(username)
-    items = table.batch_get([session_key, user_key])
+    return _read(username, key, table.batch_get(_read_keys(username, key)), now)
+
+
+def read_standing(
+    username: str, key: str, *, target: Target, slug: str, now: datetime
+) -> tuple[Session, User, Standing] | None:
+    """As `read`, and how the user stands to a brand or category. 1 consistent batch get, too."""
+    also = relations.standing_keys(username, target, slug)
+    items = table.batch_get([*_read_keys(username, key), *also])
+    found = _read(username, key, items, now)
+    return (*found, relations.standing(target, slug, items)) if found else None
+
+
+def _read_keys(username: str, key: str) -> list[keys.Key]:
+    return [keys.session(username, key), keys.user(username)]
+
+
+def _read(
+    username: str, key: str, items: Mapping[keys.Key, dict[str, Any]], now: datetime
+) -> tuple[Session, User] | None:
+    session_key, user_key = _read_keys(username, key)
     item, user = items.get(session_key), as_user(items.get(user_key))
     if item is None or user is None or item["ttl"] <= epoch_seconds(now):
         return None

@@ -21,12 +21,16 @@ from dealsite.data.writes import Delete, Path, Put, Update, Write, absent, exist
 
 ROLES = ("editor", "back office", "admin")
 REMOVE_USER = "remove_user"  # the kind of job that removes what a deleted user leaves behind
+MUTED_CURSOR = "-"  # no user name starts with it
 NOBODY = "-"  # nobody's name: read so that an unknown address costs as much as a known one
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who can sign in; `name` is shown, `password` is the hash, `timezone` is '' for the site's own."""
+    """Who can sign in; `name` is shown, `password` is the hash, `timezone` is '' for the site's own.
+
+    `muted`: wants no messages about hot deals.
+    """
 
     username: str
     name: str
@@ -36,6 +40,7 @@ class User:
     timezone: str
     created_at: datetime
     registration: str
+    muted: bool = False
 
     @property
     def roles_in_order(self) -> list[str]:
@@ -128,6 +133,15 @@ def take_role(username: str, role: str) -> None:
     table.write(Update(key=_key(username), discard=change, when=_is_there(), otherwise=_no_user()))
 
 
+def mute_hot_deals(username: str, *, muted: bool) -> None:
+    """Send a user no messages about hot deals, or send them again; harmless to repeat. NotFound. 1 update.
+
+    A fan-out sees it in the keys that it reads anyway.
+    """
+    index = keys.user_index(username, muted=muted)
+    table.write(Update(key=_key(username), set=index, when=_is_there(), otherwise=_no_user()))
+
+
 def delete(user: User, *, job_id: str, now: datetime) -> None:
     """Delete a user whose password was just asked for; his name stays taken. 1 transaction and its job."""
     table.transact(
@@ -157,17 +171,18 @@ def page(*, after: str | None = None, limit: int = 50) -> UsersPage:
     """Return users in no order, of whom UserIndex knows; BadCursor. 1 scan of keys + 1 batch get."""
     start = None
     if after is not None:
+        muted = after.startswith(MUTED_CURSOR)
         try:
-            username = normalise_username(after)
+            username = normalise_username(after.removeprefix(MUTED_CURSOR))
         except Invalid:
             raise BadCursor() from None
         pk, sk = keys.user(username)
-        start = {"PK": pk, "SK": sk, **keys.user_index(username)}
+        start = {"PK": pk, "SK": sk, **keys.user_index(username, muted=muted)}
     rows = table.scan_users(limit=limit, start=start)
     wanted = [(row["PK"], row["SK"]) for row in rows.items]
     items = table.batch_get(wanted)
     users = [user for key in wanted if (user := as_user(items.get(key)))]
-    return UsersPage(users, rows.start["PK"].partition("#")[2] if rows.start else None)
+    return UsersPage(users, _cursor(rows.start) if rows.start else None)
 
 
 def as_user(item: Mapping[str, Any] | None) -> User | None:
@@ -183,7 +198,13 @@ def as_user(item: Mapping[str, Any] | None) -> User | None:
         timezone=item.get("timezone", ""),
         created_at=from_iso(item["created_at"]),
         registration=item["registration"],
+        muted=keys.is_muted(item),
     )
+
+
+def _cursor(row: Mapping[str, Any]) -> str:
+    username: str = row["PK"].partition("#")[2]
+    return f"{MUTED_CURSOR}{username}" if keys.is_muted(row) else username
 
 
 def _user_item(user: User) -> dict[str, Any]:
@@ -197,7 +218,7 @@ def _user_item(user: User) -> dict[str, Any]:
         "timezone": user.timezone,
         "created_at": iso(user.created_at),
         "registration": user.registration,
-        **keys.user_index(user.username),
+        **keys.user_index(user.username, muted=user.muted),
     }
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import datetime
 
 from dealsite.data import relations, table
 from dealsite.data.errors import NotFound
-from dealsite.data.relations import BRAND_WATCH, CATEGORY_WATCH, Related, Relation
+from dealsite.data.relations import BRAND_WATCH, CATEGORY_WATCH, Related, Relation, Target
 from dealsite.data.writes import Update, exists
+
+OF_TARGET: dict[Target, Relation] = {"brand": BRAND_WATCH, "category": CATEGORY_WATCH}
 
 
 def watch_brand(slug: str, *, username: str, now: datetime) -> bool:
@@ -32,6 +35,7 @@ def unwatch_category(slug: str, *, username: str) -> bool:
 
 def mute_watch(relation: Relation, slug: str, *, username: str, muted: bool) -> None:
     """Keep a watch, but send no messages for it, or send them again; NotFound if there is none. 1 update."""
+    relations.check_slug(relation, slug)
     table.write(
         Update(
             key=relation.key(slug, username),
@@ -41,6 +45,18 @@ def mute_watch(relation: Relation, slug: str, *, username: str, muted: bool) -> 
             otherwise=NotFound("You do not watch this."),
         )
     )
+
+
+def mute_all(username: str, *, muted: bool, limit: int) -> int:
+    """Mute up to `limit` of a user's watches, or hear them again; return how many were not so.
+
+    1 query + 1 update each.
+    """
+    wrong = [watch for watch in watched_by(username) if watch.muted != muted][:limit]
+    for watch in wrong:
+        with contextlib.suppress(NotFound):  # he no longer watches it
+            mute_watch(OF_TARGET[watch.target], watch.slug, username=username, muted=muted)
+    return len(wrong)
 
 
 def watched_by(username: str) -> list[Related]:

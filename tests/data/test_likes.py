@@ -85,11 +85,29 @@ def test_a_watch_can_be_muted_and_heard_again(settle):
         watches.mute_watch(relations.CATEGORY_WATCH, CATEGORY, username="sam", muted=True)
 
 
-def test_like_and_watch_are_read_together_by_their_keys():
+def test_like_watch_and_counters_are_read_together():
     watches.watch_brand("nordlicht", username="sam", now=NOW)
-    wanted = relations.keys_between("sam", "brand", "nordlicht")
-    assert relations.held(table.batch_get(wanted)) == {"WATCH"}
-    assert len(wanted) == 2
+    likes.like_brand("nordlicht", username="tom", now=NOW)
+    expected = relations.Standing("brand", "nordlicht", likes=1, watches=1, watched=True)
+    assert relations.standing_of("sam", "brand", "nordlicht") == expected
+    assert len(relations.standing_keys("sam", "brand", "nordlicht")) == 3
+    likes.like_category(CATEGORY, username="sam", now=NOW)
+    expected = relations.Standing("category", CATEGORY, likes=1, liked=True)
+    assert relations.standing_of("sam", "category", CATEGORY) == expected
+
+
+@pytest.mark.parametrize(("target", "slug"), [("brand", "a#b"), ("brand", ""), ("category", "nordlicht")])
+def test_nobody_stands_to_what_cannot_be(target, slug):
+    assert relations.standing_of("sam", target, slug) == relations.Standing(target, slug)
+
+
+def test_a_standing_follows_a_change_without_being_read_again():
+    before = relations.Standing("brand", "nordlicht", likes=3, watches=2, watched=True)
+    liked = before.after(relations.BRAND_LIKE, held=True)
+    assert (liked.liked, liked.likes, liked.watches) == (True, 4, 2)
+    assert liked.after(relations.BRAND_LIKE, held=True) == liked
+    assert liked.after(relations.BRAND_LIKE, held=False) == before
+    assert before.after(relations.BRAND_WATCH, held=False).watches == 1
 
 
 @pytest.mark.engines("native", "local")

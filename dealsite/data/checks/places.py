@@ -68,8 +68,9 @@ def _message(item: Item) -> Place:
 
 
 def _user(item: Item) -> Place:
-    there = "UserIndex" in item and "deleted_at" not in item  # absent, too, where he wants no messages
-    return Place(keys.user(item["username"]), keys.user_index(item["username"]) if there else {})
+    username = item["username"]
+    rows = {} if "deleted_at" in item else keys.user_index(username, muted=keys.is_muted(item))
+    return Place(keys.user(username), rows)
 
 
 def _letter(item: Item) -> Place:
