@@ -2,14 +2,22 @@
 
 from django.urls import path
 
-from shopping import atom, sitemaps, views
+from shopping import atom, likes, sitemaps, views, watches
 
 urlpatterns = [
     path("", views.front_page, name="front_page"),
     path("editors-choice/", views.editors_choice, name="editors_choice"),
     path("brands/", views.brands, name="brands"),
     path("brands/<str:slug>/", views.brand, name="brand"),
+    path("brands/<str:slug>/like/", likes.like_brand, name="like_brand"),
+    path("brands/<str:slug>/unlike/", likes.unlike_brand, name="unlike_brand"),
+    path("brands/<str:slug>/watch/", watches.watch_brand, name="watch_brand"),
+    path("brands/<str:slug>/unwatch/", watches.unwatch_brand, name="unwatch_brand"),
     path("categories/<str:slug>/", views.category, name="category"),
+    path("categories/<str:slug>/like/", likes.like_category, name="like_category"),
+    path("categories/<str:slug>/unlike/", likes.unlike_category, name="unlike_category"),
+    path("categories/<str:slug>/watch/", watches.watch_category, name="watch_category"),
+    path("categories/<str:slug>/unwatch/", watches.unwatch_category, name="unwatch_category"),
     path("deals/<str:deal_id>/", views.deal, name="deal"),
     path("deals/<str:deal_id>/<str:slug>/", views.deal, name="deal"),
     path("deals.atom", atom.front_page_feed, name="front_page_feed"),

@@ -13,7 +13,9 @@ from django.views.decorators.http import require_safe
 from dealsite import text
 from dealsite.data import brands as stored_brands
 from dealsite.data import category_names, deals, feeds
+from dealsite.data.categories import Counts
 from dealsite.data.ids import is_ulid
+from dealsite.data.relations import Standing, Target
 from dealsite.page_cache import for_visitors
 from dealsite.templatetags.design import time_left
 from shopping.addresses import absolute, canonical, deal_path, picture
@@ -65,6 +67,7 @@ def brand(request: HttpRequest, slug: str) -> HttpResponse:
         "shopping/brand.html",
         {
             "brand": found,
+            "standing": _standing(request, "brand", slug, found.counts),
             "page": page,
             "now": now,
             "feed": reverse("brand_feed", args=[slug]),
@@ -86,6 +89,7 @@ def category(request: HttpRequest, slug: str) -> HttpResponse:
         "shopping/category.html",
         {
             "category": found,
+            "standing": _standing(request, "category", slug, found.counts),
             "featured": featured,
             "page": page,
             "now": now,
@@ -138,6 +142,15 @@ def deal(request: HttpRequest, deal_id: str, slug: str = "") -> HttpResponse:
             ],
         },
     )
+
+
+def _standing(request: HttpRequest, target: Target, slug: str, counts: Counts | None) -> Standing:
+    """How the visitor stands to a brand or category: known of users, and for all, how many like and watch it."""
+    if getattr(request, "htmx", False):
+        return Standing(target, slug)  # the part with deals does not show it
+    of_user: Standing | None = request.visit.standing(target, slug)  # type: ignore[attr-defined]
+    counts = counts or Counts()
+    return of_user or Standing(target, slug, counts.likes, counts.watches)
 
 
 def _place(request: HttpRequest) -> dict[str, str | None]:

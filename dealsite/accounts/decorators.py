@@ -51,10 +51,15 @@ def role(*names: str) -> Callable[[View], View]:
     return decorate
 
 
-def to_sign_in(request: HttpRequest) -> HttpResponse:
-    """Redirect to the sign-in page, which leads back to this page, or to the one whose form was sent."""
+def to_sign_in(request: HttpRequest, *, back: str = "", then: str = "") -> HttpResponse:
+    """Redirect to the sign-in page, which leads back to this page, or to the one whose form was sent.
+
+    `then` is what the visitor wanted to do there (see `wishes`).
+    """
     htmx = getattr(request, "htmx", None)
-    if htmx:
+    if back:
+        pass
+    elif htmx:
         back = htmx.current_url_abs_path or ""
     elif request.method in ("GET", "HEAD"):
         back = request.get_full_path()
@@ -62,7 +67,7 @@ def to_sign_in(request: HttpRequest) -> HttpResponse:
         back = ""
     address = reverse("sign_in")
     if back:  # whether it may lead there is judged when it does
-        address += "?" + urlencode({"next": back})
+        address += "?" + urlencode({"next": back} | ({"then": then} if then else {}))
     if htmx:
         return HttpResponse(headers={"HX-Redirect": address})
     return HttpResponseRedirect(address)

@@ -16,7 +16,7 @@ def is_safe(address: str) -> bool:
     )
 
 
-def destination(request: HttpRequest) -> str:
-    """Return the path that `next` asks for, else the account page."""
+def destination(request: HttpRequest, default: str = "") -> str:
+    """Return the path that `next` asks for, else the default, else the account page."""
     asked = request.POST.get("next") or request.GET.get("next") or ""
-    return asked if is_safe(asked) else reverse("account")
+    return asked if is_safe(asked) else default or reverse("account")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.core.mail import send_mail
@@ -10,8 +10,12 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from dealsite.accounts import reset_tokens
-from dealsite.data import mails, sessions, users
+from dealsite.data import jobs, mails, messages, relations, sessions, users, watches
 from dealsite.data.jobs import Handler, Job
+
+SECOND_LOOK = timedelta(minutes=1)  # more than an index lags behind, and a batch of messages takes
+BATCH = 100
+BATCHES_AT_ONCE = 10  # well within the time of a lease
 
 SUBJECTS = {
     "password_changed": "Your password was changed",
@@ -35,15 +39,44 @@ def send_password_reset(job: Job, now: datetime) -> None:
     _send("password_reset", user.email, name=user.name, username=user.username, path=path, minutes=minutes)
 
 
-def remove_user(job: Job, now: datetime) -> None:
-    """Remove the sessions of a deleted user. 1 query a page + 1 delete each."""
-    sessions.end_all(job.payload["username"])
+def remove_user(job: Job, now: datetime) -> datetime | None:
+    """Remove what a deleted user leaves behind: sessions, messages, likes and watches with what they count.
+
+    It looks a second time when the indexes have caught up, and whoever was about to send him a message
+    has done so. 1 query a page of each + 1 write each.
+    """
+    username = job.payload["username"]
+    sessions.end_all(username)
+    relations.remove_all(username)
+    messages.delete_all(username)
+    if job.checkpoint.get("looked"):
+        return None
+    jobs.save_checkpoint(job, {"looked": True}, now=now)
+    return now + SECOND_LOOK
+
+
+def read_all(job: Job, now: datetime) -> datetime | None:
+    """Mark many messages read, some hundreds at a time. 1 query for each 100 + 1 update each."""
+    for _ in range(BATCHES_AT_ONCE):
+        if messages.mark_all_read(**job.payload, limit=BATCH) < BATCH:
+            return None
+    return now
+
+
+def mute_all(job: Job, now: datetime) -> datetime | None:
+    """Mute many watches, or hear them again, some hundreds at a time. 1 query for each 100 + 1 update each."""
+    for _ in range(BATCHES_AT_ONCE):
+        if watches.mute_all(**job.payload, limit=BATCH) < BATCH:
+            return None
+    return now
 
 
 HANDLERS: dict[str, Handler] = {
     mails.NOTICE: send_notice,
     mails.PASSWORD_RESET: send_password_reset,
     users.REMOVE_USER: remove_user,
+    messages.READ_ALL: read_all,
+    watches.MUTE_ALL: mute_all,
 }
 
 

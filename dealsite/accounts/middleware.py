@@ -16,8 +16,11 @@ from dealsite.accounts import cookies
 from dealsite.accounts.addresses import client_address
 from dealsite.accounts.timezones import UserZone, zone_of
 from dealsite.accounts.visitors import Anonymous, SignedIn
-from dealsite.data import sessions
+from dealsite.data import relations, sessions
 from dealsite.data.errors import Unavailable
+from dealsite.data.relations import Standing, Target
+from dealsite.data.sessions import Session
+from dealsite.data.users import User
 
 CMS_ROUTE = "cms/"
 
@@ -29,16 +32,18 @@ class Visit:
         self.request = request
         self.looked = False
         self.is_stale = False
+        self.asked: tuple[Target, str] | None = None
+        self.found: Standing | None = None
 
     def look(self) -> Anonymous | SignedIn:
         """Return who it is; what failed is tried again by the next look."""
         self.looked = True
         cookie = cookies.session(self.request)
-        found = sessions.read(*cookie, now=timezone.now()) if cookie else None
+        found = self._read(*cookie) if cookie else None
         if found is None:
             self.is_stale = True
             return Anonymous()
-        session, user = found
+        session, user, self.found = found
         sessions.see(
             session,
             user_agent=self.request.headers.get("User-Agent", ""),
@@ -46,6 +51,27 @@ class Visit:
             now=timezone.now(),
         )
         return SignedIn(session, user)
+
+    def _read(self, username: str, key: str) -> tuple[Session, User, Standing | None] | None:
+        now = timezone.now()
+        if self.asked:
+            target, slug = self.asked
+            return sessions.read_standing(username, key, target=target, slug=slug, now=now)
+        found = sessions.read(username, key, now=now)
+        return (*found, None) if found else None
+
+    def standing(self, target: Target, slug: str) -> Standing | None:
+        """Return how the user stands to a brand or category; None for who is not signed in.
+
+        It is read along with who it is; 1 batch get more only where somebody asked for that before.
+        """
+        self.asked = (target, slug)
+        user = self.request.user
+        if not user.is_authenticated:
+            return None
+        if self.found is None or (self.found.target, self.found.slug) != self.asked:
+            self.found = relations.standing_of(user.username, target, slug)  # type: ignore[union-attr]
+        return self.found
 
 
 class AccountMiddleware:
@@ -55,7 +81,7 @@ class AccountMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        visit = Visit(request)
+        request.visit = visit = Visit(request)  # type: ignore[attr-defined]
         request.user = user = SimpleLazyObject(visit.look)  # type: ignore[assignment]
         has_cookie = settings.SESSION_COOKIE_NAME in request.COOKIES
         timezone.activate(UserZone(lambda: str(user.timezone)) if has_cookie else zone_of(""))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import rotate_token
@@ -10,12 +11,13 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dealsite.accounts import cookies, limits, passwords
+from dealsite.accounts import cookies, limits, passwords, wishes
 from dealsite.accounts.addresses import client_address, network_of
 from dealsite.accounts.answers import form_page, too_many
 from dealsite.accounts.destinations import destination
 from dealsite.accounts.forms import SignInForm
 from dealsite.accounts.limits import Tries
+from dealsite.accounts.wishes import Wish
 from dealsite.data import passwords as stored_passwords
 from dealsite.data import sessions, users
 from dealsite.data.errors import TooManyRequests
@@ -30,6 +32,9 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     """Sign in with a user name or e-mail address and a password."""
     form = SignInForm(request.POST or None)
     status = 200
+    context: dict[str, Any] = {"next": destination(request), "wish": wishes.asked(request)}
+    if request.method != "POST" and context["wish"] and request.user.is_authenticated:
+        return HttpResponseRedirect(context["next"])  # where he does it himself: nothing is done by a link
     if request.method == "POST":
         status = 422
         if form.is_valid():
@@ -37,11 +42,11 @@ def sign_in(request: HttpRequest) -> HttpResponse:
             try:
                 user = authenticated(request, **form.cleaned_data, now=now)
             except TooManyRequests as error:
-                return too_many(request, "accounts/sign_in.html", form, error, next=destination(request))
+                return too_many(request, "accounts/sign_in.html", form, error, **context)
             if user:
-                return enter(request, user, destination(request), now=now)
+                return enter(request, user, context["next"], now=now, wish=context["wish"])
             form.add_error(None, WRONG)
-    return form_page(request, "accounts/sign_in.html", form, status, next=destination(request))
+    return form_page(request, "accounts/sign_in.html", form, status, **context)
 
 
 @require_POST
@@ -67,8 +72,13 @@ def authenticated(request: HttpRequest, *, name: str, password: str, now: dateti
     return user
 
 
-def enter(request: HttpRequest, user: User, to: str, *, now: datetime) -> HttpResponse:
-    """Start a session under a new key, end the one this browser had, and redirect. 1 put + 1 delete."""
+def enter(
+    request: HttpRequest, user: User, to: str, *, now: datetime, wish: Wish | None = None
+) -> HttpResponse:
+    """Start a session under a new key, end the one this browser had, and redirect. 1 put + 1 delete.
+
+    What the visitor wished for before he was asked who he is, is done now: 1 transaction.
+    """
     key = cookies.new_key()
     sessions.start(
         user,
@@ -80,6 +90,8 @@ def enter(request: HttpRequest, user: User, to: str, *, now: datetime) -> HttpRe
     if earlier := cookies.session(request):
         sessions.end(earlier.username, sessions.key_hash(earlier.key))
     rotate_token(request)
+    if wish:
+        wishes.fulfil(request, wish, user.username, now=now)
     response = HttpResponseRedirect(to)
     cookies.set_session(response, user.username, key)
     cookies.set_device(response, user.username)

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from dealsite.accounts import limits, passwords
+from dealsite.accounts import limits, passwords, wishes
 from dealsite.accounts.addresses import client_address, network_of
 from dealsite.accounts.answers import form_page, refuse, too_many
 from dealsite.accounts.destinations import destination
@@ -26,7 +26,7 @@ from dealsite.data.ids import new_ulid
 def sign_up(request: HttpRequest) -> HttpResponse:
     """Make an account and sign in to it."""
     template = "accounts/sign_up.html"
-    context: dict[str, Any] = {"next": destination(request)}
+    context: dict[str, Any] = {"next": destination(request), "wish": wishes.asked(request)}
     now = timezone.now()
     if request.method != "POST":
         form = SignUpForm(initial={"registration": new_ulid(now)})
@@ -48,4 +48,4 @@ def sign_up(request: HttpRequest) -> HttpResponse:
         refuse(form, AlreadyExists("This user name is taken. Choose another one.", field="username"))
         return form_page(request, template, form, 409, **context)
     messages.success(request, f"Welcome, {user.name}. Your account is ready.")
-    return enter(request, user, destination(request), now=now)
+    return enter(request, user, context["next"], now=now, wish=context["wish"])

@@ -2,7 +2,16 @@
 
 from django.urls import path
 
-from dealsite.accounts import password, password_reset, profile, sessions, sign_in, sign_up
+from dealsite.accounts import (
+    inbox,
+    interests,
+    password,
+    password_reset,
+    profile,
+    sessions,
+    sign_in,
+    sign_up,
+)
 
 urlpatterns = [
     path("", profile.account, name="account"),
@@ -22,5 +31,17 @@ urlpatterns = [
     path("sessions/", sessions.sessions, name="sessions"),
     path("sessions/end/", sessions.end_session, name="end_session"),
     path("sessions/end-others/", sessions.end_other_sessions, name="end_other_sessions"),
+    path("messages/", inbox.inbox, name="inbox"),
+    path("messages/badge/", inbox.unread_badge, name="unread_badge"),
+    path("messages/read/", inbox.mark_all_read, name="mark_all_read"),
+    path("messages/settings/", interests.message_settings, name="message_settings"),
+    path("messages/settings/hot-deals/", interests.mute_hot_deals, name="mute_hot_deals"),
+    path("messages/settings/all/", interests.mute_all, name="mute_all"),
+    path("messages/<str:message_id>/", inbox.open_message, name="open_message"),
+    path("messages/<str:message_id>/read/", inbox.mark_read, name="mark_read"),
+    path("messages/<str:message_id>/delete/", inbox.delete_message, name="delete_message"),
+    path("likes/", interests.likes, name="likes"),
+    path("watching/", interests.watching, name="watching"),
+    path("watching/mute/", interests.mute_watch, name="mute_watch"),
     path("delete/", profile.delete_account, name="delete_account"),
 ]

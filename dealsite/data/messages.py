@@ -14,13 +14,15 @@ from typing import Any
 from dealsite.data import keys, table
 from dealsite.data.convert import Item
 from dealsite.data.errors import BadCursor, NotFound
-from dealsite.data.ids import is_ulid, next_ulid, previous_ulid, time_of
+from dealsite.data.ids import is_ulid, new_ulid, next_ulid, previous_ulid, time_of
+from dealsite.data.jobs import job_write
 from dealsite.data.writes import Delete, Update, exists
 
 PAGE_SIZE = 25
 BADGE_LIMIT = 100  # one more than the badge shows
 HEADLINE_CHARACTERS = 200
 TEXT_CHARACTERS = 1_000
+READ_ALL = "read_all"  # the kind of job that marks many messages read
 LAST_ULID = "7" + "Z" * 25
 
 
@@ -66,6 +68,16 @@ def message_item(
     if text:
         item["text"] = text
     return item
+
+
+def message_items(
+    usernames: Iterable[str], message_id: str, *, kind: str, headline: str, deal: str, text: str = ""
+) -> list[Item]:
+    """Return one message to many users as it is stored."""
+    return [
+        message_item(username, message_id, kind=kind, headline=headline, deal=deal, text=text)
+        for username in usernames
+    ]
 
 
 def inbox(
@@ -135,6 +147,12 @@ def mark_all_read(username: str, *, until: str, limit: int) -> int:
         except NotFound:
             continue
     return len(rows)
+
+
+def mark_all_read_later(username: str, *, until: str, now: datetime) -> None:
+    """Have the worker mark all messages read that came no later than the id `until`. 1 put."""
+    payload = {"username": username, "until": until}
+    table.write(job_write(READ_ALL, payload, job_id=new_ulid(now), due=now))
 
 
 def delete(username: str, message_id: str) -> None:

@@ -7,9 +7,12 @@ from datetime import datetime
 
 from dealsite.data import relations, table
 from dealsite.data.errors import NotFound
+from dealsite.data.ids import new_ulid
+from dealsite.data.jobs import job_write
 from dealsite.data.relations import BRAND_WATCH, CATEGORY_WATCH, Related, Relation, Target
 from dealsite.data.writes import Update, exists
 
+MUTE_ALL = "mute_all"  # the kind of job that mutes many watches
 OF_TARGET: dict[Target, Relation] = {"brand": BRAND_WATCH, "category": CATEGORY_WATCH}
 
 
@@ -57,6 +60,12 @@ def mute_all(username: str, *, muted: bool, limit: int) -> int:
         with contextlib.suppress(NotFound):  # he no longer watches it
             mute_watch(OF_TARGET[watch.target], watch.slug, username=username, muted=muted)
     return len(wrong)
+
+
+def mute_all_later(username: str, *, muted: bool, now: datetime) -> None:
+    """Have the worker mute all of a user's watches, or let them be heard again. 1 put."""
+    payload = {"username": username, "muted": muted}
+    table.write(job_write(MUTE_ALL, payload, job_id=new_ulid(now), due=now))
 
 
 def watched_by(username: str) -> list[Related]:
