@@ -1,12 +1,17 @@
-"""Makes users for tests."""
+"""Makes users for tests, and signs them in."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from typing import Any
 
-from dealsite.data import users
+from django.conf import settings
+from django.test import Client
+
+from dealsite.accounts import cookies
+from dealsite.data import sessions, users
 from dealsite.data.ids import new_ulid
 from dealsite.data.users import User
 
@@ -35,3 +40,12 @@ def make_user(
         timezone=timezone,
         now=now,
     )
+
+
+def signed_in(user: User, *, now: datetime = NOW, **options: Any) -> Client:
+    """Return a browser in which a user is signed in, without the form."""
+    key = cookies.new_key()
+    sessions.start(user, key=key, user_agent="", address="127.0.0.1", now=now)
+    browser = Client(**options)
+    browser.cookies[settings.SESSION_COOKIE_NAME] = f"{user.username}:{key}"
+    return browser

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from dealsite import page_cache
-from dealsite.data import category_names, featured
+from dealsite.data import brand_names, category_names, featured
 from dealsite.data.deals import Deal
 from tests.builders import EDITOR, NOW
 
@@ -18,6 +18,7 @@ def shop(whole_table: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty site, where it is NOW and nothing is remembered of other tests."""
     monkeypatch.setattr(timezone, "now", lambda: NOW)
     page_cache.forget()
+    brand_names.forget()
     category_names.forget()
 
 
