@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
@@ -11,9 +12,14 @@ import structlog
 from dealsite.accounts.handlers import HANDLERS as ACCOUNT_HANDLERS
 from dealsite.data import jobs, sweeping
 from dealsite.data.errors import Conflict, DataError, Unavailable
+from dealsite.data.fan_out import send_message
 from dealsite.data.renames import rename_brand
 
-HANDLERS: dict[str, jobs.Handler] = {"rename_brand": rename_brand, **ACCOUNT_HANDLERS}
+HANDLERS: dict[str, jobs.Handler] = {
+    "rename_brand": rename_brand,
+    jobs.SEND_MESSAGE: send_message,
+    **ACCOUNT_HANDLERS,
+}
 IDLE_SECONDS = 1.0
 SWEEP_EVERY = timedelta(hours=1)
 
@@ -54,17 +60,21 @@ def run_next(*, now: datetime) -> bool:
             jobs.wait_until(job, again)
         logger.info("job_run", job=job.id, kind=job.kind, again=again)
     except Conflict:
-        logger.info("job_taken_over", job=job.id, kind=job.kind)
+        logger.info("job_left", job=job.id, kind=job.kind)  # cancelled, failed, or no longer ours
     return True
 
 
 def _handle(job: jobs.Job, now: datetime) -> datetime | None:
     handler = HANDLERS.get(job.kind)
+    began = time.monotonic()
     try:
         if handler is None:
             raise DataError(f"No worker knows jobs of the kind {job.kind}.")
         return handler(job, now)
+    except jobs.Cancelled as reason:
+        jobs.cancel_own(job, str(reason))
+        raise Conflict() from reason
     except Exception as error:  # a job must not take the worker down; its error is kept with it
         logger.warning("job_failed", job=job.id, kind=job.kind, error=repr(error))
-        jobs.fail(job, str(error), now=now)
+        jobs.fail(job, str(error), now=now + timedelta(seconds=time.monotonic() - began))
         raise Conflict() from error

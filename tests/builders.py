@@ -56,6 +56,7 @@ def make_deal(
     by: str = EDITOR,
     now: datetime = NOW,
     draft: Draft | None = None,
+    announce: bool = False,
     **content: Any,
 ) -> Deal:
     """Publish a deal with its brand (given by display name) and category, created where missing."""
@@ -63,7 +64,13 @@ def make_deal(
     make_category(made.category)
     of_brand = make_brand(brand)
     return deals.publish(
-        made, deal_id=deal_id or make_id(live_at), brand=of_brand, by=by, now=now, draft=draft
+        made,
+        deal_id=deal_id or make_id(live_at),
+        brand=of_brand,
+        by=by,
+        now=now,
+        draft=draft,
+        announce=announce,
     )
 
 

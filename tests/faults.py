@@ -21,7 +21,14 @@ from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
 
 TABLE = ""  # stands for the table itself where the name of an index is asked for
-WRITES = ("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems")
+WRITES = (
+    "PutItem",
+    "UpdateItem",
+    "DeleteItem",
+    "BatchWriteItem",
+    "TransactWriteItems",
+    "BatchExecuteStatement",
+)
 READS = ("GetItem", "BatchGetItem", "Query", "Scan")
 MARKER = "~page~"
 
@@ -150,6 +157,8 @@ class Faults:
 
     def _write(self, request: Any, operation: str, body: Item) -> AWSResponse:
         kept_back: Item = {}
+        if operation == "BatchExecuteStatement":
+            return self._statements(request, body)
         if operation == "BatchWriteItem":
             body, kept_back = self._keep_back(body)
         before = {
@@ -164,6 +173,32 @@ class Faults:
         if kept_back:
             answer["UnprocessedItems"] = kept_back | answer.get("UnprocessedItems", {})
         return self._answered(request, status, answer)
+
+    def _statements(self, request: Any, body: Item) -> AWSResponse:
+        """Carry out some of a batch's statements; the others are answered, each by itself, with "not now"."""
+        statements = body["Statements"]
+        refused = {
+            number: self.random.choice(STATEMENT_REFUSALS)
+            for number in range(len(statements))
+            if self._happens(self.unprocessed / 3, "statement refused")
+        }
+        kept = [statement for number, statement in enumerate(statements) if number not in refused]
+        before = {place: self._item(request, *place) for place in map(_inserted, kept)}
+        responses: list[Item] = []
+        if kept:
+            status, answer = self._send(request, "BatchExecuteStatement", body | {"Statements": kept})
+            if status != 200:
+                return self._answered(request, status, answer)
+            responses = answer["Responses"]
+            for ((table, key), item), response in zip(before.items(), responses, strict=True):
+                if "Error" not in response:
+                    self._hide(request, table, key, item)
+        left = iter(responses)
+        whole = [
+            {"Error": {"Code": refused[number], "Message": "Not now."}} if number in refused else next(left)
+            for number in range(len(statements))
+        ]
+        return self._answered(request, 200, {"Responses": whole})
 
     def _hide(self, request: Any, table: str, key: ItemKey, before: Item | None) -> None:
         entries = self.hidden[table] = [
@@ -400,6 +435,24 @@ def _written(operation: str, body: Item) -> dict[str, list[ItemKey]]:
             for table, entries in body["RequestItems"].items()
         }
     return {body["TableName"]: [_key_of(body.get("Item") or body["Key"])]}
+
+
+STATEMENT_REFUSALS = (
+    "ThrottlingError",
+    "ProvisionedThroughputExceeded",
+    "RequestLimitExceeded",
+    "TransactionConflict",
+    "InternalServerError",
+)
+INSERT = re.compile(r'INSERT INTO "(?P<table>[^"]+)" VALUE \{(?P<fields>[^}]*)\}')
+
+
+def _inserted(statement: Item) -> tuple[str, ItemKey]:
+    """The table and the key of a PartiQL INSERT whose values are parameters."""
+    found = INSERT.fullmatch(statement["Statement"])
+    assert found, f"Teach the faults this statement: {statement['Statement']}"
+    fields = [field.split(":")[0].strip(" '") for field in found["fields"].split(",")]
+    return found["table"], _key_of(dict(zip(fields, statement["Parameters"], strict=True)))
 
 
 def _projected(item: Item, body: Item) -> Item:

@@ -2,12 +2,16 @@
 
 An open job stands in the open-jobs partition under the time at which it may be taken. Taking one
 moves that time to the end of the lease, so nobody else finds it before; finishing removes it.
+
+    open -> done | failed | cancelled        open <-> paused -> cancelled        failed -> open
+
+An editor's word takes the job from its worker, which notices at its next write: at the next checkpoint.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,16 +19,24 @@ from typing import Any
 from dealsite.data import keys, table
 from dealsite.data.convert import Item
 from dealsite.data.errors import Conflict, NotFound
-from dealsite.data.ids import iso, new_ulid, time_of
-from dealsite.data.writes import Put, Update, absent, equals
+from dealsite.data.ids import is_ulid, iso, new_ulid, time_of
+from dealsite.data.writes import Path, Put, Update, absent, equals
 
 LEASE = timedelta(seconds=60)
 MAX_TRIES = 8
+SEND_MESSAGE = "send_message"  # the kind of job that editors may pause and cancel: nothing else depends on it
+
+
+class Cancelled(Exception):
+    """What a handler raises when its job has become pointless; the sentence is kept with the job."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job; `taken_by` is the token of the worker's take, by which it knows that the job is still its own."""
+    """One job; `taken_by` is the token of the worker's take, by which it knows that the job is still its own.
+
+    `progress` is what a long one has done so far: counts, and the seconds that it took.
+    """
 
     id: str
     kind: str
@@ -34,6 +46,7 @@ class Job:
     checkpoint: dict[str, Any] = field(default_factory=dict)
     error: str = ""
     taken_by: str = ""
+    progress: dict[str, Any] = field(default_factory=dict)
 
     @property
     def created_at(self) -> datetime:
@@ -43,27 +56,43 @@ class Job:
 Handler = Callable[[Job, datetime], datetime | None]
 
 
-def job_write(kind: str, payload: dict[str, Any], *, job_id: str, due: datetime) -> Put:
-    """Return the write that adds a job, for the transaction that causes it."""
+def job_write(
+    kind: str,
+    payload: dict[str, Any],
+    *,
+    job_id: str,
+    due: datetime,
+    card: Item | None = None,
+    state: str = "open",
+) -> Put:
+    """Return the write that adds a job, for the transaction that causes it; `card` is what its lists show."""
     item = {
         "type": "Job",
         "id": job_id,
         "kind": kind,
         "payload": payload,
-        "state": "open",
+        "state": state,
         "tries": 0,
-        "card": _card(kind, "open"),
-        **keys.job_rows(job_id, due),
+        "card": {"kind": kind, "state": state} | (card or {}),
+        **keys.job_rows(job_id, due if state == "open" else None),
     }
+    if kind == SEND_MESSAGE:
+        item |= keys.announcement_row(job_id)
     return Put(key=keys.job(job_id), item=item, when=(absent(),))
 
 
 def get(job_id: str) -> Job:
     """Return a job, or raise NotFound. 1 get."""
-    item = table.get(keys.job(job_id))
+    item = table.get(keys.job(job_id)) if is_ulid(job_id) else None
     if item is None:
-        raise NotFound("This job does not exist.")
-    return _job(item)
+        raise NotFound("There is no such job.")
+    return job_from_item(item)
+
+
+def get_many(job_ids: Iterable[str]) -> dict[str, Job]:
+    """Return those of some jobs that exist, by id. 1 batch get for each 100."""
+    items = table.batch_get(keys.job(job_id) for job_id in job_ids)
+    return {item["id"]: job_from_item(item) for item in items.values()}
 
 
 def take_next(*, now: datetime) -> Job | None:
@@ -82,9 +111,9 @@ def take_next(*, now: datetime) -> Job | None:
         )
         with contextlib.suppress(Conflict):  # another worker took it; or this one, if the answer was lost
             table.write(take)
-        job = get(job_id)
-        if job.taken_by == token:
-            return job
+        item = table.get(keys.job(job_id))  # None: an index may show a job that was moved to another time
+        if item is not None and item.get("taken_by") == token:
+            return job_from_item(item)
     return None
 
 
@@ -94,9 +123,19 @@ def save_checkpoint(job: Job, checkpoint: dict[str, Any], *, now: datetime) -> J
     return replace(job, checkpoint=checkpoint)
 
 
+def save_progress(job: Job, progress: dict[str, Any], *, now: datetime) -> None:
+    """Keep what a job has done, forgive its tries and renew its lease; Conflict if it is no longer ours. 1 update."""
+    _change(job, {"progress": progress, "tries": 0, "GSI3SK": _position(job.id, now + LEASE)})
+
+
 def finish(job: Job) -> None:
     """Mark a job done. 1 update."""
-    _change(job, {"state": "done", "card": _card(job.kind, "done")}, remove=("GSI3PK", "GSI3SK"))
+    _close(job, "done")
+
+
+def cancel_own(job: Job, reason: str) -> None:
+    """End a job that has become pointless. 1 update."""
+    _close(job, "cancelled", reason)
 
 
 def wait_until(job: Job, due: datetime) -> None:
@@ -105,16 +144,80 @@ def wait_until(job: Job, due: datetime) -> None:
 
 
 def fail(job: Job, error: str, *, now: datetime) -> None:
-    """Put a job back for a later try, or give it up after 8. 1 update."""
-    error = error[:1000]
-    if job.tries < MAX_TRIES:
-        _change(job, {"error": error, "GSI3SK": _position(job.id, now + timedelta(seconds=2**job.tries))})
+    """Put a job back for a later try, or give it up after 8 without progress. 1 update, after the eighth also 1 get."""
+    tries = job.tries if job.tries < MAX_TRIES else get(job.id).tries
+    if tries < MAX_TRIES:
+        due = now + timedelta(seconds=2 ** max(tries, 1))
+        _change(job, {"error": error[:1000], "GSI3SK": _position(job.id, due)})
     else:
-        changes = {"state": "failed", "error": error, "card": _card(job.kind, "failed")}
-        _change(job, changes, remove=("GSI3PK", "GSI3SK"))
+        _close(job, "failed", error[:1000])
 
 
-def _change(job: Job, changes: dict[str, Any], *, remove: tuple[str, ...] = ()) -> None:
+# What editors do with jobs
+
+
+def pause(job_id: str) -> None:
+    """Stop sending messages until `resume`; harmless if it is paused. NotFound, Conflict. 1 get, 1 update."""
+    _steer(job_id, ("open",), "paused")
+
+
+def resume(job_id: str, *, now: datetime) -> None:
+    """Go on with a paused job, not before its time; harmless if it is open. NotFound, Conflict. 1 get, 1 update."""
+    _steer(job_id, ("paused",), "open", now=now)
+
+
+def cancel(job_id: str) -> None:
+    """Send no further messages; what was sent stays. Harmless to repeat. NotFound, Conflict. 1 get, 1 update."""
+    _steer(job_id, ("open", "paused"), "cancelled")
+
+
+def retry(job_id: str, *, now: datetime) -> None:
+    """Try a failed job again; harmless if it is open. NotFound, Conflict. 1 get, 1 update."""
+    _steer(job_id, ("failed",), "open", now=now)
+
+
+def may(job: Job) -> tuple[str, ...]:
+    """Return what an editor can do with a job now: pause, resume, cancel, retry."""
+    if job.state == "failed":
+        return ("retry",)
+    if job.kind != SEND_MESSAGE:
+        return ()
+    return {"open": ("pause", "cancel"), "paused": ("resume", "cancel")}.get(job.state, ())
+
+
+def _steer(job_id: str, states: tuple[str, ...], state: str, *, now: datetime | None = None) -> None:
+    job = get(job_id)
+    if job.state == state:
+        return
+    if job.kind != SEND_MESSAGE and job.state != "failed":
+        raise Conflict("A job of this kind cannot be paused or cancelled.")
+    if job.state not in states:
+        raise Conflict(f"This job is {job.state} already.")
+    changes: dict[Path, Any] = {"state": state, ("card", "state"): state}
+    remove: list[Path] = ["taken_by"]
+    if now is None:
+        remove += ["GSI3PK", "GSI3SK"]
+    else:
+        rows = keys.job_rows(job_id, max(now, time_of(job_id)))
+        changes |= {"tries": 0, "GSI3PK": rows["GSI3PK"], "GSI3SK": rows["GSI3SK"]}
+        remove.append("error")
+    try:
+        table.write(
+            Update(key=keys.job(job_id), set=changes, remove=remove, when=(equals("state", job.state),))
+        )
+    except Conflict:
+        if get(job_id).state != state:  # else it was this very write, whose answer was lost
+            raise
+
+
+def _close(job: Job, state: str, error: str = "") -> None:
+    changes: dict[Path, Any] = {"state": state, ("card", "state"): state}
+    if error:
+        changes["error"] = error
+    _change(job, changes, remove=("GSI3PK", "GSI3SK"))
+
+
+def _change(job: Job, changes: Mapping[Path, Any], *, remove: tuple[str, ...] = ()) -> None:
     """Change a job that this worker still holds. Repeating it, after a lost answer, is harmless."""
     table.write(
         Update(key=keys.job(job.id), set=changes, remove=remove, when=(equals("taken_by", job.taken_by),))
@@ -125,11 +228,8 @@ def _position(job_id: str, due: datetime) -> str:
     return keys.job_rows(job_id, due)["GSI3SK"]
 
 
-def _card(kind: str, state: str) -> Item:
-    return {"kind": kind, "state": state}
-
-
-def _job(item: Item) -> Job:
+def job_from_item(item: Item) -> Job:
+    """Return the job of its item."""
     return Job(
         id=item["id"],
         kind=item["kind"],
@@ -139,4 +239,5 @@ def _job(item: Item) -> Job:
         checkpoint=item.get("checkpoint", {}),
         error=item.get("error", ""),
         taken_by=item.get("taken_by", ""),
+        progress=item.get("progress", {}),
     )

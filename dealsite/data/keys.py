@@ -232,6 +232,20 @@ def category_watch(slug: str, username: str) -> Key:
     return category_watchers(slug), f"USER#{part(username)}"
 
 
+WATCHER_PARTS = ("0", "d", "k", "r")  # where the parts begin in which all watchers are read side by side
+
+
+def watchers_between(part_number: int, after: str = "") -> tuple[str, str]:
+    """Return the lowest and highest sort key of one part of a watch partition, after a user name.
+
+    `!` sorts before every character that a user name can go on with.
+    """
+    start = WATCHER_PARTS[part_number]
+    last = part_number + 1 == len(WATCHER_PARTS)
+    end = TOP if last else chr(ord(WATCHER_PARTS[part_number + 1]) - 1) + TOP
+    return f"USER#{after}!" if after else f"USER#{start}", f"USER#{end}"
+
+
 def relation_row(username: str, relation: str, target: str, slug: str) -> Row:
     """Put a like or watch into its user's lists (GSI2); relation LIKE or WATCH, target BRAND or CATEGORY."""
     return {"GSI2PK": of_user(username), "GSI2SK": f"{relation}#{target}#{part(slug)}"}
@@ -318,16 +332,24 @@ def unread_row(username: str, message_id: str) -> Row:
     return {"GSI1PK": pk, "GSI1SK": sk}
 
 
-def job_segment(job_id: str, name: str) -> Key:
-    """How far one part of a job has come."""
-    return f"JOB#{ulid_part(job_id)}", f"SEGMENT#{part(name)}"
-
-
 # Jobs
 
 
 def job(job_id: str) -> Key:
     return f"JOB#{ulid_part(job_id)}", f"JOB#{job_id}"
+
+
+def job_segment(job_id: str, name: str) -> Key:
+    """How far one part of a job has come."""
+    return f"JOB#{ulid_part(job_id)}", f"SEGMENT#{part(name)}"
+
+
+ANNOUNCEMENTS = "ANNOUNCEMENTS"
+
+
+def announcement_row(job_id: str) -> Row:
+    """Put a job that sends messages among all that do (GSI2)."""
+    return {"GSI2PK": ANNOUNCEMENTS, "GSI2SK": f"JOB#{ulid_part(job_id)}"}
 
 
 def jobs_of_month(month: str) -> str:

@@ -10,6 +10,7 @@ with jitter. What fails comes out as one of `errors`.
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import socket
@@ -48,12 +49,6 @@ RESTART_PAUSE = 0.1  # seconds; a supervised engine is back by then
 CONNECTIONS = 8  # the embedded engine slows down above ten
 BATCH_GET_KEYS = 100
 BATCH_STATEMENTS = 25
-PASSING_STATEMENT_ERRORS = {
-    "TransactionConflict",
-    "ThrottlingError",
-    "ProvisionedThroughputExceeded",
-    "InternalServerError",
-}
 
 pause: Callable[[float], None] = time.sleep  # replaced in tests, so that none waits
 jitter = random.Random()  # noqa: S311 - spreads retries, guards nothing
@@ -279,11 +274,17 @@ def insert(items: Sequence[Item]) -> int:
 
 def _insert_statement(item: Item) -> dict[str, Any]:
     attributes = to_attributes(item)
-    fields = ", ".join(f"'{attribute}': ?" for attribute in attributes)
     return {
-        "Statement": f'INSERT INTO "{name()}" VALUE {{{fields}}}',
+        "Statement": _insert_text(name(), tuple(attributes)),
         "Parameters": list(attributes.values()),
     }
+
+
+@functools.lru_cache(maxsize=64)
+def _insert_text(table_name: str, attributes: tuple[str, ...]) -> str:
+    """Return the PartiQL of an item with these attributes, whose values are its parameters."""
+    fields = ", ".join(f"'{attribute}': ?" for attribute in attributes)
+    return f'INSERT INTO "{table_name}" VALUE {{{fields}}}'
 
 
 def call(operation: str, **parameters: Any) -> dict[str, Any]:

@@ -9,7 +9,21 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from dealsite.data import brands, checks, featured, ids, jobs, keys, likes, messages, table, users, watches
+from dealsite.data import (
+    announcements,
+    brands,
+    checks,
+    fan_out,
+    featured,
+    ids,
+    jobs,
+    keys,
+    likes,
+    messages,
+    table,
+    users,
+    watches,
+)
 from dealsite.data.checks import places
 from dealsite.data.checks.problem import Problem
 from dealsite.data.convert import Item
@@ -20,7 +34,7 @@ from tests.people import make_user
 pytestmark = pytest.mark.usefixtures("fresh_table")
 LIVE = make_id(NOW - HOUR, 1)
 LATER = make_id(NOW + 400 * DAY, 2)
-DRAFT, PUBLISHED_DRAFT, JOB = make_id(NOW, 3), make_id(NOW, 4), make_id(NOW, 5)
+DRAFT, PUBLISHED_DRAFT, JOB, SENT = (make_id(NOW, number) for number in (3, 4, 5, 6))
 ANN_SHARD = keys.user_count("ann")
 NORDLICHT, TOYS = keys.brand_counts("nordlicht"), keys.category_counts("toys-hobbies")
 
@@ -45,6 +59,16 @@ def furnish() -> None:
     messages.deliver([messages.message_item("ann", JOB, kind="hot_deal", headline="Look", deal=LIVE)])
     bob = users.get("bob")
     users.delete(bob, job_id=JOB, now=NOW)
+    words = {
+        "headline": "Look",
+        "text": "",
+        "audience": announcements.Audience(brand="nordlicht"),
+        "by": EDITOR,
+    }
+    announcements.send(LIVE, message_id=SENT, **words)
+    change(keys.job(SENT), taken_by="a worker")()
+    fan_out.send_message(jobs.get(SENT), NOW)
+    jobs.finish(jobs.get(SENT))
 
 
 def names(problems: list[Problem]) -> list[tuple[str, str]]:
@@ -312,6 +336,31 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         keys.user("bob"),
         "UserIndex",
     ),
+    "an announcement missing from their list": (
+        lose(keys.job(SENT), "GSI2PK", "GSI2SK"),
+        keys.job(SENT),
+        "GSI2PK",
+    ),
+    "an announcement that is done and still open": (
+        change(keys.job(SENT), GSI3PK="JOBS#OPEN", GSI3SK=f"{ids.iso(NOW)}#{SENT}"),
+        keys.job(SENT),
+        "GSI3PK",
+    ),
+    "an announcement's numbers": (
+        change_in(keys.job(SENT), ("progress", "sent"), 7),
+        keys.job(SENT),
+        "sent is 7, counted 1",
+    ),
+    "an announcement's segment of no job": (
+        put(keys.job_segment(DRAFT, "0"), type="JobSegment", job=DRAFT, name="0"),
+        keys.job_segment(DRAFT, "0"),
+        "belongs to no job",
+    ),
+    "a deal whose announcement is lost": (
+        change(keys.deal(LATER), announced=True),
+        keys.deal(LATER),
+        "no such job",
+    ),
     "a brand in an index": (
         change(keys.brand("aurora"), GSI1PK="X", GSI1SK="Y"),
         keys.brand("aurora"),
@@ -408,6 +457,11 @@ UNDERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
     ),
     "an item that lacks its id": (put(("DEAL#1", "DEAL#1"), type="Deal"), ("DEAL#1", "DEAL#1"), "lacks"),
     "a brand without a name": (put(keys.brand("x"), type="Brand", slug="x"), keys.brand("x"), "incomplete"),
+    "a segment under another's key": (
+        put(keys.job_segment(SENT, "9"), type="JobSegment", job=SENT, name="8"),
+        keys.job_segment(SENT, "9"),
+        "belongs under",
+    ),
     "an id that is none": (
         put(("DRAFT#x#y", "DRAFT#x#y"), type="Draft", id="x#y", card={}),
         ("DRAFT#x#y", "DRAFT#x#y"),

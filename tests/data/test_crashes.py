@@ -19,7 +19,6 @@ from dealsite.data import (
     feeds,
     jobs,
     renames,
-    table,
 )
 from dealsite.data.content import DealContent
 from tests.builders import (
@@ -34,36 +33,10 @@ from tests.builders import (
     make_draft,
     make_id,
 )
+from tests.crashes import Crash, Crasher
 
 DEAL, MOVED, DRAFT = make_id(NOW - HOUR, 1), make_id(NOW + 2 * DAY, 2), make_id(NOW, 3)
 SCHEDULED = make_id(NOW + HOUR, 4)
-
-
-class Crash(BaseException):
-    """The process is gone: nothing may catch this."""
-
-
-class Crasher:
-    """Ends the process at the n-th request, before or after it reaches DynamoDB."""
-
-    def __init__(self, at: int, when: str) -> None:
-        self.at, self.when, self.requests = at, when, 0
-
-    def __call__(self, request, **_):
-        self.requests += 1
-        if self.requests != self.at:
-            return
-        if self.when == "after":
-            table._connection().http.send(request)
-        raise Crash
-
-    def __enter__(self):
-        self.events = table.events()
-        self.events.register("before-send.dynamodb", self)
-        return self
-
-    def __exit__(self, *_):
-        self.events.unregister("before-send.dynamodb", self)
 
 
 @dataclass
@@ -237,7 +210,7 @@ def test_a_crash_at_any_request_leaves_the_table_whole_and_another_try_completes
         action.furnish()
         with Crasher(at, when) as crasher, contextlib.suppress(Crash):
             action.act()
-        crashed = crasher.requests >= at
+        crashed = crasher.crashed
         assert [str(problem) for problem in checks.find()] == []
         buckets.forget()  # a new process knows nothing yet
         action.act()

@@ -55,6 +55,7 @@ def test_the_same_seed_brings_the_same_faults(faults, new_table):
     def run() -> dict[str, int]:
         new_table()
         faults.random.seed(7)
+        table.jitter.seed(7)
         faults.counts.clear()
         for n in range(40):
             put(n)

@@ -6,6 +6,7 @@
     counts    deals, likes and watches of brands and categories; deals of months and days
     featured  the cards of featured lists, and the deals' word on where they are featured
     people    profiles, e-mail guards and the number of users
+    sendings  segments and numbers of announcements
 
 A check sees every item once, then names its problems, with the writes that repair what is derived.
 Those writes hold only while the items are as they were seen, so a repair is safe while the site runs.
@@ -24,6 +25,7 @@ from dealsite.data.checks.offers import Offers
 from dealsite.data.checks.people import People
 from dealsite.data.checks.places import Places
 from dealsite.data.checks.problem import Problem, key_of
+from dealsite.data.checks.sendings import Sendings
 from dealsite.data.convert import Item
 from dealsite.data.errors import Conflict
 
@@ -41,7 +43,7 @@ class Check(Protocol):
     def problems(self) -> Iterator[Problem]: ...
 
 
-CHECKS: list[Callable[[], Check]] = [Offers, Names, Counts, Featured, People]
+CHECKS: list[Callable[[], Check]] = [Offers, Names, Counts, Featured, People, Sendings]
 
 
 def find(seen: Callable[[], object] = lambda: None) -> list[Problem]:

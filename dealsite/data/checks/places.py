@@ -11,6 +11,7 @@ from dealsite.data import featured_cards, keys
 from dealsite.data.checks.problem import Problem, differences, key_of, mend
 from dealsite.data.convert import Item
 from dealsite.data.ids import from_iso, time_of
+from dealsite.data.jobs import SEND_MESSAGE
 from dealsite.data.relations import RELATIONS, Relation
 
 INDEX_KEYS = ("GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "GSI3PK", "GSI3SK", "UserIndex")
@@ -45,9 +46,10 @@ def _draft(item: Item) -> Place:
 
 
 def _job(item: Item) -> Place:
+    listed = keys.announcement_row(item["id"]) if item["kind"] == SEND_MESSAGE else {}
     if item["state"] != "open":
-        return Place(keys.job(item["id"]), keys.job_rows(item["id"], None))
-    rows = keys.job_rows(item["id"], time_of(item["id"]))
+        return Place(keys.job(item["id"]), keys.job_rows(item["id"], None) | listed)
+    rows = keys.job_rows(item["id"], time_of(item["id"])) | listed
     due, _, job_id = str(item.get("GSI3SK", "")).partition("#")
     if due and job_id == item["id"]:  # when it is due stands nowhere else
         rows["GSI3SK"] = item["GSI3SK"]
@@ -117,6 +119,7 @@ PLACES: dict[str, Callable[[Item], Place]] = {
     "Session": _session,
     "Throttle": lambda item: Place(None),  # its subject stands in the key as a hash only
     "Job": _job,
+    "JobSegment": lambda item: Place(keys.job_segment(item["job"], item["name"])),
     "Message": _message,
     **{relation.type: partial(_relation, relation) for relation in RELATIONS},
 }

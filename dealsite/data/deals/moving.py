@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from dealsite.data import buckets, drafts, featured_cards, keys, table
+from dealsite.data import announcements, buckets, drafts, featured_cards, keys, table
 from dealsite.data.brands import Brand
 from dealsite.data.brands import get as get_brand
 from dealsite.data.deals.publishing import (
@@ -19,6 +19,7 @@ from dealsite.data.deals.publishing import (
 from dealsite.data.deals.stored import Deal, get
 from dealsite.data.errors import AlreadyExists, Busy, Conflict, NotFound, VersionConflict
 from dealsite.data.ids import iso, time_of
+from dealsite.data.jobs import Job, job_from_item
 from dealsite.data.writes import Condition, Delete, Put, Write, equals, exists, missing
 
 
@@ -64,7 +65,8 @@ def reschedule(deal: Deal, live_at: datetime, *, new_id: str, by: str, now: date
     """Move a scheduled deal to another time, which is another id: `new_id`, minted for that time.
 
     Conflict if it is live already, Invalid if it would expire before; VersionConflict if it changed
-    meanwhile. Featured cards keep their places. 1 transaction, and 1 batch get if it is featured.
+    meanwhile. Featured cards keep their places; an announcement that still waits moves with it.
+    1 transaction, and 1 batch get if it is featured or announced.
     """
     if time_of(new_id) != live_at.replace(microsecond=live_at.microsecond // 1000 * 1000):
         raise ValueError("The new id was not minted for the new time.")
@@ -76,9 +78,9 @@ def reschedule(deal: Deal, live_at: datetime, *, new_id: str, by: str, now: date
     last_of_day = False
     brand = Brand(deal.card.brand, deal.card.brand_name)
     for _ in range(TRIES):
-        places = _places(deal)
+        places, waiting = _places(deal)
         try:
-            put, *others = _reschedule_writes(deal, new_id, brand, places, by, now, last_of_day)
+            put, *others = _reschedule_writes(deal, new_id, brand, places, waiting, by, now, last_of_day)
             table.transact([put, *others])
         except buckets.LastOfDay:
             last_of_day = True
@@ -107,7 +109,14 @@ def reschedule(deal: Deal, live_at: datetime, *, new_id: str, by: str, now: date
 
 
 def _reschedule_writes(
-    deal: Deal, new_id: str, brand: Brand, places: dict[str, int], by: str, now: datetime, last_of_day: bool
+    deal: Deal,
+    new_id: str,
+    brand: Brand,
+    places: dict[str, int],
+    waiting: Job | None,
+    by: str,
+    now: datetime,
+    last_of_day: bool,
 ) -> tuple[Put, *tuple[Write, ...]]:
     content = deal.content
     put, offer = deal_writes(new_id, content, brand, by, now, deal.draft)
@@ -118,6 +127,7 @@ def _reschedule_writes(
             "featured_on": set(deal.featured_on),
             "version": deal.version + 1,
             "created_at": iso(deal.created_at),
+            "announced": True if waiting else None,
         },
     )
     arrive = buckets.arrive(new_id, content.brand, content.category)
@@ -135,20 +145,28 @@ def _reschedule_writes(
     ]
     if deal.draft:
         writes.append(drafts.moved_write(deal.draft, new_id))
+    if waiting:
+        unchanged = (equals("state", waiting.state),)
+        writes.append(Delete(key=keys.job(deal.id), when=unchanged, otherwise=VersionConflict()))
+        writes.append(announcements.with_deal(new_id, content, by=by, state=waiting.state))
     return put, *writes
 
 
-def _places(deal: Deal) -> dict[str, int]:
-    """Return where each page that features a deal has it. 1 batch get, none if it is not featured."""
-    if not deal.featured_on:
-        return {}
+def _places(deal: Deal) -> tuple[dict[str, int], Job | None]:
+    """Return where each page that features a deal has it, and its announcement if that still waits.
+
+    1 batch get, none if it is neither featured nor announced.
+    """
     page_keys = {page: featured_cards.page_key(page) for page in deal.featured_on}
-    items = table.batch_get(page_keys.values())
-    return {
+    job_keys = [keys.job(deal.id)] if deal.announced else []
+    items = table.batch_get([*page_keys.values(), *job_keys])
+    places = {
         page: items[key]["order"].index(deal.id)
         for page, key in page_keys.items()
         if deal.id in items.get(key, {}).get("order", ())
     }
+    job = job_from_item(items[job_keys[0]]) if job_keys and job_keys[0] in items else None
+    return places, job if job and job.state in ("open", "paused") else None
 
 
 def _delete_deal(deal: Deal) -> Delete:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
-from dealsite.data import buckets, drafts, keys, table
+from dealsite.data import announcements, buckets, drafts, keys, table
 from dealsite.data.brands import Brand
 from dealsite.data.brands import get as get_brand
 from dealsite.data.content import DealContent, problems
@@ -30,17 +31,19 @@ def publish(
     by: str,
     now: datetime,
     draft: Draft | None = None,
+    announce: bool = False,
 ) -> Deal:
     """Publish a deal at the time of its id, or schedule it if that time is to come. 1 transaction.
 
-    Repeating it is harmless: the deal that is there under this id is returned. With a draft, the
-    draft ends as a pointer to the deal; VersionConflict if it was edited or published meanwhile
-    (`current` is the draft of now). Invalid says what the content lacks.
+    With `announce`, all who watch its brand or category are told when it goes live. Repeating it is
+    harmless: the deal that is there under this id is returned. With a draft, the draft ends as a pointer
+    to the deal; VersionConflict if it was edited or published meanwhile (`current` is the draft of now).
+    Invalid says what the content lacks.
     """
     refuse_problems(content, time_of(deal_id))
     for _ in range(TRIES):
         day = time_of(deal_id).date()
-        put, *others = _publish_writes(deal_id, content, brand, by, now, draft)
+        put, *others = _publish_writes(deal_id, content, brand, by, now, draft, announce=announce)
         try:
             table.transact([put, *others])
         except AlreadyExists:
@@ -85,7 +88,14 @@ def publish_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now:
 
 
 def _publish_writes(
-    deal_id: str, content: DealContent, brand: Brand, by: str, now: datetime, draft: Draft | None
+    deal_id: str,
+    content: DealContent,
+    brand: Brand,
+    by: str,
+    now: datetime,
+    draft: Draft | None,
+    *,
+    announce: bool = False,
 ) -> tuple[Put, *tuple[Write, ...]]:
     put, offer = deal_writes(deal_id, content, brand, by, now, draft.id if draft else "")
     writes: list[Write] = [
@@ -95,6 +105,9 @@ def _publish_writes(
     ]
     if draft is not None:
         writes.append(drafts.published_write(draft, deal_id))
+    if announce:
+        put = replace(put, item=put.item | {"announced": True})
+        writes.append(announcements.with_deal(deal_id, content, by=by))
     return put, *writes
 
 

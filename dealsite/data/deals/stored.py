@@ -16,7 +16,10 @@ from dealsite.data.ids import from_iso, is_ulid
 
 @dataclass(frozen=True)
 class Deal:
-    """A published or scheduled deal. `content.stock` is known only where the offer was read too (`get`)."""
+    """A published or scheduled deal. `content.stock` is known only where the offer was read too (`get`).
+
+    `announced`: an announcement of its own was written with it, under its id.
+    """
 
     id: str
     content: DealContent
@@ -29,6 +32,7 @@ class Deal:
     updated_by: str
     last_edit: str = ""
     draft: str = ""
+    announced: bool = False
 
     @property
     def live_at(self) -> datetime:
@@ -92,4 +96,5 @@ def deal_from_items(item: Item, offer: Item | None) -> Deal:
         updated_by=item["updated_by"],
         last_edit=item.get("last_edit", ""),
         draft=item.get("draft", "") or "",
+        announced=bool(item.get("announced")),
     )

@@ -1,0 +1,191 @@
+"""Announcements: a deal that editors tell all users of, or those who watch its brand or category.
+
+An announcement is a job of the kind `send_message`, carried out by `fan_out`. Its id is the id of each of its
+messages, minted for the time at which they go out. One that is written with its deal has the deal's own id.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from dealsite.data import keys, table
+from dealsite.data.categories import Counts
+from dealsite.data.content import DealContent
+from dealsite.data.errors import BadCursor, Conflict, Invalid, NotFound
+from dealsite.data.ids import is_ulid, next_ulid, previous_ulid, time_of
+from dealsite.data.jobs import SEND_MESSAGE, job_write
+from dealsite.data.messages import HEADLINE_CHARACTERS, LAST_ULID, TEXT_CHARACTERS
+from dealsite.data.users import count as count_users
+from dealsite.data.writes import Check, Put, absent, exists
+
+PAGE_SIZE = 25
+HOT_DEAL, NEW_DEAL = "hot_deal", "new_deal"
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """Who is told: all users, or the watchers of a brand, of a category, or of either (slugs)."""
+
+    brand: str = ""
+    category: str = ""
+
+    @property
+    def everyone(self) -> bool:
+        return not (self.brand or self.category)
+
+    @property
+    def is_union(self) -> bool:
+        """Tell whether somebody may belong to it twice, so that counters say only how many it can be at most."""
+        return bool(self.brand and self.category)
+
+    @property
+    def kind(self) -> str:
+        """The kind of its messages."""
+        return HOT_DEAL if self.everyone else NEW_DEAL
+
+    def as_item(self) -> dict[str, Any]:
+        if self.everyone:
+            return {"all": True}
+        return {name: slug for name in ("brand", "category") if (slug := getattr(self, name))}
+
+    @classmethod
+    def from_item(cls, item: dict[str, Any]) -> Audience:
+        return cls(item.get("brand", ""), item.get("category", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """A row of the list of announcements; `going_out_at` is when its messages go, or went, out."""
+
+    id: str
+    state: str
+    headline: str
+    deal: str
+    audience: Audience
+
+    @property
+    def going_out_at(self) -> datetime:
+        return time_of(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Announcements:
+    """Up to 25 of them, newest first, and the cursors of the older and newer page."""
+
+    rows: list[Announcement]
+    after: str | None
+    before: str | None
+
+
+def count_recipients(audience: Audience) -> int:
+    """Return how many users an announcement reaches at most: of a union, and of users who muted, less. 1 batch get."""
+    if audience.everyone:
+        return count_users()
+    counters = []
+    if audience.brand:
+        counters.append(keys.brand_counts(audience.brand))
+    if audience.category:
+        counters.append(keys.category_counts(audience.category))
+    return sum(Counts.from_item(item).watches for item in table.batch_get(counters).values())
+
+
+def problems(headline: str, text: str) -> dict[str, str]:
+    """Return what is wrong with the words of an announcement, by field."""
+    found = {}
+    if not headline.strip():
+        found["headline"] = "Enter a headline."
+    elif len(headline) > HEADLINE_CHARACTERS:
+        found["headline"] = f"Shorten the headline to {HEADLINE_CHARACTERS} characters."
+    if len(text) > TEXT_CHARACTERS:
+        found["text"] = f"Shorten the text to {TEXT_CHARACTERS} characters."
+    return found
+
+
+def send(deal_id: str, *, message_id: str, headline: str, text: str, audience: Audience, by: str) -> None:
+    """Send a message about a deal at the time that `message_id` was minted for; at once if that has passed.
+
+    Repeating it is harmless. NotFound if the deal is gone, Invalid if the words will not do or the deal is
+    not live at that time. 1 transaction.
+    """
+    if found := problems(headline, text):
+        raise Invalid(**found)
+    if deal_id[:10] > message_id[:10]:
+        raise Invalid(send_at="The deal is not live at that time yet.")
+    payload = _payload(deal_id, headline=headline, text=text, audience=audience, by=by)
+    try:
+        table.transact(
+            [
+                _announcement(payload, message_id, time_of(message_id)),
+                Check(key=keys.deal(deal_id), when=(exists(),), otherwise=NotFound("There is no such deal.")),
+            ]
+        )
+    except _Sent:
+        return
+
+
+def with_deal(deal_id: str, content: DealContent, *, by: str, state: str = "open") -> Put:
+    """Return the write that announces a deal when it goes live, to all who watch its brand or category.
+
+    Whom it tells and under which headline is decided then, by what the deal is then.
+    """
+    audience = Audience(content.brand, content.category)
+    payload = _payload(deal_id, headline=content.title, text="", audience=audience, by=by)
+    return _announcement(payload | {"follows_deal": True}, deal_id, time_of(deal_id), state)
+
+
+def newest(*, after: str | None = None, before: str | None = None) -> Announcements:
+    """Return one page of all announcements, planned ones first; BadCursor. 1 query."""
+    after, before = after or None, before or None
+    if (after and before) or any(cursor and not is_ulid(cursor) for cursor in (after, before)):
+        raise BadCursor()
+    rows = table.query(
+        keys.ANNOUNCEMENTS,
+        index=keys.GSI2,
+        low=f"JOB#{next_ulid(before) if before else '0' * 26}",
+        high=f"JOB#{previous_ulid(after) if after else LAST_ULID}",
+        newest_first=not before,
+        limit=PAGE_SIZE + 1,
+    )
+    more = len(rows) > PAGE_SIZE
+    found = [_announcement_of(row) for row in rows[:PAGE_SIZE]]
+    if before:
+        found.reverse()
+        return Announcements(
+            found, found[-1].id if found else next_ulid(before), found[0].id if found and more else None
+        )
+    newer = (found[0].id if found else previous_ulid(after)) if after else None
+    return Announcements(found, found[-1].id if found and more else None, newer)
+
+
+class _Sent(Conflict):
+    """This announcement is there already."""
+
+
+def _payload(deal_id: str, *, headline: str, text: str, audience: Audience, by: str) -> dict[str, Any]:
+    return {
+        "kind": audience.kind,
+        "deal": deal_id,
+        "headline": headline[:HEADLINE_CHARACTERS],
+        "text": text,
+        "audience": audience.as_item(),
+        "by": by,
+    }
+
+
+def _announcement(payload: dict[str, Any], job_id: str, due: datetime, state: str = "open") -> Put:
+    card = {name: payload[name] for name in ("deal", "headline", "audience")}
+    put = job_write(SEND_MESSAGE, payload, job_id=job_id, due=due, card=card, state=state)
+    return Put(key=put.key, item=put.item, when=(absent(),), otherwise=_Sent())
+
+
+def _announcement_of(row: dict[str, Any]) -> Announcement:
+    card = row["card"]
+    return Announcement(
+        id=row["SK"].removeprefix("JOB#"),
+        state=card["state"],
+        headline=card["headline"],
+        deal=card["deal"],
+        audience=Audience.from_item(card["audience"]),
+    )

@@ -1,0 +1,42 @@
+"""A process that ends at one of its requests to DynamoDB."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Self
+
+from dealsite.data import table
+
+
+class Crash(BaseException):
+    """The process is gone: nothing may catch this."""
+
+
+class Crasher:
+    """Ends the process at the n-th request, before or after it reaches DynamoDB; none of its threads goes on."""
+
+    def __init__(self, at: int, when: str) -> None:
+        self.at, self.when, self.requests = at, when, 0
+        self.lock = threading.Lock()
+
+    def __call__(self, request: Any, **_: Any) -> None:
+        with self.lock:
+            self.requests += 1
+            number = self.requests
+        if number < self.at:
+            return
+        if number == self.at and self.when == "after":
+            table._connection().http.send(request)
+        raise Crash
+
+    @property
+    def crashed(self) -> bool:
+        return self.requests >= self.at
+
+    def __enter__(self) -> Self:
+        self.events = table.events()
+        self.events.register("before-send.dynamodb", self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.events.unregister("before-send.dynamodb", self)

@@ -1,0 +1,76 @@
+"""The worker ends before or after every single request of a fan-out: the next one completes it, once for each."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import timedelta
+
+import pytest
+
+from dealsite import worker
+from dealsite.data import announcements, checks, fan_out, jobs, messages, table, watches
+from dealsite.data.announcements import Audience
+from dealsite.data.ids import new_ulid
+from tests.builders import EDITOR, HOUR, NOW, make_deal, make_id
+from tests.crashes import Crash, Crasher
+from tests.people import make_user
+
+pytestmark = pytest.mark.engines("native")
+DEAL, JOB = make_id(NOW - HOUR, 1), new_ulid(NOW, 2)
+NAMES = ("ann", "bob", "cleo", "eli", "mia", "zoe")
+AUDIENCES = {"all users": Audience(), "watchers": Audience(brand="nordlicht", category="toys-hobbies")}
+
+
+def furnish(audience: Audience) -> None:
+    make_deal(deal_id=DEAL, category="toys-hobbies")
+    for number, name in enumerate(NAMES):
+        make_user(name)
+        if number != 1:
+            watches.watch_brand("nordlicht", username=name, now=NOW)
+        if number != 4:
+            watches.watch_category("toys-hobbies", username=name, now=NOW)
+    announcements.send(DEAL, message_id=JOB, headline="Look", text="", audience=audience, by=EDITOR)
+
+
+def work(now=NOW) -> None:
+    while worker.run_next(now=now):
+        pass
+
+
+def stored() -> list[str]:
+    """Whose message is there."""
+    rows = [row for row in table.scan_all(consistent=True) if row["type"] == "Message"]
+    assert {row["id"] for row in rows} <= {JOB}
+    return sorted(row["username"] for row in rows)
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("audience", AUDIENCES)
+def test_a_worker_may_end_at_any_request(audience, when, threads, new_table, monkeypatch):
+    monkeypatch.setattr(fan_out, "PAGE", 3)
+    monkeypatch.setattr(fan_out, "BATCH", 2)
+    monkeypatch.setattr(fan_out, "PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr(fan_out, "THREADS", threads)
+    at, crashed, seen = 0, True, set()
+    while crashed:
+        at += 1
+        new_table()
+        furnish(AUDIENCES[audience])
+        with Crasher(at, when) as crasher, contextlib.suppress(Crash):
+            work()
+        crashed = crasher.crashed
+        read = stored()
+        seen.add(len(read))
+        for name in read:
+            messages.mark_read(name, JOB)
+        assert [str(problem) for problem in checks.find()] == []
+        work(NOW + jobs.LEASE + timedelta(seconds=1))
+        assert stored() == list(NAMES)
+        assert [name for name in NAMES if not messages.get(name, JOB).unread] == read
+        job = jobs.get(JOB)
+        assert (job.state, job.progress["sent"]) == ("done", len(NAMES))
+        assert [str(problem) for problem in checks.find()] == []
+        assert at < 100
+    assert at > 20
+    assert {0, len(NAMES)} < seen  # it did end before, within and after the sending
