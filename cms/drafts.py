@@ -115,7 +115,15 @@ def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpRespon
         return redirect("cms_draft", draft_id)
     if brand is None:
         raise Invalid(brand="Choose a brand, or enter a new one.")
-    deal = deals.publish(content, deal_id=new_ulid(live_at), brand=brand, by=by, now=now, draft=stored)
+    deal = deals.publish(
+        content,
+        deal_id=new_ulid(live_at),
+        brand=brand,
+        by=by,
+        now=now,
+        draft=stored,
+        announce=form.cleaned_data["announce"],
+    )
     messages.success(request, _said(deal, now))
     return redirect("cms_deal", deal.id)
 

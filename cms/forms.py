@@ -60,6 +60,11 @@ class DealForm(EditForm):
     )
     expires_at = LocalTimeField(required=False, label="Expires")
     publish_at = LocalTimeField(required=False, label="Publish at")
+    announce = forms.BooleanField(
+        required=False,
+        label="Tell those who watch its brand or category",
+        help_text="One message each, when the deal goes live.",
+    )
 
     needed = ("title", "brand", "category", "price", "link")  # to be published
 

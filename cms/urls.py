@@ -2,7 +2,19 @@
 
 from django.urls import path
 
-from cms import brands, categories, deal_list, deals, drafts, featured, home, named_brands, users
+from cms import (
+    brands,
+    categories,
+    deal_list,
+    deals,
+    drafts,
+    featured,
+    home,
+    jobs,
+    messages,
+    named_brands,
+    users,
+)
 
 urlpatterns = [
     path("", home.home, name="cms_home"),
@@ -24,6 +36,13 @@ urlpatterns = [
     path("categories/<str:slug>/", categories.category, name="cms_category"),
     path("featured/", featured.featured_pages, name="cms_featured"),
     path("featured/<str:page_id>/", featured.featured_page, name="cms_featured_page"),
+    path("messages/", messages.message_list, name="cms_messages"),
+    path("messages/new/", messages.new_message, name="cms_new_message"),
+    path("jobs/", jobs.job_list, name="cms_jobs"),
+    path("jobs/<str:job_id>/pause/", jobs.pause_job, name="cms_pause_job"),
+    path("jobs/<str:job_id>/resume/", jobs.resume_job, name="cms_resume_job"),
+    path("jobs/<str:job_id>/cancel/", jobs.cancel_job, name="cms_cancel_job"),
+    path("jobs/<str:job_id>/retry/", jobs.retry_job, name="cms_retry_job"),
     path("users/", users.user_list, name="cms_users"),
     path("users/<str:username>/", users.user, name="cms_user"),
     path("users/<str:username>/give-role/", users.give_role, name="cms_give_role"),

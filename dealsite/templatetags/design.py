@@ -126,6 +126,12 @@ def price(amount: Decimal) -> SafeString:
 
 
 @register.filter
+def grouped(number: int) -> str:
+    """A number with its thousands apart, 100,000."""
+    return f"{number:,}"
+
+
+@register.filter
 def moment(when: datetime | None) -> SafeString | str:
     """A time in words with its zone, 24 Nov 2026, 18:00 UTC.
 

@@ -3,14 +3,25 @@
 import pytest
 from django.urls import reverse
 
-from dealsite.data import deals, drafts
-from tests.builders import DAY, NOW, make_deal, make_draft
+from dealsite.data import announcements, deals, drafts, jobs
+from dealsite.data.announcements import Audience
+from dealsite.data.ids import new_ulid
+from tests.builders import DAY, EDITOR, NOW, make_deal, make_draft
 
 
 def posts():
     """Return every address that changes something, with a deal and a draft that it would change."""
     deal, later, draft = make_deal(), make_deal(live_at=NOW + DAY), make_draft(title="x")
+    job = new_ulid(NOW, 77)
+    words = {"headline": "Look", "text": "", "audience": Audience(), "by": EDITOR}
+    announcements.send(deal.id, message_id=job, **words)
+    message = {"deal": deal.id, "audience": "all", "headline": "x", "token": new_ulid(NOW), "sure": "yes"}
     return {
+        reverse("cms_new_message"): message | {"action": "send"},
+        reverse("cms_pause_job", args=[job]): {},
+        reverse("cms_resume_job", args=[job]): {},
+        reverse("cms_cancel_job", args=[job]): {},
+        reverse("cms_retry_job", args=[job]): {},
         reverse("cms_draft", args=[draft.id]): {"title": "Changed", "version": "1"},
         reverse("cms_delete_draft", args=[draft.id]): {"version": "1"},
         reverse("cms_deal", args=[deal.id]): {"title": "Changed", "version": "1"},
@@ -41,6 +52,14 @@ def test_nothing_is_changed_without_the_role(sign_in):
 def test_other_methods_are_refused(editor, method):
     for address in posts():
         assert getattr(editor, method)(address).status_code == 405, address
+
+
+def test_a_job_is_not_changed_by_looking(editor):
+    posts()
+    job = new_ulid(NOW, 77)
+    for name in ("cms_pause_job", "cms_cancel_job", "cms_retry_job", "cms_resume_job"):
+        assert editor.get(reverse(name, args=[job])).status_code == 405
+    assert jobs.get(job).state == "open"
 
 
 def test_looking_changes_nothing(editor):

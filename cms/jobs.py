@@ -1,0 +1,162 @@
+"""The page of jobs: how far each has come, and pausing, resuming, cancelling and retrying them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from cms.deal_list import query
+from cms.requests import EditorRequest
+from dealsite.accounts.decorators import role
+from dealsite.data import job_lists, jobs
+from dealsite.data.errors import Conflict, NotFound
+from dealsite.data.jobs import SEND_MESSAGE, Job
+
+MONTH_PATTERN = re.compile(r"20[0-9]{2}-(0[1-9]|1[0-2])")
+KINDS = {
+    SEND_MESSAGE: "Message",
+    "rename_brand": "New name of a brand",
+    "remove_user": "Removal of a deleted account",
+    "read_all": "Marking messages read",
+    "mute_all": "Muting of watches",
+}
+MAIL = "Mail"  # of whatever kind; to whom stays the worker's business
+STATES = {
+    "open": ("Waiting", "scheduled"),
+    "running": ("Running", "live"),
+    "paused": ("Paused", "ending"),
+    "done": ("Done", ""),
+    "failed": ("Failed", "ending"),
+    "cancelled": ("Cancelled", ""),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A job as its list shows it; `percent` is None where nothing is counted, `rate` in messages a second."""
+
+    job: Job
+    label: str
+    state: str
+    look: str
+    done: int
+    total: int
+    percent: int | None
+    rate: int | None
+    may: tuple[str, ...]
+
+    @property
+    def deal(self) -> str:
+        return str(self.job.payload.get("deal", "")) if self.job.kind == SEND_MESSAGE else ""
+
+    @property
+    def headline(self) -> str:
+        if self.job.kind != SEND_MESSAGE:
+            return ""
+        return str((self.job.checkpoint or self.job.payload).get("headline", ""))
+
+
+def row(job: Job, now: datetime) -> Row:
+    """Return what the list shows of a job."""
+    progress = job.progress
+    done = progress.get("sent", 0) + progress.get("skipped", 0)
+    total = max(progress.get("total", 0), done)
+    state, look = STATES["running" if job.state == "open" and job.taken_by else job.state]
+    if job.state == "open" and job.kind == SEND_MESSAGE and job.created_at > now:
+        state = "Planned"
+    percent = None
+    if progress:
+        percent = 100 if job.state == "done" or not total else min(99, done * 100 // total)
+    seconds = progress.get("milliseconds", 0) / 1000
+    rate = round(progress.get("sent", 0) / seconds) if seconds >= 1 else None
+    return Row(job, KINDS.get(job.kind, MAIL), state, look, done, total, percent, rate, jobs.may(job))
+
+
+@role("editor")
+@require_safe
+@vary_on_headers("HX-Request")
+def job_list(request: EditorRequest) -> HttpResponse:
+    """One page of a month's jobs; asked for again every two seconds while it is looked at."""
+    now = timezone.now()
+    month = request.GET.get("month") or f"{now:%Y-%m}"
+    if not MONTH_PATTERN.fullmatch(month):
+        raise NotFound("There is no such month.")
+    after, before = request.GET.get("after") or None, request.GET.get("before") or None
+    page = job_lists.of_month(month, after=after, before=before)
+    first = date(int(month[:4]), int(month[5:]), 1)
+    chosen = {"month": month}
+    here = query({"month": month, "after": after or "", "before": before or ""})
+    return render(
+        request,
+        "cms/_job_rows.html" if request.htmx else "cms/jobs.html",
+        {
+            "rows": [row(job, now) for job in page.jobs],
+            "month": first,
+            "earlier": _month(first, -1),
+            "later": _month(first, 1),
+            "here": reverse("cms_jobs") + here,
+            "after": page.after and query(chosen | {"after": page.after}),
+            "before": page.before and query(chosen | {"before": page.before}),
+        },
+    )
+
+
+def _month(first: date, step: int) -> date:
+    number = first.year * 12 + first.month - 1 + step
+    return date(number // 12, number % 12 + 1, 1)
+
+
+def _act(request: EditorRequest, job_id: str, act: Callable[[], None], said: str) -> HttpResponse:
+    """Do it and lead back to the list that the button stands in; a job that went on meanwhile is no error."""
+    try:
+        act()
+    except Conflict as conflict:
+        messages.warning(request, str(conflict))
+    else:
+        messages.success(request, said)
+    back = request.POST.get("next", "")
+    own = (reverse("cms_jobs"), reverse("cms_messages"))
+    safe = url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.split("?")[0] in own
+    return HttpResponseRedirect(back if safe else reverse("cms_jobs"))
+
+
+@role("editor")
+@require_POST
+def pause_job(request: EditorRequest, job_id: str) -> HttpResponse:
+    """Let a job rest until it is resumed."""
+    return _act(request, job_id, lambda: jobs.pause(job_id), "The job is paused.")
+
+
+@role("editor")
+@require_POST
+def resume_job(request: EditorRequest, job_id: str) -> HttpResponse:
+    """Let a paused job go on."""
+    now = timezone.now()
+    return _act(request, job_id, lambda: jobs.resume(job_id, now=now), "The job goes on.")
+
+
+@role("editor")
+@require_POST
+def cancel_job(request: EditorRequest, job_id: str) -> HttpResponse:
+    """End a job for good; messages that were sent stay."""
+    said = "The job is cancelled. Messages that were sent already stay."
+    return _act(request, job_id, lambda: jobs.cancel(job_id), said)
+
+
+@role("editor")
+@require_POST
+def retry_job(request: EditorRequest, job_id: str) -> HttpResponse:
+    """Try a failed job again."""
+    now = timezone.now()
+    return _act(request, job_id, lambda: jobs.retry(job_id, now=now), "The job is tried again.")
