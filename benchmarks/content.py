@@ -24,9 +24,7 @@ COLUMNS = (
 def contents(root: Path, named: Path | None) -> dict[str, Callable[[], None]]:
     """Return what to measure with: a name for the table of results, and how to load it."""
     folder = named or Path(os.environ.get(FOLDER_VARIABLE) or root.parent / "shared" / "data")
-    found: dict[str, Callable[[], None]] = {
-        "demo": lambda: call_command("load_demo", yes=True, stdout=_Quiet())
-    }
+    found: dict[str, Callable[[], None]] = {"demo": _demo}
     for name, rows in FILES.items():
         path = folder / name
         if path.is_file():
@@ -38,7 +36,14 @@ def contents(root: Path, named: Path | None) -> dict[str, Callable[[], None]]:
 
 
 def _import(path: Path) -> Callable[[], None]:
-    return lambda: call_command("import_deals", str(path), stdout=_Quiet())
+    def load() -> None:
+        call_command("import_deals", str(path), stdout=_Quiet())
+
+    return load
+
+
+def _demo() -> None:
+    call_command("load_demo", yes=True, stdout=_Quiet())
 
 
 def _generate(rows: int) -> Callable[[], None]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from dealsite.data import brands, categories, deals, drafts, errors, feeds, jobs, keys, renames, table
@@ -12,7 +14,12 @@ pytestmark = pytest.mark.usefixtures("whole_table")
 
 
 def rename(brand: brands.Brand, name: str, **changes) -> brands.Brand:
-    given = {"description": brand.description, "logo": brand.logo, "by": EDITOR, "now": NOW} | changes
+    given: dict[str, Any] = {
+        "description": brand.description,
+        "logo": brand.logo,
+        "by": EDITOR,
+        "now": NOW,
+    } | changes
     return brands.edit(brand, name=name, **given)
 
 
