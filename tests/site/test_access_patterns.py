@@ -152,8 +152,8 @@ def start_session(user: users.User) -> sessions.Session:
     return sessions.start(user, key="secret", user_agent="", address="", now=NOW)
 
 
-def move_address(profile: profiles.Profile) -> None:
-    user = users.get("ann")
+def move_address(ann: tuple[profiles.Profile, users.User]) -> None:
+    profile, user = ann
     profiles.change_email(profile, user=user, name="Ann", timezone="", email="new@example.org", now=NOW)
 
 
@@ -233,7 +233,7 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
         lambda: profiles.get("ann"),
         lambda profile: profiles.edit(profile, name="A", timezone=""),
     ),
-    "profiles.change_email": (lambda: profiles.get("ann"), move_address),
+    "profiles.change_email": (lambda: (profiles.get("ann"), users.get("ann")), move_address),
     "throttles.count": (
         NOTHING,
         lambda _: throttles.count(throttles.Limit("test", 5, timedelta(hours=1)), "ann", now=NOW),
