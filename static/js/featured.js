@@ -55,8 +55,7 @@
   // What needs the server is sent by htmx: it answers with the whole part, and the focus is kept by the button's id.
   const send = (value, id = PART) => {
     const values = Object.fromEntries([["do", value]]);
-    const select = `#${id}`;
-    return htmx.ajax("POST", part().action, { source: part(), target: select, select, swap: "outerHTML", values });
+    return htmx.ajax("POST", part().action, { source: part(), target: `#${id}`, swap: "outerHTML", values });
   };
 
   let saving = false;
