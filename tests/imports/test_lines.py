@@ -56,6 +56,14 @@ def test_a_quote_never_closed_in_a_long_file_costs_one_line(tmp_path):
     assert [record.line for record in found if record.problem] == [1]
 
 
+def test_a_record_without_end_is_not_gathered_in_memory(tmp_path):
+    found = records(tmp_path, b'"\n",' * 3 * lines.RECORD_LINES + b"x\n1,2\n")
+    assert (
+        found[0].problem == "The row has more than 1,000 lines; a quote may be opened here and never closed."
+    )
+    assert found[-1].cells == ["1", "2"]
+
+
 def test_text_after_a_closing_quote_costs_one_line(tmp_path):
     found = records(tmp_path, b'"a"b,c\n1,2\n')
     assert found[0].problem == "Something follows a closing quote; write quotes within a cell twice."
