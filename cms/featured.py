@@ -167,7 +167,9 @@ def show(
         "choices": [(card, card.state(now), card.id in picked) for card in picker.cards],
         "trouble": trouble,
     }
-    template = "cms/_featured_page.html" if request.htmx else "cms/featured_page.html"
+    template = "cms/featured_page.html"
+    if request.htmx:
+        template = f"cms/_featured_{'picker' if request.htmx.target == 'picker' else 'page'}.html"
     return render(request, template, context, status=status)
 
 

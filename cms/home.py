@@ -29,11 +29,10 @@ def home(request: EditorRequest) -> HttpResponse:
     now = timezone.now()
     lists = []
     for state, title, empty in LISTS:
-        if (
-            state == "scheduled"
-        ):  # a list is newest first, so the next one to go live is the one nearest to now
-            cards = deal_lists.cms_list(state=state, now=now, before=first_ulid_of(now)).cards[::-1]
-        else:
-            cards = deal_lists.cms_list(state=state, now=now).cards
-        lists.append((state, title, empty, rows(cards[:SHOWN], state, now), len(cards) > SHOWN))
+        # A list is newest first: the next one to go live is the one nearest to now.
+        before = first_ulid_of(now) if state == "scheduled" else None
+        page = deal_lists.cms_list(state=state, now=now, before=before, size=SHOWN)
+        cards = page.cards[::-1] if before else page.cards
+        more = bool(page.before if before else page.after)
+        lists.append((state, title, empty, rows(cards, state, now), more))
     return render(request, "cms/home.html", {"lists": lists, "pages": PAGES})

@@ -43,7 +43,8 @@ def make_content(**overrides: Any) -> DealContent:
 def make_brand(name: str = "Nordlicht", **overrides: Any) -> Brand:
     """Return the brand of a name, created where it is missing."""
     try:
-        return brands.create(name, **({"by": EDITOR, "now": NOW} | overrides))
+        filled: dict[str, Any] = {"by": EDITOR, "now": NOW}
+        return brands.create(name, **(filled | overrides))
     except errors.AlreadyExists:
         return brands.get(ids.slugify(name))
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from dealsite import middleware
 from dealsite.data import buckets, checks, schema, table
 from dealsite.engine import running_engine
 from tests.faults import READS, WRITES, Faults
@@ -95,6 +96,7 @@ def engine(
         return
     # A machine busy with tests answers late; what a page does about late answers has tests of its own.
     monkeypatch.setattr(table, "READ_TIMEOUT", 15.0)
+    monkeypatch.setattr(middleware, "DATA_SECONDS", 30.0)
     settings.DYNAMODB_ENDPOINT_URL = request.getfixturevalue(
         "local_engine" if engine_kind == "local" else "native_engine"
     )

@@ -13,6 +13,7 @@ import random
 import re
 import threading
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -136,7 +137,7 @@ class Faults:
         self.row.count = 0
         return None
 
-    def _lose(self, request: Any, rate: float, error: type[Exception], what: str) -> None:
+    def _lose(self, request: Any, rate: float, error: Callable[..., Exception], what: str) -> None:
         if not getattr(self.row, "lost", False) and self._happens(rate, what):
             self.row.lost = True
             raise error(endpoint_url=request.url)

@@ -42,6 +42,7 @@ def cms_list(
     category: str = "",
     after: str | None = None,
     before: str | None = None,
+    size: int = PAGE_SIZE,
 ) -> Page:
     """Return one page of deals in a state; Invalid for an unknown state, NotFound for an unknown brand or category.
 
@@ -56,9 +57,9 @@ def cms_list(
     if brand and slugify(brand) != brand:
         raise NotFound("There is no such brand.")
     if state == "draft":
-        return _drafts(brand, category, Cursor(after, before))
+        return _drafts(brand, category, Cursor(after, before), size)
     if state in ("ending", "expired"):
-        return _by_expiry(state, brand, category, now, after or None, before or None)
+        return _by_expiry(state, brand, category, now, after or None, before or None, size)
     cursor = Cursor(after, before)
     tests: list[Callable[[DealCard], bool]] = []
     if state == "live":
@@ -70,6 +71,7 @@ def cms_list(
         _feed(brand, category),
         cursor,
         now=now,
+        size=size,
         until=None if state == "live" else LAST_ULID,
         since=first_ulid_of(now + timedelta(milliseconds=1)) if state == "scheduled" else None,
         keep=keep,
@@ -89,7 +91,7 @@ def _feed(brand: str, category: str) -> Feed:
     return all_deals(all_days())
 
 
-def _drafts(brand: str, category: str, cursor: Cursor) -> Page:
+def _drafts(brand: str, category: str, cursor: Cursor, size: int) -> Page:
     """Return drafts, newest first: all, of a brand or of a category; of both, the brand's are filtered."""
     if brand:
         index, partition = keys.GSI2, keys.drafts_of_brand(brand)
@@ -105,11 +107,11 @@ def _drafts(brand: str, category: str, cursor: Cursor) -> Page:
         low=f"DRAFT#{low}",
         high=f"DRAFT#{high}",
         newest_first=not cursor.newer,
-        limit=PAGE_SIZE + 1,
+        limit=size + 1,
     )
     cards = [DealCard.from_item(row["card"]) for row in rows]
-    more = len(cards) > PAGE_SIZE
-    cards = cards[:PAGE_SIZE]
+    more = len(cards) > size
+    cards = cards[:size]
     ends = (
         (cards[-1].id, cards[0].id)
         if cursor.newer and cards
@@ -137,7 +139,13 @@ def _with_cursors(ends: tuple[str, str] | None, cursor: Cursor, more: bool) -> t
 
 
 def _by_expiry(
-    state: str, brand: str, category: str, now: datetime, after: str | None, before: str | None
+    state: str,
+    brand: str,
+    category: str,
+    now: datetime,
+    after: str | None,
+    before: str | None,
+    size: int,
 ) -> Page:
     """Return what ends within 48 hours (soonest first) or has expired (latest first)."""
     if after and before:
@@ -155,9 +163,9 @@ def _by_expiry(
             low = max(low, position + "0")
         else:
             high = min(high, position[:-26] + previous_ulid(position[-26:]))
-    positions, stopped = _positions(brand, category, low, high, ascending, now)
-    more = len(positions) > PAGE_SIZE
-    positions = positions[:PAGE_SIZE]
+    positions, stopped = _positions(brand, category, low, high, ascending, now, size + 1)
+    more = len(positions) > size
+    positions = positions[:size]
     if not onward:
         positions.reverse()
     cards = _cards_at(positions, brand, category, now)
@@ -182,10 +190,9 @@ def _earliest(brand: str, category: str) -> str:
 
 
 def _positions(
-    brand: str, category: str, low: str, high: str, ascending: bool, now: datetime
+    brand: str, category: str, low: str, high: str, ascending: bool, now: datetime, wanted: int
 ) -> tuple[list[str], str | None]:
-    """Return up to 26 sort keys of the expiry index, and a cursor to go on from where 12 months were not enough."""
-    wanted = PAGE_SIZE + 1
+    """Return the sort keys wanted of the expiry index, and a cursor to go on from where 12 months were not enough."""
     found: list[str] = []
     months = _months(low, high, ascending, now)
     for month in months[:EXPIRED_MONTHS]:

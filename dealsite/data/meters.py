@@ -43,6 +43,16 @@ def metered() -> Iterator[Meter]:
 
 
 @contextlib.contextmanager
+def unmetered() -> Iterator[None]:
+    """Count nothing of what the block does; a deadline stays."""
+    token = _meters.set(())
+    try:
+        yield
+    finally:
+        _meters.reset(token)
+
+
+@contextlib.contextmanager
 def deadline(seconds: float) -> Iterator[None]:
     """Start no attempt later than this many seconds from now: a page gives up while its visitor still waits."""
     token = _deadline.set(time.monotonic() + seconds)

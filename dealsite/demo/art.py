@@ -131,9 +131,9 @@ def _podium(picture: Image.Image, stage: Stage) -> int:
     )
     shadow = shadow.filter(ImageFilter.GaussianBlur(7)).resize(picture.size, Image.Resampling.BICUBIC)
     picture.paste(Image.new("RGB", picture.size, _mix(stage.floor, "#1a1410", 0.6)), mask=shadow)
-    body = side.resize((half * 2, tall + flat * 2))
+    body = side.resize((half * 2 + 4, tall + flat * 2))
     layer = Image.new("RGB", picture.size)
-    layer.paste(body, (mid - half, top))
+    layer.paste(body, (mid - half - 2, top))
     foot = ("ellipse", (mid - half, top + tall - flat, mid + half, top + tall + flat))
     picture.paste(layer, mask=_mask(("rectangle", (mid - half, top, mid + half, top + tall)), foot))
     _fill(picture, stage, ("ellipse", (mid - half, top - flat, mid + half, top + flat)))
@@ -218,7 +218,9 @@ def _object(name: str, tint: float) -> Image.Image:
     if tint:
         hue, saturation, value = image.convert("RGB").convert("HSV").split()
         hue = hue.point(lambda v: (v + int(tint * 255)) % 256)
-        saturation = saturation.point(lambda v: int(v * 0.74))  # other hues soon look like neon
+        # Other hues soon look like neon.
+        saturation = saturation.point(lambda v: int(v * 0.72))
+        value = value.point(lambda v: int(v * 0.92))
         turned = Image.merge("HSV", (hue, saturation, value)).convert("RGB")
         turned.putalpha(image.getchannel("A"))
         return turned

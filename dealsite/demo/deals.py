@@ -28,7 +28,7 @@ REMARKS = (
     "Returns are free for thirty days.",
     "The guarantee is two years, from {brand} itself.",
     "It has not been this cheap all year.",
-    "We have had one on the desk for a month and would not give it back.",
+    "Somebody here ordered it before this was written.",
     "The price holds while the shop has some left.",
     "New in the shop, and already reduced.",
     "Our readers asked for this one again and again.",
@@ -95,18 +95,30 @@ def featured(deals: list[DemoDeal], now: datetime) -> dict[str, list[str]]:
         and deal.content.stock != 0
         and deal.content.was_price is not None
         and deal.id < first_ulid_of(now)
-    ][-120:]
+    ][-90:]
     rng.shuffle(good)
     pages: dict[str, list[str]] = {}
     taken: set[str] = set()
+    led: set[str] = set()
     for page, count in FEATURED.items():
-        pages[page] = _spread([deal for deal in good if deal.id not in taken], count)
+        there = [deal for deal in good if deal.id not in taken]
+        leaders = [deal for deal in there if _leads(deal) and deal.content.category not in led]
+        leader = max(leaders, key=lambda deal: deal.content.price or 0)
+        led.add(leader.content.category)
+        pages[page] = _spread([leader, *there], count)
         taken |= set(pages[page])
     for category in PRODUCTS:
         there = [deal for deal in good if deal.content.category == category]
         there.sort(key=lambda deal: deal.id in taken)  # new faces first
-        pages[category] = [deal.id for deal in there[:FEATURED_IN_CATEGORY]]
+        leader = next(deal for deal in there if _leads(deal))
+        ids = dict.fromkeys(deal.id for deal in [leader, *there])
+        pages[category] = list(ids)[:FEATURED_IN_CATEGORY]
     return pages
+
+
+def _leads(deal: DemoDeal) -> bool:
+    """Tell whether a deal may stand first on a page, with a large picture."""
+    return deal.scene.tint == 0 and deal.scene.turn == 0 and deal.scene.shape in ("podium", "arch", "sun")
 
 
 def _spread(deals: list[DemoDeal], count: int) -> list[str]:

@@ -14,7 +14,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from http.client import HTTPException
 from urllib.parse import urljoin, urlsplit
 
@@ -35,6 +36,8 @@ PORT = 443
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
 HEADERS = {"User-Agent": "Dealsite picture import", "Accept": "image/*", "Accept-Encoding": "identity"}
 
+TOO_SLOW = "The site broke off, or took too long."
+
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -44,17 +47,21 @@ class CannotFetch(Exception):
 
 def pictures_of(new: list[NewDeal]) -> dict[int, Picture | str]:
     """Return the pictures of some deals by line, or the reason why there is none; several at once, each URL once."""
-    urls = list({deal.image_url: deal.content.title for deal in new}.items())
+    urls = list(dict.fromkeys(deal.image_url for deal in new))
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        fetched = dict(zip((url for url, _ in urls), pool.map(lambda one: _picture(*one), urls), strict=True))
-    return {deal.line: fetched[deal.image_url] for deal in new}
+        fetched = dict(zip(urls, pool.map(_picture, urls), strict=True))
+    return {deal.line: _described(fetched[deal.image_url], deal.content.title) for deal in new}
 
 
-def _picture(url: str, alt: str) -> Picture | str:
+def _picture(url: str) -> Picture | str:
     try:
-        return store_picture(fetch(url), alt)
+        return store_picture(fetch(url), "")
     except (CannotFetch, Invalid) as error:
         return str(error)
+
+
+def _described(picture: Picture | str, title: str) -> Picture | str:
+    return replace(picture, alt=title) if isinstance(picture, Picture) else picture
 
 
 def fetch(url: str) -> bytes:
@@ -88,7 +95,9 @@ def public_addresses(host: str) -> list[str]:
 def is_public(address: Address) -> bool:
     """Tell whether an address, and the IPv4 address that it may wrap, is of the public internet."""
     if isinstance(address, ipaddress.IPv6Address):
-        inner = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
+        if address.ipv4_mapped is not None:
+            return is_public(address.ipv4_mapped)
+        inner = address.sixtofour or (address.teredo or (None, None))[1]
         if inner is None and address in NAT64:
             inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
         if inner is not None and not is_public(inner):
@@ -106,22 +115,25 @@ def _get(url: str, deadline: float) -> tuple[int, bytes, str | None]:
             address,
             PORT,
             ssl_context=context(),
-            server_hostname=host,
-            assert_hostname=host,
+            server_hostname=host,  # which its certificate must be for
             timeout=CONNECT_SECONDS,
         )
         try:
             connection.connect()
-        except urllib3.exceptions.SSLError:
+        except (urllib3.exceptions.SSLError, ssl.SSLError):
+            connection.close()
             raise CannotFetch("The site's certificate is not valid.") from None
         except (urllib3.exceptions.HTTPError, OSError):
             connection.close()
             continue
         try:
             with _ended_at(deadline, connection):
-                return _answer(connection, host, target)
+                answer = _answer(connection, host, target)
+            if time.monotonic() >= deadline:  # what looks whole may be what came until then
+                raise CannotFetch(TOO_SLOW)
+            return answer
         except (urllib3.exceptions.HTTPError, HTTPException, OSError):
-            raise CannotFetch("The site broke off, or took too long.") from None
+            raise CannotFetch(TOO_SLOW) from None
         finally:
             connection.close()
     raise CannotFetch("The site of the picture cannot be reached.")
@@ -132,26 +144,28 @@ def _answer(connection: HTTPSConnection, host: str, target: str) -> tuple[int, b
     connection.request(
         "GET", target, headers={**HEADERS, "Host": host}, preload_content=False, decode_content=False
     )
-    response = connection.getresponse()
-    if location := response.get_redirect_location():
-        return response.status, b"", location
-    content = bytearray()
-    while chunk := response.read1(CHUNK):
-        content += chunk
-        if len(content) > MAX_BYTES:
-            raise CannotFetch(f"The picture is larger than {MAX_BYTES // 1_000_000} MB.")
-    if len(content) < int(response.headers.get("Content-Length") or 0):
-        raise CannotFetch("The site broke off, or took too long.")
-    return response.status, bytes(content), None
+    with closing(connection.getresponse()) as response:
+        if location := response.get_redirect_location():
+            return response.status, b"", location
+        content = bytearray()
+        while chunk := response.read1(CHUNK):
+            content += chunk
+            if len(content) > MAX_BYTES:
+                raise CannotFetch(f"The picture is larger than {MAX_BYTES // 1_000_000} MB.")
+        if len(content) < int(response.headers.get("Content-Length") or 0):
+            raise CannotFetch(TOO_SLOW)
+        return response.status, bytes(content), None
 
 
 @contextmanager
 def _ended_at(deadline: float, connection: HTTPSConnection) -> Iterator[None]:
     """Shut a connection at its deadline: time-outs alone let a server send a byte now and then for ever."""
 
+    sock = connection.sock  # the connection forgets it once the answer begins
+
     def shut() -> None:
         with suppress(OSError):
-            connection.sock.shutdown(socket.SHUT_RDWR)
+            socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
     timer = threading.Timer(max(deadline - time.monotonic(), 0.0), shut)
     timer.daemon = True

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 LINE_BYTES = 1_000_000  # a longer line is cut there, and refused
-RECORD_LINES = 1_000  # a record of more lines is taken for a quote that was never closed
+RECORD_LINES = 1_000  # a record of more lines is refused, not gathered in memory
 FIELD_CHARACTERS = 131_072  # csv's own limit
 GZIP, ZIP, UTF16 = b"\x1f\x8b", b"PK\x03\x04", (b"\xff\xfe", b"\xfe\xff")
 
@@ -89,7 +89,7 @@ class _Lines:
         self._taken.append(line)
         self.number += 1
         if len(self._taken) > RECORD_LINES:
-            raise csv.Error("a quote is opened and never closed")
+            raise csv.Error("too many lines")
         return line
 
     def begin(self) -> None:
@@ -134,8 +134,10 @@ def _records(lines: _Lines) -> Iterator[Record]:
 
 
 def _sentence(problem: str) -> str:
-    if "unexpected end" in problem or "never closed" in problem:
+    if "unexpected end" in problem:
         return "A quote is opened here and never closed."
+    if "too many lines" in problem:
+        return f"The row has more than {RECORD_LINES:,} lines; a quote may be opened here and never closed."
     if "field larger" in problem:
         return f"A cell is longer than {FIELD_CHARACTERS:,} characters."
     if "expected after" in problem:

@@ -84,7 +84,10 @@ class Import:
 
     def _import(self, window: list[NewDeal]) -> None:
         there = deals.get_many({new.id for new in window})
-        wanted = {new.id: new for new in reversed(window) if new.id not in there}
+        wanted: dict[str, NewDeal] = {}
+        for new in window:
+            if new.id not in there:
+                wanted.setdefault(new.id, new)
         known = len(window) - len(wanted)
         self.totals.there += known
         self.step(known)
@@ -143,7 +146,9 @@ class Import:
 
     def _with_brands(self, wanted: list[NewDeal]) -> list[NewDeal]:
         """Create the brands that are missing; refuse the rows whose brand cannot be."""
-        names = {new.content.brand: new.brand_name for new in reversed(wanted)}
+        names: dict[str, str] = {}
+        for new in wanted:
+            names.setdefault(new.content.brand, new.brand_name)
         self._brands |= brands.get_many(slug for slug in names if slug not in self._brands)
         missing = [slug for slug in names if slug not in self._brands]
         failed: dict[str, str] = {}

@@ -6,6 +6,8 @@
   const list = () => part().querySelector("[data-list]");
   const rows = () => [...(list()?.children ?? [])];
 
+  const idOf = (row) => row.querySelector('[name="deal"]').value;
+
   const say = (text) => {
     part().querySelector("[data-status]").textContent = `${text} Not saved yet.`;
     document.dispatchEvent(new CustomEvent("announce", { detail: { text } }));
@@ -29,57 +31,79 @@
     tellPlace(row);
   };
 
-  const moveBy = (button, row, step) => {
+  const moveBy = (row, step, buttonId) => {
     const index = rows().indexOf(row) + step;
     if (index < 0 || index >= rows().length) {
       say(`“${row.dataset.title}” is at the ${step < 0 ? "top" : "bottom"} already.`);
     } else {
       place(row, index);
     }
-    button.focus(); // a moved element loses the focus
+    document.getElementById(buttonId).focus(); // a moved element loses the focus
   };
 
   const takeOut = (row) => {
     const next = row.nextElementSibling ?? row.previousElementSibling;
-    const picked = document.getElementById(`pick-${row.querySelector('[name="deal"]').value}`);
+    const hadFocus = row.contains(document.activeElement);
+    const picked = document.getElementById(`pick-${idOf(row)}`);
     row.remove();
     renumber();
-    (next?.querySelector('[value^="remove:"]') ?? document.getElementById("pasted")).focus();
+    if (hadFocus) (next?.querySelector('[value^="remove:"]') ?? document.getElementById("pasted")).focus();
     say(`“${row.dataset.title}” is taken out.`);
-    if (picked) send("order"); // brings the deals to choose from up to date
+    return picked && send("order", "picker"); // brings the deals to choose from up to date
   };
 
   // What needs the server is sent by htmx: it answers with the whole part, and the focus is kept by the button's id.
-  const send = (value) => {
+  const send = (value, id = PART) => {
     const values = Object.fromEntries([["do", value]]);
-    htmx.ajax("POST", part().action, { source: part(), target: `#${PART}`, swap: "outerHTML", values });
+    return htmx.ajax("POST", part().action, { source: part(), target: `#${id}`, swap: "outerHTML", values });
   };
 
-  document.addEventListener("submit", (event) => {
-    if (event.target.id !== PART) return;
-    const button = event.submitter;
-    const [action] = (button?.value ?? "order").split(":");
-    if (action === "save") return;
-    event.preventDefault();
-    const row = button?.closest("[data-row]");
-    if (row && action === "up") moveBy(button, row, -1);
-    else if (row && action === "down") moveBy(button, row, 1);
-    else if (row && action === "remove") takeOut(row);
-    else send(button?.value ?? "order");
-  });
+  let saving = false;
+  const act = (value, buttonId) => {
+    const [action, id] = value.split(":");
+    const row = rows().find((each) => idOf(each) === id);
+    if (row && action === "up") return moveBy(row, -1, buttonId);
+    if (row && action === "down") return moveBy(row, 1, buttonId);
+    if (row && action === "remove") return takeOut(row);
+    if (action !== "save") return send(value);
+    saving = true;
+    return part().requestSubmit(part().querySelector('[value="save"]'));
+  };
 
-  document.addEventListener("change", (event) => {
-    if (event.target.name !== "position" || !event.target.closest(`#${PART}`)) return;
-    const row = event.target.closest("[data-row]");
-    const number = Number.parseInt(event.target.value, 10);
+  const placeByNumber = (fieldId, typed, hadFocus) => {
+    const field = document.getElementById(fieldId);
+    const row = field.closest("[data-row]");
+    const number = Number.parseInt(typed, 10);
     if (Number.isNaN(number)) {
       renumber();
       say(`That is no position; “${row.dataset.title}” stays where it was.`);
       return;
     }
-    const hadFocus = document.activeElement === event.target;
     place(row, number - 1);
-    if (hadFocus) event.target.focus();
+    if (hadFocus) field.focus();
+  };
+
+  // One after the other: an answer still on its way would undo what is done meanwhile.
+  let waiting = 0;
+  let turn = Promise.resolve();
+  const inTurn = (todo) => {
+    waiting += 1;
+    turn = turn.then(todo).catch(() => {}).then(() => { waiting -= 1; });
+  };
+
+  document.addEventListener("submit", (event) => {
+    if (event.target.id !== PART) return;
+    const { value = "order", id = "" } = event.submitter ?? {};
+    if (value === "save" && (saving || !waiting)) return;
+    event.preventDefault();
+    inTurn(() => act(value, id));
+  });
+
+  document.addEventListener("change", (event) => {
+    if (event.target.name !== "position" || !event.target.closest(`#${PART}`)) return;
+    const { id, value } = event.target;
+    const hadFocus = document.activeElement === event.target;
+    inTurn(() => placeByNumber(id, value, hadFocus));
   });
 
   // Enter in a field does what the button beside it does.

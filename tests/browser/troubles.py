@@ -5,6 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import BrowserContext, ConsoleMessage, Request, Response, WebError
 
 PAGES = ("document", "xhr", "fetch")  # what may answer with a 4xx that belongs to the story
+SAID_BY_STATUS = ("Failed to load resource", "Response Status Error Code")  # Chromium's words, and htmx's
 GIVEN_UP = "net::ERR_ABORTED"  # the visitor went on before it was loaded
 
 
@@ -29,7 +30,7 @@ class Troubles:
 
     def _message(self, message: ConsoleMessage) -> None:
         # What does not load is noted with its status below; violations of the policy are errors, too.
-        if message.type in ("error", "warning") and not message.text.startswith("Failed to load resource"):
+        if message.type in ("error", "warning") and not message.text.startswith(SAID_BY_STATUS):
             self.found.append(f"{message.type} on {message.location.get('url', '')}: {message.text}")
 
     def _request(self, request: Request) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from dealsite.data import table
@@ -56,6 +58,7 @@ def test_the_same_seed_brings_the_same_faults(faults, new_table):
         new_table()
         faults.random.seed(7)
         table.jitter.seed(7)
+        faults.row = threading.local()
         faults.counts.clear()
         for n in range(40):
             put(n)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -368,7 +369,7 @@ some_deals = st.lists(st.tuples(st.one_of(moments, coming), places, expiries), m
 def test_the_editors_lists_hold_just_the_deals_of_their_state(
     initial, state, brand, category, size, new_table, settle, monkeypatch
 ):
-    read = deal_lists.read.func if isinstance(deal_lists.read, partial) else deal_lists.read
+    read = feeds.read
     monkeypatch.setattr(deal_lists, "read", partial(read, size=size))
     monkeypatch.setattr(deal_lists, "PAGE_SIZE", size)
     model = set_up(new_table, [])
@@ -417,7 +418,7 @@ def test_drafts_are_listed_newest_first_by_brand_and_by_category(settle):
     ]
     settle()
 
-    def listed(**filters) -> list[str]:
+    def listed(**filters: Any) -> list[str]:
         return [card.title for card in deal_lists.cms_list(state="draft", now=NOW, **filters).cards]
 
     assert listed() == ["0", "1", "2", "3", "4"]
@@ -449,6 +450,12 @@ def test_drafts_lead_forth_and_back(settle):
 def test_unknown_filters_are_refused():
     with pytest.raises(errors.Invalid):
         deal_lists.cms_list(state="ghost", now=NOW)
-    for filters in ({"brand": "No Slug"}, {"brand": "ghost"}, {"category": "ghost"}, {"brand": "x#y"}):
+    wrong: list[dict[str, Any]] = [
+        {"brand": "No Slug"},
+        {"brand": "ghost"},
+        {"category": "ghost"},
+        {"brand": "x#y"},
+    ]
+    for filters in wrong:
         with pytest.raises(errors.NotFound):
             deal_lists.cms_list(state="all", now=NOW, **filters)

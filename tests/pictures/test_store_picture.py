@@ -230,6 +230,12 @@ def test_a_truncated_picture_is_refused(kind):
     assert refusal(file.getvalue()[: len(file.getvalue()) // 2]).startswith("This file is not a picture")
 
 
+def test_a_picture_with_a_wrong_checksum_is_refused():
+    data = bytearray(make_file("PNG", size=(50, 50)))
+    data[data.index(b"IEND") - 5] ^= 1  # the last byte of the checksum before
+    assert refusal(bytes(data)).startswith("This file is not a picture")
+
+
 def test_what_is_no_picture_is_refused():
     for data in (b"<svg onload=alert(1)></svg>", b"GIF89a", b"\x89PNG\r\n\x1a\n", b"%PDF-1.7", b"\0" * 100):
         assert refusal(data).startswith("This file is not a picture")

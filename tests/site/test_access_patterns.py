@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -27,9 +28,11 @@ from dealsite.data import (
     featured,
     feeds,
     jobs,
+    mails,
     profiles,
     sessions,
     table,
+    throttles,
     users,
 )
 from dealsite.data.content import DealContent
@@ -149,6 +152,15 @@ def start_session(user: users.User) -> sessions.Session:
     return sessions.start(user, key="secret", user_agent="", address="", now=NOW)
 
 
+def move_address(ann: tuple[profiles.Profile, users.User]) -> None:
+    profile, user = ann
+    profiles.change_email(profile, user=user, name="Ann", timezone="", email="new@example.org", now=NOW)
+
+
+def see_again(session: sessions.Session) -> None:
+    sessions.see(session, user_agent="", address="", now=NOW + 2 * HOUR)
+
+
 def publish_draft(prepared: tuple[brands.Brand, drafts.Draft]) -> None:
     brand, draft = prepared
     deals.publish(make_content(), deal_id=make_id(), brand=brand, by=EDITOR, now=NOW, draft=draft)
@@ -214,6 +226,21 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "sessions.end": (
         lambda: start_session(users.get("ann")),
         lambda session: sessions.end("ann", session.key_hash),
+    ),
+    "sessions.see": (lambda: start_session(users.get("ann")), see_again),
+    "users.find": (NOTHING, lambda _: users.find("ann@example.org")),
+    "profiles.edit": (
+        lambda: profiles.get("ann"),
+        lambda profile: profiles.edit(profile, name="A", timezone=""),
+    ),
+    "profiles.change_email": (lambda: (profiles.get("ann"), users.get("ann")), move_address),
+    "throttles.count": (
+        NOTHING,
+        lambda _: throttles.count(throttles.Limit("test", 5, timedelta(hours=1)), "ann", now=NOW),
+    ),
+    "mails.request_password_reset": (
+        NOTHING,
+        lambda _: mails.request_password_reset("a@example.org", now=NOW),
     ),
     "jobs.take_next": (lambda: rename(make_brand()), lambda _: jobs.take_next(now=NOW)),
     "jobs.get": (lambda: rename(make_brand()), lambda brand: jobs.get(brand.last_edit)),

@@ -4,7 +4,7 @@ from datetime import timedelta
 import pytest
 
 from dealsite import worker
-from dealsite.data import errors, ids, jobs, table
+from dealsite.data import errors, ids, jobs, sweeping, table
 from tests.builders import NOW
 
 pytestmark = pytest.mark.usefixtures("fresh_table")
@@ -92,10 +92,14 @@ def test_sweeping_is_done_where_it_is_asked_for_once_an_hour(monkeypatch):
             stop.set()
         return False
 
+    def sweep(now):
+        swept.append(now)
+        return 0
+
     clock = now
     monkeypatch.setattr(worker, "run_next", run_next)
     monkeypatch.setattr(worker, "IDLE_SECONDS", 0)
-    monkeypatch.setattr(worker.sweeping, "sweep", lambda now: swept.append(now) or 0)
+    monkeypatch.setattr(sweeping, "sweep", sweep)
     worker.run(stop, sweep=True, clock=lambda: current[0])
     assert swept == [NOW, NOW + timedelta(hours=1, seconds=1)]
     swept.clear()

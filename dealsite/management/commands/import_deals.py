@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from dealsite.data import categories, users
 from dealsite.data.errors import DataError, Invalid, NotFound, Unavailable
+from dealsite.data.ids import normalise_username
 from dealsite.imports import downloads, lines, rows
 from dealsite.imports.publishing import Import
 from dealsite.imports.rows import Remark
@@ -70,7 +71,7 @@ class Command(BaseCommand):
         if not username:
             return BY
         try:
-            return users.get(username).username
+            return users.get(normalise_username(username)).username
         except (NotFound, Invalid):
             raise CommandError(f"There is no user {username}.") from None
 

@@ -1,0 +1,89 @@
+"""python -m benchmarks [FOLDER] [--times N] [--seconds S]: measure, print, and write docs/performance.md anew."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def main() -> int:
+    options = _options()
+    with tempfile.TemporaryDirectory(prefix="dealsite-benchmark-") as var:
+        for name in [name for name in os.environ if name.startswith(("AWS_", "DYNAMODB_"))]:
+            del os.environ[name]
+        os.environ |= {
+            "DJANGO_SETTINGS_MODULE": "dealsite.settings",
+            "DEALSITE_VAR": var,
+            "DYNAMODB_ENDPOINT_URL": "http://127.0.0.1:9",  # each content has an engine of its own
+            "DEALSITE_TABLE": "benchmark",
+            "DEALSITE_PAGE_CACHE_SECONDS": "0",
+            "DEALSITE_LOG_LEVEL": "ERROR",
+        }
+        import django
+
+        django.setup()
+        return _run(options, Path(var))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure what pages cost.")
+    parser.add_argument("folder", nargs="?", type=Path, help="where deals_2000.csv and deals.csv.gz are")
+    parser.add_argument("--times", type=int, default=200, help="requests of each page")
+    parser.add_argument("--seconds", type=float, default=5, help="of asking for the served front page")
+    parser.add_argument("--only", action="append", help="a content to measure; may be repeated")
+    return parser.parse_args()
+
+
+def _run(options: argparse.Namespace, var: Path) -> int:
+    from benchmarks import content, pages, report
+
+    costs: list[pages.Cost] = []
+    served: dict[str, tuple[float, float]] = {}
+    for name, load in content.contents(ROOT, options.folder).items():
+        if options.only and name not in options.only:
+            continue
+        _measure(name, load, var / f"engine-{len(served)}", options, costs, served)
+    results = report.tables(costs, served)
+    print(f"\n{results}\n")
+    if not options.only:
+        report.rewrite(ROOT / "docs" / "performance.md", results)
+    grown = report.growth(costs)
+    for sentence in grown:
+        print(sentence, file=sys.stderr)
+    return 1 if grown else 0
+
+
+def _measure(name, load, folder, options, costs, served) -> None:  # type: ignore[no-untyped-def]
+    from django.conf import settings
+
+    from benchmarks import pages, serving
+    from dealsite.data import buckets, category_names, schema, table
+    from dealsite.engine import running_engine
+
+    with running_engine(folder) as endpoint_url:
+        settings.DYNAMODB_ENDPOINT_URL = endpoint_url
+        table.reset()
+        buckets.forget()
+        category_names.forget()
+        schema.create_table()
+        print(f"Loading {name} ...", flush=True)
+        started = time.monotonic()
+        load()
+        print(f"Loaded in {time.monotonic() - started:.0f} s. Measuring ...", flush=True)
+        costs += pages.measure(name, options.times)
+        environ = {"DYNAMODB_ENDPOINT_URL": endpoint_url}
+        served[name] = (
+            serving.requests_per_second(environ | {"DEALSITE_PAGE_CACHE_SECONDS": "2"}, options.seconds),
+            serving.requests_per_second(environ, options.seconds),
+        )
+        table.reset()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

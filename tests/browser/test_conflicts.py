@@ -1,0 +1,97 @@
+"""Two editors at one deal: the second chooses field by field, and nothing is lost."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from dealsite.data import deals, drafts
+from dealsite.data.deals import Deal
+from tests.browser.conftest import with_and_without_script
+from tests.browser.content import now_deal
+from tests.browser.deal_form import field, said
+from tests.builders import make_draft
+
+
+@pytest.fixture(autouse=True)
+def lamp(site: str) -> Deal:
+    """The deal that both edit."""
+    return now_deal(title="Desk lamp", description="Bends.", voucher_code="LAMP")
+
+
+def save(page: Page) -> None:
+    page.get_by_role("button", name="Save", exact=True).click()
+
+
+def difference(page: Page, label: str) -> Locator:
+    """Return the part of the page that shows both texts of a field."""
+    return page.get_by_role("group", name=label, exact=True)
+
+
+@with_and_without_script
+def test_the_second_editor_chooses_field_by_field_and_saves_on_top(editor_window, lamp, script):
+    address = f"/cms/deals/{lamp.id}/"
+    eve: Page = editor_window("eve", script=script)
+    oscar: Page = editor_window("oscar", script=script)
+    eve.goto(address)
+    oscar.goto(address)
+    field(eve, "Title").fill("Desk lamp, dimmable")
+    field(eve, "Price").fill("70.00")
+    save(eve)
+    expect(said(eve, "The deal is saved.")).to_be_visible()
+
+    field(oscar, "Title").fill("Desk lamp, bendable")
+    field(oscar, "Description").fill("Bends and bends.")
+    save(oscar)
+    expect(oscar.get_by_role("alert").filter(has_text="eve changed this deal")).to_be_focused()
+    assert oscar.locator("[data-difference] legend").all_inner_texts() == ["Title", "Price", "Description"]
+    expect(difference(oscar, "Title")).to_contain_text("Desk lamp, dimmable")
+    expect(difference(oscar, "Title").get_by_label("Title, mine")).to_have_value("Desk lamp, bendable")
+    expect(difference(oscar, "Title").get_by_label("Mine", exact=True)).to_be_checked()
+    expect(difference(oscar, "Price").get_by_label("Theirs")).to_be_checked()
+    expect(difference(oscar, "Description").get_by_label("Mine", exact=True)).to_be_checked()
+    assert deals.get(lamp.id).content.description == "Bends."
+
+    difference(oscar, "Title").get_by_label("Theirs").check()
+    save(oscar)
+    expect(said(oscar, "The deal is saved.")).to_be_visible()
+    content = deals.get(lamp.id).content
+    assert (content.title, str(content.price), content.description) == (
+        "Desk lamp, dimmable",
+        "70.00",
+        "Bends and bends.",
+    )
+    assert content.voucher_code == "LAMP"
+
+
+def test_typing_into_ones_own_text_chooses_it(editor_window, lamp):
+    eve: Page = editor_window("eve")
+    oscar: Page = editor_window("oscar")
+    for page in (eve, oscar):
+        page.goto(f"/cms/deals/{lamp.id}/")
+    field(eve, "Title").fill("Desk lamp, dimmable")
+    save(eve)
+    field(oscar, "Description").fill("Bends and bends.")
+    save(oscar)
+    title = difference(oscar, "Title")
+    expect(title.get_by_label("Theirs")).to_be_checked()
+    title.get_by_label("Title, mine").fill("Desk lamp, bendable")
+    expect(title.get_by_label("Mine", exact=True)).to_be_checked()
+
+
+@with_and_without_script
+def test_a_draft_that_another_editor_changed_comes_back_with_both_texts(editor_window, script):
+    draft = make_draft(title="Sofa")
+    eve: Page = editor_window("eve", script=script)
+    oscar: Page = editor_window("oscar", script=script)
+    for page in (eve, oscar):
+        page.goto(f"/cms/drafts/{draft.id}/")
+    field(eve, "Title").fill("Sofa bed")
+    eve.get_by_role("button", name="Save as draft").click()
+    expect(said(eve, "The draft is saved.")).to_be_visible()
+    field(oscar, "Title").fill("Corner sofa")
+    oscar.get_by_role("button", name="Save as draft").click()
+    expect(oscar.get_by_role("alert").filter(has_text="eve changed this draft")).to_be_focused()
+    oscar.get_by_role("button", name="Save as draft").click()
+    expect(said(oscar, "The draft is saved.")).to_be_visible()
+    assert drafts.get(draft.id).content.title == "Corner sofa"

@@ -1,0 +1,98 @@
+"""The table away: pages say so within three seconds, keep what was typed, and recover by themselves."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from dealsite import middleware
+from dealsite.data import table
+from dealsite.engine.running import free_port
+from tests.browser.conftest import make_user, titles, with_and_without_script
+from tests.browser.content import feature, now_deal
+from tests.browser.deal_form import field, fill_in, said
+from tests.browser.troubles import Troubles
+
+SECONDS = 3.0
+READ_TIMEOUT, DATA_SECONDS = table.READ_TIMEOUT, middleware.DATA_SECONDS  # other tests are more patient
+NOTHING_LISTENS, NOTHING_ANSWERS = "nothing listens", "nothing answers"
+
+
+@pytest.fixture
+def break_table(
+    site: str, settings: Any, monkeypatch: pytest.MonkeyPatch, troubles: Troubles
+) -> Iterator[Callable[..., Callable[[], None]]]:
+    """A function that takes the table away and returns the one that brings it back."""
+    troubles.allowed = {503}
+    monkeypatch.setattr(table, "READ_TIMEOUT", READ_TIMEOUT)
+    monkeypatch.setattr(middleware, "DATA_SECONDS", DATA_SECONDS)
+    there = settings.DYNAMODB_ENDPOINT_URL
+    with socket.create_server(("127.0.0.1", 0), backlog=128) as silent:
+
+        def point_at(url: str) -> None:
+            settings.DYNAMODB_ENDPOINT_URL = url
+            table.reset()
+
+        def break_it(how: str = NOTHING_LISTENS) -> Callable[[], None]:
+            port = silent.getsockname()[1] if how == NOTHING_ANSWERS else free_port()
+            point_at(f"http://127.0.0.1:{port}")
+            return lambda: point_at(there)
+
+        yield break_it
+        point_at(there)
+
+
+@with_and_without_script
+@pytest.mark.parametrize("how", [NOTHING_LISTENS, NOTHING_ANSWERS])
+def test_a_page_says_so_in_time_and_comes_back_by_itself(window, break_table, how, script):
+    now_deal(title="Desk lamp")
+    page: Page = window(make_user("ada"), script=script)
+    page.goto("/")
+    mend = break_table(how)
+    for address in ("/", "/brands/nordlicht/", "/account/"):
+        answer = page.goto(address)
+        assert answer.status == 503
+        timing = answer.request.timing
+        assert timing["responseStart"] - timing["requestStart"] < SECONDS * 1000
+        expect(page.get_by_role("heading", level=1)).to_have_text("We are catching our breath")
+    mend()
+    assert page.goto("/").status == 200
+    assert titles(page) == ["Desk lamp"]
+
+
+@with_and_without_script
+@pytest.mark.parametrize("how", [NOTHING_LISTENS, NOTHING_ANSWERS])
+def test_a_form_that_could_not_be_saved_is_sent_again_by_reloading(editor_window, break_table, how, script):
+    page: Page = editor_window(script=script)
+    page.goto("/cms/deals/new/")
+    fill_in(page)
+    mend = break_table(how)
+    page.get_by_role("button", name="Save as draft").click()
+    expect(page.get_by_role("main")).to_contain_text("what you sent is sent again")
+    mend()
+    page.reload()
+    expect(said(page, "The draft is saved.")).to_be_visible()
+    expect(field(page, "Title")).to_have_value("Cordless drill, 18 V")
+    expect(field(page, "Description")).to_have_value("Two batteries, **one** charger.")
+
+
+def test_a_part_that_cannot_be_loaded_leaves_the_page_as_it_is_with_a_note(editor_window, break_table):
+    feature("front", [now_deal(title="Ash"), now_deal(title="Birch")])
+    now_deal(title="Elm")
+    page: Page = editor_window()
+    page.goto("/cms/featured/front/")
+    page.get_by_role("button", name="Move Birch up").click()
+    mend = break_table()
+    page.get_by_role("button", name="Add : Elm").click()
+    note = page.get_by_role("alert").filter(visible=True)
+    expect(note).to_contain_text("try again")
+    rows = page.locator("[data-row]")
+    assert rows.evaluate_all("rows => rows.map(row => row.dataset.title)") == ["Birch", "Ash"]
+    mend()
+    page.get_by_role("button", name="Add : Elm").press("Enter")
+    expect(rows).to_have_count(3)
+    expect(note).to_be_hidden()

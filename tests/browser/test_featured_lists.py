@@ -1,0 +1,178 @@
+"""Arranging featured deals: by button, number, mouse and keyboard; and by two editors at once."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, Route, expect
+
+from dealsite.data import featured
+from dealsite.data.deals import Deal
+from tests.browser.conftest import with_and_without_script
+from tests.browser.content import feature, now_deal
+from tests.browser.deal_form import said
+
+NAMES = ["Ash", "Birch", "Cedar", "Douglas fir"]
+ADDRESS = "/cms/featured/front/"
+ADD_ELM = re.compile("^Add( to mine)? ?: Elm$")
+
+
+@pytest.fixture(autouse=True)
+def trees(site: str) -> dict[str, Deal]:
+    """Four featured deals, in the order of their names, and one that is not featured."""
+    made = {name: now_deal(title=name) for name in [*NAMES, "Elm"]}
+    feature("front", [made[name] for name in NAMES])
+    return made
+
+
+def rows(page: Page) -> list[str]:
+    """Return the titles of the list, in order."""
+    return page.locator("[data-row]").evaluate_all("rows => rows.map(row => row.dataset.title)")
+
+
+def row(page: Page, name: str) -> Locator:
+    return page.locator(f'[data-row][data-title="{name}"]')
+
+
+def status(page: Page) -> Locator:
+    """Return the line that says what was done last."""
+    return page.locator("[data-status]")
+
+
+def stored() -> list[str]:
+    return [card.title for card in featured.get("front").cards]
+
+
+def save(page: Page) -> None:
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(said(page, "the featured deals are saved")).to_be_visible()
+
+
+@with_and_without_script
+def test_a_deal_is_moved_by_its_buttons_which_keep_the_focus(editor_window, script):
+    page: Page = editor_window(script=script)
+    page.goto(ADDRESS)
+    up = page.get_by_role("button", name="Move Cedar up")
+    up.focus()
+    page.keyboard.press("Enter")
+    expect(status(page)).to_contain_text("“Cedar” is now at position 2 of 4. Not saved yet.")
+    expect(up).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(status(page)).to_contain_text("“Cedar” is now at position 1 of 4. Not saved yet.")
+    expect(up).to_be_focused()
+    page.get_by_role("button", name="Move Ash down").press("Enter")
+    expect(status(page)).to_contain_text("“Ash” is now at position 3 of 4. Not saved yet.")
+    assert rows(page) == ["Cedar", "Birch", "Ash", "Douglas fir"]
+    assert stored() == NAMES
+    save(page)
+    assert stored() == ["Cedar", "Birch", "Ash", "Douglas fir"]
+
+
+@with_and_without_script
+def test_a_deal_is_moved_by_its_number(editor_window, script):
+    page: Page = editor_window(script=script)
+    page.goto(ADDRESS)
+    number = page.get_by_label("Position of Douglas fir")
+    number.fill("2")
+    number.press("Enter")
+    expect(status(page)).to_contain_text("“Douglas fir” is now at position 2 of 4.")
+    assert rows(page) == ["Ash", "Douglas fir", "Birch", "Cedar"]
+    page.get_by_label("Position of Ash").fill("no number")
+    page.keyboard.press("Enter")
+    expect(status(page)).to_contain_text("“Ash” stays where it was.")
+    assert rows(page) == ["Ash", "Douglas fir", "Birch", "Cedar"]
+    save(page)
+    assert stored() == ["Ash", "Douglas fir", "Birch", "Cedar"]
+
+
+def test_a_deal_is_dragged_to_its_place(editor_window):
+    page: Page = editor_window(reduced_motion="reduce")  # the mouse need not wait for rows that glide
+    page.goto(ADDRESS)
+    grip = row(page, "Douglas fir").locator("[data-grip]").bounding_box()
+    goal = row(page, "Ash").bounding_box()
+    page.mouse.move(grip["x"] + grip["width"] / 2, grip["y"] + grip["height"] / 2)
+    page.mouse.down()
+    for n in range(1, 21):
+        page.mouse.move(grip["x"], grip["y"] + (goal["y"] + 5 - grip["y"]) * n / 20)
+        page.evaluate("new Promise(requestAnimationFrame)")
+    page.mouse.up()
+    expect(status(page)).to_contain_text("“Douglas fir” is now at position 1 of 4.")
+    assert rows(page) == ["Douglas fir", "Ash", "Birch", "Cedar"]
+    expect(page.get_by_label("Position of Cedar")).to_have_value("4")
+    expect(page.locator("#announce")).to_have_text("“Douglas fir” is now at position 1 of 4.")
+    save(page)
+    assert stored() == ["Douglas fir", "Ash", "Birch", "Cedar"]
+
+
+@with_and_without_script
+def test_deals_are_taken_out_and_added_from_the_latest_and_by_a_link(editor_window, trees, script):
+    page: Page = editor_window(script=script)
+    page.goto(ADDRESS)
+    page.get_by_role("button", name="Take Birch out", exact=True).click()
+    expect(row(page, "Birch")).to_have_count(0)
+    page.get_by_role("button", name=ADD_ELM).click()
+    expect(status(page)).to_contain_text("“Elm” is added at position 4.")
+    birch = trees["Birch"]
+    page.get_by_label("Id or link of a deal").fill(f"https://deals.example/deals/{birch.id}/birch/")
+    page.keyboard.press("Enter")
+    expect(status(page)).to_contain_text("“Birch” is added at position 5.")
+    page.get_by_label("Choose from", exact=True).select_option("Toys & Hobbies")
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_text("There are no such deals.")).to_be_visible()
+    assert rows(page) == ["Ash", "Cedar", "Douglas fir", "Elm", "Birch"]
+    assert stored() == NAMES
+    save(page)
+    assert stored() == ["Ash", "Cedar", "Douglas fir", "Elm", "Birch"]
+
+
+def test_after_a_deal_is_taken_out_the_focus_is_on_the_next(editor_window):
+    page: Page = editor_window()
+    page.goto(ADDRESS)
+    page.get_by_role("button", name="Take Birch out", exact=True).press("Enter")
+    expect(page.get_by_role("button", name="Take Cedar out", exact=True)).to_be_focused()
+    for name in ("Cedar", "Douglas fir", "Ash"):
+        page.get_by_role("button", name=f"Take {name} out", exact=True).press("Enter")
+    expect(page.get_by_label("Id or link of a deal")).to_be_focused()
+    expect(page.get_by_text("Nothing is featured here.")).to_be_visible()
+
+
+@with_and_without_script
+def test_of_two_editors_the_second_is_shown_the_conflict_and_loses_nothing(editor_window, trees, script):
+    eve: Page = editor_window("eve", script=script)
+    oscar: Page = editor_window("oscar", script=script)
+    eve.goto(ADDRESS)
+    oscar.goto(ADDRESS)
+    eve.get_by_role("button", name="Take Ash out", exact=True).click()
+    expect(row(eve, "Ash")).to_have_count(0)
+    eve.get_by_role("button", name=ADD_ELM).click()
+    expect(status(eve)).to_contain_text("“Elm” is added at position 4.")
+    save(eve)
+
+    oscar.get_by_role("button", name="Move Cedar up").click()
+    expect(status(oscar)).to_contain_text("“Cedar” is now at position 2 of 4.")
+    oscar.get_by_role("button", name="Save", exact=True).click()
+    conflict = oscar.get_by_role("alert").filter(has_text="eve saved this list while you worked on it")
+    expect(conflict).to_be_focused()
+    assert rows(oscar) == ["Ash", "Cedar", "Birch", "Douglas fir"]
+    assert stored() == ["Birch", "Cedar", "Douglas fir", "Elm"]
+    conflict.get_by_role("button", name=ADD_ELM).click()
+    expect(status(oscar)).to_contain_text("“Elm” is added at position 5.")
+    save(oscar)
+    assert stored() == ["Ash", "Cedar", "Birch", "Douglas fir", "Elm"]
+
+
+def test_what_is_done_while_an_answer_is_on_its_way_is_kept(editor_window):
+    page: Page = editor_window()
+    page.goto(ADDRESS)
+    held: list[Route] = []
+    page.route(f"**{ADDRESS}", lambda route: held.append(route), times=1)
+    with page.expect_request(f"**{ADDRESS}"):
+        page.get_by_role("button", name=ADD_ELM).click()
+    page.get_by_role("button", name="Take Birch out", exact=True).click()
+    page.get_by_role("button", name="Move Cedar up").click()
+    page.get_by_role("button", name="Save", exact=True).click()
+    assert stored() == NAMES
+    held[0].continue_()
+    expect(said(page, "the featured deals are saved")).to_be_visible()
+    assert stored() == ["Cedar", "Ash", "Douglas fir", "Elm"]

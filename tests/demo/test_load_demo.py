@@ -1,0 +1,160 @@
+"""Loading the demo: into the project's own engine, once, and on after an interruption."""
+
+import io
+import re
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import override_settings
+from PIL import Image
+
+from dealsite.accounts import passwords
+from dealsite.accounts.passwords import Owner
+from dealsite.data import brands, categories, deals, drafts, featured, table, users
+from dealsite.data.ids import first_ulid_of, slugify
+from dealsite.demo import SIGN_INS, art, loading
+from dealsite.demo.brands import BRANDS
+from dealsite.demo.deals import all_deals, all_drafts
+from dealsite.demo.people import PEOPLE
+from tests.people import NOW, make_user
+
+
+@pytest.fixture(autouse=True)
+def place(whole_table, tmp_path, monkeypatch):
+    """An own engine with an empty table; pictures are one small drawing, for speed."""
+    drawing = Image.new("RGB", (40, 30), "teal")
+    for name in ("draw", "logo", "emblem"):
+        monkeypatch.setattr(art, name, lambda *_: drawing)
+    with override_settings(MEDIA_ROOT=tmp_path / "media", DEALSITE_EMBEDDED=True):
+        yield
+
+
+def load(*arguments):
+    """Run the command; return what it prints."""
+    out = io.StringIO()
+    call_command("load_demo", *arguments, stdout=out, stderr=io.StringIO())
+    return out.getvalue()
+
+
+def loaded_deals():
+    started = users.get(PEOPLE[0].username.lower()).created_at
+    return deals.get_many(deal.id for deal in all_deals(started))
+
+
+def everything():
+    """Every item of the table but what a sign-in would change."""
+    return {(item["PK"], item["SK"]): item for item in table.scan_all(consistent=True)}
+
+
+def test_all_of_it_is_loaded_and_a_second_time_nothing_changes():
+    assert load() == ""
+    started = users.get("ada").created_at
+    stored = loaded_deals()
+    assert len(stored) == 400
+    assert {deal.card.brand for deal in stored.values()} == {slugify(brand.name) for brand in BRANDS}
+    assert all(deal.content.picture and deal.content.picture.alt for deal in stored.values())
+    assert {brand.name for brand in brands.all_brands()} == {brand.name for brand in BRANDS}
+    assert all(category.logo and category.description for category in categories.all_categories())
+    assert [len(featured.get(page).cards) > 3 for page in featured.PAGES] == [True] * len(featured.PAGES)
+    assert [drafts.get(draft.id).content.title for draft in all_drafts(started)] == [
+        draft.content.title for draft in all_drafts(started)
+    ]
+    before = everything()
+    assert load() == "The demo content is here already.\n"
+    assert everything() == before
+
+
+def test_the_known_sign_ins_work_and_keep_the_sites_own_rules():
+    load()
+    for role, username, password in SIGN_INS:
+        user = users.find(username)
+        assert user is not None
+        assert passwords.matches(password, user.password)
+        assert (role in user.roles) or (role == "shopper" and not user.roles)
+    for person in PEOPLE:
+        passwords.check(person.password, Owner(person.username, person.username, person.email))
+    assert sum("editor" in users.get(person.username.lower()).roles for person in PEOPLE) == 2
+
+
+def test_an_interrupted_load_goes_on_where_it_was(monkeypatch):
+    publish, calls = deals.publish_many, []
+
+    def interrupted(new, **options):
+        calls.append(len(new))
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        publish(new, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(deals, "publish_many", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            load()
+    assert 0 < len(loaded_deals()) < 400
+    load()
+    assert len(loaded_deals()) == 400
+    assert brands.get_with_counts("oakhaven").deals == sum(
+        deal.card.brand == "oakhaven" for deal in loaded_deals().values()
+    )
+
+
+def test_what_was_deleted_does_not_come_back():
+    load()
+    deal_id = next(iter(loaded_deals()))
+    deals.delete(deals.get(deal_id), by="mara", now=users.get("ada").created_at)
+    load()
+    assert deal_id not in loaded_deals()
+
+
+def test_what_editors_wrote_meanwhile_stays():
+    started, _ = loading.begin(NOW, random_passwords=False)
+    categories.create_all()
+    category = categories.get("toys-hobbies")
+    categories.edit(category, name="Toys", description="Mine", logo=None, by="mara", now=started)
+    featured.set_featured(featured.get("front"), [], version=0, by="mara", now=started)
+    load()
+    assert categories.get("toys-hobbies").description == "Mine"
+    assert featured.get("front").cards == []
+
+
+def test_another_table_gets_it_only_on_demand_and_with_other_passwords():
+    with override_settings(DEALSITE_EMBEDDED=False):
+        with pytest.raises(CommandError, match="is not of the embedded engine"):
+            load()
+        assert table.scan_page(limit=10).items == []
+        printed = load("--yes")
+    told = dict(re.findall(r"^(\w+) +(\S+) ", printed, re.MULTILINE))
+    assert set(told) == {person.username for person in PEOPLE}
+    for person in PEOPLE:
+        user = users.get(person.username.lower())
+        assert passwords.matches(told[person.username], user.password)
+        assert not passwords.matches(person.password, user.password)
+
+
+def test_random_passwords_are_told_once():
+    with override_settings(DEALSITE_EMBEDDED=False):
+        load("--yes")
+        assert load("--yes") == "The demo content is here already.\n"
+
+
+def test_a_stranger_who_has_a_name_of_the_demo_is_left_alone():
+    make_user("Ada", email="ada@elsewhere.example")
+    with pytest.raises(CommandError, match="There is another user called Ada here"):
+        load()
+    assert users.get("ada").email == "ada@elsewhere.example"
+
+
+def test_the_progress_adds_up():
+    steps: list[int] = []
+    started, _ = loading.begin(NOW, random_passwords=False)
+    loading.load_content(started, steps.append)
+    assert sum(steps) == loading.steps()
+    steps.clear()
+    loading.load_content(started, steps.append)
+    assert sum(steps) == loading.steps()
+
+
+def test_nothing_scheduled_is_featured():
+    load()
+    now = users.get("ada").created_at
+    for page in featured.PAGES:
+        assert all(card.id < first_ulid_of(now) for card in featured.get(page).cards)

@@ -1,0 +1,58 @@
+"""Makes CSV files for tests of the import."""
+
+import csv
+import io
+from datetime import UTC, datetime, timedelta
+
+from dealsite.imports import lines, rows
+from dealsite.imports.publishing import Import
+from dealsite.imports.rows import Remark
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+START = datetime(2026, 11, 1, 8, 0, tzinfo=UTC)
+
+
+def make_row(n=0, **cells):
+    """A row that is right, the n-th one."""
+    row = {
+        "title": f"Lamp {n}",
+        "brand": "Lampadine",
+        "category": "home-furniture",
+        "price": "12.50",
+        "was_price": "",
+        "url": f"https://shop.example/{n}",
+        "image_url": "",
+        "description": "A *lamp*.",
+        "published_at": (START + timedelta(minutes=n)).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "expires_at": "",
+    }
+    return row | cells
+
+
+def as_csv(made, columns=rows.COLUMNS):
+    """The bytes of a file with some rows."""
+    file = io.StringIO(newline="")
+    writer = csv.DictWriter(file, columns, extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(made)
+    return file.getvalue().encode()
+
+
+def write_csv(folder, made):
+    path = folder / "deals.csv"
+    path.write_bytes(made if isinstance(made, bytes) else as_csv(made))
+    return path
+
+
+def check_file(path):
+    return list(rows.check(lines.read(path)))
+
+
+def run_import(path, **options):
+    """Import a file; return the totals, the remarks and the number of steps counted."""
+    remarks: list[Remark] = []
+    steps: list[int] = []
+    options = {"by": "mara", "now": NOW, **options}
+    run = Import(report=remarks.append, step=steps.append, **options)
+    totals = run.run(rows.check(lines.read(path)))
+    return totals, remarks, sum(steps)

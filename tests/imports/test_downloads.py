@@ -1,0 +1,364 @@
+"""Fetching pictures: from public addresses by https only, and from no server for long."""
+
+import contextlib
+import datetime
+import http.server
+import io
+import ipaddress
+import socket
+import ssl
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from django.test import override_settings
+from PIL import Image
+
+from dealsite.data.cards import Picture
+from dealsite.imports import downloads
+from dealsite.imports.downloads import CannotFetch
+from dealsite.imports.lines import Record
+from dealsite.imports.rows import check
+from dealsite.pictures import MAX_BYTES
+from tests.imports.builders import make_row
+
+HOST = "images.example"
+
+
+def picture():
+    file = io.BytesIO()
+    Image.new("RGB", (40, 30), "red").save(file, "PNG")
+    return file.getvalue()
+
+
+class Site(http.server.ThreadingHTTPServer):
+    """A web server that notes what it is asked."""
+
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Answers)
+        self.asked: list[tuple[str, str]] = []
+        self.ended = threading.Event()
+
+    def get_request(self):
+        connection, address = super().get_request()
+        connection.settimeout(5)
+        return connection, address
+
+    def finish_request(self, request, client_address):
+        try:
+            with self.tls.wrap_socket(request, server_side=True) as connection:
+                super().finish_request(connection, client_address)
+        except (OSError, ValueError):
+            pass  # a client that does not trust us, or had enough
+
+    tls: ssl.SSLContext
+
+
+class Answers(http.server.BaseHTTPRequestHandler):
+    """Answers by path."""
+
+    server: Site
+
+    def do_GET(self):
+        self.server.asked.append((self.headers["Host"], self.path))
+        name = self.path.partition("?")[0]
+        getattr(self, f"send_{name.strip('/')}", self.send_missing)()
+
+    def send_picture(self):
+        self.send(200, picture())
+
+    def send_missing(self):
+        self.send(404, b"nothing")
+
+    def send_elsewhere(self):
+        self.send(302, b"", Location="https://other.example/picture")
+
+    def send_here(self):
+        self.send(302, b"", Location="/picture")
+
+    def send_plain(self):
+        self.send(302, b"", Location=f"http://{HOST}/picture")
+
+    def send_loop(self):
+        self.send(302, b"", Location="/loop")
+
+    def send_huge(self):
+        self.send(200, b"x" * (MAX_BYTES + 1))
+
+    def send_endless(self):
+        self.send_response(200)
+        self.end_headers()
+        try:
+            while True:
+                self.wfile.write(b"x" * 100_000)
+        except OSError:
+            pass
+
+    def send_slow(self):
+        self.send_response(200)
+        self.end_headers()
+        try:
+            for _ in range(1000):
+                self.wfile.write(b"x")
+                self.wfile.flush()
+                self.server.ended.wait(0.05)
+        except OSError:
+            pass
+
+    def send_short(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "1000")
+        self.end_headers()
+        self.wfile.write(b"x")
+
+    def send(self, status, content, **headers):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            self.wfile.write(content)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """A certificate for images.example, and the key to it, in one file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    path = tmp_path_factory.mktemp("certificate") / "both.pem"
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    path.write_bytes(made.public_bytes(serialization.Encoding.PEM) + private)
+    return path
+
+
+@pytest.fixture
+def names(monkeypatch):
+    """What the name server answers: host -> addresses; every question is noted under 'asked'."""
+    answers = {HOST: ["127.0.0.1"], "asked": []}
+
+    def getaddrinfo(host, port, *_, **__):
+        host = host.decode() if isinstance(host, bytes) else host
+        if host in ("127.0.0.1", "127.0.0.2"):  # no name: an address to connect to
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (host, port))]
+        answers["asked"].append(host)
+        if host not in answers:
+            raise socket.gaierror("unknown")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in answers[host]]
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    return answers
+
+
+@pytest.fixture
+def site(certificate, names, monkeypatch):
+    """A web server for images.example on this machine, which passes for a public one."""
+    server = Site()
+    server.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.tls.load_cert_chain(certificate)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    monkeypatch.setattr(downloads, "PORT", server.server_address[1])
+    monkeypatch.setattr(downloads, "context", lambda: ssl.create_default_context(cafile=certificate))
+    monkeypatch.setattr(downloads, "is_public", lambda address: address == ipaddress.ip_address("127.0.0.1"))
+    yield server
+    server.ended.set()
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def refusal(url):
+    """Why a URL is not fetched."""
+    with pytest.raises(CannotFetch) as caught:
+        downloads.fetch(url)
+    return str(caught.value)
+
+
+def test_a_picture_is_fetched_with_its_name_and_query(site):
+    assert downloads.fetch(f"https://{HOST}/picture?fit=crop&h=300") == picture()
+    assert site.asked == [(HOST, "/picture?fit=crop&h=300")]
+
+
+def test_a_redirect_within_the_site_is_followed(site):
+    assert downloads.fetch(f"https://{HOST}/here") == picture()
+
+
+def test_a_redirect_elsewhere_is_not_followed(site, names):
+    names["other.example"] = ["127.0.0.1"]
+    assert refusal(f"https://{HOST}/elsewhere") == "The address redirects to another site."
+    assert "other.example" not in names["asked"]
+
+
+def test_a_redirect_to_http_is_not_followed(site):
+    assert refusal(f"https://{HOST}/plain") == "Pictures are fetched from https:// addresses only."
+
+
+def test_redirects_come_to_an_end(site):
+    assert refusal(f"https://{HOST}/loop") == "The address redirects too often."
+
+
+def test_an_error_of_the_server_is_named(site):
+    assert refusal(f"https://{HOST}/missing") == "The server answered 404."
+
+
+@pytest.mark.parametrize("path", ["huge", "endless"])
+def test_a_large_picture_is_not_fetched_to_its_end(site, path):
+    assert refusal(f"https://{HOST}/{path}") == "The picture is larger than 10 MB."
+
+
+def test_a_server_that_drips_is_left_at_the_deadline(site, monkeypatch):
+    monkeypatch.setattr(downloads, "SECONDS", 0.3)
+    start = time.monotonic()
+    assert refusal(f"https://{HOST}/slow") == "The site broke off, or took too long."
+    assert time.monotonic() - start < 10  # it would drip for 50 seconds
+
+
+def test_a_picture_cut_short_is_refused(site):
+    assert refusal(f"https://{HOST}/short") == "The site broke off, or took too long."
+
+
+def test_the_certificate_must_be_for_the_name(site, names):
+    names["wrong.example"] = ["127.0.0.1"]
+    assert refusal("https://wrong.example/picture") == "The site's certificate is not valid."
+    assert site.asked == []
+
+
+def test_the_certificate_must_be_trusted(site, monkeypatch):
+    monkeypatch.setattr(downloads, "context", ssl.create_default_context)
+    assert refusal(f"https://{HOST}/picture") == "The site's certificate is not valid."
+
+
+def test_one_private_address_among_public_ones_is_enough_to_refuse(site, names):
+    names[HOST] = ["127.0.0.1", "127.0.0.2"]
+    assert refusal(f"https://{HOST}/picture") == "The address leads into a private network."
+    assert site.asked == []
+
+
+def test_the_name_is_asked_for_once_so_a_second_answer_cannot_lead_elsewhere(site, names):
+    downloads.fetch(f"https://{HOST}/picture")
+    assert names["asked"] == [HOST]
+
+
+def test_an_unknown_name_is_refused(names):
+    assert refusal("https://nowhere.example/x") == "The site of the picture was not found."
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254"])
+def test_a_private_address_is_never_connected_to(names, monkeypatch, address):
+    names["inside.example"] = [address]
+    monkeypatch.setattr(downloads, "HTTPSConnection", None)
+    assert refusal("https://inside.example/x") == "The address leads into a private network."
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "0.0.0.0",  # noqa: S104 (refused here)
+        "10.1.2.3",
+        "100.64.0.1",
+        "127.0.0.1",
+        "169.254.169.254",
+        "172.16.0.1",
+        "192.168.1.1",
+        "198.18.0.1",
+        "224.0.0.1",
+        "240.0.0.1",
+        "255.255.255.255",
+        "::",
+        "::1",
+        "::ffff:127.0.0.1",
+        "::ffff:10.0.0.1",
+        "64:ff9b::a00:1",
+        "2002:7f00:1::",
+        "2001:0:a00:1::f5ff:fffe",
+        "fc00::1",
+        "fe80::1",
+        "fec0::1",
+        "ff02::1",
+    ],
+)
+def test_addresses_of_private_networks_are_not_public(address):
+    assert not downloads.is_public(ipaddress.ip_address(address))
+
+
+@pytest.mark.parametrize("address", ["1.1.1.1", "93.184.216.34", "2606:4700:4700::1111", "::ffff:1.1.1.1"])
+def test_addresses_of_the_internet_are_public(address):
+    assert downloads.is_public(ipaddress.ip_address(address))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://images.example/x",
+        "ftp://images.example/x",
+        "file:///etc/passwd",
+        "//images.example/x",
+        "x.jpg",
+        "https://",
+        "https://me:pw@images.example/x",
+        "https://images.example:8443/x",
+        "https://images.example:99999/x",
+        "https://[::1/x",
+    ],
+)
+def test_other_addresses_are_refused_before_any_name_is_asked_for(names, url):
+    assert refusal(url)
+    assert names["asked"] == []
+
+
+def deals_with(*urls):
+    """Right rows with image URLs."""
+    header = Record(1, list(make_row()))
+    records = [Record(n + 2, list(make_row(n, image_url=url).values())) for n, url in enumerate(urls)]
+    return list(check([header, *records]))
+
+
+def test_pictures_are_stored_and_failures_explained(site, tmp_path):
+    with override_settings(MEDIA_ROOT=tmp_path):
+        fetched = downloads.pictures_of(
+            deals_with(
+                f"https://{HOST}/picture",
+                f"https://{HOST}/missing",
+                f"https://{HOST}/short",
+                f"https://{HOST}/picture",
+            )
+        )
+    assert isinstance(fetched[2], Picture)
+    assert (fetched[2].width, fetched[2].alt) == (40, "Lamp 0")
+    assert fetched[3] == "The server answered 404."
+    assert fetched[4] == "The site broke off, or took too long."
+    assert fetched[5] == replace(fetched[2], alt="Lamp 3")
+    assert [path for _, path in site.asked].count("/picture") == 1
+
+
+def test_what_is_no_picture_is_explained(site, tmp_path, monkeypatch):
+    monkeypatch.setattr(downloads, "fetch", lambda url: b"<html>")
+    with override_settings(MEDIA_ROOT=tmp_path):
+        fetched = downloads.pictures_of(deals_with(f"https://{HOST}/picture"))
+    assert str(fetched[2]).startswith("This file is not a picture")

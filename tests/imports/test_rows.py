@@ -1,0 +1,189 @@
+"""What a row must be, and which deal it becomes."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+
+from dealsite.data.content import DealContent
+from dealsite.data.ids import time_of
+from dealsite.imports.lines import BadFile
+from dealsite.imports.rows import NewDeal, Remark, shown
+from tests.imports.builders import as_csv, check_file, make_row, write_csv
+
+
+def only(folder, made):
+    """What comes of a file with one row."""
+    (result,) = check_file(write_csv(folder, made if isinstance(made, bytes) else [made]))
+    return result
+
+
+def test_a_row_becomes_a_deal(tmp_path):
+    row = make_row(
+        was_price="20",
+        expires_at="2026-12-24T20:00:00+01:00",
+        image_url="https://images.example/1.jpg",
+        brand=" Lampadine  & Söhne ",
+    )
+    new = only(tmp_path, row)
+    assert new == NewDeal(
+        line=2,
+        id=new.id,
+        content=DealContent(
+            title="Lamp 0",
+            brand="lampadine-sohne",
+            category="home-furniture",
+            price=Decimal("12.50"),
+            was_price=Decimal("20"),
+            link="https://shop.example/0",
+            description="A *lamp*.",
+            expires_at=datetime(2026, 12, 24, 19, 0, tzinfo=UTC),
+        ),
+        brand_name="Lampadine & Söhne",
+        image_url="https://images.example/1.jpg",
+    )
+    assert time_of(new.id) == datetime(2026, 11, 1, 8, 0, tzinfo=UTC)
+
+
+def test_the_id_is_made_of_time_link_and_title_alone(tmp_path):
+    ids = {
+        only(tmp_path, make_row(**cells)).id
+        for cells in ({}, {"price": "9"}, {"description": "x"}, {"brand": "Other"}, {"title": "  Lamp   0 "})
+    }
+    assert ids == {"01M6B1YQ00GD9BHG5PNAJQ4MA0"}  # another id would import every old file once more
+    for cells in (
+        {"title": "Lamp"},
+        {"url": "https://shop.example/x"},
+        {"published_at": "2026-11-01T08:00:01Z"},
+    ):
+        assert only(tmp_path, make_row(**cells)).id not in ids
+
+
+def test_a_category_may_be_given_by_its_name(tmp_path):
+    assert only(tmp_path, make_row(category="Home & Furniture")).content.category == "home-furniture"
+
+
+def test_columns_may_stand_in_any_order_and_optional_ones_be_missing(tmp_path):
+    columns = ("published_at", "url", "price", "category", "brand", "title")
+    assert only(tmp_path, as_csv([make_row()], columns)).content.title == "Lamp 0"
+
+
+def test_control_characters_in_texts_become_spaces(tmp_path):
+    new = only(tmp_path, make_row(title="A\x07 lamp\u200b", description="One\r\ntwo\x1b[31m"))
+    assert (new.content.title, new.content.description) == ("A lamp", "One\ntwo [31m")
+
+
+def test_a_long_title_is_shortened_and_noted(tmp_path):
+    note, new = check_file(write_csv(tmp_path, [make_row(title="long word " * 40)]))
+    assert (note.refused, note.column, note.reason) == (False, "title", "Shortened to 300 characters.")
+    assert new.content.title == "long word " * 29 + "long…"
+
+
+REFUSED = [
+    ({"title": ""}, "title", "", "Enter a title."),
+    ({"title": "\u200b"}, "title", "\\u200b", "Enter a title."),
+    ({"brand": ""}, "brand", "", "Enter a name."),
+    ({"brand": "---"}, "brand", "---", "The name needs a letter or a digit."),
+    ({"brand": "x" * 81}, "brand", "x" * 79 + "…", "Shorten the name to 80 characters."),
+    ({"category": "garden"}, "category", "garden", "There is no such category. There are: "),
+    ({"price": ""}, "price", "", "Enter the price."),
+    ({"price": "12,50"}, "price", "12,50", "Write the amount as 12 or 12.50"),
+    ({"price": "€ 12"}, "price", "€ 12", "Write the amount as 12 or 12.50"),
+    ({"price": "-1"}, "price", "-1", "Write the amount as 12 or 12.50"),
+    ({"price": "1e3"}, "price", "1e3", "Write the amount as 12 or 12.50"),
+    ({"price": "NaN"}, "price", "NaN", "Write the amount as 12 or 12.50"),
+    ({"price": "1.999"}, "price", "1.999", "Write the amount as 12 or 12.50"),
+    ({"price": "١٢"}, "price", "١٢", "Write the amount as 12 or 12.50"),
+    ({"price": "99999999"}, "price", "99999999", "Enter an amount from 0 to"),
+    ({"was_price": "12.50"}, "was_price", "12.50", "The was-price must be above the price."),
+    ({"url": ""}, "url", "", "Enter the link to the shop."),
+    ({"url": "javascript:alert(1)"}, "url", "javascript:alert(1)", "Enter a full web address"),
+    ({"url": "ftp://a.example"}, "url", "ftp://a.example", "Enter a full web address"),
+    ({"url": "https://me:pw@a.example"}, "url", "https://me:pw@a.example", "Enter a full web address"),
+    ({"description": "x" * 20_001}, "description", "x" * 79 + "…", "Shorten this to 20,000 characters"),
+    ({"description": "a\x00b"}, "description", "a\\x00b", "This holds a NUL character."),
+    ({"published_at": ""}, "published_at", "", "Enter the time of publication."),
+    ({"published_at": "yesterday"}, "published_at", "yesterday", "Write the time as"),
+    ({"published_at": "2026-11-01"}, "published_at", "2026-11-01", "The time needs its zone"),
+    (
+        {"published_at": "2026-11-01T08:00:00"},
+        "published_at",
+        "2026-11-01T08:00:00",
+        "The time needs its zone",
+    ),
+    (
+        {"published_at": "0001-01-01T00:00:00+14:00"},
+        "published_at",
+        "0001-01-01T00:00:00+14:00",
+        "The year should",
+    ),
+    ({"published_at": "9999-12-31T23:59:59Z"}, "published_at", "9999-12-31T23:59:59Z", "The year should"),
+    (
+        {"expires_at": "2026-11-01T08:00:00Z"},
+        "expires_at",
+        "2026-11-01T08:00:00Z",
+        "The deal would expire before",
+    ),
+    (
+        {"expires_at": "2026-10-01T08:00:00Z"},
+        "expires_at",
+        "2026-10-01T08:00:00Z",
+        "The deal would expire before",
+    ),
+]
+
+
+@pytest.mark.parametrize(("cells", "column", "value", "reason"), REFUSED)
+def test_a_wrong_cell_is_refused_with_line_column_value_and_reason(tmp_path, cells, column, value, reason):
+    remark = only(tmp_path, make_row(**cells))
+    assert isinstance(remark, Remark)
+    assert (remark.line, remark.column, remark.value, remark.refused) == (2, column, value, True)
+    assert remark.reason.startswith(reason)
+
+
+def test_each_wrong_cell_of_a_row_is_reported(tmp_path):
+    made = check_file(write_csv(tmp_path, [make_row(url="x", was_price="1")]))
+    assert {remark.column for remark in made} == {"url", "was_price"}
+
+
+def test_a_cell_that_is_not_utf8_is_refused(tmp_path):
+    remark = only(tmp_path, as_csv([make_row(title="Cafe")]).replace(b"Cafe", b"Caf\xe9"))
+    assert (remark.column, remark.value) == ("title", "Caf\\udce9")
+    assert remark.reason == "This is not UTF-8. Save the file in UTF-8."
+
+
+def test_a_row_with_too_few_or_too_many_cells_is_refused(tmp_path):
+    content = as_csv([make_row()]) + b"a,b\n" + b"x," * 10 + b"x\n"
+    _, few, many = check_file(write_csv(tmp_path, content))
+    assert (few.line, few.reason) == (3, "The row has 2 cells, the header has 10.")
+    assert (many.line, many.reason) == (4, "The row has 11 cells, the header has 10.")
+
+
+def test_the_line_is_that_where_the_row_begins(tmp_path):
+    content = as_csv([make_row(description="one\ntwo\nthree"), make_row(1, price="x")])
+    made = check_file(write_csv(tmp_path, content))
+    assert [result.line for result in made] == [2, 5]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "The file is empty."),
+        (b"title,brand\n", "does not name the columns category, price, url, published_at"),
+        (b"title;brand;price\n", "separated by semicolons or tabs"),
+        (
+            as_csv([], ("title", "brand", "category", "price", "url", "published_at", "colour")),
+            "'colour' is not known",
+        ),
+        (as_csv([]).replace(b"image_url", b"title"), "The column title is there twice."),
+        (b'"title,brand\n', "The first line should name the columns."),
+    ],
+)
+def test_wrong_columns_are_refused_at_once(tmp_path, content, message):
+    with pytest.raises(BadFile, match=message):
+        check_file(write_csv(tmp_path, content))
+
+
+def test_a_value_is_shown_short_and_on_one_line():
+    assert shown("a\nb\x1b[31m\u202e") == "a\\nb\\x1b[31m\\u202e"
+    assert shown("x" * 200) == "x" * 79 + "…"
