@@ -138,8 +138,9 @@ def mute_hot_deals(username: str, *, muted: bool) -> None:
 
     A fan-out sees it in the keys that it reads anyway.
     """
+    key = _key(username)
     index = keys.user_index(username, muted=muted)
-    table.write(Update(key=_key(username), set=index, when=_is_there(), otherwise=_no_user()))
+    table.write(Update(key=key, set=index, when=_is_there(), otherwise=_no_user()))
 
 
 def delete(user: User, *, job_id: str, now: datetime) -> None:

@@ -8,11 +8,14 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from dealsite.accounts import passwords
-from dealsite.data import jobs, profiles, sessions, users
+from dealsite import worker
+from dealsite.accounts import handlers, passwords
+from dealsite.data import jobs, likes, messages, profiles, relations, sessions, users, watches
+from dealsite.data.ids import new_ulid
 from dealsite.data.users import User
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.accounts.test_passwords import work
+from tests.builders import make_brand, make_category
 from tests.people import make_user
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -171,8 +174,43 @@ def test_an_account_is_deleted_with_its_password_and_only_with_it(signed_in: Cli
     assert jobs.take_next(now=timezone.now()) is None
 
 
+def test_a_deleted_user_leaves_no_likes_watches_and_messages_behind(signed_in: Client, ada: User):
+    make_brand("Nordlicht")
+    make_category("toys-hobbies")
+    now = timezone.now()
+
+    def come_in() -> None:
+        likes.like_brand("nordlicht", username="ada", now=now)
+        likes.like_category("toys-hobbies", username="ada", now=now)
+        watches.watch_brand("nordlicht", username="ada", now=now)
+        watches.watch_category("toys-hobbies", username="ada", now=now)
+        made = {"kind": "hot_deal", "headline": "Hot", "deal": "x"}
+        messages.deliver([messages.message_item("ada", new_ulid(now, number), **made) for number in range(3)])
+
+    def left() -> tuple[int, ...]:
+        standing = relations.standing_of("ada", "brand", "nordlicht")
+        other = relations.standing_of("ada", "category", "toys-hobbies")
+        lists = (likes.likes_of("ada"), watches.watched_by("ada"), messages.inbox("ada").messages)
+        counts = (standing.likes, standing.watches, other.likes, other.watches)
+        return (*map(len, lists), *counts)
+
+    come_in()
+    likes.like_brand("nordlicht", username="bob", now=now)
+    assert left() == (2, 2, 3, 2, 1, 1, 1)
+    signed_in.post("/account/delete/", {"old_password": PASSWORD})
+    work()
+    assert left() == (0, 0, 0, 1, 0, 0, 0)
+
+    come_in()  # what was on its way when the account went
+    assert not worker.run_next(now=timezone.now())
+    assert worker.run_next(now=timezone.now() + handlers.SECOND_LOOK)
+    assert left() == (0, 0, 0, 1, 0, 0, 0)
+    assert not worker.run_next(now=timezone.now() + 10 * handlers.SECOND_LOOK)
+
+
 def test_pages_of_accounts_are_not_for_search_engines(signed_in: Client):
-    for page in ("", "profile/", "password/", "sessions/", "delete/"):
+    pages = ("", "profile/", "password/", "sessions/", "delete/", "likes/", "watching/", "messages/")
+    for page in (*pages, "messages/settings/"):
         answer = signed_in.get(f"/account/{page}")
         assert answer.status_code == 200
         assert b'<meta name="robots" content="noindex">' in answer.content

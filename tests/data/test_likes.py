@@ -129,6 +129,54 @@ def test_fifty_threads_liking_and_unliking_leave_the_counter_equal_to_the_likes(
     assert brands.get_with_counts("nordlicht").counts.likes == len(there)
 
 
+@pytest.mark.engines("native", "local")
+def test_a_watch_that_ends_while_it_is_muted_leaves_no_ghost():
+    for number in range(6):
+        username = f"user{number}"
+        watches.watch_brand("nordlicht", username=username, now=NOW)
+        mute = [
+            lambda muted=muted, username=username: watches.mute_watch(
+                relations.BRAND_WATCH, "nordlicht", username=username, muted=muted
+            )
+            for muted in (True, False, True)
+        ]
+        outcomes = at_once(
+            *mute, lambda username=username: watches.unwatch_brand("nordlicht", username=username)
+        )
+        assert outcomes[-1] is True
+        assert {type(outcome) for outcome in outcomes[:-1]} <= {type(None), errors.NotFound}
+        assert table.get(keys.brand_watch("nordlicht", username)) is None
+    assert counts()[1] == 0
+
+
+def test_all_watches_are_muted_some_at_a_time(settle):
+    watches.watch_brand("nordlicht", username="sam", now=NOW)
+    watches.watch_category(CATEGORY, username="sam", now=NOW)
+    settle()
+    assert watches.mute_all("sam", muted=True, limit=1) == 1
+    settle()
+    assert watches.mute_all("sam", muted=True, limit=5) == 1
+    settle()
+    assert [row.muted for row in watches.watched_by("sam")] == [True, True]
+    assert watches.mute_all("sam", muted=True, limit=5) == 0
+    assert watches.mute_all("sam", muted=False, limit=5) == 2
+
+
+def test_all_that_a_user_likes_and_watches_is_taken_back_with_its_counts(settle):
+    for username in ("sam", "tom"):
+        likes.like_brand("nordlicht", username=username, now=NOW)
+        likes.like_category(CATEGORY, username=username, now=NOW)
+        watches.watch_brand("nordlicht", username=username, now=NOW)
+        watches.watch_category(CATEGORY, username=username, now=NOW)
+    settle()
+    for _ in range(2):
+        relations.remove_all("sam")
+        assert counts() == (1, 1, 1, 1)
+    settle()
+    assert likes.likes_of("sam") == watches.watched_by("sam") == []
+    assert len(likes.likes_of("tom")) == len(watches.watched_by("tom")) == 2
+
+
 @pytest.mark.budget
 @pytest.mark.fast
 def test_a_like_is_one_transaction_and_a_list_one_query():

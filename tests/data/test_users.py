@@ -179,6 +179,82 @@ def test_a_deleted_user_is_gone_and_his_name_stays_taken():
     assert checks.find() == []
 
 
+def index_of(username: str) -> str | None:
+    """Under what UserIndex knows a user: what a fan-out reads."""
+    return table.get(keys.user(username)).get("UserIndex")
+
+
+@pytest.mark.fast
+def test_hot_deals_are_muted_in_the_key_that_a_fan_out_reads(settle: Callable[[], None]):
+    ada = make_user("ada")
+    assert (ada.muted, index_of("ada")) == (False, "USER#ada")
+    for _ in range(2):
+        users.mute_hot_deals("ada", muted=True)
+    assert (users.get("ada").muted, index_of("ada")) == (True, "MUTED#ada")
+    settle()
+    assert [row["UserIndex"] for row in table.scan_users().items] == ["MUTED#ada"]
+    assert checks.find() == []
+    for _ in range(2):
+        users.mute_hot_deals("ada", muted=False)
+    assert users.get("ada") == ada
+    assert index_of("ada") == "USER#ada"
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("name", ["nobody", "ADA", "a#b", ""])
+def test_nobody_is_muted_and_no_item_comes_of_it(name: str):
+    ada = make_user("ada")
+    with pytest.raises(NotFound):
+        users.mute_hot_deals(name, muted=True)
+    assert users.get("ada") == ada
+    assert table.get(keys.user("nobody")) is None
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("muted", [True, False])
+def test_who_is_deleted_cannot_be_muted_nor_comes_back_into_the_index(muted: bool):
+    ada = make_user("ada")
+    users.mute_hot_deals("ada", muted=not muted)
+    users.delete(ada, job_id=new_ulid(NOW), now=NOW)
+    with pytest.raises(NotFound):
+        users.mute_hot_deals("ada", muted=muted)
+    assert index_of("ada") is None
+    assert checks.find() == []
+
+
+@pytest.mark.engines("native", "local")
+def test_muting_while_the_account_is_deleted_leaves_nothing_in_the_index():
+    for number in range(6):
+        name = f"user{number}"
+        user = make_user(name)
+        outcomes = at_once(
+            partial(users.delete, user, job_id=new_ulid(NOW, number), now=NOW),
+            *[partial(users.mute_hot_deals, name, muted=bool(n % 2)) for n in range(6)],
+        )
+        assert outcomes[0] is None
+        assert {type(outcome) for outcome in outcomes} <= {type(None), NotFound}
+        assert index_of(name) is None
+    assert checks.find() == []
+
+
+@pytest.mark.fast
+def test_the_list_of_users_goes_on_after_one_who_is_muted(settle: Callable[[], None]):
+    names = {make_user().username for _ in range(7)}
+    for name in names:
+        users.mute_hot_deals(name, muted=True)
+    settle()
+    seen: list[str] = []
+    after = None
+    for _ in range(9):
+        page = users.page(after=after, limit=1)
+        seen += [user.username for user in page.users]
+        after = page.after
+        if after is None:
+            break
+        assert after.startswith("-")
+    assert sorted(seen) == sorted(names)
+
+
 @pytest.mark.fast
 def test_a_user_whose_password_changed_meanwhile_is_not_deleted():
     ada = make_user("ada")
@@ -215,7 +291,7 @@ def test_the_list_of_users_shows_each_once(settle: Callable[[], None]):
 
 
 @pytest.mark.fast
-@pytest.mark.parametrize("after", ["", "#", "x", "a#b", "-"])
+@pytest.mark.parametrize("after", ["", "#", "x", "a#b", "-", "--ada", "-a#b"])
 def test_a_made_up_cursor_is_refused(after: str):
     with pytest.raises(BadCursor):
         users.page(after=after)
@@ -238,6 +314,7 @@ def test_what_users_cost():
     assert log(lambda: users.find("ada")) == log(lambda: users.find("not")) == ["GetItem"]
     assert log(lambda: profiles.get("ada")) == ["GetItem"]
     assert log(lambda: users.give_role("ada", "editor")) == ["UpdateItem"]
+    assert log(lambda: users.mute_hot_deals("ada", muted=True)) == ["UpdateItem"]
     assert log(lambda: users.page()) == ["Scan", "BatchGetItem"]
     assert log(lambda: users.count()) == ["BatchGetItem"]
     ada = users.get("ada")
