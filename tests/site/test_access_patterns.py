@@ -28,12 +28,16 @@ from dealsite.data import (
     featured,
     feeds,
     jobs,
+    likes,
     mails,
+    messages,
     profiles,
+    relations,
     sessions,
     table,
     throttles,
     users,
+    watches,
 )
 from dealsite.data.content import DealContent
 from tests.builders import (
@@ -58,6 +62,7 @@ OPERATIONS = {
     "put": "PutItem",
     "update": "UpdateItem",
     "delete": "DeleteItem",
+    "batch insert": "BatchExecuteStatement",
     "transaction": "TransactWriteItems",
 }
 BUCKETS = 2  # that the deals of these tests touch: d
@@ -170,6 +175,22 @@ def sign_up(_: Any) -> None:
     make_user("zoe")
 
 
+def new_message(number: int = 0, username: str = "ann") -> dict[str, Any]:
+    return messages.message_item(
+        username, make_id(number=number), kind="hot_deal", headline="Hot", deal=make_id()
+    )
+
+
+def send_message(username: str = "ann") -> str:
+    item = new_message(username=username)
+    messages.deliver([item])
+    return str(item["id"])
+
+
+def watch() -> None:
+    watches.watch_brand("aurora", username="ann", now=NOW)
+
+
 NOTHING: Callable[[], None] = lambda: None  # noqa: E731
 # Each question: what is prepared at no charge, and what is asked of it.
 MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
@@ -242,6 +263,44 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
         NOTHING,
         lambda _: mails.request_password_reset("a@example.org", now=NOW),
     ),
+    "sessions.read_standing": (
+        lambda: start_session(users.get("ann")),
+        lambda _: sessions.read_standing("ann", "secret", target="brand", slug="aurora", now=NOW),
+    ),
+    "users.mute_hot_deals": (NOTHING, lambda _: users.mute_hot_deals("ann", muted=True)),
+    "likes.like_brand": (NOTHING, lambda _: likes.like_brand("aurora", username="ann", now=NOW)),
+    "likes.unlike_brand": (NOTHING, lambda _: likes.unlike_brand("aurora", username="ann")),
+    "likes.like_category": (NOTHING, lambda _: likes.like_category("toys-hobbies", username="ann", now=NOW)),
+    "likes.unlike_category": (NOTHING, lambda _: likes.unlike_category("toys-hobbies", username="ann")),
+    "watches.watch_brand": (NOTHING, lambda _: watches.watch_brand("aurora", username="ann", now=NOW)),
+    "watches.unwatch_brand": (NOTHING, lambda _: watches.unwatch_brand("aurora", username="ann")),
+    "watches.watch_category": (
+        NOTHING,
+        lambda _: watches.watch_category("toys-hobbies", username="ann", now=NOW),
+    ),
+    "watches.unwatch_category": (NOTHING, lambda _: watches.unwatch_category("toys-hobbies", username="ann")),
+    "likes.likes_of": (NOTHING, lambda _: likes.likes_of("ann")),
+    "watches.watched_by": (watch, lambda _: watches.watched_by("ann")),
+    "watches.mute_watch": (
+        watch,
+        lambda _: watches.mute_watch(relations.BRAND_WATCH, "aurora", username="ann", muted=True),
+    ),
+    "watches.mute_all": (watch, lambda _: watches.mute_all("ann", muted=True, limit=100)),
+    "watches.mute_all_later": (NOTHING, lambda _: watches.mute_all_later("ann", muted=True, now=NOW)),
+    "messages.inbox": (send_message, lambda _: messages.inbox("ann")),
+    "messages.count_unread": (send_message, lambda _: messages.count_unread("ann")),
+    "messages.get": (send_message, lambda message_id: messages.get("ann", message_id)),
+    "messages.mark_read": (send_message, lambda message_id: messages.mark_read("ann", message_id)),
+    "messages.mark_all_read": (
+        send_message,
+        lambda message_id: messages.mark_all_read("ann", until=message_id, limit=100),
+    ),
+    "messages.mark_all_read_later": (
+        NOTHING,
+        lambda _: messages.mark_all_read_later("ann", until=make_id(), now=NOW),
+    ),
+    "messages.delete": (send_message, lambda message_id: messages.delete("ann", message_id)),
+    "messages.deliver": (lambda: [new_message(number) for number in range(25)], messages.deliver),
     "jobs.take_next": (lambda: rename(make_brand()), lambda _: jobs.take_next(now=NOW)),
     "jobs.get": (lambda: rename(make_brand()), lambda brand: jobs.get(brand.last_edit)),
 }
@@ -304,6 +363,7 @@ def test_a_page_costs_no_more_than_its_row(page: str, shop: deals.Deal):
         "page_id": "front",
         "slug": "peripherals-networking" if "category" in page else "nordlicht",
         "name": "x.webp",
+        "message_id": send_message("adam"),
     }
     for pattern in addresses():
         if pattern.name != page:
