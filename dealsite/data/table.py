@@ -42,6 +42,7 @@ from dealsite.data.writes import Write, key_attributes, merge
 
 CONNECT_TIMEOUT = 0.5  # seconds
 READ_TIMEOUT = 1.0  # seconds
+PATIENT_READ_TIMEOUT = 5.0  # seconds; a batch of a fan-out must end within the lease of its job
 ADMIN_READ_TIMEOUT = 20.0  # seconds; creating a table is no page
 ATTEMPTS_WITHOUT_ANSWER = 2
 ATTEMPTS_WHEN_REFUSED = 9
@@ -397,6 +398,13 @@ def reset() -> None:
         if _current is not None and _current.pid == os.getpid():
             _current.http.close()
         _current = None
+
+
+def be_patient() -> None:
+    """Let this process wait longer for answers: nobody looks at a page of a worker."""
+    global READ_TIMEOUT
+    READ_TIMEOUT = PATIENT_READ_TIMEOUT
+    reset()
 
 
 def events() -> Any:

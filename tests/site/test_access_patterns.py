@@ -19,15 +19,19 @@ from django.utils import timezone
 from dealsite import page_cache
 from dealsite.accounts import cookies
 from dealsite.data import (
+    announcements,
     brands,
     categories,
     category_names,
     deal_lists,
     deals,
     drafts,
+    fan_out,
     featured,
     feeds,
+    job_lists,
     jobs,
+    keys,
     likes,
     mails,
     messages,
@@ -39,7 +43,9 @@ from dealsite.data import (
     users,
     watches,
 )
+from dealsite.data.announcements import Audience
 from dealsite.data.content import DealContent
+from dealsite.data.writes import Update
 from tests.builders import (
     EDITOR,
     HOUR,
@@ -191,6 +197,31 @@ def watch() -> None:
     watches.watch_brand("aurora", username="ann", now=NOW)
 
 
+def order(deal: deals.Deal | None = None) -> str:
+    """Order a message to all users; return its id."""
+    about, message_id = deal or make_deal(), make_id(NOW)
+    words = {"headline": "Look", "text": "", "audience": Audience(), "by": EDITOR}
+    announcements.send(about.id, message_id=message_id, **words)
+    return message_id
+
+
+def paused(job_id: str) -> str:
+    jobs.pause(job_id)
+    return job_id
+
+
+def failed(job_id: str) -> str:
+    table.write(Update(key=keys.job(job_id), set={"state": "failed"}, remove=("GSI3PK", "GSI3SK")))
+    return job_id
+
+
+def taken() -> jobs.Job:
+    order()
+    job = jobs.take_next(now=NOW)
+    assert job is not None
+    return job
+
+
 NOTHING: Callable[[], None] = lambda: None  # noqa: E731
 # Each question: what is prepared at no charge, and what is asked of it.
 MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
@@ -302,6 +333,18 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "messages.delete": (send_message, lambda message_id: messages.delete("ann", message_id)),
     "messages.deliver": (lambda: [new_message(number) for number in range(25)], messages.deliver),
     "jobs.take_next": (lambda: rename(make_brand()), lambda _: jobs.take_next(now=NOW)),
+    "jobs.pause": (order, jobs.pause),
+    "jobs.cancel": (order, jobs.cancel),
+    "jobs.resume": (lambda: paused(order()), lambda job_id: jobs.resume(job_id, now=NOW)),
+    "jobs.retry": (lambda: failed(order()), lambda job_id: jobs.retry(job_id, now=NOW)),
+    "job_lists.of_month": (order, lambda _: job_lists.of_month("2026-11")),
+    "announcements.count_recipients": (
+        NOTHING,
+        lambda _: announcements.count_recipients(Audience("aurora", "toys-hobbies")),
+    ),
+    "announcements.send": (make_deal, lambda deal: order(deal)),
+    "announcements.newest": (order, lambda _: announcements.newest()),
+    "fan_out.send_message": (taken, lambda job: fan_out.send_message(job, NOW)),
     "jobs.get": (lambda: rename(make_brand()), lambda brand: jobs.get(brand.last_edit)),
 }
 
