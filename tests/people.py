@@ -49,3 +49,8 @@ def signed_in(user: User, *, now: datetime = NOW, **options: Any) -> Client:
     browser = Client(**options)
     browser.cookies[settings.SESSION_COOKIE_NAME] = f"{user.username}:{key}"
     return browser
+
+
+def calls(answer: Any) -> list[str]:
+    """Return the operations that a page sent to the table."""
+    return [operation for operation, _ in answer.wsgi_request.meter.log]

@@ -66,11 +66,11 @@ class Visit:
         It is read along with who it is; 1 batch get more only where somebody asked for that before.
         """
         self.asked = (target, slug)
-        user = self.request.user
+        user: Anonymous | SignedIn = self.request.user  # type: ignore[assignment]
         if not user.is_authenticated:
             return None
         if self.found is None or (self.found.target, self.found.slug) != self.asked:
-            self.found = relations.standing_of(user.username, target, slug)  # type: ignore[union-attr]
+            self.found = relations.standing_of(user.username, target, slug)
         return self.found
 
 

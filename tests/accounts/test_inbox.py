@@ -17,6 +17,7 @@ from dealsite.data.users import User
 from tests.accounts.conftest import sign_in
 from tests.accounts.test_passwords import work
 from tests.builders import make_deal
+from tests.people import calls
 
 
 @pytest.fixture
@@ -186,7 +187,7 @@ def test_the_badge_says_how_many_are_unread(signed_in: Client, count: int, text:
     answer = signed_in.get("/account/messages/badge/")
     assert (answer.status_code, answer["Cache-Control"]) == (200, "private, no-store")
     assert re.findall(r'"unread-badge">\s*(\S+)\s*<', answer.content.decode()) == ([text] if text else [])
-    assert [call for call, _ in answer.wsgi_request.meter.log] == ["BatchGetItem", "Query"]
+    assert calls(answer) == ["BatchGetItem", "Query"]
 
 
 def test_every_page_of_a_user_has_the_badge_and_asks_for_it_apart(signed_in: Client):
@@ -218,13 +219,13 @@ def test_the_badge_bothers_nobody_while_the_table_is_away(
 
 def test_what_the_inbox_costs(signed_in: Client):
     (message_id,) = send()
-
-    def log(answer: Any) -> list[str]:
-        return [call for call, _ in answer.wsgi_request.meter.log]
-
-    assert log(signed_in.get("/account/messages/")) == ["BatchGetItem", "Query"]
-    assert log(signed_in.get("/account/messages/?show=unread")) == ["BatchGetItem", "Query"]
-    assert log(signed_in.get(f"/account/messages/{message_id}/")) == ["BatchGetItem", "GetItem", "UpdateItem"]
-    assert log(signed_in.get(f"/account/messages/{message_id}/")) == ["BatchGetItem", "GetItem"]
-    assert log(signed_in.post(f"/account/messages/{message_id}/read/")) == ["BatchGetItem", "UpdateItem"]
-    assert log(signed_in.post(f"/account/messages/{message_id}/delete/")) == ["BatchGetItem", "DeleteItem"]
+    assert calls(signed_in.get("/account/messages/")) == ["BatchGetItem", "Query"]
+    assert calls(signed_in.get("/account/messages/?show=unread")) == ["BatchGetItem", "Query"]
+    assert calls(signed_in.get(f"/account/messages/{message_id}/")) == [
+        "BatchGetItem",
+        "GetItem",
+        "UpdateItem",
+    ]
+    assert calls(signed_in.get(f"/account/messages/{message_id}/")) == ["BatchGetItem", "GetItem"]
+    assert calls(signed_in.post(f"/account/messages/{message_id}/read/")) == ["BatchGetItem", "UpdateItem"]
+    assert calls(signed_in.post(f"/account/messages/{message_id}/delete/")) == ["BatchGetItem", "DeleteItem"]

@@ -14,6 +14,7 @@ from dealsite.data.users import User
 from tests.accounts.conftest import sign_in
 from tests.accounts.test_passwords import work
 from tests.builders import NOW, make_brand
+from tests.people import calls
 
 CATEGORY = "toys-hobbies"
 
@@ -78,7 +79,7 @@ def test_a_list_is_one_query_however_long(signed_in: Client, page: str):
     like_and_watch()
     brand_names.names(["nordlicht", "aurora"])
     answer = signed_in.get(f"/account/{page}/")
-    assert [call for call, _ in answer.wsgi_request.meter.log] == ["BatchGetItem", "Query"]
+    assert calls(answer) == ["BatchGetItem", "Query"]
 
 
 def test_a_watch_is_muted_and_heard_again(signed_in: Client):

@@ -1,6 +1,6 @@
 import pytest
 
-from dealsite.data import brand_names, errors, table
+from dealsite.data import brand_names, brands, errors, table
 from tests.builders import make_brand
 
 pytestmark = pytest.mark.engines("native")
@@ -19,8 +19,12 @@ def clock(monkeypatch):
 def test_names_are_read_once_a_minute_and_charged_to_no_page(clock, monkeypatch):
     make_brand("Nordlicht")
     reads = []
-    read = brand_names.all_brands
-    monkeypatch.setattr(brand_names, "all_brands", lambda: reads.append(clock[0]) or read())
+
+    def read():
+        reads.append(clock[0])
+        return brands.all_brands()
+
+    monkeypatch.setattr(brand_names, "all_brands", read)
     with table.metered() as meter:
         for _ in range(3):
             assert brand_names.names(["nordlicht"]) == {"nordlicht": "Nordlicht"}

@@ -1,3 +1,5 @@
+from functools import partial
+
 import pytest
 
 from dealsite.data import brands, categories, errors, keys, likes, relations, table, watches
@@ -134,15 +136,9 @@ def test_a_watch_that_ends_while_it_is_muted_leaves_no_ghost():
     for number in range(6):
         username = f"user{number}"
         watches.watch_brand("nordlicht", username=username, now=NOW)
-        mute = [
-            lambda muted=muted, username=username: watches.mute_watch(
-                relations.BRAND_WATCH, "nordlicht", username=username, muted=muted
-            )
-            for muted in (True, False, True)
-        ]
-        outcomes = at_once(
-            *mute, lambda username=username: watches.unwatch_brand("nordlicht", username=username)
-        )
+        of_user = partial(watches.mute_watch, relations.BRAND_WATCH, "nordlicht", username=username)
+        mute = [partial(of_user, muted=muted) for muted in (True, False, True)]
+        outcomes = at_once(*mute, partial(watches.unwatch_brand, "nordlicht", username=username))
         assert outcomes[-1] is True
         assert {type(outcome) for outcome in outcomes[:-1]} <= {type(None), errors.NotFound}
         assert table.get(keys.brand_watch("nordlicht", username)) is None

@@ -13,7 +13,7 @@ from dealsite import page_cache
 from dealsite.data import brand_names, brands, categories, likes, relations, sessions, watches
 from dealsite.data.users import User
 from tests.builders import NOW, make_brand, make_category
-from tests.people import make_user, signed_in
+from tests.people import calls, make_user, signed_in
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("shop")
@@ -177,9 +177,9 @@ def test_a_brands_page_shows_the_like_of_a_moment_ago_and_costs_no_request_more(
     likes.like_brand("nordlicht", username="ada", now=NOW)
     for path in ("/brands/nordlicht/", "/categories/toys-hobbies/"):
         answer = browser.get(path)
-        assert [call for call, _ in answer.wsgi_request.meter.log] == ["BatchGetItem", "BatchGetItem"]
+        assert calls(answer) == ["BatchGetItem", "BatchGetItem"]
     answer = browser.get("/brands/nordlicht/", headers=HTMX)
-    assert [call for call, _ in answer.wsgi_request.meter.log] == ["BatchGetItem"]
+    assert calls(answer) == ["BatchGetItem"]
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "htmx"])
@@ -187,7 +187,7 @@ def test_a_button_costs_one_batch_get_and_one_transaction(browser: Client, heade
     brand_names.names(["nordlicht"])
     for action in ("like", "unlike", "watch", "unwatch"):
         answer = browser.post(f"/brands/nordlicht/{action}/", headers=headers)
-        log = [call for call, _ in answer.wsgi_request.meter.log]
+        log = calls(answer)
         assert log == ["BatchGetItem", "TransactWriteItems"]
 
 
