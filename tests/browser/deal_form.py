@@ -45,12 +45,17 @@ def fill_in(page: Page, texts: Mapping[str, str] = TEXTS, *, brand: str = "", ca
         category_field(page).select_option(category)
 
 
-def choose_picture(page: Page, alt: str, *, label: str = "Text for the picture") -> None:
-    """Choose a picture, with its text."""
+def picture_bytes() -> bytes:
+    """Return a picture as a file holds it."""
     file = io.BytesIO()
     Image.new("RGB", (800, 600), "teal").save(file, "PNG")
+    return file.getvalue()
+
+
+def choose_picture(page: Page, alt: str, *, label: str = "Text for the picture") -> None:
+    """Choose a picture, with its text."""
     page.locator("input[type=file]").set_input_files(
-        FilePayload(name="picture.png", mimeType="image/png", buffer=file.getvalue())
+        FilePayload(name="picture.png", mimeType="image/png", buffer=picture_bytes())
     )
     field(page, label).fill(alt)
 

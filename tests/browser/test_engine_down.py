@@ -23,27 +23,29 @@ NOTHING_LISTENS, NOTHING_ANSWERS = "nothing listens", "nothing answers"
 
 
 @pytest.fixture
-def break_table(
-    site: str, settings: Any, monkeypatch: pytest.MonkeyPatch, troubles: Troubles
-) -> Iterator[Callable[..., Callable[[], None]]]:
+def break_table(site: str, settings: Any, troubles: Troubles) -> Iterator[Callable[..., Callable[[], None]]]:
     """A function that takes the table away and returns the one that brings it back."""
     troubles.allowed = {503}
-    monkeypatch.setattr(table, "READ_TIMEOUT", READ_TIMEOUT)
-    monkeypatch.setattr(middleware, "DATA_SECONDS", DATA_SECONDS)
     there = settings.DYNAMODB_ENDPOINT_URL
+    limits = pytest.MonkeyPatch()  # a site's own, while its table is away; tests are more patient otherwise
     with socket.create_server(("127.0.0.1", 0), backlog=128) as silent:
 
-        def point_at(url: str) -> None:
-            settings.DYNAMODB_ENDPOINT_URL = url
+        def mend() -> None:
+            limits.undo()
+            settings.DYNAMODB_ENDPOINT_URL = there
             table.reset()
 
         def break_it(how: str = NOTHING_LISTENS) -> Callable[[], None]:
+            limits.setattr(table, "READ_TIMEOUT", READ_TIMEOUT)
+            limits.setattr(middleware, "DATA_SECONDS", DATA_SECONDS)
             port = silent.getsockname()[1] if how == NOTHING_ANSWERS else free_port()
-            point_at(f"http://127.0.0.1:{port}")
-            return lambda: point_at(there)
+            settings.DYNAMODB_ENDPOINT_URL = f"http://127.0.0.1:{port}"
+            table.reset()
+            table.events()  # makes the client, which takes a moment once
+            return mend
 
         yield break_it
-        point_at(there)
+        mend()
 
 
 @with_and_without_script

@@ -26,12 +26,19 @@ def status(site, path: str) -> int:
         connection.close()
 
 
+def is_ready(site) -> bool:
+    """Tell whether a site comes to be ready: on a busy machine its first answers may be too late for it."""
+    wait_for(lambda: status(site, "/readyz") == 200)
+    return True
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_site_runs_until_a_signal_and_leaves_nothing_running(start_site, number):
     site = start_site()
     site.wait_until_up()
     assert f"runs at {site.url}/" in site.said()
-    assert (status(site, "/healthz"), status(site, "/readyz")) == (200, 200)
+    assert status(site, "/healthz") == 200
+    assert is_ready(site)
     children = site.children()
     assert len(children) >= 2
     assert site.stop(number) == 0
@@ -51,7 +58,7 @@ def test_the_next_run_finds_the_data_and_keeps_the_engines_port(start_site):
     second.wait_until_up()
     assert environment.read_engine_env(second.var) == joined
     assert (second.var / "secret_key").read_text() == key
-    assert status(second, "/readyz") == 200
+    assert is_ready(second)
 
 
 def test_a_taken_port_is_said_before_anything_starts(start_site):
@@ -70,14 +77,14 @@ def test_a_second_site_on_the_same_data_is_refused(start_site):
     second = start_site()
     assert second.process.wait(30) == 1
     assert f"Another site runs on the data in {first.var} (process {first.process.pid})" in second.said()
-    assert status(first, "/readyz") == 200
+    assert is_ready(first)
 
 
 def test_two_sites_run_side_by_side(start_site):
     sites = [start_site("one"), start_site("two")]
     for site in sites:
         site.wait_until_up()
-    assert [status(site, "/readyz") for site in sites] == [200, 200]
+    assert all(is_ready(site) for site in sites)
     engines = {environment.read_engine_env(site.var)["DYNAMODB_ENDPOINT_URL"] for site in sites}
     assert len(engines) == 2
 
@@ -85,7 +92,7 @@ def test_two_sites_run_side_by_side(start_site):
 def test_another_dynamodb_is_used_without_an_engine(start_site, native_engine):
     site = start_site(DYNAMODB_ENDPOINT_URL=native_engine, DEALSITE_TABLE="elsewhere", DEALSITE_DEMO="yes")
     site.wait_until_up()
-    assert status(site, "/readyz") == 200
+    assert is_ready(site)
     assert not (site.var / "engine.db").exists()
     assert not (site.var / "engine.env").exists()
     assert not (site.var / "demo-loaded").exists()

@@ -1,0 +1,47 @@
+"""Looks at a page as people do: on a phone and on a desk, in the light and in the dark, and with axe's eyes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+EVERYTHING = {"runOnly": STANDARDS, "resultTypes": ["violations"]}
+# What a size or a theme can change; the rest is the same page.
+LOOKS = {"runOnly": ["color-contrast", "target-size", "link-in-text-block", "scrollable-region-focusable"]}
+View = tuple[int, Literal["light", "dark"], dict[str, Any]]  # width, theme, what axe is asked for
+PHONE: View = (390, "light", EVERYTHING)
+DESK: View = (1280, "dark", EVERYTHING)
+VIEWS: list[View] = [PHONE, (390, "dark", LOOKS), (1280, "light", LOOKS), DESK]
+NEXT_FRAME = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+# Content that sticks out at the side, past what scrolls by itself.
+OVERHANG = "document.documentElement.scrollWidth - innerWidth"
+
+
+def flaws(page: Page, views: Sequence[View] = VIEWS) -> list[str]:
+    """Return what is wrong with the page that is open, in some sizes and themes."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(Axe().axe_script)
+    found = []
+    for width, scheme, options in views:
+        page.set_viewport_size({"width": width, "height": 844})
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        page.evaluate(NEXT_FRAME)
+        where = f"{page.url} ({width} wide, {scheme})"
+        found += [f"{where}: {flaw}" for flaw in _axe(page, options)]
+        overhang = page.evaluate(OVERHANG)
+        if overhang > 0:
+            found.append(f"{where}: sticks out by {overhang} pixels")
+    return found
+
+
+def _axe(page: Page, options: dict[str, Any]) -> list[str]:
+    answer = page.evaluate("options => axe.run(document, options)", options)
+    return [
+        f"{rule['id']}: {node['html'][:200]} {node['failureSummary']}"
+        for rule in answer["violations"]
+        for node in rule["nodes"]
+    ]

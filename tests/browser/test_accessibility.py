@@ -1,0 +1,280 @@
+"""Every page of the site, for everyone who may see it: axe finds nothing, and nothing sticks out on a phone.
+
+The pages are those of the URLconf: one that is not named here fails a test.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import override_settings
+from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
+from playwright.sync_api import Page
+
+from dealsite.accounts import reset_tokens
+from dealsite.data import brands, categories, checks, deals, errors, schema, table
+from dealsite.data.deals import Deal
+from dealsite.data.drafts import Draft
+from dealsite.data.users import User
+from dealsite.pictures import store_picture
+from tests.browser.conftest import make_user
+from tests.browser.content import feature, now_deal
+from tests.browser.deal_form import field, picture_bytes
+from tests.browser.looking import DESK, PHONE, flaws
+from tests.builders import EDITOR, make_brand, make_draft
+
+DAY = timedelta(days=1)
+LONG = "Donaudampfschifffahrtsgesellschaft" * 4
+
+VISITOR, SHOPPER, ADMIN = "", "ada", "root"
+NO_PAGES = {
+    # What machines read
+    *("healthz", "readyz", "media", "robots", "sitemap", "sitemap_pages", "sitemap_brands", "sitemap_day"),
+    *("front_page_feed", "brand_feed", "category_feed"),
+    # What answers to POST alone, and parts of pages
+    *("sign_out", "end_session", "end_other_sessions", "cms_give_role", "cms_take_role"),
+    *("cms_preview_description", "cms_brand_names"),
+}
+
+
+@dataclass(frozen=True)
+class Content:
+    """What stands on the site that the tests look at."""
+
+    table_name: str
+    media: Path
+    users: dict[str, User]
+    deals: dict[str, Deal]
+    draft: Draft
+
+    def deal(self, state: str) -> str:
+        return f"/deals/{self.deals[state].id}/{self.deals[state].card.slug}/"
+
+    def id(self, state: str) -> str:
+        return self.deals[state].id
+
+
+def cms(path: str) -> tuple[str, Callable[[Content], list[str]]]:
+    return EDITOR, lambda _: [f"/cms/{path}"]
+
+
+def cms_deal(state: str, action: str = "") -> tuple[str, Callable[[Content], list[str]]]:
+    return EDITOR, lambda content: [f"/cms/deals/{content.id(state)}/{action}"]
+
+
+def account(path: str) -> tuple[str, Callable[[Content], list[str]]]:
+    return SHOPPER, lambda _: [f"/account/{path}"]
+
+
+def public(*paths: str) -> tuple[str, Callable[[Content], list[str]]]:
+    return VISITOR, lambda _: list(paths)
+
+
+def reset_link(content: Content) -> list[str]:
+    token = reset_tokens.make(content.users[SHOPPER], now=timezone.now())
+    return [f"/account/password-reset/{SHOPPER}/{token}/"]
+
+
+# URL name -> who looks, and at which addresses
+PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
+    "front_page": (VISITOR, lambda content: ["/", f"/?after={content.id('live')}"]),
+    "editors_choice": public("/editors-choice/"),
+    "brands": public("/brands/"),
+    "brand": public("/brands/nordlicht/", "/brands/nobody/"),
+    "category": public("/categories/peripherals-networking/", "/categories/toys-hobbies/"),
+    "deal": (
+        VISITOR,
+        lambda content: [content.deal(state) for state in content.deals if state != "scheduled"],
+    ),
+    "sign_up": public("/account/sign-up/"),
+    "sign_in": public("/account/sign-in/"),
+    "reset_password": public("/account/password-reset/"),
+    "reset_password_sent": public("/account/password-reset/sent/"),
+    "new_password": public("/account/password-reset/new/"),
+    "follow_reset_link": (VISITOR, reset_link),
+    "account": account(""),
+    "edit_profile": account("profile/"),
+    "change_password": account("password/"),
+    "sessions": account("sessions/"),
+    "delete_account": account("delete/"),
+    "cms_home": cms(""),
+    "cms_deals": (EDITOR, lambda _: ["/cms/deals/", "/cms/deals/?state=draft", "/cms/deals/?brand=nobody"]),
+    "cms_find_deal": cms("deals/find/?q=nothing"),
+    "cms_new_draft": cms("deals/new/"),
+    "cms_deal": cms_deal("live"),
+    "cms_reschedule_deal": cms_deal("scheduled", "reschedule/"),
+    "cms_expire_deal": cms_deal("live", "expire/"),
+    "cms_delete_deal": cms_deal("live", "delete/"),
+    "cms_draft": (EDITOR, lambda content: [f"/cms/drafts/{content.draft.id}/"]),
+    "cms_delete_draft": (EDITOR, lambda content: [f"/cms/drafts/{content.draft.id}/delete/"]),
+    "cms_brands": cms("brands/"),
+    "cms_new_brand": cms("brands/new/"),
+    "cms_brand": cms("brands/nordlicht/"),
+    "cms_categories": cms("categories/"),
+    "cms_category": cms("categories/peripherals-networking/"),
+    "cms_featured": cms("featured/"),
+    "cms_featured_page": cms("featured/front/"),
+    "cms_users": (ADMIN, lambda _: ["/cms/users/", "/cms/users/?find=nobody"]),
+    "cms_user": (ADMIN, lambda _: ["/cms/users/ada/"]),
+}
+
+
+def url_names(patterns: list[URLPattern | URLResolver] | None = None) -> set[str | None]:
+    """Return the name of every address of the site."""
+    found: set[str | None] = set()
+    for pattern in get_resolver().url_patterns if patterns is None else patterns:
+        if isinstance(pattern, URLResolver):
+            found |= url_names(pattern.url_patterns)
+        else:
+            found.add(pattern.name)
+    return found
+
+
+def test_every_address_is_looked_at_or_is_no_page():
+    assert url_names() == PAGES.keys() | NO_PAGES
+
+
+@pytest.fixture(scope="module")
+def content(native_engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Content]:
+    """A site with content of every kind, made once: these tests look, and change nothing."""
+    media, table_name = tmp_path_factory.mktemp("media"), f"looked-at-{os.getpid()}"
+    settings = {"DYNAMODB_ENDPOINT_URL": native_engine, "DEALSITE_TABLE": table_name, "MEDIA_ROOT": media}
+    with override_settings(**settings):
+        table.reset()
+        schema.create_table()
+        made = furnish(table_name, media)
+        table.reset()
+    yield made
+    with override_settings(**settings):
+        table.reset()
+        assert [str(problem) for problem in checks.find()] == []
+        table.reset()
+
+
+def furnish(table_name: str, media: Path) -> Content:
+    """Make users, and deals in every state."""
+    now = timezone.now()
+    categories.create_all()
+    picture = store_picture(picture_bytes(), "A teal square")
+    brand = make_brand("Nordlicht", logo=picture, description="Warm things.")
+    make_brand(LONG[:80])
+    assert brands.get(brand.slug).logo
+    described = "## Why\n\nIt *is*.\n\n- one\n- two\n\n> quoted, `code`, [a link](https://a.example)"
+    made = {
+        "live": now_deal(
+            voucher_code="SAVE", picture=picture, expires_at=now + 9 * DAY, stock=3, description=described
+        ),
+        "ending": now_deal(expires_at=now + DAY / 5, title=LONG, voucher_code="A" * 20),
+        "expired": now_deal(age=2 * DAY, expires_at=now - DAY, picture=picture),
+        "sold out": now_deal(stock=0, was_price=None),
+        "scheduled": now_deal(age=-DAY, title="Soon"),
+    }
+    for number in range(26):
+        now_deal(age=DAY / 2, title=f"Deal number {number}", brand="Others", category="office-software")
+    for page in ("front", "editors-choice", "peripherals-networking"):
+        feature(page, list(made.values()))
+    people = {
+        SHOPPER: make_user(SHOPPER),
+        EDITOR: make_user(EDITOR, roles=["editor"]),
+        ADMIN: make_user(ADMIN, roles=["editor", "back office", "admin"]),
+    }
+    return Content(table_name, media, people, made, make_draft(title="Half a deal", now=now))
+
+
+@pytest.fixture
+def look(content: Content, engine: str, address: str, settings: Any, window: Callable[..., Page]) -> Any:
+    """A function that opens a window of a user of the furnished site."""
+    settings.DEALSITE_TABLE, settings.MEDIA_ROOT = content.table_name, content.media
+    return lambda who, **options: window(content.users.get(who), **options)
+
+
+@pytest.mark.parametrize("name", sorted(PAGES))
+def test_axe_finds_nothing_and_nothing_sticks_out(look, content, name):
+    who, addresses = PAGES[name]
+    page: Page = look(who)
+    found = []
+    for path in addresses(content):
+        page.goto(path)
+        found += flaws(page)
+    assert found == []
+
+
+@pytest.mark.parametrize("who", [VISITOR, SHOPPER, EDITOR, ADMIN])
+def test_every_menu_is_as_good_open(look, who):
+    page: Page = look(who)
+    page.goto("/editors-choice/")
+    found = []
+    for view in (PHONE, DESK):
+        page.set_viewport_size({"width": view[0], "height": 844})
+        for menu in page.locator("header summary:visible").all():
+            menu.click()
+            found += flaws(page, [view])
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("path", "button"),
+    [
+        ("/account/sign-in/", "Sign in"),
+        ("/account/sign-up/", "Make my account"),
+        ("/cms/deals/new/", "Publish now"),
+        ("/cms/brands/new/", "Create the brand"),
+    ],
+)
+def test_a_form_with_errors_is_as_good(look, path, button):
+    page: Page = look(EDITOR)
+    page.goto(path)
+    page.get_by_role("main").get_by_role("button", name=button).click()
+    page.get_by_role("alert").filter(has_text="Please check the form").wait_for()
+    assert flaws(page) == []
+
+
+def test_a_conflict_about_a_deal_is_as_good(look, content):
+    page: Page = look(EDITOR)
+    page.goto(f"/cms/deals/{content.id('live')}/")
+    for label, text in {"Title": "Another", "Price": "5", "Description": "Other *words*"}.items():
+        field(page, label).fill(text)
+    page.locator("[name=version]").evaluate("input => { input.value = 99; }")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("alert").filter(has_text="changed this deal").wait_for()
+    assert flaws(page) == []
+
+
+def test_a_conflict_about_a_featured_list_is_as_good(look, content):
+    page: Page = look(EDITOR)
+    page.goto("/cms/featured/front/")
+    page.get_by_role("button", name="Move Soon up").click()
+    page.locator("[name=version]").evaluate("input => { input.value = 99; }")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("alert").filter(has_text="saved this list").wait_for()
+    assert flaws(page) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (400, errors.BadCursor("This is no page of the list.")),
+        (403, errors.Forbidden("Not for you.")),
+        (404, errors.NotFound("There is no such deal.")),
+        (409, errors.VersionConflict()),
+        (429, errors.TooManyRequests()),
+        (500, ZeroDivisionError()),
+        (503, errors.Unavailable()),
+    ],
+)
+def test_an_error_page_is_as_good(look, content, troubles, monkeypatch, status, error):
+    def refuse(*_: object, **__: object) -> None:
+        raise error
+
+    troubles.allowed.add(status)
+    monkeypatch.setattr(deals, "get_visible", refuse)
+    page: Page = look(SHOPPER)
+    assert page.goto(content.deal("live")).status == status
+    assert flaws(page) == []
