@@ -19,9 +19,11 @@ from django.utils import timezone
 from playwright.sync_api import Page
 
 from dealsite.accounts import reset_tokens
-from dealsite.data import brands, categories, checks, deals, errors, schema, table
+from dealsite.data import brands, categories, checks, deals, errors, likes, messages, schema, table, watches
 from dealsite.data.deals import Deal
 from dealsite.data.drafts import Draft
+from dealsite.data.ids import new_ulid
+from dealsite.data.relations import CATEGORY_WATCH
 from dealsite.data.users import User
 from dealsite.pictures import store_picture
 from tests.browser.conftest import make_user
@@ -40,7 +42,11 @@ NO_PAGES = {
     *("front_page_feed", "brand_feed", "category_feed"),
     # What answers to POST alone, and parts of pages
     *("sign_out", "end_session", "end_other_sessions", "cms_give_role", "cms_take_role"),
-    *("cms_preview_description", "cms_brand_names"),
+    *("cms_preview_description", "cms_brand_names", "unread_badge"),
+    *("like_brand", "unlike_brand", "watch_brand", "unwatch_brand"),
+    *("like_category", "unlike_category", "watch_category", "unwatch_category"),
+    *("mark_read", "mark_all_read", "delete_message", "mute_watch", "mute_hot_deals", "mute_all"),
+    *("cms_pause_job", "cms_resume_job", "cms_cancel_job", "cms_retry_job"),
 }
 
 
@@ -53,6 +59,7 @@ class Content:
     users: dict[str, User]
     deals: dict[str, Deal]
     draft: Draft
+    message: str
 
     def deal(self, state: str) -> str:
         return f"/deals/{self.deals[state].id}/{self.deals[state].card.slug}/"
@@ -104,6 +111,11 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
     "change_password": account("password/"),
     "sessions": account("sessions/"),
     "delete_account": account("delete/"),
+    "inbox": (SHOPPER, lambda _: ["/account/messages/", "/account/messages/?show=unread"]),
+    "open_message": (SHOPPER, lambda content: [f"/account/messages/{content.message}/"]),
+    "likes": account("likes/"),
+    "watching": account("watching/"),
+    "message_settings": account("messages/settings/"),
     "cms_home": cms(""),
     "cms_deals": (EDITOR, lambda _: ["/cms/deals/", "/cms/deals/?state=draft", "/cms/deals/?brand=nobody"]),
     "cms_find_deal": cms("deals/find/?q=nothing"),
@@ -121,6 +133,12 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
     "cms_category": cms("categories/peripherals-networking/"),
     "cms_featured": cms("featured/"),
     "cms_featured_page": cms("featured/front/"),
+    "cms_messages": cms("messages/"),
+    "cms_new_message": (
+        EDITOR,
+        lambda content: ["/cms/messages/new/", f"/cms/messages/new/?deal={content.id('live')}"],
+    ),
+    "cms_jobs": cms("jobs/"),
     "cms_users": (ADMIN, lambda _: ["/cms/users/", "/cms/users/?find=nobody"]),
     "cms_user": (ADMIN, lambda _: ["/cms/users/ada/"]),
 }
@@ -185,7 +203,28 @@ def furnish(table_name: str, media: Path) -> Content:
         EDITOR: make_user(EDITOR, roles=["editor"]),
         ADMIN: make_user(ADMIN, roles=["editor", "back office", "admin"]),
     }
-    return Content(table_name, media, people, made, make_draft(title="Half a deal", now=now))
+    return Content(
+        table_name,
+        media,
+        people,
+        made,
+        make_draft(title="Half a deal", now=now),
+        interest(SHOPPER, made["live"]),
+    )
+
+
+def interest(username: str, deal: Deal) -> str:
+    """Have a shopper like and watch something and get messages; returns the id of one, which is read."""
+    now = timezone.now()
+    likes.like_brand("nordlicht", username=username, now=now)
+    watches.watch_brand("nordlicht", username=username, now=now)
+    watches.watch_category("toys-hobbies", username=username, now=now)
+    watches.mute_watch(CATEGORY_WATCH, "toys-hobbies", username=username, muted=True)
+    ids = [new_ulid(now - DAY, number) for number in range(120)]
+    made = {"kind": "hot_deal", "headline": LONG, "deal": deal.id, "text": "Only today.\n\nReally."}
+    messages.deliver([messages.message_item(username, message_id, **made) for message_id in ids])
+    messages.mark_read(username, ids[-1])
+    return ids[-1]
 
 
 @pytest.fixture
