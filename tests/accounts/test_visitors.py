@@ -237,7 +237,8 @@ def test_every_page_of_the_cms_names_a_role():
 
 
 def test_every_page_of_the_cms_is_shut_to_visitors_and_shoppers(browser: Client, ada: User):
-    examples = {"username": "ada", "deal_id": "x", "draft_id": "x", "slug": "x", "page_id": "front"}
+    examples = {name: "x" for name in ("deal_id", "draft_id", "job_id", "slug")}
+    examples |= {"username": "ada", "page_id": "front"}
     addresses = []
     for route, _ in views(get_resolver("dealsite.urls").url_patterns):
         if route.startswith("cms/"):
