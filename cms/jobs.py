@@ -61,6 +61,13 @@ class Row:
         return str(self.job.payload.get("deal", "")) if self.job.kind == SEND_MESSAGE else ""
 
     @property
+    def error(self) -> str:
+        """What went wrong; of a mail only that it did, since mail servers name the address."""
+        if self.job.error and self.job.kind not in KINDS:
+            return "The mail could not be sent."
+        return self.job.error
+
+    @property
     def headline(self) -> str:
         if self.job.kind != SEND_MESSAGE:
             return ""

@@ -7,7 +7,8 @@ from decimal import Decimal
 from itertools import count
 from typing import Any
 
-from dealsite.data import brands, categories, deals, drafts, errors, ids
+from dealsite.data import announcements, brands, categories, deals, drafts, errors, ids
+from dealsite.data.announcements import Audience
 from dealsite.data.brands import Brand
 from dealsite.data.cards import Picture
 from dealsite.data.content import DealContent
@@ -90,3 +91,10 @@ def make_draft(
     of_brand = make_brand(brand) if brand else None
     made = DealContent(**content, brand=of_brand.slug if of_brand else "")
     return drafts.create(made, draft_id=draft_id or make_id(now), by=by, now=now, brand=of_brand)
+
+
+def make_announcement(deal_id: str, message_id: str, **overrides: Any) -> str:
+    """Order a message about a deal, to all users unless it is said; return its id."""
+    words: dict[str, Any] = {"headline": "Look", "text": "", "audience": Audience(), "by": EDITOR}
+    announcements.send(deal_id, message_id=message_id, **(words | overrides))
+    return message_id

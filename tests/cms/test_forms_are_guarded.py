@@ -3,18 +3,15 @@
 import pytest
 from django.urls import reverse
 
-from dealsite.data import announcements, deals, drafts, jobs
-from dealsite.data.announcements import Audience
+from dealsite.data import deals, drafts, jobs
 from dealsite.data.ids import new_ulid
-from tests.builders import DAY, EDITOR, NOW, make_deal, make_draft
+from tests.builders import DAY, NOW, make_announcement, make_deal, make_draft
 
 
 def posts():
     """Return every address that changes something, with a deal and a draft that it would change."""
     deal, later, draft = make_deal(), make_deal(live_at=NOW + DAY), make_draft(title="x")
-    job = new_ulid(NOW, 77)
-    words = {"headline": "Look", "text": "", "audience": Audience(), "by": EDITOR}
-    announcements.send(deal.id, message_id=job, **words)
+    job = make_announcement(deal.id, new_ulid(NOW, 77))
     message = {"deal": deal.id, "audience": "all", "headline": "x", "token": new_ulid(NOW), "sure": "yes"}
     return {
         reverse("cms_new_message"): message | {"action": "send"},

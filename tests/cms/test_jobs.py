@@ -4,12 +4,11 @@ import pytest
 from django.urls import reverse
 
 from dealsite import worker
-from dealsite.data import announcements, brands, errors, fan_out, jobs, keys, mails, table
-from dealsite.data.announcements import Audience
+from dealsite.data import brands, fan_out, jobs, keys, mails, table
 from dealsite.data.ids import new_ulid
 from dealsite.data.jobs import job_write
 from dealsite.data.writes import Update
-from tests.builders import EDITOR, HOUR, NOW, make_brand, make_deal, make_id
+from tests.builders import EDITOR, HOUR, NOW, make_announcement, make_brand, make_deal, make_id
 from tests.cms.conftest import HTMX
 from tests.people import make_user
 
@@ -23,9 +22,7 @@ def deal():
 
 
 def send(deal, message_id=JOB, headline="Look"):
-    announcements.send(
-        deal.id, message_id=message_id, headline=headline, text="", audience=Audience(), by=EDITOR
-    )
+    make_announcement(deal.id, message_id, headline=headline)
 
 
 def page(response):
@@ -45,6 +42,15 @@ def test_jobs_of_all_kinds_are_listed(editor, deal):
     text = page(editor.get(ADDRESS))
     for words in ("Message", "Look", "New name of a brand", "Mail", "November 2026"):
         assert words in text
+    assert "ann@example.org" not in text
+
+
+def test_what_a_mail_server_says_of_an_address_is_not_shown(editor):
+    job_id = new_ulid(NOW, 8)
+    table.write(job_write(mails.NOTICE, {"to": "ann@example.org"}, job_id=job_id, due=NOW))
+    table.write(Update(key=keys.job(job_id), set={"error": "Refused: ann@example.org"}))
+    text = page(editor.get(ADDRESS))
+    assert "The mail could not be sent." in text
     assert "ann@example.org" not in text
 
 
@@ -169,8 +175,3 @@ def test_what_the_lists_cost(editor, deal, calls):
     send(deal)
     assert calls(lambda: editor.get(ADDRESS)) == ["Query", "BatchGetItem"]
     assert calls(lambda: editor.get("/cms/messages/")) == ["Query", "BatchGetItem"]
-
-
-def test_a_job_of_an_unknown_state_of_things_is_a_conflict():
-    with pytest.raises(errors.NotFound):
-        jobs.pause(JOB)

@@ -28,7 +28,7 @@ from dealsite.data.checks import places
 from dealsite.data.checks.problem import Problem
 from dealsite.data.convert import Item
 from dealsite.data.writes import Delete, Put, Update
-from tests.builders import DAY, EDITOR, HOUR, NOW, PICTURE, make_deal, make_draft, make_id
+from tests.builders import DAY, EDITOR, HOUR, NOW, PICTURE, make_announcement, make_deal, make_draft, make_id
 from tests.people import make_user
 
 pytestmark = pytest.mark.usefixtures("fresh_table")
@@ -59,13 +59,7 @@ def furnish() -> None:
     messages.deliver([messages.message_item("ann", JOB, kind="hot_deal", headline="Look", deal=LIVE)])
     bob = users.get("bob")
     users.delete(bob, job_id=JOB, now=NOW)
-    words = {
-        "headline": "Look",
-        "text": "",
-        "audience": announcements.Audience(brand="nordlicht"),
-        "by": EDITOR,
-    }
-    announcements.send(LIVE, message_id=SENT, **words)
+    make_announcement(LIVE, SENT, audience=announcements.Audience(brand="nordlicht"))
     change(keys.job(SENT), taken_by="a worker")()
     fan_out.send_message(jobs.get(SENT), NOW)
     jobs.finish(jobs.get(SENT))

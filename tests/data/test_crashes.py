@@ -62,11 +62,12 @@ def furnish_to_publish() -> None:
     make_draft(draft_id=DRAFT, title="Idea", brand="Nordlicht")
 
 
-def publish() -> None:
+def publish(*, announce: bool = False) -> None:
     draft = drafts.get(DRAFT)
     content = make_content(category="toys-hobbies", stock=3, expires_at=NOW + DAY)
     given = None if draft.published_as else draft
-    deals.publish(content, deal_id=DEAL, brand=brands.get("nordlicht"), by=EDITOR, now=NOW, draft=given)
+    brand = brands.get("nordlicht")
+    deals.publish(content, deal_id=DEAL, brand=brand, by=EDITOR, now=NOW, draft=given, announce=announce)
 
 
 def published() -> bool:
@@ -109,6 +110,15 @@ def reschedule() -> None:
     except errors.NotFound:
         return
     deals.reschedule(deal, NOW + 2 * DAY, new_id=MOVED, by=EDITOR, now=NOW)
+
+
+def furnish_an_announced_deal() -> None:
+    make_deal(deal_id=SCHEDULED, category="toys-hobbies", announce=True)
+    feature_on_two_pages(SCHEDULED)
+
+
+def announced_later() -> bool:
+    return rescheduled() and deals.get(MOVED).announced and jobs.get(MOVED).state == "open"
 
 
 def rescheduled() -> bool:
@@ -181,6 +191,12 @@ def publish_many() -> None:
 
 ACTIONS = {
     "publish": Action(furnish_to_publish, publish, published),
+    "publish and announce": Action(
+        furnish_to_publish,
+        lambda: publish(announce=True),
+        lambda: published() and jobs.get(DEAL).payload["deal"] == DEAL,
+    ),
+    "reschedule what is announced": Action(furnish_an_announced_deal, reschedule, announced_later),
     "publish many": Action(
         furnish_to_publish, publish_many, lambda: brands.get_with_counts("nordlicht").deals == 9
     ),

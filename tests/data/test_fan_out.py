@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -26,7 +27,19 @@ from dealsite.data import (
 from dealsite.data.announcements import Audience
 from dealsite.data.ids import new_ulid
 from dealsite.data.relations import BRAND_WATCH, CATEGORY_WATCH
-from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_category, make_content, make_deal, make_id
+from dealsite.data.writes import Update
+from tests.builders import (
+    DAY,
+    EDITOR,
+    HOUR,
+    NOW,
+    make_announcement,
+    make_brand,
+    make_category,
+    make_content,
+    make_deal,
+    make_id,
+)
 from tests.people import make_user
 from tests.races import at_once
 
@@ -50,9 +63,8 @@ def furnish(names=NAMES):
 
 
 def send(audience=Audience(), message_id=JOB, **overrides):  # noqa: B008
-    words = {"headline": "Look at this", "text": "Only today.", "by": EDITOR} | overrides
-    announcements.send(DEAL, message_id=message_id, audience=audience, **words)
-    return message_id
+    words = {"headline": "Look at this", "text": "Only today."} | overrides
+    return make_announcement(DEAL, message_id, audience=audience, **words)
 
 
 def work(now=NOW):
@@ -159,8 +171,8 @@ def test_a_message_that_was_read_stays_read_when_it_is_sent_again(settle):
     settle()
     for number in range(fan_out.SEGMENTS):  # as if no worker had noted anything
         key = keys.job_segment(JOB, str(number))
-        table.write(fan_out.Update(key=key, set={"start": {}, "sent": 0, "done": False}))
-    again = fan_out.Update(
+        table.write(Update(key=key, set={"start": {}, "sent": 0, "done": False}))
+    again = Update(
         key=keys.job(JOB), set={"state": "open", ("card", "state"): "open", **keys.job_rows(JOB, NOW)}
     )
     table.write(again)
@@ -492,19 +504,42 @@ def test_publishing_twice_announces_once(settle):
 def test_an_announcement_of_what_is_not_there_or_not_live_yet_is_refused():
     make_category("toys-hobbies")
     make_deal(deal_id=make_id(NOW + HOUR, 9), category="toys-hobbies")
-    words = {"headline": "Look", "text": "", "audience": Audience(), "by": EDITOR}
     with pytest.raises(errors.NotFound):
-        announcements.send(DEAL, message_id=JOB, **words)
+        make_announcement(DEAL, JOB)
     with pytest.raises(errors.Invalid) as refused:
-        announcements.send(make_id(NOW + HOUR, 9), message_id=JOB, **words)
+        make_announcement(make_id(NOW + HOUR, 9), JOB)
     assert list(refused.value.fields) == ["send_at"]
     for bad in ({"headline": " "}, {"headline": "x" * 201}, {"text": "x" * 1001}):
         with pytest.raises(errors.Invalid) as refused:
-            announcements.send(DEAL, message_id=JOB, **(words | bad))
+            make_announcement(DEAL, JOB, **bad)
         assert list(refused.value.fields) == list(bad)
     with contextlib.suppress(errors.NotFound):
         jobs.get(JOB)
         pytest.fail("Nothing was to be written.")
+
+
+@pytest.mark.engines("native", "local")
+def test_ordering_one_message_many_times_at_once_orders_it_once():
+    furnish(["ann"])
+    outcomes = at_once(*[send] * 8)
+    assert outcomes == [JOB] * 8
+    work()
+    assert received() == once(["ann"])
+
+
+def move(deal, new_id):
+    return deals.reschedule(deal, NOW + 2 * HOUR, new_id=new_id, by=EDITOR, now=NOW)
+
+
+@pytest.mark.engines("native", "local")
+def test_moving_a_deal_while_its_announcement_is_steered_leaves_the_two_together():
+    furnish(["ann"])
+    for number in range(20, 26):
+        deal = publish_later(number)
+        new_id = make_id(NOW + 2 * HOUR, number)
+        at_once(partial(move, deal, new_id), partial(jobs.pause, deal.id))
+        assert jobs.get(new_id).state in ("open", "paused")
+        assert deals.get(new_id).announced
 
 
 @pytest.mark.parametrize(

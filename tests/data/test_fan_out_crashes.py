@@ -8,10 +8,10 @@ from datetime import timedelta
 import pytest
 
 from dealsite import worker
-from dealsite.data import announcements, checks, fan_out, jobs, messages, table, watches
+from dealsite.data import checks, fan_out, jobs, messages, table, watches
 from dealsite.data.announcements import Audience
 from dealsite.data.ids import new_ulid
-from tests.builders import EDITOR, HOUR, NOW, make_deal, make_id
+from tests.builders import HOUR, NOW, make_announcement, make_deal, make_id
 from tests.crashes import Crash, Crasher
 from tests.people import make_user
 
@@ -29,7 +29,7 @@ def furnish(audience: Audience) -> None:
             watches.watch_brand("nordlicht", username=name, now=NOW)
         if number != 4:
             watches.watch_category("toys-hobbies", username=name, now=NOW)
-    announcements.send(DEAL, message_id=JOB, headline="Look", text="", audience=audience, by=EDITOR)
+    make_announcement(DEAL, JOB, audience=audience)
 
 
 def work(now=NOW) -> None:

@@ -1,8 +1,10 @@
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
 from dealsite.data import errors, ids, jobs, keys, table
+from dealsite.data.writes import Delete
 from tests.builders import NOW
 from tests.races import at_once
 
@@ -103,6 +105,105 @@ def test_a_job_put_back_starts_its_tries_anew(settle):
     settle()
     assert jobs.take_next(now=NOW) is None
     assert jobs.take_next(now=NOW + timedelta(seconds=10)).tries == 1
+
+
+def add_message():
+    """A job that sends messages, which editors may steer; it needs no more than its kind."""
+    return add_job(kind=jobs.SEND_MESSAGE)
+
+
+def test_a_paused_job_is_not_found_until_it_is_resumed(settle):
+    job_id = add_message()
+    for _ in range(2):
+        jobs.pause(job_id)
+    settle()
+    assert jobs.take_next(now=NOW) is None
+    assert jobs.get(job_id).state == "paused"
+    for _ in range(2):
+        jobs.resume(job_id, now=NOW)
+    settle()
+    assert jobs.take_next(now=NOW).id == job_id
+
+
+def test_pausing_and_cancelling_take_the_job_from_its_worker(settle):
+    for steer in (jobs.pause, jobs.cancel):
+        job_id = add_message()
+        settle()
+        job = jobs.take_next(now=NOW)
+        steer(job_id)
+        for act in (
+            partial(jobs.finish, job),
+            partial(jobs.save_progress, job, {"sent": 1}, now=NOW),
+            partial(jobs.fail, job, "late", now=NOW),
+            partial(jobs.cancel_own, job, "late"),
+        ):
+            with pytest.raises(errors.Conflict):
+                act()
+        assert "progress" not in table.get(keys.job(job_id))
+        table.write(Delete(key=keys.job(job_id)))
+        settle()
+
+
+def test_what_is_over_stays_over(settle):
+    job_id = add_message()
+    settle()
+    jobs.finish(jobs.take_next(now=NOW))
+    for steer in (
+        lambda: jobs.pause(job_id),
+        lambda: jobs.cancel(job_id),
+        lambda: jobs.resume(job_id, now=NOW),
+        lambda: jobs.retry(job_id, now=NOW),
+    ):
+        with pytest.raises(errors.Conflict, match="done already"):
+            steer()
+    assert jobs.may(jobs.get(job_id)) == ()
+
+
+def test_only_messages_can_be_paused_and_cancelled():
+    job_id = add_job()
+    for steer in (jobs.pause, jobs.cancel):
+        with pytest.raises(errors.Conflict, match="cannot be paused or cancelled"):
+            steer(job_id)
+    assert jobs.may(jobs.get(job_id)) == ()
+    assert jobs.may(jobs.get(add_job(2, kind=jobs.SEND_MESSAGE))) == ("pause", "cancel")
+
+
+def test_progress_forgives_tries_and_renews_the_lease(settle):
+    job_id = add_message()
+    settle()
+    job = jobs.take_next(now=NOW)
+    jobs.save_progress(job, {"sent": 3}, now=NOW + timedelta(seconds=30))
+    settle()
+    assert jobs.take_next(now=NOW + jobs.LEASE) is None
+    assert (jobs.get(job_id).progress, jobs.get(job_id).tries) == ({"sent": 3}, 0)
+
+
+def test_a_job_that_an_index_still_shows_where_it_was_is_passed_over(settle):
+    job_id = add_message()
+    settle()
+    table.write(Delete(key=keys.job(job_id)))
+    other = add_job(2)
+    settle()
+    assert jobs.take_next(now=NOW).id == other
+
+
+@pytest.mark.engines("weak")
+def test_a_job_that_went_a_moment_ago_takes_no_worker_down(faults):
+    job_id = add_message()
+    faults.settle()
+    table.write(Delete(key=keys.job(job_id)))
+    assert jobs.take_next(now=NOW) is None
+
+
+@pytest.mark.engines("native", "local")
+def test_of_cancelling_and_finishing_at_once_one_wins():
+    for number in range(5):
+        job_id = add_job(number, kind=jobs.SEND_MESSAGE)
+        job = jobs.take_next(now=NOW)
+        outcomes = at_once(partial(jobs.cancel, job_id), partial(jobs.finish, job))
+        assert sum(isinstance(outcome, errors.Conflict) for outcome in outcomes) == 1
+        state = jobs.get(job_id).state
+        assert state == ("done" if isinstance(outcomes[0], errors.Conflict) else "cancelled")
 
 
 @pytest.mark.engines("native", "local")

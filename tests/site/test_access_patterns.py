@@ -50,6 +50,7 @@ from tests.builders import (
     EDITOR,
     HOUR,
     NOW,
+    make_announcement,
     make_brand,
     make_category,
     make_content,
@@ -199,10 +200,7 @@ def watch() -> None:
 
 def order(deal: deals.Deal | None = None) -> str:
     """Order a message to all users; return its id."""
-    about, message_id = deal or make_deal(), make_id(NOW)
-    words = {"headline": "Look", "text": "", "audience": Audience(), "by": EDITOR}
-    announcements.send(about.id, message_id=message_id, **words)
-    return message_id
+    return make_announcement((deal or make_deal()).id, make_id(NOW))
 
 
 def paused(job_id: str) -> str:

@@ -54,7 +54,7 @@ class Sendings:
     def _number_problems(self, job: Item, segments: list[Item]) -> Iterator[Problem]:
         progress = dict(job.get("progress", {}))
         right = {name: sum(segment.get(name, 0) for segment in segments) for name in COUNTED}
-        wrong = [name for name in COUNTED if progress.get(name) != right[name]]
+        wrong = [name for name in COUNTED if progress.get(name, 0) != right[name]]
         if wrong:
             texts = [f"{name} is {progress.get(name)}, counted {right[name]}" for name in wrong]
             checks = [Check(key=key_of(segment), when=as_seen(segment, COUNTED)) for segment in segments]
