@@ -9,6 +9,10 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dealsite.settings")
     from django.core.management import execute_from_command_line
 
+    from dealsite.data import table
+
+    if "runserver" not in sys.argv[1:2]:
+        table.be_patient()
     execute_from_command_line(sys.argv)
 
 

@@ -401,7 +401,7 @@ def reset() -> None:
 
 
 def be_patient() -> None:
-    """Let this process wait longer for answers: nobody looks at a page of a worker."""
+    """Let this process wait longer for answers: nobody looks at a page of a command or worker."""
     global READ_TIMEOUT
     READ_TIMEOUT = PATIENT_READ_TIMEOUT
     reset()

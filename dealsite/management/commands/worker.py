@@ -10,7 +10,6 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from dealsite import worker
-from dealsite.data import table
 
 
 class Command(BaseCommand):
@@ -20,5 +19,4 @@ class Command(BaseCommand):
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
-        table.be_patient()
         worker.run(stop, sweep=settings.DEALSITE_EMBEDDED)
