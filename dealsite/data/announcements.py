@@ -14,9 +14,9 @@ from dealsite.data import keys, table
 from dealsite.data.categories import Counts
 from dealsite.data.content import DealContent
 from dealsite.data.errors import BadCursor, Conflict, Invalid, NotFound
-from dealsite.data.ids import is_ulid, next_ulid, previous_ulid, time_of
+from dealsite.data.ids import LAST_ULID, is_ulid, next_ulid, previous_ulid, time_of
 from dealsite.data.jobs import SEND_MESSAGE, job_write
-from dealsite.data.messages import HEADLINE_CHARACTERS, LAST_ULID, TEXT_CHARACTERS
+from dealsite.data.messages import HEADLINE_CHARACTERS, TEXT_CHARACTERS
 from dealsite.data.users import count as count_users
 from dealsite.data.writes import Check, Put, absent, exists
 

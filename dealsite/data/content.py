@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from dealsite.data.cards import CENT, DealCard, Picture
 from dealsite.data.categories import CATEGORIES
+from dealsite.data.convert import Item
 
 TITLE_CHARACTERS = 300
 DESCRIPTION_CHARACTERS = 20_000
@@ -56,6 +57,23 @@ class DealContent:
             expires_at=self.expires_at,
             sold_out=self.stock == 0,
         )
+
+
+def content_from_item(item: Item, card: DealCard, stock: int | None) -> DealContent:
+    """Return the content that a deal's or a draft's item holds: what its card shows, and the rest of it."""
+    return DealContent(
+        title=card.title,
+        brand=card.brand,
+        category=card.category,
+        price=card.price,
+        was_price=card.was_price,
+        voucher_code=card.voucher_code,
+        link=item.get("link") or "",
+        description=item.get("description") or "",
+        picture=card.picture,
+        stock=stock,
+        expires_at=card.expires_at,
+    )
 
 
 CONTENT_FIELDS = tuple(field.name for field in fields(DealContent))

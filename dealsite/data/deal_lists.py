@@ -16,7 +16,6 @@ from dealsite.data.cards import ENDING_SOON, DealCard
 from dealsite.data.categories import CATEGORIES, Counts
 from dealsite.data.errors import BadCursor, Invalid, NotFound
 from dealsite.data.feeds import (
-    LAST_ULID,
     PAGE_SIZE,
     Cursor,
     Feed,
@@ -27,7 +26,16 @@ from dealsite.data.feeds import (
     deals_of_category,
     read,
 )
-from dealsite.data.ids import first_ulid_of, from_iso, is_ulid, iso, next_ulid, previous_ulid, slugify
+from dealsite.data.ids import (
+    LAST_ULID,
+    first_ulid_of,
+    from_iso,
+    is_ulid,
+    iso,
+    next_ulid,
+    previous_ulid,
+    slugify,
+)
 
 STATES = ("all", "draft", "scheduled", "live", "ending", "expired")
 EXPIRED_MONTHS = 12  # months of expiry that one page looks through at most

@@ -8,7 +8,7 @@ from datetime import datetime
 from dealsite.data import keys, table
 from dealsite.data.brands import Brand
 from dealsite.data.cards import DealCard
-from dealsite.data.content import DealContent, text_problems
+from dealsite.data.content import DealContent, content_from_item, text_problems
 from dealsite.data.convert import Item
 from dealsite.data.errors import AlreadyExists, Invalid, NotFound, VersionConflict
 from dealsite.data.ids import from_iso, is_ulid, iso, new_ulid
@@ -120,19 +120,7 @@ def moved_write(draft_id: str, deal_id: str) -> Update:
 def draft_from_item(item: Item) -> Draft:
     """Return the draft of its item."""
     card = DealCard.from_item(item.get("card", {"id": item["id"]}))
-    content = DealContent(
-        title=card.title,
-        brand=card.brand,
-        category=card.category,
-        price=card.price,
-        was_price=card.was_price,
-        voucher_code=card.voucher_code,
-        link=item.get("link") or "",
-        description=item.get("description") or "",
-        picture=card.picture,
-        stock=item.get("stock"),
-        expires_at=card.expires_at,
-    )
+    content = content_from_item(item, card, item.get("stock"))
     return Draft(
         id=item["id"],
         content=content,

@@ -28,7 +28,6 @@ PAGE_SIZE = 25
 FILTERED_ROWS = 100  # rows read by each query of a feed that is filtered
 FILTERED_ROWS_A_PAGE = 500  # rows that such a page reads at most; it then says how far back it looked
 FILTERED_QUERIES = 25  # likewise, where buckets are small
-LAST_ULID = "7" + "Z" * 25
 
 
 @dataclass(frozen=True, slots=True)

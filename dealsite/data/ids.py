@@ -20,6 +20,7 @@ ULID_PATTERN = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 USERNAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9_.-]{2,29}")
 EMAIL_PATTERN = re.compile(r"[^@\s<>\"(),:;\\\[\]#]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z0-9-]{2,}")
 SLUG_CHARACTERS = 60
+LAST_ULID = "7" + "Z" * 25
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 RANDOM_BITS = 80

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from dealsite.data import jobs, keys, table
 from dealsite.data.errors import BadCursor
-from dealsite.data.ids import is_ulid, next_ulid, previous_ulid
+from dealsite.data.ids import LAST_ULID, is_ulid, next_ulid, previous_ulid
 from dealsite.data.jobs import Job
-from dealsite.data.messages import LAST_ULID
 
 PAGE_SIZE = 25
 

@@ -14,7 +14,7 @@ from typing import Any
 from dealsite.data import keys, table
 from dealsite.data.convert import Item
 from dealsite.data.errors import BadCursor, NotFound
-from dealsite.data.ids import is_ulid, new_ulid, next_ulid, previous_ulid, time_of
+from dealsite.data.ids import LAST_ULID, is_ulid, new_ulid, next_ulid, previous_ulid, time_of
 from dealsite.data.jobs import job_write
 from dealsite.data.writes import Delete, Update, exists
 
@@ -23,7 +23,6 @@ BADGE_LIMIT = 100  # one more than the badge shows
 HEADLINE_CHARACTERS = 200
 TEXT_CHARACTERS = 1_000
 READ_ALL = "read_all"  # the kind of job that marks many messages read
-LAST_ULID = "7" + "Z" * 25
 
 
 @dataclass(frozen=True, slots=True)

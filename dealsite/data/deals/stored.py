@@ -8,7 +8,7 @@ from datetime import datetime
 
 from dealsite.data import keys, table
 from dealsite.data.cards import DealCard
-from dealsite.data.content import DealContent
+from dealsite.data.content import DealContent, content_from_item
 from dealsite.data.convert import Item
 from dealsite.data.errors import NotFound
 from dealsite.data.ids import from_iso, is_ulid
@@ -71,19 +71,7 @@ def get_many(deal_ids: Iterable[str]) -> dict[str, Deal]:
 def deal_from_items(item: Item, offer: Item | None) -> Deal:
     """Return the deal of its item; without its offer the stock is not known."""
     card = DealCard.from_item(item["card"])
-    content = DealContent(
-        title=card.title,
-        brand=card.brand,
-        category=card.category,
-        price=card.price,
-        was_price=card.was_price,
-        voucher_code=card.voucher_code,
-        link=item.get("link", ""),
-        description=item.get("description", ""),
-        picture=card.picture,
-        stock=(offer or {}).get("stock"),
-        expires_at=card.expires_at,
-    )
+    content = content_from_item(item, card, (offer or {}).get("stock"))
     return Deal(
         id=item["id"],
         content=content,
