@@ -93,6 +93,7 @@ def test_bytes_that_are_not_utf8_are_kept_for_the_report(tmp_path):
         (gzip.compress(b"a,b\n" * 5000)[:-20], "damaged or ends too early"),
         (b"\x1f\x8bnot gzip at all", "damaged or ends too early"),
     ],
+    ids=["UTF-16", "zip", "cut off gzip", "no gzip"],
 )
 def test_a_file_that_is_no_csv_is_refused_with_its_reason(tmp_path, content, message):
     with pytest.raises(BadFile, match=message):
