@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
@@ -363,3 +364,210 @@ def job_rows(job_id: str, due: datetime | None) -> Row:
     if due is not None:
         rows |= {"GSI3PK": OPEN_JOBS, "GSI3SK": f"{iso(due)}#{job_id}"}
     return rows
+
+
+# Carts
+
+
+@dataclass(frozen=True, slots=True)
+class CartOwner:
+    """Whose cart: a user's, or that of a visitor, who is known by the hash of his cookie only."""
+
+    username: str = ""
+    visitor: str = ""
+
+    @property
+    def partition(self) -> str:
+        return f"CART#{part(self.username)}" if self.username else f"CARTANON#{part(self.visitor)}"
+
+
+def user_cart(username: str) -> CartOwner:
+    return CartOwner(username=part(username))
+
+
+def visitor_cart(cart_key: str) -> CartOwner:
+    """A visitor's cart is kept under the hash of what his cookie holds."""
+    return CartOwner(visitor=hash_of(cart_key))
+
+
+def cart_head(owner: CartOwner) -> Key:
+    return owner.partition, "HEAD"
+
+
+def cart_line(owner: CartOwner, status: str, at: datetime, line_id: str) -> Key:
+    """A line of a cart, or of an order once it is bought, in the order in which it came to its status."""
+    return owner.partition, f"{part(status)}#{iso(at)}#{ulid_part(line_id)}"
+
+
+def cart_lines(status: str, at: datetime | None = None) -> tuple[str, str]:
+    """Return the lowest and highest sort key of a status, or of one moment in it."""
+    return prefix(f"{part(status)}#{iso(at)}#" if at else f"{part(status)}#")
+
+
+def sku(deal_id: str) -> str:
+    """GSI2: who has a deal in the cart, by status and time."""
+    return f"SKU#{ulid_part(deal_id)}"
+
+
+def sku_row(deal_id: str, owner: CartOwner, status: str, at: datetime, line_id: str) -> Row:
+    """Put a user's line among those of its deal (GSI2); visitors' lines are in no index."""
+    if not owner.username:
+        return {}
+    sort = f"{part(status)}#{iso(at)}#{owner.username}#{ulid_part(line_id)}"
+    return {"GSI2PK": sku(deal_id), "GSI2SK": sort}
+
+
+# Orders
+
+
+ORDER_SHARDS = 4
+
+
+def order(username: str, order_id: str) -> Key:
+    return f"USER#{part(username)}", f"ORDER#{ulid_part(order_id)}"
+
+
+def order_group(order_id: str) -> str:
+    """GSI1: an order and its lines."""
+    return f"ORDER#{ulid_part(order_id)}"
+
+
+def order_line_row(order_id: str, line_id: str) -> Row:
+    """Put a bought line to its order (GSI1)."""
+    return {"GSI1PK": order_group(order_id), "GSI1SK": f"ITEM#{ulid_part(line_id)}"}
+
+
+def orders_of_status(username: str, status: str) -> tuple[str, str, str]:
+    """GSI2: a user's orders of a status: the partition, its lowest and its highest sort key."""
+    return (of_user(username), *prefix(f"{part(status)}#"))
+
+
+WAITING = {"PLACED": "OPENORDERS", "SHIPPED": "SHIPPEDORDERS"}  # the lists of what has to be done
+
+
+def waiting_orders(status: str, shard_number: int) -> str:
+    """GSI3: the orders of all users that wait to be shipped (PLACED) or to arrive (SHIPPED)."""
+    return f"{WAITING[status]}#{shard_number}"
+
+
+def waiting_position(placed_at: datetime, order_id: str) -> str:
+    return f"{iso(placed_at)}#{ulid_part(order_id)}"
+
+
+def order_rows(order_id: str, username: str, status: str, placed_at: datetime) -> Row:
+    """Put an order to its lines (GSI1), among its user's of its status (GSI2), and into what waits (GSI3)."""
+    group = order_group(order_id)
+    rows = {
+        "GSI1PK": group,
+        "GSI1SK": group,
+        "GSI2PK": of_user(username),
+        "GSI2SK": f"{part(status)}#{order_id}",
+    }
+    if status in WAITING:
+        rows |= {
+            "GSI3PK": waiting_orders(status, shard(order_id, ORDER_SHARDS)),
+            "GSI3SK": waiting_position(placed_at, order_id),
+        }
+    return rows
+
+
+# Payments
+
+
+PAYMENT_SHARDS = 10
+
+
+def payments(account: str) -> str:
+    """An account's payments, by the time at which they are due."""
+    return f"PAYMENTS#{part(account)}"
+
+
+def payment_history(account: str) -> str:
+    """An account's payments of closed days, by the time at which they were due."""
+    return f"PAYHIST#{part(account)}"
+
+
+def payment(account: str, due_at: datetime, payment_id: str) -> Key:
+    return payments(account), payment_position(due_at, payment_id)
+
+
+def past_payment(account: str, due_at: datetime, payment_id: str) -> Key:
+    """A payment keeps its sort key when its day is closed: whoever knows one key knows the other."""
+    return payment_history(account), payment_position(due_at, payment_id)
+
+
+def payment_position(at: datetime, payment_id: str) -> str:
+    return f"{iso(at)}#{ulid_part(payment_id)}"
+
+
+def payments_of_shard(shard_number: int) -> str:
+    """GSI3: the payments of all accounts, by status and the time at which something is to be done."""
+    return f"PAYMENTS#{shard_number:d}"
+
+
+def payment_history_of_shard(shard_number: int) -> str:
+    """GSI3: the payments of closed days of all accounts, by the time at which they were processed."""
+    return f"PAYHIST#{shard_number:d}"
+
+
+def payment_row(payment_id: str, status: str, next_at: datetime) -> Row:
+    """Put a payment among those of all accounts of its status (GSI3)."""
+    return {
+        "GSI3PK": payments_of_shard(shard(payment_id, PAYMENT_SHARDS)),
+        "GSI3SK": f"{part(status)}#{payment_position(next_at, payment_id)}",
+    }
+
+
+def past_payment_row(payment_id: str, processed_at: datetime) -> Row:
+    """Put a payment of a closed day among those of all accounts (GSI3)."""
+    return {
+        "GSI3PK": payment_history_of_shard(shard(payment_id, PAYMENT_SHARDS)),
+        "GSI3SK": payment_position(processed_at, payment_id),
+    }
+
+
+def transaction(transaction_id: str) -> Key:
+    """The guard that makes a gateway's transaction id one payment's own; the payment itself is in GSI1 beside it."""
+    return f"TXN#{part(transaction_id)}", f"TXN#{transaction_id}"
+
+
+def transaction_row(transaction_id: str) -> Row:
+    """Put a payment under its transaction id (GSI1)."""
+    pk, sk = transaction(transaction_id)
+    return {"GSI1PK": pk, "GSI1SK": sk}
+
+
+def payment_totals(day: date, shard_number: int) -> Key:
+    """What the payments due on a day come to, by status, in one shard."""
+    return f"PAYTOTALS#{day.isoformat()}#{shard_number}", "PAYTOTALS"
+
+
+# Audit
+
+
+def audit(at: datetime, entry_id: str) -> Key:
+    """An entry of the audit log, by day."""
+    return audit_of_day(at.date()), audit_position(at, entry_id)
+
+
+def audit_of_day(day: date) -> str:
+    return f"AUDIT#{day.isoformat()}"
+
+
+def audit_position(at: datetime, entry_id: str) -> str:
+    return f"{iso(at)}#{ulid_part(entry_id)}"
+
+
+def audit_by(username: str) -> str:
+    """GSI1: what somebody did."""
+    return f"AUDIT#BY#{part(username)}"
+
+
+def audit_of(kind: str, subject: str) -> str:
+    """GSI2: what was done to a thing: its type and its id."""
+    return f"AUDIT#OF#{part(kind)}#{part(subject)}"
+
+
+def audit_rows(at: datetime, entry_id: str, *, by: str, kind: str, subject: str) -> Row:
+    sort = audit_position(at, entry_id)
+    return {"GSI1PK": audit_by(by), "GSI1SK": sort, "GSI2PK": audit_of(kind, subject), "GSI2SK": sort}
