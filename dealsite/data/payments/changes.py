@@ -78,8 +78,9 @@ def cancel_writes(
     deltas: list[totals.Deltas] = []
     for payment in payments:
         if payment.status in (SCHEDULED, FAILED):
-            writes.append(change_write(payment, cancelled(payment, by=by, reason=reason, now=now)))
-            deltas.append(totals.changes(payment, payment.status, CANCELLED))
+            after = cancelled(payment, by=by, reason=reason, now=now)
+            writes.append(change_write(payment, after))
+            deltas.append(totals.changes(payment, after))
         elif payment.status in (PENDING, PROCESSED) and payment.refund is None:
             step = Step(payment.status, now, by, f"Refund asked for: {reason}")
             writes.append(change_write(payment, payment.after(step, refund=wanted)))

@@ -1,13 +1,13 @@
 """What the payments due on a day come to, by what has become of them: kept, never summed for a page.
 
-One item a day and shard. `open` is what is SCHEDULED or PENDING: a claim is a single update, which leaves them as
-they are. Whatever else changes a status changes the counters in the same transaction, or, where a checkout or a
-cancellation has no room left, by a job of that transaction, which is applied exactly once.
+One item a day and shard. `open` is what is to be paid and was never declined, `failed` what was declined and is not
+paid yet; what a runner has claimed stays where it was, so that a claim is a single update. Whatever else changes a
+status changes the counters in the same transaction, or, where a checkout or a cancellation has no room left, by a
+job of that transaction, which is applied exactly once.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -31,14 +31,6 @@ from dealsite.data.writes import Put, Update, Write, missing, present
 
 PAYMENT_TOTALS = "payment_totals"  # the kind of job
 STATES = ("open", "processed", "failed", "cancelled", "refunded")
-STATE_OF = {
-    SCHEDULED: "open",
-    PENDING: "open",
-    PROCESSED: "processed",
-    FAILED: "failed",
-    CANCELLED: "cancelled",
-    REFUNDED: "refunded",
-}
 Place = tuple[date, int]  # a day and a shard
 Deltas = dict[Place, dict[str, Decimal]]
 
@@ -66,21 +58,27 @@ def place_of(payment: Payment) -> Place:
     return payment.due_at.astimezone(UTC).date(), shard(payment.id, keys.PAYMENT_SHARDS)
 
 
-def changes(payment: Payment, before: str | None, after: str | None) -> Deltas:
-    """Return what it does to the totals that a payment goes from one status to another; None: it was not there."""
-    moved: dict[str, Decimal] = defaultdict(Decimal)
-    for status, sign in ((before, -1), (after, 1)):
-        if status is not None:
-            state = STATE_OF[status]
-            moved[state] += sign
-            moved[f"{state}_amount"] += sign * payment.amount
-    kept = {name: value for name, value in moved.items() if value}
-    return {place_of(payment): kept} if kept else {}
+def state_of(payment: Payment) -> str:
+    """Return the state of STATES in which a payment counts."""
+    if payment.status in (SCHEDULED, PENDING, FAILED):
+        return "failed" if payment.tries else "open"
+    return {PROCESSED: "processed", CANCELLED: "cancelled", REFUNDED: "refunded"}[payment.status]
+
+
+def changes(before: Payment | None, after: Payment | None) -> Deltas:
+    """Return what it does to the totals that a payment becomes another; None: it was not there."""
+    whole: Deltas = {}
+    for payment, sign in ((before, -1), (after, 1)):
+        if payment is not None:
+            state = state_of(payment)
+            moved = {state: Decimal(sign), f"{state}_amount": sign * payment.amount}
+            whole = combine([whole, {place_of(payment): moved}])
+    return whole
 
 
 def added(payments: Iterable[Payment]) -> Deltas:
     """Return what new payments add."""
-    return combine(changes(payment, None, payment.status) for payment in payments)
+    return combine(changes(None, payment) for payment in payments)
 
 
 def combine(parts: Iterable[Mapping[Place, Mapping[str, Decimal]]]) -> Deltas:
@@ -91,7 +89,10 @@ def combine(parts: Iterable[Mapping[Place, Mapping[str, Decimal]]]) -> Deltas:
             counters = whole.setdefault(place, {})
             for name, value in moved.items():
                 counters[name] = counters.get(name, Decimal(0)) + value
-    return whole
+    kept = {
+        place: {name: value for name, value in counters.items() if value} for place, counters in whole.items()
+    }
+    return {place: counters for place, counters in kept.items() if counters}
 
 
 def writes(deltas: Mapping[Place, Mapping[str, Decimal]]) -> list[Write]:
@@ -103,7 +104,6 @@ def writes(deltas: Mapping[Place, Mapping[str, Decimal]]) -> list[Write]:
             add=dict(moved),
         )
         for place, moved in sorted(deltas.items())
-        if any(moved.values())
     ]
 
 
