@@ -542,6 +542,22 @@ def payment_totals(day: date, shard_number: int) -> Key:
     return f"PAYTOTALS#{day.isoformat()}#{shard_number}", "PAYTOTALS"
 
 
+def payment_load(load_id: str) -> Key:
+    """A load of payments from a file."""
+    return f"LOAD#{ulid_part(load_id)}", f"LOAD#{load_id}"
+
+
+def payment_load_segment(load_id: str, number: int) -> Key:
+    """How far one part of a load has come."""
+    return f"LOAD#{ulid_part(load_id)}", f"SEGMENT#{number:d}"
+
+
+def test_charge(idempotency_key: str) -> Key:
+    """What the built-in test gateway did under an idempotency key."""
+    key = f"TESTCHARGE#{part(idempotency_key)}"
+    return key, key
+
+
 # Audit
 
 
