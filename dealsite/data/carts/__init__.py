@@ -2,11 +2,12 @@
 
 stored    the head and the lines as they are stored
 changes   what happens to lines, collected and written with the head in one transaction
-adding, changing, merging, looking    what shoppers do
+adding, changing, merging, looking, clearing    what shoppers do
 """
 
 from dealsite.data.carts.adding import Added, CannotAdd, Wanted, add, add_many
 from dealsite.data.carts.changing import accept, change_quantity, move, remove
+from dealsite.data.carts.clearing import clear
 from dealsite.data.carts.looking import Look, Shown, look
 from dealsite.data.carts.merging import Merged, merge
 from dealsite.data.carts.stored import (
@@ -48,6 +49,7 @@ __all__ = [
     "add",
     "add_many",
     "change_quantity",
+    "clear",
     "look",
     "merge",
     "move",
