@@ -47,4 +47,5 @@ urlpatterns = [
     path("users/<str:username>/", users.user, name="cms_user"),
     path("users/<str:username>/give-role/", users.give_role, name="cms_give_role"),
     path("users/<str:username>/take-role/", users.take_role, name="cms_take_role"),
+    path("users/<str:username>/reset-two-factor/", users.reset_two_factor, name="cms_reset_two_factor"),
 ]

@@ -8,10 +8,12 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
+from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
-from dealsite.data import users
+from dealsite.data import two_factor, users
 from dealsite.data.errors import Forbidden
 
 DUTIES = {
@@ -53,7 +55,9 @@ def user(request: HttpRequest, username: str) -> HttpResponse:
         for name in users.ROLES
     ]
     trail = [(reverse("cms_users"), "Users"), ("", account.username)]
-    return render(request, "cms/user.html", {"account": account, "roles": roles, "trail": trail})
+    is_own = account.username == request.user.username  # type: ignore[union-attr]
+    context = {"account": account, "roles": roles, "trail": trail, "is_own": is_own}
+    return render(request, "cms/user.html", context)
 
 
 @role("admin")
@@ -75,6 +79,20 @@ def take_role(request: HttpRequest, username: str) -> HttpResponse:
         raise Forbidden("You cannot take the role admin from yourself. Another admin can.")
     users.take_role(username, name)
     messages.success(request, f"{username} no longer has the role {name}.")
+    return redirect("cms_user", username)
+
+
+@role("admin")
+@require_POST
+def reset_two_factor(request: EditorRequest, username: str) -> HttpResponse:
+    """Turn off the second factor of a user who has lost it; he is signed out everywhere."""
+    by = request.user.username
+    if username == by:
+        raise Forbidden("Turn off your own second factor in your account, by a code; or ask another admin.")
+    account = users.get(username)
+    if account.two_factor:
+        two_factor.turn_off(account, by=by, now=timezone.now())
+    messages.success(request, f"{username} signs in with the password alone, and is signed out everywhere.")
     return redirect("cms_user", username)
 
 

@@ -108,6 +108,8 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"{_VALIDATORS}.NumericPasswordValidator"},
 ]
 PASSWORD_RESET_TIMEOUT = 3600
+# Whether everybody with a role has to sign in with a second factor.
+DEALSITE_REQUIRE_TWO_FACTOR = environment.flag("DEALSITE_REQUIRE_TWO_FACTOR")
 
 # -- Mail: printed where the site runs, unless a server is named --------------------------------------------------
 EMAIL_HOST = os.environ.get("DEALSITE_SMTP_HOST", "")

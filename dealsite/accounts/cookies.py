@@ -1,4 +1,5 @@
-"""The cookies of accounts: the session, the device that was signed in before, the reset link followed."""
+"""The cookies of accounts: the session, the device that was signed in before, the reset link followed, and
+who has given his password and not yet his code."""
 
 from __future__ import annotations
 
@@ -21,6 +22,9 @@ DEVICE_LIFETIME = timedelta(days=180)
 DEVICE_SALT = "dealsite.accounts.device"
 RESET_SALT = "dealsite.accounts.reset"
 RESET_PATH = "/account/password-reset/"
+HALF_SALT = "dealsite.accounts.half"
+HALF_PATH = "/account/sign-in/"
+HALF_LIFETIME = timedelta(minutes=10)
 
 
 class SessionCookie(NamedTuple):
@@ -38,6 +42,13 @@ class Device(NamedTuple):
 class ResetLink(NamedTuple):
     username: str
     token: str
+
+
+class Half(NamedTuple):
+    """Who has given his password; `mark` says which one, and which second factor is asked for."""
+
+    username: str
+    mark: str
 
 
 def new_key() -> str:
@@ -105,6 +116,33 @@ def forget_reset_link(response: HttpResponse) -> None:
     _delete(response, _reset_name(), path=RESET_PATH)
 
 
+def half(request: HttpRequest) -> Half | None:
+    """Return who gave his password here some minutes ago."""
+    return read_half(request.COOKIES.get(_half_name(), ""))
+
+
+def read_half(text: str) -> Half | None:
+    """Return what `half_text` wrote some minutes ago; None for anything else."""
+    try:
+        signed = signing.TimestampSigner(salt=HALF_SALT).unsign(text, max_age=HALF_LIFETIME)
+    except signing.BadSignature:
+        return None
+    return Half(*signed.partition(":")[::2])
+
+
+def half_text(half: Half) -> str:
+    return signing.TimestampSigner(salt=HALF_SALT).sign(f"{half.username}:{half.mark}")
+
+
+def set_half(response: HttpResponse, half: Half) -> None:
+    """Note that somebody has given his password; it signs nobody in, and goes to the sign-in pages only."""
+    _set(response, _half_name(), half_text(half), HALF_LIFETIME, path=HALF_PATH)
+
+
+def forget_half(response: HttpResponse) -> None:
+    _delete(response, _half_name(), path=HALF_PATH)
+
+
 def _is_username(text: str) -> bool:
     try:
         return normalise_username(text) == text
@@ -119,8 +157,12 @@ def _name(name: str) -> str:
 
 
 def _reset_name() -> str:
-    """Return the name of the one cookie with a path, which `__Host-` does not allow."""
+    """Return the name of a cookie with a path, which `__Host-` does not allow."""
     return _name("reset").replace("__Host-", "__Secure-")
+
+
+def _half_name() -> str:
+    return _name("half").replace("__Host-", "__Secure-")
 
 
 def _set(response: HttpResponse, name: str, value: str, lifetime: timedelta, path: str = "/") -> None:

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.cache import patch_cache_control
 from django.utils.http import urlencode
 
+from dealsite.accounts.visitors import SignedIn
 from dealsite.data.errors import Forbidden
 from dealsite.data.users import ROLES
 
@@ -40,8 +42,11 @@ def role(*names: str) -> Callable[[View], View]:
     def decorate(view: View) -> View:
         @wraps(view)
         def with_role(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            if not request.user.has_role(*names):  # type: ignore[union-attr]
+            user: SignedIn = request.user  # type: ignore[assignment]
+            if not user.has_role(*names):
                 raise Forbidden()
+            if needs_second_factor(user):
+                return to_set_up(request)
             return view(request, *args, **kwargs)
 
         checked = signed_in(with_role)
@@ -49,6 +54,21 @@ def role(*names: str) -> Callable[[View], View]:
         return checked
 
     return decorate
+
+
+def needs_second_factor(user: SignedIn) -> bool:
+    """Tell whether somebody with a role has to set up two-factor sign-in before he goes on."""
+    required: bool = settings.DEALSITE_REQUIRE_TWO_FACTOR
+    return required and bool(user.roles) and not user.account.two_factor
+
+
+def to_set_up(request: HttpRequest) -> HttpResponse:
+    """Redirect to the set-up of two-factor sign-in, which leads back to this page."""
+    back = request.get_full_path() if request.method in ("GET", "HEAD") else ""
+    address = reverse("set_up_two_factor") + (f"?{urlencode({'next': back})}" if back else "")
+    if getattr(request, "htmx", None):
+        return HttpResponse(headers={"HX-Redirect": reverse("set_up_two_factor")})
+    return HttpResponseRedirect(address)
 
 
 def to_sign_in(request: HttpRequest, *, back: str = "", then: str = "") -> HttpResponse:

@@ -24,6 +24,14 @@ class PasswordField(forms.CharField):
         super().__init__(strip=False, max_length=passwords.MOST_CHARACTERS, widget=widget, **kwargs)
 
 
+class CodeField(forms.CharField):
+    """A code of an authenticator app, or a recovery code: digits, spaced as one likes."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        attrs = {"autocomplete": "one-time-code", "inputmode": "numeric", "spellcheck": "false"}
+        super().__init__(label="Code", max_length=40, widget=forms.TextInput(attrs=attrs), **kwargs)
+
+
 def _email_field(**kwargs: Any) -> forms.CharField:
     attrs = {"autocomplete": "email", "inputmode": "email", "autocapitalize": "none", "spellcheck": "false"}
     return forms.CharField(label="E-mail", max_length=254, widget=forms.EmailInput(attrs=attrs), **kwargs)
@@ -74,6 +82,27 @@ class SignInForm(forms.Form):
         ),
     )
     password = PasswordField(label="Password", autocomplete="current-password")
+
+
+class CodeForm(forms.Form):
+    """The second step of signing in."""
+
+    code = CodeField(help_text="The six digits that your app shows, or one of your recovery codes.")
+
+
+class SetUpTwoFactorForm(forms.Form):
+    """The first code of an app that has just been given its secret; `secret` is sealed."""
+
+    secret = forms.CharField(max_length=500, widget=forms.HiddenInput)
+    code = CodeField(help_text="The six digits that your app shows now.")
+    old_password = PasswordField(label="Current password", autocomplete="current-password")
+
+
+class TwoFactorForm(forms.Form):
+    """What a user is asked for before his second factor changes."""
+
+    old_password = PasswordField(label="Current password", autocomplete="current-password")
+    code = CodeField(help_text="The six digits that your app shows, or one of your recovery codes.")
 
 
 class PasswordForm(forms.Form):

@@ -21,6 +21,9 @@ SUBJECTS = {
     "password_changed": "Your password was changed",
     "email_changed": "Your e-mail address was changed",
     "password_reset": "A new password",
+    "two_factor_on": "Two-factor sign-in is on",
+    "two_factor_off": "Two-factor sign-in is off",
+    "recovery_code_used": "A recovery code was used",
 }
 
 

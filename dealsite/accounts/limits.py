@@ -21,6 +21,8 @@ DEVICE = Limit("sign-in-device", 10, timedelta(minutes=15))
 
 # Others
 PASSWORD = Limit("password", 10, timedelta(minutes=15))  # wrong ones where a signed-in user is asked for his
+CODE = Limit("code", 5, timedelta(minutes=15))  # wrong codes of the second factor,
+CODE_DAY = Limit("code-day", 20, timedelta(days=1))  # so few of a million that nobody guesses one in years
 SIGN_UP = Limit("sign-up", 30, timedelta(hours=1))  # forms sent, by address
 RESET_ADDRESS = Limit("reset-address", 20, timedelta(hours=1))  # reset links asked for, by address
 RESET_EMAIL = Limit("reset-email", 3, timedelta(hours=1))  # and by mailbox, so that nobody's is flooded

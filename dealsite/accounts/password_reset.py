@@ -17,7 +17,7 @@ from dealsite.accounts.addresses import client_address, network_of
 from dealsite.accounts.answers import form_page, too_many
 from dealsite.accounts.forms import NewPasswordForm, PasswordResetForm
 from dealsite.accounts.passwords import Owner
-from dealsite.accounts.sign_in import enter
+from dealsite.accounts.sign_in import go_on
 from dealsite.data import mails, users
 from dealsite.data import passwords as stored_passwords
 from dealsite.data.errors import Conflict, TooManyRequests
@@ -67,7 +67,10 @@ def follow_reset_link(request: HttpRequest, username: str, token: str) -> HttpRe
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_password(request: HttpRequest) -> HttpResponse:
-    """Set a new password after following a link: all sessions end, and a new one starts here."""
+    """Set a new password after following a link: all sessions end, and a new one starts here.
+
+    Who has a second factor is asked for a code first: a mailbox alone signs nobody in.
+    """
     now = timezone.now()
     user = _user_of(cookies.reset_link(request), now)
     if user is None:
@@ -81,8 +84,10 @@ def new_password(request: HttpRequest) -> HttpResponse:
         stored_passwords.change(user, password=passwords.hashed(form.cleaned_data["password"]), now=now)
     except Conflict:
         return _link_is_over(request)
-    messages.success(request, "Your new password is set, and you are signed in with it.")
-    response = enter(request, users.get(user.username), reverse("account"), now=now)
+    user = users.get(user.username)
+    and_in = "" if user.two_factor else ", and you are signed in with it"
+    messages.success(request, f"Your new password is set{and_in}.")
+    response = go_on(request, user, reverse("account"), now=now)
     cookies.forget_reset_link(response)
     return response
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import rotate_token
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.crypto import constant_time_compare, salted_hmac
+from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dealsite.accounts import cookies, limits, passwords, wishes
+from dealsite.accounts import cookies, limits, passwords, second_factor, wishes
 from dealsite.accounts.addresses import client_address, network_of
 from dealsite.accounts.answers import form_page, too_many
 from dealsite.accounts.destinations import destination
-from dealsite.accounts.forms import SignInForm
+from dealsite.accounts.forms import CodeForm, SignInForm
 from dealsite.accounts.limits import Tries
 from dealsite.accounts.wishes import Wish
 from dealsite.data import passwords as stored_passwords
@@ -44,9 +48,36 @@ def sign_in(request: HttpRequest) -> HttpResponse:
             except TooManyRequests as error:
                 return too_many(request, "accounts/sign_in.html", form, error, **context)
             if user:
-                return enter(request, user, context["next"], now=now, wish=context["wish"])
+                return go_on(request, user, context["next"], now=now, wish=context["wish"])
             form.add_error(None, WRONG)
     return form_page(request, "accounts/sign_in.html", form, status, **context)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_in_code(request: HttpRequest) -> HttpResponse:
+    """The second step of signing in: a code. Who has not taken the first one just now is led to it."""
+    form = CodeForm(request.POST or None)
+    context: dict[str, Any] = {"next": destination(request), "wish": wishes.asked(request)}
+    user = half_signed_in(cookies.half(request))
+    if user is None:
+        messages.info(request, "Please enter your password first.")
+        response: HttpResponse = HttpResponseRedirect(_address("sign_in", context["next"], context["wish"]))
+        cookies.forget_half(response)
+        return response
+    status = 200
+    if request.method == "POST":
+        status = 422
+        if form.is_valid():
+            now = timezone.now()
+            try:
+                wrong = second_factor.passes(request, user, form.cleaned_data["code"], now=now)
+            except TooManyRequests as error:
+                return too_many(request, "accounts/sign_in_code.html", form, error, **context)
+            if not wrong:
+                return enter(request, user, context["next"], now=now, wish=context["wish"])
+            form.add_error("code", wrong)
+    return form_page(request, "accounts/sign_in_code.html", form, status, **context)
 
 
 @require_POST
@@ -72,6 +103,36 @@ def authenticated(request: HttpRequest, *, name: str, password: str, now: dateti
     return user
 
 
+def go_on(
+    request: HttpRequest, user: User, to: str, *, now: datetime, wish: Wish | None = None
+) -> HttpResponse:
+    """Start a session for a user who gave his password, or ask him for a code where he has a second factor."""
+    if not user.two_factor:
+        return enter(request, user, to, now=now, wish=wish)
+    response = HttpResponseRedirect(_address("sign_in_code", to, wish))
+    cookies.set_half(response, half_of(user))
+    return response
+
+
+def half_of(user: User) -> cookies.Half:
+    """Return what carries a given password to the second step: void as soon as password or factor change."""
+    mark = salted_hmac(cookies.HALF_SALT, f"{user.password}{user.two_factor}", algorithm="sha256")
+    return cookies.Half(user.username, mark.hexdigest())
+
+
+def half_signed_in(half: cookies.Half | None) -> User | None:
+    """Return the user who has given his password and is to give a code; None for nobody. No call or 1 get."""
+    user = users.find(half.username) if half and "@" not in half.username else None
+    if half is None or user is None or not user.two_factor:
+        return None
+    return user if constant_time_compare(half.mark, half_of(user).mark) else None
+
+
+def _address(name: str, to: str, wish: Wish | None) -> str:
+    """Return a sign-in page's address that leads on to where the visitor was going."""
+    return f"{reverse(name)}?{urlencode({'next': to} | ({'then': str(wish)} if wish else {}))}"
+
+
 def enter(
     request: HttpRequest, user: User, to: str, *, now: datetime, wish: Wish | None = None
 ) -> HttpResponse:
@@ -95,6 +156,7 @@ def enter(
     response = HttpResponseRedirect(to)
     cookies.set_session(response, user.username, key)
     cookies.set_device(response, user.username)
+    cookies.forget_half(response)
     return response
 
 

@@ -11,12 +11,14 @@ from dealsite.accounts import (
     sessions,
     sign_in,
     sign_up,
+    two_factor,
 )
 
 urlpatterns = [
     path("", profile.account, name="account"),
     path("sign-up/", sign_up.sign_up, name="sign_up"),
     path("sign-in/", sign_in.sign_in, name="sign_in"),
+    path("sign-in/code/", sign_in.sign_in_code, name="sign_in_code"),
     path("sign-out/", sign_in.sign_out, name="sign_out"),
     path("profile/", profile.edit_profile, name="edit_profile"),
     path("password/", password.change_password, name="change_password"),
@@ -31,6 +33,10 @@ urlpatterns = [
     path("sessions/", sessions.sessions, name="sessions"),
     path("sessions/end/", sessions.end_session, name="end_session"),
     path("sessions/end-others/", sessions.end_other_sessions, name="end_other_sessions"),
+    path("two-factor/", two_factor.two_factor, name="two_factor"),
+    path("two-factor/set-up/", two_factor.set_up_two_factor, name="set_up_two_factor"),
+    path("two-factor/recovery-codes/", two_factor.renew_recovery_codes, name="renew_recovery_codes"),
+    path("two-factor/off/", two_factor.turn_off_two_factor, name="turn_off_two_factor"),
     path("messages/", inbox.inbox, name="inbox"),
     path("messages/badge/", inbox.unread_badge, name="unread_badge"),
     path("messages/read/", inbox.mark_all_read, name="mark_all_read"),

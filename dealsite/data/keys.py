@@ -278,6 +278,11 @@ def profile(username: str) -> Key:
     return f"USER#{part(username)}", f"PROFILE#{username}"
 
 
+def two_factor(username: str) -> Key:
+    """What a user's second factor at sign-in is checked with."""
+    return f"USER#{part(username)}", f"TWOFACTOR#{username}"
+
+
 def email_guard(email: str) -> Key:
     return f"USEREMAIL#{part(email)}", f"USEREMAIL#{email}"
 

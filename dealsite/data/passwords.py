@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 
@@ -30,7 +31,7 @@ def change(user: User, *, password: str, key: str = "", now: datetime) -> None:
         mails.notice("password_changed", to=user.email, name=user.name, now=now),
     ]
     if key:
-        writes.append(sessions.rebinding(user.username, key, password))
+        writes.append(sessions.rebinding(replace(user, password=password), key))
     ended = sessions.endings(user.username, but=keys.hash_of(key) if key else "")
     table.transact([*writes, *islice(ended, MAX_ACTIONS - OTHER_WRITES)])
 

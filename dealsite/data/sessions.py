@@ -1,8 +1,8 @@
 """Sessions: who is signed in, on which device.
 
 The browser keeps a user name and a random key, the table only the key's hash. A session is bound to
-the password it was started with by an HMAC under that key: when the password changes, every
-other session is void at that moment, whatever becomes of its item.
+the password and the second factor it was started with by an HMAC under that key: when one of them
+changes, every other session is void at that moment, whatever becomes of its item.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def start(user: User, *, key: str, user_agent: str, address: str, now: datetime)
         "address": session.address,
         "created_at": iso(now),
         "seen_at": iso(now),
-        "password_mark": password_mark(key, user.password),
+        "password_mark": password_mark(key, user),
         "ttl": _ends(now, now),
     }
     table.write(Put(key=keys.session(user.username, key), item=item))
@@ -81,7 +81,7 @@ def _read(
     item, user = items.get(session_key), as_user(items.get(user_key))
     if item is None or user is None or item["ttl"] <= epoch_seconds(now):
         return None
-    if not hmac.compare_digest(item["password_mark"], password_mark(key, user.password)):
+    if not hmac.compare_digest(item["password_mark"], password_mark(key, user)):
         return None
     return _as_session(item), user
 
@@ -131,11 +131,11 @@ def endings(username: str, *, but: str = "") -> Iterator[Write]:
             yield Delete(key=(item["PK"], item["SK"]))
 
 
-def rebinding(username: str, key: str, password: str) -> Write:
-    """Return the write that binds a session to a new password's hash."""
+def rebinding(user: User, key: str) -> Write:
+    """Return the write that binds a session to the password and second factor that a user is about to have."""
     return Update(
-        key=keys.session(username, key),
-        set={"password_mark": password_mark(key, password)},
+        key=keys.session(user.username, key),
+        set={"password_mark": password_mark(key, user)},
         when=(exists(),),
         otherwise=Conflict("This session has just been ended. Sign in again."),
     )
@@ -146,9 +146,9 @@ def key_hash(key: str) -> str:
     return keys.hash_of(key)
 
 
-def password_mark(key: str, password: str) -> str:
-    """Return what binds a session's key to a password's hash."""
-    return hmac.new(key.encode(), password.encode(), "sha256").hexdigest()
+def password_mark(key: str, user: User) -> str:
+    """Return what binds a session's key to a password's hash, and to the second factor where there is one."""
+    return hmac.new(key.encode(), f"{user.password}{user.two_factor}".encode(), "sha256").hexdigest()
 
 
 def _items(username: str) -> Iterator[dict[str, Any]]:

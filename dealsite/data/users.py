@@ -29,7 +29,8 @@ NOBODY = "-"  # nobody's name: read so that an unknown address costs as much as 
 class User:
     """Who can sign in; `name` is shown, `password` is the hash, `timezone` is '' for the site's own.
 
-    `muted`: wants no messages about hot deals.
+    `muted`: wants no messages about hot deals. `two_factor` is the id of the second factor that signing in
+    asks for (see two_factor.py), '' for none.
     """
 
     username: str
@@ -41,6 +42,7 @@ class User:
     created_at: datetime
     registration: str
     muted: bool = False
+    two_factor: str = ""
 
     @property
     def roles_in_order(self) -> list[str]:
@@ -150,11 +152,15 @@ def delete(user: User, *, job_id: str, now: datetime) -> None:
             Update(
                 key=keys.user(user.username),
                 set={"deleted_at": iso(now)},
-                remove=("name", "email", "password", "roles", "timezone", "registration", "UserIndex"),
+                remove=(
+                    *("name", "email", "password", "roles", "timezone", "registration", "UserIndex"),
+                    "two_factor",
+                ),
                 when=profiles.unchanged(user),
                 otherwise=profiles.changed(),
             ),
             Delete(key=keys.profile(user.username)),
+            Delete(key=keys.two_factor(user.username)),
             Delete(key=keys.email_guard(user.email)),
             _count(user.username, -1),
             job_write(REMOVE_USER, {"username": user.username}, job_id=job_id, due=now),
@@ -200,6 +206,7 @@ def as_user(item: Mapping[str, Any] | None) -> User | None:
         created_at=from_iso(item["created_at"]),
         registration=item["registration"],
         muted=keys.is_muted(item),
+        two_factor=item.get("two_factor", ""),
     )
 
 

@@ -19,7 +19,20 @@ from django.utils import timezone
 from playwright.sync_api import Page
 
 from dealsite.accounts import reset_tokens
-from dealsite.data import brands, categories, checks, deals, errors, likes, messages, schema, table, watches
+from dealsite.data import (
+    brands,
+    categories,
+    checks,
+    deals,
+    errors,
+    likes,
+    messages,
+    schema,
+    table,
+    two_factor,
+    users,
+    watches,
+)
 from dealsite.data.deals import Deal
 from dealsite.data.drafts import Draft
 from dealsite.data.ids import new_ulid
@@ -41,7 +54,14 @@ NO_PAGES = {
     *("healthz", "readyz", "media", "robots", "sitemap", "sitemap_pages", "sitemap_brands", "sitemap_day"),
     *("front_page_feed", "brand_feed", "category_feed"),
     # What answers to POST alone, and parts of pages
-    *("sign_out", "end_session", "end_other_sessions", "cms_give_role", "cms_take_role"),
+    *(
+        "sign_out",
+        "end_session",
+        "end_other_sessions",
+        "cms_give_role",
+        "cms_take_role",
+        "cms_reset_two_factor",
+    ),
     *("cms_preview_description", "cms_brand_names", "unread_badge"),
     *("like_brand", "unlike_brand", "watch_brand", "unwatch_brand"),
     *("like_category", "unlike_category", "watch_category", "unwatch_category"),
@@ -106,7 +126,12 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
     "reset_password_sent": public("/account/password-reset/sent/"),
     "new_password": public("/account/password-reset/new/"),
     "follow_reset_link": (VISITOR, reset_link),
+    "sign_in_code": public("/account/sign-in/code/"),
     "account": account(""),
+    "two_factor": (ADMIN, lambda _: ["/account/two-factor/"]),
+    "set_up_two_factor": account("two-factor/set-up/"),
+    "renew_recovery_codes": (ADMIN, lambda _: ["/account/two-factor/recovery-codes/"]),
+    "turn_off_two_factor": (ADMIN, lambda _: ["/account/two-factor/off/"]),
     "edit_profile": account("profile/"),
     "change_password": account("password/"),
     "sessions": account("sessions/"),
@@ -203,6 +228,7 @@ def furnish(table_name: str, media: Path) -> Content:
         EDITOR: make_user(EDITOR, roles=["editor"]),
         ADMIN: make_user(ADMIN, roles=["editor", "back office", "admin"]),
     }
+    people[ADMIN] = with_two_factor(people[ADMIN])
     return Content(
         table_name,
         media,
@@ -211,6 +237,12 @@ def furnish(table_name: str, media: Path) -> Content:
         make_draft(title="Half a deal", now=now),
         interest(SHOPPER, made["live"]),
     )
+
+
+def with_two_factor(user: User) -> User:
+    """Give a user a second factor; returns him as he is then."""
+    two_factor.turn_on(user, secret="sealed", recovery=["one", "two"], step=1, key="", now=timezone.now())
+    return users.get(user.username)
 
 
 def interest(username: str, deal: Deal) -> str:

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from dealsite.accounts import passwords
-from dealsite.data import table, users
-from tests.people import make_user
+from dealsite.data import table, two_factor, users
+from tests.people import NOW, make_user, signed_in
 
 PASSWORD = "correct horse battery"
 
@@ -118,3 +119,24 @@ def test_what_the_pages_cost(admin: Client):
     with table.metered() as meter:
         admin.get("/cms/users/ada/")
     assert [operation for operation, _ in meter.log] == ["BatchGetItem", "GetItem"]
+
+
+def test_an_admin_helps_a_user_who_has_lost_his_second_factor(admin: Client):
+    two_factor.turn_on(make_user("ada"), secret="sealed", recovery=["one"], step=1, key="", now=NOW)
+    assert b"reset-two-factor" in admin.get("/cms/users/ada/").content
+    assert admin.post("/cms/users/ada/reset-two-factor/").status_code == 302
+    assert users.get("ada").two_factor == ""
+    assert b"reset-two-factor" not in admin.get("/cms/users/ada/").content
+    assert admin.post("/cms/users/ada/reset-two-factor/").status_code == 302  # a second click is harmless
+    assert admin.get("/cms/users/ada/reset-two-factor/").status_code == 405
+
+
+def test_an_admin_does_not_turn_off_his_own_second_factor_so(admin: Client):
+    assert admin.post("/cms/users/root-of-all/reset-two-factor/").status_code == 403
+
+
+def test_an_editor_resets_nobodys_second_factor(admin: Client):
+    two_factor.turn_on(make_user("ada"), secret="sealed", recovery=["one"], step=1, key="", now=NOW)
+    eve = signed_in(make_user("eve", roles=["editor", "back office"]), now=timezone.now())
+    assert eve.post("/cms/users/ada/reset-two-factor/").status_code == 403
+    assert users.get("ada").two_factor

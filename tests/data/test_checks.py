@@ -21,6 +21,7 @@ from dealsite.data import (
     likes,
     messages,
     table,
+    two_factor,
     users,
     watches,
 )
@@ -52,6 +53,7 @@ def furnish() -> None:
         featured.set_featured(page, [found[deal.id], found[later.id]], version=0, by=EDITOR, now=NOW)
     make_user("ann")
     make_user("bob")
+    two_factor.turn_on(users.get("ann"), secret="sealed", recovery=["a hash"], step=1, key="", now=NOW)
     likes.like_brand("nordlicht", username="ann", now=NOW)
     likes.like_category("toys-hobbies", username="ann", now=NOW)
     watches.watch_brand("nordlicht", username="ann", now=NOW)
@@ -318,6 +320,21 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         keys.email_guard("bob@example.org"),
         "does not have it",
     ),
+    "a second factor that its user does not know of": (
+        lose(keys.user("ann"), "two_factor"),
+        keys.user("ann"),
+        "two_factor is None",
+    ),
+    "a user who names another factor": (
+        change(keys.user("ann"), two_factor=JOB),
+        keys.user("ann"),
+        "two_factor is",
+    ),
+    "the second factor of a deleted user": (
+        put(keys.two_factor("bob"), type="TwoFactor", username="bob", id=JOB),
+        keys.two_factor("bob"),
+        "nobody's",
+    ),
     "the number of users": (change(ANN_SHARD, count=9), ANN_SHARD, "count is 9, counted 1"),
     "the number of users lost": (lose(ANN_SHARD), ANN_SHARD, "not counted"),
     "a user in another's place of UserIndex": (
@@ -461,6 +478,7 @@ UNDERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         ("DRAFT#x#y", "DRAFT#x#y"),
         "lacks",
     ),
+    "a second factor lost": (lose(keys.two_factor("ann")), keys.user("ann"), "is lost"),
     "a profile without a user": (
         put(keys.profile("zoe"), type="Profile", username="zoe", email="z@example.org"),
         keys.profile("zoe"),

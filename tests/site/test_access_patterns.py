@@ -40,6 +40,7 @@ from dealsite.data import (
     sessions,
     table,
     throttles,
+    two_factor,
     users,
     watches,
 )
@@ -220,6 +221,15 @@ def taken() -> jobs.Job:
     return job
 
 
+def turn_on_two_factor() -> tuple[users.User, two_factor.TwoFactor]:
+    """Give Ann a second factor; return her with it."""
+    start_session(users.get("ann"))
+    made = two_factor.turn_on(
+        users.get("ann"), secret="sealed", recovery=["a hash"], step=1, key="secret", now=NOW
+    )
+    return users.get("ann"), made
+
+
 NOTHING: Callable[[], None] = lambda: None  # noqa: E731
 # Each question: what is prepared at no charge, and what is asked of it.
 MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
@@ -276,6 +286,24 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "sessions.end": (
         lambda: start_session(users.get("ann")),
         lambda session: sessions.end("ann", session.key_hash),
+    ),
+    "two_factor.get": (turn_on_two_factor, lambda _: two_factor.get("ann")),
+    "two_factor.turn_on": (
+        lambda: users.get("ann"),
+        lambda ann: two_factor.turn_on(ann, secret="x", recovery=["y"], step=1, key="", now=NOW),
+    ),
+    "two_factor.turn_off": (
+        turn_on_two_factor,
+        lambda on: two_factor.turn_off(on[0], by="ann", key="secret", now=NOW),
+    ),
+    "two_factor.use_code": (turn_on_two_factor, lambda on: two_factor.use_code(on[1], 2)),
+    "two_factor.use_recovery_code": (
+        turn_on_two_factor,
+        lambda on: two_factor.use_recovery_code(on[0], on[1], "a hash", now=NOW),
+    ),
+    "two_factor.renew_recovery_codes": (
+        turn_on_two_factor,
+        lambda on: two_factor.renew_recovery_codes(on[0], recovery=["b"], now=NOW),
     ),
     "sessions.see": (lambda: start_session(users.get("ann")), see_again),
     "users.find": (NOTHING, lambda _: users.find("ann@example.org")),

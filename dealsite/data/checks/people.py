@@ -1,4 +1,7 @@
-"""Users: each has a profile that agrees with the sign-in item and an e-mail guard, and is counted."""
+"""Users: each has a profile that agrees with the sign-in item and an e-mail guard, and is counted.
+
+Sign-in item and second factor name each other.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ from dealsite.data import keys
 from dealsite.data.checks.problem import Problem, as_seen, differences, key_of, mend
 from dealsite.data.convert import Item
 from dealsite.data.ids import shard
-from dealsite.data.writes import Check, Delete, Put, absent, equals, missing, present
+from dealsite.data.writes import Check, Delete, Put, Update, absent, equals, missing, present
 
 SHARED = ("name", "email", "timezone")
-KEPT = ("PK", "SK", "username", "created_at", "deleted_at", "version", *SHARED)
+KEPT = ("PK", "SK", "username", "created_at", "deleted_at", "version", "two_factor", *SHARED)
 
 
 class People:
@@ -23,6 +26,7 @@ class People:
         self.deleted: set[str] = set()
         self.profiles: dict[str, Item] = {}
         self.guards: dict[str, Item] = {}
+        self.factors: dict[str, Item] = {}
         self.counts: dict[int, Item] = {}
 
     def see(self, item: Item) -> None:
@@ -33,6 +37,8 @@ class People:
                 self.users[item["username"]] = {name: item[name] for name in KEPT if name in item}
             case "Profile":
                 self.profiles[item["username"]] = {name: item[name] for name in KEPT if name in item}
+            case "TwoFactor":
+                self.factors[item["username"]] = {name: item[name] for name in ("PK", "SK", "id")}
             case "EmailGuard":
                 self.guards[item["email"]] = item
             case "UserCount":
@@ -42,6 +48,12 @@ class People:
         for user in self.users.values():
             yield from self._profile_problems(user)
             yield from self._guard_problems(user)
+            yield from self._factor_problems(user)
+        for username, factor in self.factors.items():
+            if username not in self.users:
+                check = Check(key=keys.user(username), when=(missing("two_factor"),))
+                drop = Delete(key=key_of(factor), when=as_seen(factor, ["id"]))
+                yield Problem(key_of(factor), "This second factor is nobody's.", (drop, check))
         for username, profile in self.profiles.items():
             if username not in self.users:
                 yield self._stray_profile(username, profile)
@@ -84,6 +96,24 @@ class People:
             other = self.users.get(guard["username"])
             if other and other["email"] == email:
                 yield Problem(key_of(user), f"The e-mail address {email} is {guard['username']}'s, too.")
+
+    def _factor_problems(self, user: Item) -> Iterator[Problem]:
+        factor = self.factors.get(user["username"], {})
+        named, there = user.get("two_factor"), factor.get("id")
+        if named == there:
+            return
+        if (
+            not factor
+        ):  # taking the name away would let the password alone sign in: that is for an admin to do
+            yield Problem(key_of(user), "The second factor that signing in asks for is lost.")
+            return
+        unchanged = Check(key=key_of(factor), when=as_seen(factor, ["id"]))
+        say = Update(
+            key=key_of(user),
+            set={"two_factor": there},
+            when=(missing("deleted_at"), *as_seen(user, ["two_factor"])),
+        )
+        yield Problem(key_of(user), f"two_factor is {named!r}, its factor is {there!r}.", (say, unchanged))
 
     def _stray_profile(self, username: str, profile: Item) -> Problem:
         if username not in self.deleted:

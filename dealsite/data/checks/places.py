@@ -97,6 +97,13 @@ def _session(item: Item) -> Place:
     return Place(keys.session_of_hash(item["username"], str(item["SK"]).removeprefix("SESSION#")))
 
 
+def _audit_entry(item: Item) -> Place:
+    card = item["card"]
+    at = from_iso(card["at"])
+    rows = keys.audit_rows(at, item["id"], by=card["by"], kind=card["kind"], subject=card["subject"])
+    return Place(keys.audit(at, item["id"]), rows)
+
+
 # Every type of item: a new entity adds its line. What is in no line is reported as unknown.
 PLACES: dict[str, Callable[[Item], Place]] = {
     "Deal": _deal,
@@ -114,6 +121,7 @@ PLACES: dict[str, Callable[[Item], Place]] = {
     "DayCount": _day_count,
     "User": _user,
     "Profile": lambda item: Place(keys.profile(item["username"])),
+    "TwoFactor": lambda item: Place(keys.two_factor(item["username"])),
     "EmailGuard": lambda item: Place(keys.email_guard(item["email"])),
     "UserCount": _user_count,
     "Session": _session,
@@ -121,6 +129,7 @@ PLACES: dict[str, Callable[[Item], Place]] = {
     "Job": _job,
     "JobSegment": lambda item: Place(keys.job_segment(item["job"], item["name"])),
     "Message": _message,
+    "AuditEntry": _audit_entry,
     **{relation.type: partial(_relation, relation) for relation in RELATIONS},
 }
 

@@ -1,0 +1,157 @@
+"""The second factor: codes of an authenticator app (TOTP, RFC 6238), and recovery codes for who has lost it.
+
+Secrets are encrypted and recovery codes hashed under keys made from SECRET_KEY, so that a copy of the
+table alone signs nobody in. SECRET_KEY_FALLBACKS are tried, too.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+from datetime import datetime, timedelta
+
+import pyotp
+import segno
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from dealsite.accounts import cookies, limits
+from dealsite.data import two_factor
+from dealsite.data.errors import Conflict
+from dealsite.data.two_factor import TwoFactor
+from dealsite.data.users import User
+
+DRIFT = 1  # steps of 30 seconds by which a clock may be off
+DIGITS = 6
+RECOVERY_CODES = 10
+RECOVERY_DIGITS = 12
+SET_UP_TIME = timedelta(minutes=30)
+SALT = "dealsite.accounts.second_factor"
+
+
+def new_secret() -> str:
+    """Return a random secret, 160 bits in base32, as authenticator apps take it."""
+    return pyotp.random_base32()
+
+
+def seal(username: str, secret: str) -> str:
+    """Encrypt a user's secret."""
+    return _cipher().encrypt(f"{username}:{secret}".encode()).decode()
+
+
+def unseal(username: str, sealed: str, *, within: timedelta | None = None) -> str | None:
+    """Return the secret that was sealed for a user, at most so long ago; None for anything else."""
+    ttl = None if within is None else int(within.total_seconds())
+    try:
+        owner, _, secret = _cipher().decrypt(sealed, ttl).decode().partition(":")
+    except (InvalidToken, ValueError):
+        return None
+    return secret if owner == username else None
+
+
+def qr_code(username: str, secret: str) -> SafeString:
+    """Return an SVG that an authenticator app reads; no style in it."""
+    svg: str = segno.make(address(username, secret), error="m").svg_inline(
+        scale=5,
+        border=2,
+        dark="#000",
+        light="#fff",
+        svgclass="mx-auto max-w-full",
+        lineclass=None,
+        omitsize=False,
+    )
+    return SafeString(svg)  # made here, of modules only: nothing that a user typed stands in it as text
+
+
+def address(username: str, secret: str) -> str:
+    """Return the otpauth: address of a secret, which an app on the same device can be opened with."""
+    return pyotp.TOTP(secret, digits=DIGITS).provisioning_uri(
+        name=username, issuer_name=settings.DEALSITE_NAME
+    )
+
+
+def step_of(secret: str, code: str, now: datetime) -> int | None:
+    """Return the number of the 30 seconds whose code this is, None if it is of none around now."""
+    totp = pyotp.TOTP(secret, digits=DIGITS)
+    this = totp.timecode(now)
+    for step in range(this - DRIFT, this + DRIFT + 1):
+        if hmac.compare_digest(totp.generate_otp(step).encode(), code.encode()):
+            return step
+    return None
+
+
+def new_recovery_codes() -> list[str]:
+    """Return ten codes of 40 bits, in digits, for every keyboard: 4029-1183-7765."""
+    numbers = [f"{secrets.randbelow(10**RECOVERY_DIGITS):0{RECOVERY_DIGITS}d}" for _ in range(RECOVERY_CODES)]
+    return ["-".join((text[:4], text[4:8], text[8:])) for text in numbers]
+
+
+def recovery_hash(username: str, code: str, *, key: str = "") -> str:
+    """Return what is stored of a recovery code; without the site's key nobody can try all numbers against it."""
+    text = f"{username}:{plain(code)}".encode()
+    return hmac.new(_derived(key or settings.SECRET_KEY, "recovery"), text, "sha256").hexdigest()
+
+
+def plain(code: str) -> str:
+    """Return a code as typed without its spaces and dashes."""
+    return "".join(c for c in code if c not in " -\u00a0\u2010\u2011\u2013")
+
+
+def passes(request: HttpRequest, user: User, code: str, *, now: datetime) -> str:
+    """Return '' for a good code of a user, which is used up with that, else what is wrong with it.
+
+    TooManyRequests after some tries. 1 get + 1 transaction, and 2 updates that count the try.
+    """
+    tries = limits.count(*_tries(request, user), now=now)
+    factor = two_factor.get(user.username)
+    if factor is None or factor.id != user.two_factor:
+        return "Your account was changed elsewhere meanwhile. Sign in again."
+    try:
+        good = _use(user, factor, plain(code), now)
+    except Conflict as error:
+        return str(error)
+    if not good:
+        return "This code is not right. Enter the one that your app shows now, or a recovery code."
+    tries.succeeded()
+    return ""
+
+
+def _use(user: User, factor: TwoFactor, code: str, now: datetime) -> bool:
+    if len(code) == RECOVERY_DIGITS:
+        for key in _site_keys():
+            code_hash = recovery_hash(user.username, code, key=key)
+            if any(hmac.compare_digest(code_hash, known) for known in factor.recovery):
+                two_factor.use_recovery_code(user, factor, code_hash, now=now)
+                return True
+        return False
+    secret = unseal(user.username, factor.secret)
+    step = step_of(secret, code, now) if secret else None
+    if step is None:
+        return False
+    two_factor.use_code(factor, step)
+    return True
+
+
+def _tries(request: HttpRequest, user: User) -> list[limits.Try]:
+    """Count by the device where he signed in before, so that who knows his password alone cannot keep him out."""
+    device = cookies.device(request)
+    if device and device.username == user.username:
+        return [(limits.CODE, device.number), (limits.CODE_DAY, device.number)]
+    return [(limits.CODE, user.username), (limits.CODE_DAY, user.username)]
+
+
+def _site_keys() -> list[str]:
+    return [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+
+
+def _cipher() -> MultiFernet:
+    return MultiFernet([Fernet(base64.urlsafe_b64encode(_derived(key, "secret"))) for key in _site_keys()])
+
+
+def _derived(key: str, use: str) -> bytes:
+    """Return a key of 256 bits for one use, made from a key of the site."""
+    return hmac.new(key.encode(), f"{SALT}.{use}".encode(), hashlib.sha256).digest()

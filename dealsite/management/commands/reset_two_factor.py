@@ -1,0 +1,32 @@
+"""manage.py reset_two_factor NAME: the last resort of an admin who has lost app and recovery codes."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from dealsite.data import audit, two_factor, users
+from dealsite.data.errors import DataError
+
+
+class Command(BaseCommand):
+    """Turns off a user's second factor."""
+
+    help = "Turn off two-factor sign-in of a user who has lost app and recovery codes; ends all his sessions."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name", help="the user name")
+
+    def handle(self, *args: Any, name: str, **options: Any) -> None:
+        try:
+            user = users.get(name)
+            if not user.two_factor:
+                self.stdout.write(f"{name} signs in with the password alone already.")
+                return
+            two_factor.turn_off(user, by=audit.SITE, now=timezone.now())
+        except DataError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"{name} signs in with the password alone now, and is signed out everywhere.")
