@@ -510,6 +510,11 @@ def payment_history_of_shard(shard_number: int) -> str:
     return f"PAYHIST#{shard_number:d}"
 
 
+def payments_until(status: str, moment: datetime) -> tuple[str, str]:
+    """Return the lowest and highest sort key (GSI3) of a status up to a moment, that millisecond included."""
+    return f"{part(status)}#", f"{part(status)}#{iso(moment)}{TOP}"
+
+
 def payment_row(payment_id: str, status: str, next_at: datetime) -> Row:
     """Put a payment among those of all accounts of its status (GSI3)."""
     return {

@@ -6,6 +6,7 @@
     counts    deals, likes and watches of brands and categories; deals of months and days
     featured  the cards of featured lists, and the deals' word on where they are featured
     people    profiles, e-mail guards and the number of users
+    payments  totals, guards of transaction ids, instalments of orders
     sendings  segments and numbers of announcements
 
 A check sees every item once, then names its problems, with the writes that repair what is derived.
@@ -22,6 +23,7 @@ from dealsite.data.checks.counts import Counts
 from dealsite.data.checks.featured import Featured
 from dealsite.data.checks.names import Names
 from dealsite.data.checks.offers import Offers
+from dealsite.data.checks.payments import Payments
 from dealsite.data.checks.people import People
 from dealsite.data.checks.places import Places
 from dealsite.data.checks.problem import Problem, key_of
@@ -43,7 +45,7 @@ class Check(Protocol):
     def problems(self) -> Iterator[Problem]: ...
 
 
-CHECKS: list[Callable[[], Check]] = [Offers, Names, Counts, Featured, People, Sendings]
+CHECKS: list[Callable[[], Check]] = [Offers, Names, Counts, Featured, People, Sendings, Payments]
 
 
 def find(seen: Callable[[], object] = lambda: None) -> list[Problem]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import date
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,7 @@ from dealsite.data.checks.problem import Problem, differences, key_of, mend
 from dealsite.data.convert import Item
 from dealsite.data.ids import from_iso, time_of
 from dealsite.data.jobs import SEND_MESSAGE
+from dealsite.data.payments.stored import index_rows, payment_from_item
 from dealsite.data.relations import RELATIONS, Relation
 
 INDEX_KEYS = ("GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "GSI3PK", "GSI3SK", "UserIndex")
@@ -97,6 +99,11 @@ def _session(item: Item) -> Place:
     return Place(keys.session_of_hash(item["username"], str(item["SK"]).removeprefix("SESSION#")))
 
 
+def _payment(item: Item) -> Place:
+    payment = payment_from_item(item)
+    return Place(payment.key, index_rows(payment))
+
+
 # Every type of item: a new entity adds its line. What is in no line is reported as unknown.
 PLACES: dict[str, Callable[[Item], Place]] = {
     "Deal": _deal,
@@ -121,6 +128,14 @@ PLACES: dict[str, Callable[[Item], Place]] = {
     "Job": _job,
     "JobSegment": lambda item: Place(keys.job_segment(item["job"], item["name"])),
     "Message": _message,
+    "Payment": _payment,
+    "PaymentTotals": lambda item: Place(
+        keys.payment_totals(date.fromisoformat(item["day"]), int(item["shard"]))
+    ),
+    "PaymentLoad": lambda item: Place(keys.payment_load(item["id"])),
+    "PaymentLoadSegment": lambda item: Place(keys.payment_load_segment(item["load"], item["number"])),
+    "TransactionGuard": lambda item: Place(keys.transaction(item["transaction_id"])),
+    "TestCharge": lambda item: Place(keys.test_charge(item["id"])),
     **{relation.type: partial(_relation, relation) for relation in RELATIONS},
 }
 
