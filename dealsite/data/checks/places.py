@@ -99,6 +99,19 @@ def _session(item: Item) -> Place:
     return Place(keys.session_of_hash(item["username"], str(item["SK"]).removeprefix("SESSION#")))
 
 
+def _order(item: Item) -> Place:
+    placed_at = from_iso(item["placed_at"])
+    rows = keys.order_rows(item["id"], item["username"], item["status"], placed_at)
+    return Place(keys.order(item["username"], item["id"]), rows)
+
+
+def _audit_entry(item: Item) -> Place:
+    card, entry_id = item["card"], item["id"]
+    at = from_iso(card["at"])
+    rows = keys.audit_rows(at, entry_id, by=card["by"], kind=card["kind"], subject=card["subject"])
+    return Place(keys.audit(at, entry_id), rows)
+
+
 def _payment(item: Item) -> Place:
     payment = payment_from_item(item)
     return Place(payment.key, index_rows(payment))
@@ -128,6 +141,8 @@ PLACES: dict[str, Callable[[Item], Place]] = {
     "Job": _job,
     "JobSegment": lambda item: Place(keys.job_segment(item["job"], item["name"])),
     "Message": _message,
+    "Order": _order,
+    "AuditEntry": _audit_entry,
     "Payment": _payment,
     "PaymentTotals": lambda item: Place(
         keys.payment_totals(date.fromisoformat(item["day"]), int(item["shard"]))
