@@ -350,6 +350,14 @@ def announcement_row(job_id: str) -> Row:
     return {"GSI2PK": ANNOUNCEMENTS, "GSI2SK": f"JOB#{ulid_part(job_id)}"}
 
 
+EXPORTS = "EXPORTS"
+
+
+def export_row(job_id: str) -> Row:
+    """Put a job that writes a file for the back office among all that do (GSI2)."""
+    return {"GSI2PK": EXPORTS, "GSI2SK": f"JOB#{ulid_part(job_id)}"}
+
+
 def jobs_of_month(month: str) -> str:
     """GSI1: the jobs of a month."""
     return f"JOBS#{part(month)}"
