@@ -60,7 +60,7 @@ def test_a_card_that_times_out_once_was_charged_once():
 
 
 def test_a_late_card_answers_after_a_while(monkeypatch):
-    waited = []
+    waited: list[float] = []
     monkeypatch.setattr(testing, "pause", waited.append)
     assert isinstance(charge(card("4000 0000 0000 0226").token), Charged)
     assert waited == [testing.LATE_SECONDS]
