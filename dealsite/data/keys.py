@@ -355,6 +355,14 @@ def announcement_row(job_id: str) -> Row:
     return {"GSI2PK": ANNOUNCEMENTS, "GSI2SK": f"JOB#{ulid_part(job_id)}"}
 
 
+EXPORTS = "EXPORTS"
+
+
+def export_row(job_id: str) -> Row:
+    """Put a job that writes a file for the back office among all that do (GSI2)."""
+    return {"GSI2PK": EXPORTS, "GSI2SK": f"JOB#{ulid_part(job_id)}"}
+
+
 def jobs_of_month(month: str) -> str:
     """GSI1: the jobs of a month."""
     return f"JOBS#{part(month)}"
@@ -513,6 +521,11 @@ def payments_of_shard(shard_number: int) -> str:
 def payment_history_of_shard(shard_number: int) -> str:
     """GSI3: the payments of closed days of all accounts, by the time at which they were processed."""
     return f"PAYHIST#{shard_number:d}"
+
+
+def payments_until(status: str, moment: datetime) -> tuple[str, str]:
+    """Return the lowest and highest sort key (GSI3) of a status up to a moment, that millisecond included."""
+    return f"{part(status)}#", f"{part(status)}#{iso(moment)}{TOP}"
 
 
 def payment_row(payment_id: str, status: str, next_at: datetime) -> Row:

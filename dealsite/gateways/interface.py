@@ -43,7 +43,7 @@ class Declined:
 
 @dataclass(frozen=True, slots=True)
 class SavedCard:
-    """A card as the site keeps it: a token that only the gateway understands, and a label such as "Visa ending in 4242"."""
+    """A card as the site keeps it: a token that only the gateway understands, a label as "Visa ending in 4242"."""
 
     token: str
     label: str

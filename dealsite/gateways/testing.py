@@ -14,7 +14,7 @@ from dealsite.data import keys, table
 from dealsite.data.convert import Item
 from dealsite.data.errors import AlreadyExists, Unavailable
 from dealsite.data.keys import hash_of
-from dealsite.data.writes import Put, Update, absent, exists
+from dealsite.data.writes import Put, absent
 from dealsite.gateways.interface import (
     CardRefused,
     Charged,
@@ -119,7 +119,6 @@ def _keep(stored: Item) -> Item | None:
     try:
         table.write(Put(key=key, item=stored, when=(absent(),), otherwise=AlreadyExists()))
     except AlreadyExists:
-        table.write(Update(key=key, add={"repeats": 1}, when=(exists(),)))
         return _get(stored["id"])
     except Unavailable as error:
         raise GatewayUnavailable(str(error)) from error

@@ -8,6 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from dealsite.data import keys, table
+from dealsite.data.cards import CENT
 from dealsite.data.carts.changes import Changes, until_settled
 from dealsite.data.carts.stored import (
     ACTIVE,
@@ -18,6 +19,7 @@ from dealsite.data.carts.stored import (
     head_from_item,
     new_line,
 )
+from dealsite.data.content import MAX_PRICE
 from dealsite.data.convert import Item
 from dealsite.data.deals import Deal, deal_from_items
 from dealsite.data.errors import Conflict, Invalid
@@ -69,7 +71,7 @@ def add_many(owner: CartOwner, wanted: Sequence[Wanted], *, now: datetime) -> Ad
     """
     for one in wanted:
         refuse_quantity(one.quantity)
-        if not (is_ulid(one.deal) and is_ulid(one.line_id)):
+        if not (is_ulid(one.deal) and is_ulid(one.line_id) and is_price(one.seen)):
             raise Invalid("This form is damaged. Load the page again.")
     if len({one.deal for one in wanted}) < len(wanted):
         raise Invalid("The same deal stands twice in this form.")
@@ -135,6 +137,11 @@ def buyable(deal_id: str, items: Mapping[keys.Key, Item], *, now: datetime) -> D
     if state == "sold_out":
         raise CannotAdd(f"“{deal.card.title}” is sold out.")
     return deal
+
+
+def is_price(seen: Decimal | None) -> bool:
+    """Tell whether a page can have shown this price, or none."""
+    return seen is None or (seen.is_finite() and 0 <= seen <= MAX_PRICE and seen == seen.quantize(CENT))
 
 
 def refuse_quantity(quantity: int) -> None:

@@ -11,8 +11,6 @@ from dealsite.data import keys, table
 from dealsite.data.carts.stored import (
     ACTIVE,
     MAX_ACTIVE,
-    MAX_SAVED,
-    MAX_SAVED_OF_VISITOR,
     SAVED,
     TRIES,
     VISITOR_CART_LIFETIME,
@@ -23,8 +21,9 @@ from dealsite.data.carts.stored import (
     Line,
     head_item,
     line_item,
+    saved_limit,
 )
-from dealsite.data.errors import Busy
+from dealsite.data.errors import Busy, Invalid
 from dealsite.data.ids import epoch_seconds
 from dealsite.data.keys import CartOwner
 from dealsite.data.writes import (
@@ -59,7 +58,7 @@ class Changes:
         self._touched: set[str] = set()
 
     def add(self, line: Line, token: str = "") -> None:
-        """Put a new line into the cart; CartFull if none of its status fits any more."""
+        """Put a new line into the cart; CartFull if none of its status fits any more, Invalid if its id is taken."""
         self._set(line.deal, Entry(line.id, line.status, line.at, line.quantity, token))
         self._writes.append(self._put(line))
 
@@ -76,9 +75,9 @@ class Changes:
 
     def move(self, line: Line, status: str, *, token: str = "") -> Line:
         """Take a line from where the head has it to another status, as the newest there; CartFull."""
-        self._delete(self.was.lines[line.deal])
         moved = replace(line, status=status, at=self.now)
         self._set(line.deal, Entry(moved.id, status, moved.at, moved.quantity, token))
+        self._delete(self.was.lines[line.deal])
         self._writes.append(self._put(moved))
         return moved
 
@@ -100,10 +99,17 @@ class Changes:
         key = keys.cart_line(self.owner, entry.status, entry.at, entry.line)
         self._writes.append(Delete(key=key, when=(exists(),), otherwise=CartChanged()))
 
+    def holds(self, line_id: str, *, besides: str = "") -> bool:
+        """Tell whether another deal's line has this id."""
+        return any(entry.line == line_id for deal, entry in self.head.lines.items() if deal != besides)
+
     def _set(self, deal: str, entry: Entry | None) -> None:
+        """Have the head say what becomes of a deal's line; raises before anything is changed."""
         lines = dict(self.head.lines)
         old = lines.pop(deal, None)
         if entry:
+            if self.holds(entry.line, besides=deal):  # bought together, both would stand in one place
+                raise Invalid("This form is damaged. Load the page again.")
             lines[deal] = entry
         active = self.head.active + _is(entry, ACTIVE) - _is(old, ACTIVE)
         saved = self.head.saved + _is(entry, SAVED) - _is(old, SAVED)
@@ -130,10 +136,6 @@ class Changes:
 
 def _is(entry: Entry | None, status: str) -> int:
     return int(entry is not None and entry.status == status)
-
-
-def saved_limit(owner: CartOwner) -> int:
-    return MAX_SAVED if owner.username else MAX_SAVED_OF_VISITOR
 
 
 def refuse_full(owner: CartOwner, active: int, saved: int) -> None:

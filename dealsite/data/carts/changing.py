@@ -9,6 +9,7 @@ from dealsite.data.carts import looking
 from dealsite.data.carts.adding import CannotAdd, refuse_more_than_stock, refuse_quantity
 from dealsite.data.carts.changes import Changes, until_settled
 from dealsite.data.carts.stored import (
+    ACTIVE,
     SAVED,
     CartChanged,
     Line,
@@ -16,7 +17,7 @@ from dealsite.data.carts.stored import (
     head_from_item,
     read,
 )
-from dealsite.data.errors import NotFound
+from dealsite.data.errors import Invalid, NotFound
 from dealsite.data.ids import is_ulid
 from dealsite.data.keys import CartOwner
 
@@ -55,8 +56,10 @@ def move(owner: CartOwner, ref: str, status: str, *, now: datetime) -> Line | No
     """Save a line for later (SAVED), or take it back into the cart (ACTIVE), as the newest there.
 
     `ref` is the line as the form showed it; None if it stands there no more, CartFull if none fits.
-    1 batch get + 1 transaction; both again after a conflict.
+    Invalid for what no form says. 1 batch get + 1 transaction; both again after a conflict.
     """
+    if status not in (ACTIVE, SAVED):
+        raise Invalid("This form is damaged. Load your cart again.")
 
     def attempt() -> Line | None:
         head, line = find_line(owner, ref, now=now)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from dealsite.data import keys, table
-from dealsite.data.carts.changes import Changes, saved_limit, until_settled
+from dealsite.data.carts.changes import Changes, until_settled
 from dealsite.data.carts.stored import (
     ACTIVE,
     MAX_ACTIVE,
@@ -16,7 +16,9 @@ from dealsite.data.carts.stored import (
     Line,
     head_from_item,
     line_from_item,
+    saved_limit,
 )
+from dealsite.data.ids import new_ulid
 from dealsite.data.keys import CartOwner
 from dealsite.data.writes import Delete, Write, at_version, exists
 
@@ -65,7 +67,10 @@ def _merge_line(changes: Changes, line: Line, merged: Merged) -> None:
         else:
             changes.amend(line.deal, quantity=quantity)
         merged.lines.append(line)
-    elif _fits(changes, line.status):
+        return
+    if changes.holds(line.id):
+        line = replace(line, id=new_ulid(changes.now))
+    if _fits(changes, line.status):
         changes.add(line)
         merged.lines.append(line)
     elif line.status == ACTIVE and _fits(changes, SAVED):

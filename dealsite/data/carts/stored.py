@@ -39,6 +39,11 @@ class CartFull(Conflict):
     """No further line fits."""
 
 
+def saved_limit(owner: CartOwner) -> int:
+    """Return how many lines a cart can hold for later."""
+    return MAX_SAVED if owner.username else MAX_SAVED_OF_VISITOR
+
+
 @dataclass(frozen=True)
 class Line:
     """So many pieces of a deal in a cart or an order; `price` is what the shopper was last shown for one piece.

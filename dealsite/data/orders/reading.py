@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -48,6 +48,13 @@ def get(username: str, order_id: str) -> Order:
     if item is None:
         raise no_order()
     return order_from_item(item)
+
+
+def get_many(refs: Iterable[tuple[str, str]]) -> list[Order]:
+    """Return those of some orders (user name and id each) that exist, in this order. 1 batch get for each 100."""
+    wanted = [keys.order(username, order_id) for username, order_id in refs]
+    items = table.batch_get(wanted)
+    return [order_from_item(items[key]) for key in dict.fromkeys(wanted) if key in items]
 
 
 def lines_of(order: Order) -> list[Line]:
@@ -202,7 +209,7 @@ def who_has(deal_id: str, status: str, *, day: date | None = None, after: str | 
         start = datetime(day.year, day.month, day.day, tzinfo=UTC)
         low, high = f"{status}#{iso(start)}", f"{status}#{iso(start + timedelta(days=1))}"
     if after:
-        high = _holder_position(status, after)
+        high = min(high, _holder_position(status, after))
     rows = table.query_page(
         keys.sku(deal_id), index=keys.GSI2, low=low, high=high, newest_first=True, limit=TOTALLED
     )

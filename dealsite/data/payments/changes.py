@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from dealsite.data import jobs, keys, table
-from dealsite.data.errors import Conflict
-from dealsite.data.ids import from_iso, iso, new_ulid
+from dealsite.data.errors import Conflict, NotFound
+from dealsite.data.ids import from_iso, is_ulid, iso, new_ulid
 from dealsite.data.payments import totals
 from dealsite.data.payments.stored import (
     CANCELLED,
@@ -105,6 +105,14 @@ def refund_job(payments: Iterable[Payment], *, now: datetime, job_id: str) -> Pu
     """Return the write of the job that gives back the money of processed payments."""
     refs = [payment.ref | {"account": payment.account} for payment in payments]
     return jobs.job_write(REFUND_PAYMENT, {"payments": refs}, job_id=job_id, due=now)
+
+
+def get(account: str, due_at: datetime, payment_id: str) -> Payment:
+    """Return a payment, or raise NotFound. 1 batch get, consistent."""
+    found = of_order(account, [{"id": payment_id, "due_at": due_at}]) if is_ulid(payment_id) else []
+    if not found:
+        raise NotFound("There is no such payment.")
+    return found[0]
 
 
 def of_order(account: str, refs: Iterable[Mapping[str, Any]]) -> list[Payment]:

@@ -95,6 +95,11 @@ def combine(parts: Iterable[Mapping[Place, Mapping[str, Decimal]]]) -> Deltas:
     return {place: counters for place, counters in kept.items() if counters}
 
 
+def opposite(deltas: Deltas) -> Deltas:
+    """Return what takes a change back."""
+    return {place: {name: -value for name, value in moved.items()} for place, moved in deltas.items()}
+
+
 def writes(deltas: Mapping[Place, Mapping[str, Decimal]]) -> list[Write]:
     """Return the writes that change the counters: one for each day and shard."""
     return [
