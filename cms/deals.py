@@ -18,6 +18,7 @@ from cms.forms import DealForm, RescheduleForm, typed_deal
 from cms.named_brands import create_brand, find_brand
 from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
+from dealsite.accounts.proof import fresh
 from dealsite.data import deals
 from dealsite.data.deals import Deal
 from dealsite.data.errors import Invalid, NotFound, Unavailable, VersionConflict
@@ -221,6 +222,7 @@ def expire_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
 
 
 @role("editor")
+@fresh
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Ask, then delete a deal for good."""

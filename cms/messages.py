@@ -11,7 +11,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
@@ -22,6 +22,7 @@ from cms.forms import show_zone
 from cms.jobs import row
 from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
+from dealsite.accounts.proof import fresh
 from dealsite.data import announcements, brand_names, category_names, deals, jobs
 from dealsite.data.announcements import Audience
 from dealsite.data.deals import Deal
@@ -115,7 +116,12 @@ def _audience_words(audience: Audience, brands: dict[str, str]) -> str:
     return "Watchers of " + " or ".join(name for name in names if name)
 
 
+def _sends_to_all(request: HttpRequest) -> bool:
+    return request.POST.get("action") == "send" and request.POST.get("audience") == ALL
+
+
 @role("editor")
+@fresh(when=_sends_to_all)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_message(request: EditorRequest) -> HttpResponse:
     """Write a message about a deal, which is named by its id or a link; POST looks at it, then sends it."""

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
+from dealsite.accounts.proof import fresh
 from dealsite.data import two_factor, users
 from dealsite.data.errors import Forbidden
 
@@ -61,6 +62,7 @@ def user(request: HttpRequest, username: str) -> HttpResponse:
 
 
 @role("admin")
+@fresh
 @require_POST
 def give_role(request: HttpRequest, username: str) -> HttpResponse:
     """Give a user a role."""
@@ -71,6 +73,7 @@ def give_role(request: HttpRequest, username: str) -> HttpResponse:
 
 
 @role("admin")
+@fresh
 @require_POST
 def take_role(request: HttpRequest, username: str) -> HttpResponse:
     """Take a role from a user; it holds from his next request on."""
@@ -83,6 +86,7 @@ def take_role(request: HttpRequest, username: str) -> HttpResponse:
 
 
 @role("admin")
+@fresh
 @require_POST
 def reset_two_factor(request: EditorRequest, username: str) -> HttpResponse:
     """Turn off the second factor of a user who has lost it; he is signed out everywhere."""

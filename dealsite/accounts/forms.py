@@ -90,6 +90,19 @@ class CodeForm(forms.Form):
     code = CodeField(help_text="The six digits that your app shows, or one of your recovery codes.")
 
 
+class ProofForm(forms.Form):
+    """What a user is asked for in the middle of something dangerous; its names stay apart from the page's own."""
+
+    prefix = "proof"
+    password = PasswordField(label="Your password", autocomplete="current-password")
+    code = CodeField(help_text="The six digits that your app shows, or one of your recovery codes.")
+
+    def __init__(self, *args: Any, needs_code: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not needs_code:
+            del self.fields["code"]
+
+
 class SetUpTwoFactorForm(forms.Form):
     """The first code of an app that has just been given its secret; `secret` is sealed."""
 

@@ -28,7 +28,7 @@ USER_AGENT_CHARACTERS = 400
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One sign-in of a user on one device."""
+    """One sign-in of a user on one device; `proved_at` is when he last gave his password in it."""
 
     username: str
     key_hash: str
@@ -36,11 +36,14 @@ class Session:
     address: str
     created_at: datetime
     seen_at: datetime
+    proved_at: datetime
 
 
 def start(user: User, *, key: str, user_agent: str, address: str, now: datetime) -> Session:
     """Start a session under a new random key. 1 put."""
-    session = Session(user.username, keys.hash_of(key), user_agent[:USER_AGENT_CHARACTERS], address, now, now)
+    session = Session(
+        user.username, keys.hash_of(key), user_agent[:USER_AGENT_CHARACTERS], address, now, now, now
+    )
     item = {
         "type": "Session",
         "username": session.username,
@@ -48,6 +51,7 @@ def start(user: User, *, key: str, user_agent: str, address: str, now: datetime)
         "address": session.address,
         "created_at": iso(now),
         "seen_at": iso(now),
+        "proved_at": iso(now),
         "password_mark": password_mark(key, user),
         "ttl": _ends(now, now),
     }
@@ -105,6 +109,18 @@ def see(session: Session, *, user_agent: str, address: str, now: datetime) -> No
         table.write(update)
     except Conflict:
         return  # another request of this session was faster, or it has ended
+
+
+def prove(session: Session, *, now: datetime) -> None:
+    """Note that the user has just given his password again; Conflict if the session has ended. 1 update."""
+    table.write(
+        Update(
+            key=keys.session_of_hash(session.username, session.key_hash),
+            set={"proved_at": iso(now)},
+            when=(exists(),),
+            otherwise=Conflict("This session has just been ended. Sign in again."),
+        )
+    )
 
 
 def of_user(username: str, *, now: datetime) -> list[Session]:
@@ -170,6 +186,7 @@ def _as_session(item: Mapping[str, Any]) -> Session:
         address=item.get("address", ""),
         created_at=from_iso(item["created_at"]),
         seen_at=from_iso(item["seen_at"]),
+        proved_at=from_iso(item.get("proved_at", item["created_at"])),
     )
 
 

@@ -1,7 +1,10 @@
 """Every form of the CMS needs the token of its page, and every page a method that it knows."""
 
+from datetime import timedelta
+
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from dealsite.data import deals, drafts, jobs
 from dealsite.data.ids import new_ulid
@@ -66,3 +69,20 @@ def test_looking_changes_nothing(editor):
     editor.get(reverse("cms_delete_draft", args=[draft.id]), {"version": "1"})
     assert deals.get(deal.id) == deal
     assert drafts.get(draft.id) == draft
+
+
+def test_what_is_hard_to_undo_asks_for_the_password_when_it_was_given_long_ago(editor, monkeypatch):
+    dangerous = {name: data for name, data in posts().items() if "delete/" in name and "deals" in name}
+    dangerous |= {name: data for name, data in posts().items() if name == reverse("cms_new_message")}
+    monkeypatch.setattr(timezone, "now", lambda: NOW + timedelta(minutes=16))
+    assert len(dangerous) == 2
+    for address, data in dangerous.items():
+        answer = editor.post(address, data)
+        assert answer.status_code == 401, address
+        assert set(data.items()) <= set(answer.context["kept"])
+
+
+def test_a_message_to_watchers_asks_for_no_password(editor, monkeypatch):
+    data = posts()[reverse("cms_new_message")] | {"audience": "brand", "token": new_ulid(NOW)}
+    monkeypatch.setattr(timezone, "now", lambda: NOW + timedelta(minutes=16))
+    assert editor.post(reverse("cms_new_message"), data).status_code != 401

@@ -109,7 +109,7 @@ def test_a_second_click_sends_nothing_more(editor, deal, other_editor):
 
 
 def test_a_second_click_much_later_sends_nothing_more(editor, deal, monkeypatch):
-    preview = compose(editor, deal, send_at="2026-11-21T14:00")
+    preview = compose(editor, deal, send_at="2026-11-21T14:00", audience="brand")
     send(editor, preview)
     monkeypatch.setattr("django.utils.timezone.now", lambda: NOW + 3 * HOUR)
     assert send(editor, preview).status_code == 302
@@ -117,7 +117,7 @@ def test_a_second_click_much_later_sends_nothing_more(editor, deal, monkeypatch)
 
 
 def test_a_preview_that_was_open_for_long_asks_again(editor, deal, monkeypatch):
-    preview = compose(editor, deal)
+    preview = compose(editor, deal, audience="brand")
     late = NOW + timedelta(minutes=16)
     monkeypatch.setattr("django.utils.timezone.now", lambda: late)
     response = send(editor, preview)

@@ -287,6 +287,10 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
         lambda: start_session(users.get("ann")),
         lambda session: sessions.end("ann", session.key_hash),
     ),
+    "sessions.prove": (
+        lambda: start_session(users.get("ann")),
+        lambda session: sessions.prove(session, now=NOW),
+    ),
     "two_factor.get": (turn_on_two_factor, lambda _: two_factor.get("ann")),
     "two_factor.turn_on": (
         lambda: users.get("ann"),

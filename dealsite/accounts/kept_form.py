@@ -1,0 +1,57 @@
+"""Asks who somebody is in the middle of what he does, and keeps what he was sending.
+
+The page carries every field of the form that was sent, and leads to the same address. Its own fields
+start with `proof-`; they are taken out again before the view sees the form.
+"""
+
+from __future__ import annotations
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.cache import patch_cache_control
+
+from dealsite.data.errors import TooManyRequests
+
+PROOF = "proof-"
+TOKEN = "csrfmiddlewaretoken"  # noqa: S105 - a field's name: the page has one of its own
+
+
+def ask(
+    request: HttpRequest, template: str, form: forms.Form, *, error: TooManyRequests | None = None
+) -> HttpResponse:
+    """Return the page that asks, with the form that was sent kept in it: 401, or 429 after too many tries."""
+    if error:
+        form.add_error(None, str(error))
+    kept = [
+        (name, value)
+        for name, values in request.POST.lists()
+        if name != TOKEN and not name.startswith(PROOF)
+        for value in values
+    ]
+    # A browser gives no page a file of another one: it can only be chosen again.
+    files = [(name, file.name) for name in request.FILES for file in request.FILES.getlist(name)]
+    context = {"form": form, "kept": kept, "files": files, "address": request.get_full_path()}
+    response = render(request, template, context, status=error.status if error else 401)
+    if error:
+        response["Retry-After"] = str(error.retry_after)
+    else:
+        response["WWW-Authenticate"] = "Form"
+    patch_cache_control(response, private=True, no_store=True)
+    return response
+
+
+def sends(request: HttpRequest, name: str) -> bool:
+    """Tell whether a field of the page that asks was sent."""
+    return PROOF + name in request.POST
+
+
+def take_out(request: HttpRequest) -> None:
+    """Leave in a request only what the visitor was sending."""
+    if not any(name.startswith(PROOF) for name in request.POST):
+        return
+    data = request.POST.copy()
+    for name in [name for name in data if name.startswith(PROOF)]:
+        del data[name]
+    data._mutable = False
+    request.POST = data  # type: ignore[assignment]

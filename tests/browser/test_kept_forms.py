@@ -1,0 +1,47 @@
+"""Who is asked for a password in the middle of something gives it, and goes on; nothing that was typed is lost."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from dealsite.accounts import passwords
+from dealsite.data import deals
+from dealsite.data.errors import NotFound
+from tests.browser.content import now_deal
+from tests.browser.looking import flaws
+from tests.people import make_user
+
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture
+def eve(site):
+    """An editor with a password."""
+    return make_user("eve", roles=["editor"], password=passwords.hashed(PASSWORD), now=timezone.now())
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("script", [True, False])
+def test_deleting_a_deal_long_after_signing_in_asks_for_the_password_and_goes_on(
+    window, eve, monkeypatch, script
+):
+    deal = now_deal(title="Old keyboard")
+    page = window(eve, script=script)
+    later = timezone.now() + timedelta(minutes=20)
+    monkeypatch.setattr(timezone, "now", lambda: later)
+    page.goto(f"/cms/deals/{deal.id}/delete/")
+    page.get_by_role("button", name="Delete for good").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Is it you?")
+    assert not script or flaws(page) == []
+    page.get_by_label("Your password").fill("wrong")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("This is not your password.").first).to_be_visible()
+    page.get_by_label("Your password").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("The deal “Old keyboard” is deleted.")).to_be_visible()
+    with pytest.raises(NotFound):
+        deals.get(deal.id)
