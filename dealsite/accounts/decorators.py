@@ -9,9 +9,11 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.cache import patch_cache_control
 from django.utils.http import urlencode
 
+from dealsite.accounts import ended_session
 from dealsite.accounts.visitors import SignedIn
 from dealsite.data.errors import Forbidden
 from dealsite.data.users import ROLES
@@ -35,7 +37,10 @@ def signed_in(view: View) -> View:
 
 
 def role(*names: str) -> Callable[[View], View]:
-    """Let in users with one of some roles; others get 403, visitors the sign-in page."""
+    """Let in users with one of some roles; others get 403, visitors the sign-in page.
+
+    A form that is sent after the session has ended is kept: signing in goes on with it.
+    """
     if not names or not set(names) <= set(ROLES):
         raise ValueError(f"Roles are {', '.join(ROLES)}, not {', '.join(names) or 'none'}.")
 
@@ -49,7 +54,15 @@ def role(*names: str) -> Callable[[View], View]:
                 return to_set_up(request)
             return view(request, *args, **kwargs)
 
-        checked = signed_in(with_role)
+        entered = signed_in(with_role)
+
+        @wraps(view)
+        def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            ended = not request.user.is_authenticated and request.method == "POST" and not _htmx(request)
+            if ended and (question := ended_session.asked(request, now=timezone.now())):
+                return question
+            return entered(request, *args, **kwargs)
+
         checked.required_roles = frozenset(names)  # type: ignore[attr-defined]
         return checked
 
@@ -66,7 +79,7 @@ def to_set_up(request: HttpRequest) -> HttpResponse:
     """Redirect to the set-up of two-factor sign-in, which leads back to this page."""
     back = request.get_full_path() if request.method in ("GET", "HEAD") else ""
     address = reverse("set_up_two_factor") + (f"?{urlencode({'next': back})}" if back else "")
-    if getattr(request, "htmx", None):
+    if _htmx(request):
         return HttpResponse(headers={"HX-Redirect": reverse("set_up_two_factor")})
     return HttpResponseRedirect(address)
 
@@ -76,7 +89,7 @@ def to_sign_in(request: HttpRequest, *, back: str = "", then: str = "") -> HttpR
 
     `then` is what the visitor wanted to do there (see `wishes`).
     """
-    htmx = getattr(request, "htmx", None)
+    htmx = _htmx(request)
     if back:
         pass
     elif htmx:
@@ -91,3 +104,8 @@ def to_sign_in(request: HttpRequest, *, back: str = "", then: str = "") -> HttpR
     if htmx:
         return HttpResponse(headers={"HX-Redirect": address})
     return HttpResponseRedirect(address)
+
+
+def _htmx(request: HttpRequest) -> Any:
+    """Return htmx's details of a request; None where it did not send it."""
+    return getattr(request, "htmx", None) or None

@@ -103,6 +103,19 @@ class ProofForm(forms.Form):
             del self.fields["code"]
 
 
+class SignInAgainForm(SignInForm):
+    """Signing in in the middle of something."""
+
+    prefix = "proof"
+
+
+class CodeAgainForm(CodeForm):
+    """The second step of that; `half` is what a cookie holds otherwise."""
+
+    prefix = "proof"
+    half = forms.CharField(max_length=500, widget=forms.HiddenInput)
+
+
 class SetUpTwoFactorForm(forms.Form):
     """The first code of an app that has just been given its secret; `secret` is sealed."""
 

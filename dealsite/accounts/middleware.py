@@ -14,6 +14,7 @@ from django.utils.functional import SimpleLazyObject
 
 from dealsite.accounts import cookies
 from dealsite.accounts.addresses import client_address
+from dealsite.accounts.sign_in import give_cookies
 from dealsite.accounts.timezones import UserZone, zone_of
 from dealsite.accounts.visitors import Anonymous, SignedIn
 from dealsite.data import relations, sessions
@@ -32,6 +33,7 @@ class Visit:
         self.request = request
         self.looked = False
         self.is_stale = False
+        self.begun: tuple[str, str] | None = None  # user name and key of a session that this request began
         self.asked: tuple[Target, str] | None = None
         self.found: Standing | None = None
 
@@ -88,6 +90,8 @@ class AccountMiddleware:
         response = self.get_response(request)
         if visit.looked:
             patch_vary_headers(response, ("Cookie",))
+        if visit.begun:
+            give_cookies(response, *visit.begun)
         if visit.is_stale and has_cookie and settings.SESSION_COOKIE_NAME not in response.cookies:
             cookies.forget_session(response)
         return response

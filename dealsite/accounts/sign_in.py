@@ -25,6 +25,7 @@ from dealsite.accounts.wishes import Wish
 from dealsite.data import passwords as stored_passwords
 from dealsite.data import sessions, users
 from dealsite.data.errors import TooManyRequests
+from dealsite.data.sessions import Session
 from dealsite.data.users import User
 
 WRONG = "The user name or e-mail and the password do not belong together."
@@ -136,12 +137,22 @@ def _address(name: str, to: str, wish: Wish | None) -> str:
 def enter(
     request: HttpRequest, user: User, to: str, *, now: datetime, wish: Wish | None = None
 ) -> HttpResponse:
-    """Start a session under a new key, end the one this browser had, and redirect. 1 put + 1 delete.
+    """Start a session and redirect. 1 put + 1 delete.
 
     What the visitor wished for before he was asked who he is, is done now: 1 transaction.
     """
+    _, key = begin(request, user, now=now)
+    if wish:
+        wishes.fulfil(request, wish, user.username, now=now)
+    response = HttpResponseRedirect(to)
+    give_cookies(response, user.username, key)
+    return response
+
+
+def begin(request: HttpRequest, user: User, *, now: datetime) -> tuple[Session, str]:
+    """Start a session under a new key, which is returned, and end the one this browser had. 1 put + 1 delete."""
     key = cookies.new_key()
-    sessions.start(
+    session = sessions.start(
         user,
         key=key,
         user_agent=request.headers.get("User-Agent", ""),
@@ -151,13 +162,14 @@ def enter(
     if earlier := cookies.session(request):
         sessions.end(earlier.username, sessions.key_hash(earlier.key))
     rotate_token(request)
-    if wish:
-        wishes.fulfil(request, wish, user.username, now=now)
-    response = HttpResponseRedirect(to)
-    cookies.set_session(response, user.username, key)
-    cookies.set_device(response, user.username)
+    return session, key
+
+
+def give_cookies(response: HttpResponse, username: str, key: str) -> None:
+    """Give the browser the session that was begun."""
+    cookies.set_session(response, username, key)
+    cookies.set_device(response, username)
     cookies.forget_half(response)
-    return response
 
 
 def _count(request: HttpRequest, name: str, user: User | None, now: datetime) -> Tries:

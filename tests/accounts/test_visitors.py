@@ -248,7 +248,7 @@ def test_every_page_of_the_cms_is_shut_to_visitors_and_shoppers(browser: Client,
             addresses.append(f"/{route}")
     for address in addresses:
         assert browser.get(address)["Location"].startswith("/account/sign-in/?next=%2Fcms%2F")
-        assert browser.post(address)["Location"] == "/account/sign-in/"
+        assert browser.post(address).status_code == 401
     sign_in(browser)
     for address in addresses:
         assert (address, browser.get(address).status_code) == (address, 403)

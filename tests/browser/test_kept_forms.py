@@ -9,9 +9,10 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from dealsite.accounts import passwords
-from dealsite.data import deals
+from dealsite.data import deals, sessions
 from dealsite.data.errors import NotFound
 from tests.browser.content import now_deal
+from tests.browser.deal_form import field
 from tests.browser.looking import flaws
 from tests.people import make_user
 
@@ -45,3 +46,21 @@ def test_deleting_a_deal_long_after_signing_in_asks_for_the_password_and_goes_on
     expect(page.get_by_text("The deal “Old keyboard” is deleted.")).to_be_visible()
     with pytest.raises(NotFound):
         deals.get(deal.id)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("script", [True, False])
+def test_a_draft_that_was_sent_after_the_session_ended_is_stored_after_signing_in(window, eve, script):
+    page = window(eve, script=script)
+    page.goto("/cms/deals/new/")
+    field(page, "Title").fill("Typed for an hour")
+    field(page, "Description").fill("First line\n\nthird <line>")
+    sessions.end_all("eve")
+    page.get_by_role("button", name="Save as draft").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sign in to go on")
+    assert not script or flaws(page) == []
+    expect(page.get_by_label("User name or e-mail")).to_have_value("eve")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    expect(field(page, "Title")).to_have_value("Typed for an hour")
+    expect(field(page, "Description")).to_have_value("First line\n\nthird <line>")
