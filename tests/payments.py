@@ -11,10 +11,12 @@ from dealsite.data import audit, jobs, keys, payments, table
 from dealsite.data.carts.stored import PURCHASED, Line, line_item
 from dealsite.data.ids import new_ulid
 from dealsite.data.orders.stored import PLACED, Address, Event, Order, OrderCard, order_item
-from dealsite.data.payments import changes, refunding, running, totals
+from dealsite.data.payments import changes, loads, refunding, running, totals
 from dealsite.data.payments.stored import Payment
 from dealsite.data.writes import Put, absent
 from dealsite.gateways import Gateway
+from dealsite.gateways.testing import TestGateway
+from dealsite.loads.generated import GeneratedSource
 from tests.builders import NOW, make_id
 
 
@@ -94,3 +96,16 @@ def run(gateway: Gateway, now: datetime) -> Counter[str]:
 def read(payment: Payment) -> Payment:
     """Return a payment as it is now."""
     return payments.of_order(payment.account, [payment.ref])[0]
+
+
+def furnish_payments() -> list[Payment]:
+    """Store an item of every type that has to do with payments; returns those of one order."""
+    made = owe(3, order_number=600, method="test:approve")
+    owe(1, order_number=601, method="test:decline")
+    gateway = TestGateway()
+    row, *_ = [row for row in running.due(now=NOW) if row["card"]["order"] == made[0].order]
+    assert running.run_one(row, gateway, currency="EUR", clock=lambda: NOW) == "processed"
+    source = GeneratedSource(5, first=NOW, days=2, size=10)
+    for segment in loads.begin(source, now=NOW):
+        loads.load_segment(source, segment)
+    return made
