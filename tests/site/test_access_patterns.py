@@ -62,6 +62,7 @@ from tests.builders import (
 )
 from tests.orders import make_order
 from tests.people import make_user
+from tests.site import payment_questions
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "access-patterns.md"
 OPERATIONS = {
@@ -359,6 +360,7 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "exports.newest": (ask_for_file, lambda _: exports.newest()),
     "exports.get": (ask_for_file, lambda job_id: exports.get(job_id, now=NOW)),
     "jobs.get": (lambda: rename(make_brand()), lambda brand: jobs.get(brand.last_edit)),
+    **payment_questions.MEASURED,
 }
 
 
