@@ -27,6 +27,7 @@ from dealsite.data.orders import STATUSES
 from dealsite.templatetags.orders import order_status, payment_status
 
 MOST_DAYS = 366
+ALL = "all"
 STATES = {
     "open": ("Waiting", "scheduled"),
     "running": ("Being written", "live"),
@@ -38,14 +39,14 @@ STATES = {
 class ExportForm(forms.Form):
     """Which orders or payments a file is to hold; days are those of the zone that is shown."""
 
-    status = forms.ChoiceField(label="State", required=False)
+    status = forms.ChoiceField(label="State")
     first = forms.DateField(label="From", widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"))
     last = forms.DateField(label="To", widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"))
     token = forms.CharField(widget=forms.HiddenInput)
 
     def __init__(self, *arguments: Any, choices: list[tuple[str, str]], **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.fields["status"].choices = choices  # type: ignore[attr-defined]
+        self.fields["status"].choices = [(ALL, "All"), *choices]  # type: ignore[attr-defined]
         self.fields[
             "last"
         ].help_text = f"Both days are included. Time zone: {timezone.get_current_timezone_name()}"
@@ -69,7 +70,7 @@ class ExportForm(forms.Form):
         """Return what was asked for."""
         return Wanted(
             what=what,
-            status=self.cleaned_data["status"],
+            status="" if (status := self.cleaned_data["status"]) == ALL else status,
             first=_midnight(self.cleaned_data["first"]),
             until=_midnight(self.cleaned_data["last"] + timedelta(days=1)),
             zone=timezone.get_current_timezone_name(),
@@ -85,7 +86,7 @@ def _midnight(day: date) -> datetime:
 @require_http_methods(["GET", "HEAD", "POST"])
 def export_orders(request: EditorRequest) -> HttpResponse:
     """Ask for a file of the orders placed in a span."""
-    choices = [("", "All"), *((status, order_status(status)) for status in STATUSES)]
+    choices = [(status, order_status(status)) for status in STATUSES]
     return ask_for_file(request, exports.ORDERS, choices)
 
 
@@ -104,7 +105,7 @@ def ask_for_file(request: EditorRequest, what: str, choices: list[tuple[str, str
         today = timezone.localtime(now).date()
         asked = request.GET.get("status", "").upper()
         initial = {
-            "status": asked if asked in dict(choices) else "",
+            "status": asked if asked in dict(choices) else ALL,
             "first": today.replace(day=1),
             "last": today,
             "token": new_ulid(now),
