@@ -230,6 +230,9 @@ LOGGING = {
         "django.request": {"level": "ERROR"},  # a page that does not exist is nobody's fault
         "django.server": {"level": "WARNING"},
         "botocore": {"level": "WARNING"},
+        "urllib3.connectionpool": {
+            "level": "ERROR"
+        },  # a moment with more requests than connections is no news
     },
 }
 # Events and their values go where Django's own log goes.
