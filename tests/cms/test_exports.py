@@ -11,6 +11,7 @@ from django.core.files.storage import FileSystemStorage
 from dealsite import exports as files
 from dealsite import worker
 from dealsite.data import audit, exports, jobs, orders
+from dealsite.data.errors import NotFound
 from dealsite.data.ids import new_ulid
 from tests.builders import DAY, HOUR, NOW, make_deal
 from tests.cms.conftest import HTMX, inputs
@@ -102,7 +103,7 @@ def test_a_file_can_be_of_one_state(office, three, status, number):
     assert [row["Order"] for row in found] == ([] if number is None else [three[number].id])
 
 
-@pytest.mark.parametrize("status", ["", "SHIPPED"])
+@pytest.mark.parametrize("status", ["all", "SHIPPED"])
 @pytest.mark.parametrize(
     ("first", "last", "number"), [("2026-11-19", "2026-11-19", 1), ("2026-11-20", "2026-11-21", 0)]
 )
@@ -153,7 +154,7 @@ def test_a_file_of_more_than_one_batch_holds_each_order_once(office, monkeypatch
     monkeypatch.setattr(exports, "ORDERS_AT_ONCE", 2)
     deal = make_deal(live_at=NOW - 9 * DAY)
     made = [make_order(f"shopper{n}", deal, now=NOW - HOUR + n * timedelta(seconds=1)).id for n in range(9)]
-    for status in ("", "PLACED"):
+    for status in ("all", "PLACED"):
         found = written(office, status=status, first="2026-11-21", last="2026-11-21")
         assert [row["Order"] for row in found] == made
 
@@ -218,9 +219,12 @@ def test_progress_is_noted_while_a_file_is_written(office, three, monkeypatch):
     monkeypatch.setattr(files, "monotonic", lambda: float(next(seconds)))
     noted = []
     save = jobs.save_progress
-    monkeypatch.setattr(
-        jobs, "save_progress", lambda job, progress, **at: noted.append(progress) or save(job, progress, **at)
-    )
+
+    def note(job, progress, *, now):
+        noted.append(progress)
+        save(job, progress, now=now)
+
+    monkeypatch.setattr(jobs, "save_progress", note)
     ask(office, first="2026-11-01", last="2026-11-21")
     while worker.run_next(now=NOW):
         pass
@@ -237,7 +241,7 @@ def test_a_file_is_gone_after_a_week(office, three, private, monkeypatch):
     assert worker.run_next(now=NOW + 7 * DAY)
     assert not (private / "exports" / f"{job_id}.csv").exists()
     monkeypatch.setattr("django.utils.timezone.now", lambda: NOW + 7 * DAY)
-    with pytest.raises(exports.NotFound):
+    with pytest.raises(NotFound):
         exports.get(job_id, now=NOW + 7 * DAY)
 
 
