@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import structlog
 
-from dealsite import charging
+from dealsite import charging, exports
 from dealsite.accounts.handlers import HANDLERS as ACCOUNT_HANDLERS
 from dealsite.accounts.payment_notices import send_payment_notice
 from dealsite.data import jobs, sweeping
@@ -29,6 +29,7 @@ HANDLERS: dict[str, jobs.Handler] = {
     REFUND_PAYMENT: charging.give_back,
     **ACCOUNT_HANDLERS,
     **stock.HANDLERS,
+    **exports.HANDLERS,
 }
 IDLE_SECONDS = 1.0
 SWEEP_EVERY = timedelta(hours=1)

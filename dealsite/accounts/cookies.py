@@ -1,5 +1,5 @@
-"""The cookies of accounts: the session, the device that was signed in before, the reset link followed, and
-who has given his password and not yet his code."""
+"""The cookies of accounts: session, device signed in before, reset link followed, a visitor's cart, and who has
+given his password and not yet his code."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from django.conf import settings
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
 
+from dealsite.data.carts import VISITOR_CART_LIFETIME
 from dealsite.data.errors import Invalid
 from dealsite.data.ids import normalise_username
 from dealsite.data.sessions import LONGEST
@@ -141,6 +142,21 @@ def set_half(response: HttpResponse, half: Half) -> None:
 
 def forget_half(response: HttpResponse) -> None:
     _delete(response, _half_name(), path=HALF_PATH)
+
+
+def cart(request: HttpRequest) -> str:
+    """Return the key of a visitor's cart, '' where the browser has none of the right form."""
+    key = request.COOKIES.get(_name("cart"), "")
+    return key if KEY_PATTERN.fullmatch(key) else ""
+
+
+def set_cart(response: HttpResponse, key: str) -> None:
+    """Give the browser a cart, for as long as the cart itself is kept."""
+    _set(response, _name("cart"), key, VISITOR_CART_LIFETIME)
+
+
+def forget_cart(response: HttpResponse) -> None:
+    _delete(response, _name("cart"))
 
 
 def _is_username(text: str) -> bool:

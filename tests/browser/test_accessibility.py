@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -21,21 +22,26 @@ from playwright.sync_api import Page
 from dealsite.accounts import reset_tokens
 from dealsite.data import (
     brands,
+    carts,
     categories,
     checks,
     deals,
     errors,
     likes,
     messages,
+    orders,
     schema,
     table,
     two_factor,
     users,
     watches,
 )
+from dealsite.data.carts import Wanted
 from dealsite.data.deals import Deal
 from dealsite.data.drafts import Draft
 from dealsite.data.ids import new_ulid
+from dealsite.data.orders import Address, Purchase
+from dealsite.data.orders.buyers import PaymentCard, save_card
 from dealsite.data.relations import CATEGORY_WATCH
 from dealsite.data.users import User
 from dealsite.pictures import store_picture
@@ -66,6 +72,10 @@ NO_PAGES = {
     *("like_brand", "unlike_brand", "watch_brand", "unwatch_brand"),
     *("like_category", "unlike_category", "watch_category", "unwatch_category"),
     *("mark_read", "mark_all_read", "delete_message", "mute_watch", "mute_hot_deals", "mute_all"),
+    *("add_to_cart", "cart_badge", "change_quantity", "remove_from_cart", "undo_removal"),
+    *("save_for_later", "move_to_cart", "accept_changes", "merge_cart"),
+    *("cancel_order", "order_again", "pay", "begin_card", "forget_card"),
+    *("cms_order_news", "cms_download_export"),
     *("cms_pause_job", "cms_resume_job", "cms_cancel_job", "cms_retry_job"),
 }
 
@@ -80,6 +90,7 @@ class Content:
     deals: dict[str, Deal]
     draft: Draft
     message: str
+    order: str
 
     def deal(self, state: str) -> str:
         return f"/deals/{self.deals[state].id}/{self.deals[state].card.slug}/"
@@ -94,6 +105,14 @@ def cms(path: str) -> tuple[str, Callable[[Content], list[str]]]:
 
 def cms_deal(state: str, action: str = "") -> tuple[str, Callable[[Content], list[str]]]:
     return EDITOR, lambda content: [f"/cms/deals/{content.id(state)}/{action}"]
+
+
+def office(*paths: str) -> tuple[str, Callable[[Content], list[str]]]:
+    return ADMIN, lambda _: [f"/cms/{path}" for path in paths]
+
+
+def office_order(path: str) -> tuple[str, Callable[[Content], list[str]]]:
+    return ADMIN, lambda content: [f"/cms/{path}?order={SHOPPER}/{content.order}"]
 
 
 def account(path: str) -> tuple[str, Callable[[Content], list[str]]]:
@@ -141,6 +160,14 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
     "likes": account("likes/"),
     "watching": account("watching/"),
     "message_settings": account("messages/settings/"),
+    "cart": (SHOPPER, lambda _: ["/cart/"]),
+    "checkout": (SHOPPER, lambda _: ["/checkout/"]),
+    "checkout_done": (SHOPPER, lambda content: [f"/checkout/{content.order}/done/"]),
+    "orders": (SHOPPER, lambda _: ["/account/orders/", "/account/orders/?status=SHIPPED"]),
+    "order": (SHOPPER, lambda content: [f"/account/orders/{content.order}/"]),
+    "payments": account("payments/"),
+    "card": account("card/"),
+    "finish_card": account("card/finish/"),
     "cms_home": cms(""),
     "cms_deals": (EDITOR, lambda _: ["/cms/deals/", "/cms/deals/?state=draft", "/cms/deals/?brand=nobody"]),
     "cms_find_deal": cms("deals/find/?q=nothing"),
@@ -164,6 +191,23 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
         lambda content: ["/cms/messages/new/", f"/cms/messages/new/?deal={content.id('live')}"],
     ),
     "cms_jobs": cms("jobs/"),
+    "cms_orders": office("orders/", "orders/?list=shipped"),
+    "cms_find_order": office("orders/find/?q=nothing"),
+    "cms_shopper_orders": office(f"orders/of/{SHOPPER}/", "orders/of/nobody/"),
+    "cms_order": (ADMIN, lambda content: [f"/cms/orders/{SHOPPER}/{content.order}/"]),
+    "cms_ship_orders": office_order("orders/ship/"),
+    "cms_deliver_orders": office_order("orders/deliver/"),
+    "cms_cancel_orders": office_order("orders/cancel/"),
+    "cms_packing_slips": office_order("orders/slips/"),
+    "cms_holders": (
+        ADMIN,
+        lambda content: [
+            f"/cms/deals/{content.id('live')}/holders/",
+            f"/cms/deals/{content.id('live')}/holders/?list=bought&day=x",
+        ],
+    ),
+    "cms_export_orders": office("orders/export/"),
+    "cms_exports": office("exports/"),
     "cms_users": (ADMIN, lambda _: ["/cms/users/", "/cms/users/?find=nobody"]),
     "cms_user": (ADMIN, lambda _: ["/cms/users/ada/"]),
 }
@@ -236,6 +280,7 @@ def furnish(table_name: str, media: Path) -> Content:
         made,
         make_draft(title="Half a deal", now=now),
         interest(SHOPPER, made["live"]),
+        purchase(SHOPPER),
     )
 
 
@@ -243,6 +288,42 @@ def with_two_factor(user: User) -> User:
     """Give a user a second factor; returns him as he is then."""
     two_factor.turn_on(user, secret="sealed", recovery=["one", "two"], step=1, key="", now=timezone.now())
     return users.get(user.username)
+
+
+def purchase(username: str) -> str:
+    """Have a shopper order something in instalments and fill a cart again; returns the order's id."""
+    now = timezone.now()
+    owner = carts.user_cart(username)
+    some = [now_deal(title=title, stock=9) for title in ("A lamp", LONG, "Saved")]
+    card = PaymentCard("test", "test:approve", "Visa ending in 4242")
+    save_card(username, card, job_id=new_ulid(now), now=now)
+    order = None
+    for _ in range(2):
+        for deal in some:
+            carts.add(owner, Wanted(deal.id, 2, new_ulid(now)), now=now)
+        if order is None:
+            head, lines = carts.read_active(owner, now=now)
+            address = Address(
+                name="Ada", street="1 High Street", postcode="10115", city=LONG[:80], country="Germany"
+            )
+            order = orders.place(
+                Purchase(
+                    order_id=new_ulid(now),
+                    username=username,
+                    name="Ada",
+                    email=f"{username}@example.org",
+                    version=head.version,
+                    total=sum((line.total for line in lines), Decimal("0.00")),
+                    address=address,
+                    plan=3,
+                    method=card.token,
+                ),
+                now=now,
+            )
+    _, lines = carts.read_active(owner, now=now)
+    carts.move(owner, lines[-1].ref, carts.SAVED, now=now)
+    assert order
+    return order.id
 
 
 def interest(username: str, deal: Deal) -> str:

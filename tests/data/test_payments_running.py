@@ -9,15 +9,15 @@ from functools import partial
 
 import pytest
 
-from dealsite.data import errors, jobs, keys, payments, table
+from dealsite.data import errors, jobs, payments, table
 from dealsite.data.ids import new_ulid
-from dealsite.data.orders.stored import Address, Order, OrderCard, order_item
-from dealsite.data.payments import changes, refunding, running, steering, totals
+from dealsite.data.payments import running, steering, totals
 from dealsite.data.payments.running import LEASE, RETRY_AFTER
-from dealsite.data.writes import Put, absent
 from dealsite.gateways import Charged, Declined
 from tests.builders import DAY, HOUR, NOW, make_id
 from tests.gateways.ledger import Ledger
+from tests.payments import owe, place, read, work
+from tests.payments import run as run_at
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("whole_table")
@@ -31,42 +31,8 @@ def one_thread(monkeypatch):
     monkeypatch.setattr(running, "THREADS", 1)
 
 
-def owe(plan=1, total="90.00", method="approves", order_number=1):
-    """Store an order of no lines with its payments, all counted; returns the payments."""
-    order_id = make_id(NOW, order_number)
-    made = payments.new_payments(order_id, "ann", Decimal(total), plan, method=method, first=NOW)
-    job_id = new_ulid(NOW)
-    place(made, job_id)
-    totals.apply_totals(jobs.get(job_id), NOW)
-    return made
-
-
-def place(made, job_id):
-    """Store an order and its payments as checkout does."""
-    total = sum(payment.amount for payment in made)
-    card = OrderCard(made[0].order, "ann", "Ann", "DELIVERED", NOW, total, 0, 0, made[0].of)
-    item = order_item(Order(card, 1, Address(), "ann@example.org"))
-    order = Put(key=keys.order("ann", card.id), item=item, when=(absent(),))
-    table.transact([order, *changes.insert_writes(made, now=NOW, job_id=job_id)])
-
-
-def work(now, gateway=None):
-    """Carry out the jobs of payments that are due."""
-    handlers = {
-        payments.PAYMENT_TOTALS: totals.apply_totals,
-        payments.REFUND_PAYMENT: partial(refunding.refund_payments, gateway=gateway, currency="EUR"),
-    }
-    while (job := jobs.take_next(now=now)) is not None:
-        handlers.get(job.kind, lambda _job, _now: None)(job, now)
-        jobs.finish(job)
-
-
 def run(gateway, now=SOON):
-    return running.run_due(gateway, currency="EUR", clock=lambda: now)
-
-
-def read(payment):
-    return payments.of_order(payment.account, [payment.ref])[0]
+    return run_at(gateway, now)
 
 
 def counted(day=TODAY):

@@ -74,13 +74,20 @@ def begin(source: Source, *, now: datetime) -> list[Segment]:
         table.write(
             Put(key=keys.payment_load(source.id), item=item, when=(absent(),), otherwise=AlreadyExists())
         )
-    return [read_segment(source, number) for number in range(SEGMENTS)]
+    low, high = keys.prefix("SEGMENT#")
+    rows = table.query(keys.payment_load(source.id)[0], low=low, high=high, consistent=True)
+    left = {row["number"]: row for row in rows}
+    return [_segment(source, number, left.get(number, {})) for number in range(SEGMENTS)]
 
 
 def read_segment(source: Source, number: int) -> Segment:
     """Return a segment as it was left. 1 get."""
+    item = table.get(keys.payment_load_segment(source.id, number))
+    return _segment(source, number, item or {})
+
+
+def _segment(source: Source, number: int, item: Item) -> Segment:
     start, end = source.bounds(number, SEGMENTS)
-    item = table.get(keys.payment_load_segment(source.id, number)) or {}
     return Segment(
         load=source.id,
         number=number,

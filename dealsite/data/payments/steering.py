@@ -68,6 +68,23 @@ def retry_now(
     return _act(account, due_at, payment_id, change, what="retry", by=by, now=now)
 
 
+def change_method(
+    account: str, due_at: datetime, payment_id: str, *, method: str, by: str, now: datetime
+) -> Payment:
+    """Have a payment that is not paid charged from another card when its time comes. NotFound, Conflict.
+
+    1 batch get, 1 transaction.
+    """
+
+    def change(payment: Payment) -> Payment | None:
+        if payment.method == method:
+            return None
+        _expect(payment, SCHEDULED, FAILED)
+        return payment.after(Step(payment.status, now, by, "Another card"), method=method)
+
+    return _act(account, due_at, payment_id, change, what="change card", by=by, now=now)
+
+
 def cancel(
     account: str, due_at: datetime, payment_id: str, *, reason: str, by: str, now: datetime
 ) -> Payment:
