@@ -1,5 +1,6 @@
 """The pages that shoppers see."""
 
+from decimal import Decimal
 from itertools import groupby
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -12,13 +13,15 @@ from django.views.decorators.http import require_safe
 
 from dealsite import text
 from dealsite.data import brands as stored_brands
-from dealsite.data import category_names, deals, feeds
+from dealsite.data import category_names, deals, feeds, prices
 from dealsite.data.categories import Counts
 from dealsite.data.ids import is_ulid
+from dealsite.data.prices import Price
 from dealsite.data.relations import Standing, Target
 from dealsite.page_cache import for_visitors
 from dealsite.templatetags.design import time_left
 from shopping.addresses import absolute, canonical, deal_path, picture
+from shopping.price_chart import price_chart
 from shopping.structured_data import product
 
 
@@ -114,6 +117,7 @@ def deal(request: HttpRequest, deal_id: str, slug: str = "") -> HttpResponse:
         return redirect(deal_path(card))  # not for good: a title may be changed back
     state = card.state(now)
     category_name = category_names.names()[card.category]
+    history = prices.of_deal(card.id) or [Price(card.live_at, card.price or Decimal(0), card.was_price)]
     summary = text.excerpt(content.description) or f"{card.title}, a deal of {card.brand_name}."
     address = absolute(deal_path(card))
     category_name = category_names.names()[card.category]
@@ -128,6 +132,8 @@ def deal(request: HttpRequest, deal_id: str, slug: str = "") -> HttpResponse:
             "now": now,
             "link": content.link,
             "stock": found.stock,
+            "lowest": prices.lowest(history) if card.was_price else None,
+            "chart": price_chart(history, now),
             "saving": card.was_price - card.price if card.was_price and card.price is not None else None,
             "category_name": category_name,
             "description": mark_safe(text.to_html(content.description)),  # noqa: S308 - sanitised there

@@ -57,6 +57,15 @@ def offer(deal_id: str) -> Key:
     return f"DEAL#{ulid_part(deal_id)}", "OFFER"
 
 
+def prices(deal_id: str) -> str:
+    """All prices that a deal has had, in the order of time."""
+    return f"PRICES#{ulid_part(deal_id)}"
+
+
+def price(deal_id: str, since: datetime, entry_id: str) -> Key:
+    return prices(deal_id), f"{iso(since)}#{ulid_part(entry_id)}"
+
+
 def draft(draft_id: str) -> Key:
     return f"DRAFT#{ulid_part(draft_id)}", f"DRAFT#{draft_id}"
 

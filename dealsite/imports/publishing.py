@@ -235,7 +235,7 @@ def _actions(batch: list[NewDeal]) -> int:
     """Return at most how many actions a transaction of some deals has."""
     days = {time_of(new.id).date() for new in batch}
     return (
-        2 * len(batch)  # deal and offer
+        3 * len(batch)  # deal, offer and price
         + 2 * len({new.content.brand for new in batch})  # its name is checked, its counters change
         + len({new.content.category for new in batch})
         + len(days)

@@ -55,7 +55,7 @@ def test_the_form_is_kept_and_nothing_is_done(ended: Client):
 
 def test_signing_in_goes_on_with_it(ended: Client):
     sent = inputs(ended.post(NEW, BRAND)) | WHO
-    answer = ended.post(NEW, sent)
+    answer: Any = ended.post(NEW, sent)
     assert answer.status_code == 302
     assert brands.get("vela").description == BRAND["description"]
     assert ended.get("/cms/").status_code == 200

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -263,6 +263,8 @@ def furnish(table_name: str, media: Path) -> Content:
         "sold out": now_deal(stock=0, was_price=None),
         "scheduled": now_deal(age=-DAY, title="Soon"),
     }
+    cheaper = replace(made["live"].content, price=Decimal("9.90"))
+    made["live"] = deals.edit(deals.get(made["live"].id), cheaper, version=1, brand=brand, by=EDITOR, now=now)
     for number in range(26):
         now_deal(age=DAY / 2, title=f"Deal number {number}", brand="Others", category="office-software")
     for page in ("front", "editors-choice", "peripherals-networking"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from io import StringIO
@@ -15,6 +16,7 @@ from dealsite.data import (
     brands,
     carts,
     checks,
+    deals,
     fan_out,
     featured,
     ids,
@@ -23,6 +25,7 @@ from dealsite.data import (
     likes,
     messages,
     orders,
+    prices,
     table,
     two_factor,
     users,
@@ -404,6 +407,26 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         keys.email_guard("bob@example.org"),
         "does not have it",
     ),
+    "a price that the deal has not": (
+        change(keys.price(LIVE, NOW - HOUR, LIVE), price=5),
+        keys.price(LIVE, NOW - HOUR, LIVE),
+        "price is 5, the deal's is 79.9",
+    ),
+    "a deal whose prices are lost": (
+        lose(keys.price(LIVE, NOW - HOUR, LIVE)),
+        keys.deal(LIVE),
+        "are lost",
+    ),
+    "a deal that does not know of its prices": (
+        lose(keys.deal(LIVE), "has_prices"),
+        keys.deal(LIVE),
+        "does not know that its prices",
+    ),
+    "a price of a deal that is gone": (
+        put(keys.price(JOB, NOW, JOB), type="Price", deal=JOB, id=JOB, since=ids.iso(NOW), price=5),
+        keys.price(JOB, NOW, JOB),
+        "has no deal",
+    ),
     "a second factor that its user does not know of": (
         lose(keys.user("ann"), "two_factor"),
         keys.user("ann"),
@@ -784,3 +807,17 @@ def test_an_order_that_comes_to_more_than_its_lines_is_reported():
     change_in(ORDERED, ("card", "total"), Decimal("159.81"))()
     assert {"total is 159.81, counted 159.80."} <= {problem.what for problem in checks.find()}
     assert not any(problem.repairs for problem in checks.find())
+
+
+def test_a_price_that_was_lost_is_kept_again_from_the_edit_on_that_set_it():
+    deal = make_deal(deal_id=LIVE)
+    cheaper = replace(deal.content, price=Decimal("9.90"))
+    brand = brands.get("nordlicht")
+    deals.edit(deal, cheaper, version=1, brand=brand, by=EDITOR, now=NOW)
+    there = prices.of_deal(LIVE)
+    (lost,) = [key for key in everything() if key[0] == keys.prices(LIVE) and not key[1].endswith(LIVE)]
+    table.write(Delete(key=lost))
+    assert [problem.key for problem in checks.find()] == [keys.price(LIVE, NOW - HOUR, LIVE)]
+    assert checks.repair_all()[1] == []
+    assert prices.of_deal(LIVE) == there
+    assert lost in everything()

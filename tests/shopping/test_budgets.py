@@ -46,9 +46,9 @@ def test_a_page_keeps_to_its_budget(client: Client, path: str, expected: list[st
     assert calls(client, path, **{"HX-Request": "true"}) == expected
 
 
-def test_a_deal_page_is_one_batch_get(client: Client):
+def test_a_deal_page_is_one_batch_get_and_a_query_of_its_prices(client: Client):
     deal = make_deal()
-    assert calls(client, f"/deals/{deal.id}/{deal.card.slug}/") == [BATCH]
+    assert calls(client, f"/deals/{deal.id}/{deal.card.slug}/") == [BATCH, QUERY]
 
 
 def test_a_further_page_costs_as_much_as_the_first(client: Client):

@@ -37,6 +37,7 @@ from dealsite.data import (
     mails,
     messages,
     orders,
+    prices,
     profiles,
     relations,
     sessions,
@@ -254,6 +255,7 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "deals.expire_now": (make_deal, lambda deal: deals.expire_now(deal, by=EDITOR, now=NOW)),
     "deals.reschedule": (scheduled, reschedule),
     "deals.delete": (make_deal, lambda deal: deals.delete(deal, by=EDITOR, now=NOW)),
+    "prices.of_deal": (make_deal, lambda deal: prices.of_deal(deal.id)),
     "drafts.create": (NOTHING, lambda _: make_draft(title="x")),
     "drafts.get": (lambda: make_draft(title="x"), lambda draft: drafts.get(draft.id)),
     "drafts.save": (

@@ -2,6 +2,7 @@
 
     places    every key and index row, from an item's own attributes
     offers    each deal has its offer, which agrees with it
+    prices    the last price kept of each deal is the one it has
     names     brand names in deals, and in the list of brands by letter
     counts    deals, likes and watches of brands and categories; deals of months and days
     featured  the cards of featured lists, and the deals' word on where they are featured
@@ -30,6 +31,7 @@ from dealsite.data.checks.orders import Orders
 from dealsite.data.checks.payments import Payments
 from dealsite.data.checks.people import People
 from dealsite.data.checks.places import Places
+from dealsite.data.checks.prices import Prices
 from dealsite.data.checks.problem import Problem, key_of
 from dealsite.data.checks.sendings import Sendings
 from dealsite.data.convert import Item
@@ -51,6 +53,7 @@ class Check(Protocol):
 
 CHECKS: list[Callable[[], Check]] = [
     Offers,
+    Prices,
     Names,
     Counts,
     Featured,

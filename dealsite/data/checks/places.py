@@ -136,6 +136,7 @@ def _payment(item: Item) -> Place:
 PLACES: dict[str, Callable[[Item], Place]] = {
     "Deal": _deal,
     "Offer": _offer,
+    "Price": lambda item: Place(keys.price(item["deal"], from_iso(item["since"]), item["id"])),
     "Draft": _draft,
     "Brand": lambda item: Place(keys.brand(item["slug"])),
     "BrandCounts": lambda item: Place(keys.brand_counts(item["slug"])),

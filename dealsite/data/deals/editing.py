@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from dealsite.data import buckets, featured_cards, keys, table
+from dealsite.data import buckets, featured_cards, keys, prices, table
 from dealsite.data.brands import Brand
 from dealsite.data.brands import get as get_brand
 from dealsite.data.content import DealContent
@@ -59,6 +59,7 @@ def edit(deal: Deal, content: DealContent, *, version: int, brand: Brand, by: st
             updated_at=now,
             updated_by=by,
             last_edit=token,
+            has_prices=deal.has_prices or _is_repriced(deal, content),
         )
 
     return _until_settled(deal, version, token, attempt)
@@ -83,10 +84,27 @@ def _edit_writes(
     }
     writes: list[Write] = [_change(deal, changes), *buckets.move(deal.id, old, new)]
     writes += _offer_writes(deal, content)
+    if changed := _price_writes(deal, content, token, now):
+        writes += changed
+        changes["has_prices"] = True
     writes.append(check_brand(brand))
     if card != deal.card:
         writes += featured_cards.renew(deal.featured_on, card)
     return writes
+
+
+def _is_repriced(deal: Deal, content: DealContent) -> bool:
+    return (content.price, content.was_price) != (deal.content.price, deal.content.was_price)
+
+
+def _price_writes(deal: Deal, content: DealContent, token: str, now: datetime) -> list[Write]:
+    """Return what keeps a new price, if it is one; a deal of before prices were kept gets the one it had, too."""
+    if not _is_repriced(deal, content):
+        return []
+    if not deal.card.is_visible(now):  # nobody was ever offered the one before
+        return [prices.first_write(deal.id, content)]
+    earlier = [] if deal.has_prices else [prices.first_write(deal.id, deal.content)]
+    return [*earlier, prices.change_write(deal.id, content, token, now=now)]
 
 
 def _offer_writes(deal: Deal, content: DealContent) -> list[Write]:

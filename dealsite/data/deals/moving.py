@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from dealsite.data import announcements, buckets, drafts, featured_cards, keys, table
+from dealsite.data import announcements, buckets, drafts, featured_cards, keys, prices, table
 from dealsite.data.brands import Brand
 from dealsite.data.brands import get as get_brand
 from dealsite.data.deals.publishing import (
@@ -24,15 +24,19 @@ from dealsite.data.writes import Condition, Delete, Put, Write, equals, exists, 
 
 
 def delete(deal: Deal, *, by: str, now: datetime) -> None:
-    """Delete a deal with its offer, counters and featured cards; harmless if it is gone. 1 transaction.
+    """Delete a deal with its offer, prices, counters and featured cards; harmless if it is gone.
+
+    1 query + 1 transaction, and one more of each for prices that it has no room for.
 
     The last deal of a day costs a second transaction, which unlists the day.
     """
     last_of_day = False
+    old_prices = prices.deletions(deal.id)
     for _ in range(TRIES):
         try:
             table.transact(
                 [
+                    *old_prices,
                     Delete(
                         key=keys.deal(deal.id),
                         when=(equals("writes", deal.writes),),
@@ -54,9 +58,11 @@ def delete(deal: Deal, *, by: str, now: datetime) -> None:
                 deal = get(deal.id)
             except NotFound:
                 return
+            old_prices = prices.deletions(deal.id)
         else:
             if last_of_day:
                 buckets.remember(deal.live_at.date(), listed=False)
+            prices.delete_rest(deal.id, old_prices)
             return
     raise Busy()
 
@@ -136,6 +142,7 @@ def _reschedule_writes(
         arrive, leave = arrive[:2], leave[:2]
     writes: list[Write] = [
         offer,
+        *prices.move_writes(deal.id, new_id, content),
         _delete_deal(deal),
         Delete(key=keys.offer(deal.id), when=_same_stock(deal), otherwise=VersionConflict()),
         check_brand(brand),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from dealsite.data import announcements, buckets, drafts, keys, table
+from dealsite.data import announcements, buckets, drafts, keys, prices, table
 from dealsite.data.brands import Brand
 from dealsite.data.brands import get as get_brand
 from dealsite.data.content import DealContent, problems
@@ -100,6 +100,7 @@ def _publish_writes(
     put, offer = deal_writes(deal_id, content, brand, by, now, draft.id if draft else "")
     writes: list[Write] = [
         offer,
+        prices.first_write(deal_id, content),
         check_brand(brand),
         *buckets.arrive(deal_id, content.brand, content.category),
     ]
@@ -132,6 +133,7 @@ def deal_writes(
         "updated_at": iso(now),
         "updated_by": by,
         "draft": draft_id or None,
+        "has_prices": True,
         **keys.feed_rows(deal_id, content.brand, content.category),
     }
     offer = {

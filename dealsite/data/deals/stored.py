@@ -18,7 +18,8 @@ from dealsite.data.ids import from_iso, is_ulid
 class Deal:
     """A published or scheduled deal. `content.stock` is known only where the offer was read too (`get`).
 
-    `announced`: an announcement of its own was written with it, under its id.
+    `announced`: an announcement of its own was written with it, under its id. `has_prices`: its prices are
+    kept from its publication on; deals of before that was done have none until they get another one.
     """
 
     id: str
@@ -33,6 +34,7 @@ class Deal:
     last_edit: str = ""
     draft: str = ""
     announced: bool = False
+    has_prices: bool = False
 
     @property
     def live_at(self) -> datetime:
@@ -85,4 +87,5 @@ def deal_from_items(item: Item, offer: Item | None) -> Deal:
         last_edit=item.get("last_edit", ""),
         draft=item.get("draft", "") or "",
         announced=bool(item.get("announced")),
+        has_prices=bool(item.get("has_prices")),
     )

@@ -1,0 +1,124 @@
+"""The prices that a deal has had, each with the time from which it held, written in the transaction that sets it.
+
+The first stands under the deal's own id, from its publication on: an edit of a scheduled deal replaces
+it, since nobody was ever offered that price. The page of a deal says what the lowest was in the 30 days
+before the price that holds, as article 6a of Directive 98/6/EC asks of whoever announces a reduction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from itertools import pairwise
+
+from dealsite.data import keys, table
+from dealsite.data.cards import CENT, money
+from dealsite.data.content import DealContent
+from dealsite.data.convert import Item
+from dealsite.data.ids import from_iso, iso, time_of
+from dealsite.data.writes import Delete, Put, Write
+
+LOOKED_BACK = timedelta(days=30)
+MOST_READ = 100  # the newest changes; who changes a price more often in 30 days has another problem
+ROOM = 40  # deletions that fit into the transaction that deletes a deal
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a deal cost from a time on, and the price that it said it had before."""
+
+    since: datetime
+    price: Decimal
+    was_price: Decimal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lowest:
+    """The lowest price of the 30 days before the one that holds; `is_known`: there was one here."""
+
+    price: Decimal
+    is_known: bool
+
+
+def of_deal(deal_id: str) -> list[Price]:
+    """Return the last prices of a deal, oldest first; [] for a deal of before they were kept. 1 query."""
+    rows = table.query(keys.prices(deal_id), newest_first=True, limit=MOST_READ, consistent=True)
+    return [from_item(row) for row in reversed(rows)]
+
+
+def lowest(prices: Sequence[Price]) -> Lowest:
+    """Return the lowest price that held at any time in the 30 days before the last one began to.
+
+    A deal that never had another price counts as having had this one: `is_known` is False then.
+    """
+    runs = _runs(prices)
+    began = runs[-1].since
+    before = [
+        one.price
+        for one, next_one in pairwise(runs)
+        if next_one.since > began - LOOKED_BACK  # it held until then
+    ]
+    return Lowest(min(before), True) if before else Lowest(runs[-1].price, False)
+
+
+def _runs(prices: Sequence[Price]) -> list[Price]:
+    """Return prices without those that repeat the one before: only the was-price changed there."""
+    return [one for n, one in enumerate(prices) if n == 0 or one.price != prices[n - 1].price]
+
+
+def first_write(deal_id: str, content: DealContent) -> Put:
+    """Return the write of the price with which a deal is published."""
+    return _put(deal_id, content, time_of(deal_id), deal_id)
+
+
+def change_write(deal_id: str, content: DealContent, token: str, *, now: datetime) -> Put:
+    """Return the write of another price, from now on; `token` is the id of the edit."""
+    return _put(deal_id, content, now, token)
+
+
+def move_writes(deal_id: str, new_id: str, content: DealContent) -> list[Write]:
+    """Return the writes that bring the price of a scheduled deal to its new time, which is another id."""
+    return [
+        Delete(key=keys.price(deal_id, time_of(deal_id), deal_id)),
+        first_write(new_id, content),
+    ]
+
+
+def deletions(deal_id: str) -> list[Write]:
+    """Return the writes that delete the prices of a deal, or as many as there is room for. 1 query."""
+    rows = table.query(keys.prices(deal_id), limit=ROOM, consistent=True)
+    return [Delete(key=(row["PK"], row["SK"])) for row in rows]
+
+
+def delete_rest(deal_id: str, done: Sequence[Write]) -> None:
+    """Delete what `deletions` had no room for. 1 query + 1 transaction for each 40 more."""
+    while len(done) == ROOM:
+        done = deletions(deal_id)
+        if done:
+            table.transact(done)
+
+
+def from_item(item: Item) -> Price:
+    """Return the price of an item."""
+    return Price(from_iso(item["since"]), Decimal(item["price"]).quantize(CENT), money(item.get("was_price")))
+
+
+def as_item(deal_id: str, entry_id: str, since: datetime, price: Decimal, was_price: Decimal | None) -> Item:
+    """Return the item of a price."""
+    return {
+        "type": "Price",
+        "deal": deal_id,
+        "id": entry_id,
+        "since": iso(since),
+        "price": price,
+        "was_price": was_price,
+    }
+
+
+def _put(deal_id: str, content: DealContent, since: datetime, entry_id: str) -> Put:
+    if content.price is None:
+        raise ValueError("A deal without a price is not published.")
+    item = as_item(deal_id, entry_id, since, content.price, content.was_price)
+    return Put(key=keys.price(deal_id, since, entry_id), item=item)
