@@ -184,6 +184,7 @@ def announce() -> None:
         text="",
         audience=announcements.Audience(),
         by="bench",
+        now=now,
     )
 
 

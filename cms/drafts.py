@@ -218,7 +218,7 @@ def delete_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
     if request.method == "POST":
         changed = request.POST.get("version") != str(stored.version)
         if not changed:
-            drafts.delete(stored)
+            drafts.delete(stored, by=request.user.username, now=timezone.now())
             messages.success(request, f"The draft “{stored.content.title or 'Without a title'}” is deleted.")
             return redirect(f"{reverse('cms_deals')}?state=draft")
     page = {"draft": stored, "changed": changed}

@@ -124,10 +124,10 @@ def _month(first: date, step: int) -> date:
     return date(number // 12, number % 12 + 1, 1)
 
 
-def _act(request: EditorRequest, job_id: str, act: Callable[[], None], said: str) -> HttpResponse:
+def _act(request: EditorRequest, job_id: str, act: Callable[..., None], said: str) -> HttpResponse:
     """Do it and lead back to the list that the button stands in; a job that went on meanwhile is no error."""
     try:
-        act()
+        act(job_id, by=request.user.username, now=timezone.now())
     except Conflict as conflict:
         messages.warning(request, str(conflict))
     else:
@@ -142,15 +142,14 @@ def _act(request: EditorRequest, job_id: str, act: Callable[[], None], said: str
 @require_POST
 def pause_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """Let a job rest until it is resumed."""
-    return _act(request, job_id, lambda: jobs.pause(job_id), "The job is paused.")
+    return _act(request, job_id, jobs.pause, "The job is paused.")
 
 
 @role("editor")
 @require_POST
 def resume_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """Let a paused job go on."""
-    now = timezone.now()
-    return _act(request, job_id, lambda: jobs.resume(job_id, now=now), "The job goes on.")
+    return _act(request, job_id, jobs.resume, "The job goes on.")
 
 
 @role("editor")
@@ -158,12 +157,11 @@ def resume_job(request: EditorRequest, job_id: str) -> HttpResponse:
 def cancel_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """End a job for good; messages that were sent stay."""
     said = "The job is cancelled. Messages that were sent already stay."
-    return _act(request, job_id, lambda: jobs.cancel(job_id), said)
+    return _act(request, job_id, jobs.cancel, said)
 
 
 @role("editor")
 @require_POST
 def retry_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """Try a failed job again."""
-    now = timezone.now()
-    return _act(request, job_id, lambda: jobs.retry(job_id, now=now), "The job is tried again.")
+    return _act(request, job_id, jobs.retry, "The job is tried again.")

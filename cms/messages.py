@@ -175,6 +175,7 @@ def _post(request: EditorRequest, form: MessageForm, deal: Deal) -> HttpResponse
         message_id=message_id,
         audience=form.recipients(),
         by=request.user.username,
+        now=now,
         **form.words(),
     )
     return _sent(request, message_id, now)

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from cms import (
+    audit,
     brands,
     categories,
     deal_list,
@@ -29,6 +30,7 @@ urlpatterns = [
     path("deals/preview/", deals.preview_description, name="cms_preview_description"),
     path("deals/<str:deal_id>/", deals.deal, name="cms_deal"),
     path("deals/<str:deal_id>/reschedule/", deals.reschedule_deal, name="cms_reschedule_deal"),
+    path("deals/<str:deal_id>/history/", audit.deal_history, name="cms_deal_history"),
     path("deals/<str:deal_id>/expire/", deals.expire_deal, name="cms_expire_deal"),
     path("deals/<str:deal_id>/delete/", deals.delete_deal, name="cms_delete_deal"),
     path("deals/<str:deal_id>/holders/", holders.holders, name="cms_holders"),
@@ -62,6 +64,7 @@ urlpatterns = [
     path("orders/<str:username>/<str:order_id>/", orders.order, name="cms_order"),
     path("exports/", exports.export_list, name="cms_exports"),
     path("exports/<str:job_id>/", exports.download_export, name="cms_download_export"),
+    path("audit/", audit.audit_entries, name="cms_audit"),
     path("users/", users.user_list, name="cms_users"),
     path("users/<str:username>/", users.user, name="cms_user"),
     path("users/<str:username>/give-role/", users.give_role, name="cms_give_role"),

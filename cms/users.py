@@ -43,7 +43,7 @@ def user_list(request: HttpRequest) -> HttpResponse:
 
 @role("admin")
 @require_safe
-def user(request: HttpRequest, username: str) -> HttpResponse:
+def user(request: EditorRequest, username: str) -> HttpResponse:
     """One user, with roles to give and take."""
     account = users.get(username)
     roles = [
@@ -56,7 +56,7 @@ def user(request: HttpRequest, username: str) -> HttpResponse:
         for name in users.ROLES
     ]
     trail = [(reverse("cms_users"), "Users"), ("", account.username)]
-    is_own = account.username == request.user.username  # type: ignore[union-attr]
+    is_own = account.username == request.user.username
     context = {"account": account, "roles": roles, "trail": trail, "is_own": is_own}
     return render(request, "cms/user.html", context)
 
@@ -64,10 +64,10 @@ def user(request: HttpRequest, username: str) -> HttpResponse:
 @role("admin")
 @fresh
 @require_POST
-def give_role(request: HttpRequest, username: str) -> HttpResponse:
+def give_role(request: EditorRequest, username: str) -> HttpResponse:
     """Give a user a role."""
     name = request.POST.get("role", "")
-    users.give_role(username, name)
+    users.give_role(username, name, by=request.user.username, now=timezone.now())
     messages.success(request, f"{username} now has the role {name}.")
     return redirect("cms_user", username)
 
@@ -75,12 +75,12 @@ def give_role(request: HttpRequest, username: str) -> HttpResponse:
 @role("admin")
 @fresh
 @require_POST
-def take_role(request: HttpRequest, username: str) -> HttpResponse:
+def take_role(request: EditorRequest, username: str) -> HttpResponse:
     """Take a role from a user; it holds from his next request on."""
     name = request.POST.get("role", "")
     if _is_own_admin_role(request, username, name):
         raise Forbidden("You cannot take the role admin from yourself. Another admin can.")
-    users.take_role(username, name)
+    users.take_role(username, name, by=request.user.username, now=timezone.now())
     messages.success(request, f"{username} no longer has the role {name}.")
     return redirect("cms_user", username)
 
@@ -100,6 +100,6 @@ def reset_two_factor(request: EditorRequest, username: str) -> HttpResponse:
     return redirect("cms_user", username)
 
 
-def _is_own_admin_role(request: HttpRequest, username: str, name: str) -> bool:
+def _is_own_admin_role(request: EditorRequest, username: str, name: str) -> bool:
     """Tell whether an admin is about to lock himself out."""
-    return name == "admin" and username == request.user.username  # type: ignore[union-attr]
+    return name == "admin" and username == request.user.username

@@ -95,6 +95,6 @@ def make_draft(
 
 def make_announcement(deal_id: str, message_id: str, **overrides: Any) -> str:
     """Order a message about a deal, to all users unless it is said; return its id."""
-    words: dict[str, Any] = {"headline": "Look", "text": "", "audience": Audience(), "by": EDITOR}
+    words: dict[str, Any] = {"headline": "Look", "text": "", "audience": Audience(), "by": EDITOR, "now": NOW}
     announcements.send(deal_id, message_id=message_id, **(words | overrides))
     return message_id

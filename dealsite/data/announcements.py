@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from dealsite.data import keys, table
+from dealsite.data import audit, keys, table
 from dealsite.data.categories import Counts
 from dealsite.data.content import DealContent
 from dealsite.data.errors import BadCursor, Conflict, Invalid, NotFound
@@ -103,7 +103,16 @@ def problems(headline: str, text: str) -> dict[str, str]:
     return found
 
 
-def send(deal_id: str, *, message_id: str, headline: str, text: str, audience: Audience, by: str) -> None:
+def send(
+    deal_id: str,
+    *,
+    message_id: str,
+    headline: str,
+    text: str,
+    audience: Audience,
+    by: str,
+    now: datetime,
+) -> None:
     """Send a message about a deal at the time that `message_id` was minted for; at once if that has passed.
 
     Repeating it is harmless. NotFound if the deal is gone, Invalid if the words will not do or the deal is
@@ -119,10 +128,21 @@ def send(deal_id: str, *, message_id: str, headline: str, text: str, audience: A
             [
                 _announcement(payload, message_id, time_of(message_id)),
                 Check(key=keys.deal(deal_id), when=(exists(),), otherwise=NotFound("There is no such deal.")),
+                _noted(message_id, payload, deal_id, by=by, now=now),
             ]
         )
     except _Sent:
         return
+
+
+def _noted(message_id: str, payload: dict[str, Any], deal_id: str, *, by: str, now: datetime) -> Put:
+    what = "planned" if time_of(message_id) > now else "sent"
+    audience = Audience.from_item(payload["audience"])
+    to = ", ".join(slug for slug in (audience.brand, audience.category) if slug) or "all users"
+    after = {"headline": payload["headline"], "text": payload["text"], "deal": deal_id, "to": to}
+    return audit.entry_write(
+        by=by, kind="message", subject=message_id, what=what, now=now, **audit.changed({}, after)
+    )
 
 
 def with_deal(deal_id: str, content: DealContent, *, by: str, state: str = "open") -> Put:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict
 
 from dealsite.data import keys, table
 from dealsite.data.convert import Item
@@ -13,6 +13,7 @@ from dealsite.data.ids import from_iso, iso, new_ulid
 from dealsite.data.writes import Put, absent
 
 ENTRIES_OF_A_SUBJECT = 100  # as many as a thing's own page shows
+LONGEST_TEXT = 500  # characters of a text that was changed; all of it stands in the thing itself
 SITE = "-"  # stands for whoever does things by itself: nobody is called so
 
 
@@ -57,6 +58,26 @@ def entry_write(
         **keys.audit_rows(now, entry_id, by=by, kind=kind, subject=subject),
     }
     return Put(key=keys.audit(now, entry_id), item=item, when=(absent(),))
+
+
+class Differing(TypedDict):
+    """What differs between two states of a thing, by field."""
+
+    before: dict[str, str]
+    after: dict[str, str]
+
+
+def changed(old: Mapping[str, str], new: Mapping[str, str]) -> Differing:
+    """Return `before` and `after` of what differs, for `entry_write`; '' is nothing, long texts are cut."""
+    names = [name for name in {**old, **new} if old.get(name, "") != new.get(name, "")]
+    return {
+        "before": {name: _cut(old[name]) for name in names if old.get(name)},
+        "after": {name: _cut(new[name]) for name in names if new.get(name)},
+    }
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
 
 
 def of_subject(kind: str, subject: str) -> list[Entry]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from dealsite.data import keys, table
+from dealsite.data import audit, keys, table
 from dealsite.data.cards import Picture
 from dealsite.data.categories import Counts
 from dealsite.data.convert import Item
@@ -68,7 +68,7 @@ def create(name: str, *, by: str, now: datetime, description: str = "", logo: Pi
     name = clean_name(name)
     brand = Brand(slugify(name), name, description, logo, 1, Counts(), new_ulid(now))
     try:
-        table.transact(_create_writes(brand, by, now))
+        table.transact([*_create_writes(brand, by, now), _noted(brand, "added", by=by, now=now)])
     except AlreadyExists:
         if get(brand.slug).last_edit != brand.last_edit:
             raise
@@ -83,7 +83,15 @@ def create_many(names: Iterable[str], *, by: str, now: datetime) -> dict[str, Br
     """
     cleaned = {slugify(name): name for name in map(clean_name, names)}
     new = {slug: Brand(slug, name, "", None, 1, Counts(), new_ulid(now)) for slug, name in cleaned.items()}
-    table.transact([write for brand in new.values() for write in _create_writes(brand, by, now)])
+    if not new:
+        return new
+    first, *others = new.values()
+    note = " ".join(brand.slug for brand in others)
+    what = f"added with {len(others)} others" if others else "added"
+    entry = audit.entry_write(
+        by=by, kind="brand", subject=first.slug, what=what, now=now, after={"others": note}
+    )
+    table.transact([*(w for brand in new.values() for w in _create_writes(brand, by, now)), entry])
     return new
 
 
@@ -182,6 +190,10 @@ def edit(brand: Brand, *, name: str, description: str, logo: Picture | None, by:
             otherwise=VersionConflict(),
         )
     ]
+    changed = replace(
+        brand, name=name, description=description, logo=logo, version=brand.version + 1, last_edit=token
+    )
+    writes.append(_noted(changed, "changed", by=by, now=now, old=brand))
     if name != brand.name:
         writes.append(name_write(brand.slug, name))
         writes.append(job_write("rename_brand", {"brand": brand.slug}, job_id=token, due=now))
@@ -192,9 +204,17 @@ def edit(brand: Brand, *, name: str, description: str, logo: Picture | None, by:
         if current.last_edit != token:
             conflict.current = current
             raise
-    return replace(
-        brand, name=name, description=description, logo=logo, version=brand.version + 1, last_edit=token
-    )
+    return changed
+
+
+def _noted(brand: Brand, what: str, *, by: str, now: datetime, old: Brand | None = None) -> Put:
+    differing = audit.changed(_in_words(old) if old else {}, _in_words(brand))
+    return audit.entry_write(by=by, kind="brand", subject=brand.slug, what=what, now=now, **differing)
+
+
+def _in_words(brand: Brand) -> dict[str, str]:
+    logo = f"{brand.logo.name} ({brand.logo.alt})" if brand.logo else ""
+    return {"name": brand.name, "description": brand.description, "logo": logo}
 
 
 def from_items(item: Item | None, counts: Item | None) -> Brand | None:

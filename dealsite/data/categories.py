@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from dealsite.data import keys, table
+from dealsite.data import audit, keys, table
 from dealsite.data.cards import Picture
 from dealsite.data.convert import Item
 from dealsite.data.errors import AlreadyExists, NotFound, VersionConflict
@@ -126,32 +126,45 @@ def get_many(slugs: Iterable[str]) -> list[Category]:
 def edit(
     category: Category, *, name: str, description: str, logo: Picture | None, by: str, now: datetime
 ) -> Category:
-    """Change a category's texts and logo; VersionConflict if it changed since it was loaded. 1 update."""
+    """Change a category's texts and logo; VersionConflict if it changed since it was loaded. 1 transaction."""
     token = new_ulid(now)
+    changed = replace(category, name=name, description=description, logo=logo, version=category.version + 1)
+    differing = audit.changed(_in_words(category), _in_words(changed))
+    entry = audit.entry_write(
+        by=by, kind="category", subject=category.slug, what="changed", now=now, **differing
+    )
     try:
-        table.write(
-            Update(
-                key=keys.category(category.slug),
-                set={
-                    "name": name,
-                    "description": description,
-                    "version": category.version + 1,
-                    "last_edit": token,
-                    "updated_at": iso(now),
-                    "updated_by": by,
-                    **({"logo": logo.as_item()} if logo else {}),
-                },
-                remove=() if logo else ("logo",),
-                when=(exists(), *at_version(category.version)),
-                otherwise=VersionConflict(),
-            )
+        table.transact(
+            [
+                Update(
+                    key=keys.category(category.slug),
+                    set={
+                        "name": name,
+                        "description": description,
+                        "version": category.version + 1,
+                        "last_edit": token,
+                        "updated_at": iso(now),
+                        "updated_by": by,
+                        **({"logo": logo.as_item()} if logo else {}),
+                    },
+                    remove=() if logo else ("logo",),
+                    when=(exists(), *at_version(category.version)),
+                    otherwise=VersionConflict(),
+                ),
+                entry,
+            ]
         )
     except VersionConflict as conflict:
         current = get(category.slug)
         if current.last_edit != token:
             conflict.current = current
             raise
-    return replace(category, name=name, description=description, logo=logo, version=category.version + 1)
+    return changed
+
+
+def _in_words(category: Category) -> dict[str, str]:
+    logo = f"{category.logo.name} ({category.logo.alt})" if category.logo else ""
+    return {"name": category.name, "description": category.description, "logo": logo}
 
 
 def _check_slug(slug: str) -> None:

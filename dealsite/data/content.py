@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from dealsite.data.cards import CENT, DealCard, Picture
 from dealsite.data.categories import CATEGORIES
 from dealsite.data.convert import Item
+from dealsite.data.ids import iso
 
 TITLE_CHARACTERS = 300
 DESCRIPTION_CHARACTERS = 20_000
@@ -74,6 +75,14 @@ def content_from_item(item: Item, card: DealCard, stock: int | None) -> DealCont
         stock=stock,
         expires_at=card.expires_at,
     )
+
+
+def in_words(content: DealContent) -> dict[str, str]:
+    """Return what a deal or draft holds as texts by field, '' for nothing: what the audit log compares."""
+    words = {name: "" if (value := getattr(content, name)) is None else str(value) for name in CONTENT_FIELDS}
+    words["expires_at"] = iso(content.expires_at) if content.expires_at else ""
+    words["picture"] = f"{content.picture.name} ({content.picture.alt})" if content.picture else ""
+    return words
 
 
 CONTENT_FIELDS = tuple(field.name for field in fields(DealContent))

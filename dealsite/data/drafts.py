@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from dealsite.data import keys, table
+from dealsite.data import audit, keys, table
 from dealsite.data.brands import Brand
 from dealsite.data.cards import DealCard
-from dealsite.data.content import DealContent, content_from_item, text_problems
+from dealsite.data.content import DealContent, content_from_item, in_words, text_problems
 from dealsite.data.convert import Item
 from dealsite.data.errors import AlreadyExists, Invalid, NotFound, VersionConflict
 from dealsite.data.ids import from_iso, is_ulid, iso, new_ulid
@@ -33,11 +33,16 @@ class Draft:
 def create(
     content: DealContent, *, draft_id: str, by: str, now: datetime, brand: Brand | None = None
 ) -> Draft:
-    """Store a new draft under an id minted with the form; the same id again returns what is there. 1 put."""
+    """Store a new draft under an id minted with the form; the same id again returns what is there. 1 transaction."""
     _refuse_problems(content)
     item = _item(draft_id, content, brand, 1, new_ulid(now), by, by, now)
     try:
-        table.write(Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=AlreadyExists()))
+        table.transact(
+            [
+                Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=AlreadyExists()),
+                _noted(draft_id, "started", by=by, now=now, new=content),
+            ]
+        )
     except AlreadyExists:
         return get(draft_id)
     return draft_from_item(item)
@@ -54,18 +59,21 @@ def get(draft_id: str) -> Draft:
 def save(
     draft: Draft, content: DealContent, *, version: int, by: str, now: datetime, brand: Brand | None = None
 ) -> Draft:
-    """Change a draft. VersionConflict, with `current`, if it was edited or published since `version`. 1 put."""
+    """Change a draft. VersionConflict, with `current`, if it was edited or published since `version`. 1 transaction."""
     _refuse_problems(content)
     token = new_ulid(now)
     item = _item(draft.id, content, brand, version + 1, token, draft.created_by, by, now)
     try:
-        table.write(
-            Put(
-                key=keys.draft(draft.id),
-                item=item,
-                when=(*at_version(version), missing("published_as")),
-                otherwise=VersionConflict(),
-            )
+        table.transact(
+            [
+                Put(
+                    key=keys.draft(draft.id),
+                    item=item,
+                    when=(*at_version(version), missing("published_as")),
+                    otherwise=VersionConflict(),
+                ),
+                _noted(draft.id, "changed", by=by, now=now, old=draft.content, new=content),
+            ]
         )
     except VersionConflict as conflict:
         current = get(draft.id)
@@ -75,15 +83,21 @@ def save(
     return draft_from_item(item)
 
 
-def delete(draft: Draft) -> None:
-    """Delete a draft; harmless if it is gone. VersionConflict if it was edited or published meanwhile. 1 delete."""
+def delete(draft: Draft, *, by: str, now: datetime) -> None:
+    """Delete a draft; harmless if it is gone. VersionConflict if it was edited or published meanwhile.
+
+    1 transaction.
+    """
     try:
-        table.write(
-            Delete(
-                key=keys.draft(draft.id),
-                when=(*at_version(draft.version), missing("published_as")),
-                otherwise=VersionConflict(),
-            )
+        table.transact(
+            [
+                Delete(
+                    key=keys.draft(draft.id),
+                    when=(*at_version(draft.version), missing("published_as")),
+                    otherwise=VersionConflict(),
+                ),
+                _noted(draft.id, "deleted", by=by, now=now, old=draft.content),
+            ]
         )
     except VersionConflict as conflict:
         try:
@@ -91,6 +105,20 @@ def delete(draft: Draft) -> None:
         except NotFound:
             return
         raise
+
+
+def _noted(
+    draft_id: str,
+    what: str,
+    *,
+    by: str,
+    now: datetime,
+    old: DealContent | None = None,
+    new: DealContent | None = None,
+) -> Put:
+    """Return the write that notes in the audit log what was done to a draft."""
+    differing = audit.changed(in_words(old) if old else {}, in_words(new) if new else {})
+    return audit.entry_write(by=by, kind="draft", subject=draft_id, what=what, now=now, **differing)
 
 
 def published_write(draft: Draft, deal_id: str) -> Put:

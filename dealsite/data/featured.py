@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from dealsite.data import keys, table
+from dealsite.data import audit, keys, table
 from dealsite.data.cards import DealCard
 from dealsite.data.categories import CATEGORIES
 from dealsite.data.convert import Item
@@ -119,6 +119,17 @@ def _writes(page: FeaturedPage, deals: Sequence[Deal], *, token: str, by: str, n
             otherwise=changed,
         )
     ]
+    writes.append(
+        audit.entry_write(
+            by=by,
+            kind="page",
+            subject=page.id,
+            what="set the featured list",
+            now=now,
+            before={"deals": _listed(page.cards)},
+            after={"deals": _listed([deal.card for deal in deals])},
+        )
+    )
     for deal in deals:
         unchanged = (equals("writes", deal.writes),)
         if page.id in deal.featured_on:
@@ -144,6 +155,11 @@ def _writes(page: FeaturedPage, deals: Sequence[Deal], *, token: str, by: str, n
         if deal_id not in cards
     ]
     return writes
+
+
+def _listed(cards: Sequence[DealCard]) -> str:
+    """Return a list as the audit log shows it, a line for each deal."""
+    return "\n".join(f"{number}. {card.title} ({card.id})" for number, card in enumerate(cards, 1))
 
 
 def from_item(page_id: str, item: Item | None) -> FeaturedPage:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from dealsite.data import keys, table
+from dealsite.data import audit, keys, table
 from dealsite.data.convert import Item
 from dealsite.data.errors import Conflict, NotFound
 from dealsite.data.ids import is_ulid, iso, new_ulid, time_of
@@ -165,24 +165,27 @@ def fail(job: Job, error: str, *, now: datetime) -> None:
 # What editors do with jobs
 
 
-def pause(job_id: str) -> None:
-    """Stop sending messages until `resume`; harmless if it is paused. NotFound, Conflict. 1 get, 1 update."""
-    _steer(job_id, ("open",), "paused")
+def pause(job_id: str, *, by: str, now: datetime) -> None:
+    """Stop sending messages until `resume`; harmless if it is paused. NotFound, Conflict. 1 get, 1 transaction."""
+    _steer(job_id, ("open",), "paused", "paused", by=by, now=now)
 
 
-def resume(job_id: str, *, now: datetime) -> None:
-    """Go on with a paused job, not before its time; harmless if it is open. NotFound, Conflict. 1 get, 1 update."""
-    _steer(job_id, ("paused",), "open", now=now)
+def resume(job_id: str, *, by: str, now: datetime) -> None:
+    """Go on with a paused job, not before its time; harmless if it is open. NotFound, Conflict.
+
+    1 get, 1 transaction.
+    """
+    _steer(job_id, ("paused",), "open", "resumed", by=by, now=now)
 
 
-def cancel(job_id: str) -> None:
-    """Send no further messages; what was sent stays. Harmless to repeat. NotFound, Conflict. 1 get, 1 update."""
-    _steer(job_id, ("open", "paused"), "cancelled")
+def cancel(job_id: str, *, by: str, now: datetime) -> None:
+    """Send no further messages; what was sent stays. Harmless to repeat. NotFound, Conflict. 1 get, 1 transaction."""
+    _steer(job_id, ("open", "paused"), "cancelled", "cancelled", by=by, now=now)
 
 
-def retry(job_id: str, *, now: datetime) -> None:
-    """Try a failed job again; harmless if it is open. NotFound, Conflict. 1 get, 1 update."""
-    _steer(job_id, ("failed",), "open", now=now)
+def retry(job_id: str, *, by: str, now: datetime) -> None:
+    """Try a failed job again; harmless if it is open. NotFound, Conflict. 1 get, 1 transaction."""
+    _steer(job_id, ("failed",), "open", "tried again", by=by, now=now)
 
 
 def may(job: Job) -> tuple[str, ...]:
@@ -194,7 +197,7 @@ def may(job: Job) -> tuple[str, ...]:
     return {"open": ("pause", "cancel"), "paused": ("resume", "cancel")}.get(job.state, ())
 
 
-def _steer(job_id: str, states: tuple[str, ...], state: str, *, now: datetime | None = None) -> None:
+def _steer(job_id: str, states: tuple[str, ...], state: str, what: str, *, by: str, now: datetime) -> None:
     job = get(job_id)
     if job.state == state:
         return
@@ -204,15 +207,18 @@ def _steer(job_id: str, states: tuple[str, ...], state: str, *, now: datetime | 
         raise Conflict(f"This job is {job.state} already.")
     changes: dict[Path, Any] = {"state": state, ("card", "state"): state}
     remove: list[Path] = ["taken_by"]
-    if now is None:
+    if state != "open":
         remove += ["GSI3PK", "GSI3SK"]
     else:
         rows = keys.job_rows(job_id, max(now, time_of(job_id)))
         changes |= {"tries": 0, "GSI3PK": rows["GSI3PK"], "GSI3SK": rows["GSI3SK"]}
         remove.append("error")
     try:
-        table.write(
-            Update(key=keys.job(job_id), set=changes, remove=remove, when=(equals("state", job.state),))
+        table.transact(
+            [
+                Update(key=keys.job(job_id), set=changes, remove=remove, when=(equals("state", job.state),)),
+                audit.entry_write(by=by, kind="job", subject=job_id, what=what, now=now, note=job.kind),
+            ]
         )
     except Conflict:
         if get(job_id).state != state:  # else it was this very write, whose answer was lost

@@ -17,11 +17,12 @@ from dealsite.data import keys, table
 from dealsite.data.cards import CENT, money
 from dealsite.data.content import DealContent
 from dealsite.data.convert import Item
-from dealsite.data.ids import from_iso, iso, time_of
+from dealsite.data.ids import from_iso, iso, new_ulid, time_of
 from dealsite.data.writes import Delete, Put, Write
 
 LOOKED_BACK = timedelta(days=30)
 MOST_READ = 100  # the newest changes; who changes a price more often in 30 days has another problem
+AFTER_ALL = (1 << 80) - (1 << 32)  # random part of ids of changes: none that is random comes after it
 ROOM = 40  # deletions that fit into the transaction that deletes a deal
 
 
@@ -73,9 +74,14 @@ def first_write(deal_id: str, content: DealContent) -> Put:
     return _put(deal_id, content, time_of(deal_id), deal_id)
 
 
-def change_write(deal_id: str, content: DealContent, token: str, *, now: datetime) -> Put:
-    """Return the write of another price, from now on; `token` is the id of the edit."""
-    return _put(deal_id, content, now, token)
+def change_write(deal_id: str, content: DealContent, version: int, *, now: datetime) -> Put:
+    """Return the write of another price, from now on; `version` is the one that the deal gets with it."""
+    return _put(deal_id, content, now, change_id(version, now))
+
+
+def change_id(version: int, at: datetime) -> str:
+    """Return the id of a change of price: of one moment, later versions sort after earlier ones."""
+    return new_ulid(at, AFTER_ALL + version)
 
 
 def move_writes(deal_id: str, new_id: str, content: DealContent) -> list[Write]:

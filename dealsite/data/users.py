@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from dealsite.data import keys, profiles, table
-from dealsite.data.errors import AlreadyExists, BadCursor, Invalid, NotFound
+from dealsite.data import audit, keys, profiles, table
+from dealsite.data.errors import AlreadyExists, BadCursor, Conflict, Invalid, NotFound
 from dealsite.data.ids import from_iso, is_ulid, iso, normalise_email, normalise_username
 from dealsite.data.jobs import job_write
 from dealsite.data.profiles import Profile
-from dealsite.data.writes import Delete, Path, Put, Update, Write, absent, exists, missing
+from dealsite.data.writes import Delete, Path, Put, Update, Write, absent, contains, exists, lacks, missing
 
 ROLES = ("editor", "back office", "admin")
 REMOVE_USER = "remove_user"  # the kind of job that removes what a deleted user leaves behind
@@ -123,16 +123,32 @@ def find(name_or_email: str) -> User | None:
     return user if user and user.email == email else None
 
 
-def give_role(username: str, role: str) -> None:
-    """Give a user a role; harmless when he has it. NotFound, Invalid. 1 update."""
+def give_role(username: str, role: str, *, by: str, now: datetime) -> None:
+    """Give a user a role; harmless when he has it. NotFound, Invalid. 1 transaction; 1 get more when he has it."""
     change: dict[Path, Any] = {"roles": {_role(role)}}
-    table.write(Update(key=_key(username), add=change, when=_is_there(), otherwise=_no_user()))
+    when = (*_is_there(), lacks("roles", role))
+    update = Update(key=_key(username), add=change, when=when, otherwise=_RoleIsSo())
+    _change_roles(username, role, update, what="given the role", by=by, now=now)
 
 
-def take_role(username: str, role: str) -> None:
-    """Take a role from a user; harmless when he has it not. NotFound, Invalid. 1 update."""
+def take_role(username: str, role: str, *, by: str, now: datetime) -> None:
+    """Take a role from a user; harmless when he has it not. NotFound, Invalid. 1 transaction; 1 get more then."""
     change: dict[Path, Any] = {"roles": {_role(role)}}
-    table.write(Update(key=_key(username), discard=change, when=_is_there(), otherwise=_no_user()))
+    when = (*_is_there(), contains("roles", role))
+    update = Update(key=_key(username), discard=change, when=when, otherwise=_RoleIsSo())
+    _change_roles(username, role, update, what="lost the role", by=by, now=now)
+
+
+class _RoleIsSo(Conflict):
+    """The user has the role, or has it not, already; or there is no such user."""
+
+
+def _change_roles(username: str, role: str, update: Update, *, what: str, by: str, now: datetime) -> None:
+    entry = audit.entry_write(by=by, kind="user", subject=username, what=f"{what} {role}", now=now)
+    try:
+        table.transact([update, entry])
+    except _RoleIsSo:
+        get(username)
 
 
 def mute_hot_deals(username: str, *, muted: bool) -> None:

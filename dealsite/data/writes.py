@@ -87,6 +87,11 @@ def either(one: Condition, other: Condition) -> Condition:
     return Condition(f"({one.template} OR {shifted})", one.paths + other.paths, one.values + other.values)
 
 
+def lacks(path: Path, member: str) -> Condition:
+    """The set does not hold a member, or is not there."""
+    return Condition("NOT contains({p0}, {v0})", (path,), (member,))
+
+
 def at_version(version: int) -> tuple[Condition, ...]:
     """The item has the version that was loaded; version 0 means that it was not there yet."""
     return (equals("version", version),) if version else (missing("version"),)

@@ -240,5 +240,5 @@ def _actions(batch: list[NewDeal]) -> int:
         + len({new.content.category for new in batch})
         + len(days)
         + len({day.year for day in days})
-        + 1  # the years
+        + 2  # the years, the audit log
     )

@@ -19,7 +19,7 @@ from dealsite.data import sessions, two_factor, users
 from dealsite.data.users import User
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.cms.conftest import inputs
-from tests.people import make_user
+from tests.people import NOW, make_user
 
 done: list[dict[str, list[str]]] = []
 
@@ -180,7 +180,7 @@ DANGEROUS = {
 @pytest.mark.parametrize("address", DANGEROUS)
 def test_the_dangerous_pages_of_users_ask(browser: Client, ada: User, clock: Any, address: str):
     make_user("root", roles=["admin"], password=passwords.hashed(PASSWORD))
-    users.give_role("ada", "editor")
+    users.give_role("ada", "editor", by="root", now=NOW)
     ada = users.get("ada")
     two_factor.turn_on(ada, secret="x", recovery=["x"], step=1, key="", now=timezone.now())
     before = users.get("ada")

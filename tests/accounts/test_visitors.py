@@ -19,6 +19,7 @@ from dealsite.data import keys, profiles, sessions, table, users
 from dealsite.data.users import User
 from dealsite.data.writes import Update
 from tests.accounts.conftest import sign_in
+from tests.people import NOW
 
 
 def quiet(request: HttpRequest) -> HttpResponse:
@@ -139,14 +140,14 @@ def test_pages_that_ask_vary_by_cookie_and_others_do_not(browser: Client, ada: U
 def test_a_role_that_is_taken_away_is_gone_at_the_next_request(browser: Client, ada: User):
     sign_in(browser)
     assert browser.get("/cms/test/editors").status_code == 403
-    users.give_role("ada", "editor")
+    users.give_role("ada", "editor", by="root", now=NOW)
     assert browser.get("/cms/test/editors").status_code == 200
-    users.take_role("ada", "editor")
+    users.take_role("ada", "editor", by="root", now=NOW)
     assert browser.get("/cms/test/editors").status_code == 403
 
 
 def test_an_admin_passes_every_role(browser: Client, ada: User):
-    users.give_role("ada", "admin")
+    users.give_role("ada", "admin", by="root", now=NOW)
     sign_in(browser)
     assert browser.get("/cms/test/editors").status_code == 200
 
@@ -259,7 +260,7 @@ def test_every_page_of_the_cms_is_shut_to_visitors_and_shoppers(browser: Client,
 def test_a_page_of_the_cms_that_forgot_its_role_is_shut_to_everybody(
     browser: Client, ada: User, address: str
 ):
-    users.give_role("ada", "admin")
+    users.give_role("ada", "admin", by="root", now=NOW)
     assert browser.get(address).status_code == 403
     sign_in(browser)
     assert browser.get(address).status_code == 403

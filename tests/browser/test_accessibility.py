@@ -208,6 +208,17 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
     ),
     "cms_export_orders": office("orders/export/"),
     "cms_exports": office("exports/"),
+    "cms_deal_history": cms_deal("live", "history/"),
+    "cms_audit": (
+        ADMIN,
+        lambda content: [
+            "/cms/audit/",
+            "/cms/audit/?by=eve",
+            f"/cms/audit/?kind=deal&subject={content.id('live')}",
+            "/cms/audit/?kind=deal",
+            "/cms/audit/?day=2020-01-01",
+        ],
+    ),
     "cms_users": (ADMIN, lambda _: ["/cms/users/", "/cms/users/?find=nobody"]),
     "cms_user": (ADMIN, lambda _: ["/cms/users/ada/"]),
 }

@@ -120,7 +120,13 @@ def order(headline: str) -> str:
     deal = now_deal(title="Cordless drill", brand="Ochsenkopf")
     message_id = new_ulid(timezone.now())
     announcements.send(
-        deal.id, message_id=message_id, headline=headline, text="", audience=Audience(), by=EDITOR
+        deal.id,
+        message_id=message_id,
+        headline=headline,
+        text="",
+        audience=Audience(),
+        by=EDITOR,
+        now=timezone.now(),
     )
     return message_id
 
@@ -162,7 +168,7 @@ def test_messages_and_jobs_are_for_everybody_on_every_screen(editor_window, widt
         order(f"{word} message about a drill") for word in ("One", "Another", "A third")
     )
     note(running, 120_000)
-    jobs.pause(paused)
+    jobs.pause(paused, by=EDITOR, now=timezone.now())
     table.write(
         Update(
             key=keys.job(failed),

@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from dealsite.data import brands, deal_lists, deals, drafts, errors
-from tests.builders import DAY, NOW, PICTURE, make_content, make_deal, make_draft, make_id
+from tests.builders import DAY, EDITOR, NOW, PICTURE, make_content, make_deal, make_draft, make_id
 from tests.cms.conftest import HTMX, inputs, picture_file
 from tests.races import at_once
 
@@ -82,12 +82,12 @@ def test_publishing_a_stored_draft_costs_two_reads_and_one_transaction(editor, c
     assert calls(lambda: editor.post(address(draft.id), post)) == ["GetItem", "GetItem", "TransactWriteItems"]
 
 
-def test_publishing_a_new_form_costs_one_put_more(editor, calls):
+def test_publishing_a_new_form_costs_one_transaction_more(editor, calls):
     post = WHOLE | {"action": "publish", "version": "0"}
     assert calls(lambda: editor.post(address(make_id(NOW)), post)) == [
         "GetItem",
         "GetItem",
-        "PutItem",
+        "TransactWriteItems",
         "TransactWriteItems",
     ]
 
@@ -291,7 +291,7 @@ def test_of_two_editors_the_second_sees_both_texts_and_can_save_on_top(editor, o
 def test_a_draft_deleted_meanwhile_can_be_saved_again(editor):
     draft = make_draft(title="Keyboard")
     form = inputs(editor.get(address(draft.id)))
-    drafts.delete(draft)
+    drafts.delete(draft, by=EDITOR, now=NOW)
     response = editor.post(address(draft.id), form | {"title": "Still here"})
     assert response.status_code == 409
     assert "Somebody deleted this draft" in response.content.decode()

@@ -227,6 +227,7 @@ def test_the_list_is_paged(editor, deal):
             text="",
             audience=Audience(),
             by=EDITOR,
+            now=NOW,
         )
     first = page(editor.get(reverse("cms_messages")))
     assert "No. 1." in first

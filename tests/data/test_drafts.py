@@ -74,7 +74,7 @@ def test_a_published_draft_can_be_neither_saved_nor_deleted_nor_published_again(
         drafts.save(draft, DealContent(title="Late"), version=1, by=EDITOR, now=NOW)
     assert conflict.value.current.published_as == deal.id
     with pytest.raises(errors.VersionConflict):
-        drafts.delete(draft)
+        drafts.delete(draft, by=EDITOR, now=NOW)
     with pytest.raises(errors.VersionConflict):
         make_deal(draft=draft)
     assert make_deal(deal_id=deal.id, draft=draft) == deal
@@ -82,8 +82,8 @@ def test_a_published_draft_can_be_neither_saved_nor_deleted_nor_published_again(
 
 def test_a_deleted_draft_is_gone_and_deleting_it_twice_is_harmless():
     draft = make_draft(title="Idea")
-    drafts.delete(draft)
-    drafts.delete(draft)
+    drafts.delete(draft, by=EDITOR, now=NOW)
+    drafts.delete(draft, by=EDITOR, now=NOW)
     with pytest.raises(errors.NotFound):
         drafts.get(draft.id)
 
@@ -92,7 +92,7 @@ def test_a_draft_edited_meanwhile_is_not_deleted():
     draft = make_draft(title="Idea")
     saved = drafts.save(draft, DealContent(title="Better"), version=1, by="otto", now=NOW)
     with pytest.raises(errors.VersionConflict) as conflict:
-        drafts.delete(draft)
+        drafts.delete(draft, by=EDITOR, now=NOW)
     assert conflict.value.current == saved
 
 

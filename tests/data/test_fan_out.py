@@ -244,7 +244,7 @@ def test_a_paused_announcement_stops_and_goes_on_when_it_is_resumed(settle, monk
     send()
     settle()
     with monkeypatch.context() as patch:
-        interrupt(patch, lambda: jobs.pause(JOB))
+        interrupt(patch, lambda: jobs.pause(JOB, by=EDITOR, now=NOW))
         work()
     assert jobs.get(JOB).state == "paused"
     sent = sum(received().values())
@@ -252,7 +252,7 @@ def test_a_paused_announcement_stops_and_goes_on_when_it_is_resumed(settle, monk
     settle()
     work(NOW + DAY)
     assert sum(received().values()) == sent
-    jobs.resume(JOB, now=NOW + HOUR)
+    jobs.resume(JOB, by=EDITOR, now=NOW + HOUR)
     settle()
     work(NOW + HOUR)
     assert received() == once(NAMES)
@@ -264,26 +264,26 @@ def test_a_cancelled_announcement_sends_nothing_more(settle, monkeypatch):
     settle()
     send()
     settle()
-    interrupt(monkeypatch, lambda: jobs.cancel(JOB))
+    interrupt(monkeypatch, lambda: jobs.cancel(JOB, by=EDITOR, now=NOW))
     work()
     settle()
     work(NOW + DAY)
     assert jobs.get(JOB).state == "cancelled"
     assert 0 < sum(received().values()) < len(NAMES)
     with pytest.raises(errors.Conflict, match="cancelled already"):
-        jobs.resume(JOB, now=NOW)
+        jobs.resume(JOB, by=EDITOR, now=NOW)
 
 
 def test_a_planned_announcement_can_be_paused_and_keeps_its_minute(settle):
     furnish()
     settle()
     later = send(message_id=new_ulid(NOW + HOUR, 5))
-    jobs.pause(later)
-    jobs.pause(later)
+    jobs.pause(later, by=EDITOR, now=NOW)
+    jobs.pause(later, by=EDITOR, now=NOW)
     settle()
     work(NOW + 2 * HOUR)
-    jobs.resume(later, now=NOW)
-    jobs.resume(later, now=NOW)
+    jobs.resume(later, by=EDITOR, now=NOW)
+    jobs.resume(later, by=EDITOR, now=NOW)
     settle()
     work(NOW + HOUR - timedelta(seconds=1))
     assert received(later) == Counter()
@@ -369,7 +369,7 @@ def test_an_announcement_without_any_progress_fails_and_can_be_tried_again(settl
             now += timedelta(minutes=5)
     job = jobs.get(JOB)
     assert (job.state, job.error) == ("failed", "division by zero")
-    jobs.retry(JOB, now=now)
+    jobs.retry(JOB, by=EDITOR, now=now)
     settle()
     work(now)
     assert received() == once(NAMES)
@@ -439,7 +439,7 @@ def test_what_an_announcement_says_does_not_change_while_it_is_sent(settle, monk
     settle()
 
     def edit():
-        jobs.pause(deal.id)
+        jobs.pause(deal.id, by=EDITOR, now=NOW)
         stored = deals.get(deal.id)
         content = make_content(title="New title", category="toys-hobbies")
         deals.edit(stored, content, version=1, brand=brands.get("nordlicht"), by=EDITOR, now=NOW)
@@ -447,7 +447,7 @@ def test_what_an_announcement_says_does_not_change_while_it_is_sent(settle, monk
     with monkeypatch.context() as patch:
         interrupt(patch, edit)
         work()
-    jobs.resume(deal.id, now=NOW + HOUR)
+    jobs.resume(deal.id, by=EDITOR, now=NOW + HOUR)
     settle()
     work(NOW + HOUR)
     expected = {*NAMES[::2], *NAMES[::3]}
@@ -460,7 +460,7 @@ def test_an_announcement_moves_with_its_deal(paused, settle):
     furnish()
     deal = publish_later()
     if paused:
-        jobs.pause(deal.id)
+        jobs.pause(deal.id, by=EDITOR, now=NOW)
     new_id = make_id(NOW + 2 * HOUR, 9)
     moved = deals.reschedule(deal, NOW + 2 * HOUR, new_id=new_id, by=EDITOR, now=NOW)
     assert moved.announced
@@ -472,7 +472,7 @@ def test_an_announcement_moves_with_its_deal(paused, settle):
     work(NOW + 2 * HOUR)
     if paused:
         assert received(new_id) == Counter()
-        jobs.resume(new_id, now=NOW + 2 * HOUR)
+        jobs.resume(new_id, by=EDITOR, now=NOW + 2 * HOUR)
         settle()
         work(NOW + 2 * HOUR)
     assert received(new_id) == once({*NAMES[::2], *NAMES[::3]})
@@ -481,7 +481,7 @@ def test_an_announcement_moves_with_its_deal(paused, settle):
 def test_a_cancelled_announcement_does_not_move_with_its_deal(settle):
     furnish()
     deal = publish_later()
-    jobs.cancel(deal.id)
+    jobs.cancel(deal.id, by=EDITOR, now=NOW)
     new_id = make_id(NOW + 2 * HOUR, 9)
     moved = deals.reschedule(deal, NOW + 2 * HOUR, new_id=new_id, by=EDITOR, now=NOW)
     assert not moved.announced
@@ -537,7 +537,7 @@ def test_moving_a_deal_while_its_announcement_is_steered_leaves_the_two_together
     for number in range(20, 26):
         deal = publish_later(number)
         new_id = make_id(NOW + 2 * HOUR, number)
-        at_once(partial(move, deal, new_id), partial(jobs.pause, deal.id))
+        at_once(partial(move, deal, new_id), partial(jobs.pause, deal.id, by=EDITOR, now=NOW))
         assert jobs.get(new_id).state in ("open", "paused")
         assert deals.get(new_id).announced
 
@@ -597,6 +597,6 @@ def test_the_table_is_whole_while_an_announcement_is_on_its_way(settle, monkeypa
     send()
     settle()
     with monkeypatch.context() as patch:
-        interrupt(patch, lambda: jobs.pause(JOB))
+        interrupt(patch, lambda: jobs.pause(JOB, by=EDITOR, now=NOW))
         work()
     assert checks.find() == []

@@ -5,7 +5,7 @@ import pytest
 
 from dealsite.data import errors, ids, jobs, keys, table
 from dealsite.data.writes import Delete
-from tests.builders import NOW
+from tests.builders import EDITOR, NOW
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("whole_table")
@@ -115,12 +115,12 @@ def add_message():
 def test_a_paused_job_is_not_found_until_it_is_resumed(settle):
     job_id = add_message()
     for _ in range(2):
-        jobs.pause(job_id)
+        jobs.pause(job_id, by=EDITOR, now=NOW)
     settle()
     assert jobs.take_next(now=NOW) is None
     assert jobs.get(job_id).state == "paused"
     for _ in range(2):
-        jobs.resume(job_id, now=NOW)
+        jobs.resume(job_id, by=EDITOR, now=NOW)
     settle()
     assert jobs.take_next(now=NOW).id == job_id
 
@@ -130,7 +130,7 @@ def test_pausing_and_cancelling_take_the_job_from_its_worker(settle):
         job_id = add_message()
         settle()
         job = jobs.take_next(now=NOW)
-        steer(job_id)
+        steer(job_id, by=EDITOR, now=NOW)
         for act in (
             partial(jobs.finish, job),
             partial(jobs.save_progress, job, {"sent": 1}, now=NOW),
@@ -149,10 +149,10 @@ def test_what_is_over_stays_over(settle):
     settle()
     jobs.finish(jobs.take_next(now=NOW))
     for steer in (
-        lambda: jobs.pause(job_id),
-        lambda: jobs.cancel(job_id),
-        lambda: jobs.resume(job_id, now=NOW),
-        lambda: jobs.retry(job_id, now=NOW),
+        lambda: jobs.pause(job_id, by=EDITOR, now=NOW),
+        lambda: jobs.cancel(job_id, by=EDITOR, now=NOW),
+        lambda: jobs.resume(job_id, by=EDITOR, now=NOW),
+        lambda: jobs.retry(job_id, by=EDITOR, now=NOW),
     ):
         with pytest.raises(errors.Conflict, match="done already"):
             steer()
@@ -163,7 +163,7 @@ def test_only_messages_can_be_paused_and_cancelled():
     job_id = add_job()
     for steer in (jobs.pause, jobs.cancel):
         with pytest.raises(errors.Conflict, match="cannot be paused or cancelled"):
-            steer(job_id)
+            steer(job_id, by=EDITOR, now=NOW)
     assert jobs.may(jobs.get(job_id)) == ()
     assert jobs.may(jobs.get(add_job(2, kind=jobs.SEND_MESSAGE))) == ("pause", "cancel")
 
@@ -200,7 +200,7 @@ def test_of_cancelling_and_finishing_at_once_one_wins():
     for number in range(5):
         job_id = add_job(number, kind=jobs.SEND_MESSAGE)
         job = jobs.take_next(now=NOW)
-        outcomes = at_once(partial(jobs.cancel, job_id), partial(jobs.finish, job))
+        outcomes = at_once(partial(jobs.cancel, job_id, by=EDITOR, now=NOW), partial(jobs.finish, job))
         assert sum(isinstance(outcome, errors.Conflict) for outcome in outcomes) == 1
         state = jobs.get(job_id).state
         assert state == ("done" if isinstance(outcomes[0], errors.Conflict) else "cancelled")

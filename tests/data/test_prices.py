@@ -67,7 +67,7 @@ def test_each_change_of_a_price_is_kept_and_nothing_else_is():
 @pytest.mark.usefixtures("whole_table")
 def test_two_changes_in_one_moment_are_both_kept():
     deal = reprice(reprice(make_deal(), "69.90"), "59.90")
-    assert sorted(price for _, price, _ in kept(deal.id)) == ["59.90", "69.90", "79.90"]
+    assert [price for _, price, _ in kept(deal.id)] == ["79.90", "69.90", "59.90"]
 
 
 @pytest.mark.usefixtures("whole_table")

@@ -212,7 +212,7 @@ def test_a_draft_is_either_saved_or_published():
         [
             partial(publish, make_id(), brand, draft),
             partial(drafts.save, draft, DealContent(title="Better"), version=1, by="otto", now=NOW),
-            partial(drafts.delete, draft),
+            partial(drafts.delete, draft, by=EDITOR, now=NOW),
         ]
     )
     assert set(errors_of(results)) <= {errors.VersionConflict, errors.NotFound}

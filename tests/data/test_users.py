@@ -118,18 +118,18 @@ def test_a_sign_up_needs_a_number_of_its_own():
 @pytest.mark.fast
 def test_roles_are_given_and_taken_and_repeating_is_harmless():
     make_user("ada")
-    users.give_role("ada", "editor")
-    users.give_role("ada", "editor")
-    users.give_role("ada", "back office")
+    users.give_role("ada", "editor", by="root", now=NOW)
+    users.give_role("ada", "editor", by="root", now=NOW)
+    users.give_role("ada", "back office", by="root", now=NOW)
     assert users.get("ada").roles == {"editor", "back office"}
-    users.take_role("ada", "editor")
-    users.take_role("ada", "editor")
-    users.take_role("ada", "admin")
+    users.take_role("ada", "editor", by="root", now=NOW)
+    users.take_role("ada", "editor", by="root", now=NOW)
+    users.take_role("ada", "admin", by="root", now=NOW)
     assert users.get("ada").roles == {"back office"}
-    users.take_role("ada", "back office")
+    users.take_role("ada", "back office", by="root", now=NOW)
     assert users.get("ada").roles == frozenset()
     with pytest.raises(Invalid):
-        users.give_role("ada", "king")
+        users.give_role("ada", "king", by="root", now=NOW)
 
 
 @pytest.mark.fast
@@ -138,14 +138,14 @@ def test_nobody_gets_no_role_and_no_item_comes_of_it(name: str):
     make_user("ada")
     for change in (users.give_role, users.take_role):
         with pytest.raises(NotFound):
-            change(name, "admin")
+            change(name, "admin", by="root", now=NOW)
     assert users.get("ada").roles == frozenset()
     assert checks.find() == []
 
 
 def test_roles_given_at_once_are_all_there():
     make_user("ada")
-    at_once(*[partial(users.give_role, "ada", role) for role in users.ROLES])
+    at_once(*[partial(users.give_role, "ada", role, by="root", now=NOW) for role in users.ROLES])
     assert users.get("ada").roles == set(users.ROLES)
 
 
@@ -172,7 +172,7 @@ def test_a_deleted_user_is_gone_and_his_name_stays_taken():
     assert jobs.get(job_id).payload == {"username": "ada"}
     for change in (users.give_role, users.take_role):
         with pytest.raises(NotFound):
-            change("ada", "admin")
+            change("ada", "admin", by="root", now=NOW)
     with pytest.raises(AlreadyExists):
         make_user("ada", email="new@example.org")
     assert make_user("bob", email="ada@example.org").email == "ada@example.org"
@@ -313,7 +313,7 @@ def test_what_users_cost():
     )
     assert log(lambda: users.find("ada")) == log(lambda: users.find("not")) == ["GetItem"]
     assert log(lambda: profiles.get("ada")) == ["GetItem"]
-    assert log(lambda: users.give_role("ada", "editor")) == ["UpdateItem"]
+    assert log(lambda: users.give_role("ada", "editor", by="root", now=NOW)) == ["TransactWriteItems"]
     assert log(lambda: users.mute_hot_deals("ada", muted=True)) == ["UpdateItem"]
     assert log(lambda: users.page()) == ["Scan", "BatchGetItem"]
     assert log(lambda: users.count()) == ["BatchGetItem"]

@@ -20,6 +20,7 @@ from dealsite import page_cache
 from dealsite.accounts import cookies
 from dealsite.data import (
     announcements,
+    audit_log,
     brands,
     categories,
     category_names,
@@ -211,7 +212,7 @@ def order(deal: deals.Deal | None = None) -> str:
 
 
 def paused(job_id: str) -> str:
-    jobs.pause(job_id)
+    jobs.pause(job_id, by=EDITOR, now=NOW)
     return job_id
 
 
@@ -262,7 +263,10 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
         lambda: make_draft(title="x"),
         lambda draft: drafts.save(draft, DealContent(title="y"), version=1, by=EDITOR, now=NOW),
     ),
-    "drafts.delete": (lambda: make_draft(title="x"), drafts.delete),
+    "drafts.delete": (
+        lambda: make_draft(title="x"),
+        lambda draft: drafts.delete(draft, by=EDITOR, now=NOW),
+    ),
     "brands.create": (NOTHING, lambda _: make_brand("Quite new")),
     "brands.get": (NOTHING, lambda _: brands.get("aurora")),
     "brands.get_with_counts": (NOTHING, lambda _: brands.get_with_counts("aurora")),
@@ -288,8 +292,11 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "users.count": (NOTHING, lambda _: users.count()),
     "users.page": (NOTHING, lambda _: users.page()),
     "users.delete": (lambda: users.get("ann"), lambda user: users.delete(user, job_id=make_id(), now=NOW)),
-    "users.give_role": (NOTHING, lambda _: users.give_role("ann", "editor")),
-    "users.take_role": (NOTHING, lambda _: users.take_role("ann", "editor")),
+    "users.give_role": (NOTHING, lambda _: users.give_role("ann", "editor", by="root", now=NOW)),
+    "users.take_role": (
+        lambda: users.give_role("ann", "editor", by="root", now=NOW),
+        lambda _: users.take_role("ann", "editor", by="root", now=NOW),
+    ),
     "profiles.get": (NOTHING, lambda _: profiles.get("ann")),
     "sessions.start": (lambda: users.get("ann"), start_session),
     "sessions.read": (
@@ -305,6 +312,7 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
         lambda: start_session(users.get("ann")),
         lambda session: sessions.prove(session, now=NOW),
     ),
+    "audit_log.page": (make_deal, lambda deal: audit_log.page(kind="deal", subject=deal.id)),
     "two_factor.get": (turn_on_two_factor, lambda _: two_factor.get("ann")),
     "two_factor.turn_on": (
         lambda: users.get("ann"),
@@ -377,10 +385,10 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "messages.delete": (send_message, lambda message_id: messages.delete("ann", message_id)),
     "messages.deliver": (lambda: [new_message(number) for number in range(25)], messages.deliver),
     "jobs.take_next": (lambda: rename(make_brand()), lambda _: jobs.take_next(now=NOW)),
-    "jobs.pause": (order, jobs.pause),
-    "jobs.cancel": (order, jobs.cancel),
-    "jobs.resume": (lambda: paused(order()), lambda job_id: jobs.resume(job_id, now=NOW)),
-    "jobs.retry": (lambda: failed(order()), lambda job_id: jobs.retry(job_id, now=NOW)),
+    "jobs.pause": (order, lambda job_id: jobs.pause(job_id, by=EDITOR, now=NOW)),
+    "jobs.cancel": (order, lambda job_id: jobs.cancel(job_id, by=EDITOR, now=NOW)),
+    "jobs.resume": (lambda: paused(order()), lambda job_id: jobs.resume(job_id, by=EDITOR, now=NOW)),
+    "jobs.retry": (lambda: failed(order()), lambda job_id: jobs.retry(job_id, by=EDITOR, now=NOW)),
     "job_lists.of_month": (order, lambda _: job_lists.of_month("2026-11")),
     "announcements.count_recipients": (
         NOTHING,

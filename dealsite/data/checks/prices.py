@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from dealsite.data import keys, prices, table
 from dealsite.data.checks.problem import Problem, differences, key_of, mend
@@ -32,7 +31,7 @@ class Prices:
     def see(self, item: Item) -> None:
         match item["type"]:
             case "Deal":
-                names = ("PK", "SK", "id", "version", "writes", "updated_at", "last_edit", "has_prices")
+                names = ("PK", "SK", "id", "version", "writes", "updated_at", "has_prices")
                 kept = {name: item[name] for name in names if name in item}
                 card = {name: item["card"].get(name) for name in ("price", "was_price")}
                 self.seen.setdefault(item["id"], _Seen()).deal = kept | card
@@ -80,7 +79,7 @@ def _stray(deal_id: str) -> Iterator[Problem]:
 def _price_of(deal: Item, *, key_since: str | None) -> Put:
     """Return the write of what a deal costs: since its last edit, or else its publication."""
     since = from_iso(key_since) if key_since else time_of(deal["id"])
-    entry_id: Any = deal["last_edit"] if key_since else deal["id"]
+    entry_id = prices.change_id(deal["version"], since) if key_since else deal["id"]
     item = prices.as_item(deal["id"], entry_id, since, deal["price"], deal.get("was_price"))
     return Put(key=keys.price(deal["id"], since, entry_id), item=item, when=(absent(),))
 

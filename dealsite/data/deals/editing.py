@@ -11,7 +11,7 @@ from dealsite.data import buckets, featured_cards, keys, prices, table
 from dealsite.data.brands import Brand
 from dealsite.data.brands import get as get_brand
 from dealsite.data.content import DealContent
-from dealsite.data.deals.publishing import TRIES, BrandChanged, check_brand, refuse_problems
+from dealsite.data.deals.publishing import TRIES, BrandChanged, check_brand, noted, refuse_problems
 from dealsite.data.deals.stored import Deal, get
 from dealsite.data.errors import Busy, Conflict, VersionConflict
 from dealsite.data.ids import iso, new_ulid
@@ -66,7 +66,13 @@ def edit(deal: Deal, content: DealContent, *, version: int, brand: Brand, by: st
 
 
 def _edit_writes(
-    deal: Deal, content: DealContent, brand: Brand, token: str, by: str, now: datetime
+    deal: Deal,
+    content: DealContent,
+    brand: Brand,
+    token: str,
+    by: str,
+    now: datetime,
+    what: str = "changed",
 ) -> list[Write]:
     if content.brand != brand.slug:
         raise ValueError("The brand given is not the content's.")
@@ -84,10 +90,11 @@ def _edit_writes(
     }
     writes: list[Write] = [_change(deal, changes), *buckets.move(deal.id, old, new)]
     writes += _offer_writes(deal, content)
-    if changed := _price_writes(deal, content, token, now):
+    if changed := _price_writes(deal, content, now):
         writes += changed
         changes["has_prices"] = True
     writes.append(check_brand(brand))
+    writes.append(noted(deal.id, what, by=by, now=now, old=deal.content, new=content))
     if card != deal.card:
         writes += featured_cards.renew(deal.featured_on, card)
     return writes
@@ -97,14 +104,14 @@ def _is_repriced(deal: Deal, content: DealContent) -> bool:
     return (content.price, content.was_price) != (deal.content.price, deal.content.was_price)
 
 
-def _price_writes(deal: Deal, content: DealContent, token: str, now: datetime) -> list[Write]:
+def _price_writes(deal: Deal, content: DealContent, now: datetime) -> list[Write]:
     """Return what keeps a new price, if it is one; a deal of before prices were kept gets the one it had, too."""
     if not _is_repriced(deal, content):
         return []
     if not deal.card.is_visible(now):  # nobody was ever offered the one before
         return [prices.first_write(deal.id, content)]
     earlier = [] if deal.has_prices else [prices.first_write(deal.id, deal.content)]
-    return [*earlier, prices.change_write(deal.id, content, token, now=now)]
+    return [*earlier, prices.change_write(deal.id, content, deal.version + 1, now=now)]
 
 
 def _offer_writes(deal: Deal, content: DealContent) -> list[Write]:
@@ -152,7 +159,9 @@ def expire_now(deal: Deal, *, by: str, now: datetime) -> Deal:
             return deal
         content = replace(deal.content, expires_at=now)
         brand = Brand(deal.card.brand, deal.card.brand_name)
-        writes = [w for w in _edit_writes(deal, content, brand, token, by, now) if not isinstance(w, Check)]
+        writes = [
+            w for w in _edit_writes(deal, content, brand, token, by, now, "ended") if not isinstance(w, Check)
+        ]
         table.transact(writes)
         return replace(
             deal,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from dealsite.data import announcements, buckets, drafts, featured_cards, keys, prices, table
+from dealsite.data import announcements, audit, buckets, drafts, featured_cards, keys, prices, table
 from dealsite.data.brands import Brand
 from dealsite.data.brands import get as get_brand
 from dealsite.data.deals.publishing import (
@@ -13,6 +13,7 @@ from dealsite.data.deals.publishing import (
     BrandChanged,
     check_brand,
     deal_writes,
+    noted,
     refuse_problems,
     written,
 )
@@ -37,6 +38,7 @@ def delete(deal: Deal, *, by: str, now: datetime) -> None:
             table.transact(
                 [
                     *old_prices,
+                    noted(deal.id, "deleted", by=by, now=now, old=deal.content),
                     Delete(
                         key=keys.deal(deal.id),
                         when=(equals("writes", deal.writes),),
@@ -146,6 +148,15 @@ def _reschedule_writes(
         _delete_deal(deal),
         Delete(key=keys.offer(deal.id), when=_same_stock(deal), otherwise=VersionConflict()),
         check_brand(brand),
+        audit.entry_write(
+            by=by,
+            kind="deal",
+            subject=new_id,
+            what="moved to another time",
+            now=now,
+            before={"live_at": iso(deal.live_at), "id": deal.id},
+            after={"live_at": iso(time_of(new_id)), "id": new_id},
+        ),
         *arrive,
         *leave,
         *featured_cards.replace_at(places, deal.id, content.card(new_id, brand.name)),

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from dealsite.data import announcements, buckets, drafts, keys, prices, table
+from dealsite.data import announcements, audit, buckets, drafts, keys, prices, table
 from dealsite.data.brands import Brand
 from dealsite.data.brands import get as get_brand
-from dealsite.data.content import DealContent, problems
+from dealsite.data.content import DealContent, in_words, problems
 from dealsite.data.deals.stored import Deal, deal_from_items, get
 from dealsite.data.drafts import Draft
 from dealsite.data.errors import AlreadyExists, Busy, Conflict, Invalid, VersionConflict
@@ -44,8 +44,9 @@ def publish(
     for _ in range(TRIES):
         day = time_of(deal_id).date()
         put, *others = _publish_writes(deal_id, content, brand, by, now, draft, announce=announce)
+        entry = noted(deal_id, _what(deal_id, now), by=by, now=now, new=content)
         try:
-            table.transact([put, *others])
+            table.transact([put, *others, entry])
         except AlreadyExists:
             return get(deal_id)
         except buckets.DayIsEmpty:
@@ -76,7 +77,8 @@ def publish_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now:
     days = {time_of(deal_id).date() for deal_id, _, _ in new}
     for _ in range(TRIES):
         try:
-            table.transact([w for d, c, b in new for w in _publish_writes(d, c, b, by, now, None)])
+            writes = [w for d, c, b in new for w in _publish_writes(d, c, b, by, now, None)]
+            table.transact([*writes, _noted_many(new, by=by, now=now)])
         except buckets.DayIsEmpty:
             for day in days:
                 buckets.remember(day, listed=False)
@@ -110,6 +112,32 @@ def _publish_writes(
         put = replace(put, item=put.item | {"announced": True})
         writes.append(announcements.with_deal(deal_id, content, by=by))
     return put, *writes
+
+
+def noted(
+    deal_id: str,
+    what: str,
+    *,
+    by: str,
+    now: datetime,
+    old: DealContent | None = None,
+    new: DealContent | None = None,
+) -> Put:
+    """Return the write that notes in the audit log what was done to a deal."""
+    differing = audit.changed(in_words(old) if old else {}, in_words(new) if new else {})
+    return audit.entry_write(by=by, kind="deal", subject=deal_id, what=what, now=now, **differing)
+
+
+def _noted_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now: datetime) -> Put:
+    """Return one entry for all deals of a transaction, an import's: it stands in the history of the first."""
+    (first, content, _), *others = new
+    what = _what(first, now) + (f" with {len(others)} others" if others else "")
+    after = {"title": content.title} | ({"others": " ".join(one[0] for one in others)} if others else {})
+    return audit.entry_write(by=by, kind="deal", subject=first, what=what, now=now, after=after)
+
+
+def _what(deal_id: str, now: datetime) -> str:
+    return "scheduled" if time_of(deal_id) > now else "published"
 
 
 def deal_writes(

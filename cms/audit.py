@@ -1,0 +1,161 @@
+"""The audit log: what was done, by whom and to what; and the history of one deal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+
+from django import forms
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from cms.deal_list import query
+from cms.requests import EditorRequest
+from dealsite.accounts.decorators import role
+from dealsite.data import audit_log
+from dealsite.data.audit import SITE, Entry
+from dealsite.data.errors import NotFound
+from dealsite.data.ids import is_ulid
+
+KINDS = {
+    "deal": "Deal",
+    "draft": "Draft",
+    "brand": "Brand",
+    "category": "Category",
+    "page": "Featured list",
+    "message": "Message",
+    "job": "Job",
+    "user": "User",
+    "order": "Order",
+    "payment": "Payment",
+    "export": "Export",
+}
+PAGES = {  # kind -> the page of such a thing
+    "deal": "cms_deal",
+    "draft": "cms_draft",
+    "brand": "cms_brand",
+    "category": "cms_category",
+    "page": "cms_featured_page",
+    "user": "cms_user",
+}
+SUBJECT_CHARACTERS = 200
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A field of a thing, before and after."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """An entry as its list shows it; `address` leads to the thing, where it has a page."""
+
+    entry: Entry
+    kind: str
+    by: str
+    address: str
+    changes: list[Change]
+
+
+class FilterForm(forms.Form):
+    """What of the log one wants to see."""
+
+    day = forms.DateField(required=False, widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}))
+    by = forms.CharField(
+        required=False,
+        max_length=30,
+        label="Person",
+        widget=forms.TextInput(
+            attrs={"autocapitalize": "none", "spellcheck": "false", "autocomplete": "off"}
+        ),
+    )
+    kind = forms.ChoiceField(required=False, label="Kind of thing", choices=[("", "Any"), *KINDS.items()])
+    subject = forms.CharField(
+        required=False,
+        max_length=SUBJECT_CHARACTERS,
+        label="Its id or short name",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+    def clean(self) -> dict[str, object]:
+        data = super().clean() or self.cleaned_data
+        if bool(data.get("kind")) != bool(data.get("subject")) and not self.errors:
+            name = "subject" if data.get("kind") else "kind"
+            self.add_error(name, "A thing is named by its kind and its id together.")
+        elif data.get("by") and data.get("subject"):
+            self.add_error("by", "Ask for a person or for a thing, not for both.")
+        return data
+
+
+@role("admin")
+@require_safe
+def audit_entries(request: EditorRequest) -> HttpResponse:
+    """What was done: today, on a day, by somebody, or to a thing. 1 query, and 1 batch get for the last two."""
+    form = FilterForm(request.GET if request.GET else None)
+    today = timezone.now().date()
+    asked: dict[str, object] = {}
+    if form.is_bound:
+        if not form.is_valid():
+            return render(request, "cms/audit.html", {"form": form, "rows": []}, status=422)
+        asked = {name: value for name, value in form.cleaned_data.items() if value}
+    if not asked:
+        asked = {"day": today}
+    only_day = asked["day"] if set(asked) == {"day"} else None
+    log = audit_log.page(**asked, after=request.GET.get("after"))  # type: ignore[arg-type]
+    link = {name: str(value) for name, value in asked.items()}
+    context = {
+        "form": form if form.is_bound else FilterForm(initial={"day": today}),
+        "rows": [row(entry) for entry in log.entries],
+        "day": only_day,
+        "earlier": only_day - DAY if isinstance(only_day, date) and only_day > date.min + DAY else None,
+        "later": only_day + DAY if isinstance(only_day, date) and only_day < today else None,
+        "newest": query(link) if request.GET.get("after") else "",
+        "after": query(link | {"after": log.after}) if log.after else "",
+    }
+    return render(request, "cms/audit.html", context)
+
+
+@role("editor")
+@require_safe
+def deal_history(request: EditorRequest, deal_id: str) -> HttpResponse:
+    """What was done to one deal, also to one that is deleted. 1 query + 1 batch get."""
+    if not is_ulid(deal_id):
+        raise NotFound("There is no such deal.")
+    log = audit_log.page(kind="deal", subject=deal_id, after=request.GET.get("after"))
+    context = {
+        "deal_id": deal_id,
+        "rows": [replace(row(entry), address="") for entry in log.entries],
+        "newest": "?" if request.GET.get("after") else "",
+        "after": query({"after": log.after}) if log.after else "",
+        "trail": [
+            (reverse("cms_deals"), "Deals"),
+            (reverse("cms_deal", args=[deal_id]), "Deal"),
+            ("", "History"),
+        ],
+    }
+    return render(request, "cms/deal_history.html", context)
+
+
+def row(entry: Entry) -> Row:
+    """Return what the list shows of an entry."""
+    names = sorted({*entry.before, *entry.after})
+    changes = [
+        Change(
+            name.replace("_", " ").capitalize(),
+            str(entry.before.get(name, "")),
+            str(entry.after.get(name, "")),
+        )
+        for name in names
+    ]
+    page = PAGES.get(entry.kind, "")
+    address = reverse(page, args=[entry.subject]) if page and "deleted" not in entry.what else ""
+    by = "the site itself" if entry.by == SITE else entry.by
+    return Row(entry, KINDS.get(entry.kind, entry.kind), by, address, changes)
