@@ -65,7 +65,7 @@ def test_what_is_shown_is_ordered(ada: Client):
         "Thank you",
         "A lamp",
         "ada@example.org",
-        "Paid in 3 instalments",
+        "You pay in 3 instalments",
         "€33.34",
         "1 High Street",
     ):

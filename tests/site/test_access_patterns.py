@@ -62,7 +62,7 @@ from tests.builders import (
 )
 from tests.orders import make_order
 from tests.people import make_user
-from tests.site import payment_questions
+from tests.site import payment_questions, shop_questions
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "access-patterns.md"
 OPERATIONS = {
@@ -361,6 +361,7 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "exports.get": (ask_for_file, lambda job_id: exports.get(job_id, now=NOW)),
     "jobs.get": (lambda: rename(make_brand()), lambda brand: jobs.get(brand.last_edit)),
     **payment_questions.MEASURED,
+    **shop_questions.MEASURED,
 }
 
 
@@ -425,6 +426,7 @@ def test_a_page_costs_no_more_than_its_row(page: str, shop: deals.Deal):
         "slug": "peripherals-networking" if "category" in page else "nordlicht",
         "name": "x.webp",
         "message_id": send_message("adam"),
+        "payment_id": make_id(),
     }
     for pattern in addresses():
         if pattern.name != page:
