@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from cms.deal_list import id_in, query
+from cms.payments import with_addresses
 from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data import audit, orders, payments, users
@@ -225,7 +226,7 @@ def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
     context = {
         "order": stored,
         "lines": orders.lines_of(stored),
-        "payments": payments.of_order(username, stored.payments) if stored.payments else [],
+        "payments": with_addresses(payments.of_order(username, stored.payments) if stored.payments else []),
         "history": stored.timeline[::-1],
         "entries": audit.of_subject("order", stored.id),
         "here": reverse("cms_order", args=[username, stored.id]),
