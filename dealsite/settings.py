@@ -189,7 +189,8 @@ CONTENT_SECURITY_POLICY = {
         "font-src": [SELF],
         "connect-src": [SELF],
         "manifest-src": [SELF],
-        "form-action": [SELF],
+        # Where a form may lead in the end: a browser follows its redirect to the gateway's page for cards, too.
+        "form-action": [SELF] if DEALSITE_GATEWAY != "stripe" else [SELF, "https://checkout.stripe.com"],
         "frame-ancestors": [NONE],
         "base-uri": [NONE],
         "object-src": [NONE],
