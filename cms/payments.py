@@ -61,7 +61,7 @@ def read_span(request: EditorRequest, today: date) -> Span:
     try:
         first, last = (date.fromisoformat(text) if text else None for text in typed)
     except ValueError:
-        return Span(today, today, typed, "Enter days such as 2026-11-27.")
+        return Span(today, today, ("", ""), "Enter days such as 2026-11-27.")
     first = first or last or today
     last = last or first
     if last < first:
