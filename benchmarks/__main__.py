@@ -42,12 +42,14 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--times", type=int, default=200, help="requests of each page")
     parser.add_argument("--seconds", type=float, default=5, help="of asking for the served front page")
     parser.add_argument("--users", type=int, default=100_000, help="who get a message")
-    parser.add_argument("--only", action="append", help="a content, fan-out or payments; may be repeated")
+    parser.add_argument(
+        "--only", action="append", help="a content, fan-out, orders or payments; may be repeated"
+    )
     return parser.parse_args()
 
 
 def _run(options: argparse.Namespace, var: Path) -> int:
-    from benchmarks import content, fan_out, pages, payments, report
+    from benchmarks import content, fan_out, orders, pages, payments, report
 
     costs: list[pages.Cost] = []
     served: dict[str, tuple[float, float]] = {}
@@ -59,6 +61,9 @@ def _run(options: argparse.Namespace, var: Path) -> int:
     if not options.only or "fan-out" in options.only:
         sending = fan_out.measure(var / "engine-fan-out", options.users)
         results = f"{results}\n\n{fan_out.table_of(sending)}".lstrip()
+    if not options.only or "orders" in options.only:
+        bought = orders.measure(var / "engine-orders", options.folder)
+        results = f"{results}\n\n{orders.tables_of(bought)}".lstrip()
     if not options.only or "payments" in options.only:
         inserting = payments.measure(var / "engine-payments")
         results = f"{results}\n\n{payments.table_of(inserting)}".lstrip()
