@@ -25,10 +25,7 @@ from dealsite.data.orders import STATUSES, OrderCard, OrdersPage
 from dealsite.data.orders.reading import PAGE_SIZE
 from dealsite.templatetags.orders import order_status
 
-LISTS = {
-    "placed": ("PLACED", "To ship"),
-    "shipped": ("SHIPPED", "On the way"),
-}
+LISTS = {"placed": (PLACED, "To ship"), "shipped": (SHIPPED, "On the way")}
 LATE = timedelta(seconds=10)  # more than an order comes into the index after its time
 NUMBER = re.compile("[0-9]{1,5}")
 
