@@ -59,8 +59,12 @@ format: $(STAMPS)/python-dev ## Format code and templates
 	-$(BIN)/djlint templates --reformat --quiet
 
 .PHONY: bench
-bench: setup $(STAMPS)/python-dev ## Measure pages, calls, requests per second, and a message to all
+bench: setup $(STAMPS)/python-dev ## Measure pages, calls, requests and checkouts per second, and a message to all
 	$(BIN)/python -m benchmarks
+
+.PHONY: bench-payments
+bench-payments: setup $(STAMPS)/python-dev ## Load a million payments of 8 KB: takes half an hour and 30 GB of disk
+	$(BIN)/python -m benchmarks.payments
 
 .PHONY: requirements
 requirements: $(STAMPS)/python-dev ## Pin the newest versions of what the requirements*.in files name

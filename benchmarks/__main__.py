@@ -15,20 +15,25 @@ ROOT = Path(__file__).resolve().parent.parent
 def main() -> int:
     options = _options()
     with tempfile.TemporaryDirectory(prefix="dealsite-benchmark-") as var:
-        for name in [name for name in os.environ if name.startswith(("AWS_", "DYNAMODB_"))]:
-            del os.environ[name]
-        os.environ |= {
-            "DJANGO_SETTINGS_MODULE": "dealsite.settings",
-            "DEALSITE_VAR": var,
-            "DYNAMODB_ENDPOINT_URL": "http://127.0.0.1:9",  # each content has an engine of its own
-            "DEALSITE_TABLE": "benchmark",
-            "DEALSITE_PAGE_CACHE_SECONDS": "0",
-            "DEALSITE_LOG_LEVEL": "ERROR",
-        }
-        import django
-
-        django.setup()
+        begin(Path(var))
         return _run(options, Path(var))
+
+
+def begin(var: Path) -> None:
+    """Make Django ready with a data folder of its own, and no other table than that of an engine to come."""
+    for name in [name for name in os.environ if name.startswith(("AWS_", "DYNAMODB_"))]:
+        del os.environ[name]
+    os.environ |= {
+        "DJANGO_SETTINGS_MODULE": "dealsite.settings",
+        "DEALSITE_VAR": str(var),
+        "DYNAMODB_ENDPOINT_URL": "http://127.0.0.1:9",  # each content has an engine of its own
+        "DEALSITE_TABLE": "benchmark",
+        "DEALSITE_PAGE_CACHE_SECONDS": "0",
+        "DEALSITE_LOG_LEVEL": "ERROR",
+    }
+    import django
+
+    django.setup()
 
 
 def _options() -> argparse.Namespace:
@@ -37,12 +42,14 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--times", type=int, default=200, help="requests of each page")
     parser.add_argument("--seconds", type=float, default=5, help="of asking for the served front page")
     parser.add_argument("--users", type=int, default=100_000, help="who get a message")
-    parser.add_argument("--only", action="append", help="a content to measure, or fan-out; may be repeated")
+    parser.add_argument(
+        "--only", action="append", help="a content, fan-out, orders or payments; may be repeated"
+    )
     return parser.parse_args()
 
 
 def _run(options: argparse.Namespace, var: Path) -> int:
-    from benchmarks import content, fan_out, pages, report
+    from benchmarks import content, fan_out, orders, pages, payments, report
 
     costs: list[pages.Cost] = []
     served: dict[str, tuple[float, float]] = {}
@@ -54,6 +61,12 @@ def _run(options: argparse.Namespace, var: Path) -> int:
     if not options.only or "fan-out" in options.only:
         sending = fan_out.measure(var / "engine-fan-out", options.users)
         results = f"{results}\n\n{fan_out.table_of(sending)}".lstrip()
+    if not options.only or "orders" in options.only:
+        bought = orders.measure(var / "engine-orders", options.folder)
+        results = f"{results}\n\n{orders.tables_of(bought)}".lstrip()
+    if not options.only or "payments" in options.only:
+        inserting = payments.measure(var / "engine-payments")
+        results = f"{results}\n\n{payments.table_of(inserting)}".lstrip()
     print(f"\n{results}\n")
     if not options.only:
         report.rewrite(ROOT / "docs" / "performance.md", results)

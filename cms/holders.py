@@ -48,7 +48,7 @@ def holders(request: EditorRequest, deal_id: str) -> HttpResponse:
         "listed": listed,
         "label": LISTS[listed][1],
         "lists": [(name, words, query(chosen | {"list": name})) for name, (_, words) in LISTS.items()],
-        "day": typed,
+        "day": chosen["day"],
         "day_error": day_error,
         "page": page,
         "after": page.after and query(chosen | {"after": page.after}),

@@ -15,19 +15,17 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from cms.deal_list import id_in, query
+from cms.payments import with_addresses
 from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
-from dealsite.data import audit, orders, payments, users
+from dealsite.data import audit, deals, orders, payments, users
 from dealsite.data.errors import BadCursor, Invalid, NotFound
 from dealsite.data.ids import first_ulid_of, is_ulid, iso, normalise_username
-from dealsite.data.orders import STATUSES, OrderCard, OrdersPage
-from dealsite.data.orders.reading import PAGE_SIZE, Waiting
+from dealsite.data.orders import PLACED, SHIPPED, STATUSES, OrderCard, OrdersPage
+from dealsite.data.orders.reading import PAGE_SIZE
 from dealsite.templatetags.orders import order_status
 
-LISTS: dict[str, tuple[Waiting, str]] = {
-    "placed": ("PLACED", "To ship"),
-    "shipped": ("SHIPPED", "On the way"),
-}
+LISTS = {"placed": (PLACED, "To ship"), "shipped": (SHIPPED, "On the way")}
 LATE = timedelta(seconds=10)  # more than an order comes into the index after its time
 NUMBER = re.compile("[0-9]{1,5}")
 
@@ -122,7 +120,7 @@ def _shown_page(request: EditorRequest) -> str:
 @role("back office")
 @require_safe
 def find_order(request: EditorRequest) -> HttpResponse:
-    """Lead to the order whose id or link was pasted, or to the orders of a user, by name or e-mail address."""
+    """Lead to an order or to who has a deal, by id or link, or to a user's orders, by name or e-mail address."""
     text = request.GET.get("q", "")[:2000].strip()
     order_id, username = id_in(text), ""
     if order_id:
@@ -132,6 +130,8 @@ def find_order(request: EditorRequest) -> HttpResponse:
             pass
         else:
             return redirect("cms_order", card.username, card.id)
+        if deals.get_many([order_id]):
+            return redirect("cms_holders", order_id)
     elif "@" in text:
         found = users.find(text)
         username = found.username if found else ""
@@ -225,7 +225,7 @@ def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
     context = {
         "order": stored,
         "lines": orders.lines_of(stored),
-        "payments": payments.of_order(username, stored.payments) if stored.payments else [],
+        "payments": with_addresses(payments.of_order(username, stored.payments) if stored.payments else []),
         "history": stored.timeline[::-1],
         "entries": audit.of_subject("order", stored.id),
         "here": reverse("cms_order", args=[username, stored.id]),

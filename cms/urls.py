@@ -19,6 +19,8 @@ from cms import (
     order_changes,
     orders,
     packing_slips,
+    payment_changes,
+    payments,
     users,
 )
 
@@ -62,6 +64,15 @@ urlpatterns = [
     # No user can be called "of": a user name has three characters at least.
     path("orders/of/<str:username>/", orders.shopper_orders, name="cms_shopper_orders"),
     path("orders/<str:username>/<str:order_id>/", orders.order, name="cms_order"),
+    path("payments/", payments.payment_list, name="cms_payments"),
+    path("payments/overdue/", payments.overdue_payments, name="cms_overdue_payments"),
+    path("payments/find/", payments.find_payment, name="cms_find_payment"),
+    path("payments/account/", payments.account_payments, name="cms_account_payments"),
+    path("payments/export/", payments.export_payments, name="cms_export_payments"),
+    path("payments/<str:payment_id>/", payment_changes.payment, name="cms_payment"),
+    path("payments/<str:payment_id>/retry/", payment_changes.retry_payment, name="cms_retry_payment"),
+    path("payments/<str:payment_id>/cancel/", payment_changes.cancel_payment, name="cms_cancel_payment"),
+    path("payments/<str:payment_id>/refund/", payment_changes.refund_payment, name="cms_refund_payment"),
     path("exports/", exports.export_list, name="cms_exports"),
     path("exports/<str:job_id>/", exports.download_export, name="cms_download_export"),
     path("audit/", audit.audit_entries, name="cms_audit"),

@@ -111,8 +111,8 @@ PASSWORD_RESET_TIMEOUT = 3600
 # Whether everybody with a role has to sign in with a second factor.
 DEALSITE_REQUIRE_TWO_FACTOR = environment.flag("DEALSITE_REQUIRE_TWO_FACTOR")
 
-# -- Payments: the built-in test gateway moves no money ----------------------------------------------------------
-DEALSITE_GATEWAY = os.environ.get("DEALSITE_GATEWAY") or "test"  # or stripe
+# -- Payments: the built-in test gateway moves no money, so a public site has to say that it wants it ------------------
+DEALSITE_GATEWAY = os.environ.get("DEALSITE_GATEWAY") or ("" if HTTPS else "test")  # or stripe
 STRIPE_SECRET_KEY = os.environ.get("STRIPE_SECRET_KEY", "")
 STRIPE_API_BASE = os.environ.get("STRIPE_API_BASE") or "https://api.stripe.com"
 # Where payments of closed days go: another table of the same keys and indexes; empty for the site's own.
@@ -191,7 +191,8 @@ CONTENT_SECURITY_POLICY = {
         "font-src": [SELF],
         "connect-src": [SELF],
         "manifest-src": [SELF],
-        "form-action": [SELF],
+        # Where a form may lead in the end: a browser follows its redirect to the gateway's page for cards, too.
+        "form-action": [SELF] if DEALSITE_GATEWAY != "stripe" else [SELF, "https://checkout.stripe.com"],
         "frame-ancestors": [NONE],
         "base-uri": [NONE],
         "object-src": [NONE],

@@ -21,8 +21,8 @@ from shopping.cart_forms import AddForm, UndoForm
 from shopping.carts import change
 
 
-@from_this_site
 @require_POST
+@from_this_site
 def add_to_cart(request: HttpRequest) -> HttpResponse:
     """Add a deal to the cart; a visitor without one gets one. 1 batch get + 1 transaction, for htmx 1 get more."""
     now = timezone.now()

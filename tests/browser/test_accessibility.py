@@ -12,6 +12,7 @@ from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.test import override_settings
@@ -115,6 +116,15 @@ def office_order(path: str) -> tuple[str, Callable[[Content], list[str]]]:
     return ADMIN, lambda content: [f"/cms/{path}?order={SHOPPER}/{content.order}"]
 
 
+def office_payment(path: str) -> tuple[str, Callable[[Content], list[str]]]:
+    def address(content: Content) -> list[str]:
+        payment = orders.get(SHOPPER, content.order).payments[-1]
+        where = urlencode({"account": SHOPPER, "due": payment["due_at"]})
+        return [f"/cms/payments/{payment['id']}/{path}?{where}"]
+
+    return ADMIN, address
+
+
 def account(path: str) -> tuple[str, Callable[[Content], list[str]]]:
     return SHOPPER, lambda _: [f"/account/{path}"]
 
@@ -206,6 +216,17 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
             f"/cms/deals/{content.id('live')}/holders/?list=bought&day=x",
         ],
     ),
+    "cms_payments": office(
+        "payments/", "payments/?list=processed", "payments/?list=scheduled&first=2026-11-21&last=x"
+    ),
+    "cms_overdue_payments": office("payments/overdue/"),
+    "cms_find_payment": office("payments/find/?q=nothing"),
+    "cms_account_payments": office(f"payments/account/?account={SHOPPER}", "payments/account/?account=x"),
+    "cms_payment": office_payment(""),
+    "cms_retry_payment": office_payment("retry/"),
+    "cms_cancel_payment": office_payment("cancel/"),
+    "cms_refund_payment": office_payment("refund/"),
+    "cms_export_payments": office("payments/export/"),
     "cms_export_orders": office("orders/export/"),
     "cms_exports": office("exports/"),
     "cms_deal_history": cms_deal("live", "history/"),

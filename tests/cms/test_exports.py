@@ -10,7 +10,7 @@ from django.core.files.storage import FileSystemStorage
 
 from dealsite import exports as files
 from dealsite import worker
-from dealsite.data import audit, exports, jobs, orders
+from dealsite.data import audit, exports, job_lists, jobs, orders
 from dealsite.data.errors import NotFound
 from dealsite.data.ids import new_ulid
 from tests.builders import DAY, HOUR, NOW, make_deal
@@ -318,6 +318,14 @@ def test_a_job_of_another_kind_is_no_file(office, three):
 
 
 def _jobs():
-    from dealsite.data import job_lists
 
     return job_lists.of_month("2026-11").jobs
+
+
+def test_files_stand_among_the_jobs_too(office, editor, three):
+    ask(office, first="2026-11-01", last="2026-11-21")
+    while worker.run_next(now=NOW):
+        pass
+    page = text(editor.get("/cms/jobs/"))
+    assert "File for the back office" in page
+    assert "Deletion of a file" in page

@@ -10,34 +10,16 @@ from functools import partial
 import pytest
 
 from dealsite.data import checks, keys, payments, table
-from dealsite.data.ids import new_ulid
 from dealsite.data.payments import closing, lists, loads, running, totals
 from dealsite.data.payments.stored import Payment, payment_item
 from dealsite.loads.generated import GeneratedSource
 from tests.builders import DAY, NOW
 from tests.crashes import Crash, Crasher
 from tests.gateways.ledger import Ledger
+from tests.payments import Listed
 from tests.races import at_once
 
 COUNT = 17
-
-
-class Listed:
-    """A source of a list of payments."""
-
-    def __init__(self, number, made):
-        self.id, self.name, self.made = new_ulid(NOW, number), "a list", made
-
-    @property
-    def total(self):
-        return len(self.made)
-
-    def bounds(self, segment, segments):
-        return self.total * segment // segments, self.total * (segment + 1) // segments
-
-    def payments(self, start, end):
-        for number in range(start, end):
-            yield self.made[number], number, number + 1
 
 
 @pytest.fixture(autouse=True)
@@ -48,8 +30,8 @@ def small(monkeypatch):
     monkeypatch.setattr(running, "THREADS", 1)
 
 
-def source(count=COUNT, **overrides):
-    return GeneratedSource(count, **({"first": NOW, "days": 3, "size": 20, "method": "x"} | overrides))
+def source(count=COUNT, days=3):
+    return GeneratedSource(count, first=NOW, days=days, size=20, method="x")
 
 
 def made(count=COUNT):
@@ -142,13 +124,16 @@ def test_a_payment_of_the_history_is_not_loaded_again(settle):
 
 
 @pytest.mark.usefixtures("whole_table")
-def test_a_chunk_has_no_more_days_than_its_transaction_can_count(monkeypatch):
-    monkeypatch.setattr(loads, "LARGEST_CHUNK", 200)
+def test_more_days_than_a_transaction_can_count_are_counted_in_several(monkeypatch):
     monkeypatch.setattr(loads, "MOST_COUNTERS", 5)
-    wanted = source(40, days=40)
-    assert len(loads._chunk(wanted, loads.begin(wanted, now=NOW)[0])[0]) == 5
-    load(wanted)
+    monkeypatch.setattr(loads, "MOST_PENDING", 7)
+    wanted, steps = source(40, days=40), []
+    for segment in loads.begin(wanted, now=NOW):
+        loads.load_segment(wanted, segment, advance=lambda before, after: steps.append((before, after)))
+    assert max(len(after.pending) for _, after in steps) <= 7 + loads.LARGEST_CHUNK
     assert len(stored()) == 40
+    days = totals.whole(totals.of_days(NOW.date(), NOW.date() + 41 * DAY))
+    assert days["open"].count == 40
 
 
 def uncounted(number=1):

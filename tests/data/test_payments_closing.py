@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
@@ -11,6 +12,8 @@ import pytest
 from dealsite.data import errors, payments, table
 from dealsite.data.payments import closing, lists, running, steering
 from dealsite.data.payments.closing import close_day
+from dealsite.data.payments.stored import payment_item
+from dealsite.data.writes import Delete, Put, Update
 from tests.builders import DAY, HOUR, NOW
 from tests.gateways.ledger import Ledger
 from tests.payments import owe, read, run, work
@@ -130,3 +133,51 @@ def test_a_cancellation_at_the_same_time_is_not_lost(settle):
     settle()
     work(NOW + HOUR, gateway)
     assert {read(payment).status for payment in made} == {payments.REFUNDED}
+
+
+def interpose(monkeypatch, action):
+    """Have something happen once, right after closing has read what it is about to move."""
+    actions, batch_get = [action], table.batch_get
+
+    def read_and_act(places, **more):
+        found = batch_get(places, **more)
+        while actions and len(found):
+            actions.pop()()
+        return found
+
+    monkeypatch.setattr(table, "batch_get", read_and_act)
+
+
+def test_a_refund_between_reading_and_moving_is_not_lost(settle, monkeypatch):
+    (payment,) = paid(settle, 1)
+
+    def refund():
+        steering.refund("ann", payment.due_at, payment.id, reason="x", by="kim", now=NOW + HOUR)
+
+    interpose(monkeypatch, refund)
+    assert close_day(TODAY) == 1
+    assert (read(payment).closed, read(payment).refund.reason) == (True, "x")
+
+
+def test_what_is_listed_wrongly_does_not_move(settle):
+    (payment,) = owe()
+    at = Update(key=payment.key, set={"GSI3SK": f"PROCESSED#{payment.ref['due_at']}#{payment.id}"})
+    table.write(at)
+    settle()
+    assert close_day(TODAY) == 0
+    assert read(payment).status == payments.SCHEDULED
+    table.write(Update(key=payment.key, set={"GSI3SK": f"SCHEDULED#{payment.ref['due_at']}#{payment.id}"}))
+
+
+def test_what_is_in_the_history_is_not_overwritten(settle, monkeypatch):
+    monkeypatch.setattr(closing, "TRIES", 2)
+    (payment,) = paid(settle, 1)
+    close_day(TODAY)
+    past = table.get(read(payment).key)
+    copy = payment_item(replace(read(payment), closed=False, reason="A copy"))
+    table.write(Put(key=(copy["PK"], copy["SK"]), item=copy))
+    settle()
+    with pytest.raises(errors.Busy):
+        close_day(TODAY)
+    assert table.get((past["PK"], past["SK"])) == past
+    table.write(Delete(key=(copy["PK"], copy["SK"])))

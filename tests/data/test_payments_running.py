@@ -11,7 +11,7 @@ import pytest
 
 from dealsite.data import errors, jobs, payments, table
 from dealsite.data.ids import new_ulid
-from dealsite.data.payments import running, steering, totals
+from dealsite.data.payments import refunding, running, steering, totals
 from dealsite.data.payments.running import LEASE, RETRY_AFTER
 from dealsite.gateways import Charged, Declined
 from tests.builders import DAY, HOUR, NOW, make_id
@@ -337,13 +337,18 @@ def test_a_payment_can_be_cancelled_and_given_back_with_a_reason(settle):
     assert act(steering.refund, first, reason="Broken").status == payments.REFUNDED
 
 
-@pytest.mark.parametrize("action", [steering.retry_now, steering.cancel, steering.refund, steering.pay_early])
+@pytest.mark.parametrize(
+    "action",
+    [steering.retry_now, steering.cancel, steering.refund, steering.pay_early, steering.change_method],
+)
 def test_what_is_being_charged_just_now_is_left_alone(action, settle):
     (payment,) = owe()
     settle()
     (row,) = running.due(now=SOON)
     claimed = running.claim(row, now=SOON)
     more = {"reason": "x"} if action in (steering.cancel, steering.refund) else {}
+    if action is steering.change_method:
+        more = {"method": "other"}
     if action is steering.retry_now:
         assert act(action, payment) == claimed
         return
@@ -367,3 +372,38 @@ def test_totals_jobs_are_applied_once():
     totals.apply_totals(job, NOW)
     whole = totals.whole(totals.of_days(NOW.date(), NOW.date() + 70 * DAY))
     assert whole["open"] == totals.Sum(3, Decimal("90.00"))
+
+
+def test_a_job_gives_back_only_what_was_asked_for(settle):
+    asked, other = owe(order_number=1)[0], owe(order_number=2)[0]
+    gateway = Ledger()
+    settle()
+    run(gateway)
+    act(steering.refund, asked, reason="x")
+    refs = [payment.ref | {"account": "ann"} for payment in (asked, other)]
+    job = jobs.Job(new_ulid(SOON), payments.REFUND_PAYMENT, {"payments": refs})
+    for _ in range(2):
+        refunding.refund_payments(job, SOON, gateway=gateway, currency="EUR")
+    assert [read(payment).status for payment in (asked, other)] == ["REFUNDED", "PROCESSED"]
+    assert gateway.refunded == {f"txn-{asked.id}-0": 1}
+
+
+class Unwilling(Ledger):
+    """Gives nothing back."""
+
+    def refund(self, *args, **more):
+        return Declined("The bank said no.")
+
+
+def test_a_refund_that_the_gateway_refuses_is_told_and_tried_again(settle):
+    (payment,) = owe()
+    gateway = Ledger()
+    settle()
+    run(gateway)
+    act(steering.refund, payment, reason="x")
+    job = jobs.Job(new_ulid(SOON), payments.REFUND_PAYMENT, {"payments": [payment.ref | {"account": "ann"}]})
+    with pytest.raises(errors.DataError, match="The bank said no"):
+        refunding.refund_payments(job, SOON, gateway=Unwilling(), currency="EUR")
+    assert read(payment).status == payments.PROCESSED
+    refunding.refund_payments(job, SOON, gateway=gateway, currency="EUR")
+    assert read(payment).status == payments.REFUNDED

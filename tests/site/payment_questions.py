@@ -102,6 +102,10 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
         lambda place: steering.pay_early(*place, by="ann", now=NOW),
     ),
     "payments.steering.retry_now": (failed, lambda place: steering.retry_now(*place, by="ann", now=NOW)),
+    "payments.steering.change_method": (
+        lambda: where(owe(3)[1]),
+        lambda place: steering.change_method(*place, method="another", by="ann", now=NOW),
+    ),
     "payments.steering.cancel": (
         lambda: where(owe()[0]),
         lambda place: steering.cancel(*place, reason="x", by="kim", now=NOW),

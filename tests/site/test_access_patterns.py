@@ -65,7 +65,7 @@ from tests.builders import (
 )
 from tests.orders import make_order
 from tests.people import make_user
-from tests.site import payment_questions
+from tests.site import payment_questions, shop_questions
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "access-patterns.md"
 OPERATIONS = {
@@ -403,6 +403,7 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "exports.get": (ask_for_file, lambda job_id: exports.get(job_id, now=NOW)),
     "jobs.get": (lambda: rename(make_brand()), lambda brand: jobs.get(brand.last_edit)),
     **payment_questions.MEASURED,
+    **shop_questions.MEASURED,
 }
 
 
@@ -459,6 +460,7 @@ def test_a_page_costs_no_more_than_its_row(page: str, shop: deals.Deal):
     parts = {
         "deal_id": shop.id,
         "order_id": bought.id,
+        "payment_id": bought.payments[0]["id"],
         "job_id": ask_for_file() if page == "cms_download_export" else "x",
         "draft_id": draft.id,
         "day": "2026-11-20",
@@ -474,8 +476,9 @@ def test_a_page_costs_no_more_than_its_row(page: str, shop: deals.Deal):
         given = {name: parts.get(name, "x") for name in pattern.pattern.converters}
         if page == "deal" and "slug" in given:
             given["slug"] = shop.card.slug
+        named = {"account": "adam", "due": bought.payments[0]["due_at"]} if "payment_id" in given else {}
         with table.metered() as meter:
-            response = visitor.get(reverse(page, kwargs=given))
+            response = visitor.get(reverse(page, kwargs=given), named)
         assert response.status_code in (200, 204, 302, 404 if page in WITHOUT_FILES else 200, 405, 410)
         allowed = budget(PAGES[page]) + Counter(BatchGetItem=1)  # who is signed in
         assert too_much(meter.log, allowed) == Counter()
