@@ -179,7 +179,7 @@ def _pages(username: str, order_id: str) -> list[Reading]:
     lines = orders.get_with_lines(order_id)[1]
     wanted = [carts.Wanted(line.deal, 1, new_ulid(now)) for line in lines]
     carts.add_many(carts.user_cart(username), wanted, now=now)
-    users.give_role(username, "back office", by="bench", now=timezone.now())
+    users.give_role(username, "back office", by="bench", now=now)
     client = Client(SERVER_NAME="127.0.0.1")
     key = cookies.new_key()
     sessions.start(users.get(username), key=key, user_agent="", address="", now=now)

@@ -20,6 +20,7 @@ from dealsite.data.users import User
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.cms.conftest import inputs
 from tests.people import NOW, make_user
+from tests.site.test_access_patterns import addresses
 
 done: list[dict[str, list[str]]] = []
 
@@ -190,3 +191,16 @@ def test_the_dangerous_pages_of_users_ask(browser: Client, ada: User, clock: Any
     assert users.get("ada") == before
     assert browser.post(address, DANGEROUS[address] | {"proof-password": PASSWORD}).status_code == 302
     assert users.get("ada") != before
+
+
+def test_these_pages_ask_for_proof():
+    assert {pattern.name for pattern in addresses() if getattr(pattern.callback, "asks_for_proof", False)} - {
+        None
+    } == {
+        "cms_delete_deal",
+        "cms_give_role",
+        "cms_new_message",
+        "cms_refund_payment",
+        "cms_reset_two_factor",
+        "cms_take_role",
+    }
