@@ -127,6 +127,7 @@ STATIC_ROOT = BUILD / "static"
 STATICFILES_DIRS = [folder for folder in (BASE_DIR / "static", BUILD / "assets") if folder.is_dir()]
 MEDIA_URL = "/media/"
 MEDIA_ROOT = VAR / "media"
+SEARCH_ROOT = VAR / "search"  # the index of deals, made from the table's stream; it can be deleted and made anew
 FILE_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 WHITENOISE_USE_FINDERS = DEBUG
 WHITENOISE_AUTOREFRESH = DEBUG
