@@ -20,6 +20,7 @@ from dealsite.data import (
     keys,
     likes,
     messages,
+    questions,
     table,
     users,
     watches,
@@ -57,6 +58,7 @@ def furnish() -> None:
     watches.watch_brand("nordlicht", username="ann", now=NOW)
     watches.watch_category("toys-hobbies", username="ann", now=NOW)
     messages.deliver([messages.message_item("ann", JOB, kind="hot_deal", headline="Look", deal=LIVE)])
+    questions.create(question_id=JOB, title="Orders", sql="SELECT 1", by=EDITOR, now=NOW)
     bob = users.get("bob")
     users.delete(bob, job_id=JOB, now=NOW)
     make_announcement(LIVE, SENT, audience=announcements.Audience(brand="nordlicht"))
@@ -354,6 +356,11 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         change(keys.deal(LATER), announced=True),
         keys.deal(LATER),
         "no such job",
+    ),
+    "a saved question in an index": (
+        change(keys.question(JOB), GSI2PK="X", GSI2SK="Y"),
+        keys.question(JOB),
+        "GSI2PK",
     ),
     "a brand in an index": (
         change(keys.brand("aurora"), GSI1PK="X", GSI1SK="Y"),

@@ -121,6 +121,7 @@ PLACES: dict[str, Callable[[Item], Place]] = {
     "Job": _job,
     "JobSegment": lambda item: Place(keys.job_segment(item["job"], item["name"])),
     "Message": _message,
+    "SavedQuestion": lambda item: Place(keys.question(item["id"])),
     **{relation.type: partial(_relation, relation) for relation in RELATIONS},
 }
 
