@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -52,6 +52,14 @@ def change_of(record: Mapping[str, Any]) -> Change:
         sequence=padded(data["SequenceNumber"]),
         at=_moment(data.get("ApproximateCreationDateTime", 0)),
     )
+
+
+def changes_of(records: Iterable[Mapping[str, Any]]) -> list[Change]:
+    """Return the changes that records tell of, in their order.
+
+    A write that leaves an item as it was is no change: Amazon tells of none, the embedded engine does.
+    """
+    return [change for change in map(change_of, records) if change.old != change.new]
 
 
 def _moment(value: Any) -> datetime:

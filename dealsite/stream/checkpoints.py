@@ -34,9 +34,15 @@ class Checkpoint:
 
     @property
     def floor(self) -> str:
-        """A sequence number that every later change of any item exceeds: what a scan after this moment found has it."""
-        open_shards = [sequence for sequence in self.shards.values() if sequence != FINISHED]
-        return min((sequence or BEFORE_ALL for sequence in open_shards), default=BEFORE_ALL)
+        """A sequence number that every change after this moment exceeds, and none before it.
+
+        It stands for what a scan after this moment finds. Only of a stream's single shard is it known to be later
+        than nothing that is still to come: sequence numbers of different shards say nothing about each other.
+        """
+        if len(self.shards) != 1:
+            return BEFORE_ALL
+        (sequence,) = self.shards.values()
+        return sequence if sequence and sequence != FINISHED else BEFORE_ALL
 
     def moved(self, shards: Mapping[str, str], *, read_at: datetime | None = None) -> Checkpoint:
         """Return the checkpoint with some shards further on."""

@@ -26,14 +26,20 @@ class Projection(Protocol):
     patience: float  # seconds that an applied change may wait for its commit, while more come; 0: none
     portion: int  # changes after which it wants a commit in any case
 
+    def checkpoint(self) -> Checkpoint | None:
+        """Return where it stands as of its last commit, None where nothing is built; also while another has it open."""
+
     def open(self) -> Checkpoint | None:
         """Get ready for changes and return where it stands; None where it has to be built first."""
 
     def apply(self, changes: Sequence[Change]) -> None:
         """Take changes in, those of each item in their order."""
 
-    def commit(self, checkpoint: Checkpoint) -> None:
-        """Keep what was applied, and with it, never before it, the checkpoint."""
+    def commit(self, checkpoint: Checkpoint | None) -> None:
+        """Keep what was applied, and with it, never before it, the checkpoint; None leaves that as it is.
+
+        None comes from AWS Lambda, which keeps its place in the stream itself.
+        """
 
     def close(self) -> None:
         """Give up what was not committed, and everything that another process would need."""
