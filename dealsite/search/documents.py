@@ -58,7 +58,7 @@ class Stored:
     sequence: str
     card: DealCard | None = None
     words: str = ""
-    checkpoint: Any = None
+    checkpoint: str | None = None
 
     @classmethod
     def of(cls, document: tantivy.Document) -> Stored:

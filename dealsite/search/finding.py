@@ -53,7 +53,8 @@ class Hit:
 class Found:
     """One page of answers. `ready` is False where there is no index, or nothing in it yet.
 
-    `hits` can be had, `over` have expired or are sold out; they come after all that can be had. `how`
+    `hits` can be had, `over` have expired or are sold out; they come after all that can be had. To editors
+    all are `hits`. `how`
     says whether the words were taken as they are (exact), with typos forgiven (close), or only half of
     them (some). `brands` are (slug, name, number) and `categories` slug -> number to narrow it down to.
     """
@@ -70,7 +71,13 @@ class Found:
 
     @property
     def cards(self) -> list[DealCard]:
+        """All cards of the page, in order."""
         return [hit.card for hit in (*self.hits, *self.over)]
+
+    @property
+    def over_cards(self) -> list[DealCard]:
+        """Those that can no longer be had."""
+        return [hit.card for hit in self.over]
 
 
 def find(
@@ -140,8 +147,7 @@ class _Asking:
     def page(self, query: Query, offset: int, size: int) -> tuple[list[DocAddress], int]:
         """Return the addresses of a page, those that can be had first, and how many there are on all pages."""
         asked = self.question
-        mixed = asked.kind == "deal" and asked.state in ("", "scheduled") and not asked.scheduled
-        if not mixed:
+        if asked.state or asked.for_editors:
             return self._sorted(query, offset, size)
         if not self.sort:
             return self._sorted(live_first(query, self.schema, self.now), offset, size)
@@ -168,7 +174,7 @@ def _find(asking: _Asking, page: int, size: int, narrowing: bool) -> Found:
     found = Found(total=number, page=page, pages=min(-(-number // size), MOST_PAGES), how=how)
     for address in addresses:
         hit = _hit(searcher, address, question)
-        is_over = question.kind == "deal" and hit.card.state(asking.now) in ("expired", "sold_out")
+        is_over = not question.for_editors and hit.card.state(asking.now) in ("expired", "sold_out")
         (found.over if is_over else found.hits).append(hit)
     if narrowing:
         everywhere = query if not question.brand else asking.query(how, "brand")

@@ -10,7 +10,7 @@ from dealsite.data.convert import Item
 from dealsite.data.keys import Key
 from dealsite.search import folder
 from dealsite.search.documents import is_indexed
-from dealsite.search.writer import Writer
+from dealsite.search.writer import Writer, checkpoint_in
 from dealsite.stream.changes import Change
 from dealsite.stream.checkpoints import Checkpoint
 
@@ -28,17 +28,19 @@ class SearchIndex:
         self.folder = root or folder.root()
         self._writer: Writer | None = None
 
+    def checkpoint(self) -> Checkpoint | None:
+        generation = folder.current(self.folder)
+        known = checkpoint_in(generation) if generation else None
+        return Checkpoint.from_json(known) if known else None
+
     def open(self) -> Checkpoint | None:
         generation = folder.current(self.folder)
         if generation is None:
             return None
-        writer = Writer(generation)
-        checkpoint = writer.checkpoint
-        if checkpoint is None:
-            writer.close()
-            return None
-        self._writer = writer
-        return Checkpoint.from_json(checkpoint)
+        checkpoint = self.checkpoint()
+        if checkpoint is not None:
+            self._writer = Writer(generation)
+        return checkpoint
 
     def apply(self, changes: Sequence[Change]) -> None:
         writer = self._opened()
@@ -46,8 +48,8 @@ class SearchIndex:
             if is_of_index(change.key):
                 writer.write(change.key[0], change.new, change.sequence)
 
-    def commit(self, checkpoint: Checkpoint) -> None:
-        self._opened().commit(checkpoint.to_json())
+    def commit(self, checkpoint: Checkpoint | None) -> None:
+        self._opened().commit(checkpoint.to_json() if checkpoint else None)
 
     def close(self) -> None:
         if self._writer is not None:

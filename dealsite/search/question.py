@@ -33,8 +33,8 @@ Kind = Literal["deal", "draft"]
 class Question:
     """Words and filters; what is empty filters nothing.
 
-    `category` and `brand` are slugs, prices Decimal. `state` is one of live, ending, expired (or sold out)
-    and, for editors, scheduled. Shoppers never find what is scheduled, nor drafts.
+    `category` and `brand` are slugs, prices Decimal. `state` is one of live, ending, expired (for shoppers:
+    or sold out) and, for editors, scheduled. Shoppers never find what is scheduled, nor drafts.
     """
 
     text: str = ""
@@ -44,7 +44,7 @@ class Question:
     price_to: Decimal | None = None
     state: str = ""
     kind: Kind = "deal"
-    scheduled: bool = False
+    for_editors: bool = False
 
     @property
     def units(self) -> list[str]:
@@ -100,18 +100,19 @@ def query_of(
 def filters(question: Question, schema: Schema, now: datetime) -> list[Query]:
     """Return what must hold whatever the words are, without any say in how well something fits."""
     moment = milliseconds(now)
-    found = [_is(schema, "kind", DRAFT if question.kind == "draft" else DEAL)]
-    if question.kind == "deal":
-        if question.state == "scheduled" and question.scheduled:
+    of_drafts = question.kind == "draft" and question.for_editors
+    found = [_is(schema, "kind", DRAFT if of_drafts else DEAL)]
+    if not of_drafts:
+        if question.state == "scheduled" and question.for_editors:
             found.append(_between(schema, "live_at", moment + 1, NEVER))
-        elif question.state or not question.scheduled:
+        elif question.state or not question.for_editors:
             found.append(_between(schema, "live_at", 0, moment))
     if question.state in ("live", "ending"):
-        found.append(live(schema, now))
+        found.append(live(schema, now, sold_out=question.for_editors))
     if question.state == "ending":
         found.append(_between(schema, "expires_at", moment + 1, milliseconds(now + ENDING_SOON)))
     if question.state == "expired":
-        found.append(over(schema, now))
+        found.append(over(schema, now, sold_out=not question.for_editors))
     if question.category:
         found.append(_is(schema, "category", question.category))
     if question.brand:
@@ -123,24 +124,20 @@ def filters(question: Question, schema: Schema, now: datetime) -> list[Query]:
     return [Query.const_score_query(query, 0.0) for query in found]
 
 
-def live(schema: Schema, now: datetime) -> Query:
-    """What can still be had: neither expired nor sold out."""
-    return Query.boolean_query(
-        [
-            (Occur.Must, _between(schema, "expires_at", milliseconds(now) + 1, NEVER)),
-            (Occur.Must, _between(schema, "sold_out", 0, 0)),
-        ]
-    )
+def live(schema: Schema, now: datetime, *, sold_out: bool = False) -> Query:
+    """What can still be had: not expired, and not sold out unless that is asked for, too."""
+    parts = [_between(schema, "expires_at", milliseconds(now) + 1, NEVER)]
+    if not sold_out:
+        parts.append(_between(schema, "sold_out", 0, 0))
+    return Query.boolean_query([(Occur.Must, part) for part in parts])
 
 
-def over(schema: Schema, now: datetime) -> Query:
-    """What has expired or is sold out."""
-    return Query.boolean_query(
-        [
-            (Occur.Should, _between(schema, "expires_at", 0, milliseconds(now))),
-            (Occur.Should, _between(schema, "sold_out", 1, 1)),
-        ]
-    )
+def over(schema: Schema, now: datetime, *, sold_out: bool = True) -> Query:
+    """What has expired, or is sold out unless that is left out."""
+    parts = [_between(schema, "expires_at", 0, milliseconds(now))]
+    if sold_out:
+        parts.append(_between(schema, "sold_out", 1, 1))
+    return any_of(parts)
 
 
 def both(first: Query, *others: Query) -> Query:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import tantivy
 
@@ -31,12 +30,6 @@ class Writer:
         self._writer = self._index.writer(heap_size=MEMORY, num_threads=1)
         self._unseen: dict[str, str] = {}  # sequences of what is written and not yet committed
 
-    @property
-    def checkpoint(self) -> Any:
-        """Where the stream was read to when this was last committed; None at first."""
-        found = self._stored(CHECKPOINT)
-        return found.checkpoint if found else None
-
     def write(self, key: str, item: Item | None, sequence: str) -> bool:
         """Note an item as it is after a change, or gone; False, and nothing, if that or a newer change is known."""
         if sequence <= self.sequence_of(key):
@@ -52,10 +45,10 @@ class Writer:
         """Return the newest change that is known of an item, '' for none."""
         if key in self._unseen:
             return self._unseen[key]
-        found = self._stored(key)
+        found = _stored(self._index, key)
         return found.sequence if found else ""
 
-    def commit(self, checkpoint: Any = None) -> None:
+    def commit(self, checkpoint: str | None = None) -> None:
         """Make everything written so far, and the checkpoint if one is given, take effect at once."""
         if checkpoint is not None:
             self._replace(CHECKPOINT, note_of(CHECKPOINT, CHECKPOINT, checkpoint=checkpoint))
@@ -72,9 +65,17 @@ class Writer:
         self._writer.delete_documents_by_term("key", key)
         self._writer.add_document(document)
 
-    def _stored(self, key: str) -> Stored | None:
-        searcher = self._index.searcher()
-        found = searcher.search(
-            tantivy.Query.term_query(self._index.schema, "key", key), limit=1, count=False
-        ).hits
-        return Stored.of(searcher.doc(found[0][1])) if found else None
+
+def checkpoint_in(generation: Path) -> str | None:
+    """Return where the stream was read to when a generation was last committed; None for one without."""
+    try:
+        found = _stored(open_index(str(generation)), CHECKPOINT)
+    except (OSError, ValueError):
+        return None
+    return found.checkpoint if found else None
+
+
+def _stored(index: tantivy.Index, key: str) -> Stored | None:
+    searcher = index.searcher()
+    found = searcher.search(tantivy.Query.term_query(index.schema, "key", key), limit=1, count=False).hits
+    return Stored.of(searcher.doc(found[0][1])) if found else None
