@@ -53,13 +53,20 @@ def history_query(entity: Entity, changes: str) -> str:
 
 
 def duckdb_statements(root: Path) -> list[str]:
-    """Return the statements that make every view in a DuckDB connection, for a lake in a folder.
+    """Return the statements that make every view in a DuckDB connection, for a lake in a folder."""
+    return [
+        f"CREATE OR REPLACE VIEW {quoted(name)} AS {query}" for name, query in duckdb_queries(root).items()
+    ]
+
+
+def duckdb_queries(root: Path) -> dict[str, str]:
+    """Return the SELECT of every view by its name, for DuckDB and a lake in a folder.
 
     An entity without files gets an empty view of the same columns. DuckDB must be allowed to read the folder. The
     lists of files are those of this moment, and a file may be merged and removed while a query runs:
     then DuckDB says that it cannot open it, and the query is to be repeated with new views.
     """
-    made = []
+    made = {}
     for entity in ENTITIES:
         current = sorted((root / layout.CURRENT / f"entity={entity.table}").glob("day=*/*.parquet"))
         recent = sorted((root / layout.recent(entity)).glob("*.parquet"))
@@ -75,14 +82,14 @@ def duckdb_statements(root: Path) -> list[str]:
             columns = ", ".join(map(quoted, current_columns(entity)))
             files = _files(current, states | {"day": "date"}, by_day=True)
             query = f"SELECT {columns} FROM {files} WHERE NOT deleted"  # noqa: S608
-        made.append(f"CREATE OR REPLACE VIEW {quoted(entity.table)} AS {query}")
+        made[entity.table] = query
         found = _files(changes, history_columns(entity), by_day=True)
         if _shares_a_folder(changes):
             query = history_query(entity, found)
         else:
             columns = ", ".join(map(quoted, history_columns(entity)))
             query = f"SELECT {columns} FROM {found}"  # noqa: S608
-        made.append(f"CREATE OR REPLACE VIEW {quoted(entity.table + '_history')} AS {query}")
+        made[f"{entity.table}_history"] = query
     return made
 
 
