@@ -125,7 +125,7 @@ def _take_turn(
     An error ends the turn: what was not committed comes again in the next one.
     """
     try:
-        consumer = opened(projection, clock=clock, anew=anew)
+        consumer = opened(projection, Stream.of_table(), clock=clock, anew=anew)
         while not stop.is_set() and not turns.is_locked(projection.folder, turns.WAITING):
             if not consumer.round():
                 stop.wait(IDLE_SECONDS)
@@ -144,12 +144,13 @@ def _take_turn(
     return True
 
 
-def opened(projection: Projection, *, clock: Callable[[], datetime], anew: bool = False) -> Consumer:
+def opened(
+    projection: Projection, stream: Stream, *, clock: Callable[[], datetime], anew: bool = False
+) -> Consumer:
     """Open a projection, which must be ours to open, with its consumer.
 
     Where there is none, where the stream no longer reaches back to it, or with `anew`, it is built first.
     """
-    stream = Stream.of_table()
     checkpoint = projection.open()
     if anew or checkpoint is None or checkpoint.stream != stream.arn or not checkpoint.reaches(clock()):
         projection.close()

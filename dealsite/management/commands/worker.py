@@ -1,4 +1,4 @@
-"""`manage.py worker`: runs the site's jobs."""
+"""`manage.py worker`: runs the site's jobs, and feeds the lake and the search index."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from dealsite import worker
 
 
 class Command(BaseCommand):
-    help = "Run jobs as they come due, until stopped. Several workers may run at once."
+    help = (
+        "Run jobs as they come due and feed the projections, until stopped. Several workers may run at once."
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
-        worker.run(stop, sweep=settings.DEALSITE_EMBEDDED)
+        with worker.feeding(stop):
+            worker.run(stop, sweep=settings.DEALSITE_EMBEDDED)
