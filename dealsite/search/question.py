@@ -175,7 +175,7 @@ def _all_or_half(asked: Sequence[Query], how: How) -> Query:
 
 @dataclass(frozen=True)
 class _Words:
-    """Makes queries of words; with a `searcher` they may have typos, `begins` lets the last one be unfinished."""
+    """Makes queries of words. `begins`: the last one may be unfinished; with a `searcher` rare ones may, or be wrong."""
 
     schema: Schema
     searcher: Searcher | None
@@ -208,10 +208,11 @@ class _Words:
             for slug, name in self.categories.items()
             if root in roots_of(name)
         ]
-        if begins and len(word) >= LETTERS_OF_A_BEGINNING:
+        rare = self.searcher is not None and self.searcher.doc_freq("words", word) < RARE
+        if (begins or rare) and len(word) >= LETTERS_OF_A_BEGINNING:
             beginning = Query.fuzzy_term_query(self.schema, "words", word, distance=0, prefix=True)
             found.append(Query.const_score_query(beginning, 0.3))
-        wrong = self._wrong_letters(word)
+        wrong = self._wrong_letters(word) if rare else 0
         if wrong:
             for field, score in (("title", FUZZY_TITLE), ("words", FUZZY_ANYWHERE)):
                 close = Query.fuzzy_term_query(self.schema, field, word, distance=wrong, prefix=begins)
@@ -219,21 +220,18 @@ class _Words:
         return any_of(found)
 
     def _wrong_letters(self, word: str) -> int:
-        """How many letters of a word may be wrong: none of a common one, and none in numbers, where each counts."""
-        if self.searcher is None or any(c.isdigit() for c in word):
+        """How many letters of a rare word may be wrong; none in numbers, where each one counts."""
+        if any(c.isdigit() for c in word):
             return 0
-        known = self.searcher.doc_freq("words", word)
-        if known >= RARE:
-            return 0
+        known = self._has(Query.term_query(self.schema, "words", word))
         length = len(word) - (1 if known else 0)
-        if length >= LETTERS_FOR_TWO_TYPOS and not self._is_like_some(word):
+        close = Query.fuzzy_term_query(self.schema, "words", word, distance=1)
+        if length >= LETTERS_FOR_TWO_TYPOS and not self._has(close):  # two take five times as long as one
             return 2
         return 1 if length >= LETTERS_FOR_A_TYPO else 0
 
-    def _is_like_some(self, word: str) -> bool:
-        """Tell whether one wrong letter explains a word; to look for two takes five times as long."""
-        close = Query.fuzzy_term_query(self.schema, "words", word, distance=1)
-        return bool(self.searcher and self.searcher.search(close, 1, count=False).hits)
+    def _has(self, query: Query) -> bool:
+        return bool(self.searcher and self.searcher.search(query, 1, count=False).hits)
 
 
 @lru_cache(maxsize=64)
