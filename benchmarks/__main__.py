@@ -37,12 +37,14 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--times", type=int, default=200, help="requests of each page")
     parser.add_argument("--seconds", type=float, default=5, help="of asking for the served front page")
     parser.add_argument("--users", type=int, default=100_000, help="who get a message")
-    parser.add_argument("--only", action="append", help="a content to measure, or fan-out; may be repeated")
+    parser.add_argument(
+        "--only", action="append", help="a content to measure, ask, or fan-out; may be repeated"
+    )
     return parser.parse_args()
 
 
 def _run(options: argparse.Namespace, var: Path) -> int:
-    from benchmarks import content, fan_out, pages, report
+    from benchmarks import asking, content, fan_out, pages, report
 
     costs: list[pages.Cost] = []
     served: dict[str, tuple[float, float]] = {}
@@ -51,13 +53,18 @@ def _run(options: argparse.Namespace, var: Path) -> int:
             continue
         _measure(name, load, var / f"engine-{len(served)}", options, costs, served)
     results = report.tables(costs, served) if costs else ""
+    slow: list[str] = []
+    if not options.only or "ask" in options.only:
+        askings = asking.measure(ROOT, options.folder)
+        results = f"{results}\n\n{asking.table_of(askings)}".lstrip() if askings else results
+        slow = asking.slow(askings)
     if not options.only or "fan-out" in options.only:
         sending = fan_out.measure(var / "engine-fan-out", options.users)
         results = f"{results}\n\n{fan_out.table_of(sending)}".lstrip()
     print(f"\n{results}\n")
     if not options.only:
         report.rewrite(ROOT / "docs" / "performance.md", results)
-    grown = report.growth(costs)
+    grown = [*report.growth(costs), *slow]
     for sentence in grown:
         print(sentence, file=sys.stderr)
     return 1 if grown else 0

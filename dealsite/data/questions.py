@@ -121,7 +121,7 @@ def _item(
         problems["sql"] = "Write a question: one SELECT."
     elif len(sql) > LONGEST_SQL:
         problems["sql"] = f"A question has at most {LONGEST_SQL:,} characters."
-    elif any(c < " " and c not in "\t\n\r" or "\ud800" <= c <= "\udfff" for c in sql):
+    elif any((c < " " and c not in "\t\n\r") or "\ud800" <= c <= "\udfff" for c in sql):
         problems["sql"] = "A question holds no control characters."
     if problems:
         raise Invalid(**problems)
