@@ -7,6 +7,7 @@ import os
 import random
 import zlib
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import hypothesis
@@ -15,6 +16,9 @@ import pytest
 from dealsite import middleware
 from dealsite.data import buckets, checks, schema, table
 from dealsite.engine import running_engine
+from dealsite.search import reader
+from dealsite.search.projection import SearchIndex
+from dealsite.stream.checkpoints import Checkpoint
 from tests.faults import READS, WRITES, Faults
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - a folder in memory, where there is one: engines wait for disks otherwise
@@ -151,3 +155,17 @@ def whole_table(fresh_table: None) -> Iterator[None]:
     """A new empty table, which must still be whole when the test ends."""
     yield
     assert [str(problem) for problem in checks.find()] == []
+
+
+@pytest.fixture
+def search_index(settings, tmp_path: Path) -> Callable[[], None]:
+    """A function that makes the index of deals from what the table holds now; there is none before."""
+    settings.SEARCH_ROOT = tmp_path / "search"
+    reader.forget()
+
+    def make() -> None:
+        projection = SearchIndex()
+        projection.build(table.scan_all(consistent=True), Checkpoint("stream", datetime.now(UTC)))
+        projection.swap()
+
+    return make

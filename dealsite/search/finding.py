@@ -177,10 +177,7 @@ def _find(asking: _Asking, page: int, size: int, narrowing: bool) -> Found:
         is_over = not question.for_editors and hit.card.state(asking.now) in ("expired", "sold_out")
         (found.over if is_over else found.hits).append(hit)
     if narrowing:
-        everywhere = query if not question.brand else asking.query(how, "brand")
-        found.brands.extend(_brands(searcher, everywhere))
-        everywhere = query if not question.category else asking.query(how, "category")
-        found.categories.update(_counts(searcher, everywhere, "category", len(asking.names) + 1))
+        _narrow(found, asking, how, query)
     return found
 
 
@@ -214,13 +211,24 @@ def _stored(searcher: Searcher, address: DocAddress) -> Stored:
     return Stored.of(searcher.doc(address))
 
 
-def _brands(searcher: Searcher, query: Query) -> list[tuple[str, str, int]]:
-    """Return the brands with most of the deals found, by name."""
-    counts = _counts(searcher, query, "brand_label", MOST_BRANDS)
-    found = [(*label.split(BRAND_SEPARATOR, 1), number) for label, number in counts.items()]
-    return sorted(found, key=lambda brand: brand[1].casefold())  # type: ignore[arg-type]
+def _narrow(found: Found, asking: _Asking, how: How, query: Query) -> None:
+    """Count the brands and categories that an answer could be narrowed down to; each without its own filter."""
+    question, searcher = asking.question, asking.searcher
+    counts = {"brand_label": MOST_BRANDS, "category": len(asking.names) + 1}
+    if question.brand or question.category:
+        brands = _counts(searcher, asking.query(how, "brand"), {"brand_label": MOST_BRANDS})
+        counted = brands | _counts(searcher, asking.query(how, "category"), {"category": counts["category"]})
+    else:
+        counted = _counts(searcher, query, counts)
+    found.categories.update(counted["category"])
+    for label, number in counted["brand_label"].items():
+        slug, _, name = label.partition(BRAND_SEPARATOR)
+        found.brands.append((slug, name, number))
+    found.brands.sort(key=lambda brand: brand[1].casefold())
 
 
-def _counts(searcher: Searcher, query: Query, name: str, most: int) -> dict[str, int]:
-    answer = searcher.aggregate(query, {"by": {"terms": {"field": name, "size": most}}})
-    return {bucket["key"]: bucket["doc_count"] for bucket in answer["by"]["buckets"]}
+def _counts(searcher: Searcher, query: Query, most: dict[str, int]) -> dict[str, dict[str, int]]:
+    """Return, of some fields, the most frequent values with how often they are."""
+    wanted = {name: {"terms": {"field": name, "size": size}} for name, size in most.items()}
+    answer = searcher.aggregate(query, wanted)
+    return {name: {bucket["key"]: bucket["doc_count"] for bucket in answer[name]["buckets"]} for name in most}

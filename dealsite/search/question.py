@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from tantivy import FieldType, Occur, Query, Schema, Searcher
@@ -46,14 +46,14 @@ class Question:
     kind: Kind = "deal"
     for_editors: bool = False
 
-    @property
+    @cached_property
     def units(self) -> list[str]:
         """The text's words as typed, those that hang together by hyphens or dots as one; at most twelve."""
         text = fold(normalise(self.text[: MOST_CHARACTERS * 4]))[:MOST_CHARACTERS]
         units = COMPOUND.findall(text)[:MOST_WORDS]
         return [unit for unit in units if unit not in STOP_WORDS] or units
 
-    @property
+    @cached_property
     def words(self) -> list[str]:
         """The words to look for, folded."""
         return [word for unit in self.units for word in words_of(unit)]
@@ -175,7 +175,10 @@ def _all_or_half(asked: Sequence[Query], how: How) -> Query:
 
 @dataclass(frozen=True)
 class _Words:
-    """Makes queries of words. `begins`: the last one may be unfinished; with a `searcher` rare ones may, or be wrong."""
+    """Makes queries of words.
+
+    With `begins` the last one may be unfinished; with a `searcher` rare ones may be so, or misspelt.
+    """
 
     schema: Schema
     searcher: Searcher | None

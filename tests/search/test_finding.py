@@ -289,7 +289,8 @@ def test_no_description_brings_markup_of_its_own(index, text):
 
     from dealsite import text as site_text
 
-    description = f"{text} quiet <script>alert(1)</script>"
+    stored = text.replace("\ud800", "")  # lone surrogates cannot be stored
+    description = f"{stored} quiet <script>alert(1)</script>"
     index(deal_item(description=description))
     hits = search("quiet").hits
     if not hits:  # the word hangs together with a letter before it
