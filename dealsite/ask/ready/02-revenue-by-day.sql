@@ -4,7 +4,7 @@ SELECT
   placed_at::DATE AS day,
   sum(total) AS revenue,
   count(*) AS orders,
-  round(avg(total), 2) AS average_order
+  round(avg(total), 2)::DECIMAL(12, 2) AS average_order
 FROM orders
 WHERE status <> 'CANCELLED' AND placed_at >= now() - INTERVAL 90 DAY
 GROUP BY 1

@@ -4,7 +4,7 @@ SELECT
   country,
   count(*) AS orders,
   sum(total) AS revenue,
-  round(avg(total), 2) AS average_order,
+  round(avg(total), 2)::DECIMAL(12, 2) AS average_order,
   count(DISTINCT username) AS customers
 FROM orders
 WHERE status <> 'CANCELLED' AND placed_at >= now() - INTERVAL 1 YEAR

@@ -4,7 +4,7 @@ SELECT
   username,
   sum(total) AS revenue,
   count(*) AS orders,
-  round(avg(total), 2) AS average_order,
+  round(avg(total), 2)::DECIMAL(12, 2) AS average_order,
   max(placed_at) AS last_order
 FROM orders
 WHERE status <> 'CANCELLED' AND placed_at >= now() - INTERVAL 1 YEAR
