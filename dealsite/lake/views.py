@@ -6,6 +6,7 @@ newest state, of each change one row.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from dealsite.lake import layout
@@ -52,22 +53,21 @@ def history_query(entity: Entity, changes: str) -> str:
     )
 
 
-def duckdb_statements(root: Path) -> list[str]:
-    """Return the statements that make every view in a DuckDB connection, for a lake in a folder."""
-    return [
-        f"CREATE OR REPLACE VIEW {quoted(name)} AS {query}" for name, query in duckdb_queries(root).items()
-    ]
+def duckdb_statements(root: Path, entities: Iterable[Entity] = ENTITIES) -> list[str]:
+    """Return the statements that make the views in a DuckDB connection, for a lake in a folder."""
+    queries = duckdb_queries(root, entities)
+    return [f"CREATE OR REPLACE VIEW {quoted(name)} AS {query}" for name, query in queries.items()]
 
 
-def duckdb_queries(root: Path) -> dict[str, str]:
-    """Return the SELECT of every view by its name, for DuckDB and a lake in a folder.
+def duckdb_queries(root: Path, entities: Iterable[Entity] = ENTITIES) -> dict[str, str]:
+    """Return the SELECT of the views by their names, for DuckDB and a lake in a folder.
 
     An entity without files gets an empty view of the same columns. DuckDB must be allowed to read the folder. The
     lists of files are those of this moment, and a file may be merged and removed while a query runs:
     then DuckDB says that it cannot open it, and the query is to be repeated with new views.
     """
     made = {}
-    for entity in ENTITIES:
+    for entity in entities:
         current = sorted((root / layout.CURRENT / f"entity={entity.table}").glob("day=*/*.parquet"))
         recent = sorted((root / layout.recent(entity)).glob("*.parquet"))
         changes = sorted((root / layout.HISTORY / f"entity={entity.table}").glob("day=*/*.parquet"))
@@ -98,13 +98,14 @@ def _shares_a_folder(files: list[Path]) -> bool:
 
 
 def _files(files: list[Path], columns: dict[str, str], *, by_day: bool = False) -> str:
-    """Return what DuckDB reads the files with; an empty table where there is none."""
+    """Return what DuckDB reads the files with; what an older file, or every file, lacks is NULL there."""
+    nothing = ", ".join(f"NULL::{kind} AS {quoted(name)}" for name, kind in columns.items())
     if not files:
-        nothing = ", ".join(f"NULL::{kind} AS {quoted(name)}" for name, kind in columns.items())
-        return f"(SELECT {nothing} WHERE false) AS nothing"
+        return f"(SELECT {nothing} WHERE false) AS files"
     paths = ", ".join("'" + str(file).replace("'", "''") + "'" for file in files)
     by = "hive_partitioning = true, hive_types = {'day': DATE}" if by_day else "hive_partitioning = false"
-    return f"read_parquet([{paths}], union_by_name = true, {by}) AS files"
+    found = f"SELECT * FROM read_parquet([{paths}], union_by_name = true, {by})"  # noqa: S608
+    return f"({found} UNION ALL BY NAME SELECT {nothing} WHERE false) AS files"
 
 
 def quoted(name: str) -> str:
