@@ -219,11 +219,13 @@ def test_a_consumer_outlives_trouble_and_builds_anew_what_the_stream_has_lost(st
     thread.start()
     try:
         write(stream, 1)
-        until(lambda: len(copy.items) == 1)
+        until(lambda: len(builds) == 2)  # the first one, and that after Lost
+        write(stream, 2)
+        until(lambda: len(copy.items) == 2)
     finally:
         stop.set()
         thread.join()
-    assert len(builds) == 2  # the first one, and that after Lost
+    assert len(builds) == 2
 
 
 def until(true):
