@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -47,6 +48,8 @@ def change_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
         return _change(request, form, stored)
     except VersionConflict as conflict:
         return deal_conflict(request, form, conflict.current or deals.get(deal_id))
+    except deals.StockChanged:
+        return stock_conflict(request, form, deals.get(deal_id))
     except Invalid as error:
         form.refuse(error.fields, str(error))
         return deal_page(request, form, stored, status=422)
@@ -65,6 +68,8 @@ def _change(request: EditorRequest, form: DealForm, stored: Deal) -> HttpRespons
         return deal_page(request, form, stored, status=422)
     brand = find_brand(form)
     content = form.content(brand.slug if brand else slugify(form.cleaned_data.get("brand", "")))
+    if form.was_left("stock"):  # what was sold since the form was opened stays sold
+        content = replace(content, stock=stored.stock)
     form.refuse(deals.problems(content, live_at=stored.live_at))
     if form.errors:
         return deal_page(request, form, stored, status=422)
@@ -73,6 +78,8 @@ def _change(request: EditorRequest, form: DealForm, stored: Deal) -> HttpRespons
         return redirect("cms_deal", stored.id)
     if stored.version != form.version:
         return deal_conflict(request, form, stored)
+    if content.stock != stored.stock and not form.showed("stock", typed(stored)["stock"]):
+        raise deals.StockChanged(stored.stock)
     if brand is None:
         brand = create_brand(form, by=by, now=now)
     deals.edit(stored, content, version=form.version, brand=brand, by=by, now=now)
@@ -83,6 +90,16 @@ def _change(request: EditorRequest, form: DealForm, stored: Deal) -> HttpRespons
 def deal_conflict(request: EditorRequest, form: DealForm, current: Deal) -> HttpResponse:
     """Show what differs between the form and the deal as it is now; nothing was saved."""
     form.set_against(typed(current), current.version)
+    return deal_page(request, form, current, status=409)
+
+
+def stock_conflict(request: EditorRequest, form: DealForm, current: Deal) -> HttpResponse:
+    """Say what is left now, where the editor wanted another number than he was shown; nothing was saved."""
+    left = "nobody counts them any more" if current.stock is None else f"{current.stock} are left now"
+    form.show_anew("stock", typed(current)["stock"])
+    form.refuse(
+        {"stock": f"Pieces were sold or came back meanwhile: {left}. Check your number and save again."}
+    )
     return deal_page(request, form, current, status=409)
 
 

@@ -105,6 +105,19 @@ class EditForm(PictureForm):
             typed["picture_kept"] = self.picture_token
         return typed
 
+    def was_left(self, name: str) -> bool:
+        """Tell whether this editor left a field as the form showed it."""
+        return name in (seen := _read(self.seen)) and seen[name] == _fingerprint(self.mine()[name])
+
+    def showed(self, name: str, text: str) -> bool:
+        """Tell whether this is the text that the form showed in a field, as far as is known."""
+        seen = _read(self.seen)
+        return name not in seen or seen[name] == _fingerprint(_line_ends(text))
+
+    def show_anew(self, name: str, text: str) -> None:
+        """Note that this is what a field's form shows from now on, whatever was typed into it."""
+        self.seen = json.dumps(_read(self.seen) | {name: _fingerprint(_line_ends(text))})
+
     def differs_from(self, theirs: Typed) -> bool:
         """Tell whether saving this form would change anything."""
         return any(text != _line_ends(theirs.get(name, "")) for name, text in self.mine().items())

@@ -115,6 +115,13 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 PASSWORD_RESET_TIMEOUT = 3600
 
+# -- Payments: the built-in test gateway moves no money ----------------------------------------------------------
+DEALSITE_GATEWAY = os.environ.get("DEALSITE_GATEWAY") or "test"  # or stripe
+STRIPE_SECRET_KEY = os.environ.get("STRIPE_SECRET_KEY", "")
+STRIPE_API_BASE = os.environ.get("STRIPE_API_BASE") or "https://api.stripe.com"
+# Where payments of closed days go: another table of the same keys and indexes; empty for the site's own.
+DEALSITE_HISTORY_TABLE = os.environ.get("DEALSITE_HISTORY_TABLE", "")
+
 # -- Mail: printed where the site runs, unless a server is named --------------------------------------------------
 EMAIL_HOST = os.environ.get("DEALSITE_SMTP_HOST", "")
 EMAIL_PORT = environment.number("DEALSITE_SMTP_PORT", 587)

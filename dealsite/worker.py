@@ -14,10 +14,16 @@ from datetime import UTC, datetime, timedelta
 import structlog
 from django.conf import settings
 
+from dealsite import charging
 from dealsite.accounts.handlers import HANDLERS as ACCOUNT_HANDLERS
+from dealsite.accounts.payment_notices import send_payment_notice
 from dealsite.data import jobs, sweeping
+from dealsite.data.deals import stock
 from dealsite.data.errors import Conflict, DataError, Unavailable
 from dealsite.data.fan_out import send_message
+from dealsite.data.payments.changes import REFUND_PAYMENT
+from dealsite.data.payments.notices import PAYMENT_NOTICE
+from dealsite.data.payments.totals import PAYMENT_TOTALS, apply_totals
 from dealsite.data.renames import rename_brand
 from dealsite.projections import PROJECTIONS
 from dealsite.stream.consumer import consume
@@ -25,7 +31,11 @@ from dealsite.stream.consumer import consume
 HANDLERS: dict[str, jobs.Handler] = {
     "rename_brand": rename_brand,
     jobs.SEND_MESSAGE: send_message,
+    PAYMENT_TOTALS: apply_totals,
+    PAYMENT_NOTICE: send_payment_notice,
+    REFUND_PAYMENT: charging.give_back,
     **ACCOUNT_HANDLERS,
+    **stock.HANDLERS,
 }
 IDLE_SECONDS = 1.0
 SWEEP_EVERY = timedelta(hours=1)

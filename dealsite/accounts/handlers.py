@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from dealsite.accounts import reset_tokens
-from dealsite.data import jobs, mails, messages, relations, sessions, users, watches
+from dealsite.data import carts, jobs, mails, messages, relations, sessions, users, watches
 from dealsite.data.jobs import Handler, Job
 
 SECOND_LOOK = timedelta(minutes=1)  # more than an index lags behind, and a batch of messages takes
@@ -40,7 +40,7 @@ def send_password_reset(job: Job, now: datetime) -> None:
 
 
 def remove_user(job: Job, now: datetime) -> datetime | None:
-    """Remove what a deleted user leaves behind: sessions, messages, likes and watches with what they count.
+    """Remove what a deleted user leaves behind: sessions, messages, the cart, likes and watches with what they count.
 
     It looks a second time when the indexes have caught up, and whoever was about to send him a message
     has done so. 1 query a page of each + 1 write each.
@@ -49,6 +49,7 @@ def remove_user(job: Job, now: datetime) -> datetime | None:
     sessions.end_all(username)
     relations.remove_all(username)
     messages.delete_all(username)
+    carts.clear(username)
     if job.checkpoint.get("looked"):
         return None
     jobs.save_checkpoint(job, {"looked": True}, now=now)

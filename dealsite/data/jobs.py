@@ -27,6 +27,9 @@ MAX_TRIES = 8
 SEND_MESSAGE = "send_message"  # the kind of job that editors may pause and cancel: nothing else depends on it
 
 
+EXPORT = "export"  # the kind of job that writes a file for the back office
+
+
 class Cancelled(Exception):
     """What a handler raises when its job has become pointless; the sentence is kept with the job."""
 
@@ -75,10 +78,16 @@ def job_write(
         "tries": 0,
         "card": {"kind": kind, "state": state} | (card or {}),
         **keys.job_rows(job_id, due if state == "open" else None),
+        **listed_rows(kind, job_id),
     }
-    if kind == SEND_MESSAGE:
-        item |= keys.announcement_row(job_id)
     return Put(key=keys.job(job_id), item=item, when=(absent(),))
+
+
+def listed_rows(kind: str, job_id: str) -> keys.Row:
+    """Return the row that puts a job of some kinds into a list of their own."""
+    if kind == SEND_MESSAGE:
+        return keys.announcement_row(job_id)
+    return keys.export_row(job_id) if kind == EXPORT else {}
 
 
 def get(job_id: str) -> Job:

@@ -350,6 +350,14 @@ def announcement_row(job_id: str) -> Row:
     return {"GSI2PK": ANNOUNCEMENTS, "GSI2SK": f"JOB#{ulid_part(job_id)}"}
 
 
+EXPORTS = "EXPORTS"
+
+
+def export_row(job_id: str) -> Row:
+    """Put a job that writes a file for the back office among all that do (GSI2)."""
+    return {"GSI2PK": EXPORTS, "GSI2SK": f"JOB#{ulid_part(job_id)}"}
+
+
 def jobs_of_month(month: str) -> str:
     """GSI1: the jobs of a month."""
     return f"JOBS#{part(month)}"
@@ -522,6 +530,11 @@ def payment_history_of_shard(shard_number: int) -> str:
     return f"PAYHIST#{shard_number:d}"
 
 
+def payments_until(status: str, moment: datetime) -> tuple[str, str]:
+    """Return the lowest and highest sort key (GSI3) of a status up to a moment, that millisecond included."""
+    return f"{part(status)}#", f"{part(status)}#{iso(moment)}{TOP}"
+
+
 def payment_row(payment_id: str, status: str, next_at: datetime) -> Row:
     """Put a payment among those of all accounts of its status (GSI3)."""
     return {
@@ -552,6 +565,22 @@ def transaction_row(transaction_id: str) -> Row:
 def payment_totals(day: date, shard_number: int) -> Key:
     """What the payments due on a day come to, by status, in one shard."""
     return f"PAYTOTALS#{day.isoformat()}#{shard_number}", "PAYTOTALS"
+
+
+def payment_load(load_id: str) -> Key:
+    """A load of payments from a file."""
+    return f"LOAD#{ulid_part(load_id)}", f"LOAD#{load_id}"
+
+
+def payment_load_segment(load_id: str, number: int) -> Key:
+    """How far one part of a load has come."""
+    return f"LOAD#{ulid_part(load_id)}", f"SEGMENT#{number:d}"
+
+
+def test_charge(idempotency_key: str) -> Key:
+    """What the built-in test gateway did under an idempotency key."""
+    key = f"TESTCHARGE#{part(idempotency_key)}"
+    return key, key
 
 
 # Audit

@@ -10,6 +10,7 @@ from dealsite.data.jobs import job_write
 from dealsite.data.writes import Write
 
 NOTICE = "account_notice"  # kinds of jobs
+ORDER_NOTICE = "order_notice"
 PASSWORD_RESET = "password_reset_mail"  # noqa: S105
 
 
@@ -17,6 +18,12 @@ def notice(template: str, *, to: str, name: str, now: datetime) -> Write:
     """Return the write that has a notice sent to a user about his account."""
     payload = {"template": template, "to": to, "name": name}
     return job_write(NOTICE, payload, job_id=new_ulid(now), due=now)
+
+
+def order_notice(status: str, *, order_id: str, username: str, to: str, now: datetime) -> Write:
+    """Return the write that has a shopper told what has become of an order."""
+    payload = {"status": status, "order": order_id, "username": username, "to": to}
+    return job_write(ORDER_NOTICE, payload, job_id=new_ulid(now), due=now)
 
 
 def request_password_reset(email: str, *, now: datetime) -> None:

@@ -27,7 +27,7 @@ READ_ALL = "read_all"  # the kind of job that marks many messages read
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message; `deal` is the id of the deal that it is about."""
+    """One message; `deal` or `order` is the id of what it is about."""
 
     id: str
     kind: str
@@ -35,6 +35,7 @@ class Message:
     deal: str
     text: str = ""
     unread: bool = False
+    order: str = ""
 
     @property
     def sent_at(self) -> datetime:
@@ -51,7 +52,7 @@ class Inbox:
 
 
 def message_item(
-    username: str, message_id: str, *, kind: str, headline: str, deal: str, text: str = ""
+    username: str, message_id: str, *, kind: str, headline: str, deal: str, text: str = "", order: str = ""
 ) -> Item:
     """Return a new, unread message as it is stored."""
     pk, sk = keys.message(username, message_id)
@@ -64,6 +65,8 @@ def message_item(
         "card": {"id": message_id, "kind": kind, "headline": headline, "deal": deal},
         **keys.unread_row(username, message_id),
     }
+    if order:
+        item["card"]["order"] = order
     if text:
         item["text"] = text
     return item
@@ -198,4 +201,5 @@ def _message(item: Item) -> Message:
         deal=card["deal"],
         text=item.get("text", ""),
         unread="GSI1PK" in item,
+        order=card.get("order", ""),
     )

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from dealsite.data import keys, mails, table
+from dealsite.data.convert import Item
 from dealsite.data.errors import AlreadyExists, Conflict, NotFound, VersionConflict
 from dealsite.data.ids import from_iso, iso, normalise_email
 from dealsite.data.writes import Condition, Delete, Put, Update, Write, absent, at_version, equals
@@ -33,6 +34,11 @@ def get(username: str) -> Profile:
     item = table.get(keys.profile(username))
     if item is None:
         raise NotFound("There is no such user.")
+    return from_item(item)
+
+
+def from_item(item: Item) -> Profile:
+    """Return the profile of its item."""
     return Profile(
         username=item["username"],
         name=item["name"],

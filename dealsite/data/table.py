@@ -82,7 +82,7 @@ def batch_get(keys: Iterable[Key], *, consistent: bool = True) -> dict[Key, Item
         left = [key_attributes(key) for key in wanted[first : first + BATCH_GET_KEYS]]
         for attempt in range(ATTEMPTS_WHEN_REFUSED):
             if attempt:
-                _back_off(attempt)
+                back_off(attempt)
             request = {name(): {"Keys": left, "ConsistentRead": consistent}}
             answer = _send("BatchGetItem", {"RequestItems": request})
             for attributes in answer.get("Responses", {}).get(name(), ()):
@@ -257,7 +257,7 @@ def insert(items: Sequence[Item]) -> int:
         left = [_insert_statement(item) for item in items[first : first + BATCH_STATEMENTS]]
         for attempt in range(ATTEMPTS_WHEN_REFUSED):
             if attempt:
-                _back_off(attempt)
+                back_off(attempt)
             answer = _send("BatchExecuteStatement", {"Statements": left})
             again = []
             for statement, response in zip(left, answer.get("Responses", ()), strict=True):
@@ -464,7 +464,7 @@ def _send(operation: str, parameters: dict[str, Any], *, service: str = TABLES) 
                 raise as_error(refused) from refused
             if refusals >= ATTEMPTS_WHEN_REFUSED:
                 raise Busy() from refused
-            _back_off(refusals)
+            back_off(refusals)
 
 
 PASSED_UP = {"ConditionalCheckFailedException", "TransactionCanceledException"}
@@ -478,6 +478,6 @@ def _loads(content: bytes) -> dict[str, Any]:
         return {}
 
 
-def _back_off(attempt: int) -> None:
-    """Wait a random part of 10 ms, doubled with each attempt up to 0.64 s ("full jitter")."""
+def back_off(attempt: int) -> None:
+    """Wait before a further try: a random part of 10 ms, doubled with each attempt up to 0.64 s ("full jitter")."""
     pause(jitter.uniform(0, 0.01 * 2 ** min(attempt, 6)))

@@ -68,6 +68,10 @@ def below(path: Path, value: Any) -> Condition:
     return Condition("{p0} < {v0}", (path,), (value,))
 
 
+def above(path: Path, value: Any) -> Condition:
+    return Condition("{p0} > {v0}", (path,), (value,))
+
+
 def contains(path: Path, member: str) -> Condition:
     """The set holds a member."""
     return Condition("contains({p0}, {v0})", (path,), (member,))

@@ -18,8 +18,8 @@ from dealsite.data import brands, categories, deals, drafts, featured, users
 from dealsite.data.brands import Brand
 from dealsite.data.cards import Picture
 from dealsite.data.errors import AlreadyExists, Conflict, NotFound
-from dealsite.data.ids import new_ulid, slugify
-from dealsite.demo import art
+from dealsite.data.ids import from_iso, iso, new_ulid, slugify
+from dealsite.demo import art, orders
 from dealsite.demo.brands import BRANDS, CATEGORY_OBJECTS, CATEGORY_TEXTS
 from dealsite.demo.deals import DEALS, DRAFTS, DemoDeal, all_deals, all_drafts
 from dealsite.demo.deals import featured as featured_ids
@@ -46,6 +46,7 @@ class SignIn:
 
 def begin(now: datetime, *, random_passwords: bool) -> tuple[datetime, SignIn | None]:
     """Make the first user, or find it; return the moment that dates the content. NotOurs if it is a stranger."""
+    now = from_iso(iso(now))  # as it is read again
     made = _make_user(ADMIN, now, random_passwords=random_passwords)
     if made:
         return now, made
@@ -81,8 +82,13 @@ def load_content(started: datetime, step: Step) -> None:
 
 
 def finish(started: datetime, *, random_passwords: bool) -> Iterator[SignIn]:
-    """Make the other users; those made just now are returned, to be told at once."""
+    """Make the other users and what the shoppers bought; users made just now are returned, to be told at once.
+
+    The last user marks the end, so he is made when all else is there; he has bought nothing yet.
+    """
     for person in PEOPLE[1:]:
+        if person is PEOPLE[-1]:
+            orders.load(all_deals(started), started)
         made = _make_user(person, started, random_passwords=random_passwords)
         if made:
             yield made

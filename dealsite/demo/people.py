@@ -34,9 +34,12 @@ PEOPLE = (
     Person("Tomas", "slow-river-ferry"),
     Person("Yuki", "winter-pear-jam"),
 )
+SHOPPERS = tuple(person for person in PEOPLE if not person.roles)
+PACKER = SECOND_EDITOR  # who works off the orders
 EDITORS = (EDITOR.username.lower(), SECOND_EDITOR.username.lower())
 SIGN_INS = [
     ("editor", EDITOR.username, EDITOR.password),
+    ("back office", SECOND_EDITOR.username, SECOND_EDITOR.password),
     ("admin", ADMIN.username, ADMIN.password),
     ("shopper", SHOPPER.username, SHOPPER.password),
 ]

@@ -9,6 +9,7 @@ from django.urls import reverse
 from dealsite.data import brands, deals, errors, featured
 from tests.builders import DAY, HOUR, NOW, make_brand, make_deal
 from tests.cms.conftest import inputs
+from tests.orders import make_order
 
 
 def address(deal, name="cms_deal"):
@@ -241,3 +242,58 @@ def test_the_page_says_where_a_deal_is_featured(editor):
     html = editor.get(address(deal)).content.decode()
     assert "Featured: Editors&#x27; Choice" in html
     assert f"/cms/featured/front/?add={deal.id}" in html
+
+
+# Stock that sells while a form is open
+
+
+def test_what_was_sold_since_the_form_was_opened_stays_sold(editor):
+    deal = make_deal(stock=10)
+    form = inputs(editor.get(address(deal)))
+    make_order("ada", deal, quantity=4)
+    assert editor.post(address(deal), form | {"title": "Better keyboard"}).status_code == 302
+    stored = deals.get(deal.id)
+    assert (stored.content.title, stored.stock) == ("Better keyboard", 6)
+
+
+def test_a_deal_that_sold_out_while_its_form_was_open_stays_sold_out(editor):
+    deal = make_deal(stock=1)
+    form = inputs(editor.get(address(deal)))
+    make_order("ada", deal)
+    assert editor.post(address(deal), form | {"title": "Better keyboard"}).status_code == 302
+    stored = deals.get(deal.id)
+    assert (stored.stock, stored.card.sold_out, stored.card.title) == (0, True, "Better keyboard")
+
+
+def test_a_form_that_changes_nothing_changes_nothing_of_the_stock_that_sold(editor):
+    deal = make_deal(stock=10)
+    form = inputs(editor.get(address(deal)))
+    make_order("ada", deal)
+    editor.post(address(deal), form)
+    assert (deals.get(deal.id).stock, deals.get(deal.id).version) == (9, 1)
+
+
+def test_a_number_of_pieces_that_was_typed_is_asked_for_again_when_some_were_sold(editor):
+    deal = make_deal(stock=10)
+    form = inputs(editor.get(address(deal)))
+    make_order("ada", deal, quantity=4)
+    answer = editor.post(address(deal), form | {"stock": "20"})
+    assert answer.status_code == 409
+    assert "6 are left now" in answer.content.decode()
+    assert deals.get(deal.id).stock == 6
+    again = inputs(answer)
+    assert again["stock"] == "20"
+    assert editor.post(address(deal), again).status_code == 302
+    assert deals.get(deal.id).stock == 20
+
+
+def test_stock_that_nobody_bought_from_is_changed_as_typed(editor):
+    deal = make_deal(stock=10)
+    editor.post(address(deal), inputs(editor.get(address(deal))) | {"stock": "3"})
+    assert deals.get(deal.id).stock == 3
+
+
+def test_the_last_piece_shows_in_the_list(editor):
+    deal = make_deal(stock=1)
+    make_order("ada", deal)
+    assert 'data-state="sold_out"' in editor.get(reverse("cms_deals")).content.decode()

@@ -10,6 +10,8 @@ import pytest
 
 from dealsite.data import brands, categories, deals, drafts, errors, featured, feeds, ids, keys, table
 from dealsite.data.content import DealContent
+from dealsite.data.deals.stock import mark_writes
+from dealsite.data.writes import Update
 from tests.builders import (
     DAY,
     EDITOR,
@@ -390,3 +392,30 @@ def test_a_draft_edited_meanwhile_is_not_published_over():
     assert conflict.value.current == saved
     with pytest.raises(errors.NotFound):
         deals.get(deal_id)
+
+
+# Stock that sells while a deal is edited
+
+
+def sell(deal: deals.Deal, left: int) -> None:
+    """Let the stock fall to a number, as a checkout does: the last piece marks the card."""
+    marks = mark_writes(deals.get(deal.id), sold_out=True) if left == 0 else []
+    table.transact([Update(key=keys.offer(deal.id), set={"stock": left}), *marks])
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_an_edit_that_leaves_the_stock_alone_puts_nothing_back_that_sold_meanwhile(left):
+    deal = make_deal(stock=2)
+    sell(deal, left)  # after the editor's page has read the deal
+    edit(deal, title="New title")
+    stored = deals.get(deal.id)
+    assert (stored.stock, stored.card.sold_out, stored.content.title) == (left, left == 0, "New title")
+
+
+def test_a_new_stock_is_refused_when_pieces_sold_meanwhile():
+    deal = make_deal(stock=2)
+    sell(deal, 1)
+    with pytest.raises(deals.StockChanged) as refused:
+        edit(deal, stock=5)
+    assert refused.value.stock == 1
+    assert deals.get(deal.id).stock == 1

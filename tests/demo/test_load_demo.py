@@ -2,6 +2,7 @@
 
 import io
 import re
+from collections import Counter
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -10,11 +11,12 @@ from PIL import Image
 
 from dealsite.accounts import passwords
 from dealsite.accounts.passwords import Owner
-from dealsite.data import brands, categories, deals, drafts, featured, table, users
+from dealsite.data import brands, carts, categories, deals, drafts, featured, orders, table, users
 from dealsite.data.ids import first_ulid_of, slugify
 from dealsite.demo import SIGN_INS, art, loading
 from dealsite.demo.brands import BRANDS
 from dealsite.demo.deals import all_deals, all_drafts
+from dealsite.demo.orders import all_orders
 from dealsite.demo.people import PEOPLE
 from tests.people import NOW, make_user
 
@@ -39,6 +41,25 @@ def load(*arguments):
 def loaded_deals():
     started = users.get(PEOPLE[0].username.lower()).created_at
     return deals.get_many(deal.id for deal in all_deals(started))
+
+
+def test_the_shoppers_have_bought_something_and_have_something_in_their_carts():
+    load()
+    started = users.get("ada").created_at
+    placed = [orders.get(order.username, order.id) for order in all_orders(all_deals(started), started)]
+    assert Counter(order.status for order in placed) == {
+        orders.DELIVERED: 10,
+        orders.PLACED: 6,
+        orders.SHIPPED: 4,
+        orders.CANCELLED: 2,
+    }
+    assert {card.id for card in orders.waiting(orders.PLACED).orders} == {
+        order.id for order in placed if order.status == orders.PLACED
+    }
+    for name in ("sam", "lena", "tomas"):
+        cart = carts.read(carts.user_cart(name), now=started)
+        assert (len(cart.active), len(cart.saved)) == (3, 1)
+        assert orders.account_page(name)[1].country
 
 
 def everything():

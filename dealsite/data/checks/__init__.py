@@ -5,7 +5,10 @@
     names     brand names in deals, and in the list of brands by letter
     counts    deals, likes and watches of brands and categories; deals of months and days
     featured  the cards of featured lists, and the deals' word on where they are featured
+    carts     each line in its cart's head, each cart within its limits
+    orders    lines, total and status of each order, and the log of what happened to it
     people    profiles, e-mail guards and the number of users
+    payments  totals, guards of transaction ids, instalments of orders
     sendings  segments and numbers of announcements
 
 A check sees every item once, then names its problems, with the writes that repair what is derived.
@@ -18,10 +21,13 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from dealsite.data import table
+from dealsite.data.checks.carts import Carts
 from dealsite.data.checks.counts import Counts
 from dealsite.data.checks.featured import Featured
 from dealsite.data.checks.names import Names
 from dealsite.data.checks.offers import Offers
+from dealsite.data.checks.orders import Orders
+from dealsite.data.checks.payments import Payments
 from dealsite.data.checks.people import People
 from dealsite.data.checks.places import Places
 from dealsite.data.checks.problem import Problem, key_of
@@ -43,7 +49,17 @@ class Check(Protocol):
     def problems(self) -> Iterator[Problem]: ...
 
 
-CHECKS: list[Callable[[], Check]] = [Offers, Names, Counts, Featured, People, Sendings]
+CHECKS: list[Callable[[], Check]] = [
+    Offers,
+    Names,
+    Counts,
+    Featured,
+    People,
+    Sendings,
+    Payments,
+    Carts,
+    Orders,
+]
 
 
 def find(seen: Callable[[], object] = lambda: None) -> list[Problem]:

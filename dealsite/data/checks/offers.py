@@ -1,4 +1,7 @@
-"""Each deal has its offer, each offer its deal; they agree on price, expiry and whether it is sold out."""
+"""Each deal has its offer, each offer its deal; they agree on price, expiry and whether it is sold out.
+
+Where a checkout had no room to mark what it sold out, a job of its transaction does so a moment later.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from dealsite.data import keys
 from dealsite.data.checks.places import INDEX_KEYS
 from dealsite.data.checks.problem import Problem, differences, mend
 from dealsite.data.convert import Item
+from dealsite.data.deals.stock import MARK_SOLD_OUT
 from dealsite.data.ids import from_iso
 from dealsite.data.writes import Check, Delete, Put, absent, equals
 
@@ -22,9 +26,13 @@ class Offers:
         self.deals: dict[str, Item] = {}
         self.offers: dict[str, Item] = {}
         self.found: list[Problem] = []
+        self.sold_out: dict[str, Problem] = {}
+        self.marked_soon: set[str] = set()
 
     def see(self, item: Item) -> None:
         kind, deal_id = item["type"], item.get("id", "")
+        if kind == "Job" and item["kind"] == MARK_SOLD_OUT and item["state"] == "open":
+            self.marked_soon.update(item["payload"]["deals"])
         if kind not in ("Deal", "Offer"):
             return
         mine, others = (self.deals, self.offers) if kind == "Deal" else (self.offers, self.deals)
@@ -64,10 +72,13 @@ class Offers:
                 when=(equals("stock", offer["stock"]),) if "stock" in offer else (),
             )
             repairs = (mend(deal, {"card": wanted}), *((check,) if check.when else ()))
-            self.found.append(Problem(keys.deal(deal["id"]), what, repairs))
+            self.sold_out[deal["id"]] = Problem(keys.deal(deal["id"]), what, repairs)
 
     def problems(self) -> Iterator[Problem]:
         yield from self.found
+        for deal_id, problem in self.sold_out.items():
+            if deal_id not in self.marked_soon:
+                yield problem
         for deal_id, deal in self.deals.items():
             yield Problem(
                 keys.deal(deal_id),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import date
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,8 @@ from dealsite.data import featured_cards, keys
 from dealsite.data.checks.problem import Problem, differences, key_of, mend
 from dealsite.data.convert import Item
 from dealsite.data.ids import from_iso, time_of
-from dealsite.data.jobs import SEND_MESSAGE
+from dealsite.data.jobs import listed_rows
+from dealsite.data.payments.stored import index_rows, payment_from_item
 from dealsite.data.relations import RELATIONS, Relation
 
 INDEX_KEYS = ("GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "GSI3PK", "GSI3SK", "UserIndex")
@@ -46,7 +48,7 @@ def _draft(item: Item) -> Place:
 
 
 def _job(item: Item) -> Place:
-    listed = keys.announcement_row(item["id"]) if item["kind"] == SEND_MESSAGE else {}
+    listed = listed_rows(item["kind"], item["id"])
     if item["state"] != "open":
         return Place(keys.job(item["id"]), keys.job_rows(item["id"], None) | listed)
     rows = keys.job_rows(item["id"], time_of(item["id"])) | listed
@@ -97,6 +99,39 @@ def _session(item: Item) -> Place:
     return Place(keys.session_of_hash(item["username"], str(item["SK"]).removeprefix("SESSION#")))
 
 
+def cart_owner(item: Item) -> keys.CartOwner:
+    """Return whose cart a head or line belongs to."""
+    if item.get("username"):
+        return keys.CartOwner(username=item["username"])
+    return keys.CartOwner(visitor=item["visitor"])
+
+
+def _cart_line(item: Item) -> Place:
+    owner, line_id, status, at = cart_owner(item), item["id"], item["status"], from_iso(item["at"])
+    rows = keys.sku_row(item["deal"], owner, status, at, line_id)
+    if "order" in item:
+        rows |= keys.order_line_row(item["order"], line_id)
+    return Place(keys.cart_line(owner, status, at, line_id), rows)
+
+
+def _order(item: Item) -> Place:
+    placed_at = from_iso(item["placed_at"])
+    rows = keys.order_rows(item["id"], item["username"], item["status"], placed_at)
+    return Place(keys.order(item["username"], item["id"]), rows)
+
+
+def _audit_entry(item: Item) -> Place:
+    card, entry_id = item["card"], item["id"]
+    at = from_iso(card["at"])
+    rows = keys.audit_rows(at, entry_id, by=card["by"], kind=card["kind"], subject=card["subject"])
+    return Place(keys.audit(at, entry_id), rows)
+
+
+def _payment(item: Item) -> Place:
+    payment = payment_from_item(item)
+    return Place(payment.key, index_rows(payment))
+
+
 # Every type of item: a new entity adds its line. What is in no line is reported as unknown.
 PLACES: dict[str, Callable[[Item], Place]] = {
     "Deal": _deal,
@@ -122,6 +157,18 @@ PLACES: dict[str, Callable[[Item], Place]] = {
     "JobSegment": lambda item: Place(keys.job_segment(item["job"], item["name"])),
     "Message": _message,
     "SavedQuestion": lambda item: Place(keys.question(item["id"])),
+    "CartHead": lambda item: Place(keys.cart_head(cart_owner(item))),
+    "CartLine": _cart_line,
+    "Order": _order,
+    "AuditEntry": _audit_entry,
+    "Payment": _payment,
+    "PaymentTotals": lambda item: Place(
+        keys.payment_totals(date.fromisoformat(item["day"]), int(item["shard"]))
+    ),
+    "PaymentLoad": lambda item: Place(keys.payment_load(item["id"])),
+    "PaymentLoadSegment": lambda item: Place(keys.payment_load_segment(item["load"], item["number"])),
+    "TransactionGuard": lambda item: Place(keys.transaction(item["transaction_id"])),
+    "TestCharge": lambda item: Place(keys.test_charge(item["id"])),
     **{relation.type: partial(_relation, relation) for relation in RELATIONS},
 }
 

@@ -6,7 +6,7 @@ change, and keeps the read-modify-write of these modules honest.
 """
 
 from dealsite.data.content import problems
-from dealsite.data.deals.editing import edit, expire_now
+from dealsite.data.deals.editing import StockChanged, edit, expire_now
 from dealsite.data.deals.moving import delete, reschedule
 from dealsite.data.deals.publishing import BrandChanged, check_brand, publish, publish_many
 from dealsite.data.deals.stored import Deal, deal_from_items, get, get_many, get_visible
@@ -14,6 +14,7 @@ from dealsite.data.deals.stored import Deal, deal_from_items, get, get_many, get
 __all__ = [
     "BrandChanged",
     "Deal",
+    "StockChanged",
     "check_brand",
     "deal_from_items",
     "delete",

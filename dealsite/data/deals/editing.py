@@ -18,19 +18,32 @@ from dealsite.data.ids import iso, new_ulid
 from dealsite.data.writes import Check, Update, Write, equals, exists, missing
 
 
+class StockChanged(Conflict):
+    """Pieces were sold, or came back, while the stock was being changed; `stock` is what is left now."""
+
+    def __init__(self, stock: int | None) -> None:
+        self.stock = stock
+        super().__init__("The stock changed while you worked on it. Look at what is left now.")
+
+
 def edit(deal: Deal, content: DealContent, *, version: int, brand: Brand, by: str, now: datetime) -> Deal:
     """Change a deal, with its offer, featured cards and, if it moves, both sides' counters. 1 transaction.
 
     `deal` is as `get` gave it just now, `version` the one that the editor's form was made from.
-    VersionConflict, with `current`, if somebody else edited it in between; NotFound if it was deleted.
+    VersionConflict, with `current`, if somebody else edited it in between; NotFound if it was deleted. Stock that
+    is as it was in `deal` stays what it is by then; stock that is not raises StockChanged if it moved meanwhile.
     """
     refuse_problems(content, deal.live_at)
     token = new_ulid(now)
     state = {"brand": brand}
+    wanted, counted = content, deal.stock
 
     def attempt(deal: Deal) -> Deal:
         if deal.version != version:
             raise VersionConflict(current=deal)
+        if deal.stock != counted and wanted.stock != counted:
+            raise StockChanged(deal.stock)
+        content = replace(wanted, stock=deal.stock) if wanted.stock == counted else wanted
         brand = state["brand"]
         try:
             table.transact(_edit_writes(deal, content, brand, token, by, now))

@@ -9,17 +9,20 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from dealsite import worker
+from dealsite import charging, worker
 
 
 class Command(BaseCommand):
     help = (
-        "Run jobs as they come due and feed the projections, until stopped. Several workers may run at once."
+        "Run jobs and charge payments as they come due, and feed the projections, until stopped. "
+        "Several workers may run at once."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
+        charges = threading.Thread(target=charging.run, args=(stop,), name="charging", daemon=True)
+        charges.start()  # a gateway that takes its time holds up no job
         with worker.feeding(stop):
             worker.run(stop, sweep=settings.DEALSITE_EMBEDDED)

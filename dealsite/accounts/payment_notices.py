@@ -1,0 +1,51 @@
+"""Telling a shopper what became of a payment: a message in the inbox, and a mail."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.conf import settings
+from django.core.mail import send_mail
+from django.template.loader import render_to_string
+
+from dealsite.data import jobs, messages, users
+from dealsite.data.errors import NotFound
+from dealsite.data.ids import from_iso
+from dealsite.data.payments import FAILED, PROCESSED, REFUNDED
+from dealsite.data.payments.notices import MESSAGE_KIND
+
+HEADLINES = {
+    PROCESSED: "Payment received",
+    FAILED: "A payment failed",
+    REFUNDED: "A payment was given back",
+}
+
+
+def send_payment_notice(job: jobs.Job, now: datetime) -> None:
+    """Tell a payment's owner what became of it, unless he is gone. 1 get, 1 batch insert."""
+    said = job.payload
+    try:
+        user = users.get(said["account"])
+    except NotFound:
+        return
+    headline = HEADLINES[said["status"]]
+    context = {
+        "name": user.name,
+        "said": said,
+        "amount": f"{said['amount']:.2f} {settings.DEALSITE_CURRENCY}",
+        "next_at": from_iso(said["next_at"]) if "next_at" in said else None,
+        "site_name": settings.DEALSITE_NAME,
+        "site_url": settings.DEALSITE_URL,
+    }
+    text = render_to_string("accounts/mail/payment.txt", context)
+    message = messages.message_item(
+        user.username,
+        job.id,
+        kind=MESSAGE_KIND,
+        headline=f"{headline}: {context['amount']}",
+        deal="",
+        text=render_to_string("accounts/mail/_payment.txt", context).strip(),
+        order=said["order"],
+    )
+    messages.deliver([message])
+    send_mail(f"{settings.DEALSITE_NAME}: {headline}", text, settings.DEFAULT_FROM_EMAIL, [user.email])

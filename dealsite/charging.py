@@ -1,0 +1,53 @@
+"""Charging payments as they come due, until told to stop: a thread of each worker, and `manage.py run_payments`."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import structlog
+from django.conf import settings
+
+from dealsite import gateways
+from dealsite.data import jobs
+from dealsite.data.errors import DataError
+from dealsite.data.payments import refunding, running
+
+IDLE_SECONDS = 5.0
+ENDED = ("processed", "failed", "cancelled")
+
+logger = structlog.get_logger(__name__)
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def run(stop: threading.Event, *, clock: Callable[[], datetime] = utc_now) -> None:
+    """Charge what is due until `stop` is set; what cannot be read or charged now is tried again."""
+    gateway = gateways.current()
+    while not stop.is_set():
+        counts: Counter[str] = Counter()
+        try:
+            counts = charge_due(gateway, clock=clock)
+        except DataError as error:
+            logger.warning("charging_waits", reason=str(error))
+        except Exception:  # a payment must not take the thread down; its lease brings it back
+            logger.exception("charging_failed")
+        if not any(counts[outcome] for outcome in ENDED):
+            stop.wait(IDLE_SECONDS)
+
+
+def charge_due(gateway: gateways.Gateway, *, clock: Callable[[], datetime] = utc_now) -> Counter[str]:
+    """Charge up to 100 payments that are due; return how many ended as what (`running.run_due`)."""
+    counts = running.run_due(gateway, currency=settings.DEALSITE_CURRENCY, clock=clock)
+    if counts:
+        logger.info("payments_run", **counts)
+    return counts
+
+
+def give_back(job: jobs.Job, now: datetime) -> None:
+    """Carry out a job that gives payments back (`refunding.refund_payments`)."""
+    refunding.refund_payments(job, now, gateway=gateways.current(), currency=settings.DEALSITE_CURRENCY)

@@ -1,0 +1,75 @@
+"""Whether a deal is sold out: the offer counts the pieces, the deal's card and its copies say when none is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+
+from dealsite.data import featured_cards, jobs, keys, table
+from dealsite.data.deals.stored import Deal, deal_from_items, get
+from dealsite.data.errors import Busy, NotFound, VersionConflict
+from dealsite.data.ids import new_ulid
+from dealsite.data.jobs import Job, job_write
+from dealsite.data.writes import Check, Put, Update, Write, equals, missing
+
+MARK_SOLD_OUT = "mark_sold_out"  # the kind of job that renews cards for which a transaction had no room
+TRIES = 6
+
+
+def mark_writes(deal: Deal, *, sold_out: bool) -> list[Write]:
+    """Return the writes that have a deal's card, and its featured copies, say whether it is sold out."""
+    card = replace(deal.card, sold_out=sold_out)
+    return [
+        Update(
+            key=keys.deal(deal.id),
+            set={"card": card.as_item()},
+            add={"writes": 1},
+            when=(equals("writes", deal.writes),),
+            otherwise=VersionConflict(),
+        ),
+        *featured_cards.renew(deal.featured_on, card),
+    ]
+
+
+def mark_later(deal_ids: Iterable[str], *, now: datetime) -> Put:
+    """Return the job that has deals' cards say whether they are sold out, a moment later."""
+    return job_write(MARK_SOLD_OUT, {"deals": sorted(deal_ids)}, job_id=new_ulid(now), due=now)
+
+
+def mark_sold_out(job: Job, now: datetime) -> None:
+    """Have each deal's card say whether it is sold out. 1 batch get, and 1 transaction where it does not."""
+    for deal_id in job.payload["deals"]:
+        _mark(deal_id)
+
+
+HANDLERS: dict[str, jobs.Handler] = {MARK_SOLD_OUT: mark_sold_out}
+
+
+def _mark(deal_id: str) -> None:
+    for _ in range(TRIES):
+        try:
+            deal = get(deal_id)
+        except NotFound:
+            return
+        if deal.card.sold_out == (deal.stock == 0):
+            return
+        as_read = equals("stock", deal.stock) if deal.stock is not None else missing("stock")
+        offer = Check(key=keys.offer(deal_id), when=(as_read,), otherwise=VersionConflict())
+        try:
+            table.transact([offer, *mark_writes(deal, sold_out=deal.stock == 0)])
+        except VersionConflict:
+            continue
+        return
+    raise Busy()
+
+
+def with_offers(deal_ids: Iterable[str]) -> dict[str, Deal]:
+    """Return those of some deals that exist, by id, with their stock. 1 batch get for each 50."""
+    wanted = list(deal_ids)
+    items = table.batch_get([key for one in wanted for key in (keys.deal(one), keys.offer(one))])
+    return {
+        one: deal_from_items(items[keys.deal(one)], items.get(keys.offer(one)))
+        for one in wanted
+        if keys.deal(one) in items
+    }

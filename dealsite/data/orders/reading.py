@@ -1,0 +1,243 @@
+"""Reading orders: one, those of a user, those that wait, and who has a deal in the cart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Literal
+
+from dealsite.data import keys, shards, table
+from dealsite.data.carts.stored import ACTIVE, PURCHASED, RETURNED, SAVED, Line, line_from_item
+from dealsite.data.convert import Item
+from dealsite.data.errors import BadCursor, Invalid, NotFound
+from dealsite.data.ids import (
+    LAST_ULID,
+    from_iso,
+    is_ulid,
+    iso,
+    next_ulid,
+    normalise_username,
+    previous_ulid,
+)
+from dealsite.data.orders.stored import CANCELLED, STATUSES, Address, Order, OrderCard, order_from_item
+from dealsite.data.profiles import Profile
+from dealsite.data.profiles import from_item as profile_from_item
+
+PAGE_SIZE = 25
+NEWEST_ON_ACCOUNT = 5
+LINES_OF_AN_ORDER = 100  # more than any has
+TOTALLED = 1_000  # lines of a deal that are counted for a page
+CART_STATUSES = (ACTIVE, SAVED, PURCHASED, RETURNED)
+Waiting = Literal["PLACED", "SHIPPED"]
+
+
+@dataclass(frozen=True, slots=True)
+class OrdersPage:
+    """Up to 25 orders; `after` and `before` are the cursors of the next and the previous page."""
+
+    orders: list[OrderCard]
+    after: str | None = None
+    before: str | None = None
+
+
+def get(username: str, order_id: str) -> Order:
+    """Return a user's order; NotFound. 1 get, consistent."""
+    item = table.get(keys.order(username, order_id)) if is_ulid(order_id) else None
+    if item is None:
+        raise no_order()
+    return order_from_item(item)
+
+
+def get_many(refs: Iterable[tuple[str, str]]) -> list[Order]:
+    """Return those of some orders (user name and id each) that exist, in this order. 1 batch get for each 100."""
+    wanted = [keys.order(username, order_id) for username, order_id in refs]
+    items = table.batch_get(wanted)
+    return [order_from_item(items[key]) for key in dict.fromkeys(wanted) if key in items]
+
+
+def lines_of(order: Order) -> list[Line]:
+    """Return an order's lines as they stand in the table, in the order of their ids. 1 query, consistent."""
+    cancelled = order.status == CANCELLED
+    status, at = (RETURNED, order.closed_at) if cancelled else (PURCHASED, order.placed_at)
+    low, high = keys.cart_lines(status, at)
+    rows = table.query(
+        keys.user_cart(order.username).partition,
+        low=low,
+        high=high,
+        limit=LINES_OF_AN_ORDER,
+        consistent=True,
+    )
+    return [line_from_item(row) for row in rows if row.get("order") == order.id]
+
+
+def get_with_lines(order_id: str) -> tuple[OrderCard, list[Line]]:
+    """Return the card and the lines of an order of whom it may be; NotFound. 1 query (GSI1).
+
+    The index follows the table within a moment; `get` and `lines_of` are right at once.
+    """
+    if not is_ulid(order_id):
+        raise no_order()
+    rows = table.query(keys.order_group(order_id), index=keys.GSI1, limit=LINES_OF_AN_ORDER)
+    cards = [OrderCard.from_item(row["card"]) for row in rows if row["type"] == "Order"]
+    if not cards:
+        raise no_order()
+    return cards[0], [line_from_item(row) for row in rows if row["type"] == "CartLine"]
+
+
+def of_user(
+    username: str, *, status: str = "", after: str | None = None, before: str | None = None
+) -> OrdersPage:
+    """Return one page of a user's orders, newest first, all or of one status; BadCursor, Invalid. 1 query.
+
+    All are read from the table, consistently; those of a status from GSI2.
+    """
+    if status and status not in STATUSES:
+        raise Invalid(status="There is no such status.")
+    after, before = after or None, before or None
+    if (after and before) or any(cursor and not is_ulid(cursor) for cursor in (after, before)):
+        raise BadCursor()
+    start = f"{status or 'ORDER'}#"
+    rows = table.query(
+        keys.of_user(username),
+        index=keys.GSI2 if status else None,
+        low=f"{start}{next_ulid(before) if before else '0' * 26}",
+        high=f"{start}{previous_ulid(after) if after else LAST_ULID}",
+        newest_first=not before,
+        limit=PAGE_SIZE + 1,
+        consistent=not status,
+    )
+    return _page(
+        [OrderCard.from_item(row["card"]) for row in rows], [_order_id(row) for row in rows], after, before
+    )
+
+
+def account_page(username: str) -> tuple[Profile, Address, list[OrderCard]]:
+    """Return a user's profile, where his orders go, and his newest orders; NotFound. 1 query, consistent."""
+    pk, sk = keys.profile(username)
+    rows = table.query(
+        pk, low="ORDER#", high=sk, newest_first=True, limit=1 + NEWEST_ON_ACCOUNT, consistent=True
+    )
+    if not rows or rows[0]["SK"] != sk:
+        raise NotFound("There is no such user.")
+    address = Address.from_item(rows[0].get("address"))
+    return profile_from_item(rows[0]), address, [OrderCard.from_item(row["card"]) for row in rows[1:]]
+
+
+def address_of(username: str) -> Address:
+    """Return where a user's orders went last, empty before the first. 1 get."""
+    return Address.from_item((table.get(keys.profile(username)) or {}).get("address"))
+
+
+def waiting(status: Waiting, *, after: str | None = None, before: str | None = None) -> OrdersPage:
+    """Return one page of the orders of all users that wait, oldest first. 4 queries in parallel (GSI3).
+
+    PLACED ones wait to be shipped, SHIPPED ones to arrive. A cursor is an order's position, so whatever
+    comes or goes meanwhile, no order is skipped or repeated. BadCursor.
+    """
+    after, before = after or None, before or None
+    if (after and before) or any(cursor and not _is_position(cursor) for cursor in (after, before)):
+        raise BadCursor()
+    rows = shards.merged(
+        [keys.waiting_orders(status, number) for number in range(keys.ORDER_SHARDS)],
+        index=keys.GSI3,
+        low=f"{after}~" if after else None,
+        high=_just_below(before) if before else None,
+        newest_first=bool(before),
+        limit=PAGE_SIZE + 1,
+    )
+    cards = [OrderCard.from_item(row["card"]) for row in rows]
+    return _page(cards, [keys.waiting_position(card.placed_at, card.id) for card in cards], after, before)
+
+
+def _is_position(cursor: str) -> bool:
+    at, _, order_id = cursor.partition("#")
+    try:
+        return is_ulid(order_id) and iso(from_iso(at)) == at
+    except (ValueError, OverflowError):
+        return False
+
+
+def _just_below(cursor: str) -> str:
+    at, _, order_id = cursor.partition("#")
+    return f"{at}#{previous_ulid(order_id)}"
+
+
+def _page(
+    cards: Sequence[OrderCard], cursors: Sequence[str], after: str | None, before: str | None
+) -> OrdersPage:
+    """Cut what was read, one row more than shown, to a page; rows before a cursor come backwards."""
+    more = len(cards) > PAGE_SIZE
+    shown, places = list(cards[:PAGE_SIZE]), list(cursors[:PAGE_SIZE])
+    if before:
+        shown.reverse()
+        places.reverse()
+        return OrdersPage(shown, places[-1] if shown else None, places[0] if shown and more else None)
+    newer = places[0] if after and shown else None
+    return OrdersPage(shown, places[-1] if shown and more else None, newer)
+
+
+def _order_id(row: Item) -> str:
+    order_id: str = row["card"]["id"]
+    return order_id
+
+
+@dataclass(frozen=True, slots=True)
+class Holders:
+    """Lines of a deal, newest first; up to 1,000 of them are counted, `more` says that there are more."""
+
+    shown: list[Line]
+    lines: int
+    pieces: int
+    total: Decimal
+    more: bool
+    after: str | None = None
+
+
+def who_has(deal_id: str, status: str, *, day: date | None = None, after: str | None = None) -> Holders:
+    """Return who has a deal in the cart (ACTIVE), saved, bought or given back, newest first. 1 query a page (GSI2).
+
+    With `day` (UTC), those who came to it on that day. BadCursor, Invalid, NotFound for what is no deal's id.
+    """
+    if not is_ulid(deal_id):
+        raise NotFound("There is no such deal.")
+    if status not in CART_STATUSES:
+        raise Invalid(status="There is no such status.")
+    low, high = f"{status}#", f"{status}#~"
+    if day is not None:
+        start = datetime(day.year, day.month, day.day, tzinfo=UTC)
+        low, high = f"{status}#{iso(start)}", f"{status}#{iso(start + timedelta(days=1))}"
+    if after:
+        high = min(high, _holder_position(status, after))
+    rows = table.query_page(
+        keys.sku(deal_id), index=keys.GSI2, low=low, high=high, newest_first=True, limit=TOTALLED
+    )
+    items = [row for row in rows.items if row["GSI2SK"] != high or not after]
+    lines = [line_from_item(row) for row in items]
+    shown = lines[:PAGE_SIZE]
+    last = items[PAGE_SIZE - 1]["GSI2SK"].removeprefix(f"{status}#") if len(items) > PAGE_SIZE else None
+    return Holders(
+        shown,
+        len(lines),
+        sum(line.quantity for line in lines),
+        sum((line.total for line in lines), Decimal("0.00")),
+        rows.start is not None,
+        last,
+    )
+
+
+def _holder_position(status: str, cursor: str) -> str:
+    at, _, rest = cursor.partition("#")
+    username, _, line_id = rest.partition("#")
+    try:
+        genuine = iso(from_iso(at)) == at and normalise_username(username) == username and is_ulid(line_id)
+    except (ValueError, OverflowError, Invalid):
+        genuine = False
+    if not genuine:
+        raise BadCursor()
+    return f"{status}#{cursor}"
+
+
+def no_order() -> NotFound:
+    return NotFound("There is no such order.")

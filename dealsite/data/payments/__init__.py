@@ -1,0 +1,51 @@
+"""Payments: instalments of orders, and what else is charged when it comes due."""
+
+from dealsite.data.payments.changes import (
+    REFUND_PAYMENT,
+    cancel_writes,
+    insert_write,
+    insert_writes,
+    of_order,
+)
+from dealsite.data.payments.plans import PLANS, instalments, new_payments, plans_for
+from dealsite.data.payments.stored import (
+    CANCELLED,
+    FAILED,
+    PENDING,
+    PROCESSED,
+    REFUNDED,
+    SCHEDULED,
+    STATUSES,
+    Payment,
+    Refund,
+    Step,
+    payment_from_item,
+    payment_item,
+)
+from dealsite.data.payments.totals import PAYMENT_TOTALS, totals_job
+
+__all__ = [
+    "CANCELLED",
+    "FAILED",
+    "PAYMENT_TOTALS",
+    "PENDING",
+    "PLANS",
+    "PROCESSED",
+    "REFUNDED",
+    "REFUND_PAYMENT",
+    "SCHEDULED",
+    "STATUSES",
+    "Payment",
+    "Refund",
+    "Step",
+    "cancel_writes",
+    "insert_write",
+    "insert_writes",
+    "instalments",
+    "new_payments",
+    "of_order",
+    "payment_from_item",
+    "payment_item",
+    "plans_for",
+    "totals_job",
+]

@@ -1,0 +1,1 @@
+"""Where loads of payments come from: files, and a generator for trials. `dealsite.data.payments.loads` writes them."""

@@ -1,0 +1,169 @@
+"""Scheduled payments from a file: JSON lines, or CSV with a header; one payment a line.
+
+Fields: `account`, `due_at` (ISO 8601 with a zone), `amount`; optional `id` (unique within an account), `data` (text) or
+`data_base64`, `method` (a card's token at the gateway). A payment's id is made of its account and `id`, or, without
+one, of the whole line: the same line twice is one payment.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import csv
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from dealsite.data import keys
+from dealsite.data.cards import CENT
+from dealsite.data.ids import EPOCH, RANDOM_BITS, new_ulid
+from dealsite.data.payments.stored import DATA_BYTES, Payment
+
+LARGEST_AMOUNT = Decimal("1000000000")
+ACCOUNT_CHARACTERS = 200
+METHOD_CHARACTERS = 300
+LINE_BYTES = 100_000
+BLOCK = 1 << 20  # bytes read at once to tell files apart
+FIELDS = {"account", "due_at", "amount", "id", "data", "data_base64", "method"}
+
+
+class BadFile(Exception):
+    """The file, or one of its lines, cannot be taken; a sentence."""
+
+
+class FileSource:
+    """The payments of a file; positions are bytes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.name
+        self.total = path.stat().st_size
+        self.id = _digest_id(path)
+        self.header: list[str] | None = None
+        self.body = 0  # where the payments begin
+        if path.suffix.lower() == ".csv":
+            with path.open("rb") as file:
+                self.header = _fields(file.readline().decode("utf-8-sig"))
+                self.body = file.tell()
+            if unknown := set(self.header) - FIELDS or {"account", "due_at", "amount"} - set(self.header):
+                raise BadFile(f"The header names wrong or too few fields: {', '.join(sorted(unknown))}.")
+
+    def bounds(self, segment: int, segments: int) -> tuple[int, int]:
+        """Return the first byte of a segment, and the first after it: both where a line begins."""
+        return self._line_at(segment, segments), self._line_at(segment + 1, segments)
+
+    def _line_at(self, segment: int, segments: int) -> int:
+        at = self.total * segment // segments
+        if at <= self.body:
+            return self.body
+        if at >= self.total:
+            return self.total
+        with self.path.open("rb") as file:
+            file.seek(at - 1)
+            file.readline()
+            return file.tell()
+
+    def payments(self, start: int, end: int) -> Iterator[tuple[Payment, int, int]]:
+        """Yield the payments of the lines from a byte on, with their own position and the next. BadFile."""
+        with self.path.open("rb") as file:
+            file.seek(start)
+            position = start
+            while position < end and (line := file.readline(LINE_BYTES + 1)):
+                following = position + len(line)
+                if line.strip():
+                    try:
+                        if len(line) > LINE_BYTES:
+                            raise ValueError(f"it is longer than {LINE_BYTES:,} bytes.")
+                        payment = payment_of(self._values(line.decode()), line.strip())
+                    except (ValueError, InvalidOperation, RecursionError) as error:
+                        raise BadFile(f"Line {self._number(position)} of {self.name}: {error}") from None
+                    yield payment, position, following
+                position = following
+
+    def _values(self, line: str) -> Mapping[str, Any]:
+        if self.header is None:
+            values = json.loads(line, parse_float=Decimal)
+            if not isinstance(values, dict) or not values.keys() <= FIELDS:
+                raise ValueError("this is no object with the fields of a payment.")
+            return values
+        cells = _fields(line)
+        if len(cells) != len(self.header):
+            raise ValueError(f"it has {len(cells)} fields, the header {len(self.header)}.")
+        return dict(zip(self.header, cells, strict=True))
+
+    def _number(self, position: int) -> int:
+        """Return the number of the line at a byte, for people: counted only when something is wrong."""
+        with self.path.open("rb") as file:
+            number = 1
+            while position > 0 and (block := file.read(min(BLOCK, position))):
+                number += block.count(b"\n")
+                position -= len(block)
+        return number
+
+
+def payment_of(values: Mapping[str, Any], line: bytes) -> Payment:
+    """Return the payment of a line's fields, or raise ValueError."""
+    for name in ("account", "due_at"):
+        if not isinstance(values.get(name), str) or not values[name]:
+            raise ValueError(f"{name} is missing.")
+    account = keys.part(values["account"])
+    if len(account) > ACCOUNT_CHARACTERS:
+        raise ValueError("the account's name is too long.")
+    due_at = datetime.fromisoformat(values["due_at"])
+    if due_at.tzinfo is None:
+        raise ValueError("due_at needs a time zone, such as 2026-12-01T09:00:00Z.")
+    reference = str(values.get("id") or "")
+    told_apart = f"{account}#{reference}".encode() if reference else line
+    digest = hashlib.sha256(told_apart).digest()
+    return Payment(
+        id=new_ulid(due_at, int.from_bytes(digest[: RANDOM_BITS // 8], "big")),
+        account=account,
+        amount=_amount(values.get("amount")),
+        due_at=due_at,
+        next_at=due_at,
+        method=str(values.get("method") or "")[:METHOD_CHARACTERS],
+        data=_data(values),
+    )
+
+
+def _amount(value: Any) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, (str, int, Decimal)):
+        raise ValueError("amount is missing.")
+    amount = Decimal(value)
+    if not amount.is_finite() or not 0 < amount < LARGEST_AMOUNT or amount != amount.quantize(CENT):
+        raise ValueError(f"{value} is no amount such as 12.50.")
+    return amount.quantize(CENT)
+
+
+def _data(values: Mapping[str, Any]) -> bytes:
+    try:
+        data = (
+            base64.b64decode(values["data_base64"], validate=True)
+            if values.get("data_base64")
+            else str(values.get("data") or "").encode()
+        )
+    except (binascii.Error, TypeError):
+        raise ValueError("data_base64 is not base64.") from None
+    if len(data) > DATA_BYTES:
+        raise ValueError(f"its data is {len(data):,} bytes long, {DATA_BYTES:,} are the most.")
+    return data
+
+
+def _fields(line: str) -> list[str]:
+    try:
+        return next(csv.reader([line.rstrip("\r\n")], strict=True), [])
+    except csv.Error as error:
+        raise ValueError(f"it is no line of CSV ({error}); a field may hold no line break.") from None
+
+
+def _digest_id(path: Path) -> str:
+    """Return an id that is the same for the same content, so that an interrupted load is known again."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            digest.update(block)
+    return new_ulid(EPOCH, int.from_bytes(digest.digest()[: RANDOM_BITS // 8], "big"))

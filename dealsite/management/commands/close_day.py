@@ -1,0 +1,62 @@
+"""manage.py close_day [DATE]"""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from dealsite.data import table
+from dealsite.data.errors import DataError
+from dealsite.data.payments import closing
+from dealsite.progress import Progress
+
+THREADS = 4
+
+
+class Command(BaseCommand):
+    help = (
+        "Move the payments processed until the end of a day (UTC) to the history. "
+        "Run again after an interruption, it goes on where it was."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("date", nargs="?", help="such as 2026-11-21; yesterday if left out")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        today = timezone.now().astimezone(UTC).date()
+        day = _day(options["date"]) if options["date"] else today - timedelta(days=1)
+        if day >= today:
+            raise CommandError(f"{day} is not over yet (UTC).")
+        table.be_patient()
+        began, moved, lock = datetime.now(UTC), 0, threading.Lock()
+
+        def count(number: int) -> None:
+            nonlocal moved
+            with lock:
+                moved += number
+
+        label = f"Closing {day}, part"
+        try:
+            with (
+                Progress(label, closing.SHARDS, self.stderr) as progress,  # type: ignore[arg-type]
+                ThreadPoolExecutor(THREADS, "close") as threads,
+            ):
+                shards = range(closing.SHARDS)
+                for _ in threads.map(lambda shard: closing.close_shard(day, shard, advance=count), shards):
+                    progress.advance()
+        except DataError as error:
+            raise CommandError(f"{error} {moved:,} payments were moved; run this again to go on.") from None
+        seconds = max((datetime.now(UTC) - began).total_seconds(), 0.001)
+        self.stdout.write(f"{moved:,} payments moved to the history, {moved / seconds:,.0f} a second.")
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise CommandError(f"{text!r} is no date such as 2026-11-21.") from None

@@ -1,0 +1,44 @@
+"""manage.py run_payments [--once]"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections import Counter
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from dealsite import charging, gateways
+from dealsite.data import table
+from dealsite.data.errors import DataError
+
+
+class Command(BaseCommand):
+    help = (
+        "Charge payments as they come due, until stopped. Each worker does so, too; any number may run at once, "
+        "and none takes a payment that another has taken."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--once", action="store_true", help="charge what is due now, then end")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        table.be_patient()
+        if not options["once"]:
+            stop = threading.Event()
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, lambda *_: stop.set())
+            charging.run(stop)
+            return
+        total: Counter[str] = Counter()
+        gateway = gateways.current()
+        try:
+            while counts := charging.charge_due(gateway):
+                total += counts
+                if not any(counts[outcome] for outcome in charging.ENDED):
+                    break  # the rest is with other runners, or the gateway does not answer
+        except DataError as error:
+            raise CommandError(str(error)) from None
+        words = ", ".join(f"{number:,} {outcome}" for outcome, number in sorted(total.items()))
+        self.stdout.write(words or "No payment is due.")

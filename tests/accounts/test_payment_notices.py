@@ -1,0 +1,85 @@
+"""A shopper hears what became of a payment, once, and nobody hears of a stranger's."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from django.core import mail
+
+from dealsite import charging, gateways, worker
+from dealsite.data import messages, payments, table, users
+from dealsite.data.ids import new_ulid
+from dealsite.data.payments import changes, running
+from tests.builders import NOW, make_id
+from tests.people import make_user
+
+pytestmark = pytest.mark.usefixtures("fresh_table")
+ORDER = make_id(NOW, 1)
+
+
+def owe(token, plan=3):
+    made = payments.new_payments(ORDER, "ann", Decimal("90.00"), plan, method=token, first=NOW)
+    table.transact(changes.insert_writes(made, now=NOW, job_id=new_ulid(NOW)))
+    return made
+
+
+def work():
+    charging.charge_due(gateways.current(), clock=lambda: NOW)
+    while worker.run_next(now=NOW):
+        pass
+
+
+def test_a_payment_that_is_processed_is_told_by_message_and_mail():
+    make_user("ann")
+    owe("test:approve")
+    work()
+    work()
+    (message,) = messages.inbox("ann").messages
+    assert (message.kind, message.headline, message.order) == (
+        "payment",
+        "Payment received: 30.00 EUR",
+        ORDER,
+    )
+    text = f"We received payment 1 of 3 for your order {ORDER}: 30.00 EUR."
+    assert messages.get("ann", message.id).text == text
+    assert [(sent.to, text in sent.body) for sent in mail.outbox] == [(["ann@example.org"], True)]
+
+
+def test_a_decline_says_why_and_what_comes_next(monkeypatch):
+    make_user("ann")
+    owe("test:insufficient_funds", plan=1)
+    work()
+    (sent,) = mail.outbox
+    assert sent.subject == "Dealsite: A payment failed"
+    assert "Your card has insufficient funds. We try again on 22 Nov 2026" in sent.body
+
+
+def test_a_payment_that_is_given_up_asks_for_another_card(monkeypatch):
+    monkeypatch.setattr(running, "RETRY_AFTER", ())
+    make_user("ann")
+    owe("test:decline", plan=1)
+    work()
+    assert "We do not try again by ourselves: please choose another card" in mail.outbox[0].body
+
+
+def test_a_payment_given_back_is_told():
+    make_user("ann")
+    made = owe("test:approve", plan=1)
+    work()
+    mail.outbox.clear()
+    found = payments.of_order("ann", [payment.ref for payment in made])
+    table.transact(payments.cancel_writes(found, by="ann", reason="x", now=NOW))
+    work()
+    assert [sent.subject for sent in mail.outbox] == ["Dealsite: A payment was given back"]
+    assert payments.of_order("ann", [made[0].ref])[0].status == payments.REFUNDED
+
+
+def test_a_user_who_is_gone_hears_nothing_and_still_pays():
+    make_user("ann")
+    made = owe("test:approve", plan=1)
+    users.delete(users.get("ann"), job_id=new_ulid(NOW), now=NOW)
+    work()
+    assert payments.of_order("ann", [made[0].ref])[0].status == payments.PROCESSED
+    assert mail.outbox == []
+    assert messages.inbox("ann").messages == []

@@ -1,0 +1,227 @@
+"""Loads insert each payment once and count it once: repeated, at once, overlapping, and wherever they end."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from decimal import Decimal
+from functools import partial
+
+import pytest
+
+from dealsite.data import checks, keys, payments, table
+from dealsite.data.ids import new_ulid
+from dealsite.data.payments import closing, lists, loads, running, totals
+from dealsite.data.payments.stored import Payment, payment_item
+from dealsite.loads.generated import GeneratedSource
+from tests.builders import DAY, NOW
+from tests.crashes import Crash, Crasher
+from tests.gateways.ledger import Ledger
+from tests.races import at_once
+
+COUNT = 17
+
+
+class Listed:
+    """A source of a list of payments."""
+
+    def __init__(self, number, made):
+        self.id, self.name, self.made = new_ulid(NOW, number), "a list", made
+
+    @property
+    def total(self):
+        return len(self.made)
+
+    def bounds(self, segment, segments):
+        return self.total * segment // segments, self.total * (segment + 1) // segments
+
+    def payments(self, start, end):
+        for number in range(start, end):
+            yield self.made[number], number, number + 1
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Chunks so small that a few payments are many."""
+    monkeypatch.setattr(loads, "LARGEST_CHUNK", 4)
+    monkeypatch.setattr(loads, "SEGMENTS", 2)
+    monkeypatch.setattr(running, "THREADS", 1)
+
+
+def source(count=COUNT, **overrides):
+    return GeneratedSource(count, **({"first": NOW, "days": 3, "size": 20, "method": "x"} | overrides))
+
+
+def made(count=COUNT):
+    return [payment for payment, _, _ in source(count).payments(0, count)]
+
+
+def load(wanted):
+    return [loads.load_segment(wanted, segment) for segment in loads.begin(wanted, now=NOW)]
+
+
+def stored():
+    return {item["id"]: item for item in table.scan_all(consistent=True) if item["type"] == "Payment"}
+
+
+def counted():
+    return totals.whole(totals.of_days(NOW.date(), NOW.date() + 4 * DAY))
+
+
+def expected(wanted):
+    return totals.Sum(len(wanted), sum((payment.amount for payment in wanted), Decimal("0.00")))
+
+
+@pytest.mark.usefixtures("whole_table")
+def test_a_load_inserts_and_counts_each_payment():
+    segments = load(source())
+    assert (sum(one.inserted for one in segments), sum(one.repeated for one in segments)) == (COUNT, 0)
+    assert all(one.done for one in segments)
+    assert sorted(stored()) == sorted(payment.id for payment in made())
+    assert counted()["open"] == expected(made())
+    one = made()[0]
+    read = payments.of_order(one.account, [one.ref])[0]
+    assert replace(read, load=None) == one
+
+
+@pytest.mark.usefixtures("whole_table")
+def test_a_load_that_is_done_does_nothing_more():
+    load(source())
+    before = stored()
+    load(source())
+    assert stored() == before
+    assert counted()["open"] == expected(made())
+
+
+@pytest.mark.usefixtures("whole_table")
+def test_what_another_load_wrote_counts_once():
+    load(Listed(1, made()[:10]))
+    segments = load(Listed(2, made()))
+    assert (sum(one.inserted for one in segments), sum(one.repeated for one in segments)) == (7, 10)
+    assert counted()["open"] == expected(made())
+
+
+@pytest.mark.usefixtures("whole_table")
+def test_the_same_payment_twice_in_a_load_is_one_payment():
+    one, *others = made(6)
+    segments = load(Listed(1, [one, one, *others, one]))
+    assert (sum(part.inserted for part in segments), sum(part.repeated for part in segments)) == (6, 2)
+    assert counted()["open"] == expected([one, *others])
+
+
+@pytest.mark.usefixtures("whole_table")
+def test_the_same_load_twice_at_once_counts_once():
+    at_once(partial(load, source()), partial(load, source()), partial(load, source()))
+    load(source())
+    assert counted()["open"] == expected(made())
+    assert len(stored()) == COUNT
+
+
+@pytest.mark.usefixtures("whole_table")
+def test_two_loads_with_the_same_payments_at_once_count_each_once():
+    at_once(partial(load, Listed(1, made())), partial(load, Listed(2, made()[::-1])))
+    assert counted()["open"] == expected(made())
+    assert len(stored()) == COUNT
+
+
+@pytest.mark.usefixtures("whole_table")
+def test_a_payment_of_the_history_is_not_loaded_again(settle):
+    load(source())
+    settle()
+    gateway = Ledger()
+    while running.run_due(gateway, currency="EUR", clock=lambda: NOW + 4 * DAY):
+        settle()
+    assert counted()["processed"] == expected(made())
+    settle()
+    assert closing.close_day(NOW.date() + 4 * DAY) == COUNT
+    segments = load(Listed(3, made()))
+    assert (sum(one.inserted for one in segments), sum(one.repeated for one in segments)) == (0, COUNT)
+    settle()
+    assert running.run_due(gateway, currency="EUR", clock=lambda: NOW + 9 * DAY) == {}
+    assert set(gateway.charged.values()) == {1}
+
+
+@pytest.mark.usefixtures("whole_table")
+def test_a_chunk_has_no_more_days_than_its_transaction_can_count(monkeypatch):
+    monkeypatch.setattr(loads, "LARGEST_CHUNK", 200)
+    monkeypatch.setattr(loads, "MOST_COUNTERS", 5)
+    wanted = source(40, days=40)
+    assert len(loads._chunk(wanted, loads.begin(wanted, now=NOW)[0])[0]) == 5
+    load(wanted)
+    assert len(stored()) == 40
+
+
+def uncounted(number=1):
+    """Write a chunk's payments and stop before they are counted."""
+    wanted = Listed(number, made())
+    segment = loads.begin(wanted, now=NOW)[0]
+    chunk, _ = loads._chunk(wanted, segment)
+    loads._store(chunk, segment)
+    return wanted
+
+
+@pytest.mark.usefixtures("whole_table")
+def test_a_load_that_ended_before_it_counted_is_known_to_the_check_and_counts_later(settle):
+    wanted = uncounted()
+    assert counted()["open"] == totals.Sum()
+    assert [str(problem) for problem in checks.find()] == []
+    settle()
+    running.run_due(Ledger(), currency="EUR", clock=lambda: NOW + 4 * DAY)
+    assert [str(problem) for problem in checks.find()] == []
+    load(wanted)
+    assert (counted()["open"] + counted()["processed"]) == expected(made())
+
+
+@pytest.mark.usefixtures("whole_table")
+def test_a_load_goes_on_although_the_day_of_what_it_wrote_was_closed(settle):
+    wanted = uncounted()
+    settle()
+    running.run_due(Ledger(), currency="EUR", clock=lambda: NOW + 4 * DAY)
+    settle()
+    assert closing.close_day(NOW.date() + 4 * DAY) == 4
+    assert [str(problem) for problem in checks.find()] == []
+    load(wanted)
+    assert counted()["processed"].count == 4
+    assert (counted()["open"] + counted()["processed"]) == expected(made())
+
+
+@pytest.mark.engines("native")
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_load_may_end_at_any_request(when, new_table):
+    at, crashed, partly = 0, True, set()
+    while crashed:
+        at += 1
+        new_table()
+        with Crasher(at, when) as crasher, contextlib.suppress(Crash):
+            load(source())
+        crashed = crasher.crashed
+        partly.add(len(stored()))
+        assert [str(problem) for problem in checks.find()] == []
+        load(source())
+        assert len(stored()) == COUNT
+        assert counted()["open"] == expected(made())
+        assert [str(problem) for problem in checks.find()] == []
+        assert at < 200
+    assert at > 15
+    assert len(partly) > 3
+
+
+@pytest.mark.usefixtures("whole_table")
+def test_a_loaded_payment_is_listed_and_charged_as_others_are(settle):
+    load(source())
+    settle()
+    first, last = NOW.date(), NOW.date() + 4 * DAY
+    page = lists.of_status(payments.SCHEDULED, first, last, limit=100)
+    assert [row.id for row in page.rows] == [
+        payment.id for payment in sorted(made(), key=lambda payment: (payment.due_at, payment.id))
+    ]
+    gateway = Ledger()
+    running.run_due(gateway, currency="EUR", clock=lambda: NOW + 4 * DAY)
+    assert gateway.charged == {payment.id: 1 for payment in made()}
+
+
+def test_a_loaded_payment_of_8_kb_is_as_large_as_the_model_says():
+    (payment,) = [one for one, _, _ in GeneratedSource(1, first=NOW, size=8192).payments(0, 1)]
+    assert isinstance(payment, Payment)
+    assert len(payment_item(payment)["data"]) == 8192
+    assert keys.payments(payment.account) == "PAYMENTS#account-0"

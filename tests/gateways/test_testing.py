@@ -1,0 +1,106 @@
+"""The built-in gateway does what a card's number says, once for each key, whichever process asks."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from dealsite import gateways
+from dealsite.data import keys, table
+from dealsite.gateways import CardRefused, Charged, Declined, GatewayUnavailable, Refunded, testing
+from tests.races import at_once
+
+pytestmark = pytest.mark.usefixtures("whole_table")
+
+
+def card(number):
+    return testing.TestGateway().finish_card({"number": number}, account="ann")
+
+
+def charge(token, key="P-0"):
+    gateway = testing.TestGateway()  # a new one each time, as in another process
+    return gateway.charge(token, Decimal("9.50"), "EUR", idempotency_key=key, description="x")
+
+
+def test_a_good_card_is_charged_once_for_each_key():
+    saved = card("4242 4242 4242 4242")
+    assert saved.label == "Visa ending in 4242"
+    assert "4242" not in saved.token
+    first, again, other = charge(saved.token), charge(saved.token), charge(saved.token, "P-1")
+    assert isinstance(first, Charged)
+    assert first == again
+    assert first != other
+    found = testing.TestGateway().find_charge(saved.token, idempotency_key="P-1")
+    assert found == other
+    assert testing.TestGateway().find_charge(saved.token, idempotency_key="P-2") is None
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        ("4000 0000 0000 0002", "Your card was declined."),
+        ("4000-0000-0000-9995", "Your card has insufficient funds."),
+    ],
+)
+def test_bad_cards_are_declined(number, reason):
+    saved = card(number)
+    assert charge(saved.token) == charge(saved.token) == Declined(reason)
+    assert testing.TestGateway().find_charge(saved.token, idempotency_key="P-0") is None
+
+
+def test_a_card_that_times_out_once_was_charged_once():
+    token = card("4000 0000 0000 0119").token
+    with pytest.raises(GatewayUnavailable):
+        charge(token)
+    assert isinstance(charge(token), Charged)
+    charges = [item for item in table.scan_all(consistent=True) if item["type"] == "TestCharge"]
+    assert len(charges) == 1
+
+
+def test_a_late_card_answers_after_a_while(monkeypatch):
+    waited: list[float] = []
+    monkeypatch.setattr(testing, "pause", waited.append)
+    assert isinstance(charge(card("4000 0000 0000 0226").token), Charged)
+    assert waited == [testing.LATE_SECONDS]
+
+
+def test_two_processes_at_once_get_one_charge():
+    token = card("4242 4242 4242 4242").token
+    outcomes = at_once(*[lambda: charge(token)] * 4)
+    assert len(set(outcomes)) == 1
+
+
+def test_a_charge_is_given_back_under_its_key():
+    gateway = testing.TestGateway()
+    charged = charge(card("4242424242424242").token)
+    back = [
+        gateway.refund(charged.transaction_id, Decimal("9.50"), "EUR", idempotency_key="r") for _ in range(2)
+    ]
+    assert back[0] == back[1]
+    assert isinstance(back[0], Refunded)
+    assert table.get(keys.test_charge("r"))["amount"] == Decimal("-9.5")
+
+
+@pytest.mark.parametrize("number", ["", "4111 1111 1111 1111", "no number"])
+def test_other_cards_are_refused(number):
+    with pytest.raises(CardRefused):
+        card(number)
+
+
+@pytest.mark.parametrize("token", ["", "cus_1|pm_1", "test:nonsense"])
+def test_a_token_of_elsewhere_is_declined(token):
+    assert charge(token) == Declined("Your card was declined.")
+
+
+def test_the_settings_choose_the_gateway(settings):
+    assert gateways.current().name == "test"
+    settings.DEALSITE_GATEWAY = "stripe"
+    with pytest.raises(ImproperlyConfigured, match="STRIPE_SECRET_KEY"):
+        gateways.current()
+    settings.STRIPE_SECRET_KEY = "sk_test_x"
+    assert gateways.current().name == "stripe"
+    settings.DEALSITE_GATEWAY = "cash"
+    with pytest.raises(ImproperlyConfigured, match="test or stripe"):
+        gateways.current()

@@ -1,0 +1,62 @@
+"""Makes orders for tests, as shoppers do: into the cart, then bought."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import datetime
+from decimal import Decimal
+
+from dealsite.data import carts, errors, orders, users
+from dealsite.data.deals import Deal
+from dealsite.data.ids import new_ulid
+from tests.builders import NOW, make_deal
+from tests.people import make_user
+
+ADDRESS = orders.Address(
+    name="Ada Lovelace",
+    street="12 Analytical Row",
+    postcode="EC1A 1BB",
+    city="London",
+    country="United Kingdom",
+)
+_numbers = itertools.count(1)
+
+
+def make_order(
+    username: str = "ada",
+    *deals: Deal,
+    quantity: int = 1,
+    plan: int = 1,
+    address: orders.Address = ADDRESS,
+    now: datetime = NOW,
+) -> orders.Order:
+    """Have a shopper, created where he is missing, buy some deals, or one of its own."""
+    shopper = buyer(username)
+    owner = carts.user_cart(shopper.username)
+    for deal in deals or (make_deal(),):
+        number = next(_numbers)
+        wanted = carts.Wanted(
+            deal.id, quantity, new_ulid(now, number), token=f"t{number}", seen=deal.content.price
+        )
+        carts.add(owner, wanted, now=now)
+    head, lines = carts.read_active(owner, now=now)
+    purchase = orders.Purchase(
+        order_id=new_ulid(now, next(_numbers)),
+        username=shopper.username,
+        name=shopper.name,
+        email=shopper.email,
+        version=head.version,
+        total=sum((line.total for line in lines), Decimal("0.00")),
+        address=address,
+        plan=plan,
+        method="test-approves",
+    )
+    return orders.place(purchase, now=now)
+
+
+def buyer(username: str) -> users.User:
+    """Return a shopper, created where he is missing."""
+    try:
+        return users.get(username)
+    except errors.NotFound:
+        return make_user(username)
