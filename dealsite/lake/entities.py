@@ -252,6 +252,10 @@ LEFT_OUT: Mapping[str, str] = {
     "Years": "it lists years with deals",
     "JobSegment": "it says how far a job has come",
     "PaymentTotals": "it adds up payments",
+    "PaymentLoad": "it says how far a file of payments was read",
+    "PaymentLoadSegment": "it says so of a part of the file",
+    "TransactionGuard": "it repeats a payment's transaction",
+    "TestCharge": "it is what the gateway for trials remembers",
     "SavedQuestion": "questions about the data are no data",
 }
 
