@@ -33,9 +33,24 @@ import duckdb
 from dealsite.ask import confinement
 from dealsite.ask.statements import Refused, tables_of
 
-# DuckDB asks pytz for the zone of a time that has one: here that is always UTC.
-UTC = types.SimpleNamespace(timezone=lambda name: datetime.UTC, utc=datetime.UTC)
-sys.modules.setdefault("pytz", UTC)  # type: ignore[arg-type]
+
+class _Utc(datetime.tzinfo):
+    """UTC as pytz has it: DuckDB asks for that when a time has a zone, and here all have this one."""
+
+    def utcoffset(self, moment: datetime.datetime | None) -> datetime.timedelta:
+        return datetime.timedelta()
+
+    def dst(self, moment: datetime.datetime | None) -> datetime.timedelta:
+        return datetime.timedelta()
+
+    def tzname(self, moment: datetime.datetime | None) -> str:
+        return "UTC"
+
+    def localize(self, moment: datetime.datetime) -> datetime.datetime:
+        return moment.replace(tzinfo=self)
+
+
+sys.modules.setdefault("pytz", types.SimpleNamespace(timezone=lambda _: _Utc(), utc=_Utc()))  # type: ignore[arg-type]
 
 PORTION = 500  # rows fetched at a time
 ROOM = 1 << 30  # bytes of addresses for Python, DuckDB's code and its threads' stacks

@@ -57,7 +57,9 @@ def shop() -> Teller:
     """Two users, three deals, two orders and a cancelled one, a cart left alone, payments of every state."""
     tell = Teller()
     for slug in ("nordlicht", "aurora"):
-        tell.put(keys.brand(slug), type="Brand", slug=slug, name=slug.title(), created_at=iso(TODAY - 90 * DAY))
+        tell.put(
+            keys.brand(slug), type="Brand", slug=slug, name=slug.title(), created_at=iso(TODAY - 90 * DAY)
+        )
     for name, days in (("ann", 40), ("bob", 2)):
         joined = iso(TODAY - days * DAY)
         tell.put(
