@@ -7,7 +7,6 @@ import os
 import random
 import zlib
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import hypothesis
@@ -17,9 +16,8 @@ from dealsite import middleware
 from dealsite.data import buckets, checks, schema, table
 from dealsite.engine import running_engine
 from dealsite.search import reader
-from dealsite.search.projection import SearchIndex
-from dealsite.stream.checkpoints import Checkpoint
 from tests.faults import READS, WRITES, Faults
+from tests.searching import index_table
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - a folder in memory, where there is one: engines wait for disks otherwise
 hypothesis.settings.register_profile("dealsite", deadline=None, max_examples=100)
@@ -162,10 +160,4 @@ def search_index(settings, tmp_path: Path) -> Callable[[], None]:
     """A function that makes the index of deals from what the table holds now; there is none before."""
     settings.SEARCH_ROOT = tmp_path / "search"
     reader.forget()
-
-    def make() -> None:
-        projection = SearchIndex()
-        projection.build(table.scan_all(consistent=True), Checkpoint("stream", datetime.now(UTC)))
-        projection.swap()
-
-    return make
+    return index_table

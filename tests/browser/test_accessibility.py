@@ -31,6 +31,7 @@ from tests.browser.content import feature, now_deal
 from tests.browser.deal_form import field, picture_bytes
 from tests.browser.looking import DESK, PHONE, flaws
 from tests.builders import EDITOR, make_brand, make_draft
+from tests.searching import index_table
 
 DAY = timedelta(days=1)
 LONG = "Donaudampfschifffahrtsgesellschaft" * 4
@@ -56,6 +57,7 @@ class Content:
 
     table_name: str
     media: Path
+    search: Path
     users: dict[str, User]
     deals: dict[str, Deal]
     draft: Draft
@@ -92,6 +94,9 @@ def reset_link(content: Content) -> list[str]:
 # URL name -> who looks, and at which addresses
 PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
     "front_page": (VISITOR, lambda content: ["/", f"/?after={content.id('live')}"]),
+    "search": public(
+        "/search/", "/search/?q=deal+number&page=2", "/search/?q=keybord", "/search/?q=zzzz&price_from=x"
+    ),
     "editors_choice": public("/editors-choice/"),
     "brands": public("/brands/"),
     "brand": public("/brands/nordlicht/", "/brands/nobody/"),
@@ -117,7 +122,15 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
     "watching": account("watching/"),
     "message_settings": account("messages/settings/"),
     "cms_home": cms(""),
-    "cms_deals": (EDITOR, lambda _: ["/cms/deals/", "/cms/deals/?state=draft", "/cms/deals/?brand=nobody"]),
+    "cms_deals": (
+        EDITOR,
+        lambda _: [
+            "/cms/deals/",
+            "/cms/deals/?state=draft",
+            "/cms/deals/?brand=nobody",
+            "/cms/deals/?q=deal",
+        ],
+    ),
     "cms_find_deal": cms("deals/find/?q=nothing"),
     "cms_new_draft": cms("deals/new/"),
     "cms_deal": cms_deal("live"),
@@ -163,11 +176,14 @@ def test_every_address_is_looked_at_or_is_no_page():
 def content(native_engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Content]:
     """A site with content of every kind, made once: these tests look, and change nothing."""
     media, table_name = tmp_path_factory.mktemp("media"), f"looked-at-{os.getpid()}"
-    settings = {"DYNAMODB_ENDPOINT_URL": native_engine, "DEALSITE_TABLE": table_name, "MEDIA_ROOT": media}
+    search = tmp_path_factory.mktemp("search")
+    settings: dict[str, Any] = {"DYNAMODB_ENDPOINT_URL": native_engine, "DEALSITE_TABLE": table_name}
+    settings |= {"MEDIA_ROOT": media, "SEARCH_ROOT": search}
     with override_settings(**settings):
         table.reset()
         schema.create_table()
-        made = furnish(table_name, media)
+        made = furnish(table_name, media, search)
+        index_table()
         table.reset()
     yield made
     with override_settings(**settings):
@@ -176,7 +192,7 @@ def content(native_engine: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
         table.reset()
 
 
-def furnish(table_name: str, media: Path) -> Content:
+def furnish(table_name: str, media: Path, search: Path) -> Content:
     """Make users, and deals in every state."""
     now = timezone.now()
     categories.create_all()
@@ -206,6 +222,7 @@ def furnish(table_name: str, media: Path) -> Content:
     return Content(
         table_name,
         media,
+        search,
         people,
         made,
         make_draft(title="Half a deal", now=now),
@@ -231,6 +248,7 @@ def interest(username: str, deal: Deal) -> str:
 def look(content: Content, engine: str, address: str, settings: Any, window: Callable[..., Page]) -> Any:
     """A function that opens a window of a user of the furnished site."""
     settings.DEALSITE_TABLE, settings.MEDIA_ROOT = content.table_name, content.media
+    settings.SEARCH_ROOT = content.search
     return lambda who, **options: window(content.users.get(who), **options)
 
 
@@ -273,6 +291,18 @@ def test_a_form_with_errors_is_as_good(look, path, button):
     page.get_by_role("main").get_by_role("button", name=button).click()
     page.get_by_role("alert").filter(has_text="Please check the form").wait_for()
     assert flaws(page) == []
+
+
+def test_results_under_the_search_box_are_as_good(look):
+    page: Page = look(VISITOR)
+    found = []
+    for view in (PHONE, DESK):
+        page.set_viewport_size({"width": view[0], "height": 844})
+        page.goto("/brands/")
+        page.locator("[data-search-box] input:visible").press_sequentially("deal numbr")
+        page.get_by_role("link", name="Show all").wait_for()
+        found += flaws(page, [view])
+    assert found == []
 
 
 def test_a_conflict_about_a_deal_is_as_good(look, content):
