@@ -43,14 +43,18 @@ class QuestionForm(forms.Form):
             attrs={"rows": 10, "spellcheck": "false", "autocapitalize": "off", "class": "font-mono text-sm"}
         ),
     )
-    title = forms.CharField(label="Title", max_length=LONGEST_TITLE, required=False)
+    title = forms.CharField(
+        label="Title", max_length=LONGEST_TITLE, error_messages={"required": "Give it a title."}
+    )
     question_id = forms.CharField(required=False, widget=forms.HiddenInput)
     version = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
-    def is_question(self) -> bool:
-        """Tell whether there is something to ask."""
+    def is_question(self, *, titled: bool = True) -> bool:
+        """Tell whether there is something to ask, and what it is called unless that does not matter."""
+        self.fields["title"].required = titled
         if self.is_valid() and not self.cleaned_data["sql"].strip():
             self.add_error("sql", "Write a question: one SELECT.")
+        self.fields["title"].required = True  # as the page says of saving it
         return self.is_valid()
 
 
@@ -75,7 +79,7 @@ def ask(request: EditorRequest) -> HttpResponse:
         return _page(request, _form(*_asked_for(request)))
     form = QuestionForm(request.POST)
     lake = open_lake()
-    if lake is None or not form.is_question():
+    if lake is None or not form.is_question(titled=False):
         return _page(request, form, status=422)
     try:
         run = runs.start(
@@ -89,7 +93,7 @@ def ask(request: EditorRequest) -> HttpResponse:
     except TooManyRequests as error:
         form.add_error(None, str(error))
         return _page(request, form, status=error.status)
-    return redirect("cms_answer", run.id)
+    return HttpResponseRedirect(reverse("cms_answer", args=[run.id]) + "#answer-title")
 
 
 def _asked_for(request: EditorRequest) -> tuple[str, str]:

@@ -28,6 +28,10 @@ class Column:
         return NUMBERS.fullmatch(self.type) is not None
 
     @property
+    def is_whole(self) -> bool:
+        return self.is_number and "INT" in self.type
+
+    @property
     def is_time(self) -> bool:
         return TIMES.fullmatch(self.type) is not None
 

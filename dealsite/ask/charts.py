@@ -56,6 +56,9 @@ def chart_of(answer: Answer) -> Chart | None:
     if over_time:
         order = sorted(range(len(rows)), key=labels.__getitem__)
         rows, labels = [rows[n] for n in order], [labels[n] for n in order]
+    # Pieces and money do not share an axis, nor do thousands and a few.
+    whole = answer.columns[numbers[0]].is_whole
+    numbers = [n for n in numbers if answer.columns[n].is_whole == whole]
     series = _alike([Series(answer.columns[n].name, [_number(row[n]) for row in rows]) for n in numbers])
     if not series:
         return None

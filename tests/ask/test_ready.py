@@ -39,8 +39,8 @@ def test_each_ready_question_is_answered_with_rows(ask, slug):
 def test_best_selling_deals(ask):
     rows = answer(ask, "best-selling-deals").rows
     assert rows == [
-        ["Keyboard", 4, 2, "320.00", "Aurora", deal_id("Keyboard")],
-        ["Kettle", 2, 1, "40.00", "Nordlicht", deal_id("Kettle")],
+        ["Keyboard", "320.00", 4, 2, "Aurora", deal_id("Keyboard")],
+        ["Kettle", "40.00", 2, 1, "Nordlicht", deal_id("Kettle")],
     ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import duckdb
 import pytest
 from hypothesis import given
@@ -192,21 +194,20 @@ def test_a_mistake_is_shown_where_it_is(parser):
     assert str(refused.value).endswith("in line 2 at character 11.")
 
 
-WORDS = st.sampled_from(
+WORDS = (
     "SELECT FROM WHERE orders deals ( ) , * ; 1 'a' \"x\" read_csv getenv COPY TO ATTACH AS WITH a JOIN ON = "
-    "UNION VALUES SET PRAGMA count :: INT . -- /* */ $1 ? [ ] { } range INSTALL query".split()
+    "UNION VALUES SET PRAGMA count :: INT . -- /* */ $1 ? [ ] { } range INSTALL query"
+)
+TYPED = st.one_of(
+    st.text(max_size=80), st.lists(st.sampled_from(WORDS.split(" ")), max_size=14).map(" ".join)
 )
 
 
-@given(st.one_of(st.text(max_size=80), st.lists(WORDS, max_size=14).map(" ".join)))
+@given(TYPED)
 def test_whatever_is_typed_is_a_question_or_refused_and_changes_nothing(sql):
     with duckdb.connect() as connection:
-        try:
-            found = tables_of(sql, KNOWN, connection)
-        except Refused as refused:
-            assert str(refused)
-        else:
-            assert found <= KNOWN
+        with contextlib.suppress(Refused):
+            assert tables_of(sql, KNOWN, connection) <= KNOWN
         assert connection.execute("SELECT count(*) FROM duckdb_tables()").fetchone() == (0,)
 
 
@@ -214,7 +215,7 @@ def test_the_functions_that_are_allowed_are_duckdbs(parser):
     there = parser.execute("SELECT DISTINCT lower(function_name) FROM duckdb_functions()").fetchall()
     names = {name for (name,) in there}
     assert FUNCTIONS - names <= {"unnest"}
-    assert TABLE_FUNCTIONS <= names | {"unnest"}
+    assert TABLE_FUNCTIONS - names <= {"unnest"}
 
 
 def test_no_function_that_is_allowed_reads_files_settings_or_the_environment():

@@ -2,9 +2,9 @@
 -- The deals that brought most in the last 30 days: pieces, orders and money.
 SELECT
   title,
+  sum(quantity * price) AS revenue,
   sum(quantity) AS pieces,
   count(DISTINCT order_id) AS orders,
-  sum(quantity * price) AS revenue,
   brand_name AS brand,
   deal
 FROM cart_lines
