@@ -6,7 +6,7 @@ at the same time, leaves at worst some rows twice, of which the views take one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timedelta
 
 import pyarrow as pa
@@ -23,23 +23,24 @@ LARGE = 32 * 2**20  # bytes; such a file of a day's history is left as it is
 
 def compact(store: Store, *, now: datetime) -> None:
     """Fold the recent states of every entity into its current ones, and the changes of each day into one file."""
+    current, recent, history = map(store.paths, (layout.CURRENT, layout.RECENT, layout.HISTORY))
     for entity in ENTITIES:
-        fold(store, entity, now=now)
-        _gather_history(store, entity, now=now)
+        small = [path for path in recent if path.startswith(f"{layout.recent(entity)}/")]
+        _fold(store, entity, small, layout.days(layout.CURRENT, entity, current), now=now)
+        _gather(store, entity, layout.days(layout.HISTORY, entity, history), now=now)
 
 
-def fold(store: Store, entity: Entity, *, now: datetime) -> None:
+def _fold(
+    store: Store, entity: Entity, small: list[str], by_day: Mapping[str, list[str]], *, now: datetime
+) -> None:
     """Fold the recent states of an entity into the files of their days."""
-    folder = layout.recent(entity)
-    merged = store.paths(folder)
-    by_day = layout.days(layout.CURRENT, entity, store.paths(f"{layout.CURRENT}/entity={entity.table}"))
-    recent = _read(store, merged, rows.schema(entity, rows.STATE))
+    recent = _read(store, small, rows.schema(entity, rows.STATE))
     touched = [day for day in pc.unique(recent["day"]).to_pylist() if day is not None]
     several = [date.fromisoformat(path[-10:]) for path, files in by_day.items() if len(files) > 1]
     for day in sorted({*touched, *several}):
         states = recent.filter(pc.equal(recent["day"], pa.scalar(day)))
         _fold_day(store, entity, day, states, by_day.get(layout.current(entity, day), []), now=now)
-    for path in merged:
+    for path in small:
         store.delete(path)
 
 
@@ -65,11 +66,10 @@ def _fold_day(
             store.delete(path)
 
 
-def _gather_history(store: Store, entity: Entity, *, now: datetime) -> None:
+def _gather(store: Store, entity: Entity, by_day: Mapping[str, list[str]], *, now: datetime) -> None:
     """Make one file of a day's changes, where there are many, or where the day is over."""
-    paths = store.paths(f"{layout.HISTORY}/entity={entity.table}")
     today = layout.history(entity, now.date())
-    for folder, files in layout.days(layout.HISTORY, entity, paths).items():
+    for folder, files in by_day.items():
         if len(files) < (HISTORY_FILES if folder >= today else 2):
             continue
         contents = {path: content for path in files if (content := store.get(path)) is not None}

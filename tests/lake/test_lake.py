@@ -167,21 +167,17 @@ def test_a_lake_is_whole_after_a_crash_at_each_of_its_writes(tmp_path):
             pass
         compaction.compact(site.disk, now=LATER)
 
-    crashes = 0
-    for at in range(1000):
-        for after in (False, True):
-            site = Site(Disk(tmp_path / f"{at}-{after}"), page_size=4)
-            site.crash(at, after)
-            with contextlib.suppress(Crash):
-                story(site)
-                site.settle()
-                assert crashes > 60  # so many there are
-                return
-            crashes += 1
-            site.disk.crash_at = None
-            site.consumer = None
-            site.settle()
-            site.assert_is_whole()
+    for at in range(1000):  # the last moment before a write is the first one after the write before
+        site = Site(Disk(tmp_path / str(at)), page_size=4)
+        site.crash(at, after=False)
+        with contextlib.suppress(Crash):
+            story(site)
+            assert at > 50  # so many writes there are
+            return
+        site.disk.crash_at = None
+        site.consumer = None
+        site.settle()
+        site.assert_is_whole()
 
 
 def test_a_new_lake_holds_nothing_of_the_old_one(disk):
