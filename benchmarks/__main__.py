@@ -44,11 +44,12 @@ def _options() -> argparse.Namespace:
 
 
 def _run(options: argparse.Namespace, var: Path) -> int:
-    from benchmarks import asking, content, fan_out, pages, report
+    from benchmarks import asking, content, fan_out, pages, report, search
 
     costs: list[pages.Cost] = []
     served: dict[str, tuple[float, float]] = {}
-    for name, load in content.contents(ROOT, options.folder).items():
+    contents = content.contents(ROOT, options.folder)
+    for name, load in contents.items():
         if options.only and name not in options.only:
             continue
         _measure(name, load, var / f"engine-{len(served)}", options, costs, served)
@@ -61,6 +62,9 @@ def _run(options: argparse.Namespace, var: Path) -> int:
     if not options.only or "fan-out" in options.only:
         sending = fan_out.measure(var / "engine-fan-out", options.users)
         results = f"{results}\n\n{fan_out.table_of(sending)}".lstrip()
+    if not options.only or "search" in options.only:
+        searching = search.measure(var / "engine-search", list(contents.values())[-1])
+        results = f"{results}\n\n{search.table_of(searching)}".lstrip()
     print(f"\n{results}\n")
     if not options.only:
         report.rewrite(ROOT / "docs" / "performance.md", results)

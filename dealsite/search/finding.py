@@ -140,9 +140,17 @@ class _Asking:
     names: dict[str, str]
     sort: str
 
-    def query(self, how: How, *without: str) -> Query:
+    def query(self, how: How, *without: str, unwritten: bool = True) -> Query:
         question = self.question.without(*without)
-        return query_of(question, self.searcher, self.schema, self.now, how=how, categories=self.names)
+        return query_of(
+            question,
+            self.searcher,
+            self.schema,
+            self.now,
+            how=how,
+            categories=self.names,
+            unwritten=unwritten,
+        )
 
     def page(self, query: Query, offset: int, size: int) -> tuple[list[DocAddress], int]:
         """Return the addresses of a page, those that can be had first, and how many there are on all pages."""
@@ -184,8 +192,8 @@ def _find(asking: _Asking, page: int, size: int, narrowing: bool) -> Found:
 def _as_asked(asking: _Asking, offset: int, size: int) -> tuple[How, Query, list[DocAddress], int]:
     """Return the strictest query that finds something, and its page.
 
-    Where the words as they are find next to nothing, rare ones among them may have typos. Of several
-    words, at last half of them will do.
+    Where the words as they are find nothing, rare ones among them may have typos; where they find next to
+    nothing, those may that a few deals hold, perhaps misspelt themselves. Of several words, at last half will do.
     """
     query = asking.query("exact")
     addresses, number = asking.page(query, offset, size)
@@ -194,7 +202,7 @@ def _as_asked(asking: _Asking, offset: int, size: int) -> tuple[How, Query, list
         return "exact", query, addresses, number
     hows: tuple[How, ...] = ("close", "some") if len(asking.question.units) > 1 and not number else ("close",)
     for how in hows:
-        wider = asking.query(how)
+        wider = asking.query(how, unwritten=not number)
         others, further = asking.page(wider, offset, size)
         if further > number:
             return how, wider, others, further

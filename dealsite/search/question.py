@@ -21,7 +21,8 @@ MOST_WORDS = 12
 BOOSTS = {"title": 3.0, "brand": 2.0, "description": 1.0}
 PHRASE_BOOST = 4.0
 FUZZY_TITLE, FUZZY_ANYWHERE = 1.0, 0.1  # what a word counts that is only like the one asked for
-LETTERS_OF_A_BEGINNING, LETTERS_FOR_A_TYPO, LETTERS_FOR_TWO_TYPOS = 2, 4, 8
+LETTERS_OF_A_BEGINNING, LETTERS_OF_A_WRONG_BEGINNING = 2, 6
+LETTERS_FOR_A_TYPO, LETTERS_FOR_TWO_TYPOS = 4, 8
 RARE = 5  # a word of fewer deals than that may be a mistake, here or there
 LIVE_FIRST = 1_000.0  # more than any words can count
 
@@ -75,11 +76,12 @@ def query_of(
     *,
     how: How,
     categories: dict[str, str],
+    unwritten: bool = True,
 ) -> Query:
     """Return the query for everything that a question asks for.
 
-    `how`: exact wants every word, close forgives typos in rare ones, some wants half of the words.
-    `categories` are the names of now, by slug.
+    `how`: exact wants every word, close forgives typos in rare ones (without `unwritten` only in those that
+    some deal holds), some wants half of the words. `categories` are the names of now, by slug.
     """
     musts = filters(question, schema, now)
     units = question.units
@@ -87,7 +89,8 @@ def query_of(
         return Query.boolean_query([(Occur.Must, must) for must in musts])
     asked = []
     for n, unit in enumerate(units):
-        words = _Words(schema, searcher if how != "exact" else None, categories, begins=n == len(units) - 1)
+        may_be_wrong = searcher if how != "exact" else None
+        words = _Words(schema, may_be_wrong, categories, begins=n == len(units) - 1, unwritten=unwritten)
         asked.append(words.unit(unit))
     parts = [(Occur.Must, must) for must in [*musts, _all_or_half(asked, how)]]
     roots: list[str | tuple[int, str]] = [stem(word) for word in question.words]
@@ -184,6 +187,7 @@ class _Words:
     searcher: Searcher | None
     categories: dict[str, str]
     begins: bool
+    unwritten: bool
 
     def unit(self, unit: str) -> Query:
         """One word as typed, in each of its spellings: wi-fi is also wifi, rtx4070 is also rtx 4070."""
@@ -211,16 +215,27 @@ class _Words:
             for slug, name in self.categories.items()
             if root in roots_of(name)
         ]
-        rare = self.searcher is not None and self.searcher.doc_freq("words", word) < RARE
+        rare = self._is_rare(word)
         if (begins or rare) and len(word) >= LETTERS_OF_A_BEGINNING:
             beginning = Query.fuzzy_term_query(self.schema, "words", word, distance=0, prefix=True)
             found.append(Query.const_score_query(beginning, 0.3))
         wrong = self._wrong_letters(word) if rare else 0
         if wrong:
             for field, score in (("title", FUZZY_TITLE), ("words", FUZZY_ANYWHERE)):
-                close = Query.fuzzy_term_query(self.schema, field, word, distance=wrong, prefix=begins)
+                close = Query.fuzzy_term_query(
+                    self.schema,
+                    field,
+                    word,
+                    distance=wrong,
+                    prefix=begins and len(word) >= LETTERS_OF_A_WRONG_BEGINNING,
+                )
                 found.append(Query.const_score_query(close, score))
         return any_of(found)
+
+    def _is_rare(self, word: str) -> bool:
+        if self.searcher is None:
+            return False
+        return (0 if self.unwritten else 1) <= self.searcher.doc_freq("words", word) < RARE
 
     def _wrong_letters(self, word: str) -> int:
         """How many letters of a rare word may be wrong; none in numbers, where each one counts."""

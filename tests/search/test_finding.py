@@ -82,6 +82,12 @@ def test_a_word_that_is_misspelt_in_a_deal_finds_the_others_too(index):
     assert titles(search("sofware"))[0] == "Office sofware"
 
 
+def test_the_beginning_of_a_word_is_no_misspelt_word(index):
+    index(deal_item("Lampadine"), deal_item("Laptop"), deal_item("Clamp"))
+    found = search("lamp")
+    assert (titles(found), found.how) == (["Lampadine"], "exact")
+
+
 @pytest.mark.parametrize(
     ("title", "text"),
     [
