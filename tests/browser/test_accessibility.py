@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,28 @@ from django.utils import timezone
 from playwright.sync_api import Page
 
 from dealsite.accounts import reset_tokens
-from dealsite.data import brands, categories, checks, deals, errors, likes, messages, schema, table, watches
+from dealsite.ask import ready, runs
+from dealsite.ask.lake import lake_in
+from dealsite.data import (
+    brands,
+    categories,
+    checks,
+    deals,
+    errors,
+    likes,
+    messages,
+    questions,
+    schema,
+    table,
+    watches,
+)
 from dealsite.data.deals import Deal
 from dealsite.data.drafts import Draft
 from dealsite.data.ids import new_ulid
 from dealsite.data.relations import CATEGORY_WATCH
 from dealsite.data.users import User
 from dealsite.pictures import store_picture
+from tests.ask import lakes
 from tests.browser.conftest import make_user
 from tests.browser.content import feature, now_deal
 from tests.browser.deal_form import field, picture_bytes
@@ -48,6 +63,7 @@ NO_PAGES = {
     *("like_category", "unlike_category", "watch_category", "unwatch_category"),
     *("mark_read", "mark_all_read", "delete_message", "mute_watch", "mute_hot_deals", "mute_all"),
     *("cms_pause_job", "cms_resume_job", "cms_cancel_job", "cms_retry_job"),
+    *("cms_cancel_answer", "cms_save_question", "cms_answer_csv"),
 }
 
 
@@ -62,6 +78,9 @@ class Content:
     deals: dict[str, Deal]
     draft: Draft
     message: str
+    var: Path
+    question: str
+    answers: list[str]
 
     def deal(self, state: str) -> str:
         return f"/deals/{self.deals[state].id}/{self.deals[state].card.slug}/"
@@ -152,6 +171,11 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
         lambda content: ["/cms/messages/new/", f"/cms/messages/new/?deal={content.id('live')}"],
     ),
     "cms_jobs": cms("jobs/"),
+    "cms_numbers": cms("numbers/"),
+    "cms_ask": (ADMIN, lambda _: ["/cms/ask/", "/cms/ask/?ready=price-history-of-a-deal"]),
+    "cms_answer": (ADMIN, lambda content: [f"/cms/ask/answers/{run_id}/" for run_id in content.answers]),
+    "cms_saved_question": (ADMIN, lambda content: [f"/cms/ask/questions/{content.question}/"]),
+    "cms_delete_question": (ADMIN, lambda content: [f"/cms/ask/questions/{content.question}/delete/"]),
     "cms_users": (ADMIN, lambda _: ["/cms/users/", "/cms/users/?find=nobody"]),
     "cms_user": (ADMIN, lambda _: ["/cms/users/ada/"]),
 }
@@ -178,11 +202,12 @@ def content(native_engine: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
     media, table_name = tmp_path_factory.mktemp("media"), f"looked-at-{os.getpid()}"
     search = tmp_path_factory.mktemp("search")
     settings: dict[str, Any] = {"DYNAMODB_ENDPOINT_URL": native_engine, "DEALSITE_TABLE": table_name}
-    settings |= {"MEDIA_ROOT": media, "SEARCH_ROOT": search}
+    var = tmp_path_factory.mktemp("var")
+    settings |= {"MEDIA_ROOT": media, "SEARCH_ROOT": search, "VAR": var, "DEALSITE_LAKE": ""}
     with override_settings(**settings):
         table.reset()
         schema.create_table()
-        made = furnish(table_name, media, search)
+        made = furnish(table_name, media, search, var)
         index_table()
         table.reset()
     yield made
@@ -192,7 +217,7 @@ def content(native_engine: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
         table.reset()
 
 
-def furnish(table_name: str, media: Path, search: Path) -> Content:
+def furnish(table_name: str, media: Path, search: Path, var: Path) -> Content:
     """Make users, and deals in every state."""
     now = timezone.now()
     categories.create_all()
@@ -227,7 +252,22 @@ def furnish(table_name: str, media: Path, search: Path) -> Content:
         made,
         make_draft(title="Half a deal", now=now),
         interest(SHOPPER, made["live"]),
+        var,
+        *ask(var, now),
     )
+
+
+def ask(var: Path, now: datetime) -> tuple[str, list[str]]:
+    """Save a question of the admin's; have some answered as lines, bars or a table alone, and some not at all."""
+    lakes.write(var / "lake", lakes.shop().changes)
+    lake = lake_in(var / "lake")
+    asked = [ready.questions()[slug].sql for slug in ("revenue-by-day", "best-selling-deals")]
+    asked += ["SELECT range, repeat('long', 50) FROM range(120)", "SELECT 1 WHERE false", "SELECT oops"]
+    made = [new_ulid(now, number) for number in range(len(asked))]
+    for run_id, sql in zip(made, asked, strict=True):
+        runs.start(sql, run_id=run_id, by=ADMIN, lake=lake, title="A question", patience=60)
+    saved = questions.create(question_id=new_ulid(now), title=LONG[:120], sql=asked[0], by=ADMIN, now=now)
+    return saved.id, made
 
 
 def interest(username: str, deal: Deal) -> str:
@@ -248,7 +288,7 @@ def interest(username: str, deal: Deal) -> str:
 def look(content: Content, engine: str, address: str, settings: Any, window: Callable[..., Page]) -> Any:
     """A function that opens a window of a user of the furnished site."""
     settings.DEALSITE_TABLE, settings.MEDIA_ROOT = content.table_name, content.media
-    settings.SEARCH_ROOT = content.search
+    settings.SEARCH_ROOT, settings.VAR = content.search, content.var
     return lambda who, **options: window(content.users.get(who), **options)
 
 
@@ -346,4 +386,34 @@ def test_an_error_page_is_as_good(look, content, troubles, monkeypatch, status, 
     monkeypatch.setattr(deals, "get_visible", refuse)
     page: Page = look(SHOPPER)
     assert page.goto(content.deal("live")).status == status
+    assert flaws(page) == []
+
+
+def test_a_question_that_is_worked_on_is_as_good(look, content):
+    page: Page = look(ADMIN)
+    page.goto("/cms/ask/")
+    page.get_by_role("textbox", name="Question").fill(
+        "SELECT sum(a.range * b.range) FROM range(9999999) a, range(9999999) b"
+    )
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.get_by_role("progressbar").wait_for()
+    assert flaws(page) == []
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_text("This question was cancelled.").wait_for()
+    assert flaws(page) == []
+
+
+def test_the_numbers_of_the_first_page_are_as_good(look, content):
+    page: Page = look(EDITOR)
+    page.goto("/cms/")
+    page.locator("#numbers [data-drawn]").nth(3).wait_for()
+    page.locator("#numbers summary").first.click()
+    assert flaws(page) == []
+
+
+def test_the_tables_of_the_lake_are_as_good_open(look, content):
+    page: Page = look(ADMIN)
+    page.goto("/cms/ask/")
+    page.locator("summary", has_text="cart_lines").click()
+    page.locator("summary", has_text="Save this question").click()
     assert flaws(page) == []
