@@ -112,6 +112,7 @@ class Lake:
     def _finish_swap(self) -> None:
         """Move the new files in, remove the old ones, say where the stream goes on; begun again after a crash."""
         made = orjson.loads(self.store.get(layout.SWAPPING) or b"{}")
+        self.store.delete(layout.SUPERSEDED)  # it names old files, and a new one may be called the same
         for path in self.store.paths(f"{layout.MADE}/{layout.CURRENT}"):
             self.store.put(path.removeprefix(f"{layout.MADE}/"), self.store.get(path) or b"")
         kept = {path.removeprefix(f"{layout.MADE}/") for path in self.store.paths(layout.MADE)}

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from dealsite.lake import layout
 from dealsite.lake.columns import SQL
+from dealsite.lake.compaction import superseded
 from dealsite.lake.entities import ENTITIES, Entity
+from dealsite.lake.store import Folder
 
 KEY = {"item_key": "varchar", "sequence": "varchar", "changed_at": "timestamp"}
 STATE = KEY | {"deleted": "boolean"}
@@ -63,14 +65,14 @@ def duckdb_queries(root: Path, entities: Iterable[Entity] = ENTITIES) -> dict[st
     """Return the SELECT of the views by their names, for DuckDB and a lake in a folder.
 
     An entity without files gets an empty view of the same columns. DuckDB must be allowed to read the folder. The
-    lists of files are those of this moment, and a file may be merged and removed while a query runs:
-    then DuckDB says that it cannot open it, and the query is to be repeated with new views.
+    files are those of this moment: views are good for a minute, until they may be merged and removed.
     """
     made = {}
+    gone = {root / path for path in superseded(Folder(root))}
     for entity in entities:
-        current = sorted((root / layout.CURRENT / f"entity={entity.table}").glob("day=*/*.parquet"))
-        recent = sorted((root / layout.recent(entity)).glob("*.parquet"))
-        changes = sorted((root / layout.HISTORY / f"entity={entity.table}").glob("day=*/*.parquet"))
+        current = _found(root / layout.CURRENT / f"entity={entity.table}", "day=*/*.parquet", gone)
+        recent = _found(root / layout.recent(entity), "*.parquet", gone)
+        changes = _found(root / layout.HISTORY / f"entity={entity.table}", "day=*/*.parquet", gone)
         states = own(entity) | STATE
         if recent or _shares_a_folder(current):
             query = current_query(
@@ -91,6 +93,10 @@ def duckdb_queries(root: Path, entities: Iterable[Entity] = ENTITIES) -> dict[st
             query = f"SELECT {columns} FROM {found}"  # noqa: S608
         made[f"{entity.table}_history"] = query
     return made
+
+
+def _found(folder: Path, pattern: str, gone: set[Path]) -> list[Path]:
+    return sorted(path for path in folder.glob(pattern) if path not in gone)
 
 
 def _shares_a_folder(files: list[Path]) -> bool:

@@ -211,4 +211,5 @@ def test_lambda_puts_the_same_into_the_lake(lake, monkeypatch):
     assert lake.checkpoint() is None
     call_command("compact_lake")
     assert_is(lake.store.root, in_table(), None)
+    call_command("compact_lake")
     assert lake.store.paths("recent") == []

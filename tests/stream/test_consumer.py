@@ -9,7 +9,7 @@ from dealsite.stream import consumer as consumers
 from dealsite.stream import turns
 from dealsite.stream.checkpoints import FINISHED, KEPT, Checkpoint
 from dealsite.stream.consumer import Consumer, opened
-from dealsite.stream.shards import Lost, Stream
+from dealsite.stream.shards import Expired, Lost, Stream
 from tests.builders import NOW
 from tests.stream.fakes import Copy, FakeStream
 
@@ -235,3 +235,32 @@ def until(true):
             return
         end.wait(0.005)
     raise AssertionError("It does not happen.")
+
+
+def test_records_from_before_the_checkpoint_are_known(stream, copy, monkeypatch):
+    write(stream, *range(4))
+    drained(Consumer(copy, stream, START, clock=clock))
+    iterator = stream.iterator
+    monkeypatch.setattr(stream, "iterator", lambda shard, after: iterator(shard, ""))
+    write(stream, 9)
+    again = Copy(copy.folder)
+    drained(Consumer(again, stream, again.open(), clock=clock))
+    assert again.applied == [f"{5:040d}"]
+    assert again.checkpoint().shards == {"shard-0": f"{5:040d}"}
+
+
+def test_an_iterator_that_is_too_old_is_asked_for_again(stream, copy, monkeypatch):
+    write(stream, *range(4))
+    consumer = Consumer(copy, stream, START, clock=clock)
+    consumer.round()
+    page, old = stream.page, [Expired()]
+
+    def expiring(iterator):
+        if old:
+            raise old.pop()
+        return page(iterator)
+
+    monkeypatch.setattr(stream, "page", expiring)
+    drained(consumer)
+    assert copy.applied == [change.sequence for change in stream.changes]
+    assert len(stream.asked) == 2
