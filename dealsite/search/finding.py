@@ -150,6 +150,7 @@ class _Asking:
             how=how,
             categories=self.names,
             unwritten=unwritten,
+            scored=not self.sort,
         )
 
     def page(self, query: Query, offset: int, size: int) -> tuple[list[DocAddress], int]:

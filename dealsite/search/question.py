@@ -20,7 +20,10 @@ MOST_CHARACTERS = 200
 MOST_WORDS = 12
 BOOSTS = {"title": 3.0, "brand": 2.0, "description": 1.0}
 PHRASE_BOOST = 4.0
-FUZZY_TITLE, FUZZY_ANYWHERE = 1.0, 0.1  # what a word counts that is only like the one asked for
+FUZZY = (
+    ("words", 0.1),
+    ("title", 1.0),
+)  # where a word may be only like the one asked for, and what it counts
 LETTERS_OF_A_BEGINNING, LETTERS_OF_A_WRONG_BEGINNING = 2, 6
 LETTERS_FOR_A_TYPO, LETTERS_FOR_TWO_TYPOS = 4, 8
 RARE = 5  # a word of fewer deals than that may be a mistake, here or there
@@ -77,11 +80,13 @@ def query_of(
     how: How,
     categories: dict[str, str],
     unwritten: bool = True,
+    scored: bool = True,
 ) -> Query:
     """Return the query for everything that a question asks for.
 
     `how`: exact wants every word, close forgives typos in rare ones (without `unwritten` only in those that
-    some deal holds), some wants half of the words. `categories` are the names of now, by slug.
+    some deal holds), some wants half of the words. `categories` are the names of now, by slug. Without
+    `scored` it is answered sooner, and does not say what fits best.
     """
     musts = filters(question, schema, now)
     units = question.units
@@ -90,7 +95,7 @@ def query_of(
     asked = []
     for n, unit in enumerate(units):
         may_be_wrong = searcher if how != "exact" else None
-        words = _Words(schema, may_be_wrong, categories, begins=n == len(units) - 1, unwritten=unwritten)
+        words = _Words(schema, may_be_wrong, categories, n == len(units) - 1, unwritten, scored)
         asked.append(words.unit(unit))
     parts = [(Occur.Must, must) for must in [*musts, _all_or_half(asked, how)]]
     roots: list[str | tuple[int, str]] = [stem(word) for word in question.words]
@@ -188,6 +193,7 @@ class _Words:
     categories: dict[str, str]
     begins: bool
     unwritten: bool
+    scored: bool
 
     def unit(self, unit: str) -> Query:
         """One word as typed, in each of its spellings: wi-fi is also wifi, rtx4070 is also rtx 4070."""
@@ -221,7 +227,7 @@ class _Words:
             found.append(Query.const_score_query(beginning, 0.3))
         wrong = self._wrong_letters(word) if rare else 0
         if wrong:
-            for field, score in (("title", FUZZY_TITLE), ("words", FUZZY_ANYWHERE)):
+            for field, score in FUZZY if self.scored else FUZZY[:1]:
                 close = Query.fuzzy_term_query(
                     self.schema,
                     field,

@@ -48,7 +48,7 @@ def test_what_htmx_loads_works_without_it(path: Path):
                 element
             )
         if "hx-post=" in element:
-            assert element.startswith(("<form", "<button")), element
+            assert element.startswith(("<form", "<button", "<input")), element
         if re.search(r"hx-(get|post)=", element):
             assert "hx-target=" in element, element
             assert "hx-swap=" in element, element
