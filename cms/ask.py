@@ -26,6 +26,7 @@ from dealsite.data.ids import is_ulid, new_ulid
 from dealsite.data.questions import LONGEST_SQL, LONGEST_TITLE, SavedQuestion
 
 SHOWN = 100  # rows on a page
+LONGEST_CELL = 500  # characters on a page
 PATIENCE = 1.5  # seconds in which most answers are there; of a longer one the page shows how far it is
 EXAMPLE = "SELECT status, count(*) AS orders, sum(total) AS total\nFROM orders\nGROUP BY status\nORDER BY orders DESC"
 
@@ -128,7 +129,7 @@ def _shown(request: EditorRequest, run: Run) -> dict[str, Any]:
     numbers = [column.is_number for column in whole.columns]
     shown = Shown(
         whole.columns,
-        [list(zip(row, numbers, strict=True)) for row in part],
+        [list(zip(map(_short, row), numbers, strict=True)) for row in part],
         first + 1 if part else 0,
         first + len(part),
         len(whole.rows),
@@ -142,6 +143,11 @@ def _shown(request: EditorRequest, run: Run) -> dict[str, Any]:
         "before": query({"page": str(page - 1)}) if page > 1 else "",
         "after": query({"page": str(page + 1)}) if first + SHOWN < len(whole.rows) else "",
     }
+
+
+def _short(value: Any) -> Any:
+    """Return a cell's value as a page shows it: of a long text the beginning; the CSV has the rest."""
+    return f"{value[:LONGEST_CELL]} …" if isinstance(value, str) and len(value) > LONGEST_CELL else value
 
 
 @role("back office")

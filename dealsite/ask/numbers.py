@@ -53,6 +53,7 @@ def last_30_days(lake: Lake, *, now: datetime) -> list[Number]:
             numbers = _numbers(run.answer())
         except DataError:
             return []
+        runs.forget(run)
         _known[lake.folder] = time.monotonic(), numbers
         return numbers
 

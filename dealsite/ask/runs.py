@@ -1,4 +1,4 @@
-"""Questions that are being answered, and what came of them: a folder each, for an hour.
+"""Questions that are being answered, and what came of them: a folder each, for an hour or until 100 newer ones.
 
 A child process (see `child`) answers, started and left alone: page after page can look how far it is, and a
 web process that ends in between takes nothing with it. Whether it still works says a file that it keeps
@@ -36,6 +36,8 @@ from dealsite.data.ids import from_iso, is_ulid, iso, time_of
 
 CHILD = Path(__file__).parent / "child.py"
 KEPT = timedelta(hours=1)
+MOST = 100  # runs that are kept
+GRACE = 5.0  # seconds after a child should have ended by itself
 SLOTS = 4  # questions that are answered at the same time
 TRIES = 3  # if the lake's files are renewed while they are read
 STARTING = 0.5  # seconds in which a child that ended may still be noted
@@ -108,7 +110,7 @@ def start(
                 code = child.wait(patience)
             except subprocess.TimeoutExpired:
                 threading.Thread(
-                    target=lambda child=child: _note_end(folder, child.wait()), daemon=True
+                    target=_watch, args=(folder, child, limits.seconds + GRACE), daemon=True
                 ).start()
                 break
             _note_end(folder, code)
@@ -187,6 +189,11 @@ def cancel(run_id: str, *, by: str) -> Run:
     return look(run_id, by=by)
 
 
+def forget(run: Run) -> None:
+    """Remove a run that nobody will look at any more."""
+    shutil.rmtree(run.folder, ignore_errors=True)
+
+
 def _folder(run_id: str) -> Path:
     if not is_ulid(run_id):
         raise NotFound("There is no such answer.")
@@ -212,8 +219,9 @@ def _slot() -> IO[str]:
 
 def _sweep(now: datetime) -> None:
     """Remove what is no longer kept."""
-    for folder in (Path(settings.VAR) / "ask").glob("?" * 26):
-        if is_ulid(folder.name) and time_of(folder.name) < now - KEPT and not _works(folder):
+    folders = sorted(folder for folder in (Path(settings.VAR) / "ask").glob("?" * 26) if is_ulid(folder.name))
+    for number, folder in enumerate(reversed(folders), 1):
+        if (number >= MOST or time_of(folder.name) < now - KEPT) and not _works(folder):
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -252,6 +260,16 @@ def _end(folder: Path) -> tuple[str, str]:
     if -code in (signal.SIGALRM, signal.SIGXCPU):
         return "stopped", "This took too long and was stopped. Ask for less, or for a shorter span of time."
     return "stopped", "The answer broke off: it needed more memory or room than a question may have."
+
+
+def _watch(folder: Path, child: subprocess.Popen[bytes], seconds: float) -> None:
+    """Wait for the end of a child; one that has shaken off its alarm is killed."""
+    try:
+        code = child.wait(seconds)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        code = child.wait()
+    _note_end(folder, code)
 
 
 def _note_end(folder: Path, code: int) -> None:

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from dealsite.ask import numbers, ready
+from dealsite.ask import numbers, ready, runs
 from dealsite.ask.charts import chart_of
 from tests.ask.lakes import DAY, TODAY, deal_id
 from tests.builders import NOW
@@ -138,14 +138,14 @@ def test_the_numbers_of_the_last_30_days(lake):
         "cart_lines": 5,
     }
     assert len(found["orders"].days) == 30
-    assert found["orders"].days[-2] == (day(-1), 1)
+    assert found["orders"].days[-2] == (day(-1), Decimal(1))
     assert found["revenue"].chart.kind == "line"
     assert found["revenue"].chart.series[0].values[-2] == 240.0
 
 
 def test_the_numbers_are_asked_once_a_minute(lake, monkeypatch):
     first = numbers.last_30_days(lake, now=NOW)
-    monkeypatch.setattr(numbers.runs, "start", None)
+    monkeypatch.setattr(runs, "start", None)
     assert numbers.last_30_days(lake, now=NOW) is first
 
 

@@ -137,10 +137,13 @@ def test_a_question_that_takes_a_while_is_answered_though_nobody_waits(ask):
 
 def test_how_far_it_is_is_told(ask):
     run = ask("SELECT sum(a.range * b.range) FROM range(30000) a, range(1000000) b", patience=0.0)
-    seen = set()
-    until(
-        lambda: seen.add(runs.look(run.id, by="bo").percent) or len(seen) > 2 or not runs._works(run.folder)
-    )
+    seen: set[int] = set()
+
+    def saw_enough() -> bool:
+        seen.add(runs.look(run.id, by="bo").percent)
+        return len(seen) > 2 or not runs._works(run.folder)
+
+    until(saw_enough)
     runs.cancel(run.id, by="bo")
     assert len(seen) > 2
 
@@ -153,7 +156,7 @@ def test_what_is_over_cannot_be_cancelled(ask):
 def test_a_cancelled_process_is_not_mistaken_for_another(ask, monkeypatch):
     run = ask("SELECT 1")
     (run.folder / "pid").write_text(str(os.getpid()))
-    monkeypatch.setattr(runs.signal, "pidfd_send_signal", lambda *_: pytest.fail("It hit somebody else."))
+    monkeypatch.setattr("signal.pidfd_send_signal", lambda *_: pytest.fail("It hit somebody else."))
     assert runs.cancel(run.id, by="bo").state == "answered"
 
 
@@ -193,6 +196,27 @@ def test_answers_are_kept_for_an_hour(ask):
     with pytest.raises(errors.NotFound):
         runs.look(old, by="bo")
     assert runs.look(late, by="bo").state == "answered"
+
+
+def test_no_more_than_some_answers_are_kept(ask, var, monkeypatch):
+    monkeypatch.setattr(runs, "MOST", 3)
+    made = [ask("SELECT 1").id for _ in range(5)]
+    kept = sorted(path.name for path in (var / "ask").iterdir() if path.name != "slots")
+    assert kept == made[-3:]
+
+
+def test_an_answer_that_nobody_needs_any_more_is_gone(ask):
+    run = ask("SELECT 1")
+    runs.forget(run)
+    with pytest.raises(errors.NotFound):
+        runs.look(run.id, by="bo")
+
+
+def test_a_process_that_outlives_its_alarm_is_killed(ask, monkeypatch):
+    # As one that ignores the alarm would: it is given an hour, and its keeper two seconds.
+    monkeypatch.setattr(runs, "GRACE", 2.0 - 3600)
+    run = ask(FOREVER, patience=0.0, limits=Limits(seconds=3600))
+    until(lambda: runs.look(run.id, by="bo").state == "stopped")
 
 
 def test_the_files_of_a_question_are_its_owners_alone(ask):

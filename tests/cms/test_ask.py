@@ -114,6 +114,11 @@ def test_an_answer_has_pages(office):
     assert office.get(f"{address}?page=4").status_code == 404
 
 
+def test_of_a_long_text_the_page_shows_the_beginning(office):
+    page = ask(office, "SELECT repeat('x', 400000) AS long")
+    assert cells(page) == [["x" * 500 + " …"]]
+
+
 def test_an_answer_without_rows_says_so(office):
     assert "The answer has no rows." in ask(office, "SELECT 1 WHERE false").content.decode()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from dealsite.data import errors, questions
@@ -14,7 +16,7 @@ SQL = "SELECT count(*)\n\tFROM orders -- Größe"
 
 
 def make_question(question_id: str = "", **overrides) -> SavedQuestion:
-    filled = {"title": "Orders", "sql": SQL, "by": "bo", "now": NOW}
+    filled: dict[str, Any] = {"title": "Orders", "sql": SQL, "by": "bo", "now": NOW}
     return questions.create(question_id=question_id or make_id(NOW), **(filled | overrides))
 
 
@@ -101,7 +103,7 @@ def test_of_two_edits_at_once_one_wins():
             for n in range(2)
         )
     )
-    assert sorted(type(outcome) for outcome in outcomes if isinstance(outcome, Exception)) == [
+    assert [type(outcome) for outcome in outcomes if isinstance(outcome, Exception)] == [
         errors.VersionConflict
     ]
     assert questions.get(question.id).version == 2

@@ -76,11 +76,14 @@ class Command(BaseCommand):
                 limits=limits,
                 patience=seconds + 10,
             )
+        except DataError as error:
+            raise CommandError(str(error)) from error
+        try:
             if run.state != "answered":
                 raise CommandError(run.why)
             return run.answer()
-        except DataError as error:
-            raise CommandError(str(error)) from error
+        finally:
+            runs.forget(run)
 
 
 def _printable(text: str) -> str:
