@@ -10,9 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, note
 from hypothesis import settings as hypothesis_settings
 
-from dealsite.lake import compaction, layout
+from dealsite.data.ids import iso
+from dealsite.lake import compaction, layout, rows
 from dealsite.lake import projection as lakes
-from dealsite.lake.entities import ENTITIES
+from dealsite.lake.entities import BY_TYPE, ENTITIES
 from dealsite.lake.projection import Lake
 from dealsite.stream.checkpoints import Checkpoint
 from dealsite.stream.consumer import Consumer
@@ -200,6 +201,61 @@ def test_a_new_lake_holds_nothing_of_the_old_one(disk):
     assert_is(disk.root, site.stream.table, None)
 
 
+@pytest.mark.parametrize("at", range(1, 12))
+def test_a_swap_that_was_broken_off_is_finished(disk, at):
+    site = Site(disk)
+    stray = FakeStream()
+    stray.write(key("Deal", 9), item("Deal", 9, 1))
+    lake = site.lake()
+    lake.apply(stray.changes)
+    lake.commit(None)
+    site.write("Deal", 1, 1)
+    site.settle()
+    lake = site.lake()
+    lake.build(list(site.stream.table.values()), lake.checkpoint())
+    site.crash(at, after=False)
+    with contextlib.suppress(Crash):
+        lake.swap()
+    site.settle()
+    assert_is(disk.root, site.stream.table, None)
+
+
+def test_an_item_that_moves_to_another_day_leaves_nothing_behind(disk):
+    site = Site(disk)
+    first = item("User", 1, 1)
+    for days in (0, 1):
+        moved = first | {"created_at": iso(NOW - timedelta(days=days))}
+        site.stream.write(key("User", 1), moved)
+        site.settle()
+    site.assert_is_whole()
+    site.write("User", 1, 0)
+    site.settle()
+    much_later = site.stream.changes[-1].at + timedelta(days=3)
+    for _ in range(3):
+        for number in (4, 7):  # of the same days, so that their files are written anew
+            site.write("User", number, 1)
+            site.write("User", number - 1, 1)
+            site.write("User", number - 2, 1)
+        site.repeat(0, 100)
+        compaction.compact(disk, now=much_later)
+        for number in (2, 3, 4, 5, 6, 7):
+            site.write("User", number, 2)
+    site.settle()
+    assert_is(disk.root, site.stream.table, None)
+
+
+def test_of_changes_that_come_in_any_order_the_newest_counts():
+    stream = FakeStream()
+    for variant in (1, 2, 3, 0):
+        stream.write(key("Deal", 1), item("Deal", 1, variant) if variant else None)
+    entity = BY_TYPE["Deal"]
+    for number in (3, 4):
+        changes = stream.changes[:number]
+        (forward,), (backward,) = rows.states(entity, changes), rows.states(entity, changes[::-1])
+        assert forward == backward
+        assert (forward.sequence, forward.deleted) == (changes[-1].sequence, number == 4)
+
+
 def test_a_new_lakes_file_that_is_named_as_a_merged_one_stays(disk):
     site = Site(disk)
     site.stream.split()  # with several shards, what a scan finds has no sequence number of its own
@@ -227,8 +283,8 @@ def test_deletions_are_forgotten_after_two_days_and_no_earlier(disk):
         site.repeat(len(site.stream.changes) - 1, 1)
         compaction.compact(disk, now=deleted_at + compaction.TOMBSTONES_KEPT + timedelta(seconds=second))
         (path,) = set(disk.paths(layout.CURRENT)) - set(compaction.superseded(disk))
-        rows = pq.read_table(io.BytesIO(disk.get(path)))
-        assert sorted(rows["deleted"].to_pylist()) == kept
+        states = pq.read_table(io.BytesIO(disk.get(path)))
+        assert sorted(states["deleted"].to_pylist()) == kept
         site.assert_is_whole()
 
 
