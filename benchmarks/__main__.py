@@ -38,13 +38,15 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=5, help="of asking for the served front page")
     parser.add_argument("--users", type=int, default=100_000, help="who get a message")
     parser.add_argument(
-        "--only", action="append", help="a content to measure, ask, or fan-out; may be repeated"
+        "--only",
+        action="append",
+        help="a content to measure, ask, fan-out, search or stream; may be repeated",
     )
     return parser.parse_args()
 
 
 def _run(options: argparse.Namespace, var: Path) -> int:
-    from benchmarks import asking, content, fan_out, pages, report, search
+    from benchmarks import asking, content, fan_out, pages, report, search, streaming
 
     costs: list[pages.Cost] = []
     served: dict[str, tuple[float, float]] = {}
@@ -65,6 +67,9 @@ def _run(options: argparse.Namespace, var: Path) -> int:
     if not options.only or "search" in options.only:
         searching = search.measure(var / "engine-search", list(contents.values())[-1])
         results = f"{results}\n\n{search.table_of(searching)}".lstrip()
+    if not options.only or "stream" in options.only:
+        flowing = streaming.measure(var / "engine-stream")
+        results = f"{results}\n\n{streaming.table_of(flowing)}".lstrip()
     print(f"\n{results}\n")
     if not options.only:
         report.rewrite(ROOT / "docs" / "performance.md", results)
