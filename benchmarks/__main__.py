@@ -15,20 +15,25 @@ ROOT = Path(__file__).resolve().parent.parent
 def main() -> int:
     options = _options()
     with tempfile.TemporaryDirectory(prefix="dealsite-benchmark-") as var:
-        for name in [name for name in os.environ if name.startswith(("AWS_", "DYNAMODB_"))]:
-            del os.environ[name]
-        os.environ |= {
-            "DJANGO_SETTINGS_MODULE": "dealsite.settings",
-            "DEALSITE_VAR": var,
-            "DYNAMODB_ENDPOINT_URL": "http://127.0.0.1:9",  # each content has an engine of its own
-            "DEALSITE_TABLE": "benchmark",
-            "DEALSITE_PAGE_CACHE_SECONDS": "0",
-            "DEALSITE_LOG_LEVEL": "ERROR",
-        }
-        import django
-
-        django.setup()
+        begin(Path(var))
         return _run(options, Path(var))
+
+
+def begin(var: Path) -> None:
+    """Make Django ready with a data folder of its own, and no other table than that of an engine to come."""
+    for name in [name for name in os.environ if name.startswith(("AWS_", "DYNAMODB_"))]:
+        del os.environ[name]
+    os.environ |= {
+        "DJANGO_SETTINGS_MODULE": "dealsite.settings",
+        "DEALSITE_VAR": str(var),
+        "DYNAMODB_ENDPOINT_URL": "http://127.0.0.1:9",  # each content has an engine of its own
+        "DEALSITE_TABLE": "benchmark",
+        "DEALSITE_PAGE_CACHE_SECONDS": "0",
+        "DEALSITE_LOG_LEVEL": "ERROR",
+    }
+    import django
+
+    django.setup()
 
 
 def _options() -> argparse.Namespace:
@@ -40,13 +45,13 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--only",
         action="append",
-        help="a content to measure, ask, fan-out, search or stream; may be repeated",
+        help="a content to measure, ask, fan-out, payments, search or stream; may be repeated",
     )
     return parser.parse_args()
 
 
 def _run(options: argparse.Namespace, var: Path) -> int:
-    from benchmarks import asking, content, fan_out, pages, report, search, streaming
+    from benchmarks import asking, content, fan_out, pages, payments, report, search, streaming
 
     costs: list[pages.Cost] = []
     served: dict[str, tuple[float, float]] = {}
@@ -70,6 +75,9 @@ def _run(options: argparse.Namespace, var: Path) -> int:
     if not options.only or "stream" in options.only:
         flowing = streaming.measure(var / "engine-stream")
         results = f"{results}\n\n{streaming.table_of(flowing)}".lstrip()
+    if not options.only or "payments" in options.only:
+        inserting = payments.measure(var / "engine-payments")
+        results = f"{results}\n\n{payments.table_of(inserting)}".lstrip()
     print(f"\n{results}\n")
     if not options.only:
         report.rewrite(ROOT / "docs" / "performance.md", results)

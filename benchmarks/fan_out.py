@@ -88,20 +88,21 @@ def _bare_rate(endpoint_url: str, number: int, count: int) -> float:
     from dealsite.data.ids import new_ulid
 
     message_id = new_ulid(datetime.now(UTC), number)
-    bodies = list(_requests(_message(n, message_id) for n in range(count)))
+    bodies = list(requests(_message(n, message_id) for n in range(count)))
     started = time.perf_counter()
-    _post(endpoint_url, bodies)
+    post(endpoint_url, bodies)
     return count / (time.perf_counter() - started)
 
 
 def write(endpoint_url: str, items: Iterable[dict[str, Any]]) -> None:
     """Write items by BatchWriteItem, past the site's own code."""
-    bodies = _requests(items)
+    bodies = requests(items)
     while chunk := list(islice(bodies, 400)):
-        _post(endpoint_url, chunk)
+        post(endpoint_url, chunk)
 
 
-def _requests(items: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+def requests(items: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+    """Yield the bodies of BatchWriteItem that put items, 25 each."""
     from dealsite.data import table
     from dealsite.data.convert import to_attributes
 
@@ -111,7 +112,8 @@ def _requests(items: Iterable[dict[str, Any]]) -> Iterator[bytes]:
         yield orjson.dumps({"RequestItems": {table.name(): puts}, "ReturnConsumedCapacity": "TOTAL"})
 
 
-def _post(endpoint_url: str, bodies: list[bytes]) -> None:
+def post(endpoint_url: str, bodies: list[bytes]) -> None:
+    """Send ready-made requests, four at a time, as fast as the engine answers."""
     http = urllib3.PoolManager(maxsize=THREADS)
     headers = {
         "X-Amz-Target": "DynamoDB_20120810.BatchWriteItem",

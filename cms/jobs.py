@@ -20,8 +20,11 @@ from cms.deal_list import query
 from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data import job_lists, jobs
+from dealsite.data.deals.stock import MARK_SOLD_OUT
 from dealsite.data.errors import Conflict, NotFound
-from dealsite.data.jobs import SEND_MESSAGE, Job
+from dealsite.data.exports import DELETE_EXPORT
+from dealsite.data.jobs import EXPORT, SEND_MESSAGE, Job
+from dealsite.data.payments import PAYMENT_TOTALS, REFUND_PAYMENT
 
 MONTH_PATTERN = re.compile(r"20[0-9]{2}-(0[1-9]|1[0-2])")
 KINDS = {
@@ -30,6 +33,11 @@ KINDS = {
     "remove_user": "Removal of a deleted account",
     "read_all": "Marking messages read",
     "mute_all": "Muting of watches",
+    MARK_SOLD_OUT: "Sold-out marks of deals",
+    PAYMENT_TOTALS: "Sums of payments",
+    REFUND_PAYMENT: "Refund",
+    EXPORT: "File for the back office",
+    DELETE_EXPORT: "Deletion of a file",
 }
 MAIL = "Mail"  # of whatever kind; to whom stays the worker's business
 STATES = {
@@ -83,7 +91,7 @@ def row(job: Job, now: datetime) -> Row:
     if job.state == "open" and job.kind == SEND_MESSAGE and job.created_at > now:
         state = "Planned"
     percent = None
-    if progress:
+    if progress and job.kind == SEND_MESSAGE:
         percent = 100 if job.state == "done" or not total else min(99, done * 100 // total)
     seconds = progress.get("milliseconds", 0) / 1000
     rate = round(progress.get("sent", 0) / seconds) if seconds >= 1 else None

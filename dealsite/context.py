@@ -8,6 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone
 
+from dealsite.accounts import cookies
 from dealsite.data import category_names
 
 
@@ -18,6 +19,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
         "currency": settings.DEALSITE_CURRENCY,
         "categories": category_names.names(),
         "user": getattr(request, "user", None),
+        "has_cart": bool(cookies.cart(request)),
         "meter": getattr(request, "meter", None),
         "now": timezone.now(),
     }

@@ -16,6 +16,8 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
+from dealsite.accounts import cookies
+
 MAX_PAGES = 400
 MAX_ADDRESS = 500  # characters; a longer address is not worth keeping
 
@@ -40,7 +42,13 @@ def for_visitors(view: View) -> View:
             or _is_personal(request)
         ):
             return view(request, *args, **kwargs)
-        key = (request.scheme or "", request.get_host(), address, request.headers.get("HX-Request", ""))
+        key = (
+            request.scheme or "",
+            request.get_host(),
+            address,
+            request.headers.get("HX-Request", ""),
+            "has a cart" if cookies.cart(request) else "",  # whose page asks how many deals are in it
+        )
         now = clock()
         with _lock:
             kept = _pages.get(key)

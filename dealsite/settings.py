@@ -166,8 +166,25 @@ if DEALSITE_MEDIA_BUCKET:
             "object_parameters": {"CacheControl": "public, max-age=31536000, immutable"},
         },
     }
+# Files of orders and payments, which the back office fetches through the site: nothing else serves them.
+DEALSITE_PRIVATE_BUCKET = os.environ.get("DEALSITE_PRIVATE_BUCKET", "")
+_PRIVATE_STORAGE: dict[str, object] = {
+    "BACKEND": "django.core.files.storage.FileSystemStorage",
+    "OPTIONS": {
+        "location": VAR / "private",
+        "allow_overwrite": True,
+        "file_permissions_mode": 0o600,
+        "directory_permissions_mode": 0o700,
+    },
+}
+if DEALSITE_PRIVATE_BUCKET:
+    _PRIVATE_STORAGE = {
+        "BACKEND": "storages.backends.s3.S3Storage",
+        "OPTIONS": {"bucket_name": DEALSITE_PRIVATE_BUCKET, "region_name": DEALSITE_REGION},
+    }
 STORAGES = {
     "default": _MEDIA_STORAGE,
+    "private": _PRIVATE_STORAGE,
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
@@ -181,7 +198,8 @@ CONTENT_SECURITY_POLICY = {
         "font-src": [SELF],
         "connect-src": [SELF],
         "manifest-src": [SELF],
-        "form-action": [SELF],
+        # Where a form may lead in the end: a browser follows its redirect to the gateway's page for cards, too.
+        "form-action": [SELF] if DEALSITE_GATEWAY != "stripe" else [SELF, "https://checkout.stripe.com"],
         "frame-ancestors": [NONE],
         "base-uri": [NONE],
         "object-src": [NONE],
@@ -222,6 +240,9 @@ LOGGING = {
         "django.request": {"level": "ERROR"},  # a page that does not exist is nobody's fault
         "django.server": {"level": "WARNING"},
         "botocore": {"level": "WARNING"},
+        "urllib3.connectionpool": {
+            "level": "ERROR"
+        },  # a moment with more requests than connections is no news
     },
 }
 # Events and their values go where Django's own log goes.

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 import structlog
 from django.conf import settings
 
-from dealsite import charging
+from dealsite import charging, exports
 from dealsite.accounts.handlers import HANDLERS as ACCOUNT_HANDLERS
 from dealsite.accounts.payment_notices import send_payment_notice
 from dealsite.data import jobs, sweeping
@@ -36,6 +36,7 @@ HANDLERS: dict[str, jobs.Handler] = {
     REFUND_PAYMENT: charging.give_back,
     **ACCOUNT_HANDLERS,
     **stock.HANDLERS,
+    **exports.HANDLERS,
 }
 IDLE_SECONDS = 1.0
 SWEEP_EVERY = timedelta(hours=1)

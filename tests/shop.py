@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from dealsite.data import brands, carts, deals, featured, jobs, orders
+from dealsite.data import brands, carts, deals, featured, jobs, orders, payments
 from dealsite.data.carts import CartOwner, Wanted, user_cart, visitor_cart
 from dealsite.data.deals import Deal
 from dealsite.data.deals import stock as stock_marks
 from dealsite.data.errors import NotFound
 from dealsite.data.featured_cards import EDITORS_CHOICE, FRONT
 from dealsite.data.orders import Address, Order, Purchase
+from dealsite.data.payments.totals import apply_totals
 from tests.builders import EDITOR, HOUR, NOW, make_brand, make_category, make_content, make_id
 
 ANN, BOB, GUEST = user_cart("ann"), user_cart("bob"), visitor_cart("what the cookie holds")
 ADDRESS = Address(name="Ann Ash", street="1 High Street", postcode="10115", city="Berlin", country="Germany")
 CATEGORY = "peripherals-networking"
+HANDLERS: dict[str, jobs.Handler] = {**stock_marks.HANDLERS, payments.PAYMENT_TOTALS: apply_totals}
 
 
 def make_deals(count: int, *, live_at: datetime = NOW - HOUR, **content: Any) -> list[Deal]:
@@ -120,12 +123,12 @@ def delete(deal: Deal | str, *, now: datetime = NOW) -> None:
         return
 
 
-def mark_what_waits(*, now: datetime = NOW) -> int:
-    """Run the jobs that mark what is sold out, as the worker would; return how many there were."""
-    done = 0
+def run_jobs(*, now: datetime = NOW) -> Counter[str]:
+    """Do what waits, as the worker would, but for mail and refunds; return how many jobs of each kind there were."""
+    done: Counter[str] = Counter()
     while job := jobs.take_next(now=now):
-        if job.kind == stock_marks.MARK_SOLD_OUT:
-            stock_marks.mark_sold_out(job, now)
-            done += 1
+        done[job.kind] += 1
+        if handler := HANDLERS.get(job.kind):
+            handler(job, now)
         jobs.finish(job)
     return done

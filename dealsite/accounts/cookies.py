@@ -1,4 +1,4 @@
-"""The cookies of accounts: the session, the device that was signed in before, the reset link followed."""
+"""The cookies of accounts: session, device signed in before, reset link followed, and a visitor's cart."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
 
+from dealsite.data.carts import VISITOR_CART_LIFETIME
 from dealsite.data.errors import Invalid
 from dealsite.data.ids import normalise_username
 from dealsite.data.sessions import LONGEST
@@ -103,6 +104,21 @@ def set_reset_link(response: HttpResponse, link: ResetLink) -> None:
 
 def forget_reset_link(response: HttpResponse) -> None:
     _delete(response, _reset_name(), path=RESET_PATH)
+
+
+def cart(request: HttpRequest) -> str:
+    """Return the key of a visitor's cart, '' where the browser has none of the right form."""
+    key = request.COOKIES.get(_name("cart"), "")
+    return key if KEY_PATTERN.fullmatch(key) else ""
+
+
+def set_cart(response: HttpResponse, key: str) -> None:
+    """Give the browser a cart, for as long as the cart itself is kept."""
+    _set(response, _name("cart"), key, VISITOR_CART_LIFETIME)
+
+
+def forget_cart(response: HttpResponse) -> None:
+    _delete(response, _name("cart"))
 
 
 def _is_username(text: str) -> bool:

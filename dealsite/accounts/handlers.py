@@ -10,8 +10,10 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from dealsite.accounts import reset_tokens
+from dealsite.accounts.order_notices import send_order_notice
 from dealsite.data import carts, jobs, mails, messages, relations, sessions, users, watches
 from dealsite.data.jobs import Handler, Job
+from dealsite.data.orders import buyers
 
 SECOND_LOOK = timedelta(minutes=1)  # more than an index lags behind, and a batch of messages takes
 BATCH = 100
@@ -75,6 +77,8 @@ def mute_all(job: Job, now: datetime) -> datetime | None:
 HANDLERS: dict[str, Handler] = {
     mails.NOTICE: send_notice,
     mails.PASSWORD_RESET: send_password_reset,
+    mails.ORDER_NOTICE: send_order_notice,
+    buyers.USE_CARD: buyers.use_card,
     users.REMOVE_USER: remove_user,
     messages.READ_ALL: read_all,
     watches.MUTE_ALL: mute_all,

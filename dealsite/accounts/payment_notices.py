@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.mail import send_mail
 from django.template.loader import render_to_string
 
-from dealsite.data import jobs, messages, users
+from dealsite.data import jobs, messages, orders, users
 from dealsite.data.errors import NotFound
 from dealsite.data.ids import from_iso
 from dealsite.data.payments import FAILED, PROCESSED, REFUNDED
@@ -22,10 +22,14 @@ HEADLINES = {
 
 
 def send_payment_notice(job: jobs.Job, now: datetime) -> None:
-    """Tell a payment's owner what became of it, unless he is gone. 1 get, 1 batch insert."""
+    """Tell a payment's owner what became of it, unless he is gone. 2 gets, 1 batch insert.
+
+    An order without an address for mail (the demo's) gets the message only.
+    """
     said = job.payload
     try:
         user = users.get(said["account"])
+        order = orders.get(user.username, said["order"])
     except NotFound:
         return
     headline = HEADLINES[said["status"]]
@@ -48,4 +52,5 @@ def send_payment_notice(job: jobs.Job, now: datetime) -> None:
         order=said["order"],
     )
     messages.deliver([message])
-    send_mail(f"{settings.DEALSITE_NAME}: {headline}", text, settings.DEFAULT_FROM_EMAIL, [user.email])
+    if order.email:
+        send_mail(f"{settings.DEALSITE_NAME}: {headline}", text, settings.DEFAULT_FROM_EMAIL, [user.email])

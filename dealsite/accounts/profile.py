@@ -17,7 +17,7 @@ from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.forms import DeleteAccountForm, ProfileForm
 from dealsite.accounts.password import is_confirmed
 from dealsite.accounts.visitors import SignedIn
-from dealsite.data import profiles, users
+from dealsite.data import orders, profiles, users
 from dealsite.data.errors import Conflict, TooManyRequests, VersionConflict
 from dealsite.data.ids import new_ulid
 from dealsite.data.profiles import Profile
@@ -26,9 +26,9 @@ from dealsite.data.profiles import Profile
 @signed_in
 @require_safe
 def account(request: HttpRequest) -> HttpResponse:
-    """Show the user's profile and the ways to all that is his."""
-    profile = profiles.get(request.user.username)  # type: ignore[union-attr]
-    return render(request, "accounts/account.html", {"profile": profile})
+    """Show the user's profile, his newest orders, and the ways to all that is his. 1 query."""
+    profile, _, newest = orders.account_page(request.user.username)  # type: ignore[union-attr]
+    return render(request, "accounts/account.html", {"profile": profile, "orders": newest})
 
 
 @signed_in

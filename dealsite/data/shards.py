@@ -26,7 +26,7 @@ def merged(
     def read(partition: str) -> list[Item]:
         return table.query(partition, index=index, low=low, high=high, newest_first=newest_first, limit=limit)
 
-    with ThreadPoolExecutor(len(partitions), "shard") as threads:
+    with ThreadPoolExecutor(min(len(partitions), table.CONNECTIONS), "shard") as threads:
         running = [threads.submit(copy_context().run, read, partition) for partition in partitions]
         rows = [row for one in running for row in one.result()]
     rows.sort(key=itemgetter(f"{index}SK"), reverse=newest_first)

@@ -15,13 +15,14 @@ from dealsite.data import carts, orders, payments
 from dealsite.data.carts import Wanted
 from dealsite.data.errors import Conflict, NotFound
 from dealsite.data.ids import RANDOM_BITS, new_ulid, time_of
-from dealsite.data.orders import Address, Purchase
+from dealsite.data.orders import Address, Purchase, buyers
 from dealsite.demo.deals import DemoDeal
 from dealsite.demo.people import PACKER, SHOPPERS
 
 ORDERS = 22
 PLENTY = 10  # of what is scarce, these orders take nothing
 APPROVED, DECLINED = "test:approve", "test:decline"  # cards of the built-in gateway
+WITH_CARD = ("sam", "lena")  # the third one's card was declined
 OLDEST, NEWEST = timedelta(days=24), timedelta(minutes=25)
 BUYERS = SHOPPERS[:-1]  # the last user is made when all else is there
 ADDRESSES = {
@@ -66,6 +67,10 @@ def all_orders(deals: Sequence[DemoDeal], now: datetime) -> Iterator[DemoOrder]:
 
 def load(deals: Sequence[DemoDeal], now: datetime) -> None:
     """Place the orders that are missing, bring them as far as they came, and fill the carts."""
+    for name in WITH_CARD:
+        if buyers.buyer(name).card is None:
+            card = buyers.PaymentCard("test", APPROVED, "Visa ending in 4242")
+            buyers.save_card(name, card, job_id=new_ulid(now), now=now)
     for order in all_orders(deals, now):
         try:
             orders.get(order.username, order.id)

@@ -87,9 +87,9 @@ def test_a_page_that_does_not_ask_costs_nothing(browser: Client, ada: User):
     assert cost(browser, "/test/quiet") == []
 
 
-def test_the_account_page_costs_one_get_more(browser: Client, ada: User):
+def test_the_account_page_costs_one_query_more(browser: Client, ada: User):
     sign_in(browser)
-    assert cost(browser, "/account/") == ["BatchGetItem", "GetItem"]
+    assert cost(browser, "/account/") == ["BatchGetItem", "Query"]
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,9 @@ def test_every_page_of_the_cms_names_a_role():
 
 
 def test_every_page_of_the_cms_is_shut_to_visitors_and_shoppers(browser: Client, ada: User):
-    examples = dict.fromkeys(("deal_id", "draft_id", "job_id", "slug", "run_id", "question_id"), "x")
+    examples = dict.fromkeys(
+        ("deal_id", "draft_id", "job_id", "order_id", "payment_id", "slug", "run_id", "question_id"), "x"
+    )
     examples |= {"username": "ada", "page_id": "front"}
     addresses = []
     for route, _ in views(get_resolver("dealsite.urls").url_patterns):

@@ -9,8 +9,10 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.test import override_settings
@@ -23,20 +25,25 @@ from dealsite.ask import ready, runs
 from dealsite.ask.lake import lake_in
 from dealsite.data import (
     brands,
+    carts,
     categories,
     checks,
     deals,
     errors,
     likes,
     messages,
+    orders,
     questions,
     schema,
     table,
     watches,
 )
+from dealsite.data.carts import Wanted
 from dealsite.data.deals import Deal
 from dealsite.data.drafts import Draft
 from dealsite.data.ids import new_ulid
+from dealsite.data.orders import Address, Purchase
+from dealsite.data.orders.buyers import PaymentCard, save_card
 from dealsite.data.relations import CATEGORY_WATCH
 from dealsite.data.users import User
 from dealsite.pictures import store_picture
@@ -62,6 +69,10 @@ NO_PAGES = {
     *("like_brand", "unlike_brand", "watch_brand", "unwatch_brand"),
     *("like_category", "unlike_category", "watch_category", "unwatch_category"),
     *("mark_read", "mark_all_read", "delete_message", "mute_watch", "mute_hot_deals", "mute_all"),
+    *("add_to_cart", "cart_badge", "change_quantity", "remove_from_cart", "undo_removal"),
+    *("save_for_later", "move_to_cart", "accept_changes", "merge_cart"),
+    *("cancel_order", "order_again", "pay", "begin_card", "forget_card"),
+    *("cms_order_news", "cms_download_export"),
     *("cms_pause_job", "cms_resume_job", "cms_cancel_job", "cms_retry_job"),
     *("cms_cancel_answer", "cms_save_question", "cms_answer_csv"),
 }
@@ -81,6 +92,7 @@ class Content:
     var: Path
     question: str
     answers: list[str]
+    order: str
 
     def deal(self, state: str) -> str:
         return f"/deals/{self.deals[state].id}/{self.deals[state].card.slug}/"
@@ -95,6 +107,23 @@ def cms(path: str) -> tuple[str, Callable[[Content], list[str]]]:
 
 def cms_deal(state: str, action: str = "") -> tuple[str, Callable[[Content], list[str]]]:
     return EDITOR, lambda content: [f"/cms/deals/{content.id(state)}/{action}"]
+
+
+def office(*paths: str) -> tuple[str, Callable[[Content], list[str]]]:
+    return ADMIN, lambda _: [f"/cms/{path}" for path in paths]
+
+
+def office_order(path: str) -> tuple[str, Callable[[Content], list[str]]]:
+    return ADMIN, lambda content: [f"/cms/{path}?order={SHOPPER}/{content.order}"]
+
+
+def office_payment(path: str) -> tuple[str, Callable[[Content], list[str]]]:
+    def address(content: Content) -> list[str]:
+        payment = orders.get(SHOPPER, content.order).payments[-1]
+        where = urlencode({"account": SHOPPER, "due": payment["due_at"]})
+        return [f"/cms/payments/{payment['id']}/{path}?{where}"]
+
+    return ADMIN, address
 
 
 def account(path: str) -> tuple[str, Callable[[Content], list[str]]]:
@@ -140,6 +169,14 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
     "likes": account("likes/"),
     "watching": account("watching/"),
     "message_settings": account("messages/settings/"),
+    "cart": (SHOPPER, lambda _: ["/cart/"]),
+    "checkout": (SHOPPER, lambda _: ["/checkout/"]),
+    "checkout_done": (SHOPPER, lambda content: [f"/checkout/{content.order}/done/"]),
+    "orders": (SHOPPER, lambda _: ["/account/orders/", "/account/orders/?status=SHIPPED"]),
+    "order": (SHOPPER, lambda content: [f"/account/orders/{content.order}/"]),
+    "payments": account("payments/"),
+    "card": account("card/"),
+    "finish_card": account("card/finish/"),
     "cms_home": cms(""),
     "cms_deals": (
         EDITOR,
@@ -176,6 +213,34 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
     "cms_answer": (ADMIN, lambda content: [f"/cms/ask/answers/{run_id}/" for run_id in content.answers]),
     "cms_saved_question": (ADMIN, lambda content: [f"/cms/ask/questions/{content.question}/"]),
     "cms_delete_question": (ADMIN, lambda content: [f"/cms/ask/questions/{content.question}/delete/"]),
+    "cms_orders": office("orders/", "orders/?list=shipped"),
+    "cms_find_order": office("orders/find/?q=nothing"),
+    "cms_shopper_orders": office(f"orders/of/{SHOPPER}/", "orders/of/nobody/"),
+    "cms_order": (ADMIN, lambda content: [f"/cms/orders/{SHOPPER}/{content.order}/"]),
+    "cms_ship_orders": office_order("orders/ship/"),
+    "cms_deliver_orders": office_order("orders/deliver/"),
+    "cms_cancel_orders": office_order("orders/cancel/"),
+    "cms_packing_slips": office_order("orders/slips/"),
+    "cms_holders": (
+        ADMIN,
+        lambda content: [
+            f"/cms/deals/{content.id('live')}/holders/",
+            f"/cms/deals/{content.id('live')}/holders/?list=bought&day=x",
+        ],
+    ),
+    "cms_payments": office(
+        "payments/", "payments/?list=processed", "payments/?list=scheduled&first=2026-11-21&last=x"
+    ),
+    "cms_overdue_payments": office("payments/overdue/"),
+    "cms_find_payment": office("payments/find/?q=nothing"),
+    "cms_account_payments": office(f"payments/account/?account={SHOPPER}", "payments/account/?account=x"),
+    "cms_payment": office_payment(""),
+    "cms_retry_payment": office_payment("retry/"),
+    "cms_cancel_payment": office_payment("cancel/"),
+    "cms_refund_payment": office_payment("refund/"),
+    "cms_export_payments": office("payments/export/"),
+    "cms_export_orders": office("orders/export/"),
+    "cms_exports": office("exports/"),
     "cms_users": (ADMIN, lambda _: ["/cms/users/", "/cms/users/?find=nobody"]),
     "cms_user": (ADMIN, lambda _: ["/cms/users/ada/"]),
 }
@@ -254,6 +319,7 @@ def furnish(table_name: str, media: Path, search: Path, var: Path) -> Content:
         interest(SHOPPER, made["live"]),
         var,
         *ask(var, now),
+        purchase(SHOPPER),
     )
 
 
@@ -268,6 +334,42 @@ def ask(var: Path, now: datetime) -> tuple[str, list[str]]:
         runs.start(sql, run_id=run_id, by=ADMIN, lake=lake, title="A question", patience=60)
     saved = questions.create(question_id=new_ulid(now), title=LONG[:120], sql=asked[0], by=ADMIN, now=now)
     return saved.id, made
+
+
+def purchase(username: str) -> str:
+    """Have a shopper order something in instalments and fill a cart again; returns the order's id."""
+    now = timezone.now()
+    owner = carts.user_cart(username)
+    some = [now_deal(title=title, stock=9) for title in ("A lamp", LONG, "Saved")]
+    card = PaymentCard("test", "test:approve", "Visa ending in 4242")
+    save_card(username, card, job_id=new_ulid(now), now=now)
+    order = None
+    for _ in range(2):
+        for deal in some:
+            carts.add(owner, Wanted(deal.id, 2, new_ulid(now)), now=now)
+        if order is None:
+            head, lines = carts.read_active(owner, now=now)
+            address = Address(
+                name="Ada", street="1 High Street", postcode="10115", city=LONG[:80], country="Germany"
+            )
+            order = orders.place(
+                Purchase(
+                    order_id=new_ulid(now),
+                    username=username,
+                    name="Ada",
+                    email=f"{username}@example.org",
+                    version=head.version,
+                    total=sum((line.total for line in lines), Decimal("0.00")),
+                    address=address,
+                    plan=3,
+                    method=card.token,
+                ),
+                now=now,
+            )
+    _, lines = carts.read_active(owner, now=now)
+    carts.move(owner, lines[-1].ref, carts.SAVED, now=now)
+    assert order
+    return order.id
 
 
 def interest(username: str, deal: Deal) -> str:

@@ -125,3 +125,9 @@ def break_table(settings: Any) -> None:
     """Let the table stop answering: nothing listens where it should be."""
     settings.DYNAMODB_ENDPOINT_URL = "http://127.0.0.1:9"
     table.reset()
+
+
+@pytest.fixture
+def office(sign_in: Callable[..., Client]) -> Client:
+    """A browser of the back office's olga."""
+    return sign_in("back office", username="olga")

@@ -3,9 +3,10 @@
 import pytest
 from django.urls import reverse
 
-from dealsite.data import deals, drafts, jobs
+from dealsite.data import deals, drafts, exports, jobs, orders
 from dealsite.data.ids import new_ulid
 from tests.builders import DAY, NOW, make_announcement, make_deal, make_draft
+from tests.orders import make_order
 
 
 def posts():
@@ -66,3 +67,47 @@ def test_looking_changes_nothing(editor):
     editor.get(reverse("cms_delete_draft", args=[draft.id]), {"version": "1"})
     assert deals.get(deal.id) == deal
     assert drafts.get(draft.id) == draft
+
+
+# The back office's own forms
+
+
+def office_posts():
+    """Return every address of the back office that changes something, with an order that it would change."""
+    order = make_order("ada")
+    chosen = {"order": f"ada/{order.id}"}
+    return {
+        reverse("cms_ship_orders"): chosen,
+        reverse("cms_deliver_orders"): chosen,
+        reverse("cms_cancel_orders"): chosen | {"reason": "Broken"},
+        reverse("cms_export_orders"): {"first": "2026-11-01", "last": "2026-11-02", "token": new_ulid(NOW)},
+    }
+
+
+def left_alone():
+    return orders.of_user("ada").orders[0].status == "PLACED" and not exports.newest().exports
+
+
+def test_nothing_of_the_back_office_is_changed_without_the_pages_token(sign_in):
+    browser = sign_in("back office", csrf=True)
+    for address, data in office_posts().items():
+        assert browser.post(address, data).status_code == 403, address
+    assert left_alone()
+
+
+def test_nothing_of_the_back_office_is_changed_without_its_role(editor):
+    for address, data in office_posts().items():
+        assert editor.post(address, data).status_code == 403, address
+    assert left_alone()
+
+
+@pytest.mark.parametrize("method", ["put", "delete", "patch"])
+def test_other_methods_are_refused_by_the_back_office(office, method):
+    for address in office_posts():
+        assert getattr(office, method)(address).status_code == 405, address
+
+
+def test_looking_changes_no_order(office):
+    for address, data in office_posts().items():
+        assert office.get(address, data).status_code == 200
+    assert left_alone()

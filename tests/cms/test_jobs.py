@@ -147,7 +147,7 @@ def test_the_list_is_a_part_of_its_own_for_htmx(editor, deal):
     assert response.content.decode().lstrip().startswith('<div class="flex flex-col gap-6" id="jobs">')
     assert "HX-Request" in response["Vary"]
     whole = page(editor.get(ADDRESS))
-    assert 'hx-trigger="click, every 2s"' in whole
+    assert 'hx-trigger="click, every 2s, seen-again"' in whole
     assert f'href="{ADDRESS}?month=2026-11"' in whole
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from decimal import Decimal
 from io import StringIO
 
@@ -12,6 +13,7 @@ from django.core.management import CommandError, call_command
 from dealsite.data import (
     announcements,
     brands,
+    carts,
     checks,
     fan_out,
     featured,
@@ -20,6 +22,7 @@ from dealsite.data import (
     keys,
     likes,
     messages,
+    orders,
     questions,
     table,
     users,
@@ -28,14 +31,23 @@ from dealsite.data import (
 from dealsite.data.checks import places
 from dealsite.data.checks.problem import Problem
 from dealsite.data.convert import Item
+from dealsite.data.deals import stock
 from dealsite.data.writes import Delete, Put, Update
 from tests.builders import DAY, EDITOR, HOUR, NOW, PICTURE, make_announcement, make_deal, make_draft, make_id
+from tests.payments import furnish_payments
 from tests.people import make_user
+from tests.shop import ADDRESS, ANN, GUEST
 
 pytestmark = pytest.mark.usefixtures("fresh_table")
 LIVE = make_id(NOW - HOUR, 1)
 LATER = make_id(NOW + 400 * DAY, 2)
 DRAFT, PUBLISHED_DRAFT, JOB, SENT = (make_id(NOW, number) for number in (3, 4, 5, 6))
+LAMP, DESK, SOFA = (make_id(NOW - 40 * DAY, 10 + number) for number in (1, 2, 3))
+LINE, OTHER_LINE, ORDER = (make_id(NOW, number) for number in (21, 22, 23))
+BOUGHT = keys.cart_line(ANN, "PURCHASED", NOW, LINE)
+IN_CART, FOR_LATER = keys.cart_line(ANN, "ACTIVE", NOW, OTHER_LINE), keys.cart_line(ANN, "SAVED", NOW, LINE)
+GUESTS, ORDERED = keys.cart_line(GUEST, "ACTIVE", NOW, LINE), keys.order("ann", ORDER)
+HEAD = keys.cart_head(ANN)
 ANN_SHARD = keys.user_count("ann")
 NORDLICHT, TOYS = keys.brand_counts("nordlicht"), keys.category_counts("toys-hobbies")
 
@@ -65,6 +77,77 @@ def furnish() -> None:
     change(keys.job(SENT), taken_by="a worker")()
     fan_out.send_message(jobs.get(SENT), NOW)
     jobs.finish(jobs.get(SENT))
+    go_shopping()
+
+
+def go_shopping() -> None:
+    """Have ann order a deal, keep one in the cart and one for later, and a visitor begin a cart."""
+    for number in (1, 2, 3):
+        deal_id = make_id(NOW - 40 * DAY, 10 + number)
+        make_deal(deal_id=deal_id, category="grocery-household", brand="Borealis")
+    carts.add(ANN, carts.Wanted(LAMP, 2, LINE), now=NOW)
+    head, _ = carts.read_active(ANN, now=NOW)
+    form = orders.Purchase(
+        order_id=ORDER,
+        username="ann",
+        name="Ann",
+        email="ann@example.org",
+        version=head.version,
+        total=Decimal("159.80"),
+        address=ADDRESS,
+    )
+    orders.place(form, now=NOW)
+    carts.add(ANN, carts.Wanted(DESK, 1, LINE), now=NOW)
+    saved = carts.move(ANN, carts.read(ANN, now=NOW).active[0].ref, carts.SAVED, now=NOW)
+    assert saved is not None
+    carts.add(ANN, carts.Wanted(SOFA, 3, OTHER_LINE), now=NOW)
+    carts.add(GUEST, carts.Wanted(SOFA, 1, LINE), now=NOW)
+
+
+def line_item(line_id: str, status: str, deal: str, **more) -> Item:
+    """Return a line of ann's as it is stored."""
+    return {
+        "type": "CartLine",
+        "id": line_id,
+        "deal": deal,
+        "username": "ann",
+        "status": status,
+        "at": ids.iso(NOW),
+        "counted": False,
+        "card": {
+            "deal": deal,
+            "username": "ann",
+            "title": "Lamp",
+            "brand": "aurora",
+            "brand_name": "Aurora",
+            "category": "toys-hobbies",
+            "price": 1,
+            "quantity": 1,
+            **more,
+        },
+        **keys.sku_row(deal, ANN, status, NOW, line_id),
+        **(keys.order_line_row(more["order"], line_id) if more else {}),
+        **more,
+    }
+
+
+def entry(line_id: str, quantity: int = 1) -> Item:
+    """Return what a cart's head says of an active line."""
+    return {"line": line_id, "status": "ACTIVE", "at": ids.iso(NOW), "quantity": quantity, "token": ""}
+
+
+def lose_the_log() -> None:
+    for key, item in everything().items():
+        if item["type"] == "AuditEntry":
+            table.write(Delete(key=key))
+
+
+def overfill() -> None:
+    """Put 25 more lines into a cart, past the site's own code."""
+    for number in range(25):
+        line_id, deal_id = make_id(NOW, 100 + number), make_id(NOW - DAY, 100 + number)
+        put(keys.cart_line(ANN, "ACTIVE", NOW, line_id), **line_item(line_id, "ACTIVE", deal_id))()
+        table.write(Update(key=HEAD, set={("lines", deal_id): entry(line_id), "active": 2 + number}))
 
 
 def names(problems: list[Problem]) -> list[tuple[str, str]]:
@@ -89,6 +172,7 @@ def lose(key: keys.Key, *attributes) -> Callable[[], None]:
 
 def test_every_type_of_item_is_checked_and_a_sound_table_has_no_problem():
     furnish()
+    furnish_payments()
     for n in range(3):
         table.write(
             Put(
@@ -362,6 +446,50 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         keys.question(JOB),
         "GSI2PK",
     ),
+    "a line that its deal does not know": (lose(IN_CART, "GSI2PK", "GSI2SK"), IN_CART, "GSI2PK"),
+    "a line among another deal's": (change(FOR_LATER, GSI2PK=f"SKU#{LAMP}"), FOR_LATER, "GSI2PK"),
+    "a bought line missing from its order": (lose(BOUGHT, "GSI1PK", "GSI1SK"), BOUGHT, "GSI1PK"),
+    "a line whose card is another deal's": (
+        change_in(IN_CART, ("card", "deal"), DESK),
+        IN_CART,
+        "deal in its card",
+    ),
+    "a line whose card is another shopper's": (
+        change_in(IN_CART, ("card", "username"), "bob"),
+        IN_CART,
+        "username in its card",
+    ),
+    "a visitor's line that never ends": (lose(GUESTS, "ttl"), GUESTS, "ttl is None"),
+    "a cart's number of lines": (change(HEAD, active=7), HEAD, "active is 7, counted 1"),
+    "a cart's number of saved lines": (change(HEAD, saved=0), HEAD, "saved is 0, counted 1"),
+    "a cart's word on how many pieces": (
+        change_in(HEAD, ("lines", SOFA, "quantity"), 9),
+        HEAD,
+        "is not as it says",
+    ),
+    "a cart that names a line that is not there": (
+        change_in(HEAD, ("lines", LAMP), entry(ORDER)),
+        HEAD,
+        "is not as it says",
+    ),
+    "a cart that names a line under another deal": (
+        change_in(HEAD, ("lines", LAMP), entry(OTHER_LINE, 3)),
+        HEAD,
+        "is not as it says",
+    ),
+    "a cart's head lost": (lose(HEAD), HEAD, "head of this cart is missing"),
+    "an order missing from those that wait": (lose(ORDERED, "GSI3PK", "GSI3SK"), ORDERED, "GSI3PK"),
+    "an order in another shard": (change(ORDERED, GSI3PK="OPENORDERS#9"), ORDERED, "GSI3PK"),
+    "an order among those of another status": (
+        change(ORDERED, GSI2SK=f"SHIPPED#{ORDER}"),
+        ORDERED,
+        "GSI2SK",
+    ),
+    "an order that lists show in another status": (
+        change_in(ORDERED, ("card", "status"), "SHIPPED"),
+        ORDERED,
+        "status in its card",
+    ),
     "a brand in an index": (
         change(keys.brand("aurora"), GSI1PK="X", GSI1SK="Y"),
         keys.brand("aurora"),
@@ -468,6 +596,45 @@ UNDERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         ("DRAFT#x#y", "DRAFT#x#y"),
         "lacks",
     ),
+    "an order's pieces": (change_in(ORDERED, ("card", "pieces"), 1), ORDERED, "pieces is 1, counted 2"),
+    "an order's line lost": (lose(BOUGHT), ORDERED, "lines is 1, counted 0"),
+    "an order's line given back": (
+        put(keys.cart_line(ANN, "RETURNED", NOW, ORDER), **line_item(ORDER, "RETURNED", LAMP, order=ORDER)),
+        ORDERED,
+        "A deal stands in it twice. Its lines are not all PURCHASED.",
+    ),
+    "an order that is not in the log": (lose_the_log, ORDERED, "That it was placed is not in the log"),
+    "an order whose timeline begins later": (
+        change(ORDERED, timeline=[{"status": "PLACED", "at": ids.iso(NOW + HOUR), "by": "ann"}]),
+        ORDERED,
+        "does not begin",
+    ),
+    "an order whose timeline says another thing": (
+        change(
+            ORDERED,
+            timeline=[
+                {"status": status, "at": ids.iso(NOW), "by": "ann"} for status in ("PLACED", "SHIPPED")
+            ],
+        ),
+        ORDERED,
+        "its timeline is not",
+    ),
+    "a bought line of no order": (
+        put(
+            keys.cart_line(ANN, "PURCHASED", NOW, ORDER),
+            **line_item(ORDER, "PURCHASED", LAMP, order=OTHER_LINE),
+        ),
+        keys.cart_line(ANN, "PURCHASED", NOW, ORDER),
+        "which does not exist",
+    ),
+    "a message of an order that does not exist": (
+        lambda: table.insert(
+            [messages.message_item("ann", DRAFT, kind="order", headline="x", deal="", order=LINE)]
+        ),
+        keys.message("ann", DRAFT),
+        "which does not exist",
+    ),
+    "a cart that holds too much": (overfill, HEAD, "more lines than a cart can"),
     "a profile without a user": (
         put(keys.profile("zoe"), type="Profile", username="zoe", email="z@example.org"),
         keys.profile("zoe"),
@@ -561,3 +728,48 @@ def test_the_command_shows_no_control_characters():
 
 def test_an_empty_table_is_whole():
     assert checks.find() == []
+
+
+def test_a_line_that_its_cart_does_not_know_is_taken_away():
+    furnish()
+    stray = keys.cart_line(ANN, "ACTIVE", NOW, ORDER)
+    put(stray, **line_item(ORDER, "ACTIVE", LAMP))()
+    (problem,) = checks.find()
+    assert (problem.key, problem.what) == (stray, "The cart does not know this line.")
+    change(HEAD, version=99)()
+    assert checks.repair(problem) is False  # somebody was there meanwhile
+    assert checks.repair_all()[1] == []
+    assert table.get(stray) is None
+
+
+def test_what_is_left_of_a_visitors_cart_is_no_problem():
+    furnish()
+    lose(keys.cart_head(GUEST))()
+    assert checks.find() == []
+
+
+def test_a_visitors_cart_that_is_being_swept_is_no_problem():
+    furnish()
+    change(keys.cart_head(GUEST), ttl=ids.epoch_seconds(NOW - 40 * DAY))()
+    lose(GUESTS)()
+    assert checks.find() == []
+    change(keys.cart_head(GUEST), ttl=ids.epoch_seconds(datetime.now(UTC) + DAY))()
+    assert names(checks.find()) == [keys.cart_head(GUEST)]
+
+
+def test_a_mark_that_a_job_will_make_is_no_problem():
+    furnish()
+    change(keys.offer(LAMP), stock=0)()
+    assert names(checks.find()) == [keys.deal(LAMP)]
+    table.write(stock.mark_later([LAMP], now=NOW))
+    assert checks.find() == []
+    while job := jobs.take_next(now=NOW + DAY):
+        jobs.finish(job)
+    assert keys.deal(LAMP) in names(checks.find())
+
+
+def test_an_order_that_comes_to_more_than_its_lines_is_reported():
+    furnish()
+    change_in(ORDERED, ("card", "total"), Decimal("159.81"))()
+    assert {"total is 159.81, counted 159.80."} <= {problem.what for problem in checks.find()}
+    assert not any(problem.repairs for problem in checks.find())

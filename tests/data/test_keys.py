@@ -13,12 +13,15 @@ from dealsite.data import ids, keys
 from tests.hostile import moments, texts
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+A_ULID = ids.new_ulid(NOON, 1)
 ulids = st.builds(ids.new_ulid, moments, st.integers(0, 2**80 - 1))
 slugs = texts.map(ids.slugify).filter(bool)
 usernames = st.from_regex(ids.USERNAME_PATTERN, fullmatch=True)
 emails = st.from_regex(r"[a-z.+'%]{1,9}@[a-z]{1,9}\.[a-z]{2,5}", fullmatch=True)
 days = st.dates(date(2000, 1, 1), date(2099, 12, 31))
 letters = st.sampled_from("abcxyz0")
+statuses = st.sampled_from(["ACTIVE", "SAVED", "PURCHASED", "RETURNED"])
+owners = st.one_of(usernames.map(keys.user_cart), texts.map(keys.visitor_cart))
 
 # Each kind of item with what its key is made of: two items meet only where they are one.
 KINDS: dict[str, st.SearchStrategy[keys.Key]] = {
@@ -41,6 +44,15 @@ KINDS: dict[str, st.SearchStrategy[keys.Key]] = {
     "session": st.builds(keys.session, usernames, texts),
     "throttle": st.builds(keys.throttle, st.sampled_from(["account", "address"]), texts, moments),
     "job": ulids.map(keys.job),
+    "cart head": owners.map(keys.cart_head),
+    "cart line": st.builds(keys.cart_line, owners, statuses, moments, ulids),
+    "order": st.builds(keys.order, usernames, ulids),
+    "audit entry": st.builds(keys.audit, moments, ulids),
+    "payment": st.builds(keys.payment, usernames, moments, ulids),
+    "past payment": st.builds(keys.past_payment, usernames, moments, ulids),
+    "transaction": usernames.map(keys.transaction),
+    "payment totals": st.builds(keys.payment_totals, days, st.integers(0, 9)),
+    "message": st.builds(keys.message, usernames, ulids),
 }
 PARTITIONS: dict[str, st.SearchStrategy[str]] = {
     "GSI1 deals of a day": days.map(keys.deals_of_day),
@@ -50,6 +62,17 @@ PARTITIONS: dict[str, st.SearchStrategy[str]] = {
     "GSI2 deals of a brand": st.builds(keys.deals_of_brand, slugs, st.integers(2000, 2099)),
     "GSI2 expiring": st.builds(keys.expiring_of_brand, slugs, days.map(keys.month_of)),
     "GSI2 drafts": slugs.map(keys.drafts_of_brand),
+    "GSI1 an order": ulids.map(keys.order_group),
+    "GSI1 transactions": usernames.map(lambda name: keys.transaction_row(name)["GSI1PK"]),
+    "GSI1 what somebody did": usernames.map(keys.audit_by),
+    "GSI1 unread": st.builds(lambda name, ulid: keys.unread_row(name, ulid)["GSI1PK"], usernames, ulids),
+    "GSI2 of a user": usernames.map(keys.of_user),
+    "GSI2 who has a deal": ulids.map(keys.sku),
+    "GSI2 what was done to a thing": st.builds(keys.audit_of, st.sampled_from(["order", "payment"]), ulids),
+    "GSI3 placed orders": st.builds(keys.waiting_orders, st.just("PLACED"), st.integers(0, 3)),
+    "GSI3 shipped orders": st.builds(keys.waiting_orders, st.just("SHIPPED"), st.integers(0, 3)),
+    "GSI3 payments": st.integers(0, 9).map(keys.payments_of_shard),
+    "GSI3 past payments": st.integers(0, 9).map(keys.payment_history_of_shard),
     "GSI3 deals of a category": st.builds(keys.deals_of_category, slugs, days.map(keys.month_of)),
     "GSI3 expiring": st.builds(keys.expiring_of_category, slugs, days.map(keys.month_of)),
     "GSI3 drafts": slugs.map(keys.drafts_of_category),
@@ -102,6 +125,19 @@ TAKES_TEXT = [
     lambda text: keys.expiring_of_category(text, "2026-11"),
     lambda text: keys.session_of_hash("ann", text),
     lambda text: keys.throttle(text, "ann", NOON),
+    keys.user_cart,
+    keys.payments,
+    keys.payment_history,
+    keys.transaction,
+    keys.audit_by,
+    lambda text: keys.cart_line(keys.user_cart("ann"), text, NOON, A_ULID),
+    lambda text: keys.cart_lines(text),
+    lambda text: keys.order(text, A_ULID),
+    lambda text: keys.orders_of_status("ann", text),
+    lambda text: keys.order_rows(A_ULID, text, "DELIVERED", NOON),
+    lambda text: keys.order_rows(A_ULID, "ann", text, NOON),
+    lambda text: keys.audit_of(text, "X1"),
+    lambda text: keys.audit_of("order", text),
 ]
 TAKES_ULID = [
     keys.deal,
@@ -113,6 +149,18 @@ TAKES_ULID = [
     lambda text: keys.expiry_position(NOON, text),
     lambda text: keys.draft_rows(text, "", ""),
     lambda text: keys.job_rows(text, NOON),
+    keys.sku,
+    keys.order_group,
+    lambda text: keys.cart_line(keys.user_cart("ann"), "ACTIVE", NOON, text),
+    lambda text: keys.sku_row(text, keys.user_cart("ann"), "ACTIVE", NOON, A_ULID),
+    lambda text: keys.sku_row(A_ULID, keys.user_cart("ann"), "ACTIVE", NOON, text),
+    lambda text: keys.order("ann", text),
+    lambda text: keys.order_line_row(A_ULID, text),
+    lambda text: keys.order_rows(text, "ann", "PLACED", NOON),
+    lambda text: keys.waiting_position(NOON, text),
+    lambda text: keys.payment("ann", NOON, text),
+    lambda text: keys.past_payment("ann", NOON, text),
+    lambda text: keys.audit(NOON, text),
 ]
 
 

@@ -142,13 +142,16 @@ def test_a_payment_of_the_history_is_not_loaded_again(settle):
 
 
 @pytest.mark.usefixtures("whole_table")
-def test_a_chunk_has_no_more_days_than_its_transaction_can_count(monkeypatch):
-    monkeypatch.setattr(loads, "LARGEST_CHUNK", 200)
+def test_more_days_than_a_transaction_can_count_are_counted_in_several(monkeypatch):
     monkeypatch.setattr(loads, "MOST_COUNTERS", 5)
-    wanted = source(40, days=40)
-    assert len(loads._chunk(wanted, loads.begin(wanted, now=NOW)[0])[0]) == 5
-    load(wanted)
+    monkeypatch.setattr(loads, "MOST_PENDING", 7)
+    wanted, steps = source(40, days=40), []
+    for segment in loads.begin(wanted, now=NOW):
+        loads.load_segment(wanted, segment, advance=lambda before, after: steps.append((before, after)))
+    assert max(len(after.pending) for _, after in steps) <= 7 + loads.LARGEST_CHUNK
     assert len(stored()) == 40
+    days = totals.whole(totals.of_days(NOW.date(), NOW.date() + 41 * DAY))
+    assert days["open"].count == 40
 
 
 def uncounted(number=1):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dealsite.data import payments, table
+from dealsite.data import errors, payments, table
 from dealsite.data.ids import new_ulid, time_of
 from dealsite.data.payments import plans
 from tests.builders import DAY, NOW, make_id
@@ -99,3 +99,18 @@ def test_cancelling_touches_each_payment_once():
     found = payments.of_order("ann", [payment.ref for payment in made])
     assert {payment.status for payment in found} == {payments.CANCELLED}
     assert {(payment.reason, payment.next_at) for payment in found} == {("No longer needed", later)}
+
+
+@pytest.mark.usefixtures("fresh_table")
+def test_a_payment_is_inserted_only_if_it_is_not_there():
+    (payment,) = place(1)
+    with pytest.raises(errors.Conflict):
+        table.write(payments.insert_write(payment))
+
+
+@pytest.mark.usefixtures("fresh_table")
+def test_payments_that_move_to_the_history_while_they_are_read_are_read_again(monkeypatch):
+    made, batch_get = place(), table.batch_get
+    unseen: list[dict] = [{}]
+    monkeypatch.setattr(table, "batch_get", lambda wanted: unseen.pop() if unseen else batch_get(wanted))
+    assert payments.of_order("ann", [payment.ref for payment in made]) == made

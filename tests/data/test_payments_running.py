@@ -9,15 +9,15 @@ from functools import partial
 
 import pytest
 
-from dealsite.data import errors, jobs, keys, payments, table
+from dealsite.data import errors, jobs, payments, table
 from dealsite.data.ids import new_ulid
-from dealsite.data.orders.stored import Address, Order, OrderCard, order_item
-from dealsite.data.payments import changes, refunding, running, steering, totals
+from dealsite.data.payments import refunding, running, steering, totals
 from dealsite.data.payments.running import LEASE, RETRY_AFTER
-from dealsite.data.writes import Put, absent
 from dealsite.gateways import Charged, Declined
 from tests.builders import DAY, HOUR, NOW, make_id
 from tests.gateways.ledger import Ledger
+from tests.payments import owe, place, read, work
+from tests.payments import run as run_at
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("whole_table")
@@ -31,42 +31,8 @@ def one_thread(monkeypatch):
     monkeypatch.setattr(running, "THREADS", 1)
 
 
-def owe(plan=1, total="90.00", method="approves", order_number=1):
-    """Store an order of no lines with its payments, all counted; returns the payments."""
-    order_id = make_id(NOW, order_number)
-    made = payments.new_payments(order_id, "ann", Decimal(total), plan, method=method, first=NOW)
-    job_id = new_ulid(NOW)
-    place(made, job_id)
-    totals.apply_totals(jobs.get(job_id), NOW)
-    return made
-
-
-def place(made, job_id):
-    """Store an order and its payments as checkout does."""
-    total = sum(payment.amount for payment in made)
-    card = OrderCard(made[0].order, "ann", "Ann", "DELIVERED", NOW, total, 0, 0, made[0].of)
-    item = order_item(Order(card, 1, Address(), "ann@example.org"))
-    order = Put(key=keys.order("ann", card.id), item=item, when=(absent(),))
-    table.transact([order, *changes.insert_writes(made, now=NOW, job_id=job_id)])
-
-
-def work(now, gateway=None):
-    """Carry out the jobs of payments that are due."""
-    handlers = {
-        payments.PAYMENT_TOTALS: totals.apply_totals,
-        payments.REFUND_PAYMENT: partial(refunding.refund_payments, gateway=gateway, currency="EUR"),
-    }
-    while (job := jobs.take_next(now=now)) is not None:
-        handlers.get(job.kind, lambda _job, _now: None)(job, now)
-        jobs.finish(job)
-
-
 def run(gateway, now=SOON):
-    return running.run_due(gateway, currency="EUR", clock=lambda: now)
-
-
-def read(payment):
-    return payments.of_order(payment.account, [payment.ref])[0]
+    return run_at(gateway, now)
 
 
 def counted(day=TODAY):
@@ -371,13 +337,18 @@ def test_a_payment_can_be_cancelled_and_given_back_with_a_reason(settle):
     assert act(steering.refund, first, reason="Broken").status == payments.REFUNDED
 
 
-@pytest.mark.parametrize("action", [steering.retry_now, steering.cancel, steering.refund, steering.pay_early])
+@pytest.mark.parametrize(
+    "action",
+    [steering.retry_now, steering.cancel, steering.refund, steering.pay_early, steering.change_method],
+)
 def test_what_is_being_charged_just_now_is_left_alone(action, settle):
     (payment,) = owe()
     settle()
     (row,) = running.due(now=SOON)
     claimed = running.claim(row, now=SOON)
     more = {"reason": "x"} if action in (steering.cancel, steering.refund) else {}
+    if action is steering.change_method:
+        more = {"method": "other"}
     if action is steering.retry_now:
         assert act(action, payment) == claimed
         return
@@ -401,3 +372,38 @@ def test_totals_jobs_are_applied_once():
     totals.apply_totals(job, NOW)
     whole = totals.whole(totals.of_days(NOW.date(), NOW.date() + 70 * DAY))
     assert whole["open"] == totals.Sum(3, Decimal("90.00"))
+
+
+def test_a_job_gives_back_only_what_was_asked_for(settle):
+    asked, other = owe(order_number=1)[0], owe(order_number=2)[0]
+    gateway = Ledger()
+    settle()
+    run(gateway)
+    act(steering.refund, asked, reason="x")
+    refs = [payment.ref | {"account": "ann"} for payment in (asked, other)]
+    job = jobs.Job(new_ulid(SOON), payments.REFUND_PAYMENT, {"payments": refs})
+    for _ in range(2):
+        refunding.refund_payments(job, SOON, gateway=gateway, currency="EUR")
+    assert [read(payment).status for payment in (asked, other)] == ["REFUNDED", "PROCESSED"]
+    assert gateway.refunded == {f"txn-{asked.id}-0": 1}
+
+
+class Unwilling(Ledger):
+    """Gives nothing back."""
+
+    def refund(self, *args, **more):
+        return Declined("The bank said no.")
+
+
+def test_a_refund_that_the_gateway_refuses_is_told_and_tried_again(settle):
+    (payment,) = owe()
+    gateway = Ledger()
+    settle()
+    run(gateway)
+    act(steering.refund, payment, reason="x")
+    job = jobs.Job(new_ulid(SOON), payments.REFUND_PAYMENT, {"payments": [payment.ref | {"account": "ann"}]})
+    with pytest.raises(errors.DataError, match="The bank said no"):
+        refunding.refund_payments(job, SOON, gateway=Unwilling(), currency="EUR")
+    assert read(payment).status == payments.PROCESSED
+    refunding.refund_payments(job, SOON, gateway=gateway, currency="EUR")
+    assert read(payment).status == payments.REFUNDED

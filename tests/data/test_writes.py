@@ -12,6 +12,7 @@ from dealsite.data.writes import (
     Delete,
     Put,
     Update,
+    above,
     absent,
     at_least,
     at_version,
@@ -153,3 +154,9 @@ def test_an_error_is_a_conflict_unless_the_write_says_what_it_means():
     assert Put(key=A, item={}).error().status == 409
     taken = AlreadyExists("Taken.")
     assert Put(key=A, item={}, otherwise=taken).error() is taken
+
+
+def test_above_and_at_least_are_told_apart():
+    for condition, expression in ((above("stock", 3), "#n0 > :v0"), (at_least("stock", 3), "#n0 >= :v0")):
+        _, request = Update(key=A, set={"x": 1}, when=(condition,)).request()
+        assert request["ConditionExpression"].endswith(expression.replace("#n0", "#n1").replace(":v0", ":v1"))

@@ -212,6 +212,12 @@ def test_pictures_in_a_bucket_may_be_shown_from_there_alone(tmp_path):
     assert found["CONTENT_SECURITY_POLICY"]["DIRECTIVES"]["img-src"] == ["'self'", host]
 
 
+def test_forms_may_lead_to_the_gateways_page_only_where_it_is_the_gateway(tmp_path):
+    for gateway, allowed in (("test", ["'self'"]), ("stripe", ["'self'", "https://checkout.stripe.com"])):
+        found = settings_with(tmp_path, "CONTENT_SECURITY_POLICY", DEALSITE_GATEWAY=gateway)
+        assert found["CONTENT_SECURITY_POLICY"]["DIRECTIVES"]["form-action"] == allowed
+
+
 def test_the_deployment_check_finds_nothing(tmp_path):
     done = subprocess.run(
         [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],

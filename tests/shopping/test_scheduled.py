@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.test import Client
 from django.urls import get_resolver, reverse
@@ -13,11 +15,15 @@ from dealsite.data.categories import CATEGORIES
 from tests.builders import DAY, HOUR, NOW, make_brand, make_category, make_deal
 
 pytestmark = pytest.mark.usefixtures("shop")
-BEHIND_A_SIGN_IN = ("/cms/", "/account/")
+BEHIND_A_SIGN_IN = ("/cms/", "/account/", "/checkout/")
 FORMS = {
     f"{verb}_{target}" for verb in ("like", "unlike", "watch", "unwatch") for target in ("brand", "category")
-}  # answer no GET
-ELSEWHERE = {"healthz", "readyz", "media"}  # show no deals
+} | {  # answer no GET
+    *("add_to_cart", "change_quantity", "remove_from_cart", "undo_removal", "save_for_later", "move_to_cart"),
+    *("accept_changes", "merge_cart"),
+}
+ELSEWHERE = {"healthz", "readyz", "media", "cart", "cart_badge"}  # show no deals, or the visitor's own
+TOKEN = re.compile(rb'name="token" value="\w{26}"')  # another one at each showing
 
 
 def public_names() -> set[str | None]:
@@ -112,7 +118,25 @@ def test_a_scheduled_deal_is_on_no_public_page_until_its_minute(
 
 def test_no_public_page_counts_a_scheduled_deal(client: Client):
     make_deal()
-    before = {path: client.get(path).content for path in ("/brands/nordlicht/", "/brands/", "/")}
+
+    def pages() -> dict[str, bytes]:
+        page_cache.forget()
+        paths = ("/brands/nordlicht/", "/brands/", "/")
+        return {path: TOKEN.sub(b"", client.get(path).content) for path in paths}
+
+    before = pages()
     make_deal(live_at=NOW + DAY)
-    page_cache.forget()
-    assert {path: client.get(path).content for path in before} == before
+    assert pages() == before
+
+
+def test_a_scheduled_deal_cannot_be_bought_and_is_not_known_either(client: Client):
+    deal = make_deal(live_at=NOW + DAY, title="Zanzibar lamp")
+    for deal_id in (deal.id, "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"):
+        answer = client.post(
+            "/cart/add/",
+            {"offer": f"{deal_id}:79.90"},
+            headers={"Sec-Fetch-Site": "same-origin"},
+            follow=True,
+        )
+        assert "This deal is not offered any more." in answer.content.decode()
+        assert "Zanzibar" not in answer.content.decode()

@@ -73,7 +73,10 @@ class Carts:
         counts = _counts(there)
         right: Item = {"lines": there, **counts}
         if wrong := differences(head, right):
-            texts = [f"{name} is {head.get(name)!r}, should be {value!r}" for name, value in wrong.items()]
+            texts = [
+                f"{name} is {head.get(name)}, counted {counts[name]}" for name in counts if name in wrong
+            ]
+            texts += [f"the line of {deal} is not as it says" for deal in _differing(head["lines"], there)]
             renew = mend(head, wrong | {"version": head["version"] + 1})
             gone = [Check(key=place, when=(absent(),)) for place in missing if place not in lines]
             yield Problem(key_of(head), "; ".join(texts) + ".", (renew, *gone))
@@ -83,6 +86,10 @@ class Carts:
             if owner.username:  # a visitor's may be what is left of a cart that ended
                 drop = Delete(key=place, when=(exists(),))
                 yield Problem(place, "The cart does not know this line.", (drop, _unchanged(head)))
+
+
+def _differing(said: Item, there: Item) -> list[str]:
+    return sorted(deal for deal in said if said[deal] != there.get(deal))
 
 
 def _counts(entries: Item) -> dict[str, int]:

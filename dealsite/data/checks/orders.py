@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
-from typing import Any
 
 from dealsite.data import keys
 from dealsite.data.carts.stored import PURCHASED, RETURNED, line_from_item
@@ -26,7 +26,8 @@ class _Lines:
     pieces: int = 0
     total: Decimal = Decimal("0.00")
     deals: set[str] = field(default_factory=set)
-    places: set[tuple[str, Any]] = field(default_factory=set)
+    places: set[tuple[str, datetime]] = field(default_factory=set)
+    stored: list[tuple[str, str]] = field(default_factory=list)
 
 
 class Orders:
@@ -51,23 +52,22 @@ class Orders:
                 lines.total += line.total
                 lines.deals.add(line.deal)
                 lines.places.add((line.status, line.at))
+                lines.stored.append(key_of(item))
             case "AuditEntry" if item["card"]["kind"] == "order":
                 self.logged[item["card"]["subject"]][item["card"]["what"]] += 1
             case "Message" if item["card"]["kind"] == MESSAGE_KIND:
                 self.messages.append((key_of(item), (item["username"], item["card"]["order"])))
 
     def _see_order(self, item: Item) -> None:
-        order, card = order_from_item(item), item["card"]
+        card = item["card"]
         right = {name: item[name] for name in ("id", "username", "status", "placed_at")}
-        right |= {"name": order.address.name}
+        right |= {"name": item["address"]["name"]}
         if wrong := differences(card, right):
             texts = [f"{name} in its card is {card.get(name)!r}, should be {right[name]!r}" for name in wrong]
             self.found.append(
                 Problem(key_of(item), "; ".join(texts) + ".", (mend(item, {"card": card | right}),))
             )
-        if not order.timeline or order.timeline[-1].status != item["status"]:
-            self.found.append(Problem(key_of(item), f"It is {item['status']}, and its timeline is not."))
-        self.orders[order.username, order.id] = order
+        self.orders[item["username"], item["id"]] = order_from_item(item | {"card": card | right})
 
     def problems(self) -> Iterator[Problem]:
         yield from self.found
@@ -75,8 +75,8 @@ class Orders:
             if said := [*_disagreements(order, self.lines.pop(name, _Lines())), *self._unlogged(order)]:
                 yield Problem(keys.order(*name), " ".join(said))
         for name, lines in self.lines.items():
-            key = (keys.user_cart(name[0]).partition, f"ORDER#{name[1]}")
-            yield Problem(key, f"{lines.count} bought lines are of an order that does not exist.")
+            for key in lines.stored:
+                yield Problem(key, f"This line is of the order {name[1]}, which does not exist.")
         for key, name in self.messages:
             if name not in self.orders:
                 yield Problem(key, f"This message is of the order {name[1]}, which does not exist.")
@@ -102,5 +102,7 @@ def _disagreements(order: Order, lines: _Lines) -> Iterator[str]:
     place = (RETURNED, order.closed_at) if returned else (PURCHASED, order.placed_at)
     if lines.places - {place}:
         yield f"Its lines are not all {place[0]}."
+    if not order.timeline or order.timeline[-1].status != order.status:
+        yield f"It is {order.status}, and its timeline is not."
     if not order.timeline or (order.timeline[0].status, order.timeline[0].at) != (PLACED, order.placed_at):
         yield "Its timeline does not begin with its being placed."

@@ -21,7 +21,7 @@ from dealsite.data.payments.totals import (
     Place,
     added,
     combine,
-    deltas_of,
+    deltas_from,
     opposite,
 )
 from dealsite.data.writes import Check, Put, absent, exists
@@ -36,10 +36,10 @@ class Payments:
     def __init__(self) -> None:
         self.counted: Deltas = {}
         self.stored: dict[Place, Item] = {}
-        self.pending: list[Deltas] = []  # of jobs that have not changed the counters yet
+        self.pending: list[Deltas] = []  # what jobs, and segments of loads, have still to count
         self.owed: dict[str, Decimal] = {}  # an order's total less its payments, where that is not 0
         self.guards: dict[str, Item] = {}  # transaction ids of which only one half was seen
-        self.reached: dict[Part, int] = {}  # how far the segments of loads have counted what they wrote
+        self.reached: dict[Part, int] = {}  # how far the segments of loads have noted what they wrote
         self.loaded: dict[Part, list[tuple[int, str, Deltas]]] = defaultdict(list)
         self.found: list[Problem] = []
 
@@ -54,9 +54,10 @@ class Payments:
             case "Job" if (
                 item["kind"] == PAYMENT_TOTALS and "applied" not in item and item["state"] != "done"
             ):
-                self.pending.append(deltas_of(item))
+                self.pending.append(deltas_from(item["payload"]["deltas"]))
             case "PaymentLoadSegment":
                 self.reached[item["load"], item["number"]] = item["position"]
+                self.pending.append(deltas_from(item["pending"]))
             case "TransactionGuard":
                 self._pair(item["transaction_id"], "guard", item)
             case "Order":

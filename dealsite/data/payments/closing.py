@@ -52,7 +52,7 @@ def close_shard(day: date, number: int, *, advance: Callable[[int], None] = lamb
                 limit=BATCH,
                 start=start,
             )
-            count = _move([(row["PK"], row["SK"]) for row in rows.items], midnight)
+            count = _move([(row["PK"], row["SK"]) for row in rows.items])
             moved += count
             advance(count)
             start = rows.start
@@ -61,14 +61,14 @@ def close_shard(day: date, number: int, *, advance: Callable[[int], None] = lamb
     return moved
 
 
-def _move(places: Sequence[keys.Key], end: datetime) -> int:
-    """Move the payments at these places that are processed and whose day is over; return how many were moved."""
+def _move(places: Sequence[keys.Key]) -> int:
+    """Move the payments at these places, but for any that is not processed; return how many were moved."""
     tried: set[str] = set()
     for attempt in range(TRIES):
         if attempt:
             table.back_off(attempt)
         found = [payment_from_item(item) for item in table.batch_get(places).values()]
-        ready = [payment for payment in found if _is_ready(payment, end)]
+        ready = [payment for payment in found if payment.status in (PROCESSED, REFUNDED)]
         gone = len(tried - {payment.id for payment in ready})  # they moved, though the answer was lost
         if not ready:
             return gone
@@ -79,14 +79,6 @@ def _move(places: Sequence[keys.Key], end: datetime) -> int:
             continue
         return gone + len(ready)
     raise Busy()
-
-
-def _is_ready(payment: Payment, end: datetime) -> bool:
-    return (
-        payment.status in (PROCESSED, REFUNDED)
-        and payment.processed_at is not None
-        and payment.processed_at < end
-    )
 
 
 def _move_writes(payment: Payment) -> list[Write]:

@@ -1,17 +1,18 @@
 """Loading many scheduled payments: each inserted only if absent and counted exactly once, wherever a load ends.
 
-A load is cut into segments, a segment into chunks of up to 200 payments. A chunk is written by inserts that skip what
-is there; then one transaction counts those that are this load's and moves the segment on. A payment carries the mark
-of its load and where it stood, so after a crash, or with the same load running twice, it is still known whose
-it is: a chunk that is written again counts what it wrote before, and what another load wrote never counts twice.
-Until its transaction, a chunk's payments are there and not counted; check_table knows them by the same marks.
+A load is cut into segments, a segment into chunks of 200 payments. A chunk is written by inserts that skip what is
+there; then one update moves the segment on and adds those that are this load's to what the segment has still to count.
+From there they go to the totals, many chunks at once. A payment carries the mark of its load and where it stood, so
+after a crash, or with the same load running twice, it is still known whose it is: a chunk that is written again
+counts what it wrote before, and what another load wrote never counts twice. check_table knows by the same
+marks, and by what segments still have to count, which payments are not in the totals yet.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -21,10 +22,11 @@ from dealsite.data.errors import AlreadyExists, Conflict
 from dealsite.data.ids import iso
 from dealsite.data.payments import totals
 from dealsite.data.payments.stored import LoadMark, Payment, payment_item
-from dealsite.data.writes import Put, Update, absent, equals, missing
+from dealsite.data.writes import Put, Update, Write, absent, at_version
 
 LARGEST_CHUNK = 200  # payments
-MOST_COUNTERS = 90  # days and shards that the transaction of a chunk changes
+MOST_PENDING = 400  # days and shards that a segment keeps until it counts: some 18 KB
+MOST_COUNTERS = 90  # days and shards that one transaction counts
 SEGMENTS = 16
 
 
@@ -46,7 +48,10 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """How far one part of a load has come: the position to go on at, payments inserted, and found there already."""
+    """How far one part of a load has come: the position to go on at, payments inserted, and found there already.
+
+    `pending` is what the totals still lack of the payments before that position.
+    """
 
     load: str
     number: int
@@ -54,10 +59,16 @@ class Segment:
     end: int
     inserted: int = 0
     repeated: int = 0
+    pending: totals.Deltas = field(default_factory=dict)
+    version: int = 0
+
+    @property
+    def read(self) -> bool:
+        return self.position >= self.end
 
     @property
     def done(self) -> bool:
-        return self.position >= self.end
+        return self.read and not self.pending
 
 
 def begin(source: Source, *, now: datetime) -> list[Segment]:
@@ -74,13 +85,20 @@ def begin(source: Source, *, now: datetime) -> list[Segment]:
         table.write(
             Put(key=keys.payment_load(source.id), item=item, when=(absent(),), otherwise=AlreadyExists())
         )
-    return [read_segment(source, number) for number in range(SEGMENTS)]
+    low, high = keys.prefix("SEGMENT#")
+    rows = table.query(keys.payment_load(source.id)[0], low=low, high=high, consistent=True)
+    left = {row["number"]: row for row in rows}
+    return [_segment(source, number, left.get(number, {})) for number in range(SEGMENTS)]
 
 
 def read_segment(source: Source, number: int) -> Segment:
     """Return a segment as it was left. 1 get."""
+    item = table.get(keys.payment_load_segment(source.id, number))
+    return _segment(source, number, item or {})
+
+
+def _segment(source: Source, number: int, item: Item) -> Segment:
     start, end = source.bounds(number, SEGMENTS)
-    item = table.get(keys.payment_load_segment(source.id, number)) or {}
     return Segment(
         load=source.id,
         number=number,
@@ -88,41 +106,66 @@ def read_segment(source: Source, number: int) -> Segment:
         end=end,
         inserted=item.get("inserted", 0),
         repeated=item.get("repeated", 0),
+        pending=totals.deltas_from(item.get("pending", {})),
+        version=item.get("version", 0),
     )
 
 
 def load_segment(
     source: Source, segment: Segment, *, advance: Callable[[Segment, Segment], None] = lambda _a, _b: None
 ) -> Segment:
-    """Write what is left of a segment; `advance` is told of each chunk, before and after. Returns it as it then is.
+    """Write what is left of a segment; `advance` is told of each step, before and after. Returns it as it then is.
 
-    For each chunk 2 batch gets of the history, 8 batches of inserts, 1 transaction; 2 batch gets more where
-    something was there already.
+    For each chunk 2 batch gets of the history, 8 batches of inserts, 1 update; 2 batch gets more where something was
+    there already; then 1 transaction for each 90 days and shards.
     """
     while not segment.done:
-        payments, position = _chunk(source, segment)
-        ours = _store(payments, segment)
-        repeated = segment.repeated + len(payments) - len(ours)
-        after = replace(segment, position=position, inserted=segment.inserted + len(ours), repeated=repeated)
+        if segment.read or len(segment.pending) > MOST_PENDING:
+            after, counters = _next_count(segment)
+        else:
+            after, counters = _next_chunk(source, segment), []
         try:
-            _count(segment, after, ours, fresh=segment.position == source.bounds(segment.number, SEGMENTS)[0])
+            if counters:
+                table.transact([_move(segment, after), *counters])
+            else:
+                table.write(_move(segment, after))
         except Conflict:  # the same load runs elsewhere, or the answer was lost
             after = read_segment(source, segment.number)
-            if after.position <= segment.position:
+            if after.version <= segment.version:
                 raise
         advance(segment, after)
         segment = after
     return segment
 
 
+def _next_chunk(source: Source, segment: Segment) -> Segment:
+    """Write the next payments of a segment; return it as it is to be stored then."""
+    payments, position = _chunk(source, segment)
+    ours = _store(payments, segment)
+    return replace(
+        segment,
+        position=position,
+        inserted=segment.inserted + len(ours),
+        repeated=segment.repeated + len(payments) - len(ours),
+        pending=totals.combine([segment.pending, totals.added(ours)]),
+        version=segment.version + 1,
+    )
+
+
+def _next_count(segment: Segment) -> tuple[Segment, list[Write]]:
+    """Return the writes that count some of what a segment has to count, and the segment without it."""
+    places = sorted(segment.pending)
+    now = {place: segment.pending[place] for place in places[:MOST_COUNTERS]}
+    later = {place: segment.pending[place] for place in places[MOST_COUNTERS:]}
+    return replace(segment, pending=later, version=segment.version + 1), totals.writes(now)
+
+
 def _chunk(source: Source, segment: Segment) -> tuple[list[Payment], int]:
     """Return the next payments of a segment, and the position after them: the same ones for the same position."""
     chunk: list[Payment] = []
-    places: set[totals.Place] = set()
     position = segment.end
     for payment, own, following in source.payments(segment.position, segment.end):
-        places.add(totals.place_of(payment))
-        if len(chunk) == LARGEST_CHUNK or len(places) > MOST_COUNTERS:
+        if len(chunk) == LARGEST_CHUNK:
             return chunk, own
         chunk.append(replace(payment, load=LoadMark(segment.load, segment.number, own)))
         position = following
@@ -159,9 +202,9 @@ def _mark(payment: Payment) -> Item | None:
     return payment_item(payment).get("load")
 
 
-def _count(before: Segment, after: Segment, payments: Sequence[Payment], *, fresh: bool) -> None:
-    """Count payments and move their segment on, if it is where it was. Conflict. 1 transaction."""
-    move = Update(
+def _move(before: Segment, after: Segment) -> Update:
+    """Return the write that moves a segment on, if it is as it was read."""
+    return Update(
         key=keys.payment_load_segment(before.load, before.number),
         set={
             "type": "PaymentLoadSegment",
@@ -170,7 +213,8 @@ def _count(before: Segment, after: Segment, payments: Sequence[Payment], *, fres
             "position": after.position,
             "inserted": after.inserted,
             "repeated": after.repeated,
+            "pending": totals.deltas_map(after.pending),
+            "version": after.version,
         },
-        when=(missing("position") if fresh else equals("position", before.position),),
+        when=at_version(before.version),
     )
-    table.transact([move, *totals.writes(totals.added(payments))])

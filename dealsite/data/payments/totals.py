@@ -114,14 +114,18 @@ def writes(deltas: Mapping[Place, Mapping[str, Decimal]]) -> list[Write]:
 
 def totals_job(deltas: Deltas, *, now: datetime, job_id: str) -> Put:
     """Return the write of a job that changes the counters, for a transaction without room for them."""
-    payload = {f"{day.isoformat()}#{number}": moved for (day, number), moved in deltas.items()}
-    return jobs.job_write(PAYMENT_TOTALS, {"deltas": payload}, job_id=job_id, due=now)
+    return jobs.job_write(PAYMENT_TOTALS, {"deltas": deltas_map(deltas)}, job_id=job_id, due=now)
 
 
-def deltas_of(job_item: Item) -> Deltas:
-    """Return what a job of this kind is to change."""
+def deltas_map(deltas: Deltas) -> Item:
+    """Return changes as they are stored."""
+    return {f"{day.isoformat()}#{number}": moved for (day, number), moved in deltas.items()}
+
+
+def deltas_from(stored: Item) -> Deltas:
+    """Return changes from how they are stored."""
     found: Deltas = {}
-    for place, moved in job_item["payload"]["deltas"].items():
+    for place, moved in stored.items():
         day, _, number = place.partition("#")
         found[date.fromisoformat(day), int(number)] = {name: Decimal(value) for name, value in moved.items()}
     return found
@@ -136,7 +140,7 @@ def apply_totals(job: jobs.Job, now: datetime) -> None:
         otherwise=AlreadyApplied(),
     )
     try:
-        table.transact([mark, *writes(deltas_of({"payload": job.payload}))])
+        table.transact([mark, *writes(deltas_from(job.payload["deltas"]))])
     except AlreadyApplied:
         return
 

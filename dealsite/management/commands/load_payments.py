@@ -47,7 +47,9 @@ class Command(BaseCommand):
                 def advance(payments: int, units: int) -> None:
                     nonlocal written
                     written += payments
-                    progress.label = f"Loading payments, {written / (time.monotonic() - began):,.0f} a second"
+                    if self.stderr.isatty():  # in a log, the rate at the end is enough
+                        rate = written / (time.monotonic() - began)
+                        progress.label = f"Loading payments, {rate:,.0f} a second"
                     progress.advance(units)
 
                 outcome = load(source, processes=options["processes"], now=timezone.now(), advance=advance)

@@ -1,0 +1,170 @@
+"""Marking orders shipped, delivered or cancelled, one or many at once: asks once more, and names what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+
+from cms.orders import Ref, back_to, none_chosen, read_refs
+from cms.requests import EditorRequest
+from dealsite.accounts.decorators import role
+from dealsite.data import orders
+from dealsite.data.errors import Conflict, DataError, Invalid, NotFound, Unavailable
+from dealsite.data.orders import CANCELLED, DELIVERED, PLACED, SHIPPED, Order
+from dealsite.data.orders.handling import BEFORE
+from dealsite.data.orders.stored import NOTE_CHARACTERS
+
+IT_IS = {
+    PLACED: "It is not shipped yet.",
+    SHIPPED: "It is shipped already.",
+    DELIVERED: "It is delivered already.",
+    CANCELLED: "It is cancelled.",
+}
+NO_REASON = "Say why: the shopper reads it."
+LONG_REASON = f"Shorten this to {NOTE_CHARACTERS} characters."
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What can be done to orders: the status that they come to, and how it is said that they have."""
+
+    status: str
+    said: str
+
+    def can_befall(self, order: Order) -> bool:
+        return order.status == BEFORE[self.status]
+
+
+SHIP = Change(SHIPPED, "marked shipped")
+DELIVER = Change(DELIVERED, "marked delivered")
+CANCEL = Change(CANCELLED, "cancelled")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An order on the page that asks. `order` is not known where the table did not answer, or has none such.
+
+    `problem` says why it is left out, `error` why it failed but may be tried again.
+    """
+
+    ref: Ref
+    order: Order | None = None
+    tracking: str = ""
+    problem: str = ""
+    error: str = ""
+
+
+@role("back office")
+@require_http_methods(["GET", "HEAD", "POST"])
+def ship_orders(request: EditorRequest) -> HttpResponse:
+    """Ask for tracking numbers, then mark orders shipped."""
+    now, by = timezone.now(), request.user.username
+
+    def ship(row: Row) -> None:
+        shipped = orders.ship(row.ref.username, row.ref.id, tracking=row.tracking, by=by, now=now)
+        other = shipped.timeline[-1].by
+        if other != by or shipped.tracking.casefold() != row.tracking.casefold():
+            number = f", with the tracking number {shipped.tracking}" if shipped.tracking else ""
+            raise Conflict(f"{'You' if other == by else other} marked it shipped before{number}.")
+
+    return _page(request, SHIP, ship)
+
+
+@role("back office")
+@require_http_methods(["GET", "HEAD", "POST"])
+def deliver_orders(request: EditorRequest) -> HttpResponse:
+    """Ask, then mark orders delivered."""
+    now, by = timezone.now(), request.user.username
+
+    def deliver(row: Row) -> None:
+        orders.deliver(row.ref.username, row.ref.id, by=by, now=now)
+
+    return _page(request, DELIVER, deliver)
+
+
+@role("back office")
+@require_http_methods(["GET", "HEAD", "POST"])
+def cancel_orders(request: EditorRequest) -> HttpResponse:
+    """Ask for the reason, then cancel orders."""
+    now, by = timezone.now(), request.user.username
+    reason = request.POST.get("reason", "").strip()
+    wrong = NO_REASON if not reason else LONG_REASON if len(reason) > NOTE_CHARACTERS else ""
+
+    def cancel(row: Row) -> None:
+        orders.cancel(row.ref.username, row.ref.id, by=by, reason=reason, now=now)
+
+    return _page(request, CANCEL, cancel, reason=reason, reason_error=wrong)
+
+
+def _page(
+    request: EditorRequest,
+    change: Change,
+    carry_out: Callable[[Row], None],
+    *,
+    reason: str = "",
+    reason_error: str = "",
+) -> HttpResponse:
+    """Ask about the orders that were chosen, or do it to each; those that failed are shown again, with why."""
+    sent = request.method == "POST"
+    refs = read_refs((request.POST if sent else request.GET).getlist("order"))
+    if not refs:
+        return none_chosen(request)
+    asked = [Row(ref, tracking=request.POST.get(f"tracking-{ref.id}", "").strip()[:200]) for ref in refs]
+    if not sent or reason_error:
+        rows, status = _looked_up(asked, change, {}), 422 if sent else 200
+        return _ask(request, change, rows, status, reason, reason_error if sent else "")
+    failures: dict[Ref, DataError] = {}
+    for row in asked:
+        try:
+            carry_out(row)
+        except (Conflict, Invalid, NotFound, Unavailable) as error:
+            failures[row.ref] = error
+    if done := len(refs) - len(failures):
+        messages.success(request, f"{done} order{'s are' if done > 1 else ' is'} {change.said}.")
+    if not failures:
+        return redirect(back_to(request))
+    try:
+        rows = _looked_up([row for row in asked if row.ref in failures], change, failures)
+    except Unavailable as error:  # what was done must be said all the same
+        rows = [
+            Row(row.ref, tracking=row.tracking, error=str(failures.get(row.ref, error)))
+            for row in asked
+            if row.ref in failures
+        ]
+    return _ask(request, change, rows, 409, reason, "")
+
+
+def _looked_up(asked: Sequence[Row], change: Change, failures: Mapping[Ref, DataError]) -> list[Row]:
+    """Return the rows with their orders as they are now. 1 batch get."""
+    found = {order.id: order for order in orders.get_many((row.ref.username, row.ref.id) for row in asked)}
+    rows = []
+    for row in asked:
+        order, failure = found.get(row.ref.id), str(failures.get(row.ref, ""))
+        problem = ""
+        if order is None:
+            problem = "There is no such order."
+        elif not change.can_befall(order):
+            problem = failure or IT_IS[order.status]
+        rows.append(Row(row.ref, order, row.tracking, problem, "" if problem else failure))
+    return rows
+
+
+def _ask(
+    request: EditorRequest, change: Change, rows: list[Row], status: int, reason: str, reason_error: str
+) -> HttpResponse:
+    context = {
+        "change": change,
+        "rows": rows,
+        "open": sum(not row.problem for row in rows),
+        "failed": status == 409,
+        "reason": reason,
+        "reason_error": reason_error,
+        "next": back_to(request),
+    }
+    return render(request, "cms/change_orders.html", context, status=status)

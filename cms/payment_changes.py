@@ -1,0 +1,146 @@
+"""One payment: what happened to it; and trying it again, calling it off, giving it back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
+
+from cms.deal_list import query
+from cms.payments import address_of
+from cms.requests import EditorRequest
+from dealsite.accounts.decorators import role
+from dealsite.data.errors import Conflict, NotFound
+from dealsite.data.ids import from_iso, is_ulid, iso
+from dealsite.data.payments import FAILED, PENDING, PROCESSED, SCHEDULED, Payment
+from dealsite.data.payments.changes import get
+from dealsite.data.payments.steering import cancel, refund, retry_now
+from dealsite.data.payments.stored import REASON_CHARACTERS
+
+NO_REASON = "Say why: it is kept with the payment."
+LONG_REASON = f"Shorten this to {REASON_CHARACTERS} characters."
+MAY = {FAILED: ("retry", "cancel"), SCHEDULED: ("cancel",), PROCESSED: ("refund",)}
+
+
+def may(payment: Payment) -> tuple[str, ...]:
+    """Return what can be done with a payment now: retry, cancel, refund."""
+    return () if payment.refund else MAY.get(payment.status, ())
+
+
+def _asked(request: EditorRequest, payment_id: str) -> Payment:
+    """Return the payment that an address or a form names; NotFound."""
+    data = request.POST if request.method == "POST" else request.GET
+    account, typed = data.get("account", ""), data.get("due", "")
+    try:
+        due_at = from_iso(typed)
+        genuine = iso(due_at) == typed and is_ulid(payment_id)
+        payment = get(account, due_at, payment_id) if genuine else None
+    except (ValueError, OverflowError):
+        payment = None
+    if payment is None:
+        raise NotFound("There is no such payment.")
+    return payment
+
+
+@role("back office")
+@require_safe
+def payment(request: EditorRequest, payment_id: str) -> HttpResponse:
+    """One payment: its state, and what happened to it."""
+    found = _asked(request, payment_id)
+    here = query({"account": found.account, "due": iso(found.due_at)})
+    context = {
+        "payment": found,
+        "history": found.timeline[::-1],
+        "may": [(what, reverse(f"cms_{what}_payment", args=[found.id]) + here) for what in may(found)],
+        "next_is": {
+            SCHEDULED: "Will be charged",
+            FAILED: "Will be tried again",
+            PENDING: "With a runner until",
+        }.get("" if found.final else found.status, ""),
+        "account_address": reverse("cms_account_payments") + query({"account": found.account}),
+        "trail": [
+            (reverse("cms_payments"), "Payments"),
+            (reverse("cms_account_payments") + query({"account": found.account}), found.account),
+            ("", found.id),
+        ],
+    }
+    return render(request, "cms/payment.html", context)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What can be done to a payment, and the status by which one knows that it was done already."""
+
+    what: str
+    said: str
+    carry_out: Callable[..., Payment]
+    has_reason: bool = True
+
+
+RETRY = Change("retry", "The payment is tried again within seconds.", retry_now, has_reason=False)
+CANCEL = Change("cancel", "The payment is called off.", cancel)
+REFUND = Change("refund", "The money is given back within seconds.", refund)
+
+
+@role("back office")
+@require_http_methods(["GET", "HEAD", "POST"])
+def retry_payment(request: EditorRequest, payment_id: str) -> HttpResponse:
+    """Ask, then have a failed payment tried again now."""
+    return _page(request, payment_id, RETRY)
+
+
+@role("back office")
+@require_http_methods(["GET", "HEAD", "POST"])
+def cancel_payment(request: EditorRequest, payment_id: str) -> HttpResponse:
+    """Ask for the reason, then call a payment off."""
+    return _page(request, payment_id, CANCEL)
+
+
+@role("back office")
+@require_http_methods(["GET", "HEAD", "POST"])
+def refund_payment(request: EditorRequest, payment_id: str) -> HttpResponse:
+    """Ask for the reason, then have a payment given back."""
+    return _page(request, payment_id, REFUND)
+
+
+def _page(request: EditorRequest, payment_id: str, change: Change) -> HttpResponse:
+    found = _asked(request, payment_id)
+    reason = " ".join(request.POST.get("reason", "").split())
+    wrong = ""
+    if request.method == "POST":
+        if change.has_reason:
+            wrong = NO_REASON if not reason else LONG_REASON if len(reason) > REASON_CHARACTERS else ""
+        if not wrong:
+            return _carry_out(request, found, change, reason, timezone.now())
+    elif change.what not in may(found):
+        messages.info(request, "This cannot be done to the payment as it is now.")
+        return redirect(address_of(found))
+    context = {
+        "payment": found,
+        "change": change,
+        "due": iso(found.due_at),
+        "back": address_of(found),
+        "reason": reason,
+        "reason_error": wrong,
+    }
+    return render(request, "cms/change_payment.html", context, status=422 if wrong else 200)
+
+
+def _carry_out(
+    request: EditorRequest, found: Payment, change: Change, reason: str, now: datetime
+) -> HttpResponse:
+    words = {"reason": reason} if change.has_reason else {}
+    try:
+        change.carry_out(found.account, found.due_at, found.id, by=request.user.username, now=now, **words)
+    except Conflict as conflict:
+        messages.warning(request, str(conflict))
+    else:
+        messages.success(request, change.said)
+    return redirect(address_of(found))

@@ -1,0 +1,71 @@
+"""Whose cart a request means, and what becomes of a visitor's cart when he signs in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import structlog
+from django.contrib import messages
+from django.http import HttpRequest
+
+from dealsite.accounts import cookies
+from dealsite.accounts.visitors import Anonymous, SignedIn
+from dealsite.data import carts
+from dealsite.data.carts import CartOwner, Line, Merged
+from dealsite.data.errors import DataError
+
+logger = structlog.get_logger(__name__)
+
+
+def owner_of(request: HttpRequest) -> CartOwner | None:
+    """Return the user whose cart it is, or the visitor; None for a visitor who has put nothing into one yet."""
+    user: Anonymous | SignedIn = request.user  # type: ignore[assignment]
+    if user.is_authenticated:
+        return carts.user_cart(user.username)
+    key = cookies.cart(request)
+    return carts.visitor_cart(key) if key else None
+
+
+def bring_over(request: HttpRequest, username: str, *, now: datetime) -> bool:
+    """Merge the cart of this browser's visitor into a user's and say what came over; False where that failed.
+
+    Whoever calls it drops the cart's cookie then, or keeps it for another try. Never raises: signing in is more
+    than the cart. No request without such a cookie; else 1 query, and 1 get + 1 transaction if there is a cart.
+    """
+    key = cookies.cart(request)
+    if not key:
+        return True
+    try:
+        merged = carts.merge(carts.visitor_cart(key), username, now=now)
+    except DataError as error:
+        logger.warning("cart_not_merged", reason=repr(error))
+        messages.warning(
+            request, "The cart that you filled before you signed in could not be brought over. See your cart."
+        )
+        return False
+    _tell(request, merged)
+    return True
+
+
+def _tell(request: HttpRequest, merged: Merged) -> None:
+    if merged.lines:
+        count = len(merged.lines)
+        messages.success(
+            request,
+            f"Your cart came with you: {count} deal{'' if count == 1 else 's'}, added to what was there.",
+        )
+    if merged.saved:
+        messages.warning(
+            request,
+            f"A cart holds up to {carts.MAX_ACTIVE} deals. Saved for later instead: {_named(merged.saved)}.",
+        )
+    if merged.left_out:
+        messages.warning(request, f"There was no room for: {_named(merged.left_out)}.")
+
+
+def _named(lines: Sequence[Line], most: int = 5) -> str:
+    """Return the titles of some lines; a cookie carries the sentence, so it is kept short."""
+    titles = ", ".join(f"“{line.title[:60]}”" for line in lines[:most])
+    more = len(lines) - most
+    return f"{titles} and {more} more" if more > 0 else titles

@@ -1,0 +1,110 @@
+"""A user's orders: the list, each one, cancelling it, and ordering the same again."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.views.decorators.http import require_POST, require_safe
+
+from dealsite.accounts.decorators import signed_in
+from dealsite.data import carts, payments
+from dealsite.data import orders as stored_orders
+from dealsite.data.carts import Wanted
+from dealsite.data.errors import Conflict, Invalid
+from dealsite.data.ids import is_ulid, new_ulid
+
+NAMED = 5  # titles in a message: a cookie carries it
+
+
+@signed_in
+@require_safe
+def orders(request: HttpRequest) -> HttpResponse:
+    """Show a page of the user's orders, newest first, with `status` those of one. 1 query."""
+    status = request.GET.get("status", "")
+    page = stored_orders.of_user(
+        _username(request),
+        status=status,
+        after=request.GET.get("after"),
+        before=request.GET.get("before"),
+    )
+    context = {
+        "page": page,
+        "status": status,
+        "statuses": stored_orders.STATUSES,
+        "before": _address(status, before=page.before),
+        "after": _address(status, after=page.after),
+    }
+    return render(request, "accounts/orders.html", context)
+
+
+@signed_in
+@require_safe
+def order(request: HttpRequest, order_id: str) -> HttpResponse:
+    """Show an order with its lines, payments and history. 1 get + 1 query + 1 batch get."""
+    username = _username(request)
+    found = stored_orders.get(username, order_id)
+    context = {
+        "order": found,
+        "lines": stored_orders.lines_of(found),
+        "payments": payments.of_order(username, found.payments) if found.payments else [],
+        "can_cancel": found.status == stored_orders.PLACED,
+        "token": new_ulid(timezone.now()),
+    }
+    return render(request, "accounts/order.html", context)
+
+
+@signed_in
+@require_POST
+def cancel_order(request: HttpRequest, order_id: str) -> HttpResponse:
+    """Cancel an order that is not shipped yet. 1 get + 1 query + 2 batch gets + 1 transaction."""
+    username = _username(request)
+    try:
+        stored_orders.cancel(username, order_id, by=username, now=timezone.now())
+    except Conflict as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, "Your order is cancelled. What you paid for it is on its way back.")
+    return HttpResponseRedirect(reverse("order", args=[order_id]))
+
+
+@signed_in
+@require_POST
+def order_again(request: HttpRequest, order_id: str) -> HttpResponse:
+    """Put what was ordered into the cart, as far as it can be had. 1 get + 1 query + 1 batch get + 1 transaction."""
+    username, now = _username(request), timezone.now()
+    token = request.POST.get("token", "")
+    if not is_ulid(token):
+        raise Invalid("This form is damaged. Load the page again.")
+    lines = stored_orders.lines_of(stored_orders.get(username, order_id))
+    wanted = [Wanted(line.deal, line.quantity, new_ulid(now), token=token) for line in lines]
+    added = carts.add_many(carts.user_cart(username), wanted, now=now)
+    if added.deals:
+        count = len(added.deals)
+        messages.success(
+            request, f"{count} deal{'' if count == 1 else 's'} of that order {_are(count)} in your cart."
+        )
+    titles = {line.deal: line.title for line in lines}
+    for deal, reason in list(added.refused.items())[:NAMED]:
+        messages.warning(request, f"Not added: “{titles[deal][:60]}”. {reason}")
+    if (more := len(added.refused) - NAMED) > 0:
+        messages.warning(request, f"{more} more could not be added.")
+    return HttpResponseRedirect(reverse("cart"))
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _username(request: HttpRequest) -> str:
+    username: str = request.user.username  # type: ignore[union-attr]
+    return username
+
+
+def _address(status: str, **cursor: str | None) -> str:
+    """Return the query string of another page of the same list; '' where there is none."""
+    given = {name: value for name, value in cursor.items() if value}
+    return "?" + urlencode(({"status": status} if status else {}) | given) if given else ""

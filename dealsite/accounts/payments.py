@@ -1,0 +1,102 @@
+"""A user's payments: what failed, what is due within 90 days, what was; paying early, and trying again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.views.decorators.http import require_POST, require_safe
+
+from dealsite.accounts.decorators import signed_in
+from dealsite.accounts.destinations import destination
+from dealsite.data.errors import Conflict, NotFound
+from dealsite.data.ids import from_iso, iso, time_of
+from dealsite.data.orders import buyers
+from dealsite.data.payments import FAILED, PENDING, SCHEDULED, Payment, steering
+from dealsite.data.payments import lists as payment_lists
+
+
+@dataclass(slots=True)
+class OfOrder:
+    """Payments of one order; '' for those that belong to none."""
+
+    order: str
+    payments: list[Payment] = field(default_factory=list)
+
+    @property
+    def placed_at(self) -> datetime | None:
+        return time_of(self.order) if self.order else None
+
+
+@signed_in
+@require_safe
+def payments(request: HttpRequest) -> HttpResponse:
+    """Show what failed, what comes within 90 days and what was, by order. 2 queries + 1 get."""
+    username, now = _username(request), timezone.now()
+    after, past = request.GET.get("after") or None, request.GET.get("past") or None
+    coming = payment_lists.coming(username, now=now, after=after)
+    history = payment_lists.history(username, after=past)
+    still_open = [payment for payment in coming.payments if payment.status in (SCHEDULED, PENDING)]
+    done = [p for p in coming.payments if p.status not in (SCHEDULED, PENDING, FAILED)]
+    context = {
+        "failed": [payment for payment in coming.payments if payment.status == FAILED],
+        "coming": by_order(still_open),
+        "history": by_order([*reversed(done), *history.payments]),
+        "after": f"?{urlencode({'after': coming.after})}" if coming.after else "",
+        "past": f"?{urlencode({'past': history.after})}" if history.after else "",
+        "first": not (after or past),
+        "card": buyers.buyer(username).card,
+    }
+    return render(request, "accounts/payments.html", context)
+
+
+@signed_in
+@require_POST
+def pay(request: HttpRequest, payment_id: str) -> HttpResponse:
+    """Charge a payment now, early or after it failed. 1 get + 1 batch get + 1 transaction."""
+    username, now = _username(request), timezone.now()
+    due_at = _due_at(request.POST.get("due_at", ""))
+    card = buyers.buyer(username).card
+    back = destination(request, reverse("payments"))
+    if card is None:
+        messages.warning(request, "Add a card first, then pay.")
+        return HttpResponseRedirect(f"{reverse('card')}?{urlencode({'next': back})}")
+    act = steering.retry_now if request.POST.get("again") else steering.pay_early
+    try:
+        act(username, due_at, payment_id, method=card.token, by=username, now=now)
+    except Conflict as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"{card.label} is being charged. You get a message about it.")
+    return HttpResponseRedirect(back)
+
+
+def by_order(found: Iterable[Payment]) -> list[OfOrder]:
+    """Group payments by their order, in the order in which the first of each comes."""
+    groups: dict[str, OfOrder] = {}
+    for payment in found:
+        groups.setdefault(payment.order, OfOrder(payment.order)).payments.append(payment)
+    return list(groups.values())
+
+
+def _due_at(text: str) -> datetime:
+    try:
+        due_at = from_iso(text)
+        genuine = iso(due_at) == text
+    except (ValueError, OverflowError):
+        genuine = False
+    if not genuine:
+        raise NotFound("There is no such payment.")
+    return due_at
+
+
+def _username(request: HttpRequest) -> str:
+    username: str = request.user.username  # type: ignore[union-attr]
+    return username

@@ -1,0 +1,39 @@
+"""How a cart's lines are shown."""
+
+from django import template
+from django.utils import timezone
+
+from dealsite.data.carts import Shown
+from dealsite.data.ids import new_ulid
+from dealsite.templatetags.design import money
+from shopping.cart_forms import Removed
+
+register = template.Library()
+
+
+@register.simple_tag
+def form_token() -> str:
+    """What marks one showing of a form: sent twice, it counts once."""
+    return new_ulid(timezone.now())
+
+
+@register.filter
+def problems(shown: Shown) -> list[str]:
+    """What changed about a line since the shopper last looked, and what taking it would mean: a sentence each."""
+    line = shown.line
+    sentences = {
+        "price_up": f"The price went up from {money(line.price)} to {money(shown.price)}.",
+        "price_down": f"The price went down from {money(line.price)} to {money(shown.price)}.",
+        "fewer_left": f"Only {shown.left} {'is' if shown.left == 1 else 'are'} left. You wanted {line.quantity}.",
+        "sold_out": "This deal is sold out.",
+        "expired": "This deal has expired.",
+        "gone": "This deal is not offered any more.",
+    }
+    told = [problem for problem in shown.problems if not (shown.unavailable and problem.startswith("price"))]
+    return [sentences[problem] for problem in told]
+
+
+@register.filter
+def removed(tags: str) -> Removed | None:
+    """What a message says was removed, for the button that takes that back; None for other messages."""
+    return Removed.from_tags(tags or "")

@@ -1,0 +1,291 @@
+"""The back office at work: ships, cancels and prints orders, sees new ones come, fetches files, looks after money."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.storage import FileSystemStorage
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from dealsite import exports, worker
+from dealsite.data import orders, users
+from dealsite.data.payments import running
+from dealsite.gateways.testing import TestGateway
+from tests import people
+from tests.browser.conftest import with_and_without_script
+from tests.browser.content import now_deal
+from tests.browser.looking import flaws
+from tests.orders import make_order
+from tests.payments import owe, read, run
+
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+def office_window(site: str, window: Callable[..., Page]) -> Callable[..., Page]:
+    """A function that opens a window of olga, of the back office."""
+
+    def open_window(**options: Any) -> Page:
+        user = users.find("olga") or people.make_user("olga", roles=["back office"])
+        return window(user, **options)
+
+    return open_window
+
+
+def order_of(username: str, *, minutes_ago: int = 0) -> orders.Order:
+    """Have a shopper buy a lamp some minutes ago."""
+    deal = now_deal(title=f"Lamp of {username}", age=timedelta(hours=1))
+    return make_order(username, deal, now=timezone.now() - minutes_ago * MINUTE)
+
+
+def now_of(order: orders.Order) -> orders.Order:
+    return orders.get(order.username, order.id)
+
+
+def tick(page: Page, order: orders.Order) -> None:
+    page.locator(f"#order-{order.id}").get_by_role("checkbox").check()
+
+
+def shown(page: Page) -> list[str]:
+    """Return the ids of the orders of the page."""
+    rows = page.locator("#order-rows tr").all()
+    return [str(row.get_attribute("id")).removeprefix("order-") for row in rows]
+
+
+def work() -> None:
+    """Let the worker do what is due."""
+    while worker.run_next(now=timezone.now()):
+        pass
+
+
+@with_and_without_script
+@pytest.mark.parametrize("width", [390, 1280])
+def test_orders_are_shipped_together_and_delivered(office_window, script, width):
+    made = [order_of(name, minutes_ago=9 - number) for number, name in enumerate(("ada", "bob", "cyd"))]
+    page = office_window(script=script, width=width)
+    page.goto("/cms/")
+    assert shown(page) == [order.id for order in made]
+    tick(page, made[0])
+    tick(page, made[2])
+    page.get_by_role("button", name="Mark shipped").click()
+    expect(page.get_by_role("heading", name="Mark orders shipped")).to_be_visible()
+    page.get_by_label(f"Tracking number (optional) for Ada Lovelace, {made[2].id}").fill("XY 123")
+    page.get_by_role("button", name="Mark 2 orders shipped").click()
+    expect(page.get_by_role("status").filter(has_text="2 orders are marked shipped.")).to_be_visible()
+    assert shown(page) == [made[1].id]
+    page.get_by_role("link", name="On the way").click()
+    tick(page, made[2])
+    page.get_by_role("button", name="Mark delivered").click()
+    page.get_by_role("button", name="Mark 1 order delivered").click()
+    expect(page.get_by_role("status").filter(has_text="1 order is marked delivered.")).to_be_visible()
+    assert shown(page) == [made[0].id]
+    assert (now_of(made[2]).status, now_of(made[2]).tracking) == ("DELIVERED", "XY 123")
+
+
+@with_and_without_script
+def test_a_cancellation_asks_for_its_reason(office_window, script):
+    order = order_of("ada")
+    page = office_window(script=script)
+    page.goto(f"/cms/orders/ada/{order.id}/")
+    page.get_by_role("link", name="Cancel", exact=True).click()
+    page.get_by_role("button", name="Cancel 1 order").click()
+    expect(page.get_by_role("alert").filter(has_text="Say why: the shopper reads it.")).to_be_visible()
+    page.get_by_label("Reason").fill("Broken in the store")
+    page.get_by_role("button", name="Cancel 1 order").click()
+    expect(page).to_have_url(re.compile(f"/cms/orders/ada/{order.id}/$"))
+    expect(page.get_by_text("Broken in the store").first).to_be_visible()
+    assert now_of(order).status == "CANCELLED"
+
+
+@with_and_without_script
+def test_what_failed_is_named_and_can_be_tried_again(office_window, troubles, script):
+    troubles.allowed.add(409)
+    made = [order_of("ada", minutes_ago=2), order_of("bob", minutes_ago=1)]
+    page = office_window(script=script)
+    page.goto("/cms/orders/")
+    for order in made:
+        tick(page, order)
+    page.get_by_role("button", name="Mark shipped").click()
+    orders.cancel("ada", made[0].id, by="ada", now=timezone.now())
+    page.get_by_label(f"Tracking number (optional) for Ada Lovelace, {made[1].id}").fill("?")
+    page.get_by_role("button", name="Mark 2 orders shipped").click()
+    expect(page.get_by_role("alert").filter(has_text="2 orders could not be changed.")).to_be_visible()
+    expect(page.get_by_text("This order is cancelled: it cannot be shipped.")).to_be_visible()
+    if script:
+        assert flaws(page) == []
+    page.get_by_label(f"Tracking number (optional) for Ada Lovelace, {made[1].id}").fill("XY 1")
+    page.get_by_role("button", name="Mark 1 order shipped").click()
+    expect(page.get_by_role("status").filter(has_text="1 order is marked shipped.")).to_be_visible()
+    assert now_of(made[1]).tracking == "XY 1"
+
+
+def test_all_orders_of_a_page_are_chosen_by_one_box_and_counted(office_window):
+    made = [order_of(name) for name in ("ada", "bob", "cyd")]
+    page = office_window()
+    page.goto("/cms/orders/")
+    everything = page.get_by_role("checkbox", name="Choose all orders of this page")
+    expect(page.get_by_text("None chosen")).to_be_visible()
+    everything.check()
+    expect(page.get_by_text("3 chosen")).to_be_visible()
+    page.locator(f"#order-{made[0].id}").get_by_role("checkbox").uncheck()
+    expect(page.get_by_text("2 chosen")).to_be_visible()
+    assert everything.evaluate("box => box.indeterminate")
+
+
+def test_without_script_there_is_no_box_that_would_do_nothing(office_window):
+    order_of("ada")
+    page = office_window(script=False)
+    page.goto("/cms/orders/")
+    expect(page.get_by_role("checkbox")).to_have_count(1)
+
+
+def test_new_orders_come_by_themselves_and_leave_what_is_ticked_alone(office_window):
+    first = order_of("ada", minutes_ago=5)
+    page = office_window()
+    page.goto("/cms/orders/")
+    tick(page, first)
+    second = order_of("bob")
+    expect(
+        page.get_by_role("status").filter(has_text="1 new order, at the end of this list.")
+    ).to_be_visible()
+    assert shown(page) == [first.id, second.id]
+    expect(page.locator(f"#order-{first.id}").get_by_role("checkbox")).to_be_checked()
+    third = order_of("cyd")
+    expect(page.locator(f"#order-{third.id}")).to_be_visible()
+    assert shown(page) == [first.id, second.id, third.id]
+    assert flaws(page) == []
+    tick(page, third)
+    page.get_by_role("button", name="Mark shipped").click()
+    expect(page.get_by_role("button", name="Mark 2 orders shipped")).to_be_visible()
+
+
+def test_a_page_that_nobody_looks_at_does_not_ask_and_one_that_is_seen_again_asks_at_once(office_window):
+    order_of("ada", minutes_ago=5)
+    page = office_window()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/news/" in request.url else None)
+    page.goto("/cms/orders/")
+    page.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true })")
+    page.evaluate("htmx.trigger('#order-poll', 'seen-again')")
+    page.wait_for_timeout(300)
+    assert asked == []
+    second = order_of("bob")
+    page.evaluate("delete document.hidden")
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(page.locator(f"#order-{second.id}")).to_be_visible(timeout=3000)
+
+
+@with_and_without_script
+def test_an_order_and_a_shopper_are_found(office_window, troubles, script):
+    troubles.allowed.add(404)
+    order = order_of("ada")
+    page = office_window(script=script)
+    page.goto("/cms/orders/")
+    search = page.get_by_label("Order, user name or e-mail address")
+    search.fill("nobody@example.org")
+    search.press("Enter")
+    expect(page.get_by_role("alert").filter(has_text="There is no order or user")).to_be_visible()
+    search.fill(order.id.lower())
+    search.press("Enter")
+    expect(page.get_by_role("heading", name="Order of Ada Lovelace")).to_be_visible()
+    page.get_by_role("navigation", name="Breadcrumbs").get_by_role("link", name="ada").click()
+    expect(page.get_by_role("heading", name="Orders of ada")).to_be_visible()
+    expect(page.locator(f"#order-{order.id}")).to_be_visible()
+
+
+def test_packing_slips_are_printed_one_order_a_page_without_the_site_around(office_window):
+    made = [order_of(name) for name in ("ada", "bob", "cyd")]
+    page = office_window(color_scheme="dark")
+    page.goto("/cms/orders/")
+    for order in made:
+        tick(page, order)
+    page.get_by_role("button", name="Packing slips").click()
+    expect(page.get_by_role("heading", name="Packing slip", exact=True)).to_have_count(3)
+    expect(page.get_by_role("button", name="Print")).to_be_visible()
+    page.emulate_media(media="print")
+    for part in (".site-header", ".site-footer", ".cms > aside", "[data-print]", "h1"):
+        expect(page.locator(part).first).to_be_hidden()
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf())) == 3
+
+
+@with_and_without_script
+def test_a_file_of_orders_is_asked_for_and_fetched(office_window, tmp_path, monkeypatch, script):
+    storage = FileSystemStorage(tmp_path / "private", allow_overwrite=True)
+    monkeypatch.setattr(exports, "storage", lambda: storage)
+    order = order_of("ada", minutes_ago=1)
+    page = office_window(script=script)
+    page.goto("/cms/orders/")
+    page.get_by_role("link", name="Export", exact=True).click()
+    page.get_by_role("button", name="Write the file").click()
+    expect(page.get_by_text("Waiting")).to_be_visible()
+    work()
+    if not script:
+        page.get_by_role("link", name="Reload").click()
+    link = page.get_by_role("link", name="Download")
+    expect(link).to_be_visible()
+    if script:
+        assert flaws(page) == []
+    with page.expect_download() as download:
+        link.click()
+    content = Path(download.value.path()).read_bytes().decode("utf-8-sig")
+    rows = list(csv.DictReader(io.StringIO(content, newline="")))
+    assert [(row["Order"], row["User name"]) for row in rows] == [(order.id, "ada")]
+
+
+@with_and_without_script
+def test_a_payment_that_failed_is_tried_again_and_one_that_is_paid_given_back(
+    office_window, monkeypatch, script
+):
+    monkeypatch.setattr(running, "THREADS", 1)
+    now = timezone.now()
+    (failed,) = owe(method="test:decline", account="bob", order_number=2, first=now - MINUTE)
+    (paid,) = owe(method="test:approve", account="ada", first=now - MINUTE)
+    run(TestGateway(), now)
+    page = office_window(script=script)
+    page.goto("/cms/payments/overdue/")
+    expect(page.get_by_text("1 payment").first).to_be_visible()
+    page.goto("/cms/payments/")
+    search = page.get_by_label("Account or transaction id")
+    search.fill(read(paid).transaction_id)
+    search.press("Enter")
+    page.get_by_role("link", name="Give back").click()
+    page.get_by_role("button", name="Give €90.00 back").click()
+    expect(page.get_by_role("alert").filter(has_text="Say why")).to_be_visible()
+    page.get_by_label("Reason").fill("Broken")
+    page.get_by_role("button", name="Give €90.00 back").click()
+    expect(page.get_by_text("The money is given back within seconds.")).to_be_visible()
+    work()
+    assert read(paid).status == "REFUNDED"
+    search_page = page
+    search_page.goto("/cms/payments/find/?q=bob")
+    search_page.get_by_role("table").get_by_role("link").click()
+    search_page.get_by_role("link", name="Try again now").click()
+    search_page.get_by_role("button", name="Try again now").click()
+    expect(search_page.get_by_text("The payment is tried again within seconds.")).to_be_visible()
+    assert read(failed).next_at <= timezone.now()
+
+
+def test_who_has_a_deal_is_seen_from_its_page_by_whoever_may(site, window):
+    deal = now_deal(title="Lamp", age=timedelta(hours=1))
+    make_order("ada", deal, now=timezone.now())
+    page = window(people.make_user("root", roles=["admin"]))
+    page.goto(f"/cms/deals/{deal.id}/")
+    page.get_by_role("link", name="Who has it").click()
+    page.get_by_role("link", name="Bought").click()
+    expect(page.get_by_role("table").get_by_role("link", name="ada")).to_be_visible()
+
+
+def test_the_back_office_sees_only_its_own_part_of_the_menu(office_window):
+    page = office_window()
+    page.goto("/cms/")
+    menu = page.get_by_role("navigation", name="CMS").get_by_role("link")
+    assert menu.all_inner_texts() == ["Orders", "Payments", "Exports"]

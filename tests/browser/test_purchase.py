@@ -1,0 +1,263 @@
+"""A whole purchase, as shoppers do it: from a deal to its order and cancellation, with and without JavaScript."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Locator, Page, expect
+
+from dealsite.data import carts, deals, orders
+from dealsite.data.carts import Wanted
+from dealsite.data.deals import Deal
+from dealsite.data.ids import new_ulid
+from dealsite.data.orders.buyers import PaymentCard, save_card
+from tests.browser.conftest import make_user, sign_in_by_form, with_and_without_script
+from tests.browser.content import now_deal
+from tests.browser.looking import flaws
+from tests.builders import EDITOR, make_brand, make_content
+
+pytestmark = pytest.mark.usefixtures("site")
+
+ADDRESS = {
+    "Name": "Ada Ash",
+    "Street and house number": "1 High Street",
+    "Postcode": "10115",
+    "Town": "Berlin",
+    "Country": "Germany",
+}
+CARD = PaymentCard("test", "test:approve", "Visa ending in 4242")
+both_widths = pytest.mark.parametrize("width", [390, 1280])
+
+
+def path(deal: Deal) -> str:
+    return f"/deals/{deal.id}/{deal.card.slug}/"
+
+
+def badge(page: Page) -> Locator:
+    return page.locator("#cart-badge .unread-badge")
+
+
+def lines(page: Page) -> Locator:
+    """The lines in the cart, without those saved for later."""
+    return page.get_by_role("list", name="In your cart").get_by_role("listitem")
+
+
+def told(page: Page, script: bool) -> Locator:
+    """Where the page says what was just done."""
+    return page.locator("[data-toast]" if script else "#messages")
+
+
+def button(page: Page, name: str) -> Locator:
+    return page.get_by_role("main").get_by_role("button", name=name, exact=True)
+
+
+def reprice(deal: Deal, price: str) -> None:
+    content = make_content(title=deal.card.title, price=Decimal(price), was_price=None)
+    current, now = deals.get(deal.id), timezone.now()
+    deals.edit(current, content, version=current.version, brand=make_brand(), by=EDITOR, now=now)
+
+
+def shopper(*some: Deal, card: bool = True) -> Any:
+    """Make ada, with a card and some deals in her cart."""
+    ada, now = make_user("ada"), timezone.now()
+    if card:
+        save_card("ada", CARD, job_id=new_ulid(now), now=now)
+    wanted = [Wanted(deal.id, 1, new_ulid(now)) for deal in some]
+    if wanted:
+        assert carts.add_many(carts.user_cart("ada"), wanted, now=now).refused == {}
+    return ada
+
+
+@both_widths
+@with_and_without_script
+def test_a_visitor_buys_on_instalments_and_cancels(window: Callable[..., Page], script: bool, width: int):
+    make_user("ada")
+    lamp = now_deal(title="A warm lamp", price=Decimal("50.00"), was_price=None, stock=9)
+    now_deal(title="A chair", price=Decimal("20.00"), was_price=None)
+    page = window(script=script, width=width)
+
+    page.goto(path(lamp))
+    page.get_by_label("Pieces").fill("2")
+    button(page, "Add to cart").click()
+    expect(told(page, script)).to_contain_text("“A warm lamp” is in your cart.")
+    if script:
+        expect(badge(page)).to_have_text("1")
+    page.goto("/")
+    button(page, "Add to cart: A chair").click()
+    expect(told(page, script)).to_contain_text("“A chair” is in your cart.")
+    page.goto("/cart/")
+    if script:
+        expect(badge(page)).to_have_text("2")
+    expect(lines(page)).to_have_count(2)
+    expect(lines(page).nth(0)).to_contain_text("A chair")
+    expect(page.get_by_role("main")).to_contain_text("€120.00")
+
+    page.get_by_role("link", name="Go to checkout").click()
+    sign_in_by_form(page, "ada")
+    expect(page).to_have_url(re.compile("/checkout/$"))
+    expect(page.locator("#messages")).to_contain_text("Your cart came with you: 2 deals")
+    page.get_by_label("Town").fill("Berlin")
+    button(page, "Add a card").click()
+    page.get_by_label("Card number").fill("4242 4242 4242 4242")
+    button(page, "Use this card").click()
+    expect(page.get_by_label("Town")).to_have_value("Berlin")
+    button(page, "Place order").click()
+    expect(page.get_by_role("alert")).to_contain_text("Enter the name of who receives it.")
+    for label, text in ADDRESS.items():
+        page.get_by_label(label, exact=True).fill(text)
+    page.get_by_role("radio", name=re.compile("3 monthly instalments")).check()
+    page.get_by_label("Country").press("Enter")
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Thank you, your order is placed")
+    expect(page.get_by_role("main")).to_contain_text("You pay in 3 instalments")
+    assert deals.get(lamp.id).stock == 7
+    page.goto("/cart/")
+    expect(page.get_by_role("main")).to_contain_text("Your cart is empty.")
+    (placed,) = orders.of_user("ada").orders
+    page.goto("/account/")
+    page.get_by_role("link", name=re.compile("€120.00")).click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Placed")
+    expect(page.get_by_role("main")).to_contain_text("€40.00")
+    page.get_by_text("Cancel this order").click()
+    button(page, "Yes, cancel it").click()
+    expect(page.locator("#messages")).to_contain_text("Your order is cancelled.")
+    assert orders.get("ada", placed.id).status == "CANCELLED"
+    assert deals.get(lamp.id).stock == 9
+    button(page, "Order again").click()
+    expect(lines(page)).to_have_count(2)
+
+
+@both_widths
+@with_and_without_script
+def test_lines_are_changed_removed_brought_back_and_saved(
+    window: Callable[..., Page], script: bool, width: int
+):
+    some = [now_deal(title=title, price=Decimal("10.00"), was_price=None) for title in ("Lamp", "Chair")]
+    page = window(shopper(*some), script=script, width=width)
+    page.goto("/cart/")
+    page.get_by_label("Pieces of Lamp").fill("3")
+    if script:
+        page.get_by_label("Pieces of Lamp").press("Tab")
+    else:
+        button(page, "Update the pieces of Lamp").click()
+    expect(page.get_by_role("main")).to_contain_text("€40.00")
+    button(page, "Remove Lamp").click()
+    expect(lines(page)).to_have_count(1)
+    expect(told(page, script)).to_contain_text("“Lamp” is removed.")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_label("Pieces of Lamp")).to_have_value("3")
+    button(page, "Save for later Chair").click()
+    expect(lines(page)).to_have_count(1)
+    expect(page.get_by_role("main")).to_contain_text("Saved for later")
+    button(page, "Move to the cart Chair").click()
+    expect(lines(page)).to_have_count(2)
+    expect(page.get_by_role("main")).to_contain_text("€40.00")
+
+
+@with_and_without_script
+def test_what_changed_is_told_and_taken_before_one_can_order(window: Callable[..., Page], script: bool):
+    lamp = now_deal(title="Lamp", price=Decimal("10.00"), was_price=None)
+    page = window(shopper(lamp), script=script)
+    page.goto("/checkout/")
+    reprice(lamp, "12.00")
+    for label, text in ADDRESS.items():
+        page.get_by_label(label, exact=True).fill(text)
+    button(page, "Place order").click()
+    expect(page.get_by_role("main")).to_contain_text("Nothing was ordered.")
+    expect(page.get_by_role("main")).to_contain_text("The price went up from €10.00 to €12.00.")
+    assert flaws(page) == [] if script else True
+    button(page, "Take these changes").click()
+    expect(page.get_by_role("heading", name="Something changed")).to_have_count(0)
+    page.get_by_role("link", name="Go to checkout").click()
+    for label, text in ADDRESS.items():
+        page.get_by_label(label, exact=True).fill(text)
+    button(page, "Place order").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Thank you, your order is placed")
+    assert [order.total for order in orders.of_user("ada").orders] == [Decimal("12.00")]
+
+
+def test_a_shopper_with_the_keyboard_alone_keeps_his_place(window: Callable[..., Page]):
+    some = [now_deal(title=title) for title in ("Lamp", "Chair", "Table")]
+    page = window(shopper(*some))
+    page.goto("/cart/")
+    page.get_by_label("Pieces of Chair").focus()
+    page.keyboard.press("ArrowUp")
+    expect(page.get_by_label("Pieces of Chair")).to_have_value("2")
+    expect(page.locator("#announce")).to_have_text("The number of pieces is changed.")
+    expect(page.get_by_label("Pieces of Chair")).to_be_focused()
+    button(page, "Remove Chair").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Undo")).to_be_focused()
+    expect(page.locator("#announce")).to_have_text("“Chair” is removed.")
+    page.keyboard.press("Enter")
+    expect(lines(page)).to_have_count(3)
+    button(page, "Save for later Lamp").focus()
+    page.keyboard.press("Enter")
+    expect(lines(page)).to_have_count(2)
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("[data-toast]")).to_be_hidden()
+
+
+def test_impatient_clicks_add_once_and_order_once(window: Callable[..., Page]):
+    lamp = now_deal(title="Lamp", price=Decimal("10.00"), was_price=None)
+    page = window(shopper())
+    page.goto(path(lamp))
+    button(page, "Add to cart").evaluate("button => { button.click(); button.click(); button.click(); }")
+    expect(told(page, True)).to_contain_text("“Lamp” is in your cart.")
+    page.goto("/checkout/")
+    expect(page.get_by_role("main")).to_contain_text("€10.00")
+    for label, text in ADDRESS.items():
+        page.get_by_label(label, exact=True).fill(text)
+    button(page, "Place order").evaluate("button => { button.click(); button.click(); }")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Thank you, your order is placed")
+    assert len(orders.of_user("ada").orders) == 1
+
+
+def test_the_same_button_adds_again_after_its_answer(window: Callable[..., Page]):
+    lamp = now_deal(title="Lamp")
+    page = window()
+    page.goto("/")
+    for count in (1, 2):
+        with page.expect_response("**/cart/add/"):
+            button(page, "Add to cart: Lamp").click()
+        expect(badge(page)).to_have_text("1")
+        page.goto("/cart/")
+        expect(page.get_by_label("Pieces of Lamp")).to_have_value(str(count))
+        page.goto("/" if count == 1 else path(lamp))
+
+
+def test_what_cannot_be_added_is_told_beside_the_page(window: Callable[..., Page]):
+    lamp = now_deal(title="Lamp", stock=2)
+    page = window()
+    page.goto(path(lamp))
+    button(page, "Add to cart").click()
+    expect(told(page, True)).to_contain_text("“Lamp” is in your cart.")
+    page.get_by_label("Pieces").fill("2")
+    button(page, "Add to cart").click()
+    expect(told(page, True)).to_contain_text("Only 2 are left. You have 1 of them in your cart.")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Lamp")
+
+
+def test_notes_and_dialogs_of_a_purchase_are_accessible(window: Callable[..., Page]):
+    lamp, chair = (now_deal(title=title) for title in ("Lamp" * 20, "Chair"))
+    page = window(shopper(lamp, chair))
+    page.goto("/")
+    button(page, "Add to cart: Chair").click()
+    expect(told(page, True)).to_be_visible()
+    found = flaws(page)
+    page.goto("/cart/")
+    button(page, f"Remove {'Lamp' * 20}").click()
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+    found += flaws(page)
+    page.goto("/checkout/")
+    page.get_by_text("All dates and amounts").click()
+    button(page, "Place order").click()
+    page.get_by_role("alert").filter(has_text="Please check the form").wait_for()
+    found += flaws(page)
+    assert found == []

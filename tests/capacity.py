@@ -1,0 +1,103 @@
+"""Records what requests cost: by the estimator, from the items before and after; and by the engine's own word."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.awsrequest import AWSResponse
+
+from dealsite.data import capacity, table
+from tests.faults import READS, WRITES, Faults, Item, ItemKey, _answer, _inserted, _key_of, _text, _written
+
+
+@dataclass
+class Units:
+    """Read units, write units of items and of index rows; `reported` is what the engine says of all together."""
+
+    read: float = 0.0
+    write: int = 0
+    index: int = 0
+    reported_read: float = 0.0
+    reported_write: float = 0.0
+
+
+class Recorder(Faults):
+    """Hands on each request as it is, and adds up its costs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.units = Units()
+
+    def handle(self, request: Any, **_: Any) -> AWSResponse | None:
+        operation = _text(request.headers["X-Amz-Target"]).rpartition(".")[2]
+        if operation not in READS + WRITES:
+            return None
+        body = json.loads(request.body)
+        with self.lock:
+            places = _places(operation, body) if operation in WRITES else []
+            before = {place: self._item(request, *place) for place in places}
+            status, answer = self._send(request, operation, body)
+            if status == 200 and operation in READS:
+                self._count_read(operation, body, answer)
+            elif status == 200:
+                self._count_write(request, operation, body, before)
+            self._count_reported(operation, answer)
+            return _answer(request, status, answer)
+
+    def _count_write(self, request: Any, operation: str, body: Item, before: dict[Any, Item | None]) -> None:
+        transaction = operation == "TransactWriteItems"
+        for place, item in before.items():
+            cost = capacity.cost_of(item, self._item(request, *place), transaction=transaction)
+            self.units.write += cost.item
+            self.units.index += cost.total - cost.item
+        for action in body.get("TransactItems", []):
+            if check := action.get("ConditionCheck"):
+                item = self._item(request, check["TableName"], _key_of(check["Key"]))
+                self.units.write += capacity.cost_of(item, item, transaction=True).item
+
+    def _count_read(self, operation: str, body: Item, answer: Item) -> None:
+        if operation == "GetItem":
+            size = capacity.item_size(answer.get("Item", {}))
+            self.units.read += capacity.read_units(size, consistent=body.get("ConsistentRead", False))
+        elif operation == "BatchGetItem":
+            for name, wanted in body["RequestItems"].items():
+                found = {_key_of(item): item for item in answer["Responses"].get(name, [])}
+                for key in map(_key_of, wanted["Keys"]):
+                    size = capacity.item_size(found.get(key, {}))
+                    self.units.read += capacity.read_units(size, consistent=wanted["ConsistentRead"])
+        else:
+            size = sum(map(capacity.item_size, answer["Items"]))
+            self.units.read += capacity.read_units(size, consistent=body.get("ConsistentRead", False))
+
+    def _count_reported(self, operation: str, answer: Item) -> None:
+        consumed = answer.get("ConsumedCapacity") or []
+        units = sum(one["CapacityUnits"] for one in (consumed if isinstance(consumed, list) else [consumed]))
+        if operation in READS:
+            self.units.reported_read += units
+        else:
+            self.units.reported_write += units
+
+
+def _places(operation: str, body: Item) -> list[tuple[str, ItemKey]]:
+    """The tables and keys that a request writes."""
+    if operation == "BatchExecuteStatement":
+        return [_inserted(statement) for statement in body["Statements"]]
+    return [(name, key) for name, keys in _written(operation, body).items() for key in keys]
+
+
+@contextmanager
+def recorded() -> Iterator[Units]:
+    """Add up what the requests of the block cost."""
+    recorder, events = Recorder(), table.events()
+    names = [f"before-send.dynamodb.{operation}" for operation in (*READS, *WRITES)]
+    for name in names:
+        events.register(name, recorder.handle)
+    try:
+        yield recorder.units
+    finally:
+        for name in names:
+            events.unregister(name, recorder.handle)

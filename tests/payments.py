@@ -1,0 +1,111 @@
+"""Payments for tests: orders that owe, and how to let runners and jobs do their work."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+from decimal import Decimal
+from functools import partial
+
+from dealsite.data import audit, jobs, keys, payments, table
+from dealsite.data.carts.stored import PURCHASED, Line, line_item
+from dealsite.data.ids import new_ulid
+from dealsite.data.orders.stored import PLACED, Address, Event, Order, OrderCard, order_item
+from dealsite.data.payments import changes, loads, refunding, running, totals
+from dealsite.data.payments.stored import Payment
+from dealsite.data.writes import Put, absent
+from dealsite.gateways import Gateway
+from dealsite.gateways.testing import TestGateway
+from dealsite.loads.generated import GeneratedSource
+from tests.builders import NOW, make_id
+
+
+def owe(
+    plan: int = 1,
+    total: str = "90.00",
+    *,
+    method: str = "approves",
+    order_number: int = 1,
+    account: str = "ann",
+    first: datetime = NOW,
+) -> list[Payment]:
+    """Store an order with its payments, all counted; returns the payments."""
+    order_id = make_id(NOW, order_number)
+    made = payments.new_payments(order_id, account, Decimal(total), plan, method=method, first=first)
+    job_id = new_ulid(NOW)
+    place(made, job_id)
+    job = jobs.get(job_id)
+    totals.apply_totals(job, NOW)
+    return made
+
+
+def place(made: list[Payment], job_id: str) -> None:
+    """Store an order of one line with its payments as checkout does, still to be counted by a job."""
+    total = sum((payment.amount for payment in made), Decimal(0))
+    order_id, account, at = made[0].order, made[0].account, made[0].due_at
+    card = OrderCard(order_id, account, "Ann", PLACED, at, total, 1, 1, made[0].of)
+    refs = tuple(payment.ref for payment in made)
+    order = Order(card, 1, Address(name="Ann"), "ann@example.org", refs, (Event(PLACED, at, account),))
+    line = Line(
+        id=order_id,
+        deal=order_id,
+        status=PURCHASED,
+        at=at,
+        quantity=1,
+        title="Keyboard",
+        brand="nordlicht",
+        brand_name="Nordlicht",
+        category="toys-hobbies",
+        price=total,
+        username=account,
+        order=order_id,
+    )
+    owner = keys.user_cart(account)
+    table.transact(
+        [
+            Put(key=keys.order(account, order_id), item=order_item(order), when=(absent(),)),
+            Put(
+                key=keys.cart_line(owner, PURCHASED, at, line.id),
+                item=line_item(line, owner, None),
+                when=(absent(),),
+            ),
+            audit.entry_write(by=account, kind="order", subject=order_id, what="placed", now=at),
+            *changes.insert_writes(made, now=NOW, job_id=job_id),
+        ]
+    )
+
+
+def work(now: datetime, gateway: Gateway) -> None:
+    """Carry out the jobs of payments that are due."""
+    handlers: dict[str, jobs.Handler] = {
+        payments.PAYMENT_TOTALS: totals.apply_totals,
+        payments.REFUND_PAYMENT: partial(refunding.refund_payments, gateway=gateway, currency="EUR"),
+    }
+    while (job := jobs.take_next(now=now)) is not None:
+        handler = handlers.get(job.kind)
+        if handler is not None:
+            handler(job, now)
+        jobs.finish(job)
+
+
+def run(gateway: Gateway, now: datetime) -> Counter[str]:
+    """Let one runner charge what is due."""
+    return running.run_due(gateway, currency="EUR", clock=lambda: now)
+
+
+def read(payment: Payment) -> Payment:
+    """Return a payment as it is now."""
+    return payments.of_order(payment.account, [payment.ref])[0]
+
+
+def furnish_payments() -> list[Payment]:
+    """Store an item of every type that has to do with payments; returns those of one order."""
+    made = owe(3, order_number=600, method="test:approve")
+    owe(1, order_number=601, method="test:decline")
+    gateway = TestGateway()
+    row, *_ = [row for row in running.due(now=NOW) if row["card"]["order"] == made[0].order]
+    assert running.run_one(row, gateway, currency="EUR", clock=lambda: NOW) == "processed"
+    source = GeneratedSource(5, first=NOW, days=2, size=10)
+    for segment in loads.begin(source, now=NOW):
+        loads.load_segment(source, segment)
+    return made
