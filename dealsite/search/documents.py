@@ -73,10 +73,8 @@ class Stored:
 
 
 def is_indexed(item: Item | None) -> bool:
-    """Tell whether an item is found by search: a deal, or a draft that is not published yet."""
-    if item is None or not item.get("card"):
-        return False
-    return item.get("type") == "Deal" or (item.get("type") == "Draft" and not item.get("published_as"))
+    """Tell whether an item is found by search: a deal or a draft; of a published draft only a pointer is left."""
+    return item is not None and item.get("type") in ("Deal", "Draft") and bool(item.get("card"))
 
 
 def document_of(key: str, item: Item, sequence: str) -> tantivy.Document:

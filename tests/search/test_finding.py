@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from dealsite.data import category_names
-from dealsite.search import folder, reader
+from dealsite.search import finding, folder, reader
 from dealsite.search.finding import PAGE_SIZE, related
 from dealsite.search.question import Question
 from tests.builders import DAY, HOUR, NOW
@@ -339,7 +339,7 @@ def test_an_empty_index_is_not_ready(index):
     assert not search("lamp").ready
 
 
-@pytest.mark.parametrize("damage", ["meta.json", "current", "segments", "format"])
+@pytest.mark.parametrize("damage", ["meta.json", "current", "segments", "format", "elsewhere"])
 def test_a_broken_index_is_not_ready_and_no_error(index, damage):
     index(deal_item())
     root = folder.root()
@@ -350,14 +350,29 @@ def test_a_broken_index_is_not_ready_and_no_error(index, damage):
         (root / folder.CURRENT).write_bytes(b"../../etc\xff")
     elif damage == "format":
         (root / folder.CURRENT).write_text("0-000001")
+        generation.rename(root / "0-000001")
+    elif damage == "elsewhere":
+        (root / folder.CURRENT).write_text("../elsewhere")
+        generation.rename(root.parent / "elsewhere")
     else:
         for path in generation.iterdir():
             if path.name != "meta.json":
                 path.unlink()
     reader.forget()
-    card = deal_item()["card"]
     assert not search("keyboard").ready
-    assert card
+
+
+@pytest.mark.parametrize("error", [OSError("A file is gone."), ValueError("A segment is damaged.")])
+def test_an_index_that_breaks_while_it_is_read_is_no_error(index, monkeypatch, error):
+    index(deal_item(), deal_item("Lamp"))
+    card = search("keyboard").hits[0].card
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(finding, "_stored", fail)
+    assert not search("keyboard").ready
+    assert related(card, now=NOW) == []
 
 
 def test_a_question_asks_nothing_of_what_it_leaves_out():
