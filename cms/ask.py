@@ -18,7 +18,7 @@ from cms.deal_list import query
 from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.ask import answers, charts, ready, runs
-from dealsite.ask.lake import Lake, open_lake
+from dealsite.ask.lake import Lake, is_elsewhere, open_lake
 from dealsite.ask.runs import Run
 from dealsite.data import questions
 from dealsite.data.errors import DataError, Invalid, NotFound, TooManyRequests, VersionConflict
@@ -255,6 +255,7 @@ def _page(request: EditorRequest, form: QuestionForm, *, status: int = 200, **mo
     page = {
         "form": form,
         "has_lake": lake is not None,
+        "elsewhere": is_elsewhere(),
         "tables": [table for table in lake.tables if not table.is_history] if lake else [],
         "ready": ready.questions().values(),
         "saved": questions.newest(),

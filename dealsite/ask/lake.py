@@ -40,6 +40,11 @@ def open_lake() -> Lake | None:
     return lake_in(folder)
 
 
+def is_elsewhere() -> bool:
+    """Tell whether the lake is in a bucket, where Athena answers questions."""
+    return bool(settings.DEALSITE_LAKE)
+
+
 def lake_in(folder: Path) -> Lake:
     """Return the lake in a folder as its files are now: they come and go, and so does what is returned."""
     queries = views.duckdb_queries(folder)

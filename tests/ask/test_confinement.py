@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BEFORE = f"""
-    import ctypes, os, resource, signal, socket, subprocess, sys, threading, time
+    import ctypes, mmap, os, resource, signal, socket, subprocess, sys, threading, time
     sys.path.insert(0, {str(ROOT)!r})
     import duckdb
     from pathlib import Path
@@ -87,12 +87,12 @@ HOLES = {
     "signal a process": "os.kill(os.getppid(), 0)",
     "trace a process": "must(libc.ptrace(16, os.getppid(), 0, 0) == 0)",
     "mount": "must(libc.mount(b'x', b'/', b'tmpfs', 0, None) == 0)",
-    "make memory that runs": "import mmap; mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_EXEC)",
+    "make memory that runs": "mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_EXEC)",
     "raise its limits": "resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))",
     "put off its end": "signal.alarm(0); signal.alarm(99); must(signal.alarm(0) == 99)",
     "load a module": "import sqlite3",
     "write a large file": "opened_before.write(b'x' * 200_000); opened_before.flush()",
-    "take much memory": "bytearray(4 << 30)",
+    "take much memory": "mmap.mmap(-1, 4 << 30)",
 }
 
 

@@ -230,6 +230,11 @@ def test_without_a_lake_the_page_says_so(office, no_lake):
     assert office.post("/cms/ask/", {"sql": "SELECT 1"}).status_code == 422
 
 
+def test_where_the_lake_is_in_a_bucket_the_page_says_who_answers(office, no_lake, settings):
+    settings.DEALSITE_LAKE = "s3://bucket/lake"
+    assert "Amazon Athena answers" in office.get("/cms/ask/").content.decode()
+
+
 def save(browser, title="Orders", sql="SELECT 1", **more):
     response = browser.post("/cms/ask/questions/", {"title": title, "sql": sql, **more})
     assert response.status_code == 302, response.content.decode()
