@@ -13,6 +13,7 @@ from dealsite.lake import projection
 from dealsite.lake.entities import BY_TYPE
 from dealsite.lake.projection import Lake
 from dealsite.stream import turns
+from dealsite.stream.changes import Change
 from dealsite.stream.consumer import Consumer, opened
 from dealsite.stream.rebuilding import Busy, rebuild
 from dealsite.stream.shards import Lost, Stream
@@ -161,7 +162,7 @@ def test_the_command_makes_a_lake_anew(lake, monkeypatch):
 def test_images_are_those_before_and_after(lake):
     consumer = start(lake)
     drain(consumer)
-    seen = []
+    seen: list[Change] = []
     lake.apply = seen.extend
     table.write(Put(key=("A", "B"), item={"type": "Job", "n": 1}))
     table.write(Put(key=("A", "B"), item={"type": "Job", "n": 1}))
@@ -196,7 +197,12 @@ def test_lambda_puts_the_same_into_the_lake(lake, monkeypatch):
 
     answers = []
     ask = table.ask_stream
-    monkeypatch.setattr(table, "ask_stream", lambda *a, **b: answers.append(ask(*a, **b)) or answers[-1])
+
+    def noted(operation, **parameters):
+        answers.append(ask(operation, **parameters))
+        return answers[-1]
+
+    monkeypatch.setattr(table, "ask_stream", noted)
     monkeypatch.setattr(projection, "store_of_site", lambda: lake.store)
     stream = Stream.of_table()
     for _ in work_on_the_site():

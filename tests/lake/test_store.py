@@ -94,7 +94,11 @@ def test_a_file_that_is_being_made_is_not_seen(tmp_path, monkeypatch):
 
 def test_the_lake_lies_where_the_settings_say(settings, tmp_path, monkeypatch):
     settings.VAR, settings.DEALSITE_LAKE = tmp_path, ""
-    assert store.store_of_site().root == tmp_path / "lake"
+    place = store.store_of_site()
+    assert isinstance(place, Folder)
+    assert place.root == tmp_path / "lake"
     settings.DEALSITE_LAKE = "s3://deals/lake"
-    monkeypatch.setattr(store.pafs, "S3FileSystem", lambda region: pafs.LocalFileSystem())
-    assert store.store_of_site().address == "s3://deals/lake"
+    monkeypatch.setattr(pafs, "S3FileSystem", lambda region: pafs.LocalFileSystem())
+    place = store.store_of_site()
+    assert isinstance(place, Bucket)
+    assert place.address == "s3://deals/lake"

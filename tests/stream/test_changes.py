@@ -1,12 +1,13 @@
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 from dealsite.stream.changes import BEFORE_ALL, change_of, changes_of, padded
 from dealsite.stream.checkpoints import FINISHED, Checkpoint
 from dealsite.stream.shards import Shard, in_order
 from tests.builders import NOW
 
-RECORD = {
+RECORD: dict[str, Any] = {
     "eventID": "1",
     "eventName": "MODIFY",
     "eventSource": "aws:dynamodb",

@@ -212,7 +212,12 @@ def test_a_consumer_outlives_trouble_and_builds_anew_what_the_stream_has_lost(st
 
     builds = []
     build = copy.build
-    monkeypatch.setattr(copy, "build", lambda items, start: (builds.append(start), build(items, start)))
+
+    def noted(items, start):
+        builds.append(start)
+        build(items, start)
+
+    monkeypatch.setattr(copy, "build", noted)
     monkeypatch.setattr(stream, "page", troubled)
     stop = threading.Event()
     thread = threading.Thread(target=consumers.consume, args=(copy, stop), kwargs={"clock": clock})
