@@ -228,6 +228,17 @@ def test_a_deal_that_is_over_shows_live_ones_like_it(client: Client, search_inde
     assert len(response.wsgi_request.meter.log) == 1  # type: ignore[attr-defined]
 
 
+def test_what_is_found_can_be_put_into_the_cart(client: Client, search_index):
+    make_deal(title="Steel lamp")
+    over = make_deal(title="Brass lamp", stock=0)
+    search_index()
+    for path in ("/search/?q=steel", f"/deals/{over.id}/{over.card.slug}/"):
+        html = client.get(path).content.decode()
+        assert "Add to cart: Steel lamp" in html
+        assert html.count('id="add-form"') == 1
+        assert not re.search(r"<form(?:(?!</form>).)*<form", html, re.DOTALL), path  # no form within a form
+
+
 def test_a_live_deal_shows_no_others(client: Client, search_index):
     deal = make_deal(title="Brass lamp")
     make_deal(title="Steel lamp")
