@@ -59,7 +59,7 @@ format: $(STAMPS)/python-dev ## Format code and templates
 	-$(BIN)/djlint templates --reformat --quiet
 
 .PHONY: bench
-bench: setup $(STAMPS)/python-dev ## Measure pages, calls, requests per second, and a message to all
+bench: setup $(STAMPS)/python-dev ## Measure pages, calls, requests and checkouts per second, and a message to all
 	$(BIN)/python -m benchmarks
 
 .PHONY: bench-payments

@@ -45,13 +45,13 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--only",
         action="append",
-        help="a content to measure, ask, fan-out, payments, search or stream; may be repeated",
+        help="a content to measure, ask, fan-out, orders, payments, search or stream; may be repeated",
     )
     return parser.parse_args()
 
 
 def _run(options: argparse.Namespace, var: Path) -> int:
-    from benchmarks import asking, content, fan_out, pages, payments, report, search, streaming
+    from benchmarks import asking, content, fan_out, orders, pages, payments, report, search, streaming
 
     costs: list[pages.Cost] = []
     served: dict[str, tuple[float, float]] = {}
@@ -75,6 +75,9 @@ def _run(options: argparse.Namespace, var: Path) -> int:
     if not options.only or "stream" in options.only:
         flowing = streaming.measure(var / "engine-stream")
         results = f"{results}\n\n{streaming.table_of(flowing)}".lstrip()
+    if not options.only or "orders" in options.only:
+        bought = orders.measure(var / "engine-orders", options.folder)
+        results = f"{results}\n\n{orders.tables_of(bought)}".lstrip()
     if not options.only or "payments" in options.only:
         inserting = payments.measure(var / "engine-payments")
         results = f"{results}\n\n{payments.table_of(inserting)}".lstrip()

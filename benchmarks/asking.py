@@ -29,7 +29,7 @@ def measure(root: Path, named: Path | None, times: int = 9) -> list[Asking]:
     from django.conf import settings
 
     from benchmarks.content import FOLDER_VARIABLE
-    from benchmarks.orders import Story
+    from benchmarks.story import Story
     from dealsite.ask import numbers, ready
     from dealsite.lake.projection import Lake
     from dealsite.stream.checkpoints import Checkpoint

@@ -1,145 +1,272 @@
-"""Real orders as the table's stream would have told of them: users, deals, offers, cart lines, orders, payments."""
+"""Orders: what reading thousands of them costs, how long their pages take, how many are placed a second."""
 
 from __future__ import annotations
 
-import gzip
 import json
-from datetime import datetime, timedelta
+import os
+import statistics
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from dealsite.data import keys
-from dealsite.data.categories import CATEGORIES
-from dealsite.data.convert import Item
-from dealsite.data.ids import iso, new_ulid
-from dealsite.stream.changes import Change, padded
+ROOT = Path(__file__).resolve().parent.parent
+FILE = "orders.jsonl.gz"
+GENERATED = 400  # orders, where the file is missing
+CROWDS = (1, 8, 32)
+CHECKOUTS = 320  # by each crowd
+LINES = 3
+TIMES = 60
+# What docs/access-patterns.md allows.
+ALLOWED = {
+    "orders of a user": {"Query": 1},
+    "orders of a user by status": {"Query": 1},
+    "an order and its lines": {"Query": 1},
+    "an order and its lines, right at once": {"GetItem": 1, "Query": 1},
+    "open orders of all users": {"Query": 4},
+    "open orders, from the middle": {"Query": 4},
+}
 
-BRANDS = 40
-MOST_LINES = 25  # of one order here, as in a cart
-SHOPPING = timedelta(minutes=30)  # from putting something into the cart to buying it
-MONTH = timedelta(days=30)
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one question or page takes, in milliseconds, calls and read units."""
+
+    name: str
+    p50: float
+    p95: float
+    calls: int
+    units: float
 
 
-class Story:
-    """What happened, change by change, moved in time so that the last order is of now."""
+@dataclass(frozen=True, slots=True)
+class Results:
+    """`checkouts`: shoppers at once -> orders placed a second."""
 
-    def __init__(self, path: Path, *, now: datetime) -> None:
-        with gzip.open(path, "rt", encoding="utf-8") as file:
-            lines = sorted(map(json.loads, file), key=itemgetter("ts", "order_id", "line_no"))
-        self.now = now
-        self.changes: list[Change] = []
-        self._shift = now - datetime.fromisoformat(lines[-1]["ts"])
-        self._begin = datetime.fromisoformat(lines[0]["ts"]) + self._shift - timedelta(days=1)
-        self._cards: dict[str, Item] = {}
-        self._users: set[str] = set()
-        for number in range(BRANDS):
-            slug = f"brand-{number}"
-            brand = {"type": "Brand", "slug": slug, "name": f"Brand {number}", "created_at": iso(self._begin)}
-            self._tell(keys.brand(slug), brand, self._begin)
-        for number, (ordered, group) in enumerate(groupby(lines, key=itemgetter("ts", "order_id"))):
-            at = datetime.fromisoformat(ordered[0]) + self._shift
-            self._order(number, at, list(group)[:MOST_LINES])
+    name: str
+    orders: int
+    loaded_a_second: float
+    questions: list[Reading]
+    pages: list[Reading]
+    checkouts: dict[int, float]
 
-    def _tell(self, key: keys.Key, new: Item | None, at: datetime, old: Item | None = None) -> None:
-        self.changes.append(Change(key, old, new, padded(str(len(self.changes) + 1)), at))
 
-    def _user(self, username: str, at: datetime) -> None:
-        if username in self._users:
-            return
-        self._users.add(username)
-        joined = at - timedelta(days=len(self._users) % 90)
-        user = {"type": "User", "username": username, "email": f"{username}@example.org"}
-        self._tell(keys.user(username), user | {"created_at": iso(joined)}, at)
-        slug = f"brand-{len(self._users) % BRANDS}"
-        watch = {"type": "BrandWatch", "slug": slug, "username": username, "created_at": iso(at)}
-        self._tell(keys.brand_watch(slug, username), watch, at)
+def measure(folder: Path, named: Path | None) -> Results:
+    """Load orders into an engine of their own and measure."""
+    from django.conf import settings
 
-    def _card(self, line: dict[str, Any]) -> Item:
-        if line["sku"] not in self._cards:
-            number = len(self._cards)
-            deal_id = new_ulid(self._begin, number)
-            price = Decimal(line["unit_price"])
-            card = {
-                "id": deal_id,
-                "title": line["title"] or "Untitled",
-                "brand": f"brand-{number % BRANDS}",
-                "brand_name": f"Brand {number % BRANDS}",
-                "category": list(CATEGORIES)[number % len(CATEGORIES)],
-                "price": price,
-            }
-            self._cards[line["sku"]] = card
-            deal = {"type": "Deal", "id": deal_id, "card": card, "version": 1}
-            self._tell(keys.deal(deal_id), deal, self._begin)
-            dearer = deal | {"card": card | {"price": price + 1}, "version": 2}
-            if number % 3 == 0:
-                self._tell(keys.deal(deal_id), dearer, self._begin + MONTH / 2, deal)
-                self._tell(keys.deal(deal_id), deal | {"version": 3}, self._begin + MONTH, dearer)
-            offer = {"type": "Offer", "id": deal_id, "brand": card["brand"], "category": card["category"]}
-            self._tell(keys.offer(deal_id), offer | {"price": price, "stock": number}, self._begin)
-        return self._cards[line["sku"]]
+    from dealsite.data import buckets, category_names, schema, table
+    from dealsite.engine import running_engine
 
-    def _order(self, number: int, at: datetime, lines: list[dict[str, Any]]) -> None:
-        username = lines[0]["user_id"]
-        self._user(username, at)
-        order_id, owner, total, pieces = new_ulid(at, number), keys.user_cart(username), Decimal(), 0
-        for n, line in enumerate(lines):
-            card, line_id = self._card(line), new_ulid(at - SHOPPING, number * 100 + n)
-            held = {
-                "type": "CartLine",
-                "id": line_id,
-                "deal": card["id"],
-                "username": username,
-                "status": "ACTIVE",
-                "at": iso(at - SHOPPING),
-                "card": card | {"deal": card["id"], "quantity": line["qty"], "username": username},
-            }
-            there = keys.cart_line(owner, "ACTIVE", at - SHOPPING, line_id)
-            self._tell(there, held, at - SHOPPING)
-            if (number + n) % 10 == 0:
-                continue  # it stays in the cart
-            self._tell(there, None, at, held)
-            bought = held | {"status": "PURCHASED", "at": iso(at), "order": order_id}
-            self._tell(keys.cart_line(owner, "PURCHASED", at, line_id), bought, at)
-            total, pieces = total + card["price"] * line["qty"], pieces + line["qty"]
-        status = "CANCELLED" if number % 17 == 0 else "DELIVERED" if number % 3 else "PLACED"
-        note = "Ordered twice." if number % 2 else "Changed my mind."
-        card = {"id": order_id, "username": username, "status": status, "placed_at": iso(at), "total": total}
-        placed = {"status": "PLACED", "at": iso(at), "by": username, "note": ""}
-        order = {
-            "type": "Order",
-            "id": order_id,
-            "username": username,
-            "status": status,
-            "placed_at": iso(at),
-            "plan": 3,
-            "address": {"country": lines[0]["country"], "postcode": "12345"},
-            "timeline": [placed, {"status": status, "at": iso(at + SHOPPING), "by": username, "note": note}],
-            "card": card | {"pieces": pieces, "lines": len(lines)},
-        }
-        self._tell(keys.order(username, order_id), order, at)
-        for part in range(3):
-            self._payment(number * 3 + part, username, order_id, part, total / 3, at + part * MONTH)
+    with running_engine(folder) as endpoint_url:
+        settings.DYNAMODB_ENDPOINT_URL = endpoint_url
+        table.be_patient()  # 32 shoppers at once may wait longer than a page would
+        buckets.forget()
+        category_names.forget()
+        schema.create_table()
+        path = _file(folder, named)
+        print(f"Loading {path.name} ...", flush=True)
+        count, rate = _load(path)
+        print("Measuring orders ...", flush=True)
+        busiest, order_id = _busiest(path)
+        results = Results(
+            path.name, count, rate, _questions(busiest, order_id), _pages(busiest, order_id), _checkouts()
+        )
+        table.reset()
+    return results
 
-    def _payment(
-        self, number: int, username: str, order_id: str, part: int, amount: Decimal, due_at: datetime
-    ) -> None:
-        failed = number % 23 == 0
-        status = "FAILED" if failed else "SCHEDULED" if due_at > self.now - MONTH / 15 else "PROCESSED"
-        payment_id = new_ulid(due_at, number)
-        payment = {
-            "type": "Payment",
-            "id": payment_id,
-            "account": username,
-            "order": order_id,
-            "number": part + 1,
-            "of": 3,
-            "amount": round(amount, 2),
-            "due_at": iso(due_at),
-            "status": status,
-            "tries": 3 if failed else 0,
-            "reason": "insufficient funds" if number % 2 else "card expired",
-        }
-        self._tell(keys.payment(username, due_at, payment_id), payment, self.now)
+
+def _file(folder: Path, named: Path | None) -> Path:
+    path = (named or Path(os.environ.get("DEALSITE_BENCH_DATA") or ROOT.parent / "shared" / "data")) / FILE
+    if path.is_file():
+        return path
+    print(f"{path} is not there: {GENERATED:,} generated orders take its place.")
+    path = folder / "generated-orders.jsonl"
+    start = datetime.now(UTC).replace(microsecond=0) - timedelta(days=60)
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(GENERATED):
+            for line in range(1 + number * 7 % 40):
+                row = {
+                    "user_id": f"shopper{number % 97}",
+                    "order_id": str(number),
+                    "ts": (start + timedelta(hours=number)).isoformat(),
+                    "sku": f"S{(number * 13 + line) % 900}",
+                    "title": f"PRODUCT {(number * 13 + line) % 900}",
+                    "qty": 1 + line % 6,
+                    "unit_price": f"{1 + (number * 13 + line) % 900 % 40}.95",
+                    "country": "Germany",
+                }
+                file.write(f"{json.dumps(row)}\n")
+    return path
+
+
+def _load(path: Path) -> tuple[int, float]:
+    from dealsite.loads import orders
+
+    contents = orders.survey(path)
+    orders.publish_products(contents)
+    started, placed = time.perf_counter(), 0
+
+    def advance(step: orders.Step) -> None:
+        nonlocal placed
+        placed += step.placed
+
+    orders.load(path, contents, processes=os.cpu_count() or 1, advance=advance)
+    return placed, placed / (time.perf_counter() - started)
+
+
+def _busiest(path: Path) -> tuple[str, str]:
+    """Return whoever ordered most often, and the id of an order of his with as many lines as one can have."""
+    from dealsite.loads.orders_file import read
+
+    counts: Counter[str] = Counter()
+    largest: dict[str, tuple[int, str]] = {}
+    for order in read(path):
+        parts = order.parts()
+        counts[order.username] += len(parts)
+        largest[order.username] = max(largest.get(order.username, (0, "")), (len(parts[0]), order.part_id(0)))
+    username = max(counts, key=lambda name: (counts[name], name))
+    return username, largest[username][1]
+
+
+def _questions(username: str, order_id: str) -> list[Reading]:
+    from dealsite.data import orders, table
+
+    middle = orders.waiting("PLACED").after
+    asked: dict[str, Callable[[], object]] = {
+        "orders of a user": lambda: orders.of_user(username),
+        "orders of a user by status": lambda: orders.of_user(username, status="PLACED"),
+        "an order and its lines": lambda: orders.get_with_lines(order_id),
+        "an order and its lines, right at once": lambda: orders.lines_of(orders.get(username, order_id)),
+        "open orders of all users": lambda: orders.waiting("PLACED"),
+        "open orders, from the middle": lambda: orders.waiting("PLACED", after=middle),
+    }
+    found = []
+    for name, ask in asked.items():
+        with table.metered() as meter:
+            ask()
+        sent = Counter(operation for operation, _ in meter.log)
+        if sent - Counter(ALLOWED[name]):
+            raise SystemExit(f"{name}: {dict(sent)}, allowed are {ALLOWED[name]}.")
+        found.append(_reading(name, ask, meter.calls, meter.read_units))
+    return found
+
+
+def _reading(name: str, act: Callable[[], object], calls: int, units: float) -> Reading:
+    taken = []
+    for _ in range(TIMES):
+        started = time.perf_counter()
+        act()
+        taken.append((time.perf_counter() - started) * 1000)
+    return Reading(name, statistics.median(taken), statistics.quantiles(taken, n=20)[18], calls, units)
+
+
+def _pages(username: str, order_id: str) -> list[Reading]:
+    from django.conf import settings
+    from django.test import Client
+
+    from dealsite.accounts import cookies
+    from dealsite.data import carts, orders, sessions, users
+    from dealsite.data.ids import new_ulid
+
+    now = datetime.now(UTC)
+    lines = orders.get_with_lines(order_id)[1]
+    wanted = [carts.Wanted(line.deal, 1, new_ulid(now)) for line in lines]
+    carts.add_many(carts.user_cart(username), wanted, now=now)
+    users.give_role(username, "back office")
+    client = Client(SERVER_NAME="127.0.0.1")
+    key = cookies.new_key()
+    sessions.start(users.get(username), key=key, user_agent="", address="", now=now)
+    client.cookies[settings.SESSION_COOKIE_NAME] = f"{username}:{key}"
+    found = []
+    for name, address in (
+        (f"cart of {len(lines)} lines", "/cart/"),
+        ("checkout", "/checkout/"),
+        ("a shopper's orders", "/account/orders/"),
+        (f"an order of {len(lines)} lines", f"/account/orders/{order_id}/"),
+        ("back office: orders to ship", "/cms/orders/"),
+    ):
+        answer: Any = client.get(address)
+        if answer.status_code != 200:
+            raise SystemExit(f"{address} answers {answer.status_code}.")
+        meter = answer.wsgi_request.meter
+        found.append(_reading(name, lambda where=address: client.get(where), meter.calls, meter.read_units))  # type: ignore[misc]
+    return found
+
+
+def _checkouts() -> dict[int, float]:
+    """Have crowds of shoppers fill their carts and order; each shopper orders one time after the other."""
+    from dealsite.data import feeds
+    from dealsite.data.ids import new_ulid
+
+    now = datetime.now(UTC)
+    deals = [card.id for card in feeds.front_page(now=now)[1].cards][: LINES * 4]
+    rates = {}
+    for crowd in CROWDS:
+        names = [f"crowd{crowd}-{number}" for number in range(crowd)]
+        for name in names:
+            _make_user(name, now)
+
+        def shop(name: str, times: int = CHECKOUTS // crowd) -> None:
+            for number in range(times):
+                _buy(name, [deals[(number * LINES + n) % len(deals)] for n in range(LINES)], new_ulid)
+
+        started = time.perf_counter()
+        with ThreadPoolExecutor(crowd) as threads:
+            for one in [threads.submit(copy_context().run, shop, name) for name in names]:
+                one.result()
+        rates[crowd] = CHECKOUTS // crowd * crowd / (time.perf_counter() - started)
+    return rates
+
+
+def _make_user(name: str, now: datetime) -> None:
+    from dealsite.data import users
+    from dealsite.data.ids import new_ulid
+
+    users.create(
+        username=name,
+        email=f"{name}@example.org",
+        password="!",  # noqa: S106 - nobody signs in with it
+        registration=new_ulid(now),
+        now=now,
+    )
+
+
+def _buy(name: str, of_deals: list[str], new_id: Callable[[datetime], str]) -> None:
+    from dealsite.data import carts, orders
+
+    now, owner = datetime.now(UTC), carts.user_cart(name)
+    carts.add_many(owner, [carts.Wanted(deal, 1, new_id(now)) for deal in of_deals], now=now)
+    head, lines = carts.read_active(owner, now=now)
+    form = orders.Purchase(
+        order_id=new_id(now),
+        username=name,
+        name=name,
+        email=f"{name}@example.org",
+        version=head.version,
+        total=sum((line.total for line in lines), Decimal("0.00")),
+        address=orders.Address(name, "1 High Street", "", "10115", "Berlin", "Germany"),
+    )
+    orders.place(form, now=now)
+
+
+def tables_of(results: Results) -> str:
+    """Return the results as Markdown tables."""
+    lines = [
+        f"| with {results.orders:,} orders of {results.name} | ms (p50) | ms (p95) | calls | read units |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    lines += [
+        f"| {one.name} | {one.p50:.1f} | {one.p95:.1f} | {one.calls} | {one.units:g} |"
+        for one in (*results.questions, *results.pages)
+    ]
+    lines += ["", "| shoppers at once | carts filled and ordered a second |", "|---:|---:|"]
+    lines += [f"| {crowd} | {rate:,.0f} |" for crowd, rate in results.checkouts.items()]
+    lines += [f"| load_orders, {os.cpu_count()} processes | {results.loaded_a_second:,.0f} |"]
+    return "\n".join(lines)

@@ -18,17 +18,14 @@ from cms.deal_list import id_in, query
 from cms.payments import with_addresses
 from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
-from dealsite.data import audit, orders, payments, users
+from dealsite.data import audit, deals, orders, payments, users
 from dealsite.data.errors import BadCursor, Invalid, NotFound
 from dealsite.data.ids import first_ulid_of, is_ulid, iso, normalise_username
 from dealsite.data.orders import STATUSES, OrderCard, OrdersPage
-from dealsite.data.orders.reading import PAGE_SIZE, Waiting
+from dealsite.data.orders.reading import PAGE_SIZE
 from dealsite.templatetags.orders import order_status
 
-LISTS: dict[str, tuple[Waiting, str]] = {
-    "placed": ("PLACED", "To ship"),
-    "shipped": ("SHIPPED", "On the way"),
-}
+LISTS = {"placed": (PLACED, "To ship"), "shipped": (SHIPPED, "On the way")}
 LATE = timedelta(seconds=10)  # more than an order comes into the index after its time
 NUMBER = re.compile("[0-9]{1,5}")
 
@@ -123,7 +120,7 @@ def _shown_page(request: EditorRequest) -> str:
 @role("back office")
 @require_safe
 def find_order(request: EditorRequest) -> HttpResponse:
-    """Lead to the order whose id or link was pasted, or to the orders of a user, by name or e-mail address."""
+    """Lead to an order or to who has a deal, by id or link, or to a user's orders, by name or e-mail address."""
     text = request.GET.get("q", "")[:2000].strip()
     order_id, username = id_in(text), ""
     if order_id:
@@ -133,6 +130,8 @@ def find_order(request: EditorRequest) -> HttpResponse:
             pass
         else:
             return redirect("cms_order", card.username, card.id)
+        if deals.get_many([order_id]):
+            return redirect("cms_holders", order_id)
     elif "@" in text:
         found = users.find(text)
         username = found.username if found else ""

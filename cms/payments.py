@@ -26,6 +26,15 @@ from dealsite.templatetags.orders import payment_status
 MOST_DAYS = 31
 CLOSED = "closed"  # the list of closed days, beside those of the statuses
 LISTS = {status.lower(): payment_status(status) for status in STATUSES} | {CLOSED: "Closed days"}
+SORTED_BY = {  # what the time means by which a list is sorted
+    "scheduled": "To be charged",
+    "pending": "With a runner until",
+    "processed": "Paid",
+    "failed": "Next try",
+    "cancelled": "Called off",
+    "refunded": "Given back",
+    CLOSED: "Paid",
+}
 SUMS = (
     ("open", "To be paid"),
     ("failed", "Declined so far"),
@@ -89,6 +98,7 @@ def payment_list(request: EditorRequest) -> HttpResponse:
     context = {
         "listed": listed,
         "label": LISTS[listed],
+        "sorted_by": SORTED_BY[listed],
         "lists": [(name, words, query(chosen | {"list": name})) for name, words in LISTS.items()],
         "span": span,
         "sums": [(words, sums[state]) for state, words in SUMS],

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 import structlog
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
 from dealsite import gateways
 from dealsite.data import jobs
@@ -27,7 +28,11 @@ def utc_now() -> datetime:
 
 def run(stop: threading.Event, *, clock: Callable[[], datetime] = utc_now) -> None:
     """Charge what is due until `stop` is set; what cannot be read or charged now is tried again."""
-    gateway = gateways.current()
+    try:
+        gateway = gateways.current()
+    except ImproperlyConfigured as error:
+        logger.error("nothing_is_charged", reason=str(error))
+        return
     while not stop.is_set():
         counts: Counter[str] = Counter()
         try:

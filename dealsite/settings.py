@@ -115,8 +115,8 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 PASSWORD_RESET_TIMEOUT = 3600
 
-# -- Payments: the built-in test gateway moves no money ----------------------------------------------------------
-DEALSITE_GATEWAY = os.environ.get("DEALSITE_GATEWAY") or "test"  # or stripe
+# -- Payments: the built-in test gateway moves no money, so a public site has to say that it wants it ------------------
+DEALSITE_GATEWAY = os.environ.get("DEALSITE_GATEWAY") or ("" if HTTPS else "test")  # or stripe
 STRIPE_SECRET_KEY = os.environ.get("STRIPE_SECRET_KEY", "")
 STRIPE_API_BASE = os.environ.get("STRIPE_API_BASE") or "https://api.stripe.com"
 # Where payments of closed days go: another table of the same keys and indexes; empty for the site's own.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
@@ -109,3 +110,21 @@ def furnish_payments() -> list[Payment]:
     for segment in loads.begin(source, now=NOW):
         loads.load_segment(source, segment)
     return made
+
+
+class Listed:
+    """A source of a load: a list of payments."""
+
+    def __init__(self, number: int, made: list[Payment]) -> None:
+        self.id, self.name, self.made = new_ulid(NOW, number), "a list", made
+
+    @property
+    def total(self) -> int:
+        return len(self.made)
+
+    def bounds(self, segment: int, segments: int) -> tuple[int, int]:
+        return self.total * segment // segments, self.total * (segment + 1) // segments
+
+    def payments(self, start: int, end: int) -> Iterator[tuple[Payment, int, int]]:
+        for number in range(start, end):
+            yield self.made[number], number, number + 1

@@ -502,9 +502,12 @@ def payments(account: str) -> str:
     return f"PAYMENTS#{part(account)}"
 
 
+HISTORY = "PAYHIST#"  # partitions of payments of closed days, which may have a table of their own
+
+
 def payment_history(account: str) -> str:
     """An account's payments of closed days, by the time at which they were due."""
-    return f"PAYHIST#{part(account)}"
+    return f"{HISTORY}{part(account)}"
 
 
 def payment(account: str, due_at: datetime, payment_id: str) -> Key:
@@ -527,7 +530,7 @@ def payments_of_shard(shard_number: int) -> str:
 
 def payment_history_of_shard(shard_number: int) -> str:
     """GSI3: the payments of closed days of all accounts, by the time at which they were processed."""
-    return f"PAYHIST#{shard_number:d}"
+    return f"{HISTORY}{shard_number:d}"
 
 
 def payments_until(status: str, moment: datetime) -> tuple[str, str]:

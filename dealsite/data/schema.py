@@ -55,27 +55,33 @@ def create_table(
 ) -> bool:
     """Create the table where it is missing, wait until it and its indexes are active; True if it was made.
 
-    Raises errors.Unavailable when it is not active within `wait` seconds.
+    So, too, the table that the settings name for the history of payments. Raises errors.Unavailable when one of them
+    is not active within `wait` seconds.
     """
+    made = [_create_table(name, wait, clock, sleep) for name in table.names()]
+    return any(made)
+
+
+def _create_table(name: str, wait: float, clock: Callable[[], float], sleep: Callable[[float], None]) -> bool:
     made = False
     try:
-        table.call("DescribeTable", TableName=table.name())
+        table.call("DescribeTable", TableName=name)
     except errors.NotFound:
-        made = _create()
+        made = _create(name)
     end = clock() + wait
-    while not _active():
+    while not _active(name):
         if clock() > end:
-            raise errors.Unavailable(f"The table {table.name()} is not active after {wait:g} seconds.")
+            raise errors.Unavailable(f"The table {name} is not active after {wait:g} seconds.")
         sleep(0.2)
     if made:
         ttl = {"Enabled": True, "AttributeName": TTL_ATTRIBUTE}
-        table.call("UpdateTimeToLive", TableName=table.name(), TimeToLiveSpecification=ttl)
+        table.call("UpdateTimeToLive", TableName=name, TimeToLiveSpecification=ttl)
     return made
 
 
-def _create() -> bool:
+def _create(name: str) -> bool:
     try:
-        table.call("CreateTable", TableName=table.name(), **definition())
+        table.call("CreateTable", TableName=name, **definition())
     except errors.DataError as error:
         if "ResourceInUse" not in str(error):
             raise
@@ -83,9 +89,9 @@ def _create() -> bool:
     return True
 
 
-def _active() -> bool:
+def _active(name: str) -> bool:
     try:
-        described = table.call("DescribeTable", TableName=table.name())["Table"]
+        described = table.call("DescribeTable", TableName=name)["Table"]
     except errors.NotFound:  # just created, and not everywhere known yet
         return False
     parts = [described, *described.get("GlobalSecondaryIndexes", [])]
@@ -93,12 +99,16 @@ def _active() -> bool:
 
 
 def drift() -> list[str]:
-    """One sentence for each way in which the existing table differs from the definition. 2 requests.
+    """One sentence for each way in which the existing table differs from the definition. 2 requests a table.
 
     Raises errors.NotFound when there is no such table.
     """
-    described = table.call("DescribeTable", TableName=table.name())["Table"]
-    ttl = table.call("DescribeTimeToLive", TableName=table.name())["TimeToLiveDescription"]
+    return [sentence for name in table.names() for sentence in _drift(name)]
+
+
+def _drift(name: str) -> list[str]:
+    described = table.call("DescribeTable", TableName=name)["Table"]
+    ttl = table.call("DescribeTimeToLive", TableName=name)["TimeToLiveDescription"]
     found = _differences("The table's key", _keys_of(described["KeySchema"]), _keys_of(_key_schema(KEYS)))
     types = {one["AttributeName"]: one["AttributeType"] for one in described["AttributeDefinitions"]}
     for one in definition()["AttributeDefinitions"]:
@@ -111,8 +121,7 @@ def drift() -> list[str]:
     attribute = (
         ttl.get("AttributeName", "off") if ttl.get("TimeToLiveStatus") in ("ENABLED", "ENABLING") else "off"
     )
-    found += _differences("The TTL attribute", attribute, TTL_ATTRIBUTE)
-    return found
+    return found + _differences("The TTL attribute", attribute, TTL_ATTRIBUTE)
 
 
 def _index_differences(described: list[dict[str, Any]]) -> list[str]:

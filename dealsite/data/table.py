@@ -32,7 +32,7 @@ from django.conf import settings
 
 from dealsite.data.convert import Item, from_attributes, to_attribute, to_attributes
 from dealsite.data.errors import Busy, Invalid, Unavailable
-from dealsite.data.keys import USER_INDEX, Key
+from dealsite.data.keys import HISTORY, USER_INDEX, Key
 from dealsite.data.meters import Meter as Meter
 from dealsite.data.meters import check_deadline, count_units, timed
 from dealsite.data.meters import deadline as deadline
@@ -70,7 +70,8 @@ class Rows(NamedTuple):
 
 def get(key: Key, *, consistent: bool = True) -> Item | None:
     """Return an item, or None. 1 request."""
-    answer = _send("GetItem", {"TableName": name(), "Key": key_attributes(key), "ConsistentRead": consistent})
+    request = {"TableName": name_of(key[0]), "Key": key_attributes(key), "ConsistentRead": consistent}
+    answer = _send("GetItem", request)
     return from_attributes(answer["Item"]) if "Item" in answer else None
 
 
@@ -79,15 +80,21 @@ def batch_get(keys: Iterable[Key], *, consistent: bool = True) -> dict[Key, Item
     wanted = list(dict.fromkeys(keys))
     found: dict[Key, Item] = {}
     for first in range(0, len(wanted), BATCH_GET_KEYS):
-        left = [key_attributes(key) for key in wanted[first : first + BATCH_GET_KEYS]]
+        left: dict[str, Any] = {}
+        for key in wanted[first : first + BATCH_GET_KEYS]:
+            of_table = left.setdefault(name_of(key[0]), {"Keys": [], "ConsistentRead": consistent})
+            of_table["Keys"].append(key_attributes(key))
         for attempt in range(ATTEMPTS_WHEN_REFUSED):
             if attempt:
                 back_off(attempt)
-            request = {name(): {"Keys": left, "ConsistentRead": consistent}}
-            answer = _send("BatchGetItem", {"RequestItems": request})
-            for attributes in answer.get("Responses", {}).get(name(), ()):
-                found[attributes["PK"]["S"], attributes["SK"]["S"]] = from_attributes(attributes)
-            left = answer.get("UnprocessedKeys", {}).get(name(), {}).get("Keys", [])
+            answer = _send("BatchGetItem", {"RequestItems": left})
+            for items in answer.get("Responses", {}).values():
+                for attributes in items:
+                    found[attributes["PK"]["S"], attributes["SK"]["S"]] = from_attributes(attributes)
+            left = {
+                table_name: keys | {"ConsistentRead": consistent}
+                for table_name, keys in answer.get("UnprocessedKeys", {}).items()
+            }
             if not left:
                 break
         else:
@@ -104,10 +111,18 @@ def query(
     newest_first: bool = False,
     limit: int = 100,
     consistent: bool = False,
+    table_name: str | None = None,
 ) -> list[Item]:
     """Return up to `limit` items of a partition, sort key between low and high (both inclusive). 1 request."""
     return query_page(
-        pk, index=index, low=low, high=high, newest_first=newest_first, limit=limit, consistent=consistent
+        pk,
+        index=index,
+        low=low,
+        high=high,
+        newest_first=newest_first,
+        limit=limit,
+        consistent=consistent,
+        table_name=table_name,
     ).items
 
 
@@ -121,8 +136,12 @@ def query_page(
     limit: int = 100,
     consistent: bool = False,
     start: dict[str, Any] | None = None,
+    table_name: str | None = None,
 ) -> Rows:
-    """Return one page of a partition; as `query`, with where to go on. 1 request for each page of 1 MB."""
+    """Return one page of a partition; as `query`, with where to go on. 1 request for each page of 1 MB.
+
+    `table_name`: where to look, if not where such a partition belongs.
+    """
     if index and consistent:
         raise ValueError("An index cannot be read consistently.")
     if low is not None and high is not None and low > high:
@@ -142,7 +161,7 @@ def query_page(
     if high is not None:
         values[":high"] = {"S": high}
     request: dict[str, Any] = {
-        "TableName": name(),
+        "TableName": table_name or name_of(pk),
         "KeyConditionExpression": condition,
         "ExpressionAttributeNames": names,
         "ExpressionAttributeValues": values,
@@ -162,12 +181,13 @@ def scan_page(
     start: dict[str, Any] | None = None,
     segment: tuple[int, int] | None = None,
     consistent: bool = False,
+    table_name: str | None = None,
 ) -> Rows:
     """Return one page of the whole table or of an index. 1 request for each page of 1 MB.
 
     Only an index is read in segments `(number, of)`: on the embedded engine a segment of the table sorts it whole.
     """
-    request: dict[str, Any] = {"TableName": name()}
+    request: dict[str, Any] = {"TableName": table_name or name()}
     if index:
         request["IndexName"] = index
     else:
@@ -178,14 +198,15 @@ def scan_page(
 
 
 def scan_all(*, limit: int = 500, consistent: bool = False) -> Iterator[Item]:
-    """Yield every item of the table, for repairs and exports; never for a page."""
-    start: dict[str, Any] | None = None
-    while True:
-        rows = scan_page(limit=limit, start=start, consistent=consistent)
-        yield from rows.items
-        if rows.start is None:
-            return
-        start = rows.start
+    """Yield every item of the table, and of the history's own, for repairs and exports; never for a page."""
+    for table_name in names():
+        start: dict[str, Any] | None = None
+        while True:
+            rows = scan_page(limit=limit, start=start, consistent=consistent, table_name=table_name)
+            yield from rows.items
+            start = rows.start
+            if start is None:
+                break
 
 
 def scan_users(
@@ -216,7 +237,7 @@ def _pages(operation: str, request: dict[str, Any], limit: int, start: dict[str,
 def write(action: Write) -> None:
     """Carry out one write; its `otherwise` is raised where a condition fails. 1 request."""
     kind, request = action.request()
-    request["TableName"] = name()
+    request["TableName"] = name_of(action.key[0])
     try:
         _send(f"{kind}Item", request)
     except Refused as refused:
@@ -235,7 +256,7 @@ def transact(writes: Sequence[Write]) -> None:
     requests = []
     for action in actions:
         kind, request = action.request()
-        requests.append({kind: request | {"TableName": name()}})
+        requests.append({kind: request | {"TableName": name_of(action.key[0])}})
     body = {"TransactItems": requests, "ClientRequestToken": str(uuid.uuid4())}
     try:
         _send("TransactWriteItems", body)
@@ -323,6 +344,17 @@ def name() -> str:
     """Return the table's name."""
     table_name: str = settings.DEALSITE_TABLE
     return table_name
+
+
+def names() -> list[str]:
+    """Return the table's name and, if the settings name one, that of the table of payments of closed days."""
+    history: str = settings.DEALSITE_HISTORY_TABLE
+    return [name(), history] if history and history != name() else [name()]
+
+
+def name_of(pk: str) -> str:
+    """Return the name of the table in which a partition belongs."""
+    return names()[-1] if pk.startswith(HISTORY) else name()
 
 
 class _Connection:

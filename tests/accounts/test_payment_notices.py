@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 import pytest
 from django.core import mail
 
 from dealsite import charging, gateways, worker
 from dealsite.data import messages, payments, table, users
 from dealsite.data.ids import new_ulid
-from dealsite.data.payments import changes, running
+from dealsite.data.payments import running
 from tests.builders import NOW, make_id
+from tests.payments import owe
 from tests.people import make_user
 
 pytestmark = pytest.mark.usefixtures("fresh_table")
-ORDER = make_id(NOW, 1)
-
-
-def owe(token, plan=3):
-    made = payments.new_payments(ORDER, "ann", Decimal("90.00"), plan, method=token, first=NOW)
-    table.transact(changes.insert_writes(made, now=NOW, job_id=new_ulid(NOW)))
-    return made
+ORDER = make_id(NOW, 1)  # of what owe() makes
 
 
 def work():
@@ -32,7 +25,7 @@ def work():
 
 def test_a_payment_that_is_processed_is_told_by_message_and_mail():
     make_user("ann")
-    owe("test:approve")
+    owe(3, method="test:approve")
     work()
     work()
     (message,) = messages.inbox("ann").messages
@@ -48,7 +41,7 @@ def test_a_payment_that_is_processed_is_told_by_message_and_mail():
 
 def test_a_decline_says_why_and_what_comes_next(monkeypatch):
     make_user("ann")
-    owe("test:insufficient_funds", plan=1)
+    owe(method="test:insufficient_funds")
     work()
     (sent,) = mail.outbox
     assert sent.subject == "Dealsite: A payment failed"
@@ -58,14 +51,14 @@ def test_a_decline_says_why_and_what_comes_next(monkeypatch):
 def test_a_payment_that_is_given_up_asks_for_another_card(monkeypatch):
     monkeypatch.setattr(running, "RETRY_AFTER", ())
     make_user("ann")
-    owe("test:decline", plan=1)
+    owe(method="test:decline")
     work()
     assert "We do not try again by ourselves: please choose another card" in mail.outbox[0].body
 
 
 def test_a_payment_given_back_is_told():
     make_user("ann")
-    made = owe("test:approve", plan=1)
+    made = owe(method="test:approve")
     work()
     mail.outbox.clear()
     found = payments.of_order("ann", [payment.ref for payment in made])
@@ -77,7 +70,7 @@ def test_a_payment_given_back_is_told():
 
 def test_a_user_who_is_gone_hears_nothing_and_still_pays():
     make_user("ann")
-    made = owe("test:approve", plan=1)
+    made = owe(method="test:approve")
     users.delete(users.get("ann"), job_id=new_ulid(NOW), now=NOW)
     work()
     assert payments.of_order("ann", [made[0].ref])[0].status == payments.PROCESSED

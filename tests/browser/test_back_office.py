@@ -189,7 +189,7 @@ def test_an_order_and_a_shopper_are_found(office_window, troubles, script):
     order = order_of("ada")
     page = office_window(script=script)
     page.goto("/cms/orders/")
-    search = page.get_by_label("Order, user name or e-mail address")
+    search = page.get_by_label("Order, user, e-mail address or deal")
     search.fill("nobody@example.org")
     search.press("Enter")
     expect(page.get_by_role("alert").filter(has_text="There is no order or user")).to_be_visible()

@@ -85,6 +85,13 @@ def news_of(response):
     return re.search(r'hx-get="(/cms/orders/news/[^"]+)"', response.content.decode())[1].replace("&amp;", "&")
 
 
+def test_only_the_list_that_orders_come_into_asks_for_news(office):
+    ship(make_orders(1)[0])
+    page = office.get(LIST, {"list": "shipped"})
+    assert "/cms/orders/news/" not in page.content.decode()
+    assert "Reload" in text(page)
+
+
 def test_without_news_nothing_is_swapped(office):
     make_orders(2)
     assert office.get(news_of(office.get(LIST)), headers=HTMX).status_code == 204
@@ -177,6 +184,13 @@ def test_an_order_is_found_by_its_id_or_link(office, typed):
 def test_the_orders_of_a_user_are_found_by_name_or_address(office, typed):
     make_order("ada")
     assert office.get("/cms/orders/find/", {"q": typed})["Location"] == "/cms/orders/of/ada/"
+
+
+@pytest.mark.parametrize("typed", ["{id}", "https://shop.example/deals/{id}/quiet-keyboard/"])
+def test_who_has_a_deal_is_found_by_its_id_or_link(office, typed):
+    deal = make_deal()
+    answer = office.get("/cms/orders/find/", {"q": typed.format(id=deal.id)})
+    assert answer["Location"] == f"/cms/deals/{deal.id}/holders/"
 
 
 @pytest.mark.parametrize("typed", [new_ulid(NOW, 99), "nobody@example.org", "?", "a#b", "x" * 3000])

@@ -74,6 +74,14 @@ def test_payments_are_listed_by_state_and_day(office, paid, failed):
     assert ids(office.get(LIST, {"list": "closed"})) == []
 
 
+def test_a_list_says_what_the_time_means_that_it_is_sorted_by(office, paid, failed):
+    assert re.search(
+        r"Paid: <time[^>]*>21 Nov 2026, 12:00 UTC", text(office.get(LIST, {"list": "processed"}))
+    )
+    page = text(office.get(LIST, {"list": "failed", "first": "2026-11-22"}))
+    assert re.search(r"Next try: <time[^>]*>22 Nov 2026, 12:00 UTC", page)
+
+
 def test_what_is_due_in_a_span_is_summed(office, paid, failed):
     owe(total="10.50", account="cyd", order_number=3, first=NOW + HOUR)
     page = text(office.get(LIST))

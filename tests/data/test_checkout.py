@@ -163,6 +163,14 @@ def test_a_form_sent_twice_makes_one_order():
     assert [card.id for card in orders.of_user("ann").orders] == [first.id]
 
 
+def test_an_order_is_never_written_over_by_another_of_its_id():
+    deal, other = make_deals(2, stock=5)
+    first = buy("ann", deal)
+    add(ANN, other)
+    assert orders.place(purchase(order_id=first.id), now=NOW + HOUR) == first
+    assert (stock(other), held(ANN), bought(first)) == (5, {other.id: (carts.ACTIVE, 1)}, {deal.id: 1})
+
+
 def test_an_order_whose_answer_was_lost_is_the_one_that_is_there(monkeypatch):
     deal = make_deal(stock=5)
     add(ANN, deal, 2)

@@ -628,8 +628,9 @@ UNDERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         "which does not exist",
     ),
     "a message of an order that does not exist": (
-        lambda: table.insert(
-            [messages.message_item("ann", DRAFT, kind="order", headline="x", deal="", order=LINE)]
+        put(
+            keys.message("ann", DRAFT),
+            **messages.message_item("ann", DRAFT, kind="order", headline="x", deal="", order=LINE),
         ),
         keys.message("ann", DRAFT),
         "which does not exist",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
+from typing import Any
 
 import pytest
 
@@ -35,11 +36,13 @@ def listed(status: str) -> list[str]:
 
 
 def ship(order: orders.Order, **more) -> orders.Order:
-    return orders.ship(order.username, order.id, **({"by": "bo", "now": NOW + HOUR} | more))
+    form: dict[str, Any] = {"by": "bo", "now": NOW + HOUR}
+    return orders.ship(order.username, order.id, **(form | more))
 
 
 def deliver(order: orders.Order, **more) -> orders.Order:
-    return orders.deliver(order.username, order.id, **({"by": "bo", "now": NOW + DAY} | more))
+    form: dict[str, Any] = {"by": "bo", "now": NOW + DAY}
+    return orders.deliver(order.username, order.id, **(form | more))
 
 
 def test_an_order_is_shipped_and_delivered(settle):
@@ -202,6 +205,8 @@ def test_a_status_or_id_that_there_is_not_is_refused():
         orders.of_user("ann", status="OPEN")
     with pytest.raises(errors.Invalid):
         orders.who_has(make_id(), "BOUGHT")
+    with pytest.raises(errors.Invalid):
+        orders.waiting("DELIVERED")
     for order_id in ("", "x", "ORDER#1"):
         with pytest.raises(errors.NotFound):
             orders.get("ann", order_id)

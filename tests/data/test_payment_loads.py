@@ -10,34 +10,16 @@ from functools import partial
 import pytest
 
 from dealsite.data import checks, keys, payments, table
-from dealsite.data.ids import new_ulid
 from dealsite.data.payments import closing, lists, loads, running, totals
 from dealsite.data.payments.stored import Payment, payment_item
 from dealsite.loads.generated import GeneratedSource
 from tests.builders import DAY, NOW
 from tests.crashes import Crash, Crasher
 from tests.gateways.ledger import Ledger
+from tests.payments import Listed
 from tests.races import at_once
 
 COUNT = 17
-
-
-class Listed:
-    """A source of a list of payments."""
-
-    def __init__(self, number, made):
-        self.id, self.name, self.made = new_ulid(NOW, number), "a list", made
-
-    @property
-    def total(self):
-        return len(self.made)
-
-    def bounds(self, segment, segments):
-        return self.total * segment // segments, self.total * (segment + 1) // segments
-
-    def payments(self, start, end):
-        for number in range(start, end):
-            yield self.made[number], number, number + 1
 
 
 @pytest.fixture(autouse=True)
@@ -48,8 +30,8 @@ def small(monkeypatch):
     monkeypatch.setattr(running, "THREADS", 1)
 
 
-def source(count=COUNT, **overrides):
-    return GeneratedSource(count, **({"first": NOW, "days": 3, "size": 20, "method": "x"} | overrides))
+def source(count=COUNT, days=3):
+    return GeneratedSource(count, first=NOW, days=days, size=20, method="x")
 
 
 def made(count=COUNT):

@@ -63,7 +63,7 @@ def test_create_table_waits_for_every_index(no_table, monkeypatch):
 
 def test_create_table_gives_up_on_a_table_that_never_gets_active(no_table, monkeypatch):
     moments = iter([0.0, 1.0, 11.0])
-    monkeypatch.setattr(schema, "_active", lambda: False)
+    monkeypatch.setattr(schema, "_active", lambda name: False)
     with pytest.raises(errors.Unavailable, match="not active after 10 seconds"):
         schema.create_table(wait=10, clock=lambda: next(moments), sleep=lambda seconds: None)
 

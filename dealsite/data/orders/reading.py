@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Literal
 
 from dealsite.data import keys, shards, table
 from dealsite.data.carts.stored import ACTIVE, PURCHASED, RETURNED, SAVED, Line, line_from_item
@@ -30,7 +29,6 @@ NEWEST_ON_ACCOUNT = 5
 LINES_OF_AN_ORDER = 100  # more than any has
 TOTALLED = 1_000  # lines of a deal that are counted for a page
 CART_STATUSES = (ACTIVE, SAVED, PURCHASED, RETURNED)
-Waiting = Literal["PLACED", "SHIPPED"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +128,14 @@ def address_of(username: str) -> Address:
     return Address.from_item((table.get(keys.profile(username)) or {}).get("address"))
 
 
-def waiting(status: Waiting, *, after: str | None = None, before: str | None = None) -> OrdersPage:
+def waiting(status: str, *, after: str | None = None, before: str | None = None) -> OrdersPage:
     """Return one page of the orders of all users that wait, oldest first. 4 queries in parallel (GSI3).
 
     PLACED ones wait to be shipped, SHIPPED ones to arrive. A cursor is an order's position, so whatever
-    comes or goes meanwhile, no order is skipped or repeated. BadCursor.
+    comes or goes meanwhile, no order is skipped or repeated. BadCursor; Invalid for another status.
     """
+    if status not in keys.WAITING:
+        raise Invalid(status="There is no such status.")
     after, before = after or None, before or None
     if (after and before) or any(cursor and not _is_position(cursor) for cursor in (after, before)):
         raise BadCursor()

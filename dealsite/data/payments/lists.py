@@ -143,13 +143,16 @@ def _merged_page(
 
 
 def by_transaction(transaction_id: str) -> PaymentRow | None:
-    """Return the payment of a transaction id, open or closed; None if there is none. 1 query (GSI1)."""
+    """Return the payment of a transaction id, open or closed; None if there is none. 1 query (GSI1) a table."""
     try:
         partition, sort = keys.transaction(transaction_id)
     except ValueError:
         return None
-    rows = table.query(partition, index=keys.GSI1, low=sort, high=sort, limit=1)
-    return row_of(rows[0], rows[0]["SK"]) if rows else None
+    for name in table.names():
+        rows = table.query(partition, index=keys.GSI1, low=sort, high=sort, limit=1, table_name=name)
+        if rows:
+            return row_of(rows[0], rows[0]["SK"])
+    return None
 
 
 def of_account(account: str, *, after: str | None = None) -> PaymentsPage:
@@ -220,7 +223,7 @@ def row_of(item: Item, position: str) -> PaymentRow:
         at=from_iso(card["at"]) if "at" in card else None,
         transaction_id=card.get("transaction_id", ""),
         reason=card.get("reason", ""),
-        closed=str(item["PK"]).startswith("PAYHIST#"),
+        closed=str(item["PK"]).startswith(keys.HISTORY),
     )
 
 

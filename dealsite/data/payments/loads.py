@@ -33,9 +33,18 @@ SEGMENTS = 16
 class Source(Protocol):
     """Where payments come from: the same ones at the same positions, however often they are read."""
 
-    id: str  # a ULID: the same for the same payments
-    name: str
-    total: int  # in units of `position`
+    @property
+    def id(self) -> str:
+        """A ULID: the same for the same payments."""
+        ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def total(self) -> int:
+        """How many there are, in units of positions."""
+        ...
 
     def bounds(self, segment: int, segments: int) -> tuple[int, int]:
         """Return the first position of a segment, and the first after it."""
