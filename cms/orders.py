@@ -21,7 +21,7 @@ from dealsite.accounts.decorators import role
 from dealsite.data import audit, deals, orders, payments, users
 from dealsite.data.errors import BadCursor, Invalid, NotFound
 from dealsite.data.ids import first_ulid_of, is_ulid, iso, normalise_username
-from dealsite.data.orders import STATUSES, OrderCard, OrdersPage
+from dealsite.data.orders import PLACED, SHIPPED, STATUSES, OrderCard, OrdersPage
 from dealsite.data.orders.reading import PAGE_SIZE
 from dealsite.templatetags.orders import order_status
 
