@@ -111,9 +111,12 @@ def consume(projection: Projection, stop: threading.Event, *, clock: Callable[[]
     """Keep a projection up to date until `stop` is set, building it where there is none; outlives every error."""
     lost = False
     while not stop.is_set():
-        with turns.locked(projection.folder, turns.OPEN, wait=False) as ours:
-            if ours:
-                lost = not _take_turn(projection, stop, clock, anew=lost)
+        try:
+            with turns.locked(projection.folder, turns.OPEN, wait=False) as ours:
+                if ours:
+                    lost = not _take_turn(projection, stop, clock, anew=lost)
+        except OSError as reason:  # no place for the lock: the disk is full, or the folder is not ours
+            logger.warning("consumer_waits", projection=projection.name, reason=str(reason))
         stop.wait(TURN_SECONDS)
 
 

@@ -233,6 +233,24 @@ def test_a_consumer_outlives_trouble_and_builds_anew_what_the_stream_has_lost(st
     assert len(builds) == 2
 
 
+def test_a_consumer_waits_for_a_place_to_lock(stream, copy, monkeypatch):
+    monkeypatch.setattr(Stream, "of_table", lambda: stream)
+    monkeypatch.setattr("dealsite.data.table.scan_all", lambda **_: iter(stream.table.values()))
+    monkeypatch.setattr(consumers, "TURN_SECONDS", 0.01)
+    copy.folder.write_text("in the way")
+    stop = threading.Event()
+    thread = threading.Thread(target=consumers.consume, args=(copy, stop), kwargs={"clock": clock})
+    thread.start()
+    try:
+        stop.wait(0.05)
+        assert thread.is_alive()
+        copy.folder.unlink()
+        until(lambda: copy.file.exists())
+    finally:
+        stop.set()
+        thread.join()
+
+
 def until(true):
     end = threading.Event()
     for _ in range(2000):
