@@ -170,9 +170,9 @@ def lose(key: keys.Key, *attributes) -> Callable[[], None]:
     return lambda: table.write(Update(key=key, remove=attributes) if attributes else Delete(key=key))
 
 
-def test_every_type_of_item_is_checked_and_a_sound_table_has_no_problem():
+def test_every_type_of_item_is_checked_and_a_sound_table_has_no_problem(settle):
     furnish()
-    furnish_payments()
+    furnish_payments(settle)
     for n in range(3):
         table.write(
             Put(
