@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from dealsite import gateways, worker
 from dealsite.accounts import cards
-from dealsite.data import payments, users
+from dealsite.data import messages, payments, users
 from dealsite.data.ids import iso, new_ulid
 from dealsite.data.orders import buyers
 from dealsite.data.orders.buyers import PaymentCard
@@ -172,6 +172,16 @@ def test_payments_stand_by_order_with_what_failed_first(ada: Client):
     page = answer.content.decode()
     assert "Try again" in page
     assert "Visa ending in 4242 pays." in page
+
+
+def test_a_message_about_a_payment_leads_to_all_of_them(ada: Client):
+    (payment,) = owe(account="ada", method="declines")
+    run(Ledger(), NOW)
+    work()
+    (message,) = messages.inbox("ada").messages
+    page = ada.get(f"/account/messages/{message.id}/").content.decode()
+    assert 'href="/account/payments/"' in page
+    assert f'href="/account/orders/{payment.order}/"' in page
 
 
 def test_nothing_to_pay_says_so(ada: Client):

@@ -266,15 +266,33 @@ def test_what_an_editor_changes_while_the_last_pieces_are_bought_is_not_ordered(
     assert (len(tries), stock(other), sold_out(other)) == (2, 2, False)
 
 
-def test_stock_whose_counting_begins_or_ends_is_no_hindrance():
-    begins, ends = make_deal(), make_deal(stock=5)
-    fill(ANN, [begins, ends], 2)
+@pytest.mark.parametrize(("before", "then", "left"), [(None, 5, 3), (5, None, None)])
+def test_stock_whose_counting_begins_or_ends_is_no_hindrance(before, then, left):
+    deal = make_deal(stock=before)
+    add(ANN, deal, 2)
     form = purchase()
-    edit(begins, stock=5)
-    edit(ends, stock=None)
+    edit(deal, stock=then)
     order = orders.place(form, now=NOW)
-    assert {line.deal: line.counted for line in orders.lines_of(order)} == {begins.id: True, ends.id: False}
-    assert (stock(begins), stock(ends)) == (3, None)
+    (line,) = orders.lines_of(order)
+    assert (stock(deal), line.counted) == (left, left is not None)
+
+
+def test_the_last_pieces_are_not_bought_when_one_of_them_goes_at_the_last_moment(monkeypatch):
+    deal = make_deal(stock=2)
+    add(ANN, deal, 2)
+    add(BOB, deal, 1)
+    form, others, real, tries = purchase(), purchase("bob"), table.transact, []
+
+    def interrupted(writes):
+        tries.append(len(writes))
+        if len(tries) == 2:  # both pieces were seen, and are to be marked as the last
+            monkeypatch.setattr(table, "transact", real)
+            orders.place(others, now=NOW)
+        real(writes)
+
+    monkeypatch.setattr(table, "transact", interrupted)
+    refused(form)
+    assert (stock(deal), sold_out(deal)) == (1, False)
 
 
 def test_the_last_pieces_mark_the_deal_wherever_it_shows():

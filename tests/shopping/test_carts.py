@@ -15,6 +15,7 @@ from dealsite import page_cache
 from dealsite.data import carts, deals
 from dealsite.data.carts import Wanted
 from dealsite.data.deals import Deal
+from dealsite.data.errors import Unavailable
 from dealsite.data.ids import new_ulid
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_content, make_deal
 from tests.people import calls, make_user, signed_in
@@ -213,6 +214,19 @@ def test_the_badge_costs_one_get_and_nothing_without_a_cart(client: Client, ada:
         assert calls(answer) == cost
         assert "1" in answer.content.decode()
         assert answer["Cache-Control"] == "private, no-store"
+
+
+def test_a_badge_that_cannot_be_had_is_left_out_without_a_word(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+):
+    add(client, make_deal())
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise Unavailable()
+
+    monkeypatch.setattr(carts, "read_head", fail)
+    answer = client.get("/cart/badge/")
+    assert (answer.status_code, answer.content) == (204, b"")
 
 
 def test_the_cart_costs_two_queries_and_a_batch_get(client: Client, ada: Client):

@@ -105,3 +105,11 @@ def test_sweeping_is_done_where_it_is_asked_for_once_an_hour(monkeypatch):
     swept.clear()
     worker.run(stop, sweep=False, clock=lambda: NOW)
     assert swept == []
+
+
+def test_each_kind_of_job_that_the_shop_orders_has_its_handler():
+    from dealsite.data import mails, payments
+    from dealsite.data.deals import stock
+
+    kinds = {stock.MARK_SOLD_OUT, mails.ORDER_NOTICE, payments.PAYMENT_TOTALS, payments.REFUND_PAYMENT}
+    assert kinds <= worker.HANDLERS.keys()
