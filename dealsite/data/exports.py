@@ -90,7 +90,9 @@ def request(wanted: Wanted, *, job_id: str, now: datetime) -> None:
     note = f"{wanted.status or 'all'}, {iso(wanted.first)} to {iso(wanted.until)}"
     entry = audit.entry_write(by=wanted.by, kind="export", subject=job_id, what=what, note=note, now=now)
     try:
-        table.transact([Put(key=put.key, item=put.item, when=(absent(),), otherwise=_Asked()), deletion, entry])
+        table.transact(
+            [Put(key=put.key, item=put.item, when=(absent(),), otherwise=_Asked()), deletion, entry]
+        )
     except _Asked:
         return
 
