@@ -43,24 +43,38 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=5, help="of asking for the served front page")
     parser.add_argument("--users", type=int, default=100_000, help="who get a message")
     parser.add_argument(
-        "--only", action="append", help="a content, fan-out, orders or payments; may be repeated"
+        "--only",
+        action="append",
+        help="a content to measure, ask, fan-out, orders, payments, search or stream; may be repeated",
     )
     return parser.parse_args()
 
 
 def _run(options: argparse.Namespace, var: Path) -> int:
-    from benchmarks import content, fan_out, orders, pages, payments, report
+    from benchmarks import asking, content, fan_out, orders, pages, payments, report, search, streaming
 
     costs: list[pages.Cost] = []
     served: dict[str, tuple[float, float]] = {}
-    for name, load in content.contents(ROOT, options.folder).items():
+    contents = content.contents(ROOT, options.folder)
+    for name, load in contents.items():
         if options.only and name not in options.only:
             continue
         _measure(name, load, var / f"engine-{len(served)}", options, costs, served)
     results = report.tables(costs, served) if costs else ""
+    slow: list[str] = []
+    if not options.only or "ask" in options.only:
+        askings = asking.measure(ROOT, options.folder)
+        results = f"{results}\n\n{asking.table_of(askings)}".lstrip() if askings else results
+        slow = asking.slow(askings)
     if not options.only or "fan-out" in options.only:
         sending = fan_out.measure(var / "engine-fan-out", options.users)
         results = f"{results}\n\n{fan_out.table_of(sending)}".lstrip()
+    if not options.only or "search" in options.only:
+        searching = search.measure(var / "engine-search", list(contents.values())[-1])
+        results = f"{results}\n\n{search.table_of(searching)}".lstrip()
+    if not options.only or "stream" in options.only:
+        flowing = streaming.measure(var / "engine-stream")
+        results = f"{results}\n\n{streaming.table_of(flowing)}".lstrip()
     if not options.only or "orders" in options.only:
         bought = orders.measure(var / "engine-orders", options.folder)
         results = f"{results}\n\n{orders.tables_of(bought)}".lstrip()
@@ -70,7 +84,7 @@ def _run(options: argparse.Namespace, var: Path) -> int:
     print(f"\n{results}\n")
     if not options.only:
         report.rewrite(ROOT / "docs" / "performance.md", results)
-    grown = report.growth(costs)
+    grown = [*report.growth(costs), *slow]
     for sentence in grown:
         print(sentence, file=sys.stderr)
     return 1 if grown else 0

@@ -169,7 +169,9 @@ def show(
     }
     template = "cms/featured_page.html"
     if request.htmx:
-        template = f"cms/_featured_{'picker' if request.htmx.target == 'picker' else 'page'}.html"
+        template = (
+            f"cms/_featured_{'picker' if request.htmx.target in ('picker', 'choices') else 'page'}.html"
+        )
     return render(request, template, context, status=status)
 
 

@@ -19,7 +19,7 @@ from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.accounts.proof import fresh
 from dealsite.data.errors import Conflict, NotFound
-from dealsite.data.ids import from_iso, is_ulid, iso
+from dealsite.data.ids import from_iso, iso
 from dealsite.data.payments import FAILED, PENDING, PROCESSED, SCHEDULED, Payment
 from dealsite.data.payments.changes import get
 from dealsite.data.payments.steering import cancel, refund, retry_now
@@ -38,16 +38,10 @@ def may(payment: Payment) -> tuple[str, ...]:
 def _asked(request: EditorRequest, payment_id: str) -> Payment:
     """Return the payment that an address or a form names; NotFound."""
     data = request.POST if request.method == "POST" else request.GET
-    account, typed = data.get("account", ""), data.get("due", "")
     try:
-        due_at = from_iso(typed)
-        genuine = iso(due_at) == typed and is_ulid(payment_id)
-        payment = get(account, due_at, payment_id) if genuine else None
-    except (ValueError, OverflowError):
-        payment = None
-    if payment is None:
-        raise NotFound("There is no such payment.")
-    return payment
+        return get(data.get("account", ""), from_iso(data.get("due", "")), payment_id)
+    except (ValueError, OverflowError):  # what no account or time can be
+        raise NotFound("There is no such payment.") from None
 
 
 @role("back office")

@@ -1,4 +1,7 @@
-"""Where an editor picks deals from to feature them: the latest, those to come, a brand's or a category's."""
+"""Where an editor picks deals from to feature them: the latest, those to come, a brand's or a category's.
+
+Words narrow each of these down, as one types.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from cms.requests import EditorRequest
+from cms.search import NOT_READY, find_deals, page_number, words_in
 from dealsite.data import deal_lists
 from dealsite.data.cards import DealCard
 from dealsite.data.categories import CATEGORIES
@@ -26,6 +30,7 @@ class Picker:
 
     source: str = "latest"
     brand: str = ""
+    words: str = ""
     place: str = ""
     cards: list[DealCard] = field(default_factory=list)
     after: str = ""
@@ -38,6 +43,7 @@ class Picker:
         """Return what the form asks for. 1 query, or as many as there are buckets to read."""
         asked = request.POST if request.method == "POST" else request.GET
         picker = cls(source=asked.get("source", "latest"), brand=asked.get("brand", "")[:100].strip())
+        picker.words = words_in(asked.get("words", ""))
         action, _, cursor = asked.get("do", "").partition(":")
         # A change of source starts at its first page; every other button leaves the picker where it was.
         picker.place = f"{action}:{cursor}" if action in ("after", "before") else asked.get("place", "")
@@ -53,6 +59,9 @@ class Picker:
         slug = slugify(self.brand)
         if self.source == "brand" and not slug:
             self.note = "Enter the name of a brand."
+            return
+        if self.words:
+            self._find(slug, now)
             return
         direction, _, cursor = self.place.partition(":")
         try:
@@ -73,3 +82,22 @@ class Picker:
         self.cards, self.after, self.before = page.cards, page.after or "", page.before or ""
         if not self.cards:
             self.note = "There are no such deals."
+
+    def _find(self, brand: str, now: datetime) -> None:
+        """Find deals by their words; the place is the number of a page, and any other is the first."""
+        number = page_number(self.place.partition(":")[2]) or 1
+        found = find_deals(
+            self.words,
+            state="scheduled" if self.source == "scheduled" else "live",
+            brand=brand if self.source == "brand" else "",
+            category=self.source if self.source in CATEGORIES else "",
+            page=number,
+            now=now,
+        )
+        self.cards = found.cards
+        self.after = str(number + 1) if number < found.pages else ""
+        self.before = str(number - 1) if number > 1 else ""
+        if not found.ready:
+            self.note = NOT_READY
+        elif not found.cards:
+            self.note = "No such deals hold these words."

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from cms import (
+    ask,
     audit,
     brands,
     categories,
@@ -16,6 +17,7 @@ from cms import (
     jobs,
     messages,
     named_brands,
+    numbers,
     order_changes,
     orders,
     packing_slips,
@@ -53,6 +55,14 @@ urlpatterns = [
     path("jobs/<str:job_id>/resume/", jobs.resume_job, name="cms_resume_job"),
     path("jobs/<str:job_id>/cancel/", jobs.cancel_job, name="cms_cancel_job"),
     path("jobs/<str:job_id>/retry/", jobs.retry_job, name="cms_retry_job"),
+    path("numbers/", numbers.numbers, name="cms_numbers"),
+    path("ask/", ask.ask, name="cms_ask"),
+    path("ask/answers/<str:run_id>/", ask.answer, name="cms_answer"),
+    path("ask/answers/<str:run_id>/csv/", ask.answer_csv, name="cms_answer_csv"),
+    path("ask/answers/<str:run_id>/cancel/", ask.cancel_answer, name="cms_cancel_answer"),
+    path("ask/questions/", ask.save_question, name="cms_save_question"),
+    path("ask/questions/<str:question_id>/", ask.saved_question, name="cms_saved_question"),
+    path("ask/questions/<str:question_id>/delete/", ask.delete_question, name="cms_delete_question"),
     path("orders/", orders.order_list, name="cms_orders"),
     path("orders/news/", orders.order_news, name="cms_order_news"),
     path("orders/find/", orders.find_order, name="cms_find_order"),

@@ -13,6 +13,7 @@ ASSETS = ROOT / "build" / "assets"
 ICONS = ROOT / "static" / "icons.txt"
 COPIED = {
     "sortablejs/Sortable.min.js": "js/sortable.min.js",
+    "echarts/dist/echarts.common.min.js": "js/echarts.min.js",
     **{
         f"@fontsource-variable/figtree/files/{name}": f"fonts/{name}"
         for name in ("figtree-latin-wght-normal.woff2", "figtree-latin-ext-wght-normal.woff2")

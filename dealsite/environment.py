@@ -56,6 +56,15 @@ def url(name: str, default: str) -> str:
     return text
 
 
+def bucket(name: str) -> str:
+    """A place in S3, such as s3://deals/lake; '' if none is named."""
+    text = os.environ.get(name, "").strip().rstrip("/")
+    parts = urlsplit(text)
+    if text and (parts.scheme != "s3" or not parts.hostname or parts.query):
+        raise ImproperlyConfigured(f"{name} should be a place like s3://deals/lake, and is {text!r}.")
+    return text
+
+
 def hosts_of(site_url: str) -> list[str]:
     """The Host headers to accept: the site's own; on loopback every name of it."""
     host = urlsplit(site_url).hostname or ""

@@ -29,6 +29,12 @@ DEALSITE_TABLE = os.environ.get("DEALSITE_TABLE") or _engine.get("DEALSITE_TABLE
 DEALSITE_REGION = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "eu-central-1"
 DATABASES: dict[str, dict[str, str]] = {}
 
+# -- What is made of the table's stream ---------------------------------------------------------------------------
+DEALSITE_LAKE = environment.bucket("DEALSITE_LAKE")  # '' for the data folder's own
+DEALSITE_PROJECTIONS = (
+    os.environ.get("DEALSITE_PROJECTIONS") or "lake search"
+).split()  # which a worker feeds
+
 # -- The site --------------------------------------------------------------------------------------------------
 PORT = environment.number("PORT", 8000)
 DEALSITE_URL = environment.url("DEALSITE_URL", f"http://127.0.0.1:{PORT}")
@@ -136,6 +142,9 @@ STATIC_ROOT = BUILD / "static"
 STATICFILES_DIRS = [folder for folder in (BASE_DIR / "static", BUILD / "assets") if folder.is_dir()]
 MEDIA_URL = "/media/"
 MEDIA_ROOT = VAR / "media"
+SEARCH_ROOT = (
+    VAR / "search"
+)  # the index of deals, made from the table's stream; it can be deleted and made anew
 FILE_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 WHITENOISE_USE_FINDERS = DEBUG
 WHITENOISE_AUTOREFRESH = DEBUG

@@ -1,13 +1,18 @@
-"""The worker: runs jobs as they come due, one at a time, until it is told to stop. Several may run at once."""
+"""The worker: runs jobs as they come due, one at a time, and feeds the projections, until it is told to stop.
+
+Several may run at once. Of those on one machine, one feeds each projection; the others stand by.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
 import structlog
+from django.conf import settings
 
 from dealsite import charging, exports
 from dealsite.accounts.handlers import HANDLERS as ACCOUNT_HANDLERS
@@ -20,6 +25,8 @@ from dealsite.data.payments.changes import REFUND_PAYMENT
 from dealsite.data.payments.notices import PAYMENT_NOTICE
 from dealsite.data.payments.totals import PAYMENT_TOTALS, apply_totals
 from dealsite.data.renames import rename_brand
+from dealsite.projections import PROJECTIONS
+from dealsite.stream.consumer import consume
 
 HANDLERS: dict[str, jobs.Handler] = {
     "rename_brand": rename_brand,
@@ -33,6 +40,7 @@ HANDLERS: dict[str, jobs.Handler] = {
 }
 IDLE_SECONDS = 1.0
 SWEEP_EVERY = timedelta(hours=1)
+CONSUMERS_SECONDS = 10.0  # for a consumer to commit what it has, once it is told to stop
 
 logger = structlog.get_logger(__name__)
 
@@ -56,6 +64,30 @@ def run(stop: threading.Event, *, sweep: bool, clock: Callable[[], datetime] = u
             logger.warning("worker_waits", reason=str(error))
         if not worked:
             stop.wait(IDLE_SECONDS)
+
+
+@contextlib.contextmanager
+def feeding(stop: threading.Event, *, clock: Callable[[], datetime] = utc_now) -> Iterator[None]:
+    """Keep the projections that the settings name up to date, each in a thread of its own, until `stop` is set."""
+    threads = [
+        threading.Thread(
+            target=consume,
+            args=(make(), stop),
+            kwargs={"clock": clock},
+            name=f"consumer-{name}",
+            daemon=True,  # killed anywhere it loses nothing, so it need not hold up the end of the process
+        )
+        for name, make in PROJECTIONS.items()
+        if name in settings.DEALSITE_PROJECTIONS
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(CONSUMERS_SECONDS)
 
 
 def run_next(*, now: datetime) -> bool:

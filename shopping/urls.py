@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from shopping import adding, atom, carts, checkout, likes, sitemaps, views, watches
+from shopping import adding, atom, carts, checkout, likes, search, sitemaps, views, watches
 
 urlpatterns = [
     path("", views.front_page, name="front_page"),
+    path("search/", search.search, name="search"),
     path("editors-choice/", views.editors_choice, name="editors_choice"),
     path("brands/", views.brands, name="brands"),
     path("brands/<str:slug>/", views.brand, name="brand"),

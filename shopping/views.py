@@ -19,6 +19,7 @@ from dealsite.data.ids import is_ulid
 from dealsite.data.prices import Price
 from dealsite.data.relations import Standing, Target
 from dealsite.page_cache import for_visitors
+from dealsite.search.finding import related
 from dealsite.templatetags.design import time_left
 from shopping.addresses import absolute, canonical, deal_path, picture
 from shopping.price_chart import price_chart
@@ -116,7 +117,7 @@ def deal(request: HttpRequest, deal_id: str, slug: str = "") -> HttpResponse:
     if (deal_id, slug) != (card.id, card.slug):
         return redirect(deal_path(card))  # not for good: a title may be changed back
     state = card.state(now)
-    category_name = category_names.names()[card.category]
+    over = state in ("expired", "sold_out")
     history = prices.of_deal(card.id) or [Price(card.live_at, card.price or Decimal(0), card.was_price)]
     summary = text.excerpt(content.description) or f"{card.title}, a deal of {card.brand_name}."
     address = absolute(deal_path(card))
@@ -128,7 +129,8 @@ def deal(request: HttpRequest, deal_id: str, slug: str = "") -> HttpResponse:
             "card": card,
             "state": state,
             "left": time_left(card.expires_at, now) if card.expires_at else "",
-            "over": state in ("expired", "sold_out"),
+            "over": over,
+            "related": related(card, now=now) if over else [],
             "now": now,
             "link": content.link,
             "stock": found.stock,

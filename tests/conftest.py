@@ -15,7 +15,9 @@ import pytest
 from dealsite import middleware
 from dealsite.data import buckets, checks, schema, table
 from dealsite.engine import running_engine
+from dealsite.search import reader
 from tests.faults import READS, WRITES, Faults
+from tests.searching import index_table
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - a folder in memory, where there is one: engines wait for disks otherwise
 hypothesis.settings.register_profile("dealsite", deadline=None, max_examples=100)
@@ -151,3 +153,11 @@ def whole_table(fresh_table: None) -> Iterator[None]:
     """A new empty table, which must still be whole when the test ends."""
     yield
     assert [str(problem) for problem in checks.find()] == []
+
+
+@pytest.fixture
+def search_index(settings, tmp_path: Path) -> Callable[[], None]:
+    """A function that makes the index of deals from what the table holds now; there is none before."""
+    settings.SEARCH_ROOT = tmp_path / "search"
+    reader.forget()
+    return index_table

@@ -388,6 +388,18 @@ def job_rows(job_id: str, due: datetime | None) -> Row:
     return rows
 
 
+# Saved questions
+
+
+QUESTIONS = "QUESTIONS"
+QUESTION = "QUESTION#"
+
+
+def question(question_id: str) -> Key:
+    """All saved questions stand in one partition, in the order in which they were saved."""
+    return QUESTIONS, f"{QUESTION}{ulid_part(question_id)}"
+
+
 # Carts
 
 

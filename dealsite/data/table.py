@@ -51,6 +51,9 @@ CONNECTIONS = 8  # the embedded engine slows down above ten
 BATCH_GET_KEYS = 100
 BATCH_STATEMENTS = 25
 
+TABLES, STREAMS = "dynamodb", "dynamodbstreams"  # the two services, by boto3's names
+TARGETS = {TABLES: "DynamoDB_20120810", STREAMS: "DynamoDBStreams_20120810"}
+
 pause: Callable[[float], None] = time.sleep  # replaced in tests, so that none waits
 jitter = random.Random()  # noqa: S311 - spreads retries, guards nothing
 
@@ -324,6 +327,11 @@ def call(operation: str, **parameters: Any) -> dict[str, Any]:
     return answer
 
 
+def ask_stream(operation: str, **parameters: Any) -> dict[str, Any]:
+    """Call an operation of the table's stream; raises Refused with DynamoDB's own code. 1 request."""
+    return _send(operation, parameters, service=STREAMS)
+
+
 def boto3_name(operation: str) -> str:
     """Return boto3's method name of an operation: DescribeTable -> describe_table."""
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in operation).lstrip("_")
@@ -369,6 +377,7 @@ class _Connection:
             ),
         )
         self.url = self.client.meta.endpoint_url.rstrip("/") + "/"
+        self._new_client = functools.partial(session.client, endpoint_url=endpoint)
         self.events = self.client.meta.events
         self.http = URLLib3Session(
             timeout=(CONNECT_TIMEOUT, READ_TIMEOUT),
@@ -377,14 +386,20 @@ class _Connection:
             socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
         )
 
-    def send(self, operation: str, body: bytes) -> tuple[int, bytes]:
+    @functools.cached_property
+    def streams_url(self) -> str:
+        """Where the streams are: at Amazon not where the tables are."""
+        url: str = self._new_client(STREAMS).meta.endpoint_url
+        return url.rstrip("/") + "/"
+
+    def send(self, operation: str, body: bytes, service: str = TABLES) -> tuple[int, bytes]:
         """Sign and send one request; return the answer's status and body."""
         request = AWSRequest(
             method="POST",
-            url=self.url,
+            url=self.url if service == TABLES else self.streams_url,
             data=body,
             headers={
-                "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+                "X-Amz-Target": f"{TARGETS[service]}.{operation}",
                 "Content-Type": "application/x-amz-json-1.0",
             },
         )
@@ -394,7 +409,7 @@ class _Connection:
             request
         )
         prepared = request.prepare()
-        answer = self.events.emit_until_response(f"before-send.dynamodb.{operation}", request=prepared)[1]
+        answer = self.events.emit_until_response(f"before-send.{service}.{operation}", request=prepared)[1]
         if answer is None:
             answer = self.http.send(prepared)
         return answer.status_code, answer.content
@@ -447,9 +462,10 @@ def events() -> Any:
 # Sending
 
 
-def _send(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
+def _send(operation: str, parameters: dict[str, Any], *, service: str = TABLES) -> dict[str, Any]:
     """Send one request until it is answered; at most two attempts without an answer, nine when refused for now."""
-    parameters["ReturnConsumedCapacity"] = "TOTAL"
+    if service == TABLES:
+        parameters["ReturnConsumedCapacity"] = "TOTAL"
     try:
         body = orjson.dumps(parameters)
     except TypeError as error:
@@ -460,7 +476,7 @@ def _send(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
         check_deadline()
         with timed(operation, parameters.get("IndexName")) as meters:
             try:
-                status, content = connection.send(operation, body)
+                status, content = connection.send(operation, body, service)
             except (HTTPClientError, BotoCoreError, OSError) as error:
                 unanswered += 1
                 if unanswered >= ATTEMPTS_WITHOUT_ANSWER:
@@ -475,7 +491,7 @@ def _send(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
             refused = refusal(status, answer)
             refusals += 1
             if not refused.passing:
-                if refused.code in PASSED_UP:
+                if refused.code in PASSED_UP or service == STREAMS:
                     raise refused
                 raise as_error(refused) from refused
             if refusals >= ATTEMPTS_WHEN_REFUSED:

@@ -238,7 +238,9 @@ def test_every_page_of_the_cms_names_a_role():
 
 
 def test_every_page_of_the_cms_is_shut_to_visitors_and_shoppers(browser: Client, ada: User):
-    examples = dict.fromkeys(("deal_id", "draft_id", "job_id", "order_id", "payment_id", "slug"), "x")
+    examples = dict.fromkeys(
+        ("deal_id", "draft_id", "job_id", "order_id", "payment_id", "slug", "run_id", "question_id"), "x"
+    )
     examples |= {"username": "ada", "page_id": "front"}
     addresses = []
     for route, _ in views(get_resolver("dealsite.urls").url_patterns):

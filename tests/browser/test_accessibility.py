@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from django.utils import timezone
 from playwright.sync_api import Page
 
 from dealsite.accounts import reset_tokens
+from dealsite.ask import ready, runs
+from dealsite.ask.lake import lake_in
 from dealsite.data import (
     brands,
     carts,
@@ -31,6 +33,7 @@ from dealsite.data import (
     likes,
     messages,
     orders,
+    questions,
     schema,
     table,
     two_factor,
@@ -46,11 +49,13 @@ from dealsite.data.orders.buyers import PaymentCard, save_card
 from dealsite.data.relations import CATEGORY_WATCH
 from dealsite.data.users import User
 from dealsite.pictures import store_picture
+from tests.ask import lakes
 from tests.browser.conftest import make_user
 from tests.browser.content import feature, now_deal
 from tests.browser.deal_form import field, picture_bytes
 from tests.browser.looking import DESK, PHONE, flaws
 from tests.builders import EDITOR, make_brand, make_draft
+from tests.searching import index_table
 
 DAY = timedelta(days=1)
 LONG = "Donaudampfschifffahrtsgesellschaft" * 4
@@ -78,6 +83,7 @@ NO_PAGES = {
     *("cancel_order", "order_again", "pay", "begin_card", "forget_card"),
     *("cms_order_news", "cms_download_export"),
     *("cms_pause_job", "cms_resume_job", "cms_cancel_job", "cms_retry_job"),
+    *("cms_cancel_answer", "cms_save_question", "cms_answer_csv"),
 }
 
 
@@ -87,10 +93,14 @@ class Content:
 
     table_name: str
     media: Path
+    search: Path
     users: dict[str, User]
     deals: dict[str, Deal]
     draft: Draft
     message: str
+    var: Path
+    question: str
+    answers: list[str]
     order: str
 
     def deal(self, state: str) -> str:
@@ -141,6 +151,9 @@ def reset_link(content: Content) -> list[str]:
 # URL name -> who looks, and at which addresses
 PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
     "front_page": (VISITOR, lambda content: ["/", f"/?after={content.id('live')}"]),
+    "search": public(
+        "/search/", "/search/?q=deal+number&page=2", "/search/?q=keybord", "/search/?q=zzzz&price_from=x"
+    ),
     "editors_choice": public("/editors-choice/"),
     "brands": public("/brands/"),
     "brand": public("/brands/nordlicht/", "/brands/nobody/"),
@@ -179,7 +192,15 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
     "card": account("card/"),
     "finish_card": account("card/finish/"),
     "cms_home": cms(""),
-    "cms_deals": (EDITOR, lambda _: ["/cms/deals/", "/cms/deals/?state=draft", "/cms/deals/?brand=nobody"]),
+    "cms_deals": (
+        EDITOR,
+        lambda _: [
+            "/cms/deals/",
+            "/cms/deals/?state=draft",
+            "/cms/deals/?brand=nobody",
+            "/cms/deals/?q=deal",
+        ],
+    ),
     "cms_find_deal": cms("deals/find/?q=nothing"),
     "cms_new_draft": cms("deals/new/"),
     "cms_deal": cms_deal("live"),
@@ -201,6 +222,11 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
         lambda content: ["/cms/messages/new/", f"/cms/messages/new/?deal={content.id('live')}"],
     ),
     "cms_jobs": cms("jobs/"),
+    "cms_numbers": cms("numbers/"),
+    "cms_ask": (ADMIN, lambda _: ["/cms/ask/", "/cms/ask/?ready=price-history-of-a-deal"]),
+    "cms_answer": (ADMIN, lambda content: [f"/cms/ask/answers/{run_id}/" for run_id in content.answers]),
+    "cms_saved_question": (ADMIN, lambda content: [f"/cms/ask/questions/{content.question}/"]),
+    "cms_delete_question": (ADMIN, lambda content: [f"/cms/ask/questions/{content.question}/delete/"]),
     "cms_orders": office("orders/", "orders/?list=shipped"),
     "cms_find_order": office("orders/find/?q=nothing"),
     "cms_shopper_orders": office(f"orders/of/{SHOPPER}/", "orders/of/nobody/"),
@@ -264,11 +290,15 @@ def test_every_address_is_looked_at_or_is_no_page():
 def content(native_engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Content]:
     """A site with content of every kind, made once: these tests look, and change nothing."""
     media, table_name = tmp_path_factory.mktemp("media"), f"looked-at-{os.getpid()}"
-    settings = {"DYNAMODB_ENDPOINT_URL": native_engine, "DEALSITE_TABLE": table_name, "MEDIA_ROOT": media}
+    search = tmp_path_factory.mktemp("search")
+    settings: dict[str, Any] = {"DYNAMODB_ENDPOINT_URL": native_engine, "DEALSITE_TABLE": table_name}
+    var = tmp_path_factory.mktemp("var")
+    settings |= {"MEDIA_ROOT": media, "SEARCH_ROOT": search, "VAR": var, "DEALSITE_LAKE": ""}
     with override_settings(**settings):
         table.reset()
         schema.create_table()
-        made = furnish(table_name, media)
+        made = furnish(table_name, media, search, var)
+        index_table()
         table.reset()
     yield made
     with override_settings(**settings):
@@ -277,7 +307,7 @@ def content(native_engine: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
         table.reset()
 
 
-def furnish(table_name: str, media: Path) -> Content:
+def furnish(table_name: str, media: Path, search: Path, var: Path) -> Content:
     """Make users, and deals in every state."""
     now = timezone.now()
     categories.create_all()
@@ -310,10 +340,13 @@ def furnish(table_name: str, media: Path) -> Content:
     return Content(
         table_name,
         media,
+        search,
         people,
         made,
         make_draft(title="Half a deal", now=now),
         interest(SHOPPER, made["live"]),
+        var,
+        *ask(var, now),
         purchase(SHOPPER),
     )
 
@@ -322,6 +355,19 @@ def with_two_factor(user: User) -> User:
     """Give a user a second factor; returns him as he is then."""
     two_factor.turn_on(user, secret="sealed", recovery=["one", "two"], step=1, key="", now=timezone.now())
     return users.get(user.username)
+
+
+def ask(var: Path, now: datetime) -> tuple[str, list[str]]:
+    """Save a question of the admin's; have some answered as lines, bars or a table alone, and some not at all."""
+    lakes.write(var / "lake", lakes.shop().changes)
+    lake = lake_in(var / "lake")
+    asked = [ready.questions()[slug].sql for slug in ("revenue-by-day", "best-selling-deals")]
+    asked += ["SELECT range, repeat('long', 50) FROM range(120)", "SELECT 1 WHERE false", "SELECT oops"]
+    made = [new_ulid(now, number) for number in range(len(asked))]
+    for run_id, sql in zip(made, asked, strict=True):
+        runs.start(sql, run_id=run_id, by=ADMIN, lake=lake, title="A question", patience=60)
+    saved = questions.create(question_id=new_ulid(now), title=LONG[:120], sql=asked[0], by=ADMIN, now=now)
+    return saved.id, made
 
 
 def purchase(username: str) -> str:
@@ -378,6 +424,7 @@ def interest(username: str, deal: Deal) -> str:
 def look(content: Content, engine: str, address: str, settings: Any, window: Callable[..., Page]) -> Any:
     """A function that opens a window of a user of the furnished site."""
     settings.DEALSITE_TABLE, settings.MEDIA_ROOT = content.table_name, content.media
+    settings.SEARCH_ROOT, settings.VAR = content.search, content.var
     return lambda who, **options: window(content.users.get(who), **options)
 
 
@@ -422,6 +469,18 @@ def test_a_form_with_errors_is_as_good(look, path, button):
     assert flaws(page) == []
 
 
+def test_results_under_the_search_box_are_as_good(look):
+    page: Page = look(VISITOR)
+    found = []
+    for view in (PHONE, DESK):
+        page.set_viewport_size({"width": view[0], "height": 844})
+        page.goto("/brands/")
+        page.locator("[data-search-box] input:visible").press_sequentially("deal numbr")
+        page.get_by_role("link", name="Show all").wait_for()
+        found += flaws(page, [view])
+    assert found == []
+
+
 def test_a_conflict_about_a_deal_is_as_good(look, content):
     page: Page = look(EDITOR)
     page.goto(f"/cms/deals/{content.id('live')}/")
@@ -463,4 +522,34 @@ def test_an_error_page_is_as_good(look, content, troubles, monkeypatch, status, 
     monkeypatch.setattr(deals, "get_visible", refuse)
     page: Page = look(SHOPPER)
     assert page.goto(content.deal("live")).status == status
+    assert flaws(page) == []
+
+
+def test_a_question_that_is_worked_on_is_as_good(look, content):
+    page: Page = look(ADMIN)
+    page.goto("/cms/ask/")
+    page.get_by_role("textbox", name="Question").fill(
+        "SELECT sum(a.range * b.range) FROM range(9999999) a, range(9999999) b"
+    )
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.get_by_role("progressbar").wait_for()
+    assert flaws(page) == []
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_text("This question was cancelled.").wait_for()
+    assert flaws(page) == []
+
+
+def test_the_numbers_of_the_first_page_are_as_good(look, content):
+    page: Page = look(EDITOR)
+    page.goto("/cms/")
+    page.locator("#numbers [data-drawn]").nth(3).wait_for()
+    page.locator("#numbers summary").first.click()
+    assert flaws(page) == []
+
+
+def test_the_tables_of_the_lake_are_as_good_open(look, content):
+    page: Page = look(ADMIN)
+    page.goto("/cms/ask/")
+    page.locator("summary", has_text="cart_lines").click()
+    page.locator("summary", has_text="Save this question").click()
     assert flaws(page) == []

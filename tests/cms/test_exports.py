@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.conf import settings as site_settings
+from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage
 
 from dealsite import exports as files
@@ -243,6 +244,12 @@ def test_a_file_is_gone_after_a_week(office, three, private, monkeypatch):
     monkeypatch.setattr("django.utils.timezone.now", lambda: NOW + 7 * DAY)
     with pytest.raises(NotFound):
         exports.get(job_id, now=NOW + 7 * DAY)
+
+
+def test_a_file_that_is_still_being_written_is_not_handed_out(office, three, private):
+    job_id = ask(office, first="2026-11-01", last="2026-11-21")
+    files.storage().save(files.file_name(job_id), ContentFile(b"half a file"))
+    assert office.get(f"/cms/exports/{job_id}/").status_code == 404
 
 
 def test_a_file_that_is_missing_is_not_found(office, three, private):

@@ -243,7 +243,16 @@ def test_a_declined_payment_says_why_and_when_it_is_tried_again(office, failed):
 
 
 @pytest.mark.parametrize(
-    "query", ["", "?account=ada", "?account=ada&due=x", "?account=bob&due={due}", "?account=a%23b&due={due}"]
+    "query",
+    [
+        "",
+        "?account=ada",
+        "?account=ada&due=x",
+        "?account=bob&due={due}",
+        "?account=a%23b&due={due}",
+        "?account=ada&due=2026-11-21T11:00:00",
+        "?account=ada&due=0001-01-01T00:00:00%2B23:00",
+    ],
 )
 def test_a_payment_under_another_name_or_day_is_not_found(office, paid, query):
     for name in ("cms_payment", "cms_retry_payment", "cms_cancel_payment", "cms_refund_payment"):

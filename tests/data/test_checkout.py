@@ -27,6 +27,7 @@ from dealsite.data import (
 )
 from dealsite.data.carts import CartChanged
 from dealsite.data.deals import stock as stock_marks
+from dealsite.data.orders import checkout
 from dealsite.data.payments.changes import change_write
 from dealsite.data.payments.totals import changes, writes
 from dealsite.data.writes import Put, Update
@@ -453,6 +454,22 @@ def test_stock_that_changes_at_the_last_moment_is_right_when_an_order_is_cancell
     assert (stock(deal), sold_out(deal)) == (left, False)
 
 
+def test_stock_whose_counting_ends_at_the_last_moment_does_not_begin_again(monkeypatch):
+    deal = make_deal(stock=2)
+    order = buy("ann", deal, quantity=2)
+    monkeypatch.setattr(checkout, "MAX_ACTIONS", 0)  # no room for marks, so the deal itself is not looked at
+    real = table.transact
+
+    def interrupted(writes):
+        monkeypatch.setattr(table, "transact", real)
+        edit(deal, stock=None)
+        real(writes)
+
+    monkeypatch.setattr(table, "transact", interrupted)
+    orders.cancel("ann", order.id, by="ann", now=NOW + HOUR)
+    assert stock(deal) is None
+
+
 def test_stock_that_was_not_counted_when_it_was_bought_does_not_come_back():
     deal = make_deal()
     order = buy("ann", deal, quantity=2)
@@ -568,7 +585,8 @@ def test_a_deal_that_is_gone_needs_no_mark(settle):
     assert run_jobs()[stock_marks.MARK_SOLD_OUT] == 1
 
 
-def test_a_mark_is_made_from_the_stock_of_the_same_moment(monkeypatch, settle):
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_mark_is_made_from_the_stock_of_the_same_moment(whole, monkeypatch, settle):
     deal = make_deal(stock=2)
     table.write(Update(key=keys.offer(deal.id), set={"stock": 0}))  # as a checkout without room leaves it
     table.write(stock_marks.mark_later([deal.id], now=NOW))
@@ -577,7 +595,10 @@ def test_a_mark_is_made_from_the_stock_of_the_same_moment(monkeypatch, settle):
 
     def interrupted(writes):
         monkeypatch.setattr(table, "transact", real)
-        edit(deal, stock=4)
+        if whole:
+            edit(deal, stock=4)
+        else:  # pieces that came back, where there was no room for a mark
+            table.write(Update(key=keys.offer(deal.id), set={"stock": 4}))
         real(writes)
 
     monkeypatch.setattr(table, "transact", interrupted)

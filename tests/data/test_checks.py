@@ -26,6 +26,7 @@ from dealsite.data import (
     messages,
     orders,
     prices,
+    questions,
     table,
     two_factor,
     users,
@@ -74,6 +75,7 @@ def furnish() -> None:
     watches.watch_brand("nordlicht", username="ann", now=NOW)
     watches.watch_category("toys-hobbies", username="ann", now=NOW)
     messages.deliver([messages.message_item("ann", JOB, kind="hot_deal", headline="Look", deal=LIVE)])
+    questions.create(question_id=JOB, title="Orders", sql="SELECT 1", by=EDITOR, now=NOW)
     bob = users.get("bob")
     users.delete(bob, job_id=JOB, now=NOW)
     make_announcement(LIVE, SENT, audience=announcements.Audience(brand="nordlicht"))
@@ -173,9 +175,9 @@ def lose(key: keys.Key, *attributes) -> Callable[[], None]:
     return lambda: table.write(Update(key=key, remove=attributes) if attributes else Delete(key=key))
 
 
-def test_every_type_of_item_is_checked_and_a_sound_table_has_no_problem():
+def test_every_type_of_item_is_checked_and_a_sound_table_has_no_problem(settle):
     furnish()
-    furnish_payments()
+    furnish_payments(settle)
     for n in range(3):
         table.write(
             Put(
@@ -478,6 +480,11 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         change(keys.deal(LATER), announced=True),
         keys.deal(LATER),
         "no such job",
+    ),
+    "a saved question in an index": (
+        change(keys.question(JOB), GSI2PK="X", GSI2SK="Y"),
+        keys.question(JOB),
+        "GSI2PK",
     ),
     "a line that its deal does not know": (lose(IN_CART, "GSI2PK", "GSI2SK"), IN_CART, "GSI2PK"),
     "a line among another deal's": (change(FOR_LATER, GSI2PK=f"SKU#{LAMP}"), FOR_LATER, "GSI2PK"),

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from dealsite.data import errors, payments, table
-from dealsite.data.payments import closing, lists, running, steering
+from dealsite.data.payments import closing, lists, running, steering, totals
 from dealsite.data.payments.closing import close_day
 from dealsite.data.payments.stored import payment_item
 from dealsite.data.writes import Delete, Put, Update
@@ -181,3 +181,17 @@ def test_what_is_in_the_history_is_not_overwritten(settle, monkeypatch):
         close_day(TODAY)
     assert table.get((past["PK"], past["SK"])) == past
     table.write(Delete(key=(copy["PK"], copy["SK"])))
+
+
+def test_a_payment_that_comes_back_after_its_day_was_closed_is_not_charged_again(settle):
+    gateway = Ledger()
+    (payment,) = paid(settle, 1, gateway)
+    close_day(TODAY)
+    again = replace(payment, order="")  # as a load would write it that read the history a moment too early
+    counters = totals.writes(totals.added([again]))
+    table.transact([Put(key=again.key, item=payment_item(again)), *counters])
+    settle()
+    assert run(gateway, NOW + DAY) == Counter(cancelled=1)
+    assert gateway.charged == {payment.id: 1}
+    (row,) = lists.of_account("ann").payments
+    assert (row.status, "processed before" in row.reason) == (payments.CANCELLED, True)

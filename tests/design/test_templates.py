@@ -48,7 +48,7 @@ def test_what_htmx_loads_works_without_it(path: Path):
                 element
             )
         if "hx-post=" in element:
-            assert element.startswith(("<form", "<button")), element
+            assert element.startswith(("<form", "<button", "<input")), element
         if re.search(r"hx-(get|post)=", element):
             assert "hx-target=" in element, element
             assert "hx-swap=" in element, element
@@ -65,6 +65,8 @@ def test_pictures_have_a_size_and_words(path: Path):
 def test_a_form_that_posts_carries_its_token(path: Path):
     text = with_parts(path)
     for form in re.findall(r'<form[^>]*method="post".*?</form>', text, re.DOTALL):
+        if "{% url 'add_to_cart' %}" in form:  # on pages that all visitors share: decision 10
+            continue
         assert "{% csrf_token %}" in form, form
 
 

@@ -63,11 +63,18 @@ def addresses(deal) -> dict[str, list[str]]:
         "sitemap_brands": ["/sitemaps/brands.xml"],
         "sitemap_day": [reverse("sitemap_day", args=[day]) for day in days],
         "robots": ["/robots.txt"],
+        "search": [
+            f"/search/?{asked}"
+            for asked in (
+                *("", "q=lamp", "q=lmap", f"q={deal.id}", "state=scheduled", "state=ending&sort=newest"),
+                *(f"brand={brand}&q=shop", f"category={deal.card.category}", "q=nord&sort=price&page=1"),
+            )
+        ],
     }
 
 
 def test_a_scheduled_deal_is_on_no_public_page_until_its_minute(
-    client: Client, feature, monkeypatch: pytest.MonkeyPatch
+    client: Client, feature, search_index, monkeypatch: pytest.MonkeyPatch
 ):
     for slug in CATEGORIES:
         make_category(slug)
@@ -77,6 +84,9 @@ def test_a_scheduled_deal_is_on_no_public_page_until_its_minute(
     for page in featured.PAGES:
         feature(page, [deal])
     walked = addresses(deal)
+    over = make_deal(title="Nairobi lamp", stock=0)  # shows deals like it
+    walked["deal"].append(f"/deals/{over.id}/{over.card.slug}/")
+    search_index()
     assert set(walked) == public_names()
     paths = [path for some in walked.values() for path in some]
 

@@ -158,6 +158,7 @@ PLACES: dict[str, Callable[[Item], Place]] = {
     "Job": _job,
     "JobSegment": lambda item: Place(keys.job_segment(item["job"], item["name"])),
     "Message": _message,
+    "SavedQuestion": lambda item: Place(keys.question(item["id"])),
     "CartHead": lambda item: Place(keys.cart_head(cart_owner(item))),
     "CartLine": _cart_line,
     "Order": _order,

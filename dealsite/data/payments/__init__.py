@@ -1,4 +1,11 @@
-"""Payments: instalments of orders, and what else is charged when it comes due."""
+"""Payments: instalments of orders, and what else is charged when it comes due.
+
+stored     a payment as it is stored           plans      instalments of an order
+changes    as checkout and cancelling do       steering   as people do with a single one
+running    charging what is due                refunding  giving back       notices  telling the owner
+lists      everything read of them             totals     what a day's payments come to
+closing    a day's payments to the history     loads      many at once      volume   a million on paper
+"""
 
 from dealsite.data.payments.changes import (
     REFUND_PAYMENT,

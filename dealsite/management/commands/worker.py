@@ -1,4 +1,4 @@
-"""`manage.py worker`: runs the site's jobs."""
+"""`manage.py worker`: runs the site's jobs, and feeds the lake and the search index."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from dealsite import charging, worker
 
 
 class Command(BaseCommand):
-    help = "Run jobs and charge payments as they come due, until stopped. Several workers may run at once."
+    help = (
+        "Run jobs and charge payments as they come due, and feed the projections, until stopped. "
+        "Several workers may run at once."
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         stop = threading.Event()
@@ -21,4 +24,5 @@ class Command(BaseCommand):
             signal.signal(number, lambda *_: stop.set())
         charges = threading.Thread(target=charging.run, args=(stop,), name="charging", daemon=True)
         charges.start()  # a gateway that takes its time holds up no job
-        worker.run(stop, sweep=settings.DEALSITE_EMBEDDED)
+        with worker.feeding(stop):
+            worker.run(stop, sweep=settings.DEALSITE_EMBEDDED)

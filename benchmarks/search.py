@@ -1,0 +1,159 @@
+"""Search over 41,000 deals: how fast it answers, what it reads, and how soon a published deal is found."""
+
+from __future__ import annotations
+
+import statistics
+import threading
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+TIMES = 20  # each question in each order
+PUBLISHED = 30
+PATIENCE = 900.0  # seconds
+WORDS = (
+    *("keyboard", "mechanical keyboard", "ssd 1tb", "rtx 4070", "corsair", "noise cancelling headphones"),
+    *(
+        "wi-fi router",
+        "bluetooth speaker waterproof",
+        "usb c hub for mac",
+        "coffee machine",
+        "printers",
+        "gaming",
+    ),
+    *(
+        "asus laptop 16gb ram",
+        "samsung tv 55",
+        "office software",
+        "hacendado",
+        "leche",
+        "star wars",
+        "",
+        "ke",
+    ),
+    *("keybord", "hedphones", "corsiar", "mechanicl keybord", "zzzzqqq"),  # every fifth one is misspelt
+)
+ORDERS = ("", "newest", "price", "discount")
+
+
+@dataclass(frozen=True, slots=True)
+class Searching:
+    """Milliseconds of a search, with its counts and 25 cards; items a second; milliseconds until found."""
+
+    deals: int
+    p50: float
+    p99: float
+    units: float
+    rebuilt: float
+    found_p50: float
+    found_most: float
+
+
+def measure(folder: Path, load) -> Searching:  # type: ignore[no-untyped-def]
+    """Load deals into an engine of their own, index them, search, and publish while the consumer runs."""
+    from django.conf import settings
+
+    from dealsite.data import buckets, category_names, schema, table
+    from dealsite.engine import running_engine
+    from dealsite.search.projection import SearchIndex
+    from dealsite.stream import rebuilding
+
+    table.be_patient()
+    with running_engine(folder) as endpoint_url:
+        settings.DYNAMODB_ENDPOINT_URL = endpoint_url
+        settings.SEARCH_ROOT = folder / "search"
+        table.reset()
+        buckets.forget()
+        category_names.forget()
+        schema.create_table()
+        print("Loading deals to search ...", flush=True)
+        load()
+        category_names.names()
+        print("Indexing them ...", flush=True)
+        started = time.perf_counter()
+        items = rebuilding.rebuild(SearchIndex(), now=datetime.now(UTC))
+        rebuilt = items / (time.perf_counter() - started)
+        with table.metered() as meter:
+            taken, deals = _search()
+        delays = _publish()
+        table.reset()
+    cuts = statistics.quantiles(taken, n=100)
+    return Searching(
+        deals, cuts[49], cuts[98], float(meter.read_units), rebuilt, statistics.median(delays), max(delays)
+    )
+
+
+def _search() -> tuple[list[float], int]:
+    """Ask each question in each order; return the milliseconds of each search, and how many deals there are."""
+    from dealsite.search.finding import find
+    from dealsite.search.question import Question
+
+    now, taken = datetime.now(UTC), []
+    everything = find(Question(), now=now)
+    for _ in range(TIMES):
+        for sort in ORDERS:
+            for words in WORDS:
+                started = time.perf_counter()
+                find(Question(text=words), now=now, sort=sort, narrowing=True)
+                taken.append((time.perf_counter() - started) * 1000)
+    return taken, everything.total
+
+
+def _publish() -> list[float]:
+    """Publish deals one after the other; return the milliseconds from each publication until it is found."""
+    from dealsite.search.projection import SearchIndex
+    from dealsite.stream.consumer import consume
+
+    stop = threading.Event()
+    clock = {"clock": lambda: datetime.now(UTC)}
+    consumer = threading.Thread(target=consume, args=(SearchIndex(), stop), kwargs=clock)
+    consumer.start()
+    try:
+        _until_found("warm-up")  # and until what was loaded has been read from the stream
+        return [_until_found(f"published-{number}") for number in range(PUBLISHED)]
+    finally:
+        stop.set()
+        consumer.join()
+
+
+def _until_found(word: str) -> float:
+    from dealsite.data import brands, deals
+    from dealsite.data.content import DealContent
+    from dealsite.data.ids import new_ulid
+    from dealsite.search.finding import find
+    from dealsite.search.question import Question
+
+    brand = brands.all_brands()[0]
+    content = DealContent(
+        title=f"Mechanical keyboard {word}",
+        brand=brand.slug,
+        category="peripherals-networking",
+        price=Decimal("79.90"),
+        link="https://shop.example/keyboard",
+    )
+    now = datetime.now(UTC)
+    deal = deals.publish(content, deal_id=new_ulid(now), brand=brands.get(brand.slug), by="bench", now=now)
+    started = time.perf_counter()
+    while True:
+        found = find(Question(text=word), now=datetime.now(UTC), sort="newest")
+        if deal.id in {card.id for card in found.cards}:
+            return (time.perf_counter() - started) * 1000
+        if time.perf_counter() - started > PATIENCE:
+            raise SystemExit("A published deal is not found.")
+        time.sleep(0.005)
+
+
+def table_of(searching: Searching) -> str:
+    """Return the results as a Markdown table."""
+    rows = [
+        ("deals", f"{searching.deals:,}"),
+        ("a search, ms (p50)", f"{searching.p50:.1f}"),
+        ("a search, ms (p99)", f"{searching.p99:.1f}"),
+        ("read units on the table", f"{searching.units:g}"),
+        ("from publishing to being found, ms (p50)", f"{searching.found_p50:.0f}"),
+        ("from publishing to being found, ms (at most)", f"{searching.found_most:.0f}"),
+        ("items a second into a new index", f"{searching.rebuilt:,.0f}"),
+    ]
+    return "\n".join(["| search | |", "|---|---:|", *(f"| {a} | {b} |" for a, b in rows)])

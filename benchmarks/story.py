@@ -1,0 +1,145 @@
+"""Real orders as the table's stream would have told of them: users, deals, offers, cart lines, orders, payments."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from datetime import datetime, timedelta
+from decimal import Decimal
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from dealsite.data import keys
+from dealsite.data.categories import CATEGORIES
+from dealsite.data.convert import Item
+from dealsite.data.ids import iso, new_ulid
+from dealsite.stream.changes import Change, padded
+
+BRANDS = 40
+MOST_LINES = 25  # of one order here, as in a cart
+SHOPPING = timedelta(minutes=30)  # from putting something into the cart to buying it
+MONTH = timedelta(days=30)
+
+
+class Story:
+    """What happened, change by change, moved in time so that the last order is of now."""
+
+    def __init__(self, path: Path, *, now: datetime) -> None:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            lines = sorted(map(json.loads, file), key=itemgetter("ts", "order_id", "line_no"))
+        self.now = now
+        self.changes: list[Change] = []
+        self._shift = now - datetime.fromisoformat(lines[-1]["ts"])
+        self._begin = datetime.fromisoformat(lines[0]["ts"]) + self._shift - timedelta(days=1)
+        self._cards: dict[str, Item] = {}
+        self._users: set[str] = set()
+        for number in range(BRANDS):
+            slug = f"brand-{number}"
+            brand = {"type": "Brand", "slug": slug, "name": f"Brand {number}", "created_at": iso(self._begin)}
+            self._tell(keys.brand(slug), brand, self._begin)
+        for number, (ordered, group) in enumerate(groupby(lines, key=itemgetter("ts", "order_id"))):
+            at = datetime.fromisoformat(ordered[0]) + self._shift
+            self._order(number, at, list(group)[:MOST_LINES])
+
+    def _tell(self, key: keys.Key, new: Item | None, at: datetime, old: Item | None = None) -> None:
+        self.changes.append(Change(key, old, new, padded(str(len(self.changes) + 1)), at))
+
+    def _user(self, username: str, at: datetime) -> None:
+        if username in self._users:
+            return
+        self._users.add(username)
+        joined = at - timedelta(days=len(self._users) % 90)
+        user = {"type": "User", "username": username, "email": f"{username}@example.org"}
+        self._tell(keys.user(username), user | {"created_at": iso(joined)}, at)
+        slug = f"brand-{len(self._users) % BRANDS}"
+        watch = {"type": "BrandWatch", "slug": slug, "username": username, "created_at": iso(at)}
+        self._tell(keys.brand_watch(slug, username), watch, at)
+
+    def _card(self, line: dict[str, Any]) -> Item:
+        if line["sku"] not in self._cards:
+            number = len(self._cards)
+            deal_id = new_ulid(self._begin, number)
+            price = Decimal(line["unit_price"])
+            card = {
+                "id": deal_id,
+                "title": line["title"] or "Untitled",
+                "brand": f"brand-{number % BRANDS}",
+                "brand_name": f"Brand {number % BRANDS}",
+                "category": list(CATEGORIES)[number % len(CATEGORIES)],
+                "price": price,
+            }
+            self._cards[line["sku"]] = card
+            deal = {"type": "Deal", "id": deal_id, "card": card, "version": 1}
+            self._tell(keys.deal(deal_id), deal, self._begin)
+            dearer = deal | {"card": card | {"price": price + 1}, "version": 2}
+            if number % 3 == 0:
+                self._tell(keys.deal(deal_id), dearer, self._begin + MONTH / 2, deal)
+                self._tell(keys.deal(deal_id), deal | {"version": 3}, self._begin + MONTH, dearer)
+            offer = {"type": "Offer", "id": deal_id, "brand": card["brand"], "category": card["category"]}
+            self._tell(keys.offer(deal_id), offer | {"price": price, "stock": number}, self._begin)
+        return self._cards[line["sku"]]
+
+    def _order(self, number: int, at: datetime, lines: list[dict[str, Any]]) -> None:
+        username = lines[0]["user_id"]
+        self._user(username, at)
+        order_id, owner, total, pieces = new_ulid(at, number), keys.user_cart(username), Decimal(), 0
+        for n, line in enumerate(lines):
+            card, line_id = self._card(line), new_ulid(at - SHOPPING, number * 100 + n)
+            held = {
+                "type": "CartLine",
+                "id": line_id,
+                "deal": card["id"],
+                "username": username,
+                "status": "ACTIVE",
+                "at": iso(at - SHOPPING),
+                "card": card | {"deal": card["id"], "quantity": line["qty"], "username": username},
+            }
+            there = keys.cart_line(owner, "ACTIVE", at - SHOPPING, line_id)
+            self._tell(there, held, at - SHOPPING)
+            if (number + n) % 10 == 0:
+                continue  # it stays in the cart
+            self._tell(there, None, at, held)
+            bought = held | {"status": "PURCHASED", "at": iso(at), "order": order_id}
+            self._tell(keys.cart_line(owner, "PURCHASED", at, line_id), bought, at)
+            total, pieces = total + card["price"] * line["qty"], pieces + line["qty"]
+        status = "CANCELLED" if number % 17 == 0 else "DELIVERED" if number % 3 else "PLACED"
+        note = "Ordered twice." if number % 2 else "Changed my mind."
+        card = {"id": order_id, "username": username, "status": status, "placed_at": iso(at), "total": total}
+        placed = {"status": "PLACED", "at": iso(at), "by": username, "note": ""}
+        order = {
+            "type": "Order",
+            "id": order_id,
+            "username": username,
+            "status": status,
+            "placed_at": iso(at),
+            "plan": 3,
+            "address": {"country": lines[0]["country"], "postcode": "12345"},
+            "timeline": [placed, {"status": status, "at": iso(at + SHOPPING), "by": username, "note": note}],
+            "card": card | {"pieces": pieces, "lines": len(lines)},
+        }
+        self._tell(keys.order(username, order_id), order, at)
+        for part in range(3):
+            self._payment(number * 3 + part, username, order_id, part, total / 3, at + part * MONTH)
+
+    def _payment(
+        self, number: int, username: str, order_id: str, part: int, amount: Decimal, due_at: datetime
+    ) -> None:
+        failed = number % 23 == 0
+        status = "FAILED" if failed else "SCHEDULED" if due_at > self.now - MONTH / 15 else "PROCESSED"
+        payment_id = new_ulid(due_at, number)
+        payment = {
+            "type": "Payment",
+            "id": payment_id,
+            "account": username,
+            "order": order_id,
+            "number": part + 1,
+            "of": 3,
+            "amount": round(amount, 2),
+            "due_at": iso(due_at),
+            "status": status,
+            "tries": 3 if failed else 0,
+            "reason": "insufficient funds" if number % 2 else "card expired",
+        }
+        self._tell(keys.payment(username, due_at, payment_id), payment, self.now)

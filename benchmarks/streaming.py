@@ -1,0 +1,138 @@
+"""The stream: how many records a second a consumer reads, and puts into the lake; what a new lake takes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+RECORDS = 20_000
+DAYS = 30
+
+
+@dataclass(frozen=True)
+class Streaming:
+    """Records a second, read and put into the lake; items a second of a new lake; its size."""
+
+    records: int
+    read: float
+    into_lake: float
+    rebuilt: float
+    megabytes: float
+
+
+class Nothing:
+    """A projection that forgets everything: what the consumer alone costs."""
+
+    name, patience, portion = "nothing", 1.0, 20_000
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def checkpoint(self):  # type: ignore[no-untyped-def]
+        return None
+
+    open = checkpoint
+
+    def apply(self, changes: Sequence) -> None: ...
+
+    def commit(self, checkpoint: object) -> None: ...
+
+    def close(self) -> None: ...
+
+    def build(self, items: Iterable, start: object) -> None: ...
+
+    def swap(self) -> None: ...
+
+
+def measure(folder: Path, records: int = RECORDS) -> Streaming:
+    """Write cart lines to an engine of their own, then read its stream from the start."""
+    from django.conf import settings
+
+    from dealsite.data import schema, table
+    from dealsite.engine import running_engine
+    from dealsite.lake.projection import Lake
+    from dealsite.lake.store import Folder
+    from dealsite.stream import rebuilding
+    from dealsite.stream.checkpoints import Checkpoint
+    from dealsite.stream.consumer import Consumer
+    from dealsite.stream.shards import Stream
+
+    table.be_patient()
+    with running_engine(folder) as endpoint_url:
+        settings.DYNAMODB_ENDPOINT_URL = endpoint_url
+        table.reset()
+        schema.create_table()
+        print(f"Writing {records:,} items ...", flush=True)
+        table.insert(list(_lines(records)))
+        print("Reading the stream ...", flush=True)
+        stream = Stream.of_table()
+        now = datetime.now(UTC)
+        start = Checkpoint(stream.arn, now, {shard.id: "" for shard in stream.shards()})
+        lake = Lake(Folder(folder / "lake"))
+        lake.build([], start)
+        lake.swap()
+        lake.open()
+        rates = []
+        for projection in (Nothing(folder), lake):
+            consumer = Consumer(projection, stream, start, clock=lambda: now)
+            began = time.perf_counter()
+            read = sum(iter(consumer.round, 0))
+            consumer.commit()
+            rates.append(read / (time.perf_counter() - began))
+        lake.close()
+        began = time.perf_counter()
+        items = rebuilding.rebuild(lake, now=now)
+        rebuilt = items / (time.perf_counter() - began)
+        size = sum(path.stat().st_size for path in (folder / "lake").rglob("*.parquet"))
+        table.reset()
+    return Streaming(records, *rates, rebuilt, size / 1e6)
+
+
+def _lines(number: int) -> Iterator[dict]:
+    """Yield cart lines as shoppers make them, over a month."""
+    from dealsite.data import keys
+    from dealsite.data.ids import iso, new_ulid
+
+    now = datetime.now(UTC)
+    for n in range(number):
+        at = now - timedelta(days=n % DAYS, seconds=n)
+        line, deal = new_ulid(at, n), new_ulid(now - timedelta(days=DAYS), n % 500)
+        owner = keys.user_cart(f"user{n % 2000}")
+        pk, sk = keys.cart_line(owner, "ACTIVE", at, line)
+        yield {
+            "PK": pk,
+            "SK": sk,
+            "type": "CartLine",
+            "id": line,
+            "deal": deal,
+            "username": owner.username,
+            "status": "ACTIVE",
+            "at": iso(at),
+            "card": {
+                "deal": deal,
+                "title": f"Wireless mechanical keyboard with a number pad, model {n % 500}",
+                "brand": "nordlicht",
+                "brand_name": "Nordlicht",
+                "category": "peripherals-networking",
+                "price": Decimal(n % 50_000) / 100,
+                "quantity": n % 3 + 1,
+                "username": owner.username,
+            },
+            **keys.sku_row(deal, owner, "ACTIVE", at, line),
+        }
+
+
+def table_of(streaming: Streaming) -> str:
+    rows = [
+        ("records (cart lines over a month)", f"{streaming.records:,}"),
+        ("read, records a second", f"{streaming.read:,.0f}"),
+        ("read and put into the lake, records a second", f"{streaming.into_lake:,.0f}"),
+        ("a new lake from a scan, items a second", f"{streaming.rebuilt:,.0f}"),
+        ("the lake's size, MB", f"{streaming.megabytes:.1f}"),
+    ]
+    lines = [f"| {what} | {value} |" for what, value in rows]
+    return "\n".join(["| the stream | |", "|---|---:|", *lines])

@@ -1,0 +1,37 @@
+"""How editors find deals by their words: those to come and drafts, too, which shoppers never see."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from dealsite.search.finding import MOST_PAGES, Found, find
+from dealsite.search.question import MOST_CHARACTERS, Question
+
+NOT_READY = "Search is being set up. Please try again in a moment, or use the lists."
+
+
+def words_in(text: str) -> str:
+    """Return what somebody typed into a search box, no longer than can be looked for."""
+    return " ".join(text[: MOST_CHARACTERS * 4].replace("\x00", " ").split())[:MOST_CHARACTERS]
+
+
+def find_deals(
+    words: str, *, state: str, now: datetime, brand: str = "", category: str = "", page: int = 1
+) -> Found:
+    """Return one page of the deals or drafts of a state (see `deal_lists`) that hold some words."""
+    question = Question(
+        text=words,
+        brand=brand,
+        category=category,
+        state="" if state in ("all", "draft") else state,
+        kind="draft" if state == "draft" else "deal",
+        for_editors=True,
+    )
+    return find(question, now=now, page=page)
+
+
+def page_number(text: str) -> int:
+    """Return the number of a page that an address names, 0 if it is none."""
+    if not (text.isascii() and text.isdigit() and len(text) <= 3):
+        return 0
+    return int(text) if 1 <= int(text) <= MOST_PAGES else 0

@@ -1,0 +1,128 @@
+"""Which chart suits an answer: lines over time, bars over names, or none."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from dealsite.ask.answers import Answer, Column
+
+FEWEST, MOST_BARS, MOST_POINTS = 2, 40, 1_000
+MOST_SERIES = 4
+ALIKE = 25  # series whose greatest values differ by more than this factor do not share one axis
+DAY_OR_MONTH = re.compile(r"\d{4}-\d{2}(-\d{2})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line, or one bar of each group; a value is None where the answer has none."""
+
+    name: str
+    values: list[float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart of kind `line` or `bar`, and in `text` what it shows, for who does not see it."""
+
+    kind: str
+    labels: list[str]
+    series: list[Series]
+    text: str = field(default="")
+
+    @property
+    def as_json(self) -> str:
+        """What static/js/charts.js draws."""
+        return json.dumps(
+            {"kind": self.kind, "labels": self.labels, "series": [asdict(one) for one in self.series]}
+        )
+
+
+def chart_of(answer: Answer) -> Chart | None:
+    """Return the chart that suits an answer, or None: too little, too much, or nothing to count."""
+    rows = answer.rows
+    names = [n for n, column in enumerate(answer.columns) if not column.is_number]
+    numbers = [n for n, column in enumerate(answer.columns) if column.is_number]
+    if len(rows) < FEWEST or not names or not numbers:
+        return None
+    label = names[0]
+    labels = [_label(row[label]) for row in rows]
+    over_time = _is_time(answer.columns[label], labels)
+    if len(set(labels)) < len(labels) or len(rows) > (MOST_POINTS if over_time else MOST_BARS):
+        return None
+    if over_time:
+        order = sorted(range(len(rows)), key=labels.__getitem__)
+        rows, labels = [rows[n] for n in order], [labels[n] for n in order]
+    # Pieces and money do not share an axis, nor do thousands and a few.
+    whole = answer.columns[numbers[0]].is_whole
+    numbers = [n for n in numbers if answer.columns[n].is_whole == whole]
+    series = _alike([Series(answer.columns[n].name, [_number(row[n]) for row in rows]) for n in numbers])
+    if not series:
+        return None
+    kind = "line" if over_time else "bar"
+    return Chart(kind, labels, series, _said(kind, answer.columns[label].name, labels, series))
+
+
+def chart_of_column(answer: Answer, label: str, number: str) -> Chart | None:
+    """Return the chart of one column of numbers over one of labels; None if the answer does not have both."""
+    chosen = [n for n, column in enumerate(answer.columns) if column.name in (label, number)]
+    if len(chosen) != len({label, number}):
+        return None
+    columns = [answer.columns[n] for n in chosen]
+    return chart_of(Answer(columns, [[row[n] for n in chosen] for row in answer.rows], False, 0))
+
+
+def _is_time(column: Column, labels: list[str]) -> bool:
+    return column.is_time or all(DAY_OR_MONTH.fullmatch(label) for label in labels)
+
+
+def _label(value: Any) -> str:
+    return "–" if value is None else str(value).removesuffix(" 00:00:00")
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = Decimal(str(value))
+    except InvalidOperation:
+        return None
+    return float(number) if number.is_finite() else None
+
+
+def _alike(series: list[Series]) -> list[Series]:
+    """Return the first series and those that can be read beside it on one axis."""
+    kept: list[Series] = []
+    for one in series[:MOST_SERIES]:
+        most = _most(one)
+        if not kept:
+            kept = [one] if any(value is not None for value in one.values) else []
+        elif most and 1 / ALIKE <= most / (_most(kept[0]) or most) <= ALIKE:
+            kept.append(one)
+    return kept
+
+
+def _most(series: Series) -> float:
+    return max((abs(value) for value in series.values if value is not None), default=0.0)
+
+
+def _said(kind: str, label: str, labels: list[str], series: list[Series]) -> str:
+    """Say in words what the chart shows: its form, its span, and each series' extremes."""
+    parts = [f"{kind.capitalize()} chart by {label}, {len(labels)} values from {labels[0]} to {labels[-1]}."]
+    for one in series:
+        there = [(value, name) for value, name in zip(one.values, labels, strict=True) if value is not None]
+        if there:
+            (most, at_most), (least, at_least) = max(there, key=_value), min(there, key=_value)
+            parts.append(
+                f"{one.name}: at most {_plain(most)} ({at_most}), at least {_plain(least)} ({at_least})."
+            )
+    return " ".join(parts)
+
+
+def _value(pair: tuple[float, str]) -> float:
+    return pair[0]
+
+
+def _plain(number: float) -> str:
+    return f"{number:,.2f}".rstrip("0").rstrip(".")

@@ -1,0 +1,74 @@
+"""The important numbers of the last 30 days, for the CMS's first page; asked at most once a minute."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+
+from dealsite.ask import charts, runs
+from dealsite.ask.answers import Answer
+from dealsite.ask.charts import Chart
+from dealsite.ask.lake import Lake
+from dealsite.data.errors import DataError
+from dealsite.data.ids import new_ulid
+
+SQL = (Path(__file__).parent / "numbers.sql").read_text("utf-8")
+NUMBERS = {"orders": "Orders", "revenue": "Revenue", "sign_ups": "Sign-ups", "cart_lines": "Put into carts"}
+FRESH = 60.0  # seconds
+PATIENCE = 2.5  # seconds; a page waits no longer
+SITE = " site"  # asks in nobody's name: no user name has a space
+
+_lock = threading.Lock()
+_known: dict[Path, tuple[float, list[Number]]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One number of each of the last 30 days, and their sum."""
+
+    name: str
+    title: str
+    total: Decimal
+    today: Decimal
+    days: list[tuple[str, Decimal]]
+    chart: Chart | None
+
+    @property
+    def is_money(self) -> bool:
+        return self.name == "revenue"
+
+
+def last_30_days(lake: Lake, *, now: datetime) -> list[Number]:
+    """Return the numbers, up to a minute old; an empty list if the lake does not give them in time."""
+    with _lock:
+        asked_at, numbers = _known.get(lake.folder, (-FRESH, []))
+        if numbers and time.monotonic() - asked_at < FRESH:
+            return numbers
+        try:
+            run = runs.start(SQL, run_id=new_ulid(now), by=SITE, lake=lake, patience=PATIENCE)
+            numbers = _numbers(run.answer())
+        except DataError:
+            return []
+        runs.forget(run)
+        _known[lake.folder] = time.monotonic(), numbers
+        return numbers
+
+
+def forget() -> None:
+    """Ask again next time."""
+    with _lock:
+        _known.clear()
+
+
+def _numbers(answer: Answer) -> list[Number]:
+    place = {column.name: n for n, column in enumerate(answer.columns)}
+    found = []
+    for name, title in NUMBERS.items():
+        days = [(str(row[place["day"]]), Decimal(str(row[place[name]]))) for row in answer.rows]
+        chart = charts.chart_of_column(answer, "day", name)
+        found.append(Number(name, title, sum((n for _, n in days), Decimal()), days[-1][1], days, chart))
+    return found

@@ -1,0 +1,285 @@
+"""Questions that are being answered, and what came of them: a folder each, for an hour or until 100 newer ones.
+
+A child process (see `child`) answers, started and left alone: page after page can look how far it is, and a
+web process that ends in between takes nothing with it. Whether it still works says a file that it keeps
+locked; how long it may work it has been told in a way that the kernel enforces.
+
+    var/ask/<run>/   question.json   answer   progress   working (locked while it works)   ended
+    var/ask/slots/   a file for each question that may be answered at the same time
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import IO
+
+from django.conf import settings
+
+from dealsite.ask import answers
+from dealsite.ask.answers import Answer, Refusal
+from dealsite.ask.lake import Lake, lake_in
+from dealsite.data.errors import Invalid, NotFound, TooManyRequests
+from dealsite.data.ids import from_iso, is_ulid, iso, time_of
+
+CHILD = Path(__file__).parent / "child.py"
+KEPT = timedelta(hours=1)
+MOST = 100  # runs that are kept
+GRACE = 5.0  # seconds after a child should have ended by itself
+SLOTS = 4  # questions that are answered at the same time
+TRIES = 3  # if the lake's files are renewed while they are read
+STARTING = 0.5  # seconds in which a child that ended may still be noted
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an answer may take: rows, size (bytes of text), memory (bytes), seconds, threads."""
+
+    rows: int = 5_000
+    size: int = 4_000_000
+    memory: int = 400_000_000
+    seconds: int = 20
+    threads: int = 2
+
+
+ON_PAGES = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A question that was asked; `state` is working, answered, refused, stopped or cancelled."""
+
+    id: str
+    sql: str
+    title: str
+    by: str
+    at: datetime
+    state: str
+    percent: int
+    why: str = ""
+
+    @property
+    def folder(self) -> Path:
+        return _folder(self.id)
+
+    def answer(self) -> Answer:
+        """Return the answer; NotFound if there is none."""
+        found = answers.read(self.folder / "answer")
+        if not isinstance(found, Answer):
+            raise NotFound("This question has no answer.")
+        return found
+
+
+def start(
+    sql: str,
+    *,
+    run_id: str,
+    by: str,
+    lake: Lake,
+    title: str = "",
+    limits: Limits = ON_PAGES,
+    patience: float = 0.0,
+) -> Run:
+    """Ask a question under a new id; wait so many seconds for its end.
+
+    Invalid if there is no question, TooManyRequests if too many are being answered.
+    """
+    if not sql.strip():
+        raise Invalid(sql="Write a question: one SELECT.")
+    folder = _folder(run_id)
+    _sweep(time_of(run_id))
+    with _slot() as slot:
+        folder.mkdir(mode=0o700, parents=True)
+        asked = {"sql": sql, "title": title, "by": by, "at": iso(time_of(run_id))}
+        (folder / "question.json").write_text(json.dumps(asked), "ascii")
+        for _ in range(TRIES):
+            child = _child(folder, slot, sql, lake, limits)
+            try:
+                code = child.wait(patience)
+            except subprocess.TimeoutExpired:
+                threading.Thread(
+                    target=_watch, args=(folder, child, limits.seconds + GRACE), daemon=True
+                ).start()
+                break
+            _note_end(folder, code)
+            found = answers.read(folder / "answer")
+            if not (isinstance(found, Refusal) and found.again):
+                break
+            lake = lake_in(lake.folder)
+    return look(run_id, by=by)
+
+
+def _child(folder: Path, slot: IO[str], sql: str, lake: Lake, limits: Limits) -> subprocess.Popen[bytes]:
+    """Start the process that answers; it inherits the locks, and lets go of them when it ends."""
+    with contextlib.ExitStack() as open_files:
+        working = open_files.enter_context((folder / "working").open("w"))
+        fcntl.flock(working, fcntl.LOCK_EX)
+        progress = open_files.enter_context((folder / "progress").open("w"))
+        out = open_files.enter_context((folder / "answer").open("wb"))
+        child = subprocess.Popen(
+            [sys.executable, "-I", "-B", str(CHILD)],
+            stdin=subprocess.PIPE,
+            stdout=out,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(working.fileno(), slot.fileno(), progress.fileno()),
+            env={},
+            cwd=folder,
+            start_new_session=True,
+        )
+        (folder / "pid").write_text(str(child.pid), "ascii")
+        question = {
+            "sql": sql,
+            "views": {table.name: table.select for table in lake.tables},
+            "lake": str(lake.folder),
+            "progress": progress.fileno(),
+            **asdict(limits),
+        }
+        # If it ended already, what it left says why.
+        with contextlib.suppress(BrokenPipeError), child.stdin as stdin:  # type: ignore[union-attr]
+            stdin.write(json.dumps(question).encode())
+    return child
+
+
+def look(run_id: str, *, by: str) -> Run:
+    """Return a run as it is now; NotFound if it is over for an hour, or another user's."""
+    folder = _folder(run_id)
+    try:
+        asked = json.loads((folder / "question.json").read_text("ascii"))
+    except (OSError, ValueError):
+        raise NotFound("This answer is no longer kept. Ask again.") from None
+    if asked["by"] != by:
+        raise NotFound("This answer is no longer kept. Ask again.")
+    state, why, percent = "working", "", 100
+    if _works(folder):
+        percent = _percent(folder)
+    else:
+        state, why = _end(folder)
+    return Run(run_id, asked["sql"], asked["title"], by, from_iso(asked["at"]), state, percent, why)
+
+
+def cancel(run_id: str, *, by: str) -> Run:
+    """End a run that works; one that has ended stays as it is."""
+    run = look(run_id, by=by)
+    if run.state != "working":
+        return run
+    try:
+        process = os.pidfd_open(int((run.folder / "pid").read_text("ascii")))
+    except (OSError, ValueError):
+        return look(run_id, by=by)
+    try:
+        # Only while the lock is held is the number certainly the child's.
+        if _works(run.folder):
+            (run.folder / "cancelled").touch()
+            signal.pidfd_send_signal(process, signal.SIGKILL)
+    finally:
+        os.close(process)
+    _until(lambda: not _works(run.folder))
+    return look(run_id, by=by)
+
+
+def forget(run: Run) -> None:
+    """Remove a run that nobody will look at any more."""
+    shutil.rmtree(run.folder, ignore_errors=True)
+
+
+def _folder(run_id: str) -> Path:
+    if not is_ulid(run_id):
+        raise NotFound("There is no such answer.")
+    return Path(settings.VAR) / "ask" / run_id
+
+
+def _slot() -> IO[str]:
+    """Return a locked file: the child keeps it open, and thus locked, as long as it lives."""
+    folder = Path(settings.VAR) / "ask" / "slots"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for number in range(SLOTS):
+        slot = (folder / str(number)).open("w")
+        try:
+            fcntl.flock(slot, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            slot.close()
+        else:
+            return slot
+    raise TooManyRequests(
+        f"{SLOTS} questions are being answered just now. Please wait some seconds.", retry_after=5
+    )
+
+
+def _sweep(now: datetime) -> None:
+    """Remove what is no longer kept."""
+    folders = sorted(folder for folder in (Path(settings.VAR) / "ask").glob("?" * 26) if is_ulid(folder.name))
+    for number, folder in enumerate(reversed(folders), 1):
+        if (number >= MOST or time_of(folder.name) < now - KEPT) and not _works(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _works(folder: Path) -> bool:
+    try:
+        with (folder / "working").open() as working:
+            fcntl.flock(working, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _percent(folder: Path) -> int:
+    try:
+        return int((folder / "progress").read_text("ascii"))
+    except (OSError, ValueError):
+        return 0
+
+
+def _end(folder: Path) -> tuple[str, str]:
+    """Return the state of a run that has ended, and why it has no answer."""
+    if (folder / "cancelled").exists():
+        return "cancelled", "This question was cancelled."
+    found = answers.read(folder / "answer")
+    if isinstance(found, Answer):
+        return "answered", ""
+    if isinstance(found, Refusal):
+        return "refused", found.why
+    _until((folder / "ended").exists)
+    try:
+        code = int((folder / "ended").read_text("ascii"))
+    except (OSError, ValueError):
+        code = 0
+    if -code in (signal.SIGALRM, signal.SIGXCPU):
+        return "stopped", "This took too long and was stopped. Ask for less, or for a shorter span of time."
+    return "stopped", "The answer broke off: it needed more memory or room than a question may have."
+
+
+def _watch(folder: Path, child: subprocess.Popen[bytes], seconds: float) -> None:
+    """Wait for the end of a child; one that has shaken off its alarm is killed."""
+    try:
+        code = child.wait(seconds)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        code = child.wait()
+    _note_end(folder, code)
+
+
+def _note_end(folder: Path, code: int) -> None:
+    with contextlib.suppress(OSError):  # swept meanwhile
+        partly = folder / "ended.part"
+        partly.write_text(str(code), "ascii")
+        partly.rename(folder / "ended")
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + STARTING
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)

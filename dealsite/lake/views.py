@@ -1,0 +1,119 @@
+"""The two views of each entity, as SQL that DuckDB and Athena both understand, and how DuckDB reads the files.
+
+A file may hold a row that another one holds, too, or an older one of the same item: a view takes of each item the
+newest state, of each change one row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from dealsite.lake import layout
+from dealsite.lake.columns import SQL
+from dealsite.lake.compaction import superseded
+from dealsite.lake.entities import ENTITIES, Entity
+from dealsite.lake.store import Folder
+
+KEY = {"item_key": "varchar", "sequence": "varchar", "changed_at": "timestamp"}
+STATE = KEY | {"deleted": "boolean"}
+CHANGE = KEY | {"change": "varchar"}
+
+
+def own(entity: Entity) -> dict[str, str]:
+    """An entity's own columns and their SQL types."""
+    return {column.name: SQL[column.kind] for column in entity.columns}
+
+
+def current_columns(entity: Entity) -> dict[str, str]:
+    """The columns of an entity's view, with their SQL types."""
+    return own(entity) | {"changed_at": "timestamp", "day": "date"}
+
+
+def history_columns(entity: Entity) -> dict[str, str]:
+    """The columns of the view of an entity's changes, with their SQL types."""
+    return own(entity) | CHANGE | {"day": "date"}
+
+
+def current_query(entity: Entity, current: str, recent: str) -> str:
+    """Return the SELECT of the entity's state of now, from its current and its recent files."""
+    columns = ", ".join(map(quoted, current_columns(entity)))
+    found = ", ".join(map(quoted, [*own(entity), *STATE, "day"]))
+    return (
+        f"SELECT {columns} FROM (SELECT *, row_number() OVER (PARTITION BY item_key"  # noqa: S608
+        f" ORDER BY sequence DESC, deleted) AS newest FROM (SELECT {found} FROM {current}"
+        f" UNION ALL SELECT {found} FROM {recent}) AS states) AS ordered WHERE newest = 1 AND NOT deleted"
+    )
+
+
+def history_query(entity: Entity, changes: str) -> str:
+    """Return the SELECT of the entity's changes, each of them once."""
+    columns = ", ".join(map(quoted, history_columns(entity)))
+    return (
+        f"SELECT {columns} FROM (SELECT *, row_number() OVER (PARTITION BY item_key, sequence) AS copy"  # noqa: S608
+        f" FROM {changes}) AS numbered WHERE copy = 1"
+    )
+
+
+def duckdb_statements(root: Path, entities: Iterable[Entity] = ENTITIES) -> list[str]:
+    """Return the statements that make the views in a DuckDB connection, for a lake in a folder."""
+    queries = duckdb_queries(root, entities)
+    return [f"CREATE OR REPLACE VIEW {quoted(name)} AS {query}" for name, query in queries.items()]
+
+
+def duckdb_queries(root: Path, entities: Iterable[Entity] = ENTITIES) -> dict[str, str]:
+    """Return the SELECT of the views by their names, for DuckDB and a lake in a folder.
+
+    An entity without files gets an empty view of the same columns. DuckDB must be allowed to read the folder. The
+    files are those of this moment: views are good for a minute, until they may be merged and removed.
+    """
+    made = {}
+    gone = {root / path for path in superseded(Folder(root))}
+    for entity in entities:
+        current = _found(root / layout.CURRENT / f"entity={entity.table}", "day=*/*.parquet", gone)
+        recent = _found(root / layout.recent(entity), "*.parquet", gone)
+        changes = _found(root / layout.HISTORY / f"entity={entity.table}", "day=*/*.parquet", gone)
+        states = own(entity) | STATE
+        if recent or _shares_a_folder(current):
+            query = current_query(
+                entity,
+                _files(current, states | {"day": "date"}, by_day=True),
+                _files(recent, states | {"day": "date"}),
+            )
+        else:  # each item is in one file, and there once
+            columns = ", ".join(map(quoted, current_columns(entity)))
+            files = _files(current, states | {"day": "date"}, by_day=True)
+            query = f"SELECT {columns} FROM {files} WHERE NOT deleted"  # noqa: S608
+        made[entity.table] = query
+        found = _files(changes, history_columns(entity), by_day=True)
+        if _shares_a_folder(changes):
+            query = history_query(entity, found)
+        else:
+            columns = ", ".join(map(quoted, history_columns(entity)))
+            query = f"SELECT {columns} FROM {found}"  # noqa: S608
+        made[f"{entity.table}_history"] = query
+    return made
+
+
+def _found(folder: Path, pattern: str, gone: set[Path]) -> list[Path]:
+    return sorted(path for path in folder.glob(pattern) if path not in gone)
+
+
+def _shares_a_folder(files: list[Path]) -> bool:
+    return len({file.parent for file in files}) < len(files)
+
+
+def _files(files: list[Path], columns: dict[str, str], *, by_day: bool = False) -> str:
+    """Return what DuckDB reads the files with; what an older file, or every file, lacks is NULL there."""
+    nothing = ", ".join(f"NULL::{kind} AS {quoted(name)}" for name, kind in columns.items())
+    if not files:
+        return f"(SELECT {nothing} WHERE false) AS files"
+    paths = ", ".join("'" + str(file).replace("'", "''") + "'" for file in files)
+    by = "hive_partitioning = true, hive_types = {'day': DATE}" if by_day else "hive_partitioning = false"
+    found = f"SELECT * FROM read_parquet([{paths}], union_by_name = true, {by})"  # noqa: S608
+    return f"({found} UNION ALL BY NAME SELECT {nothing} WHERE false) AS files"
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL takes it, whatever word it is."""
+    return '"' + name.replace('"', '""') + '"'

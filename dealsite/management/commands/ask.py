@@ -1,0 +1,91 @@
+"""manage.py ask "SELECT ...": a question to the lake, answered as a table or as CSV."""
+
+import sys
+from typing import Any, TextIO, cast
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+from rich.console import Console
+from rich.table import Table
+
+from dealsite.ask import answers, ready, runs
+from dealsite.ask.answers import Answer
+from dealsite.ask.lake import open_lake
+from dealsite.data.errors import DataError
+from dealsite.data.ids import new_ulid
+
+WIDTH = 200  # of a table that is written into a file
+
+
+class Command(BaseCommand):
+    help = "Asks the lake: one SELECT, as in the CMS under Ask."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("sql", nargs="?", help="the SELECT, or - to read it from standard input")
+        names = ", ".join(ready.questions())
+        parser.add_argument("--ready", metavar="NAME", help=f"a ready question: {names}")
+        parser.add_argument("--csv", action="store_true", help="write the answer as CSV")
+        parser.add_argument("--rows", type=int, default=100_000, help="at most so many rows (100,000)")
+        parser.add_argument("--seconds", type=int, default=120, help="at most so long (120)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        answer = self._ask(self._sql(options), options["rows"], options["seconds"])
+        if options["csv"]:
+            for line in answers.as_csv(answer):
+                self.stdout.write(line, ending="")
+            return
+        table = Table()
+        for column in answer.columns:
+            table.add_column(
+                _printable(column.name), justify="right" if column.is_number else "left", overflow="fold"
+            )
+        for row in answer.rows:
+            table.add_row(*["" if value is None else _printable(str(value)) for value in row])
+        terminal = self.stdout.isatty() if hasattr(self.stdout, "isatty") else False
+        console = Console(
+            file=cast(TextIO, self.stdout), width=None if terminal else WIDTH, markup=False, highlight=False
+        )
+        console.print(table)
+        more = ", and more: --rows says how many are shown" if answer.more else ""
+        self.stdout.write(f"{len(answer.rows):,} rows in {answer.milliseconds:,} ms{more}")
+
+    def _sql(self, options: dict[str, Any]) -> str:
+        if options["ready"]:
+            found = ready.questions().get(options["ready"])
+            if found is None:
+                raise CommandError(f"There is no ready question {options['ready']!r}.")
+            return found.sql
+        if not options["sql"]:
+            raise CommandError('Ask something: manage.py ask "SELECT count(*) FROM orders"')
+        return sys.stdin.read() if options["sql"] == "-" else str(options["sql"])
+
+    def _ask(self, sql: str, rows: int, seconds: int) -> Answer:
+        lake = open_lake()
+        if lake is None:
+            raise CommandError(
+                "There is no lake on this machine: the worker makes it, or manage.py rebuild lake."
+            )
+        limits = runs.Limits(rows=rows, size=400_000_000, memory=1_000_000_000, seconds=seconds)
+        try:
+            run = runs.start(
+                sql,
+                run_id=new_ulid(timezone.now()),
+                by=" command",
+                lake=lake,
+                limits=limits,
+                patience=seconds + 10,
+            )
+        except DataError as error:
+            raise CommandError(str(error)) from error
+        try:
+            if run.state != "answered":
+                raise CommandError(run.why)
+            return run.answer()
+        finally:
+            runs.forget(run)
+
+
+def _printable(text: str) -> str:
+    # A title with a control character must not steer the terminal of whoever reads it.
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -1,0 +1,38 @@
+"""manage.py lake_ddl: the lake's tables and views for Amazon Athena."""
+
+from __future__ import annotations
+
+import re
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from dealsite.lake import athena
+
+DATABASE = re.compile(r"[a-z][a-z0-9_]{0,127}")
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+LOCATION = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w.=-]+)*")
+
+
+class Command(BaseCommand):
+    help = "Print the statements that let Amazon Athena read the lake: run them one by one."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--location", default=settings.DEALSITE_LAKE, help="s3://bucket/prefix")
+        parser.add_argument("--database", default="dealsite")
+        parser.add_argument(
+            "--since", default="2026-01-01", help="the first day on which something was created or changed"
+        )
+
+    def handle(self, *args: Any, location: str, database: str, since: str, **options: Any) -> None:
+        for what, pattern, value in (
+            ("location", LOCATION, location),
+            ("database", DATABASE, database),
+            ("since", DAY, since),
+        ):
+            if not pattern.fullmatch(value):
+                raise CommandError(f"{value!r} cannot be the {what}. Name one with --{what}.")
+        for statement in athena.ddl(location, database, since=since):
+            self.stdout.write(f"{statement};\n\n")

@@ -1,0 +1,34 @@
+"""manage.py rebuild PROJECTION: make a projection afresh from the table."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from datetime import UTC, datetime
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from dealsite.data import table
+from dealsite.data.errors import DataError
+from dealsite.projections import PROJECTIONS
+from dealsite.stream import rebuilding
+
+
+class Command(BaseCommand):
+    help = (
+        "Make a projection of the table afresh from a scan, and put it in the place of the old one, which is fed and "
+        "read meanwhile. Safe while the site runs."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("projection", choices=sorted(PROJECTIONS))
+
+    def handle(self, *args: Any, projection: str, **options: Any) -> None:
+        table.be_patient()
+        try:
+            items = rebuilding.rebuild(PROJECTIONS[projection](), now=datetime.now(UTC))
+        except (DataError, rebuilding.Busy) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(
+            self.style.SUCCESS(f"The {projection} is made anew from the table's {items:,} items.")
+        )

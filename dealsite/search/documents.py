@@ -1,0 +1,130 @@
+"""What the index holds of a deal or a draft: its words, what lists are filtered and sorted by, and its card."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import orjson
+import tantivy
+from ulid import ULID
+
+from dealsite import text
+from dealsite.data.cards import DealCard
+from dealsite.data.categories import CATEGORIES
+from dealsite.data.convert import Item
+from dealsite.data.ids import EPOCH
+from dealsite.search.words import join, other_spellings, plain_analyser, stemming_analyser, words_of
+
+FORMAT = 1  # counts up when the fields change: an index of another format is made anew
+
+DEAL, DRAFT, GONE, CHECKPOINT = "deal", "draft", "gone", "checkpoint"
+NEVER = 2**63 - 1  # when a deal expires that does not
+DESCRIPTION_CHARACTERS = 2_000  # kept to show where words were found; all of it is searched
+SECOND_BITS, CENT_BITS = 34, 30
+BRAND_SEPARATOR = "\n"
+
+
+def schema() -> tantivy.Schema:
+    """Return the index's fields."""
+    fields = tantivy.SchemaBuilder()
+    for name in ("key", "kind", "category", "brand_slug"):
+        fields.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=name != "key")
+    fields.add_text_field("brand_label", tokenizer_name="raw", index_option="basic", fast=True)
+    fields.add_text_field("title", tokenizer_name="stems", index_option="position")
+    fields.add_text_field("brand", tokenizer_name="stems", index_option="freq")
+    fields.add_text_field("description", tokenizer_name="stems", index_option="freq")
+    fields.add_text_field("words", tokenizer_name="plain", index_option="basic")
+    for name in ("live_at", "expires_at", "cents", "sold_out", "newest", "by_price", "by_discount"):
+        fields.add_unsigned_field(name, indexed=True, fast=True)
+    fields.add_bytes_field("stored", stored=True)
+    return fields.build()
+
+
+def open_index(folder: str, *, create: bool = False) -> tantivy.Index:
+    """Open the index of a folder, or make an empty one."""
+    index = tantivy.Index(schema(), path=folder) if create else tantivy.Index.open(folder)
+    index.register_tokenizer("plain", plain_analyser())
+    index.register_tokenizer("stems", stemming_analyser())
+    return index
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What the index gives back of a document: the change that wrote it, a card, and plain words to show."""
+
+    sequence: str
+    card: DealCard | None = None
+    words: str = ""
+    checkpoint: str | None = None
+
+    @classmethod
+    def of(cls, document: tantivy.Document) -> Stored:
+        kept = orjson.loads(document.get_first("stored") or b"{}")
+        card = kept.get("card")
+        return cls(
+            sequence=kept.get("sequence", ""),
+            card=DealCard.from_item(card) if card else None,
+            words=kept.get("words", ""),
+            checkpoint=kept.get("checkpoint"),
+        )
+
+
+def is_indexed(item: Item | None) -> bool:
+    """Tell whether an item is found by search: a deal or a draft; of a published draft only a pointer is left."""
+    return item is not None and item.get("type") in ("Deal", "Draft") and bool(item.get("card"))
+
+
+def document_of(key: str, item: Item, sequence: str) -> tantivy.Document:
+    """Return the document of a deal's or a draft's item."""
+    card = DealCard.from_item(item["card"])
+    plain = text.to_plain(item.get("description") or "")
+    number = int(ULID.from_str(card.id))
+    seconds = min((number >> 80) // 1000, 2**SECOND_BITS - 1)
+    cents = min(int(card.price * 100), 2**CENT_BITS - 1) if card.price is not None else 2**CENT_BITS - 1
+    category = CATEGORIES.get(card.category, "")
+    spelled = " ".join((card.title, card.brand_name, category, plain))
+    document = tantivy.Document()
+    document.add_text("key", key)
+    document.add_text("kind", DEAL if item["type"] == "Deal" else DRAFT)
+    document.add_text("category", card.category)
+    document.add_text("brand_slug", card.brand)
+    if card.brand:
+        document.add_text("brand_label", f"{card.brand}{BRAND_SEPARATOR}{card.brand_name}")
+    document.add_text("title", join(words_of(card.title)))
+    document.add_text("brand", join(words_of(card.brand_name)))
+    document.add_text("description", join(words_of(plain)))
+    document.add_text("words", join([*words_of(spelled), *other_spellings(spelled)]))
+    document.add_unsigned("live_at", number >> 80)
+    document.add_unsigned("expires_at", milliseconds(card.expires_at) if card.expires_at else NEVER)
+    document.add_unsigned("cents", cents)
+    document.add_unsigned("sold_out", int(card.sold_out))
+    # Each of these alone puts deals into one order that no two share: of one price, the newest comes first.
+    document.add_unsigned("newest", number >> 64)
+    document.add_unsigned("by_price", (cents << SECOND_BITS) | (2**SECOND_BITS - 1 - seconds))
+    document.add_unsigned("by_discount", ((card.discount_percent or 0) << SECOND_BITS) | seconds)
+    kept = {"sequence": sequence, "card": item["card"], "words": plain[:DESCRIPTION_CHARACTERS]}
+    document.add_bytes("stored", orjson.dumps(kept, default=_number))
+    return document
+
+
+def note_of(key: str, kind: str, **kept: Any) -> tantivy.Document:
+    """Return a document that no search finds: where the stream was read to, or that an item is gone."""
+    document = tantivy.Document()
+    document.add_text("key", key)
+    document.add_text("kind", kind)
+    document.add_bytes("stored", orjson.dumps(kept))
+    return document
+
+
+def milliseconds(moment: datetime) -> int:
+    """Return a moment as the index counts it: milliseconds since 1970, 0 for what was before."""
+    return max((moment - EPOCH) // timedelta(milliseconds=1), 0)
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return str(value)
+    raise TypeError(f"A {type(value).__name__} is no part of a card.")

@@ -1,0 +1,243 @@
+"""Finding deals: one page of those that answer a question, what they could be narrowed to, and deals like another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import structlog
+from django.utils.safestring import SafeString
+from tantivy import DocAddress, Order, Query, Schema, Searcher
+
+from dealsite.data import category_names
+from dealsite.data.cards import DealCard
+from dealsite.search import reader
+from dealsite.search.documents import BRAND_SEPARATOR, DEAL, Stored
+from dealsite.search.question import (
+    How,
+    Question,
+    any_of,
+    both,
+    filters,
+    live,
+    live_first,
+    over,
+    query_of,
+    term,
+)
+from dealsite.search.snippets import snippet
+from dealsite.search.words import stem, words_of
+
+PAGE_SIZE = 25
+MOST_PAGES = 200  # further back nobody looks, and what one would have to count grows with it
+MOST_BRANDS = 30
+ENOUGH = 5  # exact answers; with fewer, the words may be misspelt
+RELATED = 4
+ORDERS: dict[str, tuple[str, Order]] = {
+    "newest": ("newest", Order.Desc),
+    "price": ("by_price", Order.Asc),
+    "discount": ("by_discount", Order.Desc),
+}
+logger = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A deal that was found, and the words of its description that were looked for, marked, where it is they."""
+
+    card: DealCard
+    snippet: SafeString = SafeString("")  # noqa: RUF009 - never changed
+
+
+@dataclass(frozen=True)
+class Found:
+    """One page of answers. `ready` is False where there is no index, or nothing in it yet.
+
+    `hits` can be had, `over` have expired or are sold out; they come after all that can be had. To editors
+    all are `hits`. `how`
+    says whether the words were taken as they are (exact), with typos forgiven (close), or only half of
+    them (some). `brands` are (slug, name, number) and `categories` slug -> number to narrow it down to.
+    """
+
+    ready: bool = True
+    hits: list[Hit] = field(default_factory=list)
+    over: list[Hit] = field(default_factory=list)
+    total: int = 0
+    page: int = 1
+    pages: int = 0
+    how: How = "exact"
+    brands: list[tuple[str, str, int]] = field(default_factory=list)
+    categories: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def cards(self) -> list[DealCard]:
+        """All cards of the page, in order."""
+        return [hit.card for hit in (*self.hits, *self.over)]
+
+    @property
+    def over_cards(self) -> list[DealCard]:
+        """Those that can no longer be had."""
+        return [hit.card for hit in self.over]
+
+
+def find(
+    question: Question,
+    *,
+    now: datetime,
+    sort: str = "",
+    page: int = 1,
+    size: int = PAGE_SIZE,
+    narrowing: bool = False,
+) -> Found:
+    """Return one page of what answers a question, by how well it fits or by `sort`: newest, price or discount.
+
+    With `narrowing` also brands and categories to narrow it down to. Asks nothing of the table but, once
+    a minute, the categories' names.
+    """
+    opened = reader.searcher()
+    if opened is None:
+        return Found(ready=False)
+    searcher, schema = opened
+    if sort not in ORDERS:
+        sort = "" if question.words else "newest"  # where nothing was asked for, nothing fits better
+    asking = _Asking(searcher, schema, question, now, category_names.names(), sort)
+    try:
+        return _find(asking, page, size, narrowing)
+    except (OSError, ValueError) as error:
+        logger.warning("search_failed", reason=str(error))
+        return Found(ready=False)
+
+
+def related(card: DealCard, *, now: datetime, size: int = RELATED) -> list[DealCard]:
+    """Return deals that can be had and are most like another: by its title's words, its brand and its category."""
+    opened = reader.searcher()
+    if opened is None:
+        return []
+    searcher, schema = opened
+    likes = [
+        *(term(schema, "title", stem(word)) for word in dict.fromkeys(words_of(card.title)[:20])),
+        Query.boost_query(Query.term_query(schema, "brand_slug", card.brand), 2.0),
+        Query.boost_query(Query.term_query(schema, "category", card.category), 4.0),
+    ]
+    musts = [any_of(likes), *filters(Question(), schema, now), live(schema, now)]
+    try:
+        found = searcher.search(both(*musts), limit=size + 1, count=False)
+        cards = [_stored(searcher, address).card for _, address in found.hits]
+    except (OSError, ValueError) as error:
+        logger.warning("search_failed", reason=str(error))
+        return []
+    return [other for other in cards if other and other.id != card.id][:size]
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """One search: where, for what, when, and what the categories are called."""
+
+    searcher: Searcher
+    schema: Schema
+    question: Question
+    now: datetime
+    names: dict[str, str]
+    sort: str
+
+    def query(self, how: How, *without: str, unwritten: bool = True) -> Query:
+        question = self.question.without(*without)
+        return query_of(
+            question,
+            self.searcher,
+            self.schema,
+            self.now,
+            how=how,
+            categories=self.names,
+            unwritten=unwritten,
+            scored=not self.sort,
+        )
+
+    def page(self, query: Query, offset: int, size: int) -> tuple[list[DocAddress], int]:
+        """Return the addresses of a page, those that can be had first, and how many there are on all pages."""
+        asked = self.question
+        if asked.state or asked.for_editors:
+            return self._sorted(query, offset, size)
+        if not self.sort:
+            return self._sorted(live_first(query, self.schema, self.now), offset, size)
+        can_be_had, number = self._sorted(both(query, live(self.schema, self.now)), offset, size)
+        left = max(offset - number, 0), size - len(can_be_had)
+        gone, further = self._sorted(both(query, over(self.schema, self.now)), *left)
+        return [*can_be_had, *gone], number + further
+
+    def _sorted(self, query: Query, offset: int, size: int) -> tuple[list[DocAddress], int]:
+        size = max(size, 1)
+        if self.sort:
+            by, order = ORDERS[self.sort]
+            result = self.searcher.search(query, size, offset=offset, order_by_field=by, order=order)
+        else:
+            result = self.searcher.search(query, size, offset=offset)
+        return [address for _, address in result.hits], result.count  # type: ignore[attr-defined]
+
+
+def _find(asking: _Asking, page: int, size: int, narrowing: bool) -> Found:
+    searcher, question = asking.searcher, asking.question
+    if not searcher.search(Query.term_query(asking.schema, "kind", DEAL), 1, count=False).hits:
+        return Found(ready=False)
+    how, query, addresses, number = _as_asked(asking, (page - 1) * size, size)
+    found = Found(total=number, page=page, pages=min(-(-number // size), MOST_PAGES), how=how)
+    for address in addresses:
+        hit = _hit(searcher, address, question)
+        is_over = not question.for_editors and hit.card.state(asking.now) in ("expired", "sold_out")
+        (found.over if is_over else found.hits).append(hit)
+    if narrowing:
+        _narrow(found, asking, how, query)
+    return found
+
+
+def _as_asked(asking: _Asking, offset: int, size: int) -> tuple[How, Query, list[DocAddress], int]:
+    """Return the strictest query that finds something, and its page.
+
+    Where the words as they are find nothing, rare ones among them may have typos; where they find next to
+    nothing, those may that a few deals hold, perhaps misspelt themselves. Of several words, at last half will do.
+    """
+    query = asking.query("exact")
+    addresses, number = asking.page(query, offset, size)
+    enough = 1 if asking.sort else ENOUGH
+    if number >= enough or not asking.question.words:
+        return "exact", query, addresses, number
+    hows: tuple[How, ...] = ("close", "some") if len(asking.question.units) > 1 and not number else ("close",)
+    for how in hows:
+        wider = asking.query(how, unwritten=not number)
+        others, further = asking.page(wider, offset, size)
+        if further > number:
+            return how, wider, others, further
+    return "exact", query, addresses, number
+
+
+def _hit(searcher: Searcher, address: DocAddress, question: Question) -> Hit:
+    stored = _stored(searcher, address)
+    assert stored.card is not None  # noqa: S101 - only deals and drafts are found
+    return Hit(stored.card, snippet(stored.words, stored.card, question.words))
+
+
+def _stored(searcher: Searcher, address: DocAddress) -> Stored:
+    return Stored.of(searcher.doc(address))
+
+
+def _narrow(found: Found, asking: _Asking, how: How, query: Query) -> None:
+    """Count the brands and categories that an answer could be narrowed down to; each without its own filter."""
+    question, searcher = asking.question, asking.searcher
+    counts = {"brand_label": MOST_BRANDS, "category": len(asking.names) + 1}
+    if question.brand or question.category:
+        brands = _counts(searcher, asking.query(how, "brand"), {"brand_label": MOST_BRANDS})
+        counted = brands | _counts(searcher, asking.query(how, "category"), {"category": counts["category"]})
+    else:
+        counted = _counts(searcher, query, counts)
+    found.categories.update(counted["category"])
+    for label, number in counted["brand_label"].items():
+        slug, _, name = label.partition(BRAND_SEPARATOR)
+        found.brands.append((slug, name, number))
+    found.brands.sort(key=lambda brand: brand[1].casefold())
+
+
+def _counts(searcher: Searcher, query: Query, most: dict[str, int]) -> dict[str, dict[str, int]]:
+    """Return, of some fields, the most frequent values with how often they are."""
+    wanted = {name: {"terms": {"field": name, "size": size}} for name, size in most.items()}
+    answer = searcher.aggregate(query, wanted)
+    return {name: {bucket["key"]: bucket["doc_count"] for bucket in answer[name]["buckets"]} for name in most}

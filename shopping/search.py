@@ -1,0 +1,77 @@
+"""Looking for deals: the search page, its results as one types, and the few that show under the box of every page."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_safe
+
+from dealsite.data import category_names
+from dealsite.search.finding import Found, find
+from shopping.asked import SORTS, STATES, Asked
+
+QUICK = 6  # deals that show under the box
+QUICK_TARGET = "quick-"  # how the places for them are called
+HOW = {
+    "close": "Some of these deals hold words that are like yours.",
+    "some": "No deal holds all of these words. These hold some of them.",
+}
+
+
+@require_safe
+def search(request: HttpRequest) -> HttpResponse:
+    """A page of the deals that hold some words, narrowed down and sorted; for htmx its results alone."""
+    asked, now = Asked.of(request), timezone.now()
+    htmx = getattr(request, "htmx", None)
+    quick = bool(htmx) and str(getattr(htmx, "target", "") or "").startswith(QUICK_TARGET)
+    if quick:
+        found = find(asked.question, now=now, size=QUICK) if asked.words else Found()
+        return _answer(request, "shopping/_quick_found.html", {"asked": asked, "found": found, "now": now})
+    found = find(asked.question, now=now, sort=asked.sort, page=asked.page, narrowing=True)
+    context = {
+        "asked": asked,
+        "found": found,
+        "now": now,
+        "note": HOW.get(found.how, "") if found.total else "",
+        "states": STATES,
+        "sorts": SORTS,
+        "category_choices": [
+            (slug, name, found.categories.get(slug, 0)) for slug, name in category_names.names().items()
+        ],
+        "brand_known": any(slug == asked.brand for slug, *_ in found.brands),
+        "before": asked.query(page=min(asked.page - 1, found.pages))
+        if asked.page > 1 and found.pages
+        else "",
+        "after": asked.query(page=asked.page + 1) if asked.page < found.pages else "",
+        "clear": asked.query(category="", brand="", price_from="", price_to="", state="", page=1),
+    }
+    if not htmx:
+        return _answer(request, "shopping/search.html", context)
+    response = _answer(request, "shopping/_found.html", context)
+    response["HX-Replace-Url"] = reverse("search") + asked.query().rstrip("?")
+    return response
+
+
+def _answer(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
+    response = render(request, template, context)
+    if getattr(request, "htmx", False):
+        response["HX-Trigger"] = json.dumps({"announce": {"text": _words_for(context["found"])}})
+    patch_vary_headers(response, ["HX-Request", "HX-Target"])
+    return response
+
+
+def _words_for(found: Found) -> str:
+    """What screen readers hear when results come."""
+    if not found.ready:
+        return "Search is not ready."
+    return (
+        f"{found.total:,} {'deal' if found.total == 1 else 'deals'} found."
+        if found.total
+        else "No deals found."
+    )

@@ -1,0 +1,63 @@
+"""What tests of questions share: a small lake, made once, and a data folder of each test's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dealsite.ask import numbers, runs
+from dealsite.ask.lake import Lake, lake_in
+from dealsite.ask.runs import Run
+from dealsite.data.ids import new_ulid
+from tests.ask import lakes
+from tests.builders import NOW
+
+_numbers = count(1)
+
+
+@pytest.fixture(scope="session")
+def lake_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lake with the items of `lakes.shop`; nothing may change it."""
+    folder = tmp_path_factory.mktemp("asked") / "lake"
+    lakes.write(folder, lakes.shop().changes)
+    return folder
+
+
+@pytest.fixture
+def lake(lake_folder: Path) -> Lake:
+    return lake_in(lake_folder)
+
+
+@pytest.fixture(autouse=True)
+def var(settings: Any, tmp_path: Path) -> Path:
+    """The data folder of one test."""
+    settings.VAR = tmp_path / "var"
+    numbers.forget()
+    return tmp_path / "var"
+
+
+@pytest.fixture
+def ask(lake: Lake) -> Callable[..., Run]:
+    """A function that asks a question and waits for its end."""
+
+    def of(sql: str, **more: Any) -> Run:
+        filled: dict[str, Any] = {"by": "bo", "lake": lake, "patience": 30.0}
+        return runs.start(sql, run_id=new_ulid(NOW, next(_numbers)), **(filled | more))
+
+    return of
+
+
+@pytest.fixture
+def rows(ask: Callable[..., Run]) -> Callable[..., list[list[Any]]]:
+    """A function that returns the rows of an answer."""
+
+    def of(sql: str, **more: Any) -> list[list[Any]]:
+        run = ask(sql, **more)
+        assert (run.state, run.why) == ("answered", "")
+        return run.answer().rows
+
+    return of

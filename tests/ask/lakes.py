@@ -1,0 +1,178 @@
+"""Makes small lakes for questions: items as the table holds them, told as changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from dealsite.data import keys
+from dealsite.data.ids import iso, new_ulid
+from dealsite.lake.projection import Lake
+from dealsite.lake.store import Folder
+from dealsite.stream.changes import Change, padded
+from dealsite.stream.checkpoints import Checkpoint
+
+TODAY = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)  # questions ask of the last days
+DAY = timedelta(days=1)
+DEALS = {  # title: brand, category, price
+    "Kettle": ("nordlicht", "home-furniture", "20.00"),
+    "Keyboard": ("aurora", "peripherals-networking", "80.00"),
+    "=Robot": ("aurora", "toys-hobbies", "5.50"),
+}
+
+
+class Teller:
+    """Collects changes, each with the next sequence number."""
+
+    def __init__(self) -> None:
+        self.changes: list[Change] = []
+
+    def put(self, key: keys.Key, moment: datetime = TODAY, /, **item: Any) -> None:
+        self.changes.append(Change(key, None, item, padded(str(len(self.changes) + 1)), moment))
+
+    def gone(self, key: keys.Key, moment: datetime = TODAY, /, **old: Any) -> None:
+        self.changes.append(Change(key, old, None, padded(str(len(self.changes) + 1)), moment))
+
+
+def deal_id(title: str) -> str:
+    return new_ulid(TODAY - 60 * DAY, list(DEALS).index(title))
+
+
+def card(title: str, **more: Any) -> dict[str, Any]:
+    brand, category, price = DEALS[title]
+    return {
+        "title": title,
+        "brand": brand,
+        "brand_name": brand.title(),
+        "category": category,
+        "price": Decimal(price),
+        **more,
+    }
+
+
+def shop() -> Teller:
+    """Two users, three deals, two orders and a cancelled one, a cart left alone, payments of every state."""
+    tell = Teller()
+    for slug in ("nordlicht", "aurora"):
+        tell.put(
+            keys.brand(slug), type="Brand", slug=slug, name=slug.title(), created_at=iso(TODAY - 90 * DAY)
+        )
+    for name, days in (("ann", 40), ("bob", 2)):
+        joined = iso(TODAY - days * DAY)
+        tell.put(
+            keys.user(name),
+            type="User",
+            username=name,
+            email=f"{name}@example.org",
+            password="argon2id$secret",
+            created_at=joined,
+        )
+        watch = {"type": "BrandWatch", "slug": "aurora", "username": name, "created_at": joined}
+        tell.put(keys.brand_watch("aurora", name), **watch)
+    for number, title in enumerate(DEALS):
+        deal, brand = deal_id(title), DEALS[title][0]
+        item = {"type": "Deal", "id": deal, "version": 1, "card": card(title, id=deal)}
+        tell.put(keys.deal(deal), TODAY - 60 * DAY, **item)
+        offer = {"id": deal, "brand": brand, "price": Decimal(DEALS[title][2]), "stock": 10 * number}
+        tell.put(keys.offer(deal), TODAY - 60 * DAY, type="Offer", **offer)
+        if title == "Keyboard":
+            for price in ("90.00", "80.00"):
+                changed = {**item, "card": card(title, id=deal, price=Decimal(price))}
+                tell.put(keys.deal(deal), TODAY - 30 * DAY, **changed)
+    buy(tell, "ann", 1, {"Kettle": 2, "Keyboard": 1}, TODAY - 10 * DAY)
+    buy(tell, "bob", 2, {"Keyboard": 3}, TODAY - DAY, country="FR")
+    buy(tell, "bob", 3, {"Kettle": 1}, TODAY - 3 * DAY, status="CANCELLED", note="Ordered twice.")
+    into_cart(tell, "ann", 4, "=Robot", 4, TODAY - 5 * DAY)
+    for number, (status, due) in enumerate(
+        [("PROCESSED", -5), ("FAILED", -4), ("SCHEDULED", -3), ("SCHEDULED", 30)]
+    ):
+        payment_id, due_at = new_ulid(TODAY, number), TODAY + due * DAY
+        tell.put(
+            keys.payment("ann", due_at, payment_id),
+            type="Payment",
+            id=payment_id,
+            account="ann",
+            order=new_ulid(TODAY, 1),
+            number=number + 1,
+            of=4,
+            amount=Decimal("30.00"),
+            due_at=iso(due_at),
+            status=status,
+            tries=2,
+            reason="card expired" if status == "FAILED" else "",
+            method="tok_secret",
+        )
+    for name in ("ann", "bob"):
+        message_id = new_ulid(TODAY - DAY, 7)
+        unread = keys.unread_row(name, message_id) if name == "bob" else {}
+        sent = {"id": message_id, "kind": "hot_deal", "headline": "Hot", "deal": deal_id("Kettle")}
+        key = keys.message(name, message_id)
+        tell.put(key, type="Message", id=message_id, username=name, card=sent, **unread)
+    return tell
+
+
+def into_cart(
+    tell: Teller, username: str, number: int, title: str, quantity: int, at: datetime
+) -> dict[str, Any]:
+    """Put a line into a user's cart; returns the item."""
+    line_id = new_ulid(at, number)
+    item = {
+        "type": "CartLine",
+        "id": line_id,
+        "deal": deal_id(title),
+        "username": username,
+        "status": "ACTIVE",
+        "at": iso(at),
+        "card": card(title, deal=deal_id(title), quantity=quantity, username=username),
+    }
+    tell.put(keys.cart_line(keys.user_cart(username), "ACTIVE", at, line_id), at, **item)
+    return item
+
+
+def buy(
+    tell: Teller,
+    username: str,
+    number: int,
+    lines: dict[str, int],
+    at: datetime,
+    *,
+    status: str = "PLACED",
+    note: str = "",
+    country: str = "DE",
+) -> None:
+    """Put lines into the cart an hour before, then order them."""
+    order_id, owner = new_ulid(at, number), keys.user_cart(username)
+    early, total = at - timedelta(hours=1), Decimal()
+    state = "RETURNED" if status == "CANCELLED" else "PURCHASED"
+    for n, (title, quantity) in enumerate(lines.items()):
+        held = into_cart(tell, username, number * 10 + n, title, quantity, early)
+        tell.gone(keys.cart_line(owner, "ACTIVE", early, held["id"]), at, **held)
+        bought = held | {"status": state, "at": iso(at), "order": order_id}
+        tell.put(keys.cart_line(owner, state, at, held["id"]), at, **bought)
+        total += Decimal(DEALS[title][2]) * quantity
+    step = {"status": status, "at": iso(at + timedelta(hours=2)), "by": username, "note": note}
+    tell.put(
+        keys.order(username, order_id),
+        at,
+        type="Order",
+        id=order_id,
+        username=username,
+        status=status,
+        placed_at=iso(at),
+        plan=1,
+        address={"name": "Secret Name", "country": country, "postcode": "12345"},
+        timeline=[step],
+        card={"id": order_id, "total": total, "pieces": sum(lines.values()), "lines": len(lines)},
+    )
+
+
+def write(folder: Path, changes: Iterable[Change]) -> None:
+    """Let a lake in a folder take the changes in."""
+    lake = Lake(Folder(folder))
+    lake.open()
+    lake.apply(list(changes))
+    lake.commit(Checkpoint("test", TODAY))
+    lake.close()

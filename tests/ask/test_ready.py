@@ -1,0 +1,154 @@
+"""The ready questions and the numbers of the first page, asked of a small lake whose answers are known."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from dealsite.ask import numbers, ready, runs
+from dealsite.ask.charts import chart_of
+from tests.ask.lakes import DAY, TODAY, deal_id
+from tests.builders import NOW
+
+
+def answer(ask, slug):
+    run = ask(ready.questions()[slug].sql)
+    assert (run.state, run.why) == ("answered", "")
+    return run.answer()
+
+
+def day(days):
+    return f"{TODAY + days * DAY:%Y-%m-%d}"
+
+
+def test_there_are_a_dozen_and_each_says_what_it_is_about():
+    found = ready.questions()
+    assert len(found) >= 12
+    for question in found.values():
+        assert question.title
+        assert question.about.endswith(".")
+        assert question.sql.startswith(("SELECT", "WITH"))
+
+
+@pytest.mark.parametrize("slug", sorted(ready.questions()))
+def test_each_ready_question_is_answered_with_rows(ask, slug):
+    assert answer(ask, slug).rows
+
+
+def test_best_selling_deals(ask):
+    rows = answer(ask, "best-selling-deals").rows
+    assert rows == [
+        ["Keyboard", "320.00", 4, 2, "Aurora", deal_id("Keyboard")],
+        ["Kettle", "40.00", 2, 1, "Nordlicht", deal_id("Kettle")],
+    ]
+
+
+def test_revenue_by_day_leaves_cancelled_orders_out(ask):
+    found = answer(ask, "revenue-by-day")
+    assert found.rows == [[day(-10), "120.00", 1, "120.00"], [day(-1), "240.00", 1, "240.00"]]
+    assert chart_of(found).kind == "line"
+
+
+def test_conversion_by_category(ask):
+    assert answer(ask, "conversion-by-category").rows == [
+        ["peripherals-networking", 100.0, 2, 2],
+        ["home-furniture", 50.0, 2, 1],
+        ["toys-hobbies", 0.0, 1, 0],
+    ]
+
+
+def test_abandoned_carts(ask):
+    assert answer(ask, "abandoned-carts").rows == [
+        ["ann", "22.00", 4, f"{day(-5)} 00:00:00", "=Robot"],
+    ]
+
+
+def test_watchers_against_sales(ask):
+    assert answer(ask, "watchers-against-sales").rows == [
+        ["Aurora", 2, 0, 4, "320.00"],
+        ["Nordlicht", 0, 0, 2, "40.00"],
+    ]
+
+
+def test_instalments_overdue(ask):
+    rows = answer(ask, "instalments-overdue").rows
+    assert [row[:6] for row in rows] == [
+        ["ann", "30.00", 4, f"{day(-4)} 00:00:00", "FAILED", "2 of 4"],
+        ["ann", "30.00", 3, f"{day(-3)} 00:00:00", "SCHEDULED", "3 of 4"],
+    ]
+
+
+def test_price_history_of_the_deal_whose_price_changed_most(ask):
+    rows = answer(ask, "price-history-of-a-deal").rows
+    assert [row[1:] for row in rows] == [
+        ["80.00", None, "Keyboard"],
+        ["90.00", "80.00", "Keyboard"],
+        ["80.00", "90.00", "Keyboard"],
+    ]
+
+
+def test_cohorts_of_sign_ups_count_each_user_once(ask):
+    rows = answer(ask, "cohorts-of-sign-ups").rows
+    assert sum(row[1] for row in rows) == 2
+    assert sum(sum(row[2:]) for row in rows) == 2  # each of them ordered in one month
+
+
+def test_orders_by_country(ask):
+    assert answer(ask, "orders-by-country").rows == [
+        ["FR", 1, "240.00", "240.00", 1],
+        ["DE", 1, "120.00", "120.00", 1],
+    ]
+
+
+def test_cancelled_orders_and_why(ask):
+    (row,) = answer(ask, "cancelled-orders").rows
+    assert row[1:6] == ["bob", "20.00", "bob", "Ordered twice.", 2.0]
+
+
+def test_why_payments_fail(ask):
+    (row,) = answer(ask, "payment-failures").rows
+    assert row[:5] == ["card expired", 1, "30.00", 2.0, 1]
+
+
+def test_stock_running_out(ask):
+    rows = answer(ask, "stock-running-out").rows
+    assert [row[:4] for row in rows] == [
+        ["Keyboard", 10, 3, 23.3],
+        ["Kettle", 0, 0, None],
+        ["=Robot", 20, 0, None],
+    ]
+
+
+def test_how_many_messages_are_read(ask):
+    assert answer(ask, "messages-read").rows == [["Hot", 2, 1, 50.0, "hot_deal"]]
+
+
+def test_best_customers(ask):
+    rows = answer(ask, "best-customers").rows
+    assert [row[:3] for row in rows] == [["bob", "240.00", 1], ["ann", "120.00", 1]]
+
+
+def test_the_numbers_of_the_last_30_days(lake):
+    found = {number.name: number for number in numbers.last_30_days(lake, now=NOW)}
+    assert {name: number.total for name, number in found.items()} == {
+        "orders": 2,
+        "revenue": Decimal("360.00"),
+        "sign_ups": 1,
+        "cart_lines": 5,
+    }
+    assert len(found["orders"].days) == 30
+    assert found["orders"].days[-2] == (day(-1), Decimal(1))
+    assert found["revenue"].chart.kind == "line"
+    assert found["revenue"].chart.series[0].values[-2] == 240.0
+
+
+def test_the_numbers_are_asked_once_a_minute(lake, monkeypatch):
+    first = numbers.last_30_days(lake, now=NOW)
+    monkeypatch.setattr(runs, "start", None)
+    assert numbers.last_30_days(lake, now=NOW) is first
+
+
+def test_there_are_no_numbers_where_the_lake_gives_none(lake, monkeypatch):
+    monkeypatch.setattr(numbers, "SQL", "SELECT 1 / ")
+    assert numbers.last_30_days(lake, now=NOW) == []

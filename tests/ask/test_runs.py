@@ -1,0 +1,254 @@
+"""Questions on their way: answered, refused, stopped, cancelled; whose they are, how many at a time, how long kept."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from dealsite.ask import runs
+from dealsite.ask.lake import lake_in, open_lake
+from dealsite.ask.runs import Limits
+from dealsite.data import errors
+from dealsite.data.ids import new_ulid
+from tests.ask import lakes
+from tests.builders import NOW, make_id
+
+FOREVER = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
+
+
+def until(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_an_answer_has_columns_with_types_and_rows(ask):
+    run = ask(
+        "SELECT username, total, pieces, placed_at, plan = 1 AS at_once FROM orders ORDER BY total DESC"
+    )
+    assert (run.state, run.percent) == ("answered", 100)
+    answer = run.answer()
+    assert [(column.name, column.type) for column in answer.columns] == [
+        ("username", "VARCHAR"),
+        ("total", "DECIMAL(12,2)"),
+        ("pieces", "BIGINT"),
+        ("placed_at", "TIMESTAMP"),
+        ("at_once", "BOOLEAN"),
+    ]
+    assert [row[:3] for row in answer.rows] == [
+        ["bob", "240.00", 3],
+        ["ann", "120.00", 3],
+        ["bob", "20.00", 1],
+    ]
+    assert answer.rows[0][3:] == [f"{lakes.TODAY - lakes.DAY:%Y-%m-%d} 00:00:00", True]
+    assert answer.more is False
+
+
+def test_every_kind_of_value_is_told(rows):
+    sql = (
+        "SELECT NULL, true, 9007199254740993, 1.50, 'inf'::DOUBLE, DATE '2026-11-21', TIME '10:00', "
+        "TIMESTAMPTZ '2026-11-21 10:00+02', [1, NULL], {'a': 'ä'}, MAP {'k': 1.5}, 'ab'::BLOB, "
+        "INTERVAL 36 HOUR, '\U0001f600', 170141183460469231731687303715884105727"
+    )
+    assert rows(sql) == [
+        [
+            *(None, True, "9007199254740993", "1.50", "inf", "2026-11-21", "10:00:00"),
+            *("2026-11-21 08:00:00", "[1, null]", '{"a": "ä"}', '{"k": "1.5"}', "6162"),
+            *("1 day, 12:00:00", "\U0001f600", "170141183460469231731687303715884105727"),
+        ]
+    ]
+
+
+def test_a_mistake_is_told_in_words_that_help(ask):
+    run = ask("SELECT totl FROM orders")
+    assert run.state == "refused"
+    assert 'Referenced column "totl" not found' in run.why
+    assert "Candidate bindings" in run.why
+    with pytest.raises(errors.NotFound):
+        run.answer()
+
+
+def test_where_the_lake_is_on_this_machine_is_nobodys_business(ask, lake):
+    for sql in ("SELECT error FROM orders", "SELECT title::INT FROM deals"):
+        run = ask(sql)
+        assert run.state == "refused"
+        assert str(lake.folder) not in run.why
+
+
+def test_an_answer_is_cut_at_its_rows(ask):
+    answer = ask("SELECT * FROM range(1000)", limits=Limits(rows=10)).answer()
+    assert (answer.rows, answer.more) == ([[n] for n in range(10)], True)
+
+
+def test_an_answer_is_cut_at_its_size(ask):
+    answer = ask("SELECT repeat('x', 1000) FROM range(1000)", limits=Limits(size=10_000)).answer()
+    assert 5 < len(answer.rows) < 15
+    assert answer.more is True
+
+
+def test_a_single_huge_row_ends_a_question_and_nothing_else(ask):
+    run = ask("SELECT repeat('x', 50000000)", limits=Limits(size=10_000))
+    assert run.state in ("stopped", "refused")
+
+
+def test_a_question_that_takes_too_long_is_stopped(ask):
+    run = ask(FOREVER, limits=Limits(seconds=1))
+    assert run.state == "stopped"
+    assert "too long" in run.why
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT list(range) FROM range(1000000000)",
+        "SELECT repeat('x', 2000000000)",
+        "SELECT * FROM range(100000000) a ORDER BY hash(range)",
+        "SELECT string_agg(repeat('x', 1000000), '') FROM range(10000)",
+        "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n) SELECT count(DISTINCT i) FROM n",
+    ],
+)
+def test_a_question_that_takes_too_much_is_ended_with_words(sql, ask):
+    run = ask(sql, limits=Limits(memory=100_000_000, seconds=5))
+    assert run.state in ("refused", "stopped")
+    assert run.why
+
+
+def test_while_it_works_one_can_look_and_cancel(ask):
+    run = ask(FOREVER, patience=0.0)
+    assert run.state == "working"
+    assert 0 <= run.percent <= 100
+    assert runs.look(run.id, by="bo").state == "working"
+    assert runs.cancel(run.id, by="bo").state == "cancelled"
+    assert runs.look(run.id, by="bo").state == "cancelled"
+    pid = int((run.folder / "pid").read_text())
+    until(lambda: not Path(f"/proc/{pid}").exists())
+
+
+def test_a_question_that_takes_a_while_is_answered_though_nobody_waits(ask):
+    run = ask("SELECT count(*) FROM orders", patience=0.0)
+    until(lambda: runs.look(run.id, by="bo").state != "working")
+    assert runs.look(run.id, by="bo").answer().rows == [[3]]
+
+
+def test_how_far_it_is_is_told(ask):
+    run = ask("SELECT sum(a.range * b.range) FROM range(30000) a, range(1000000) b", patience=0.0)
+    seen: set[int] = set()
+
+    def saw_enough() -> bool:
+        seen.add(runs.look(run.id, by="bo").percent)
+        return len(seen) > 2 or not runs._works(run.folder)
+
+    until(saw_enough)
+    runs.cancel(run.id, by="bo")
+    assert len(seen) > 2
+
+
+def test_what_is_over_cannot_be_cancelled(ask):
+    run = ask("SELECT 1")
+    assert runs.cancel(run.id, by="bo").state == "answered"
+
+
+def test_a_cancelled_process_is_not_mistaken_for_another(ask, monkeypatch):
+    run = ask("SELECT 1")
+    (run.folder / "pid").write_text(str(os.getpid()))
+    monkeypatch.setattr("signal.pidfd_send_signal", lambda *_: pytest.fail("It hit somebody else."))
+    assert runs.cancel(run.id, by="bo").state == "answered"
+
+
+def test_another_users_question_is_not_found(ask):
+    run = ask("SELECT 1")
+    for look in (runs.look, runs.cancel):
+        with pytest.raises(errors.NotFound):
+            look(run.id, by="al")
+
+
+@pytest.mark.parametrize("run_id", ["", "x", "../../x", make_id(NOW)])
+def test_what_was_never_asked_is_not_found(run_id, var):
+    with pytest.raises(errors.NotFound):
+        runs.look(run_id, by="bo")
+
+
+def test_an_empty_question_is_refused_at_once(ask):
+    with pytest.raises(errors.Invalid):
+        ask(" \n")
+
+
+def test_only_some_questions_are_answered_at_a_time(ask):
+    working = [ask(FOREVER, patience=0.0, by=f"user{n}") for n in range(runs.SLOTS)]
+    with pytest.raises(errors.TooManyRequests):
+        ask("SELECT 1")
+    for n, run in enumerate(working):
+        runs.cancel(run.id, by=f"user{n}")
+    assert ask("SELECT 1").state == "answered"
+
+
+def test_answers_are_kept_for_an_hour(ask):
+    old, late = new_ulid(NOW - timedelta(minutes=61)), new_ulid(NOW - timedelta(minutes=59))
+    lake = lake_in(ask("SELECT 1").folder)
+    for run_id in (old, late):
+        runs.start("SELECT 1", run_id=run_id, by="bo", lake=lake, patience=30)
+    ask("SELECT 2")
+    with pytest.raises(errors.NotFound):
+        runs.look(old, by="bo")
+    assert runs.look(late, by="bo").state == "answered"
+
+
+def test_no_more_than_some_answers_are_kept(ask, var, monkeypatch):
+    monkeypatch.setattr(runs, "MOST", 3)
+    made = [ask("SELECT 1").id for _ in range(5)]
+    kept = sorted(path.name for path in (var / "ask").iterdir() if path.name != "slots")
+    assert kept == made[-3:]
+
+
+def test_an_answer_that_nobody_needs_any_more_is_gone(ask):
+    run = ask("SELECT 1")
+    runs.forget(run)
+    with pytest.raises(errors.NotFound):
+        runs.look(run.id, by="bo")
+
+
+def test_a_process_that_outlives_its_alarm_is_killed(ask, monkeypatch):
+    # As one that ignores the alarm would: it is given an hour, and its keeper two seconds.
+    monkeypatch.setattr(runs, "GRACE", 2.0 - 3600)
+    run = ask(FOREVER, patience=0.0, limits=Limits(seconds=3600))
+    until(lambda: runs.look(run.id, by="bo").state == "stopped")
+
+
+def test_the_files_of_a_question_are_its_owners_alone(ask):
+    run = ask("SELECT 1")
+    assert run.folder.stat().st_mode & 0o077 == 0
+
+
+def test_a_lake_that_is_renewed_meanwhile_is_read_again(ask, tmp_path):
+    folder = tmp_path / "lake"
+    lakes.write(folder, lakes.shop().changes)
+    old = lake_in(folder)
+    for path in (folder / "current" / "entity=orders").rglob("*.parquet"):
+        path.rename(path.with_name("renewed.parquet"))
+    run = ask("SELECT count(*) FROM orders", lake=old)
+    assert (run.state, run.answer().rows) == ("answered", [[3]])
+
+
+def test_a_damaged_answer_is_no_answer(ask):
+    run = ask("SELECT 1")
+    for text in ("", "{", '{"columns": []}\n', "[1]\n[2]", '{"end": {}}'):
+        (run.folder / "answer").write_text(text)
+        assert runs.look(run.id, by="bo").state == "stopped"
+
+
+def test_the_lake_is_the_one_of_the_data_folder(settings, var, lake_folder):
+    settings.DEALSITE_LAKE = ""
+    assert open_lake() is None
+    lakes.write(var / "lake", lakes.shop().changes)
+    lake = open_lake()
+    assert lake.folder == var / "lake"
+    names = [table.name for table in lake.tables]
+    assert names == sorted(names)
+    assert {"orders", "orders_history", "cart_lines"} <= set(names)
+    settings.DEALSITE_LAKE = "s3://bucket/lake"
+    assert open_lake() is None

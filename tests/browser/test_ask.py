@@ -1,0 +1,172 @@
+"""A question of the back office from the ready list to the file for a spreadsheet, with a chart in between."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from dealsite.ask import numbers
+from tests.ask import lakes
+from tests.browser.conftest import make_user, with_and_without_script
+from tests.data.test_questions import make_question
+
+FOREVER = "SELECT sum(a.range * b.range) FROM range(9999999) a, range(9999999) b"
+
+
+@pytest.fixture
+def lake(settings: Any, tmp_path: Path) -> None:
+    """A data folder with a lake."""
+    settings.VAR, settings.DEALSITE_LAKE = tmp_path / "var", ""
+    numbers.forget()
+    lakes.write(settings.VAR / "lake", lakes.shop().changes)
+
+
+@pytest.fixture
+def office(site: str, lake: None, window: Callable[..., Page]) -> Callable[..., Page]:
+    """A function that opens a window of somebody of the back office."""
+    user = make_user("bea", roles=["editor", "back office"])
+    return lambda **options: window(user, **options)
+
+
+def editor(page: Page):
+    return page.get_by_role("textbox", name="Question")
+
+
+def table(page: Page) -> list[list[str]]:
+    rows = page.get_by_role("region", name="Rows of the answer").get_by_role("row").all()
+    return [row.get_by_role("cell").all_inner_texts() for row in rows[1:]]
+
+
+@with_and_without_script
+def test_from_a_ready_question_to_a_file_for_a_spreadsheet(office, script):
+    page = office(script=script)
+    page.goto("/cms/")
+    page.get_by_role("link", name="Ask", exact=True).click()
+    page.get_by_role("link", name="Orders by country").click()
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.get_by_role("heading", name="Orders by country")).to_be_visible()
+    assert table(page) == [["FR", "1", "240.00", "240.00", "1"], ["DE", "1", "120.00", "120.00", "1"]]
+    with page.expect_download() as download:
+        page.get_by_role("link", name="CSV").click()
+    text = download.value.path().read_text("utf-8-sig")
+    assert [row[0] for row in csv.reader(text.splitlines())] == ["country", "FR", "DE"]
+
+
+@with_and_without_script
+def test_a_question_is_mended_asked_and_saved(office, script):
+    page = office(script=script)
+    page.goto("/cms/ask/")
+    editor(page).fill("SELECT count(*) FROM oders")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.get_by_text("There is no table 'oders'")).to_be_visible()
+    editor(page).fill("SELECT count(*) FROM orders")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.get_by_role("cell", name="3", exact=True)).to_be_visible()
+    page.get_by_text("Save this question").click()
+    page.get_by_label("Title").fill("All orders")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("The question is saved.")).to_be_visible()
+    page.goto("/cms/ask/")
+    page.get_by_role("link", name="All orders").click()
+    assert editor(page).input_value() == "SELECT count(*) FROM orders"
+    page.get_by_role("link", name="Delete").click()
+    page.get_by_role("button", name="Delete for good").click()
+    expect(page.get_by_text("The question is deleted.")).to_be_visible()
+    expect(page.get_by_role("link", name="All orders")).to_have_count(0)
+
+
+@with_and_without_script
+def test_a_long_question_is_followed_and_cancelled(office, script):
+    page = office(script=script)
+    page.goto("/cms/ask/")
+    editor(page).fill(FOREVER)
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    if not script:
+        page.get_by_role("link", name="Look again").click()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("This question was cancelled.")).to_be_visible()
+    assert editor(page).input_value() == FOREVER
+
+
+def test_an_answer_that_takes_a_while_comes_by_itself_and_is_announced(office, monkeypatch):
+    monkeypatch.setattr("cms.ask.PATIENCE", 0.0)
+    page = office()
+    page.goto("/cms/ask/")
+    editor(page).fill("SELECT country, sum(total) AS money FROM orders GROUP BY 1 ORDER BY 1")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.locator("#announce")).to_have_text("The answer is there: 2 rows.")
+    expect(page.locator("[data-drawn]")).to_be_visible()
+
+
+def test_a_chart_is_drawn_with_its_words_and_again_in_the_dark(office):
+    page = office(width=390)
+    page.goto("/cms/ask/?ready=best-selling-deals")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    chart = page.get_by_role("img", name="Bar chart by title")
+    expect(chart).to_be_visible()
+    expect(chart.locator("canvas")).to_be_visible()
+    light = colours(page)
+    page.get_by_role("button", name="Dark theme").click()
+    page.wait_for_function("light => document.querySelector('canvas').toDataURL() !== light", arg=light)
+
+
+def colours(page: Page) -> str:
+    picture: str = page.locator("canvas").first.evaluate("canvas => canvas.toDataURL()")
+    return picture
+
+
+def test_a_columns_name_goes_where_the_cursor_is_and_ctrl_enter_asks(office):
+    page = office()
+    page.goto("/cms/ask/")
+    editor(page).fill("SELECT FROM brands")
+    editor(page).evaluate("area => area.setSelectionRange(7, 7)")
+    page.locator("summary", has_text="brands").last.click()
+    page.get_by_role("button", name="slug", exact=True).click()
+    assert editor(page).input_value() == "SELECT slugFROM brands"
+    editor(page).fill("SELECT 40 + 2 AS n")
+    editor(page).press("Control+Enter")
+    expect(page.get_by_role("cell", name="42")).to_be_visible()
+
+
+def test_who_saves_late_is_shown_the_others_question(office):
+    question = make_question(title="Ours")
+    first, second = office(), office()
+    for page in (first, second):
+        page.goto(f"/cms/ask/questions/{question.id}/")
+    first.get_by_label("Title").fill("Theirs")
+    first.get_by_role("button", name="Save changes").click()
+    expect(first.get_by_text("The question is saved.")).to_be_visible()
+    second.get_by_label("Title").fill("Mine")
+    second.get_by_role("button", name="Save changes").click()
+    expect(second.get_by_role("alert").filter(has_text="changed this question")).to_be_visible()
+    assert second.get_by_label("Title").input_value() == "Mine"
+
+
+def test_the_numbers_come_to_the_first_page_as_charts(office):
+    page = office()
+    page.goto("/cms/")
+    expect(page.locator("#numbers [data-drawn]")).to_have_count(4)
+    expect(page.get_by_role("img", name="Line chart by day, 30 values")).to_have_count(4)
+    page.locator("#numbers summary").first.click()
+    expect(page.get_by_role("region", name="Orders, day by day")).to_be_visible()
+
+
+def test_without_script_the_numbers_are_a_page_away(office):
+    page = office(script=False)
+    page.goto("/cms/")
+    page.get_by_role("link", name="The numbers of the last 30 days").click()
+    expect(page.get_by_text("€360.00")).to_be_visible()
+    expect(page.locator("canvas")).to_have_count(0)
+
+
+def test_without_a_lake_the_first_page_has_a_message(site, settings, tmp_path, window):
+    settings.VAR = tmp_path / "empty"
+    page = window(make_user("eve", roles=["editor"]))
+    page.goto("/cms/")
+    expect(page.get_by_text("There are no numbers just now")).to_be_visible()

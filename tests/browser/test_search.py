@@ -1,0 +1,187 @@
+"""Searching as visitors and editors do: with and without script, by keyboard, on a phone, with Back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import titles, with_and_without_script
+from tests.browser.content import MINUTE, now_deal
+from tests.searching import index_table
+
+pytestmark = pytest.mark.usefixtures("site", "search_index")
+Window = Callable[..., Page]
+HOUR = 60 * MINUTE
+
+
+def make_lamps() -> None:
+    now_deal(title="Brass lamp", age=3 * HOUR, price=Decimal(40), was_price=None)
+    now_deal(title="Steel lamp", age=2 * HOUR, price=Decimal(10), was_price=None, brand="Vela")
+    now_deal(title="Keyboard", age=HOUR, description="Goes with every lamp <b>&amp;</b> desk.")
+    now_deal(title="Soon a lamp", age=-HOUR)
+    index_table()
+
+
+def box(page: Page):
+    return page.locator("[data-search-box] input:visible")
+
+
+@with_and_without_script
+@pytest.mark.parametrize("width", [390, 1280])
+def test_from_the_box_of_any_page_to_the_results(window: Window, script: bool, width: int):
+    make_lamps()
+    page = window(script=script, width=width)
+    page.goto("/brands/")
+    box(page).fill("lmap")
+    box(page).press("Enter")
+    page.wait_for_url("**/search/?q=lmap")
+    assert set(titles(page)) == {"Brass lamp", "Steel lamp", "Keyboard"}
+    expect(page.get_by_role("heading", name="3 deals for “lmap”")).to_be_visible()
+
+
+@with_and_without_script
+def test_filters_order_and_pages(window: Window, script: bool):
+    make_lamps()
+    for number in range(26):
+        now_deal(
+            title=f"Other lamp {number}",
+            age=(number + 5) * HOUR,
+            brand="Others",
+            price=Decimal(100 + number),
+            was_price=None,
+        )
+    index_table()
+    page = window(script=script)
+    page.goto("/search/?q=lamp")
+    page.get_by_label("Sort by").select_option("Lowest price")
+    page.get_by_label("Lowest price", exact=True).fill("20")
+    page.get_by_role("button", name="Apply").click()
+    page.wait_for_url(re.compile("sort=price"))
+    expect(page.locator(".deal-title").first).to_have_text("Brass lamp")
+    expect(page.get_by_role("heading", name="28 deals for “lamp”")).to_be_visible()
+    page.get_by_role("link", name="Next").click()
+    page.wait_for_url(re.compile("page=2"))
+    assert len(titles(page)) == 3
+    page.go_back()
+    expect(page.locator(".deal-title")).to_have_count(25)
+    page.get_by_role("link", name="Clear filters").click()
+    expect(page.get_by_role("heading", name="29 deals for “lamp”")).to_be_visible()
+
+
+def test_results_come_as_one_types_and_the_address_follows(window: Window):
+    make_lamps()
+    page = window()
+    page.goto("/search/")
+    field = page.get_by_label("Search deals")
+    expect(field).to_be_focused()
+    field.press_sequentially("stel lamp", delay=20)
+    expect(page.locator(".deal-title")).to_have_text(["Steel lamp"])
+    page.wait_for_url("**/search/?q=stel+lamp")
+    expect(page.locator("#announce")).to_have_text("1 deal found.")
+    expect(field).to_be_focused()
+    expect(field).to_have_value("stel lamp")
+    expect(page.locator("#search-brand option")).to_have_text(
+        [re.compile("All brands"), re.compile(r"Vela\s+\(1\)")]
+    )
+    field.fill("lamp")
+    expect(page.locator(".deal-title")).to_have_count(3)
+    page.get_by_label("Brand").select_option("vela")
+    expect(page.locator(".deal-title")).to_have_text(["Steel lamp"])
+    page.wait_for_url("**/search/?q=lamp&brand=vela")
+    page.locator(".deal-link").click()
+    page.wait_for_url("**/deals/**")
+    page.go_back()
+    page.wait_for_url("**/search/?q=lamp&brand=vela")
+    expect(page.locator(".deal-title")).to_have_text(["Steel lamp"])
+
+
+def test_words_found_in_the_text_are_marked_and_bring_no_markup(window: Window):
+    make_lamps()
+    page = window()
+    page.goto("/search/?q=lamps+keyboard")
+    expect(page.locator(".deal-snippet")).to_have_text("Goes with every lamp <b>&</b> desk.")
+    expect(page.locator(".deal-snippet mark")).to_have_text("lamp")
+    expect(page.locator(".deal-snippet b")).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_some_results_show_under_the_box_and_escape_closes_them(window: Window, width: int):
+    make_lamps()
+    page = window(width=width)
+    page.goto("/")
+    box(page).press_sequentially("steel", delay=20)
+    found = page.get_by_role("list", name="Deals found").get_by_role("link")
+    expect(found).to_have_text([re.compile("Steel lamp")])
+    page.keyboard.press("Escape")
+    expect(found).to_have_count(0)
+    expect(box(page)).to_be_focused()
+    expect(box(page)).to_have_value("steel")
+    box(page).fill("lamp")
+    expect(page.get_by_role("link", name="Show all 3 deals")).to_be_visible()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    expect(found.first).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/deals/**")
+
+
+def test_a_new_deal_is_there_at_the_next_letter(window: Window):
+    make_lamps()
+    page = window()
+    page.goto("/search/?q=zanzibar")
+    expect(page.get_by_role("heading", name="No deals found")).to_be_visible()
+    now_deal(title="Zanzibar lamp")
+    index_table()
+    page.get_by_label("Search deals").press_sequentially(" l")
+    expect(page.locator(".deal-title").first).to_have_text("Zanzibar lamp")
+
+
+@with_and_without_script
+def test_without_an_index_the_page_says_so(window: Window, script: bool):
+    page = window(script=script)
+    page.goto("/search/?q=lamp")
+    expect(page.get_by_text("Search is being set up")).to_be_visible()
+
+
+def test_an_editor_finds_deals_as_he_types(editor_window: Window):
+    make_lamps()
+    page = editor_window()
+    page.goto("/cms/deals/")
+    page.get_by_label("Words, id or link").press_sequentially("stel", delay=20)
+    rows = page.locator("#deals tbody tr")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("Steel lamp")
+    page.wait_for_url(re.compile("q=stel"))
+    page.get_by_label("Words, id or link").fill("lamp")
+    expect(rows).to_have_count(4)
+    page.get_by_role("link", name="Scheduled").click()
+    expect(rows).to_contain_text("Soon a lamp")
+    page.get_by_label("Words, id or link").fill("")
+    expect(page).to_have_url(re.compile(r"/cms/deals/\?state=scheduled$"))
+
+
+@with_and_without_script
+def test_an_editor_features_what_he_finds(editor_window: Window, script: bool):
+    make_lamps()
+    page = editor_window(script=script)
+    page.goto("/cms/featured/front/")
+    words = page.get_by_label("Words")
+    if script:
+        words.press_sequentially("stel", delay=20)
+    else:
+        words.fill("stel")
+        page.get_by_role("button", name="Show").click()
+    choice = page.locator("#picker").get_by_role("listitem")
+    expect(choice).to_have_count(1)
+    if script:
+        expect(words).to_be_focused()
+    choice.get_by_role("button", name="Add").click()
+    expect(page.locator("[data-list]")).to_contain_text("Steel lamp")
+    expect(page.get_by_label("Words")).to_have_value("stel")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.goto("/")
+    assert "Steel lamp" in titles(page)

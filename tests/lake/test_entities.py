@@ -1,0 +1,122 @@
+"""Every type of item is in the lake or left out for a reason; and what must not be in it is not."""
+
+from decimal import Decimal
+
+import pyarrow.parquet as pq
+import pytest
+
+from dealsite.data.checks.places import PLACES
+from dealsite.lake import athena, views
+from dealsite.lake.columns import ARROW, CONVERT, SQL
+from dealsite.lake.entities import BY_TYPE, ENTITIES, LEFT_OUT, TIMELESS, columns, hash_of_email
+from dealsite.lake.projection import Lake
+from tests.lake.items import SECRET, item, key
+from tests.stream.fakes import FakeStream
+
+WORDS_OF_SQL = {"order", "of", "at", "by", "number", "user", "group", "table", "select", "from", "end"}
+
+
+def test_every_type_of_item_is_in_the_lake_or_left_out_for_a_reason():
+    assert set(PLACES) - BY_TYPE.keys() - LEFT_OUT.keys() == set()
+    assert BY_TYPE.keys() & LEFT_OUT.keys() == set()
+
+
+def test_each_entity_has_one_type_and_one_table():
+    assert len(BY_TYPE) == len(ENTITIES) == len({entity.table for entity in ENTITIES})
+
+
+@pytest.mark.parametrize("entity", ENTITIES, ids=lambda entity: entity.table)
+def test_columns_have_names_that_need_no_quotes_and_are_not_the_lakes_own(entity):
+    names = [*entity.names]
+    assert len(set(names)) == len(names)
+    assert not WORDS_OF_SQL & set(names)
+    assert not {*views.STATE, *views.CHANGE, "day"} & set(names)
+
+
+@pytest.mark.parametrize("entity", ENTITIES, ids=lambda entity: entity.table)
+def test_no_secret_and_no_address_gets_into_the_lake(entity, disk):
+    stream, lake = FakeStream(), Lake(disk)
+    for variant in range(4):
+        stream.write(key(entity.type, variant), item(entity.type, variant, variant))
+    stream.write(key(entity.type, 1), None)
+    lake.apply(stream.changes)
+    lake.commit(None)
+    paths = disk.paths("")
+    assert len(paths) > 1
+    for path in paths:
+        text = str(pq.read_table(disk.root / path).to_pydict())
+        assert SECRET not in text
+        assert "@shop.example" not in text
+        assert "3CD" not in text
+        assert SECRET not in path
+
+
+def test_a_filled_item_fills_every_column_that_it_has_a_value_for():
+    order = BY_TYPE["Order"]
+    made = item("Order", 1, 1)
+    values = {column.name: column.value(made) for column in order.columns}
+    assert values["country"] == "Portugal"
+    assert values["postcode_area"] == "AB"
+    assert values["total"] == Decimal("10.00")
+    assert values["status_note"] == "step 1"
+    assert values["email_hash"] == hash_of_email("user1@shop.example")
+    assert len(values["email_hash"]) == 64
+
+
+def test_equal_addresses_have_equal_hashes_which_depend_on_the_sites_key(settings):
+    before = hash_of_email("a@shop.example")
+    assert hash_of_email("a@shop.example") == before
+    assert hash_of_email("b@shop.example") != before
+    settings.SECRET_KEY = "another"
+    assert hash_of_email("a@shop.example") != before
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "is_stored_as"),
+    [
+        ("text", 3, "3"),
+        ("text", {"a": 1}, None),
+        ("integer", 7, 7),
+        ("integer", Decimal("7.5"), None),
+        ("integer", 2**63, None),
+        ("integer", True, None),
+        ("integer", "7", None),
+        ("money", 3, Decimal("3.00")),
+        ("money", Decimal("3.005"), Decimal("3.00")),
+        ("money", Decimal("1e30"), None),
+        ("money", Decimal("10000000000"), None),
+        ("money", "3", None),
+        ("time", "yesterday", None),
+        ("time", 3, None),
+        ("date", "2026-02-30", None),
+        ("flag", 1, None),
+        ("flag", False, False),
+        ("json", {"b": {2, 1}, "a": Decimal("1.50")}, '{"a":1.5,"b":[1,2]}'),
+        ("json", b"x", None),
+    ],
+)
+def test_what_a_column_cannot_hold_is_null_and_stops_nothing(kind, value, is_stored_as):
+    (column,) = columns(f"x:{kind}")
+    assert column.value({"x": value}) == is_stored_as
+    assert column.value({}) is None
+    assert column.value({"card": 3}) is None
+
+
+@pytest.mark.parametrize("entity", ENTITIES, ids=lambda entity: entity.table)
+def test_an_item_that_lacks_everything_stops_nothing(entity, disk):
+    lake, stream = Lake(disk), FakeStream()
+    stream.write(("A", "B"), {"type": entity.type})
+    lake.apply(stream.changes)
+    lake.commit(None)
+    assert entity.day({}) == TIMELESS
+
+
+def test_kinds_are_the_same_everywhere():
+    assert ARROW.keys() == SQL.keys() == CONVERT.keys() == athena.HIVE.keys()
+
+
+def test_a_source_must_have_its_column():
+    with pytest.raises(ValueError, match="No column is named c"):
+        columns("a b", c=lambda item: 1)
+    with pytest.raises(ValueError, match="no kind"):
+        columns("a:number")

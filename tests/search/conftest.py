@@ -1,0 +1,85 @@
+"""The index without any table: it is made of items, as the stream and a scan would bring them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from dealsite.data import category_names
+from dealsite.data.categories import CATEGORIES
+from dealsite.data.content import DealContent
+from dealsite.data.convert import Item, from_attributes, to_attributes
+from dealsite.data.ids import slugify
+from dealsite.search import reader
+from dealsite.search.finding import Found, find
+from dealsite.search.projection import SearchIndex
+from dealsite.search.question import Question
+from dealsite.stream.checkpoints import Checkpoint
+from tests.builders import HOUR, NOW, make_content, make_id
+
+START = Checkpoint("stream", NOW, {"shard": "0"})
+
+
+@pytest.fixture(autouse=True)
+def search_root(settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of its own for each test, and the categories' first names."""
+    settings.SEARCH_ROOT = tmp_path / "search"
+    reader.forget()
+    monkeypatch.setattr(category_names, "names", lambda: dict(CATEGORIES))
+
+
+@pytest.fixture
+def index() -> Callable[..., None]:
+    """A function that makes an index of some items."""
+
+    def make(*items: Item) -> None:
+        projection = SearchIndex()
+        projection.build(items, START)
+        projection.swap()
+
+    return make
+
+
+def deal_item(
+    title: str = "Mechanical keyboard",
+    *,
+    deal_id: str = "",
+    live_at: datetime = NOW - HOUR,
+    brand: str = "Nordlicht",
+    kind: str = "Deal",
+    **content: Any,
+) -> Item:
+    """Return a deal's item as a scan brings it; what is not named is as in `make_content`."""
+    deal_id = deal_id or make_id(live_at)
+    filled = make_content(**({"title": title, "brand": slugify(brand), "description": ""} | content))
+    return _item(kind, deal_id, filled, brand)
+
+
+def draft_item(title: str = "Unfinished lamp", *, draft_id: str = "", **content: Any) -> Item:
+    """Return a draft's item; what is not named is empty."""
+    return _item("Draft", draft_id or make_id(), replace(DealContent(title=title), **content), "")
+
+
+def _item(kind: str, item_id: str, content: DealContent, brand: str) -> Item:
+    key = f"{kind.upper()}#{item_id}"
+    item = {
+        "PK": key,
+        "SK": key,
+        "type": kind,
+        "id": item_id,
+        "card": content.card(item_id, brand).as_item(),
+        "description": content.description,
+    }
+    return from_attributes(to_attributes(item))  # as the table would give it back
+
+
+def titles(found: Found) -> list[str]:
+    return [card.title for card in found.cards]
+
+
+def search(text: str = "", *, now: datetime = NOW, sort: str = "", page: int = 1, **filters: Any) -> Found:
+    return find(Question(text=text, **filters), now=now, sort=sort, page=page, narrowing=True)

@@ -1,0 +1,384 @@
+"""What is found, in which order, and what is never found."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from dealsite.data import category_names
+from dealsite.search import finding, folder, reader
+from dealsite.search.finding import PAGE_SIZE, related
+from dealsite.search.question import Question
+from tests.builders import DAY, HOUR, NOW
+from tests.hostile import EXAMPLES, huge, texts
+from tests.search.conftest import deal_item, draft_item, search, titles
+
+SYNTAX = [
+    '"unclosed',
+    "title:keyboard",
+    "+keyboard -keyboard",
+    "keyboard AND",
+    "(((",
+    "[a TO b]",
+    "key*",
+    "*",
+    "keyboard~2",
+    "keyboard^9",
+    "/.*/",
+    "\\",
+    "kind:draft OR kind:deal",
+    "\x00",
+    "\u202ekeyboard",
+    "\ud800",
+    "'" * 300,
+]
+
+
+# Words
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("keyboard", "KEYBOARD", "keyboards", "mechanical keyboard", "keyboard mechanical", "the keyboard"),
+        *("Nordlicht", "nordlïcht", "quiet", "peripherals", "networking", "key", "mechanical key"),
+    ],
+)
+def test_a_deal_is_found_by_words_of_its_title_brand_category_and_description(index, text):
+    index(
+        deal_item(description="Very *quiet* switches."),
+        deal_item("Lamp", brand="Vela", category="home-furniture"),
+    )
+    found = search(text)
+    assert (titles(found), found.how) == (["Mechanical keyboard"], "exact")
+
+
+@pytest.mark.parametrize(
+    "text", ["keybord", "keybaord", "kyeboard", "mechanicl keybord", "nordlict", "mekanical", "mech keyboard"]
+)
+def test_typos_are_forgiven(index, text):
+    index(deal_item(), deal_item("Lamp", brand="Vela", category="home-furniture"))
+    found = search(text)
+    assert (titles(found), found.how) == (["Mechanical keyboard"], "close")
+
+
+def test_numbers_have_no_typos(index):
+    index(deal_item("GeForce RTX 4070"), deal_item("GeForce RTX 4080"))
+    assert titles(search("rtx 4070")) == ["GeForce RTX 4070"]
+    assert titles(search("4079")) == []
+
+
+def test_a_common_word_is_not_taken_for_a_typo(index):
+    index(*(deal_item(f"Mouse {n}") for n in range(6)), deal_item("Doll house"))
+    assert "Doll house" not in titles(search("mouse"))
+
+
+def test_a_word_that_is_misspelt_in_a_deal_finds_the_others_too(index):
+    index(deal_item("Office sofware"), *(deal_item(f"Office software {n}") for n in range(6)))
+    assert len(titles(search("sofware"))) == 7
+    assert titles(search("sofware"))[0] == "Office sofware"
+
+
+def test_the_beginning_of_a_word_is_no_misspelt_word(index):
+    index(deal_item("Lampadine"), deal_item("Laptop"), deal_item("Clamp"))
+    found = search("lamp")
+    assert (titles(found), found.how) == (["Lampadine"], "exact")
+
+
+@pytest.mark.parametrize(
+    ("title", "text"),
+    [
+        ("Wi-Fi router", "wifi"),
+        ("WiFi router", "wi-fi"),
+        ("GeForce RTX4070", "rtx 4070"),
+        ("GeForce RTX 4070", "rtx4070"),
+        ("SSD 1 TB", "1tb"),
+        ("Café crème", "cafe creme"),
+    ],
+)
+def test_a_word_is_found_however_it_is_spelled(index, title, text):
+    index(deal_item(title), deal_item("Lamp"))
+    assert titles(search(text)) == [title]
+
+
+def test_where_nothing_holds_all_words_half_of_them_will_do(index):
+    index(deal_item("Red keyboard"), deal_item("Blue lamp"), deal_item("Blue chair"))
+    found = search("red keyboard zzzz")
+    assert (titles(found), found.how) == (["Red keyboard"], "some")
+    assert titles(search("zzzz qqqq wwww")) == []
+
+
+def test_a_category_is_found_by_the_name_that_it_has_now(index, monkeypatch):
+    index(deal_item(category="toys-hobbies"))
+    monkeypatch.setattr(category_names, "names", lambda: {"toys-hobbies": "Playroom"})
+    assert titles(search("playrooms")) == ["Mechanical keyboard"]
+
+
+def test_the_title_counts_more_than_the_description(index):
+    index(deal_item("Desk", description="Room for a keyboard."), deal_item("Keyboard"), deal_item("Chair"))
+    assert titles(search("keyboard")) == ["Keyboard", "Desk"]
+
+
+@settings(max_examples=EXAMPLES * 4, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=texts | huge)
+def test_no_text_is_an_error(index, text):
+    if not folder.current(folder.root()):
+        index(deal_item(), draft_item())
+    found = search(text)
+    assert found.ready
+    assert all(card.title == "Mechanical keyboard" for card in found.cards)
+
+
+@pytest.mark.parametrize("text", SYNTAX)
+def test_there_is_no_query_language(index, text):
+    index(deal_item(), draft_item("Draft of a keyboard"), deal_item("Secret keyboard", live_at=NOW + DAY))
+    assert set(titles(search(text))) <= {"Mechanical keyboard"}
+
+
+def test_words_of_which_nothing_is_left_find_nothing(index):
+    index(deal_item())
+    assert titles(search("!!! ---")) == []
+    assert titles(search("   ")) == ["Mechanical keyboard"]
+
+
+# What shoppers must not know of
+
+
+@pytest.mark.parametrize("state", ["", "live", "ending", "expired", "scheduled", "draft", "nonsense"])
+@pytest.mark.parametrize("kind", ["deal", "draft"])
+@pytest.mark.parametrize("text", ["", "secret", "secert"])
+def test_shoppers_find_neither_what_is_scheduled_nor_drafts(index, state, kind, text):
+    item = deal_item("Secret lamp", live_at=NOW + HOUR, expires_at=NOW + 2 * HOUR, stock=0)
+    index(deal_item("Other"), item, draft_item("Secret draft"))
+    found = search(text, state=state, kind=kind)
+    assert not [title for title in titles(found) if "ecret" in title]
+    assert sum(found.categories.values()) + sum(number for *_, number in found.brands) <= 2
+
+
+def test_a_scheduled_deal_is_found_from_its_minute_on(index):
+    index(deal_item("Secret lamp", live_at=NOW + HOUR))
+    assert titles(search("lamp", now=NOW + HOUR - timedelta(milliseconds=1))) == []
+    assert titles(search("lamp", now=NOW + HOUR)) == ["Secret lamp"]
+
+
+def test_editors_find_scheduled_deals_and_drafts(index):
+    index(deal_item("Lamp to come", live_at=NOW + HOUR), deal_item("Lamp"), draft_item("Draft of a lamp"))
+    assert set(titles(search("lamp", for_editors=True))) == {"Lamp", "Lamp to come"}
+    assert titles(search("lamp", for_editors=True, state="scheduled")) == ["Lamp to come"]
+    assert titles(search("lamp", for_editors=True, state="live")) == ["Lamp"]
+    assert titles(search("lamp", for_editors=True, kind="draft")) == ["Draft of a lamp"]
+
+
+# States, filters, order
+
+
+@pytest.fixture
+def lamps(index):
+    index(
+        deal_item("Lamp live", price=Decimal(40), was_price=Decimal(80), live_at=NOW - 3 * HOUR),
+        deal_item("Lamp ending", price=Decimal(10), was_price=None, expires_at=NOW + HOUR, brand="Vela"),
+        deal_item(
+            "Lamp expired", price=Decimal(5), was_price=Decimal(50), expires_at=NOW, category="toys-hobbies"
+        ),
+        deal_item("Lamp sold out", price=Decimal(20), was_price=Decimal(25), stock=0, live_at=NOW - 9 * HOUR),
+    )
+
+
+@pytest.mark.usefixtures("lamps")
+@pytest.mark.parametrize(
+    ("sort", "order"),
+    [
+        ("newest", ["Lamp ending", "Lamp live", "Lamp expired", "Lamp sold out"]),
+        ("price", ["Lamp ending", "Lamp live", "Lamp expired", "Lamp sold out"]),
+        ("discount", ["Lamp live", "Lamp ending", "Lamp expired", "Lamp sold out"]),
+    ],
+)
+@pytest.mark.parametrize("text", ["", "lamp"])
+def test_what_is_over_comes_after_all_that_can_be_had(sort, order, text):
+    found = search(text, sort=sort)
+    assert titles(found) == order
+    assert [hit.card.title for hit in found.over] == ["Lamp expired", "Lamp sold out"]
+
+
+@pytest.mark.usefixtures("lamps")
+@pytest.mark.parametrize(
+    ("state", "listed"),
+    [
+        ("live", {"Lamp live", "Lamp ending"}),
+        ("ending", {"Lamp ending"}),
+        ("expired", {"Lamp expired", "Lamp sold out"}),
+    ],
+)
+def test_a_state_hides_the_others(state, listed):
+    assert set(titles(search("lamp", state=state))) == listed
+    assert set(titles(search("", state=state))) == listed
+
+
+@pytest.mark.usefixtures("lamps")
+def test_filters_narrow_down_and_tell_to_what_else():
+    assert titles(search(category="toys-hobbies")) == ["Lamp expired"]
+    found = search(brand="vela")
+    assert titles(found) == ["Lamp ending"]
+    assert found.brands == [("nordlicht", "Nordlicht", 3), ("vela", "Vela", 1)]
+    assert found.categories == {"peripherals-networking": 1}
+    assert search("lamp").categories == {"peripherals-networking": 3, "toys-hobbies": 1}
+
+
+@pytest.mark.usefixtures("lamps")
+@pytest.mark.parametrize(
+    ("low", "high", "listed"),
+    [
+        ("10", "20", {"Lamp ending", "Lamp sold out"}),
+        ("10.01", None, {"Lamp live", "Lamp sold out"}),
+        (None, "9.99", {"Lamp expired"}),
+        ("20", "10", set()),
+    ],
+)
+def test_prices_are_bounds_that_count_in(low, high, listed):
+    found = search(price_from=low and Decimal(low), price_to=high and Decimal(high))
+    assert set(titles(found)) == listed
+
+
+@pytest.mark.parametrize("sort", ["", "newest", "price", "discount"])
+@pytest.mark.parametrize("text", ["", "lamp"])
+def test_pages_repeat_and_skip_nothing(index, sort, text):
+    items = [
+        deal_item(f"Lamp {n}", live_at=NOW - HOUR, expires_at=NOW - HOUR / 2 if n % 3 else None)
+        for n in range(57)
+    ]
+    index(*items)
+    pages = [search(text, sort=sort, page=page) for page in (1, 2, 3, 4)]
+    assert [len(found.cards) for found in pages] == [25, 25, 7, 0]
+    assert {found.pages for found in pages} == {3}
+    seen = [card.id for found in pages for card in found.cards]
+    assert sorted(seen) == sorted(item["id"] for item in items)
+    over = [found.over != [] for found in pages]
+    assert over == [True, True, True, False]  # 19 can be had
+
+
+def test_of_one_price_the_newest_comes_first(index):
+    index(*(deal_item(f"Lamp {n}", live_at=NOW - n * HOUR) for n in range(1, 5)))
+    assert titles(search(sort="price")) == [f"Lamp {n}" for n in range(1, 5)]
+
+
+# Snippets
+
+
+def test_words_found_in_the_description_are_marked(index):
+    index(deal_item(description="Very **quiet** switches, <b>quietly</b> made."))
+    (hit,) = search("quiet").hits
+    assert (
+        str(hit.snippet) == "Very <mark>quiet</mark> switches, &lt;b&gt;<mark>quietly</mark>&lt;/b&gt; made."
+    )
+
+
+def test_words_of_the_title_need_no_marks(index):
+    index(deal_item(description="A keyboard."))
+    assert search("keyboard").hits[0].snippet == ""
+
+
+def test_a_long_description_is_cut_around_the_word(index):
+    index(deal_item(description="before " * 50 + "quiet " + "after " * 50))
+    snippet = str(search("quiet").hits[0].snippet)
+    assert snippet.startswith("…before")
+    assert snippet.endswith("after…")
+    assert len(snippet) < 200
+
+
+@settings(max_examples=EXAMPLES * 4, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=texts)
+def test_no_description_brings_markup_of_its_own(index, text):
+    from html import unescape
+
+    from dealsite import text as site_text
+
+    stored = text.replace("\ud800", "")  # lone surrogates cannot be stored
+    description = f"{stored} quiet <script>alert(1)</script>"
+    index(deal_item(description=description))
+    hits = search("quiet").hits
+    if not hits:  # the word hangs together with a letter before it
+        return
+    rest = str(hits[0].snippet).replace("<mark>", "").replace("</mark>", "")
+    assert "<" not in rest
+    assert unescape(rest).strip("…") in site_text.to_plain(description) + "…"
+
+
+# Deals like another
+
+
+def test_related_deals_can_be_had_and_are_like_it(index):
+    over = deal_item("Desk lamp brass", expires_at=NOW, category="home-furniture")
+    index(
+        over,
+        deal_item("Desk lamp steel", category="home-furniture"),
+        deal_item("Desk lamp brass old", expires_at=NOW - HOUR / 2, category="home-furniture"),
+        deal_item("Desk lamp brass to come", live_at=NOW + HOUR, category="home-furniture"),
+        deal_item("Chocolate", category="grocery-household", brand="Vela"),
+        draft_item("Desk lamp draft", category="home-furniture"),
+    )
+    card = search("", state="expired").over[0].card
+    assert [other.title for other in related(card, now=NOW)] == ["Desk lamp steel"]
+    assert related(card, now=NOW, size=0) == []
+
+
+# No index, an empty one, a broken one
+
+
+def test_without_an_index_nothing_is_ready_and_nothing_fails():
+    assert not search("lamp").ready
+    assert search("lamp").cards == []
+
+
+def test_an_empty_index_is_not_ready(index):
+    index()
+    assert not search("lamp").ready
+    index(draft_item())
+    assert not search("lamp").ready
+
+
+@pytest.mark.parametrize("damage", ["meta.json", "current", "segments", "format", "elsewhere"])
+def test_a_broken_index_is_not_ready_and_no_error(index, damage):
+    index(deal_item())
+    root = folder.root()
+    generation = folder.current(root)
+    if damage == "meta.json":
+        (generation / "meta.json").write_text("{")
+    elif damage == "current":
+        (root / folder.CURRENT).write_bytes(b"../../etc\xff")
+    elif damage == "format":
+        (root / folder.CURRENT).write_text("0-000001")
+        generation.rename(root / "0-000001")
+    elif damage == "elsewhere":
+        (root / folder.CURRENT).write_text("../elsewhere")
+        generation.rename(root.parent / "elsewhere")
+    else:
+        for path in generation.iterdir():
+            if path.name != "meta.json":
+                path.unlink()
+    reader.forget()
+    assert not search("keyboard").ready
+
+
+@pytest.mark.parametrize("error", [OSError("A file is gone."), ValueError("A segment is damaged.")])
+def test_an_index_that_breaks_while_it_is_read_is_no_error(index, monkeypatch, error):
+    index(deal_item(), deal_item("Lamp"))
+    card = search("keyboard").hits[0].card
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(finding, "_stored", fail)
+    assert not search("keyboard").ready
+    assert related(card, now=NOW) == []
+
+
+def test_a_question_asks_nothing_of_what_it_leaves_out():
+    assert Question().units == []
+    assert Question(brand="a", category="b").without("brand") == Question(category="b")
+
+
+def test_a_page_holds_25():
+    assert PAGE_SIZE == 25

@@ -1,0 +1,240 @@
+"""The index as the stream's consumer feeds it: killed anywhere, given duplicates or late records, it ends right."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dealsite.data.convert import Item
+from dealsite.search import folder, reader
+from dealsite.search.projection import SearchIndex
+from dealsite.stream.changes import Change, padded
+from dealsite.stream.checkpoints import Checkpoint
+from tests.builders import NOW, make_id
+from tests.hostile import EXAMPLES
+from tests.search.conftest import START, deal_item, draft_item, search, titles
+
+
+def change(item: Item, number: int, *, gone: bool = False) -> Change:
+    return Change((item["PK"], item["SK"]), None, None if gone else item, padded(str(number)), NOW)
+
+
+@pytest.fixture
+def fed(index):
+    """The projection, open, over an index with one deal."""
+    index(deal_item())
+    projection = SearchIndex()
+    assert projection.open() == START
+    yield projection
+    projection.close()
+
+
+def test_what_is_not_built_cannot_be_opened():
+    assert SearchIndex().checkpoint() is None
+    assert SearchIndex().open() is None
+
+
+def test_a_change_is_found_once_it_is_committed_and_not_before(fed):
+    fed.apply([change(deal_item("Lamp"), 1)])
+    assert titles(search("lamp")) == []
+    later = START.moved({"shard": padded("1")})
+    fed.commit(later)
+    assert titles(search("lamp")) == ["Lamp"]
+    assert SearchIndex().checkpoint() == later
+
+
+def test_a_change_replaces_what_was_there_and_a_deletion_removes_it(fed):
+    item = deal_item("Lamp")
+    fed.apply([change(item, 1), change(item | {"card": item["card"] | {"title": "Chair"}}, 2)])
+    fed.commit(START)
+    assert (titles(search("lamp")), titles(search("chair"))) == ([], ["Chair"])
+    fed.apply([change(item, 3, gone=True)])
+    fed.commit(START)
+    assert titles(search("chair")) == []
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_late_and_repeated_records_change_nothing(fed, committed):
+    item = deal_item("Lamp")
+    newer = item | {"card": item["card"] | {"title": "Chair"}}
+    fed.apply([change(newer, 5)])
+    if committed:
+        fed.commit(START)
+    fed.apply([change(item, 4), change(newer, 5), change(item, 3, gone=True)])
+    fed.commit(START)
+    assert titles(search("chair")) == ["Chair"]
+    fed.apply([change(item, 7, gone=True)])
+    if committed:
+        fed.commit(START)
+    fed.apply([change(newer, 6)])
+    fed.commit(START)
+    assert titles(search("chair")) == []
+
+
+def test_a_published_draft_is_found_as_a_deal_alone(fed):
+    draft = draft_item("Lamp")
+    fed.apply([change(draft, 1)])
+    fed.commit(START)
+    assert titles(search("lamp", for_editors=True, kind="draft")) == ["Lamp"]
+    pointer = {name: draft[name] for name in ("PK", "SK", "type", "id")} | {"published_as": make_id()}
+    fed.apply([change(pointer, 2)])
+    fed.commit(START)
+    assert titles(search("lamp", for_editors=True, kind="draft")) == []
+
+
+def test_items_beside_a_deal_and_other_items_are_left_alone(fed):
+    item = deal_item("Lamp")
+    others = [
+        {"PK": item["PK"], "SK": "OFFER", "type": "Offer"},
+        {"PK": item["PK"], "SK": "CHANGE", "type": "Change", "card": item["card"]},
+        {"PK": "USER#ann", "SK": "USER#ann", "type": "User"},
+    ]
+    fed.apply([change(item, 1), *(change(other, 2 + n) for n, other in enumerate(others))])
+    fed.apply([change(others[0], 9, gone=True)])
+    fed.commit(START)
+    assert titles(search("lamp")) == ["Lamp"]
+
+
+def test_what_was_not_committed_comes_again_after_a_crash(fed):
+    fed.apply([change(deal_item("Lamp"), 1)])
+    fed.close()
+    again = SearchIndex()
+    assert again.open() == START
+    assert titles(search("lamp")) == []
+    again.close()
+
+
+def test_a_commit_without_a_checkpoint_leaves_it_where_it_was(fed):
+    fed.apply([change(deal_item("Lamp"), 1)])
+    fed.commit(None)
+    assert titles(search("lamp")) == ["Lamp"]
+    assert SearchIndex().checkpoint() == START
+
+
+def test_an_index_that_is_being_built_is_not_used_and_what_is_left_of_it_goes(index):
+    index(deal_item("Old"))
+    projection = SearchIndex()
+
+    def interrupted():
+        yield deal_item("New")
+        assert titles(search("")) == ["Old"]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        projection.build(interrupted(), START)
+    assert titles(search("")) == ["Old"]
+    projection.build([deal_item("New")], START)
+    assert titles(search("")) == ["Old"]
+    projection.swap()
+    assert titles(search("")) == ["New"]
+    assert [path.name for path in folder.root().iterdir() if path.is_dir()] == ["1-000002"]
+
+
+def test_changes_after_a_build_began_are_applied_over_it(index):
+    item = deal_item("Old")
+    projection = SearchIndex()
+    start = Checkpoint("stream", NOW, {"shard": padded("10")})
+    projection.build([item], start)
+    projection.swap()
+    assert projection.open() == start
+    projection.apply(
+        [change(item, 9, gone=True), change(item | {"card": item["card"] | {"title": "New"}}, 11)]
+    )
+    projection.commit(start)
+    projection.close()
+    assert titles(search("")) == ["New"]
+
+
+def test_another_process_finds_what_was_committed(fed, settings):
+    """As web processes do with what the worker writes."""
+    program = f"""
+import os, sys, django
+os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
+django.setup()
+from django.conf import settings
+from dealsite.data import category_names
+settings.SEARCH_ROOT = {str(settings.SEARCH_ROOT)!r}
+category_names.names = dict
+from tests.search.conftest import search, titles
+for line in sys.stdin:
+    print(titles(search(line.strip())), flush=True)
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+
+        def ask(text: str) -> str:
+            other.stdin.write(f"{text}\n")
+            other.stdin.flush()
+            return other.stdout.readline().strip()
+
+        assert ask("lamp") == "[]"
+        fed.apply([change(deal_item("Lamp"), 1)])
+        fed.commit(START)
+        assert ask("lamp") == "['Lamp']"
+        other.stdin.close()
+
+
+IDS = [make_id(number=number) for number in range(4)]
+
+
+@st.composite
+def histories(draw):
+    """Some changes of a few items, and the order in which a consumer gets them, some of them more than once."""
+    changes = []
+    for number in range(1, draw(st.integers(1, 10)) + 1):
+        item_id = draw(st.sampled_from(IDS))
+        make = draw(st.sampled_from(["deal", "draft"]))
+        title = draw(st.sampled_from(["Lamp", "Chair", "Desk"]))
+        item = deal_item(title, deal_id=item_id) if make == "deal" else draft_item(title, draft_id=item_id)
+        changes.append(change(item, number, gone=draw(st.booleans())))
+    repeated = changes + draw(st.lists(st.sampled_from(changes), max_size=6))
+    return changes, draw(st.permutations(repeated))
+
+
+@settings(max_examples=EXAMPLES * 3, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(history=histories(), data=st.data())
+def test_any_order_any_repetition_and_any_crash_end_with_the_newest_of_each(index, history, data):
+    changes, delivered = history
+    index(deal_item("First", deal_id=make_id(number=99)))
+    projection = SearchIndex()
+    projection.open()
+    pending: list[Change] = []
+    for one in delivered:
+        projection.apply([one])
+        pending.append(one)
+        what = data.draw(st.sampled_from(["go on", "commit", "crash"]))
+        if what == "commit":
+            projection.commit(START)
+            pending = []
+        elif what == "crash":
+            projection.close()
+            projection.open()
+            projection.apply(pending)
+    projection.commit(START)
+    projection.close()
+    reader.forget()
+    newest = {one.key: one for one in sorted(changes, key=lambda one: one.sequence)}
+    for kind, prefix in (("deal", "DEAL#"), ("draft", "DRAFT#")):
+        expected = {
+            (one.new["id"], one.new["card"]["title"])
+            for key, one in newest.items()
+            if one.new and key[0].startswith(prefix)
+        }
+        found = {
+            (card.id, card.title)
+            for card in search("", for_editors=True, kind=kind).cards
+            if card.title != "First"
+        }
+        assert found == expected
+
+
+def test_a_checkpoint_survives_as_it_was(fed):
+    checkpoint = replace(START, shards={"a": padded("7"), "b": "finished"})
+    fed.commit(checkpoint)
+    assert SearchIndex().checkpoint() == checkpoint
