@@ -42,7 +42,7 @@ dev: setup ## Run the site, reload it when a file changes, show errors
 
 .PHONY: test
 test: setup-dev ## Run every test
-	$(BIN)/python -m pytest -n 2 $(TESTS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(TESTS)
 
 .PHONY: check
 check: setup $(STAMPS)/python-dev ## Check style, types, templates and who imports whom

@@ -193,7 +193,11 @@ def test_an_account_of_any_name_can_be_looked_at(office, account):
     assert office.get(address_of(made)).status_code == 200
 
 
-@pytest.mark.parametrize("typed", ["nobody", "a#b", "\x00", "x" * 300, new_ulid(NOW)])
+@pytest.mark.parametrize(
+    "typed",
+    ["nobody", "a#b", "\x00", "x" * 300, new_ulid(NOW)],
+    ids=["a name", "a hash", "NUL", "long", "an id"],
+)
 def test_what_is_not_found_is_said(office, typed):
     answer = office.get("/cms/payments/find/", {"q": typed})
     assert answer.status_code == 404

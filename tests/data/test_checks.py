@@ -799,12 +799,13 @@ def test_a_visitors_cart_that_is_being_swept_is_no_problem():
     assert names(checks.find()) == [keys.cart_head(GUEST)]
 
 
-def test_a_mark_that_a_job_will_make_is_no_problem():
+def test_a_mark_that_a_job_will_make_is_no_problem(settle):
     furnish()
     change(keys.offer(LAMP), stock=0)()
     assert names(checks.find()) == [keys.deal(LAMP)]
     table.write(stock.mark_later([LAMP], now=NOW))
     assert checks.find() == []
+    settle()
     while job := jobs.take_next(now=NOW + DAY):
         jobs.finish(job)
     assert keys.deal(LAMP) in names(checks.find())

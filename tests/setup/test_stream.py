@@ -43,8 +43,8 @@ def test_old_records_are_trimmed_and_the_newest_stays(own_engine):
     for number in range(20):
         put(number)
     times = rows(own_engine, "SELECT id, created_at, sequence_number FROM _stream_records ORDER BY id")
-    newest = times[-1]
-    assert trim_stream(own_engine.database, now=newest[1] + KEPT_SECONDS) == 0
+    oldest, newest = times[0], times[-1]
+    assert trim_stream(own_engine.database, now=oldest[1] + KEPT_SECONDS) == 0
     assert trim_stream(own_engine.database, now=newest[1] + KEPT_SECONDS + 1) == 19
     assert rows(own_engine, "SELECT id, created_at, sequence_number FROM _stream_records") == [newest]
 

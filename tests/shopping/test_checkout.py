@@ -110,6 +110,7 @@ def test_the_address_is_there_the_next_time(ada: Client):
         signing.dumps("x" * 3, salt=SALT),
         signing.dumps([new_ulid(NOW), "bob", "test:approve"], salt=SALT),
     ],
+    ids=["nothing", "a letter", "an id", "another salt", "too many", "a text", "another user's"],
 )
 def test_a_form_that_was_not_made_for_this_user_orders_nothing(ada: Client, order: str):
     fill_cart("ada")
