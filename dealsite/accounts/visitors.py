@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from dealsite.data.preferences import USUAL, Preferences
 from dealsite.data.sessions import Session
 from dealsite.data.users import User
 
@@ -19,6 +20,7 @@ class Anonymous:
     email: str = ""
     timezone: str = ""
     roles: frozenset[str] = frozenset()
+    preferences: Preferences = USUAL
 
     def has_role(self, *names: str) -> bool:
         return False
@@ -50,6 +52,10 @@ class SignedIn:
     @property
     def timezone(self) -> str:
         return self.account.timezone
+
+    @property
+    def preferences(self) -> Preferences:
+        return self.account.preferences
 
     @property
     def roles(self) -> frozenset[str]:

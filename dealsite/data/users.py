@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from dealsite.data import audit, keys, profiles, table
+from dealsite.data import audit, keys, preferences, profiles, table
 from dealsite.data.errors import AlreadyExists, BadCursor, Conflict, Invalid, NotFound
 from dealsite.data.ids import from_iso, is_ulid, iso, normalise_email, normalise_username
 from dealsite.data.jobs import job_write
+from dealsite.data.preferences import USUAL, Preferences
 from dealsite.data.profiles import Profile
 from dealsite.data.writes import Delete, Path, Put, Update, Write, absent, contains, exists, lacks, missing
 
@@ -43,6 +44,7 @@ class User:
     registration: str
     muted: bool = False
     two_factor: str = ""
+    preferences: Preferences = USUAL
 
     @property
     def roles_in_order(self) -> list[str]:
@@ -171,6 +173,7 @@ def delete(user: User, *, job_id: str, now: datetime) -> None:
                 remove=(
                     *("name", "email", "password", "roles", "timezone", "registration", "UserIndex"),
                     "two_factor",
+                    *preferences.NAMES,
                 ),
                 when=profiles.unchanged(user),
                 otherwise=profiles.changed(),
@@ -223,6 +226,7 @@ def as_user(item: Mapping[str, Any] | None) -> User | None:
         registration=item["registration"],
         muted=keys.is_muted(item),
         two_factor=item.get("two_factor", ""),
+        preferences=preferences.from_item(item),
     )
 
 
