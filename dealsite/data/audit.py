@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 from dealsite.data import keys, table
 from dealsite.data.convert import Item
 from dealsite.data.ids import from_iso, iso, new_ulid
-from dealsite.data.writes import Put, absent
+from dealsite.data.writes import Put, Write, absent
 
 ENTRIES_OF_A_SUBJECT = 100  # as many as a thing's own page shows
 LONGEST_TEXT = 500  # characters of a text that was changed; all of it stands in the thing itself
@@ -33,6 +33,17 @@ class Entry:
     note: str = ""
     before: Mapping[str, Any] = field(default_factory=dict)
     after: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """What a change is done for: `note` stands in its entry, `writes` are part of its transaction."""
+
+    note: str = ""
+    writes: tuple[Write, ...] = ()
+
+
+NO_ERRAND = Errand()  # somebody does it for its own sake
 
 
 def entry_write(

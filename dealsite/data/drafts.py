@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from dealsite.data import audit, keys, table
+from dealsite.data.audit import NO_ERRAND, Errand
 from dealsite.data.brands import Brand
 from dealsite.data.cards import DealCard
 from dealsite.data.content import DealContent, content_from_item, in_words, text_problems
@@ -57,7 +58,14 @@ def get(draft_id: str) -> Draft:
 
 
 def save(
-    draft: Draft, content: DealContent, *, version: int, by: str, now: datetime, brand: Brand | None = None
+    draft: Draft,
+    content: DealContent,
+    *,
+    version: int,
+    by: str,
+    now: datetime,
+    brand: Brand | None = None,
+    errand: Errand = NO_ERRAND,
 ) -> Draft:
     """Change a draft. VersionConflict, with `current`, if it was edited or published since `version`. 1 transaction."""
     _refuse_problems(content)
@@ -72,7 +80,8 @@ def save(
                     when=(*at_version(version), missing("published_as")),
                     otherwise=VersionConflict(),
                 ),
-                _noted(draft.id, "changed", by=by, now=now, old=draft.content, new=content),
+                _noted(draft.id, "changed", by=by, now=now, old=draft.content, new=content, note=errand.note),
+                *errand.writes,
             ]
         )
     except VersionConflict as conflict:
@@ -115,10 +124,13 @@ def _noted(
     now: datetime,
     old: DealContent | None = None,
     new: DealContent | None = None,
+    note: str = "",
 ) -> Put:
     """Return the write that notes in the audit log what was done to a draft."""
     differing = audit.changed(in_words(old) if old else {}, in_words(new) if new else {})
-    return audit.entry_write(by=by, kind="draft", subject=draft_id, what=what, now=now, **differing)
+    return audit.entry_write(
+        by=by, kind="draft", subject=draft_id, what=what, now=now, note=note, **differing
+    )
 
 
 def published_write(draft: Draft, deal_id: str) -> Put:

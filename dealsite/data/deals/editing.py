@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from dealsite.data import buckets, featured_cards, keys, prices, table
+from dealsite.data.audit import NO_ERRAND, Errand
 from dealsite.data.brands import Brand
 from dealsite.data.brands import get as get_brand
 from dealsite.data.content import DealContent
@@ -26,7 +27,16 @@ class StockChanged(Conflict):
         super().__init__("The stock changed while you worked on it. Look at what is left now.")
 
 
-def edit(deal: Deal, content: DealContent, *, version: int, brand: Brand, by: str, now: datetime) -> Deal:
+def edit(
+    deal: Deal,
+    content: DealContent,
+    *,
+    version: int,
+    brand: Brand,
+    by: str,
+    now: datetime,
+    errand: Errand = NO_ERRAND,
+) -> Deal:
     """Change a deal, with its offer, featured cards and, if it moves, both sides' counters. 1 transaction.
 
     `deal` is as `get` gave it just now, `version` the one that the editor's form was made from.
@@ -46,7 +56,7 @@ def edit(deal: Deal, content: DealContent, *, version: int, brand: Brand, by: st
         content = replace(wanted, stock=deal.stock) if wanted.stock == counted else wanted
         brand = state["brand"]
         try:
-            table.transact(_edit_writes(deal, content, brand, token, by, now))
+            table.transact(_edit_writes(deal, content, brand, token, by, now, errand=errand))
         except BrandChanged:
             state["brand"] = get_brand(brand.slug)
             raise VersionConflict() from None
@@ -73,6 +83,7 @@ def _edit_writes(
     by: str,
     now: datetime,
     what: str = "changed",
+    errand: Errand = NO_ERRAND,
 ) -> list[Write]:
     if content.brand != brand.slug:
         raise ValueError("The brand given is not the content's.")
@@ -94,10 +105,10 @@ def _edit_writes(
         writes += changed
         changes["has_prices"] = True
     writes.append(check_brand(brand))
-    writes.append(noted(deal.id, what, by=by, now=now, old=deal.content, new=content))
+    writes.append(noted(deal.id, what, by=by, now=now, old=deal.content, new=content, note=errand.note))
     if card != deal.card:
         writes += featured_cards.renew(deal.featured_on, card)
-    return writes
+    return [*writes, *errand.writes]
 
 
 def _is_repriced(deal: Deal, content: DealContent) -> bool:
@@ -148,7 +159,7 @@ def _offer_writes(deal: Deal, content: DealContent) -> list[Write]:
     ]
 
 
-def expire_now(deal: Deal, *, by: str, now: datetime) -> Deal:
+def expire_now(deal: Deal, *, by: str, now: datetime, errand: Errand = NO_ERRAND) -> Deal:
     """End a live deal at once; Conflict if it is not published yet. 1 transaction."""
     if not deal.card.is_visible(now):
         raise Conflict("A scheduled deal cannot expire. Delete it, or move its time.")
@@ -159,10 +170,8 @@ def expire_now(deal: Deal, *, by: str, now: datetime) -> Deal:
             return deal
         content = replace(deal.content, expires_at=now)
         brand = Brand(deal.card.brand, deal.card.brand_name)
-        writes = [
-            w for w in _edit_writes(deal, content, brand, token, by, now, "ended") if not isinstance(w, Check)
-        ]
-        table.transact(writes)
+        edits = _edit_writes(deal, content, brand, token, by, now, "ended", Errand(errand.note))
+        table.transact([*(w for w in edits if not isinstance(w, Check)), *errand.writes])
         return replace(
             deal,
             content=content,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from dealsite.data import announcements, audit, buckets, drafts, keys, prices, table
+from dealsite.data.audit import NO_ERRAND, Errand
 from dealsite.data.brands import Brand
 from dealsite.data.brands import get as get_brand
 from dealsite.data.content import DealContent, in_words, problems
@@ -32,6 +33,7 @@ def publish(
     now: datetime,
     draft: Draft | None = None,
     announce: bool = False,
+    errand: Errand = NO_ERRAND,
 ) -> Deal:
     """Publish a deal at the time of its id, or schedule it if that time is to come. 1 transaction.
 
@@ -44,9 +46,9 @@ def publish(
     for _ in range(TRIES):
         day = time_of(deal_id).date()
         put, *others = _publish_writes(deal_id, content, brand, by, now, draft, announce=announce)
-        entry = noted(deal_id, _what(deal_id, now), by=by, now=now, new=content)
+        entry = noted(deal_id, _what(deal_id, now), by=by, now=now, new=content, note=errand.note)
         try:
-            table.transact([put, *others, entry])
+            table.transact([put, *others, entry, *errand.writes])
         except AlreadyExists:
             return get(deal_id)
         except buckets.DayIsEmpty:
@@ -122,10 +124,11 @@ def noted(
     now: datetime,
     old: DealContent | None = None,
     new: DealContent | None = None,
+    note: str = "",
 ) -> Put:
     """Return the write that notes in the audit log what was done to a deal."""
     differing = audit.changed(in_words(old) if old else {}, in_words(new) if new else {})
-    return audit.entry_write(by=by, kind="deal", subject=deal_id, what=what, now=now, **differing)
+    return audit.entry_write(by=by, kind="deal", subject=deal_id, what=what, now=now, note=note, **differing)
 
 
 def _noted_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now: datetime) -> Put:
