@@ -1,6 +1,5 @@
 """The pages that shoppers see."""
 
-from decimal import Decimal
 from itertools import groupby
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -8,21 +7,18 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
-from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_safe
 
 from dealsite import text
 from dealsite.data import brands as stored_brands
-from dealsite.data import category_names, deals, feeds, prices
+from dealsite.data import deals, feeds, prices
 from dealsite.data.categories import Counts
 from dealsite.data.ids import is_ulid
-from dealsite.data.prices import Price
 from dealsite.data.relations import Standing, Target
+from dealsite.deal_page import deal_context
 from dealsite.page_cache import for_visitors
 from dealsite.search.finding import related
-from dealsite.templatetags.design import time_left
 from shopping.addresses import absolute, canonical, deal_path, picture
-from shopping.price_chart import price_chart
 from shopping.structured_data import product
 
 
@@ -116,36 +112,23 @@ def deal(request: HttpRequest, deal_id: str, slug: str = "") -> HttpResponse:
     card, content = found.card, found.content
     if (deal_id, slug) != (card.id, card.slug):
         return redirect(deal_path(card))  # not for good: a title may be changed back
-    state = card.state(now)
-    over = state in ("expired", "sold_out")
-    history = prices.of_deal(card.id) or [Price(card.live_at, card.price or Decimal(0), card.was_price)]
+    history = prices.of_deal(card.id)
+    shown = deal_context(card, content, history, now=now)
     summary = text.excerpt(content.description) or f"{card.title}, a deal of {card.brand_name}."
     address = absolute(deal_path(card))
-    category_name = category_names.names()[card.category]
     return render(
         request,
         "shopping/deal.html",
-        {
-            "card": card,
-            "state": state,
-            "left": time_left(card.expires_at, now) if card.expires_at else "",
-            "over": over,
-            "related": related(card, now=now) if over else [],
-            "now": now,
-            "link": content.link,
-            "stock": found.stock,
-            "lowest": prices.lowest(history) if card.was_price else None,
-            "chart": price_chart(history, now),
-            "saving": card.was_price - card.price if card.was_price and card.price is not None else None,
-            "category_name": category_name,
-            "description": mark_safe(text.to_html(content.description)),  # noqa: S308 - sanitised there
+        shown
+        | {
+            "related": related(card, now=now) if shown["over"] else [],
             "summary": summary,
             "address": address,
             "image": picture(card.picture),
-            "structured_data": product(card, state=state, summary=summary, address=address),
+            "structured_data": product(card, state=shown["state"], summary=summary, address=address),
             "trail": [
                 (reverse("front_page"), "Deals"),
-                (reverse("category", args=[card.category]), category_name),
+                (reverse("category", args=[card.category]), shown["category_name"]),
                 ("", card.title),
             ],
         },

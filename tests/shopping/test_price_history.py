@@ -13,7 +13,7 @@ from dealsite.data.brands import Brand
 from dealsite.data.deals import Deal
 from dealsite.data.prices import Price
 from dealsite.data.writes import Delete, Update
-from shopping.price_chart import price_chart
+from dealsite.price_chart import price_chart
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_content, make_deal
 
 pytestmark = pytest.mark.usefixtures("shop")
