@@ -25,6 +25,8 @@ from dealsite.data.errors import Conflict, NotFound
 from dealsite.data.exports import DELETE_EXPORT
 from dealsite.data.jobs import EXPORT, SEND_MESSAGE, Job
 from dealsite.data.payments import PAYMENT_TOTALS, REFUND_PAYMENT
+from dealsite.data.renditions import MAKE_RENDITIONS
+from dealsite.data.trash import EMPTY_TRASH
 
 MONTH_PATTERN = re.compile(r"20[0-9]{2}-(0[1-9]|1[0-2])")
 KINDS = {
@@ -36,8 +38,10 @@ KINDS = {
     MARK_SOLD_OUT: "Sold-out marks of deals",
     PAYMENT_TOTALS: "Sums of payments",
     REFUND_PAYMENT: "Refund",
+    MAKE_RENDITIONS: "Further sizes of pictures",
     EXPORT: "File for the back office",
     DELETE_EXPORT: "Deletion of a file",
+    EMPTY_TRASH: "Emptying of the trash",
 }
 MAIL = "Mail"  # of whatever kind; to whom stays the worker's business
 STATES = {

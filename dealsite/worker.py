@@ -14,10 +14,10 @@ from datetime import UTC, datetime, timedelta
 import structlog
 from django.conf import settings
 
-from dealsite import charging, exports
+from dealsite import bulk, charging, exports, renditions
 from dealsite.accounts.handlers import HANDLERS as ACCOUNT_HANDLERS
 from dealsite.accounts.payment_notices import send_payment_notice
-from dealsite.data import jobs, sweeping
+from dealsite.data import jobs, sweeping, trash
 from dealsite.data.deals import stock
 from dealsite.data.errors import Conflict, DataError, Unavailable
 from dealsite.data.fan_out import send_message
@@ -25,6 +25,7 @@ from dealsite.data.payments.changes import REFUND_PAYMENT
 from dealsite.data.payments.notices import PAYMENT_NOTICE
 from dealsite.data.payments.totals import PAYMENT_TOTALS, apply_totals
 from dealsite.data.renames import rename_brand
+from dealsite.imports import running
 from dealsite.projections import PROJECTIONS
 from dealsite.stream.consumer import consume
 
@@ -36,7 +37,11 @@ HANDLERS: dict[str, jobs.Handler] = {
     REFUND_PAYMENT: charging.give_back,
     **ACCOUNT_HANDLERS,
     **stock.HANDLERS,
+    **trash.HANDLERS,
     **exports.HANDLERS,
+    **bulk.HANDLERS,
+    **running.HANDLERS,
+    **renditions.HANDLERS,
 }
 IDLE_SECONDS = 1.0
 SWEEP_EVERY = timedelta(hours=1)

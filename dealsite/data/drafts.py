@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from dealsite.data import audit, keys, table
+from dealsite.data import audit, brands, keys, table, trashed
 from dealsite.data.audit import NO_ERRAND, Errand
 from dealsite.data.brands import Brand
 from dealsite.data.cards import DealCard
 from dealsite.data.content import DealContent, content_from_item, in_words, text_problems
 from dealsite.data.convert import Item
-from dealsite.data.errors import AlreadyExists, Invalid, NotFound, VersionConflict
+from dealsite.data.errors import AlreadyExists, Busy, Invalid, NotFound, VersionConflict
 from dealsite.data.ids import from_iso, is_ulid, iso, new_ulid
-from dealsite.data.writes import Delete, Put, Update, absent, at_version, exists, missing
+from dealsite.data.writes import Delete, Put, Update, absent, at_version, equals, exists, missing
+
+TRIES = 5
+GONE = "It was deleted meanwhile."
+BACK_ALREADY = "There is a draft with this id again, so the one in the trash cannot come back."
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,29 @@ def create(
     except AlreadyExists:
         return get(draft_id)
     return draft_from_item(item)
+
+
+def create_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now: datetime) -> None:
+    """Store several new drafts, all or none. 1 transaction.
+
+    Meant for imports: `new` holds (draft id, content, brand), 99 at most. AlreadyExists if one of them is there.
+    """
+    puts = []
+    for draft_id, content, brand in new:
+        _refuse_problems(content)
+        item = _item(draft_id, content, brand, 1, new_ulid(now), by, by, now)
+        puts.append(Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=AlreadyExists()))
+    (first, content, _), *others = new
+    after = {"title": content.title} | ({"others": " ".join(one[0] for one in others)} if others else {})
+    what = f"started with {len(others)} others" if others else "started"
+    entry = audit.entry_write(by=by, kind="draft", subject=first, what=what, now=now, after=after)
+    table.transact([*puts, entry])
+
+
+def get_many(draft_ids: Iterable[str]) -> dict[str, Draft]:
+    """Return those of some drafts that exist, by id, the pointers of published ones too. 1 batch get for each 100."""
+    items = table.batch_get(keys.draft(draft_id) for draft_id in draft_ids)
+    return {item["id"]: draft_from_item(item) for item in items.values()}
 
 
 def get(draft_id: str) -> Draft:
@@ -92,11 +121,19 @@ def save(
     return draft_from_item(item)
 
 
-def delete(draft: Draft, *, by: str, now: datetime) -> None:
-    """Delete a draft; harmless if it is gone. VersionConflict if it was edited or published meanwhile.
+def delete(draft: Draft, *, by: str, now: datetime, errand: Errand = NO_ERRAND) -> None:
+    """Move a draft to the trash for 30 days; harmless if it is gone.
 
-    1 transaction.
+    VersionConflict, with `current`, if it was edited or published meanwhile. 1 get + 1 transaction.
     """
+    item = table.get(keys.draft(draft.id))
+    if item is None:
+        if errand.writes:  # they did not happen
+            raise NotFound(GONE)
+        return
+    current = draft_from_item(item)
+    if current.version != draft.version or current.published_as:
+        raise VersionConflict(current=current)
     try:
         table.transact(
             [
@@ -105,15 +142,60 @@ def delete(draft: Draft, *, by: str, now: datetime) -> None:
                     when=(*at_version(draft.version), missing("published_as")),
                     otherwise=VersionConflict(),
                 ),
-                _noted(draft.id, "deleted", by=by, now=now, old=draft.content),
+                *trashed.keep_writes("draft", item, by=by, now=now),
+                _noted(draft.id, "deleted", by=by, now=now, old=current.content, note=errand.note),
+                *errand.writes,
             ]
         )
     except VersionConflict as conflict:
         try:
             conflict.current = get(draft.id)
         except NotFound:
+            if errand.writes:
+                raise
             return
         raise
+
+
+def restore(draft_id: str, *, by: str, now: datetime, errand: Errand = NO_ERRAND) -> Draft:
+    """Bring a draft back from the trash; harmless if it is back.
+
+    NotFound if it is not in the trash (any more), Conflict if its id is taken again or the trash is being
+    emptied. 2 gets + 1 transaction.
+    """
+    for _ in range(TRIES):
+        found = trashed.find("draft", draft_id)
+        if found is None:
+            if errand.writes:  # they did not happen
+                raise NotFound("This draft is not in the trash any more.")
+            try:
+                return get(draft_id)
+            except NotFound:
+                raise NotFound("This draft is not in the trash any more.") from None
+        trashed.refuse_emptied(found)
+        kept = dict(found.kept or {})
+        card = kept["card"]
+        with contextlib.suppress(NotFound):  # a draft may name a brand that does not exist any more
+            card |= {"brand_name": brands.get(card["brand"]).name} if card.get("brand") else {}
+        item = kept | {
+            "card": card,
+            "version": kept["version"] + 1,
+            "last_edit": new_ulid(now),
+            "updated_at": iso(now),
+            "updated_by": by,
+            **keys.draft_rows(draft_id, card.get("brand", ""), card.get("category", "")),
+        }
+        draft = draft_from_item(item)
+        put = Put(
+            key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=AlreadyExists(BACK_ALREADY)
+        )
+        entry = _noted(draft_id, "restored", by=by, now=now, new=draft.content, note=errand.note)
+        try:
+            table.transact([trashed.take_write(found), put, entry, *errand.writes])
+        except VersionConflict:
+            continue
+        return draft
+    raise Busy()
 
 
 def _noted(
@@ -149,6 +231,18 @@ def published_write(draft: Draft, deal_id: str) -> Put:
         item=item,
         when=(*at_version(draft.version), missing("published_as")),
         otherwise=VersionConflict("This draft was edited or published meanwhile."),
+    )
+
+
+def reopen_write(pointer: Draft, content: DealContent, card: DealCard, *, by: str, now: datetime) -> Put:
+    """Return the write that makes a published draft one to be worked on again, with what its deal holds."""
+    brand = Brand(card.brand, card.brand_name)
+    token = new_ulid(now)
+    return Put(
+        key=keys.draft(pointer.id),
+        item=_item(pointer.id, content, brand, pointer.version + 1, token, pointer.created_by, by, now),
+        when=(*at_version(pointer.version), equals("published_as", card.id)),
+        otherwise=VersionConflict("This draft was changed meanwhile."),
     )
 
 

@@ -165,6 +165,29 @@ def draft_rows(draft_id: str, brand: str, category: str) -> Row:
     return rows
 
 
+# Trash
+
+
+TRASH = "TRASH"
+TRASHED = ("deal", "draft")  # the kinds of things that go to the trash
+
+
+def trash(kind: str, thing_id: str) -> Key:
+    """What was deleted stands where it stood, until the trash is emptied."""
+    if kind not in TRASHED:
+        raise ValueError(f"A {kind[:80]!r} does not go to the trash.")
+    return f"{kind.upper()}#{ulid_part(thing_id)}", TRASH
+
+
+def trash_position(at: datetime, kind: str, thing_id: str) -> str:
+    return f"{iso(at)}#{part(kind)}#{ulid_part(thing_id)}"
+
+
+def trash_row(kind: str, thing_id: str, at: datetime) -> Row:
+    """Put a deleted thing into the list of the trash (GSI1), in the order of deletion."""
+    return {"GSI1PK": TRASH, "GSI1SK": trash_position(at, kind, thing_id)}
+
+
 # Brands, categories and pages
 
 
@@ -372,6 +395,25 @@ def export_row(job_id: str) -> Row:
     return {"GSI2PK": EXPORTS, "GSI2SK": f"JOB#{ulid_part(job_id)}"}
 
 
+IMPORTS = "IMPORTS"
+
+
+def deal_import(import_id: str) -> Key:
+    """A file of deals that an editor brought."""
+    return f"IMPORT#{ulid_part(import_id)}", f"IMPORT#{import_id}"
+
+
+def import_row(import_id: str) -> Row:
+    """Put an import among all of them (GSI2)."""
+    return {"GSI2PK": IMPORTS, "GSI2SK": f"IMPORT#{ulid_part(import_id)}"}
+
+
+def import_layout(fingerprint: str) -> Key:
+    """How files with the same first line are read."""
+    key = f"IMPORTLAYOUT#{part(fingerprint)}"
+    return key, key
+
+
 def jobs_of_month(month: str) -> str:
     """GSI1: the jobs of a month."""
     return f"JOBS#{part(month)}"
@@ -388,6 +430,27 @@ def job_rows(job_id: str, due: datetime | None) -> Row:
     return rows
 
 
+# Bulk changes
+
+
+def bulk_change(job_id: str) -> str:
+    """What a job that changes many deals is to change, and what became of it."""
+    return f"BULK#{ulid_part(job_id)}"
+
+
+def bulk_chunk(job_id: str, number: int) -> Key:
+    """Some of the deals that it is to change, in the order in which they were collected."""
+    return bulk_change(job_id), f"CHUNK#{number:06d}"
+
+
+CHANGED, REFUSED = "CHANGED", "REFUSED"
+
+
+def bulk_row(job_id: str, outcome: str, subject: str) -> Key:
+    """What became of one deal: CHANGED or REFUSED, by its id."""
+    return bulk_change(job_id), f"{part(outcome)}#{ulid_part(subject)}"
+
+
 # Saved questions
 
 
@@ -398,6 +461,15 @@ QUESTION = "QUESTION#"
 def question(question_id: str) -> Key:
     """All saved questions stand in one partition, in the order in which they were saved."""
     return QUESTIONS, f"{QUESTION}{ulid_part(question_id)}"
+
+
+# Saved views of the list of deals
+
+
+def saved_views(owner: str) -> Key:
+    """An editor's views, or the team's."""
+    key = f"VIEWS#{part(owner)}"
+    return key, key
 
 
 # Carts

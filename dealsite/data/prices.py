@@ -23,7 +23,7 @@ from dealsite.data.writes import Delete, Put, Write
 LOOKED_BACK = timedelta(days=30)
 MOST_READ = 100  # the newest changes; who changes a price more often in 30 days has another problem
 AFTER_ALL = (1 << 80) - (1 << 32)  # random part of ids of changes: none that is random comes after it
-ROOM = 40  # deletions that fit into the transaction that deletes a deal
+ROOM = 40  # deletions of one transaction that empties the trash
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +93,9 @@ def move_writes(deal_id: str, new_id: str, content: DealContent) -> list[Write]:
 
 
 def deletions(deal_id: str) -> list[Write]:
-    """Return the writes that delete the prices of a deal, or as many as there is room for. 1 query."""
+    """Return the writes that delete the prices of a deal, or the first of them if they are many. 1 query."""
     rows = table.query(keys.prices(deal_id), limit=ROOM, consistent=True)
     return [Delete(key=(row["PK"], row["SK"])) for row in rows]
-
-
-def delete_rest(deal_id: str, done: Sequence[Write]) -> None:
-    """Delete what `deletions` had no room for. 1 query + 1 transaction for each 40 more."""
-    while len(done) == ROOM:
-        done = deletions(deal_id)
-        if done:
-            table.transact(done)
 
 
 def from_item(item: Item) -> Price:

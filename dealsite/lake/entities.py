@@ -257,12 +257,18 @@ LEFT_OUT: Mapping[str, str] = {
     "DayCount": "it counts deals",
     "Years": "it lists years with deals",
     "JobSegment": "it says how far a job has come",
+    "BulkChunk": "it says what a job is to change",
+    "BulkRow": "it repeats the audit log for as long as the change can be undone",
     "PaymentTotals": "it adds up payments",
     "PaymentLoad": "it says how far a file of payments was read",
     "PaymentLoadSegment": "it says so of a part of the file",
     "TransactionGuard": "it repeats a payment's transaction",
     "TestCharge": "it is what the gateway for trials remembers",
+    "Trash": "it repeats a deal or draft whose deletion is a change like others",
+    "Import": "it says what became of a file; whose deals they are stands in the audit log",
+    "ImportLayout": "it says how files are read",
     "SavedQuestion": "questions about the data are no data",
+    "SavedViews": "how an editor looks at deals is his own business",
 }
 
 BY_TYPE: Mapping[str, Entity] = {entity.type: entity for entity in ENTITIES}

@@ -28,6 +28,7 @@ from dealsite.data import (
     prices,
     questions,
     table,
+    trashed,
     two_factor,
     users,
     watches,
@@ -46,6 +47,8 @@ pytestmark = pytest.mark.usefixtures("fresh_table")
 LIVE = make_id(NOW - HOUR, 1)
 LATER = make_id(NOW + 400 * DAY, 2)
 DRAFT, PUBLISHED_DRAFT, JOB, SENT = (make_id(NOW, number) for number in (3, 4, 5, 6))
+GONE = make_id(NOW - HOUR, 7)
+IN_TRASH, EMPTYING = keys.trash("deal", GONE), keys.job(trashed.emptying_id(NOW.date()))
 LAMP, DESK, SOFA = (make_id(NOW - 40 * DAY, 10 + number) for number in (1, 2, 3))
 LINE, OTHER_LINE, ORDER = (make_id(NOW, number) for number in (21, 22, 23))
 BOUGHT = keys.cart_line(ANN, "PURCHASED", NOW, LINE)
@@ -67,6 +70,7 @@ def furnish() -> None:
     for page_id in ("front", "editors-choice", "toys-hobbies"):
         page, found = featured.load(page_id, [deal.id, later.id])
         featured.set_featured(page, [found[deal.id], found[later.id]], version=0, by=EDITOR, now=NOW)
+    deals.delete(make_deal(deal_id=GONE, category="toys-hobbies"), by=EDITOR, now=NOW)
     make_user("ann")
     make_user("bob")
     two_factor.turn_on(users.get("ann"), secret="sealed", recovery=["a hash"], step=1, key="", now=NOW)
@@ -239,6 +243,20 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         lose(keys.draft(DRAFT), "GSI2PK", "GSI2SK"),
         keys.draft(DRAFT),
         "GSI2",
+    ),
+    "a deleted deal that the trash does not list": (lose(IN_TRASH, "GSI1PK", "GSI1SK"), IN_TRASH, "GSI1PK"),
+    "a deleted deal that the trash lists by another title": (
+        change_in(IN_TRASH, ("card", "title"), "x"),
+        IN_TRASH,
+        "not what it keeps",
+    ),
+    "a trash that nobody empties": (lose(EMPTYING), EMPTYING, "No job empties the trash of 2026-11-21"),
+    "a trash whose job was given up": (
+        lambda: table.write(
+            Update(key=EMPTYING, set={"state": "failed"}, remove=["GSI3PK", "GSI3SK"]),
+        ),
+        EMPTYING,
+        "No job empties",
     ),
     "a job that nobody would find": (lose(keys.job(JOB), "GSI3PK", "GSI3SK"), keys.job(JOB), "GSI3PK"),
     "a job not in its month": (lose(keys.job(JOB), "GSI1PK", "GSI1SK"), keys.job(JOB), "GSI1PK"),
@@ -830,3 +848,12 @@ def test_a_price_that_was_lost_is_kept_again_from_the_edit_on_that_set_it():
     assert checks.repair_all()[1] == []
     assert prices.of_deal(LIVE) == there
     assert lost in everything()
+
+
+def test_the_prices_of_a_deal_that_is_in_no_trash_are_taken_away():
+    furnish()
+    table.write(Delete(key=IN_TRASH))
+    price = keys.price(GONE, ids.time_of(GONE), GONE)
+    assert [(problem.key, "no deal" in problem.what) for problem in checks.find()] == [(price, True)]
+    assert checks.repair_all()[1] == []
+    assert table.get(price) is None

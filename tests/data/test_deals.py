@@ -267,7 +267,7 @@ def test_a_scheduled_deal_cannot_be_ended():
         deals.expire_now(deal, by=EDITOR, now=NOW)
 
 
-def test_a_deleted_deal_leaves_nothing_behind(settle):
+def test_a_deleted_deal_is_seen_nowhere(settle):
     deal = make_deal(expires_at=NOW + DAY)
     feature("front", deal)
     deals.delete(deals.get(deal.id), by=EDITOR, now=NOW)

@@ -109,34 +109,6 @@ def test_a_deal_of_before_prices_were_kept_gets_the_one_that_it_had():
     assert deals.get(deal.id) == deal
 
 
-@pytest.mark.engines("native", "local")
-@pytest.mark.usefixtures("whole_table")
-def test_a_deleted_deal_leaves_no_price_however_often_it_changed(monkeypatch):
-    monkeypatch.setattr(prices, "ROOM", 3)
-    deal = make_deal()
-    for n in range(7):
-        deal = reprice(deal, str(60 + n), now=NOW + n * HOUR)
-    deals.delete(deal, by=EDITOR, now=NOW)
-    assert kept(deal.id) == []
-
-
-@pytest.mark.usefixtures("whole_table")
-def test_a_price_that_is_set_while_the_deal_is_deleted_goes_too(monkeypatch):
-    deal = make_deal()
-    changed: list[deals.Deal] = []
-    real = prices.deletions
-
-    def late(deal_id: str):
-        found = real(deal_id)
-        if not changed:
-            changed.append(reprice(deal, "69.90"))
-        return found
-
-    monkeypatch.setattr(prices, "deletions", late)
-    deals.delete(deal, by=EDITOR, now=NOW)
-    assert kept(deal.id) == []
-
-
 @pytest.mark.budget
 @pytest.mark.usefixtures("whole_table")
 def test_what_prices_cost():

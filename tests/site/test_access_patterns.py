@@ -46,6 +46,7 @@ from dealsite.data import (
     sessions,
     table,
     throttles,
+    trash,
     two_factor,
     users,
     watches,
@@ -67,7 +68,7 @@ from tests.builders import (
 )
 from tests.orders import make_order
 from tests.people import make_user
-from tests.site import payment_questions, shop_questions
+from tests.site import list_questions, payment_questions, shop_questions
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "access-patterns.md"
 OPERATIONS = {
@@ -171,6 +172,15 @@ def reschedule(deal: deals.Deal) -> None:
     deals.reschedule(deal, NOW + 2 * HOUR, new_id=make_id(NOW + 2 * HOUR), by=EDITOR, now=NOW)
 
 
+def deleted(thing: deals.Deal | drafts.Draft) -> str:
+    """Delete a deal or draft; return its id."""
+    if isinstance(thing, deals.Deal):
+        deals.delete(thing, by=EDITOR, now=NOW)
+    else:
+        drafts.delete(thing, by=EDITOR, now=NOW)
+    return thing.id
+
+
 def start_session(user: users.User) -> sessions.Session:
     return sessions.start(user, key="secret", user_agent="", address="", now=NOW)
 
@@ -263,6 +273,24 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "deals.expire_now": (make_deal, lambda deal: deals.expire_now(deal, by=EDITOR, now=NOW)),
     "deals.reschedule": (scheduled, reschedule),
     "deals.delete": (make_deal, lambda deal: deals.delete(deal, by=EDITOR, now=NOW)),
+    "deals.restore": (
+        lambda: deleted(make_deal()),
+        lambda deal_id: deals.restore(deal_id, by=EDITOR, now=NOW),
+    ),
+    "drafts.restore": (
+        lambda: deleted(make_draft(title="x")),
+        lambda draft_id: drafts.restore(draft_id, by=EDITOR, now=NOW),
+    ),
+    "trash.newest": (lambda: deleted(make_deal()), lambda _: trash.newest()),
+    "trash.find": (lambda: deleted(make_deal()), lambda deal_id: trash.find("deal", deal_id)),
+    "trash.restore": (
+        lambda: deleted(make_deal()),
+        lambda deal_id: trash.restore("deal", deal_id, by=EDITOR, now=NOW),
+    ),
+    "trash.purge": (
+        lambda: deleted(make_deal()),
+        lambda deal_id: trash.purge("deal", deal_id, by=EDITOR, now=NOW),
+    ),
     "prices.of_deal": (make_deal, lambda deal: prices.of_deal(deal.id)),
     "drafts.create": (NOTHING, lambda _: make_draft(title="x")),
     "drafts.get": (lambda: make_draft(title="x"), lambda draft: drafts.get(draft.id)),
@@ -418,6 +446,7 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "exports.newest": (ask_for_file, lambda _: exports.newest()),
     "exports.get": (ask_for_file, lambda job_id: exports.get(job_id, now=NOW)),
     "jobs.get": (lambda: rename(make_brand()), lambda brand: jobs.get(brand.last_edit)),
+    **list_questions.MEASURED,
     **payment_questions.MEASURED,
     **shop_questions.MEASURED,
 }
@@ -486,6 +515,7 @@ def test_a_page_costs_no_more_than_its_row(page: str, shop: deals.Deal):
         "name": "x.webp",
         "message_id": send_message("adam"),
         "question_id": save_question().id,
+        "view_id": list_questions.save_view().id,
     }
     for pattern in addresses():
         if pattern.name != page:

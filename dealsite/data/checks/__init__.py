@@ -3,6 +3,7 @@
     places    every key and index row, from an item's own attributes
     offers    each deal has its offer, which agrees with it
     prices    the last price kept of each deal is the one it has
+    trash     what it lists of a thing is what it keeps, and a job will empty it
     names     brand names in deals, and in the list of brands by letter
     counts    deals, likes and watches of brands and categories; deals of months and days
     featured  the cards of featured lists, and the deals' word on where they are featured
@@ -34,6 +35,7 @@ from dealsite.data.checks.places import Places
 from dealsite.data.checks.prices import Prices
 from dealsite.data.checks.problem import Problem, key_of
 from dealsite.data.checks.sendings import Sendings
+from dealsite.data.checks.trash import Trash
 from dealsite.data.convert import Item
 from dealsite.data.errors import Conflict
 
@@ -54,6 +56,7 @@ class Check(Protocol):
 CHECKS: list[Callable[[], Check]] = [
     Offers,
     Prices,
+    Trash,
     Names,
     Counts,
     Featured,

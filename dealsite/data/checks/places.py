@@ -47,6 +47,12 @@ def _draft(item: Item) -> Place:
     )
 
 
+def _trash(item: Item) -> Place:
+    kind, thing_id = item["kind"], item["id"]
+    rows = keys.trash_row(kind, thing_id, from_iso(item["card"]["deleted_at"]))
+    return Place(keys.trash(kind, thing_id), rows)
+
+
 def _job(item: Item) -> Place:
     listed = listed_rows(item["kind"], item["id"])
     if item["state"] != "open":
@@ -138,6 +144,7 @@ PLACES: dict[str, Callable[[Item], Place]] = {
     "Offer": _offer,
     "Price": lambda item: Place(keys.price(item["deal"], from_iso(item["since"]), item["id"])),
     "Draft": _draft,
+    "Trash": _trash,
     "Brand": lambda item: Place(keys.brand(item["slug"])),
     "BrandCounts": lambda item: Place(keys.brand_counts(item["slug"])),
     "BrandLetter": _letter,
@@ -156,9 +163,14 @@ PLACES: dict[str, Callable[[Item], Place]] = {
     "Session": _session,
     "Throttle": lambda item: Place(None),  # its subject stands in the key as a hash only
     "Job": _job,
+    "Import": lambda item: Place(keys.deal_import(item["id"]), keys.import_row(item["id"])),
+    "ImportLayout": lambda item: Place(keys.import_layout(item["fingerprint"])),
     "JobSegment": lambda item: Place(keys.job_segment(item["job"], item["name"])),
+    "BulkChunk": lambda item: Place(keys.bulk_chunk(item["job"], item["number"])),
+    "BulkRow": lambda item: Place(keys.bulk_row(item["job"], item["outcome"], item["subject"])),
     "Message": _message,
     "SavedQuestion": lambda item: Place(keys.question(item["id"])),
+    "SavedViews": lambda item: Place(keys.saved_views(item["owner"])),
     "CartHead": lambda item: Place(keys.cart_head(cart_owner(item))),
     "CartLine": _cart_line,
     "Order": _order,

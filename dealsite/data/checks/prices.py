@@ -1,4 +1,4 @@
-"""Prices: the last one that was kept of a deal is the one that it has, and belongs to a deal that exists."""
+"""Prices: the last one kept of a deal is the one that it has, and the deal exists or lies in the trash."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ MOST_STRAY = 1000  # prices of one deal that is gone which one run names
 
 @dataclass(slots=True)
 class _Seen:
-    """What has been seen of one deal: the deal, and the last of its prices."""
+    """What has been seen of one deal: the deal, the last of its prices, and whether it lies in the trash."""
 
     deal: Item | None = None
     last: Item | None = None
+    in_trash: bool = False
 
 
 class Prices:
@@ -35,6 +36,8 @@ class Prices:
                 kept = {name: item[name] for name in names if name in item}
                 card = {name: item["card"].get(name) for name in ("price", "was_price")}
                 self.seen.setdefault(item["id"], _Seen()).deal = kept | card
+            case "Trash" if item["kind"] == "deal":
+                self.seen.setdefault(item["id"], _Seen()).in_trash = True
             case "Price":
                 seen = self.seen.setdefault(item["deal"], _Seen())
                 if seen.last is None or seen.last["SK"] < item["SK"]:
@@ -43,7 +46,8 @@ class Prices:
     def problems(self) -> Iterator[Problem]:
         for deal_id, seen in self.seen.items():
             if seen.deal is None:
-                yield from _stray(deal_id)
+                if not seen.in_trash:
+                    yield from _stray(deal_id)
             elif seen.last is not None:
                 yield from _of_deal(seen.deal, seen.last)
             elif seen.deal.get("has_prices"):
@@ -71,9 +75,9 @@ def _of_deal(deal: Item, last: Item) -> Iterator[Problem]:
 
 
 def _stray(deal_id: str) -> Iterator[Problem]:
-    gone = Check(key=keys.deal(deal_id), when=(absent(),))
+    gone = [Check(key=key, when=(absent(),)) for key in (keys.deal(deal_id), keys.trash("deal", deal_id))]
     for row in table.query(keys.prices(deal_id), limit=MOST_STRAY, consistent=True):
-        yield Problem(key_of(row), "This price has no deal.", (Delete(key=key_of(row)), gone))
+        yield Problem(key_of(row), "This price has no deal.", (Delete(key=key_of(row)), *gone))
 
 
 def _price_of(deal: Item, *, key_since: str | None) -> Put:

@@ -7,9 +7,10 @@ change, and keeps the read-modify-write of these modules honest.
 
 from dealsite.data.content import problems
 from dealsite.data.deals.editing import StockChanged, edit, expire_now
-from dealsite.data.deals.moving import delete, reschedule
+from dealsite.data.deals.moving import reschedule
 from dealsite.data.deals.publishing import BrandChanged, check_brand, publish, publish_many
 from dealsite.data.deals.stored import Deal, deal_from_items, get, get_many, get_visible
+from dealsite.data.deals.trashing import delete, restore
 
 __all__ = [
     "BrandChanged",
@@ -27,4 +28,5 @@ __all__ = [
     "publish",
     "publish_many",
     "reschedule",
+    "restore",
 ]

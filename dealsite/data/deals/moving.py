@@ -1,4 +1,4 @@
-"""Deleting a deal, and moving a scheduled one to another time, which is another id."""
+"""Moving a scheduled deal to another time, which is another id."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from dealsite.data.deals.publishing import (
     BrandChanged,
     check_brand,
     deal_writes,
-    noted,
     refuse_problems,
     written,
 )
@@ -22,51 +21,6 @@ from dealsite.data.errors import AlreadyExists, Busy, Conflict, NotFound, Versio
 from dealsite.data.ids import iso, time_of
 from dealsite.data.jobs import Job, job_from_item
 from dealsite.data.writes import Condition, Delete, Put, Write, equals, exists, missing
-
-
-def delete(deal: Deal, *, by: str, now: datetime) -> None:
-    """Delete a deal with its offer, prices, counters and featured cards; harmless if it is gone.
-
-    1 query + 1 transaction, and one more of each for prices that it has no room for.
-
-    The last deal of a day costs a second transaction, which unlists the day.
-    """
-    last_of_day = False
-    old_prices = prices.deletions(deal.id)
-    for _ in range(TRIES):
-        try:
-            table.transact(
-                [
-                    *old_prices,
-                    noted(deal.id, "deleted", by=by, now=now, old=deal.content),
-                    Delete(
-                        key=keys.deal(deal.id),
-                        when=(equals("writes", deal.writes),),
-                        otherwise=VersionConflict(),
-                    ),
-                    Delete(key=keys.offer(deal.id)),
-                    *buckets.leave(
-                        deal.id, deal.content.brand, deal.content.category, last_of_day=last_of_day
-                    ),
-                    *featured_cards.remove(deal.featured_on, deal.id),
-                ]
-            )
-        except buckets.LastOfDay:
-            last_of_day = True
-        except buckets.MoreOfDay:
-            last_of_day = False
-        except VersionConflict:
-            try:
-                deal = get(deal.id)
-            except NotFound:
-                return
-            old_prices = prices.deletions(deal.id)
-        else:
-            if last_of_day:
-                buckets.remember(deal.live_at.date(), listed=False)
-            prices.delete_rest(deal.id, old_prices)
-            return
-    raise Busy()
 
 
 def reschedule(deal: Deal, live_at: datetime, *, new_id: str, by: str, now: datetime) -> Deal:

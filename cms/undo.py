@@ -1,0 +1,38 @@
+"""A way back from what was just done: a button in the note that says so, instead of a question before."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+
+TAG = "way-back "  # begins the tags of a message that has a way back
+
+
+@dataclass(frozen=True, slots=True)
+class WayBack:
+    """A form with one button: where it is sent, and its hidden fields."""
+
+    address: str
+    label: str
+    fields: dict[str, str]
+
+
+def offer(request: HttpRequest, text: str, address: str, label: str = "", **fields: object) -> None:
+    """Say on the next page what was done, with a button that POSTs the fields to an address of the CMS."""
+    way_back = {
+        "address": address,
+        "label": label or _("Undo"),
+        "fields": {name: str(value) for name, value in fields.items()},
+    }
+    messages.success(request, text, extra_tags=TAG + json.dumps(way_back))
+
+
+def from_tags(tags: str) -> WayBack | None:
+    """Return the way back that a message's tags hold, None if it has none."""
+    if not tags.startswith(TAG):
+        return None
+    return WayBack(**json.loads(tags.removeprefix(TAG)))

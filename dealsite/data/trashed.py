@@ -1,0 +1,131 @@
+"""What lies in the trash: deleted deals and drafts, whole as they were, for 30 days.
+
+The transaction that deletes a thing puts it there, and sees to it that a job of that day empties the
+trash. A deal's prices stay where they are until then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+from dealsite.data import keys, table
+from dealsite.data.cards import DealCard
+from dealsite.data.convert import Item
+from dealsite.data.errors import Conflict, NotFound, VersionConflict
+from dealsite.data.ids import from_iso, is_ulid, iso, last_ulid_until, new_ulid
+from dealsite.data.jobs import job_write
+from dealsite.data.writes import Delete, Put, Update, Write, equals, missing
+
+KEPT_FOR = timedelta(days=30)
+EMPTY_TRASH = "empty_trash"  # the kind of job that empties what was deleted on a day
+DAY = timedelta(days=1)
+OWN = ("PK", "SK", "GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "GSI3PK", "GSI3SK")  # made anew at restoring
+
+
+@dataclass(frozen=True, slots=True)
+class Trashed:
+    """A thing in the trash; `kind` is deal or draft, `token` tells this deletion from others of the same thing.
+
+    `kept` and `offer` are what was stored, without keys; `featured_on` are the pages that showed it.
+    """
+
+    kind: str
+    id: str
+    card: DealCard
+    at: datetime
+    by: str
+    token: str = ""
+    kept: Mapping[str, Any] | None = None
+    offer: Mapping[str, Any] | None = None
+    is_being_emptied: bool = False
+
+    @property
+    def until(self) -> datetime:
+        """Until when it is kept for certain."""
+        return self.at + KEPT_FOR
+
+    @property
+    def featured_on(self) -> tuple[str, ...]:
+        return tuple(sorted((self.kept or {}).get("featured_on", ())))
+
+
+def find(kind: str, thing_id: str) -> Trashed | None:
+    """Return what lies in the trash under an id, None if nothing does. 1 get."""
+    if kind not in keys.TRASHED or not is_ulid(thing_id):
+        return None
+    item = table.get(keys.trash(kind, thing_id))
+    return from_item(item) if item else None
+
+
+def get(kind: str, thing_id: str) -> Trashed:
+    """Return what lies in the trash under an id, or raise NotFound. 1 get."""
+    found = find(kind, thing_id)
+    if found is None:
+        raise NotFound("This is not in the trash.")
+    return found
+
+
+def keep_writes(kind: str, item: Item, *, by: str, now: datetime, offer: Item | None = None) -> list[Write]:
+    """Return the writes that keep a thing, for the transaction that deletes it."""
+    thing_id = item["id"]
+    kept: Item = {
+        "type": "Trash",
+        "kind": kind,
+        "id": thing_id,
+        "token": new_ulid(now),
+        "kept": _without_keys(item),
+        "offer": _without_keys(offer) if offer else None,
+        "card": item["card"] | {"kind": kind, "deleted_at": iso(now), "deleted_by": by},
+        **keys.trash_row(kind, thing_id, now),
+    }
+    return [Put(key=keys.trash(kind, thing_id), item=kept), emptying_write(now.astimezone(UTC).date())]
+
+
+def take_write(trashed: Trashed) -> Delete:
+    """Return the write that takes a thing out of the trash; VersionConflict where somebody else did."""
+    return Delete(
+        key=keys.trash(trashed.kind, trashed.id),
+        when=(equals("token", trashed.token), missing("emptying")),
+        otherwise=VersionConflict(),
+    )
+
+
+def refuse_emptied(trashed: Trashed) -> None:
+    if trashed.is_being_emptied:
+        raise Conflict("This is being deleted for good and cannot come back.")
+
+
+def emptying_write(day: date) -> Update:
+    """Return the write that has a job empty what is deleted on a day; each deletion of the day writes the same."""
+    beginning = datetime.combine(day, time(), UTC)
+    due = beginning + DAY + KEPT_FOR
+    put = job_write(EMPTY_TRASH, {"day": day.isoformat()}, job_id=emptying_id(day), due=due)
+    return Update(key=put.key, set=put.item)
+
+
+def emptying_id(day: date) -> str:
+    """Return the id of the job that empties what was deleted on a day."""
+    return last_ulid_until(datetime.combine(day, time(), UTC))
+
+
+def from_item(item: Item) -> Trashed:
+    """Return what lies in the trash from its item, or from its row in the index."""
+    card = item["card"]
+    return Trashed(
+        kind=card["kind"],
+        id=card["id"],
+        card=DealCard.from_item(card),
+        at=from_iso(card["deleted_at"]),
+        by=card["deleted_by"],
+        token=item.get("token", ""),
+        kept=item.get("kept"),
+        offer=item.get("offer"),
+        is_being_emptied=bool(item.get("emptying")),
+    )
+
+
+def _without_keys(item: Item) -> Item:
+    return {name: value for name, value in item.items() if name not in OWN}
