@@ -68,13 +68,15 @@ NO_PAGES = {
     # What answers to POST alone, and parts of pages
     *(
         "sign_out",
+        "session",
+        "sign_in_here",
         "end_session",
         "end_other_sessions",
         "cms_give_role",
         "cms_take_role",
         "cms_reset_two_factor",
     ),
-    *("cms_preview_description", "cms_brand_names", "unread_badge"),
+    *("cms_preview_deal", "cms_preview_frame", "cms_brand_names", "unread_badge"),
     *("like_brand", "unlike_brand", "watch_brand", "unwatch_brand"),
     *("like_category", "unlike_category", "watch_category", "unwatch_category"),
     *("mark_read", "mark_all_read", "delete_message", "mute_watch", "mute_hot_deals", "mute_all"),
@@ -84,6 +86,8 @@ NO_PAGES = {
     *("cms_order_news", "cms_download_export"),
     *("cms_pause_job", "cms_resume_job", "cms_cancel_job", "cms_retry_job"),
     *("cms_cancel_answer", "cms_save_question", "cms_answer_csv"),
+    *("cms_choose_columns", "cms_save_view", "cms_rename_view", "cms_move_view", "cms_delete_view"),
+    *("cms_duplicate_deal", "cms_duplicate_draft"),
 }
 
 
@@ -199,8 +203,15 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
             "/cms/deals/?state=draft",
             "/cms/deals/?brand=nobody",
             "/cms/deals/?q=deal",
+            "/cms/deals/?columns=picture,brand,category,price,was_price,discount,state,live,expires,voucher,id",
         ],
     ),
+    "cms_views": cms("deals/views/"),
+    "cms_deal_terms": cms_deal("live", "terms/"),
+    "cms_draft_terms": (EDITOR, lambda content: [f"/cms/drafts/{content.draft.id}/terms/"]),
+    "cms_palette": cms("go/?q=keyboard"),
+    "cms_help": cms("help/"),
+    "cms_settings": cms("settings/"),
     "cms_find_deal": cms("deals/find/?q=nothing"),
     "cms_new_draft": cms("deals/new/"),
     "cms_deal": cms_deal("live"),

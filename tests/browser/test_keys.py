@@ -1,0 +1,122 @@
+"""Keys that lead anywhere: the command palette and the shortcuts, and how they are turned off."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from dealsite.data import preferences
+from tests.browser.content import now_deal
+from tests.browser.looking import flaws
+from tests.searching import index_table
+
+
+@pytest.fixture
+def page(editor_window) -> Page:
+    """The window of an editor, at the list of brands, with all its scripts at work."""
+    page = editor_window()
+    page.goto("/cms/brands/", wait_until="networkidle")
+    return page
+
+
+def test_the_palette_finds_a_page_and_opens_it_by_keys_alone(page):
+    page.keyboard.press("Control+k")
+    palette = page.get_by_role("dialog", name="Go to")
+    expect(palette).to_be_visible()
+    expect(page.get_by_role("combobox", name="A page, a deal, a draft or a brand")).to_be_focused()
+    expect(page.get_by_role("option", selected=True)).to_have_count(1)
+    assert flaws(page) == []
+    page.keyboard.type("new d")
+    expect(page.get_by_role("option")).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("New deal")
+
+
+def test_arrow_keys_move_round_the_options(page):
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("option", selected=True)).to_contain_text("Overview")
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("option", selected=True)).to_contain_text("Deals")
+    chosen = page.get_by_role("option", selected=True).get_attribute("id")
+    expect(page.get_by_role("combobox")).to_have_attribute("aria-activedescendant", chosen)
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    expect(page.get_by_role("option", selected=True)).to_contain_text("Help and shortcuts")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog", name="Go to")).to_be_hidden()
+
+
+@pytest.mark.usefixtures("search_index")
+def test_a_deal_is_found_by_its_words(page):
+    now_deal(title="Brass lamp")
+    index_table()
+    page.get_by_role("link", name="Go to …").click()
+    page.keyboard.type("brass")
+    expect(page.get_by_role("option", selected=True)).to_contain_text("Brass lamp")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Edit deal")
+
+
+def test_without_script_the_palette_is_a_page(editor_window):
+    page = editor_window(script=False)
+    page.goto("/cms/brands/")
+    page.get_by_role("link", name="Go to …").click()
+    page.get_by_label("A page, a deal, a draft or a brand").fill("featured")
+    page.keyboard.press("Enter")
+    page.get_by_role("main").get_by_role("link", name="Featured").last.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Featured")
+
+
+def test_two_keys_lead_to_a_page_and_one_begins_a_deal(page):
+    page.keyboard.type("gd")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Deals")
+    page.wait_for_load_state("networkidle")
+    page.keyboard.press("n")
+    expect(page.get_by_role("heading", level=1)).to_have_text("New deal")
+    page.wait_for_load_state("networkidle")
+    page.get_by_label("Title").fill("")
+    page.keyboard.type("gd n?")  # one types: these are letters
+    expect(page.get_by_label("Title")).to_have_value("gd n?")
+
+
+def test_the_question_mark_tells_what_keys_there_are(page):
+    page.keyboard.press("?")
+    told = page.get_by_role("dialog", name="Shortcuts")
+    expect(told).to_be_visible()
+    expect(told.get_by_text("Go to anything")).to_be_visible()
+    assert flaws(page) == []
+    page.keyboard.press("Escape")
+    expect(told).to_be_hidden()
+
+
+def test_the_slash_leads_into_the_search_box_of_a_page_or_else_to_the_palette(page):
+    page.keyboard.press("/")
+    expect(page.get_by_role("dialog", name="Go to")).to_be_visible()
+    page.goto("/cms/deals/", wait_until="networkidle")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.type") == "search"
+    expect(page.get_by_role("dialog", name="Go to")).to_be_hidden()
+
+
+def test_turned_off_single_keys_do_nothing_but_the_palette_still_opens(editor_window):
+    page = editor_window()
+    preferences.save("eve", shortcuts=False)
+    page.goto("/cms/brands/", wait_until="networkidle")
+    for key in ("?", "/", "n", "g", "d"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Brands")
+    expect(page.locator("dialog[open]")).to_have_count(0)
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog", name="Go to")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_palette_fits_the_window(editor_window, width):
+    page = editor_window(width=width)
+    page.goto("/cms/brands/", wait_until="networkidle")
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("option", selected=True)).to_be_visible()
+    box = page.get_by_role("dialog", name="Go to").bounding_box()
+    assert box
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= width

@@ -1,0 +1,81 @@
+"""A session that ends while somebody works: he signs in over his page, and it goes on with all that was in it."""
+
+from __future__ import annotations
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from dealsite.accounts import passwords
+from dealsite.data import sessions
+from tests.browser.deal_form import choose_picture, field
+from tests.browser.looking import flaws
+from tests.people import make_user
+
+PASSWORD = "correct horse battery"
+LATER = "const now = Date.now; Date.now = () => now() + 120000"  # the session was seen two minutes ago
+
+
+@pytest.fixture
+def eve(site):
+    """An editor with a password."""
+    return make_user("eve", roles=["editor"], password=passwords.hashed(PASSWORD), now=timezone.now())
+
+
+def sign_in_over(page: Page) -> None:
+    """Give the password in the dialog."""
+    dialog = page.get_by_role("dialog", name="Your session has ended")
+    expect(dialog).to_be_visible()
+    expect(dialog.get_by_label("User name or e-mail")).to_have_value("eve")
+    dialog.get_by_label("Password").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    expect(dialog).to_be_hidden()
+
+
+def test_a_form_that_is_sent_waits_for_the_sign_in_and_goes_on_with_its_picture(window, eve):
+    page = window(eve)
+    page.goto("/cms/brands/new/", wait_until="networkidle")
+    field(page, "Name").fill("Typed for an hour")
+    choose_picture(page, "A lamp", label="Text for the logo")
+    sessions.end_all("eve")
+    page.evaluate(LATER)
+    page.get_by_role("main").get_by_role("button", name="Create the brand").click()
+    expect(page.get_by_role("dialog", name="Your session has ended")).to_be_visible()
+    assert flaws(page) == []
+    sign_in_over(page)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Typed for an hour")
+    expect(page.get_by_role("main").get_by_alt_text("A lamp").first).to_be_visible()
+
+
+def test_a_wrong_password_is_said_and_the_page_waits(window, eve):
+    page = window(eve)
+    page.goto("/cms/brands/new/", wait_until="networkidle")
+    field(page, "Name").fill("Typed for an hour")
+    sessions.end_all("eve")
+    page.evaluate(LATER)
+    page.get_by_role("main").get_by_role("button", name="Create the brand").click()
+    dialog = page.get_by_role("dialog", name="Your session has ended")
+    dialog.get_by_label("Password").fill("wrong")
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_text("do not belong together").first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(field(page, "Name")).to_have_value("Typed for an hour")
+
+
+def test_what_asks_by_itself_takes_no_page_away(window, eve):
+    page = window(eve)
+    page.goto("/cms/deals/new/", wait_until="networkidle")
+    field(page, "Title").fill("Typed for an hour")
+    sessions.end_all("eve")
+    field(page, "Brand").press_sequentially("nord")  # asks for the names of brands
+    sign_in_over(page)
+    expect(field(page, "Title")).to_have_value("Typed for an hour")
+
+
+def test_a_session_that_lasts_is_not_asked_for(window, eve):
+    page = window(eve)
+    page.goto("/cms/brands/new/", wait_until="networkidle")
+    page.evaluate(LATER)
+    field(page, "Name").fill("Nordlicht")
+    page.get_by_role("main").get_by_role("button", name="Create the brand").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Nordlicht")
