@@ -17,7 +17,7 @@ ifdef DEALSITE_VAR
 export DEALSITE_VAR
 endif
 
-STATIC_SOURCES := $(shell find static templates cms shopping dealsite/templatetags -type f -not -name '*.pyc' 2>/dev/null)
+STATIC_SOURCES := $(shell find static templates cms shopping dealsite/templatetags locale -type f -not -name '*.pyc' 2>/dev/null)
 
 .PHONY: help
 help: ## Say what there is
@@ -57,6 +57,10 @@ format: $(STAMPS)/python-dev ## Format code and templates
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 	-$(BIN)/djlint templates --reformat --quiet
+
+.PHONY: texts
+texts: setup ## Bring locale/ up to date with the texts in the sources
+	@$(BIN)/python manage.py texts
 
 .PHONY: bench
 bench: setup $(STAMPS)/python-dev ## Measure pages, calls, requests and checkouts per second, and a message to all
@@ -105,7 +109,7 @@ $(STAMPS)/local-engine: dealsite/install/local_engine.py requirements-java.txt |
 	@$(BIN)/python -m dealsite.install.local_engine
 	@touch $@
 
-$(STAMPS)/assets: $(STATIC_SOURCES) dealsite/assets.py $(STAMPS)/packages $(STAMPS)/python
+$(STAMPS)/assets: $(STATIC_SOURCES) dealsite/assets.py dealsite/texts.py $(STAMPS)/packages $(STAMPS)/python
 	@echo "Building the CSS and the icons ..."
 	@DEALSITE_SECRET_KEY=none $(BIN)/python manage.py build_assets
 	@touch $@

@@ -3,7 +3,7 @@
 import os
 import secrets
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -43,6 +43,14 @@ def number(name: str, default: int) -> int:
     if not (text.isascii() and text.isdigit()):
         raise ImproperlyConfigured(f"{name} should be a whole number, and is {text!r}.")
     return int(text)
+
+
+def one_of(name: str, default: str, choices: Sequence[str]) -> str:
+    """One of some words."""
+    text = os.environ.get(name, "").strip().lower() or default
+    if text not in choices:
+        raise ImproperlyConfigured(f"{name} should be one of {', '.join(choices)}, and is {text!r}.")
+    return text
 
 
 def url(name: str, default: str) -> str:

@@ -53,7 +53,7 @@ ROOT_URLCONF = "dealsite.urls"
 WSGI_APPLICATION = "dealsite.wsgi.application"
 APPEND_SLASH = True
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000  # forms without their files; a file is spooled to disk
-DATA_UPLOAD_MAX_NUMBER_FIELDS = 500
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 3_000  # a table of refused rows of an import has most
 DATA_UPLOAD_MAX_NUMBER_FILES = 2
 
 INSTALLED_APPS = [
@@ -96,8 +96,12 @@ TEMPLATES = [
 ]
 MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
 
-LANGUAGE_CODE = "en-gb"
-USE_I18N = False
+# What the site speaks to visitors, and to users who chose no language. docs/translating.md says how to add one.
+LANGUAGES = [("en-gb", "English"), ("de", "Deutsch")]
+LANGUAGE_CODE = environment.one_of("DEALSITE_LANGUAGE", "en-gb", [code for code, _ in LANGUAGES])
+LOCALE_PATHS = [BUILD / "locale"]  # compiled by build_assets from what locale/ holds
+FORMAT_MODULE_PATH = ["dealsite.formats"]
+USE_I18N = True
 USE_TZ = True
 TIME_ZONE = "UTC"
 

@@ -21,8 +21,9 @@ def press(request: HttpRequest, relation: Relation, slug: str, *, held: bool) ->
     Answers htmx with both buttons as they are now, others with a redirect.
     """
     verb, target = relation.verb.lower(), relation.target
-    back = destination(request, reverse(target, args=[slug]))
+    # First of all: whatever asks who it is, as the language of an address does, then knows that, too.
     standing: Standing | None = request.visit.standing(target, slug)  # type: ignore[attr-defined]
+    back = destination(request, reverse(target, args=[slug]))
     if standing is None:
         return to_sign_in(request, back=back, then=f"{verb}_{target}:{slug}" if held else "")
     username = request.user.username  # type: ignore[union-attr]

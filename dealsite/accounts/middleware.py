@@ -8,11 +8,11 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.cache import patch_vary_headers
 from django.utils.functional import SimpleLazyObject
 
-from dealsite.accounts import cookies
+from dealsite.accounts import cookies, languages
 from dealsite.accounts.addresses import client_address
 from dealsite.accounts.sign_in import give_cookies
 from dealsite.accounts.timezones import UserZone, zone_of
@@ -77,7 +77,7 @@ class Visit:
 
 
 class AccountMiddleware:
-    """Sets `request.user`, lazily, and with it the time zone of the times shown."""
+    """Sets `request.user`, lazily, and with it the language of the texts and the time zone of the times shown."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -87,7 +87,12 @@ class AccountMiddleware:
         request.user = user = SimpleLazyObject(visit.look)  # type: ignore[assignment]
         has_cookie = settings.SESSION_COOKIE_NAME in request.COOKIES
         timezone.activate(UserZone(lambda: str(user.timezone)) if has_cookie else zone_of(""))
-        response = self.get_response(request)
+        languages.activate((lambda: _language(request)) if has_cookie else None)
+        try:
+            response = self.get_response(request)
+            _say_language(response)
+        finally:
+            translation.deactivate()
         if visit.looked:
             patch_vary_headers(response, ("Cookie",))
         if visit.begun:
@@ -107,3 +112,16 @@ class AccountMiddleware:
         if isinstance(exception, Unavailable):
             request.user = Anonymous()  # type: ignore[assignment]
             timezone.activate(zone_of(""))
+            languages.activate()
+
+
+def _language(request: HttpRequest) -> str:
+    """Return the language of a part's page, which says it, or of the user, who has to be asked for."""
+    of_page = request.headers.get("Page-Language", "")
+    return of_page or request.user.preferences.language  # type: ignore[union-attr]
+
+
+def _say_language(response: HttpResponse) -> None:
+    language = languages.shown()
+    if language and response.get("Content-Type", "").startswith("text/html"):
+        response.headers.setdefault("Content-Language", language)

@@ -10,8 +10,11 @@ from django.forms import BoundField
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext
 
 register = template.Library()
 
@@ -111,24 +114,31 @@ def is_choices(field: BoundField) -> bool:
 
 @register.filter
 def money(amount: Decimal | None) -> str:
-    """€1,299.00, in the site's currency; nothing for no amount."""
+    """€1,299.00, in the site's currency and as the language writes it; nothing for no amount."""
     if amount is None:
         return ""
-    currency = settings.DEALSITE_CURRENCY
-    return f"{CURRENCY_SIGNS.get(currency, f'{currency} ')}{amount:,.2f}"
+    return _with_currency(number_format(amount, 2, force_grouping=True))
 
 
 @register.filter
 def price(amount: Decimal) -> SafeString:
     """The same as money, with the cents set smaller."""
-    whole, _, cents = money(amount).rpartition(".")
-    return format_html('{}<span class="price-cents">.{}</span>', whole, cents)
+    number = number_format(amount, 2, force_grouping=True)
+    marked = format_html('{}<span class="price-cents">{}</span>', number[:-3], number[-3:])
+    return SafeString(_with_currency(marked))
+
+
+def _with_currency(number: str) -> str:
+    currency = settings.DEALSITE_CURRENCY
+    sign = CURRENCY_SIGNS.get(currency, f"{currency} ")
+    # Translators: an amount of money, with the sign where the language puts it.
+    return (pgettext("money", "%(currency)s%(number)s") % {"currency": sign, "number": number}).rstrip()
 
 
 @register.filter
 def grouped(number: int) -> str:
     """A number with its thousands apart, 100,000."""
-    return f"{number:,}"
+    return number_format(number, force_grouping=True)
 
 
 @register.filter
@@ -145,7 +155,7 @@ def moment(when: datetime | None) -> SafeString | str:
         '<time datetime="{}"{}>{} {}</time>',
         when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "" if getattr(zone, "chosen", False) else SafeString(" data-moment"),
-        f"{local.day} {local:%b %Y, %H:%M}",
+        f"{date_format(local)}, {local:%H:%M}",
         local.tzname() or "UTC",
     )
 
@@ -154,10 +164,14 @@ def time_left(expires_at: datetime, now: datetime) -> str:
     """The time between, as a visitor would say it: 3 days left, 5 hours left, 12 minutes left."""
     minutes = max(int((expires_at - now).total_seconds()) // 60, 0)
     if minutes < 1:
-        return "Less than a minute left"
-    for size, unit in ((1440, "day"), (60, "hour"), (1, "minute")):
-        # 36 hours say more than "1 day".
-        if minutes >= size * (2 if size > 1 else 1) or size == 1:
-            count = minutes // size
-            return f"{count} {unit}{'' if count == 1 else 's'} left"
-    raise AssertionError("a minute or more is always counted")
+        return _("Less than a minute left")
+    # 36 hours say more than "1 day".
+    if minutes >= 2 * 1440:
+        return ngettext("%(count)d day left", "%(count)d days left", minutes // 1440) % {
+            "count": minutes // 1440
+        }
+    if minutes >= 2 * 60:
+        return ngettext("%(count)d hour left", "%(count)d hours left", minutes // 60) % {
+            "count": minutes // 60
+        }
+    return ngettext("%(count)d minute left", "%(count)d minutes left", minutes) % {"count": minutes}

@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from django import template
+from django.utils.translation import gettext_lazy as _
 
 from dealsite.data import orders, payments
 from dealsite.data.ids import iso
@@ -10,25 +11,25 @@ from dealsite.data.ids import iso
 register = template.Library()
 
 ORDERS = {
-    orders.PLACED: ("Placed", "scheduled"),
-    orders.SHIPPED: ("Shipped", "ending"),
-    orders.DELIVERED: ("Delivered", "live"),
-    orders.CANCELLED: ("Cancelled", ""),
+    orders.PLACED: (_("Placed"), "scheduled"),
+    orders.SHIPPED: (_("Shipped"), "ending"),
+    orders.DELIVERED: (_("Delivered"), "live"),
+    orders.CANCELLED: (_("Cancelled"), ""),
 }
 PAYMENTS = {
-    payments.SCHEDULED: ("Scheduled", "scheduled"),
-    payments.PENDING: ("Being charged", "ending"),
-    payments.PROCESSED: ("Paid", "live"),
-    payments.FAILED: ("Failed", "failed"),
-    payments.CANCELLED: ("Called off", ""),
-    payments.REFUNDED: ("Given back", ""),
+    payments.SCHEDULED: (_("Scheduled"), "scheduled"),
+    payments.PENDING: (_("Being charged"), "ending"),
+    payments.PROCESSED: (_("Paid"), "live"),
+    payments.FAILED: (_("Failed"), "failed"),
+    payments.CANCELLED: (_("Called off"), ""),
+    payments.REFUNDED: (_("Given back"), ""),
 }
 
 
 @register.filter
 def order_status(status: str) -> str:
     """An order's status in words."""
-    return ORDERS[status][0]
+    return str(ORDERS[status][0])
 
 
 @register.filter
@@ -40,7 +41,7 @@ def order_state(status: str) -> str:
 @register.filter
 def payment_status(status: str) -> str:
     """A payment's status in words."""
-    return PAYMENTS[status][0]
+    return str(PAYMENTS[status][0])
 
 
 @register.filter

@@ -7,9 +7,10 @@ from urllib.parse import urlsplit
 from django import template
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language
 
-from dealsite import pictures
-from dealsite.data.cards import DealCard, Picture
+from dealsite import renditions
+from dealsite.data.cards import DealCard
 from dealsite.templatetags.design import time_left
 
 register = template.Library()
@@ -19,26 +20,16 @@ register = template.Library()
 def deal_card(card: DealCard, now: datetime, *, large: bool = False, lazy: bool = True) -> SafeString:
     """One card of a list. The large one leads a page; the first ones of a page load at once."""
     left = time_left(card.expires_at, now) if card.expires_at else ""
-    return _rendered(card, card.state(now), left, large, lazy)
+    return _rendered(card, card.state(now), left, large, lazy, get_language())
 
 
 @lru_cache(maxsize=4096)
-def _rendered(card: DealCard, state: str, left: str, large: bool, lazy: bool) -> SafeString:
+def _rendered(
+    card: DealCard, state: str, left: str, large: bool, lazy: bool, language: str | None
+) -> SafeString:
     # Two thirds of a page's time is the rendering of cards, and the same cards are shown again and again.
     context = {"card": card, "state": state, "left": left, "large": large, "lazy": lazy}
     return render_to_string("shopping/_deal_card.html", context)
-
-
-@register.filter
-def picture_url(picture: Picture, width: int) -> str:
-    """The address of a picture's file that is at least so wide."""
-    return pictures.url(picture, width)
-
-
-@register.filter
-def picture_srcset(picture: Picture) -> str:
-    """All widths of a picture, for the browser to choose from."""
-    return pictures.srcset(picture)
 
 
 @register.filter

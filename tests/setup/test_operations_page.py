@@ -17,7 +17,9 @@ def test_every_variable_that_the_code_reads_is_in_the_table_and_no_other():
     ]:
         code = path.read_text("utf-8")
         read |= set(
-            re.findall(rf'(?:environ\.get\(|environ\[|flag\(|number\(|url\(|bucket\()\s*"({OURS})"', code)
+            re.findall(
+                rf'(?:environ\.get\(|environ\[|flag\(|number\(|url\(|bucket\(|one_of\()\s*"({OURS})"', code
+            )
         )
     rows = [
         line.split("|")[1] for line in PAGE.partition("## Settings")[2].splitlines() if line.startswith("|")

@@ -178,7 +178,7 @@ def test_a_brands_page_shows_the_like_of_a_moment_ago_and_costs_no_request_more(
     for path in ("/brands/nordlicht/", "/categories/toys-hobbies/"):
         answer = browser.get(path)
         assert calls(answer) == ["BatchGetItem", "BatchGetItem"]
-    answer = browser.get("/brands/nordlicht/", headers=HTMX)
+    answer = browser.get("/brands/nordlicht/", headers=HTMX | {"Page-Language": "en-gb"})
     assert calls(answer) == ["BatchGetItem"]
 
 

@@ -1,4 +1,4 @@
-"""manage.py build_assets: compiled CSS, icon sprite, fonts and installed scripts, collected for serving."""
+"""manage.py build_assets: compiled CSS and translations, icons, fonts, installed scripts, collected for serving."""
 
 from typing import Any
 
@@ -6,11 +6,13 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from dealsite import assets
+from dealsite import assets, texts
 
 
 class Command(BaseCommand):
-    help = "Builds the CSS and the icon sprite into build/, and collects all that pages load."
+    help = (
+        "Builds the CSS, the icon sprite and the translations into build/, and collects all that pages load."
+    )
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -18,10 +20,11 @@ class Command(BaseCommand):
             assets.copy_installed()
             assets.build_sprite()
             assets.build_css()
+            texts.compile_all(settings.LOCALE_PATHS[0])
         except assets.AssetError as error:
             raise CommandError(str(error)) from error
         # settings.py lists the folder only where it is there, and this command may just have made it.
         if assets.ASSETS not in settings.STATICFILES_DIRS:
             settings.STATICFILES_DIRS.append(assets.ASSETS)
         call_command("collectstatic", interactive=False, verbosity=0)
-        self.stdout.write("Built the CSS and the icons.")
+        self.stdout.write("Built the CSS, the icons and the translations.")

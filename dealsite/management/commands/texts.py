@@ -1,0 +1,19 @@
+"""manage.py texts: brings the files of translations up to date with what the sources say."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from dealsite import texts
+
+
+class Command(BaseCommand):
+    help = "Finds the texts of the site and brings locale/ up to date with them; says how many have no translation."
+    requires_system_checks: list[str] = []
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        for language in texts.languages():
+            texts.update(language)
+            catalogue = texts.read(language)
+            missing = sum(1 for text in catalogue if text.id and not texts.is_translated(text))
+            self.stdout.write(f"{language}: {len(catalogue)} texts, {missing} without a translation.")
