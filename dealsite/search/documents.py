@@ -16,21 +16,23 @@ from dealsite.data.cards import DealCard
 from dealsite.data.categories import CATEGORIES
 from dealsite.data.convert import Item
 from dealsite.data.ids import EPOCH
+from dealsite.data.links import check_of
 from dealsite.search.words import join, other_spellings, plain_analyser, stemming_analyser, words_of
 
-FORMAT = 1  # counts up when the fields change: an index of another format is made anew
+FORMAT = 2  # counts up when the fields change: an index of another format is made anew
 
 DEAL, DRAFT, GONE, CHECKPOINT = "deal", "draft", "gone", "checkpoint"
 NEVER = 2**63 - 1  # when a deal expires that does not
 DESCRIPTION_CHARACTERS = 2_000  # kept to show where words were found; all of it is searched
 SECOND_BITS, CENT_BITS = 34, 30
 BRAND_SEPARATOR = "\n"
+PICTURE, ALT, LINK, STOCK = "picture", "alt", "link", "stock"  # what a deal or draft may lack
 
 
 def schema() -> tantivy.Schema:
     """Return the index's fields."""
     fields = tantivy.SchemaBuilder()
-    for name in ("key", "kind", "category", "brand_slug"):
+    for name in ("key", "kind", "category", "brand_slug", "lacks", "featured"):
         fields.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=name != "key")
     fields.add_text_field("brand_label", tokenizer_name="raw", index_option="basic", fast=True)
     fields.add_text_field("title", tokenizer_name="stems", index_option="position")
@@ -53,9 +55,10 @@ def open_index(folder: str, *, create: bool = False) -> tantivy.Index:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What the index gives back of a document: the change that wrote it, a card, and plain words to show."""
+    """What the index gives back of a document: the change that wrote it, its kind, a card, plain words to show."""
 
     sequence: str
+    kind: str = ""
     card: DealCard | None = None
     words: str = ""
     checkpoint: str | None = None
@@ -66,6 +69,7 @@ class Stored:
         card = kept.get("card")
         return cls(
             sequence=kept.get("sequence", ""),
+            kind=kept.get("kind", ""),
             card=DealCard.from_item(card) if card else None,
             words=kept.get("words", ""),
             checkpoint=kept.get("checkpoint"),
@@ -88,11 +92,16 @@ def document_of(key: str, item: Item, sequence: str) -> tantivy.Document:
     spelled = " ".join((card.title, card.brand_name, category, plain))
     document = tantivy.Document()
     document.add_text("key", key)
-    document.add_text("kind", DEAL if item["type"] == "Deal" else DRAFT)
+    kind = DEAL if item["type"] == "Deal" else DRAFT
+    document.add_text("kind", kind)
     document.add_text("category", card.category)
     document.add_text("brand_slug", card.brand)
     if card.brand:
         document.add_text("brand_label", f"{card.brand}{BRAND_SEPARATOR}{card.brand_name}")
+    for what in lacking(item, card):
+        document.add_text("lacks", what)
+    for page in item.get("featured_on", ()):
+        document.add_text("featured", page)
     document.add_text("title", join(words_of(card.title)))
     document.add_text("brand", join(words_of(card.brand_name)))
     document.add_text("description", join(words_of(plain)))
@@ -105,9 +114,24 @@ def document_of(key: str, item: Item, sequence: str) -> tantivy.Document:
     document.add_unsigned("newest", number >> 64)
     document.add_unsigned("by_price", (cents << SECOND_BITS) | (2**SECOND_BITS - 1 - seconds))
     document.add_unsigned("by_discount", ((card.discount_percent or 0) << SECOND_BITS) | seconds)
-    kept = {"sequence": sequence, "card": item["card"], "words": plain[:DESCRIPTION_CHARACTERS]}
+    words = plain[:DESCRIPTION_CHARACTERS]
+    kept = {"sequence": sequence, "kind": kind, "card": item["card"], "words": words}
     document.add_bytes("stored", orjson.dumps(kept, default=_number))
     return document
+
+
+def lacking(item: Item, card: DealCard) -> list[str]:
+    """Return what a deal or draft lacks: a picture, or the alt text of the one it has; a link that works; stock."""
+    found = []
+    if card.picture is None:
+        found.append(PICTURE)
+    elif not card.picture.alt.strip():
+        found.append(ALT)
+    if (check := check_of(item)) and check.is_broken:
+        found.append(LINK)
+    if card.sold_out:
+        found.append(STOCK)
+    return found
 
 
 def note_of(key: str, kind: str, **kept: Any) -> tantivy.Document:

@@ -37,16 +37,19 @@ ORDERS: dict[str, tuple[str, Order]] = {
     "newest": ("newest", Order.Desc),
     "price": ("by_price", Order.Asc),
     "discount": ("by_discount", Order.Desc),
+    "soonest": ("newest", Order.Asc),
+    "ending": ("expires_at", Order.Asc),
 }
 logger = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A deal that was found, and the words of its description that were looked for, marked, where it is they."""
+    """A deal or draft that was found, and the words of its description, marked, where it was found by them."""
 
     card: DealCard
     snippet: SafeString = SafeString("")  # noqa: RUF009 - never changed
+    kind: str = DEAL
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,9 @@ def find(
     size: int = PAGE_SIZE,
     narrowing: bool = False,
 ) -> Found:
-    """Return one page of what answers a question, by how well it fits or by `sort`: newest, price or discount.
+    """Return one page of what answers a question, by how well it fits or by `sort`.
+
+    That is newest, price or discount; for editors' lists also soonest (to go live) and ending (soonest first).
 
     With `narrowing` also brands and categories to narrow it down to. Asks nothing of the table but, once
     a minute, the categories' names.
@@ -177,7 +182,8 @@ class _Asking:
 
 def _find(asking: _Asking, page: int, size: int, narrowing: bool) -> Found:
     searcher, question = asking.searcher, asking.question
-    if not searcher.search(Query.term_query(asking.schema, "kind", DEAL), 1, count=False).hits:
+    of_deals = Query.term_query(asking.schema, "kind", DEAL)
+    if not question.for_editors and not searcher.search(of_deals, 1, count=False).hits:
         return Found(ready=False)
     how, query, addresses, number = _as_asked(asking, (page - 1) * size, size)
     found = Found(total=number, page=page, pages=min(-(-number // size), MOST_PAGES), how=how)
@@ -213,7 +219,7 @@ def _as_asked(asking: _Asking, offset: int, size: int) -> tuple[How, Query, list
 def _hit(searcher: Searcher, address: DocAddress, question: Question) -> Hit:
     stored = _stored(searcher, address)
     assert stored.card is not None  # noqa: S101 - only deals and drafts are found
-    return Hit(stored.card, snippet(stored.words, stored.card, question.words))
+    return Hit(stored.card, snippet(stored.words, stored.card, question.words), stored.kind)
 
 
 def _stored(searcher: Searcher, address: DocAddress) -> Stored:

@@ -30,7 +30,7 @@ RARE = 5  # a word of fewer deals than that may be a mistake, here or there
 LIVE_FIRST = 1_000.0  # more than any words can count
 
 How = Literal["exact", "close", "some"]
-Kind = Literal["deal", "draft"]
+Kind = Literal["deal", "draft", "either"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,9 @@ class Question:
 
     `category` and `brand` are slugs, prices Decimal. `state` is one of live, ending, expired (for shoppers:
     or sold out) and, for editors, scheduled. Shoppers never find what is scheduled, nor drafts.
+
+    For editors only: `kind` either finds drafts and all deals that have not expired; `lacks` is what they lack:
+    picture, alt, link or stock; `featured` is the id of a page; `live_until` is when they go live at the latest.
     """
 
     text: str = ""
@@ -49,6 +52,9 @@ class Question:
     state: str = ""
     kind: Kind = "deal"
     for_editors: bool = False
+    lacks: str = ""
+    featured: str = ""
+    live_until: datetime | None = None
 
     @cached_property
     def units(self) -> list[str]:
@@ -108,9 +114,15 @@ def query_of(
 def filters(question: Question, schema: Schema, now: datetime) -> list[Query]:
     """Return what must hold whatever the words are, without any say in how well something fits."""
     moment = milliseconds(now)
-    of_drafts = question.kind == "draft" and question.for_editors
-    found = [_is(schema, "kind", DRAFT if of_drafts else DEAL)]
-    if not of_drafts:
+    kind = question.kind if question.for_editors else "deal"
+    if kind == "either":
+        deals = Query.boolean_query(
+            [(Occur.Must, _is(schema, "kind", DEAL)), (Occur.Must, live(schema, now, sold_out=True))]
+        )
+        found = [any_of([_is(schema, "kind", DRAFT), deals])]
+    else:
+        found = [_is(schema, "kind", DRAFT if kind == "draft" else DEAL)]
+    if kind == "deal":
         if question.state == "scheduled" and question.for_editors:
             found.append(_between(schema, "live_at", moment + 1, NEVER))
         elif question.state or not question.for_editors:
@@ -121,6 +133,8 @@ def filters(question: Question, schema: Schema, now: datetime) -> list[Query]:
         found.append(_between(schema, "expires_at", moment + 1, milliseconds(now + ENDING_SOON)))
     if question.state == "expired":
         found.append(over(schema, now, sold_out=not question.for_editors))
+    if question.for_editors:
+        found += _of_editors(question, schema)
     if question.category:
         found.append(_is(schema, "category", question.category))
     if question.brand:
@@ -130,6 +144,17 @@ def filters(question: Question, schema: Schema, now: datetime) -> list[Query]:
         high = int(question.price_to * 100) if question.price_to is not None else NEVER
         found.append(_between(schema, "cents", low, high) if low <= high else Query.empty_query())
     return [Query.const_score_query(query, 0.0) for query in found]
+
+
+def _of_editors(question: Question, schema: Schema) -> list[Query]:
+    found = []
+    if question.lacks:
+        found.append(_is(schema, "lacks", question.lacks))
+    if question.featured:
+        found.append(_is(schema, "featured", question.featured))
+    if question.live_until is not None:
+        found.append(_between(schema, "live_at", 0, milliseconds(question.live_until)))
+    return found
 
 
 def live(schema: Schema, now: datetime, *, sold_out: bool = False) -> Query:
