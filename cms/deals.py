@@ -1,9 +1,8 @@
-"""Pages of one deal, scheduled or live: edit, publish at another time, expire, delete."""
+"""Pages of one deal, scheduled or live: edit it, publish it at another time."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -11,14 +10,14 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from cms.fields import typed_time
 from cms.forms import DealForm, RescheduleForm, typed_deal
 from cms.named_brands import create_brand, find_brand
+from cms.preview import holds_a_frame
 from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
-from dealsite.accounts.proof import fresh
 from dealsite.data import deals
 from dealsite.data.deals import Deal
 from dealsite.data.errors import Invalid, NotFound, Unavailable, VersionConflict
@@ -29,6 +28,7 @@ RANDOM_PART = slice(10, 26)  # of a ULID; the first ten characters are its time
 
 
 @role("editor")
+@holds_a_frame
 @require_http_methods(["GET", "HEAD", "POST"])
 def deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     """One deal: its form; changed by POST."""
@@ -63,8 +63,6 @@ def _change(request: EditorRequest, form: DealForm, stored: Deal) -> HttpRespons
     form.keep_times(stored.content)
     if form.chooses:
         form.take(typed(stored))
-    if request.POST.get("action") == "preview":
-        return deal_page(request, form, stored, preview=form.data.get("description", ""))
     if not form.is_valid():
         return deal_page(request, form, stored, status=422)
     brand = find_brand(form)
@@ -115,7 +113,6 @@ def deal_page(
     stored: Deal | None,
     *,
     deal_id: str = "",
-    preview: str | None = None,
     trouble: str = "",
     status: int = 200,
 ) -> HttpResponse:
@@ -128,9 +125,7 @@ def deal_page(
         page["not_featured_on"] = [
             (name, title) for name, title in PAGES.items() if name not in stored.featured_on
         ]
-    return edit_page(
-        request, "cms/deal.html", form, address, page, preview=preview, trouble=trouble, status=status
-    )
+    return edit_page(request, "cms/deal.html", form, address, page, trouble=trouble, status=status)
 
 
 def edit_page(
@@ -140,15 +135,15 @@ def edit_page(
     address: str,
     page: dict[str, Any],
     *,
-    preview: str | None,
     trouble: str,
     status: int,
 ) -> HttpResponse:
     """A page with DealForm; `address` is where it is sent."""
-    if request.htmx and preview is not None:
-        return render(request, "cms/_preview.html", {"preview": preview})
     zone = timezone.get_current_timezone_name()
-    page |= {"form": form, "address": address, "preview": preview, "trouble": trouble, "zone": zone}
+    page |= {"form": form, "address": address, "trouble": trouble, "zone": zone}
+    page["preview_address"] = reverse("cms_preview_deal") + (
+        f"?deal={page['deal'].id}" if page.get("deal") else ""
+    )
     return render(request, template, page, status=status)
 
 
@@ -200,60 +195,3 @@ def _reschedule_page(
 ) -> HttpResponse:
     page = {"form": form, "deal": stored, "trouble": trouble, "zone": timezone.get_current_timezone_name()}
     return render(request, "cms/reschedule_deal.html", page, status=422 if form.errors else status)
-
-
-@role("editor")
-@require_http_methods(["GET", "HEAD", "POST"])
-def expire_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
-    """Ask, then let a live deal end now."""
-    now = timezone.now()
-    stored = _of_id(deal_id)
-    if stored.live_at > now:
-        messages.error(request, "This deal is not live yet. Delete it, or give it another time.")
-        return redirect("cms_deal", stored.id)
-    if stored.card.state(now) == "expired":
-        messages.info(request, "This deal has expired.")
-        return redirect("cms_deal", stored.id)
-    if _confirmed(request, stored):
-        deals.expire_now(stored, by=request.user.username, now=now)
-        messages.success(request, "The deal has expired. Shoppers can still reach it, marked as over.")
-        return redirect("cms_deal", stored.id)
-    return _confirm_page(request, "cms/expire_deal.html", stored, now)
-
-
-@role("editor")
-@fresh
-@require_http_methods(["GET", "HEAD", "POST"])
-def delete_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
-    """Ask, then delete a deal for good."""
-    stored = _of_id(deal_id)
-    now = timezone.now()
-    if _confirmed(request, stored):
-        deals.delete(stored, by=request.user.username, now=now)
-        messages.success(request, f"The deal “{stored.content.title}” is deleted.")
-        return redirect("cms_deals")
-    return _confirm_page(request, "cms/delete_deal.html", stored, now)
-
-
-def _of_id(deal_id: str) -> Deal:
-    if not is_ulid(deal_id):
-        raise NotFound("There is no such deal.")
-    return deals.get(deal_id)
-
-
-def _confirmed(request: EditorRequest, stored: Deal) -> bool:
-    """Tell whether the editor has said yes to the deal as it is now, not to one that changed since."""
-    return request.method == "POST" and request.POST.get("version") == str(stored.version)
-
-
-def _confirm_page(request: EditorRequest, template: str, stored: Deal, now: datetime) -> HttpResponse:
-    changed = request.method == "POST"
-    page = {"deal": stored, "state": stored.card.state(now), "changed": changed}
-    return render(request, template, page, status=409 if changed else 200)
-
-
-@role("editor")
-@require_POST
-def preview_description(request: EditorRequest) -> HttpResponse:
-    """A description as shoppers will see it."""
-    return render(request, "cms/_preview.html", {"preview": request.POST.get("description", "")})

@@ -1,4 +1,4 @@
-"""Pages of drafts: begin, save, publish now or at a time, delete.
+"""Pages of drafts: begin, save, publish now or at a time.
 
 Nothing is published twice, however often a form is sent. A draft's id is made when its form is first
 shown and stands in the form's address; publishing always goes through the stored draft, in one
@@ -14,7 +14,7 @@ from datetime import datetime
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
@@ -22,6 +22,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from cms.deals import deal_conflict, edit_page
 from cms.forms import DealForm, typed_deal
 from cms.named_brands import create_brand, find_brand
+from cms.preview import holds_a_frame
 from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data import deals, drafts
@@ -36,6 +37,7 @@ DEAL_DELETED = "This draft was published, and its deal deleted since. Save it to
 
 
 @role("editor")
+@holds_a_frame
 @require_safe
 def new_draft(request: EditorRequest) -> HttpResponse:
     """An empty form, with the id that the draft will have."""
@@ -44,6 +46,7 @@ def new_draft(request: EditorRequest) -> HttpResponse:
 
 
 @role("editor")
+@holds_a_frame
 @require_http_methods(["GET", "HEAD", "POST"])
 def draft(request: EditorRequest, draft_id: str) -> HttpResponse:
     """One draft: its form; saved or published by POST, which also creates it."""
@@ -87,8 +90,6 @@ def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpRespon
         form.keep_times(stored.content)
         if form.chooses:
             form.take(typed_draft(stored))
-    if action == "preview":
-        return draft_page(request, form, draft_id, stored, preview=form.data.get("description", ""))
     if not form.is_valid():
         return draft_page(request, form, draft_id, stored, status=422)
     brand = find_brand(form)
@@ -188,7 +189,6 @@ def draft_page(
     draft_id: str,
     stored: Draft | None = None,
     *,
-    preview: str | None = None,
     trouble: str = "",
     status: int = 200,
 ) -> HttpResponse:
@@ -199,27 +199,6 @@ def draft_page(
         form,
         reverse("cms_draft", args=[draft_id]),
         {"draft_id": draft_id, "draft": stored},
-        preview=preview,
         trouble=trouble,
         status=status,
     )
-
-
-@role("editor")
-@require_http_methods(["GET", "HEAD", "POST"])
-def delete_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
-    """Ask, then delete a draft for good; asks again if it changed since."""
-    if not is_ulid(draft_id):
-        raise NotFound("There is no such draft.")
-    stored = drafts.get(draft_id)
-    if stored.published_as:
-        return redirect("cms_deal", stored.published_as)
-    changed = False
-    if request.method == "POST":
-        changed = request.POST.get("version") != str(stored.version)
-        if not changed:
-            drafts.delete(stored, by=request.user.username, now=timezone.now())
-            messages.success(request, f"The draft “{stored.content.title or 'Without a title'}” is deleted.")
-            return redirect(f"{reverse('cms_deals')}?state=draft")
-    page = {"draft": stored, "changed": changed}
-    return render(request, "cms/delete_draft.html", page, status=409 if changed else 200)

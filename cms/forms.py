@@ -100,20 +100,20 @@ class DealForm(EditForm):
             field.stored = stored.expires_at
 
     def content(self, brand: str) -> DealContent:
-        """Return what was entered; `brand` is the slug of the brand that was named."""
+        """Return what was entered and can be taken; `brand` is the slug of the brand that was named."""
         cleaned = self.cleaned_data
         return DealContent(
-            title=cleaned["title"],
+            title=cleaned.get("title", ""),
             brand=brand,
-            category=cleaned["category"],
-            price=cleaned["price"],
-            was_price=cleaned["was_price"],
-            voucher_code=cleaned["voucher_code"],
-            link=cleaned["link"],
-            description=cleaned["description"].replace("\r\n", "\n"),
+            category=cleaned.get("category", ""),
+            price=cleaned.get("price"),
+            was_price=cleaned.get("was_price"),
+            voucher_code=cleaned.get("voucher_code", ""),
+            link=cleaned.get("link", ""),
+            description=cleaned.get("description", "").replace("\r\n", "\n"),
             picture=self.picture,
-            stock=cleaned["stock"],
-            expires_at=cleaned["expires_at"],
+            stock=cleaned.get("stock"),
+            expires_at=cleaned.get("expires_at"),
         )
 
 

@@ -76,7 +76,7 @@ NO_PAGES = {
         "cms_take_role",
         "cms_reset_two_factor",
     ),
-    *("cms_preview_deal", "cms_preview_frame", "cms_brand_names", "unread_badge"),
+    *("cms_preview_deal", "cms_preview_frame", "cms_brand_names", "cms_upload_picture", "unread_badge"),
     *("like_brand", "unlike_brand", "watch_brand", "unwatch_brand"),
     *("like_category", "unlike_category", "watch_category", "unwatch_category"),
     *("mark_read", "mark_all_read", "delete_message", "mute_watch", "mute_hot_deals", "mute_all"),
@@ -87,6 +87,7 @@ NO_PAGES = {
     *("cms_pause_job", "cms_resume_job", "cms_cancel_job", "cms_retry_job"),
     *("cms_cancel_answer", "cms_save_question", "cms_answer_csv"),
     *("cms_choose_columns", "cms_save_view", "cms_rename_view", "cms_move_view", "cms_delete_view"),
+    *("cms_expire_deal", "cms_undo_expiry", "cms_delete_deal", "cms_delete_draft", "cms_restore", "cms_purge"),
     *("cms_duplicate_deal", "cms_duplicate_draft"),
 }
 
@@ -216,10 +217,8 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
     "cms_new_draft": cms("deals/new/"),
     "cms_deal": cms_deal("live"),
     "cms_reschedule_deal": cms_deal("scheduled", "reschedule/"),
-    "cms_expire_deal": cms_deal("live", "expire/"),
-    "cms_delete_deal": cms_deal("live", "delete/"),
     "cms_draft": (EDITOR, lambda content: [f"/cms/drafts/{content.draft.id}/"]),
-    "cms_delete_draft": (EDITOR, lambda content: [f"/cms/drafts/{content.draft.id}/delete/"]),
+    "cms_trash": cms("trash/"),
     "cms_brands": cms("brands/"),
     "cms_new_brand": cms("brands/new/"),
     "cms_brand": cms("brands/nordlicht/"),

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from dealsite.data import brands, deal_lists, deals, drafts, errors
 from tests.builders import DAY, EDITOR, NOW, PICTURE, make_content, make_deal, make_draft, make_id
-from tests.cms.conftest import HTMX, inputs, picture_file
+from tests.cms.conftest import inputs, picture_file
 from tests.races import at_once
 
 WHOLE = {
@@ -349,23 +349,6 @@ def test_a_picture_that_this_site_did_not_sign_is_not_taken(editor):
     assert drafts.get(draft_id).content.picture is None
 
 
-def test_without_script_the_preview_comes_with_the_whole_form(editor):
-    response = editor.post(address(make_id(NOW)), WHOLE | {"action": "preview"})
-    assert response.status_code == 200
-    assert "<strong>switches</strong>" in response.content.decode()
-    assert inputs(response)["title"] == WHOLE["title"]
-
-
-def test_with_script_the_preview_is_a_part(editor):
-    response = editor.post(
-        reverse("cms_preview_description"), {"description": "**Hi** <script>x</script>"}, headers=HTMX
-    )
-    html = response.content.decode()
-    assert "<strong>Hi</strong>" in html
-    assert "<script>" not in html
-    assert "<html" not in html
-
-
 def test_when_the_table_is_away_the_form_comes_back_with_all_that_was_typed(editor, settings, monkeypatch):
     def fail(*arguments, **options):
         raise errors.Unavailable()
@@ -383,27 +366,6 @@ def test_when_the_table_is_away_the_form_comes_back_with_all_that_was_typed(edit
     assert {name: kept[name] for name in WHOLE} == WHOLE
     assert kept["picture_kept"]
     assert "Nothing that you entered is lost." in response.content.decode()
-
-
-def test_deleting_asks_first(editor):
-    draft = make_draft(title="Keyboard")
-    page = editor.get(reverse("cms_delete_draft", args=[draft.id]))
-    assert page.status_code == 200
-    assert drafts.get(draft.id)
-    response = editor.post(reverse("cms_delete_draft", args=[draft.id]), inputs(page))
-    assert response.headers["Location"] == "/cms/deals/?state=draft"
-    with pytest.raises(errors.NotFound):
-        drafts.get(draft.id)
-
-
-def test_deleting_a_draft_that_changed_meanwhile_asks_again(editor):
-    draft = make_draft(title="Keyboard")
-    page = inputs(editor.get(reverse("cms_delete_draft", args=[draft.id])))
-    drafts.save(draft, replace(draft.content, title="Changed"), version=1, by="oscar", now=NOW)
-    response = editor.post(reverse("cms_delete_draft", args=[draft.id]), page)
-    assert response.status_code == 409
-    assert "Changed" in response.content.decode()
-    assert drafts.get(draft.id)
 
 
 @pytest.mark.parametrize("draft_id", ["x", "0" * 26, "%00", "a%23b"])

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from dealsite.data import deals, drafts, exports, jobs, orders
+from dealsite.data import deals, drafts, exports, jobs, orders, trash
 from dealsite.data.ids import new_ulid
 from tests.builders import DAY, NOW, make_announcement, make_deal, make_draft
 from tests.orders import make_order
@@ -16,6 +16,8 @@ def posts():
     """Return every address that changes something, with a deal and a draft that it would change."""
     deal, later, draft = make_deal(), make_deal(live_at=NOW + DAY), make_draft(title="x")
     job = make_announcement(deal.id, new_ulid(NOW, 77))
+    gone = make_deal()
+    deals.delete(gone, by="eve", now=NOW)
     message = {"deal": deal.id, "audience": "all", "headline": "x", "token": new_ulid(NOW), "sure": "yes"}
     return {
         reverse("cms_new_message"): message | {"action": "send"},
@@ -29,7 +31,11 @@ def posts():
         reverse("cms_reschedule_deal", args=[later.id]): {"live_at": "2026-11-25T08:30"},
         reverse("cms_expire_deal", args=[deal.id]): {"version": "1"},
         reverse("cms_delete_deal", args=[deal.id]): {"version": "1"},
-        reverse("cms_preview_description"): {"description": "x"},
+        reverse("cms_preview_deal"): {"description": "x"},
+        reverse("cms_upload_picture"): {},
+        reverse("cms_undo_expiry", args=[deal.id]): {"version": "1", "expires_at": ""},
+        reverse("cms_restore", args=["deal", gone.id]): {},
+        reverse("cms_purge", args=["deal", gone.id]): {},
         reverse("cms_new_brand"): {"name": "Vela"},
         reverse("cms_brand", args=["nordlicht"]): {"name": "Vela", "version": "1"},
         reverse("cms_category", args=["toys-hobbies"]): {"name": "Vela", "version": "1"},
@@ -64,16 +70,20 @@ def test_a_job_is_not_changed_by_looking(editor):
 
 
 def test_looking_changes_nothing(editor):
-    deal, draft = make_deal(), make_draft(title="x")
-    for name in ("cms_expire_deal", "cms_delete_deal"):
-        editor.get(reverse(name, args=[deal.id]), {"version": "1"})
-    editor.get(reverse("cms_delete_draft", args=[draft.id]), {"version": "1"})
+    deal, draft, gone = make_deal(), make_draft(title="x"), make_deal()
+    deals.delete(gone, by="eve", now=NOW)
+    for name in ("cms_expire_deal", "cms_delete_deal", "cms_undo_expiry"):
+        assert editor.get(reverse(name, args=[deal.id]), {"version": "1"}).status_code == 405
+    assert editor.get(reverse("cms_delete_draft", args=[draft.id]), {"version": "1"}).status_code == 405
+    for name in ("cms_restore", "cms_purge"):
+        assert editor.get(reverse(name, args=["deal", gone.id])).status_code == 405
     assert deals.get(deal.id) == deal
     assert drafts.get(draft.id) == draft
+    assert trash.find("deal", gone.id)
 
 
 def test_what_is_hard_to_undo_asks_for_the_password_when_it_was_given_long_ago(editor, monkeypatch):
-    dangerous = {name: data for name, data in posts().items() if "delete/" in name and "deals" in name}
+    dangerous = {name: data for name, data in posts().items() if name.startswith("/cms/trash/") and "delete/" in name}
     dangerous |= {name: data for name, data in posts().items() if name == reverse("cms_new_message")}
     monkeypatch.setattr(timezone, "now", lambda: NOW + timedelta(minutes=16))
     assert len(dangerous) == 2

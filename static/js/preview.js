@@ -1,0 +1,183 @@
+/* The deal as shoppers will see it, beside its form: made by the site from what is typed, a moment after each change. */
+(() => {
+  const panel = document.querySelector("[data-preview]");
+  if (!panel) return;
+  const form = document.querySelector("[data-previewed]");
+  const opener = form.querySelector("[data-preview-open]");
+  const frame = panel.querySelector("iframe");
+  const stage = panel.querySelector(".preview-stage");
+  const note = panel.querySelector("[data-preview-note]");
+  const widths = [...panel.querySelectorAll("[data-preview-width]")];
+  const dark = panel.querySelector("[data-preview-dark]");
+  const wide = window.matchMedia("(min-width: 1100px)");
+  const AFTER = 400; // milliseconds without a change
+  const AGAIN = 5000;
+
+  const remembered = (name) => {
+    try { return localStorage.getItem(`preview-${name}`); } catch { return null; }
+  };
+  const remember = (name, value) => {
+    try { localStorage.setItem(`preview-${name}`, value); } catch { /* it then lasts for this page */ }
+  };
+
+  let loaded = false;
+  let shown = null; // what the preview was made of
+  let timer = 0;
+  let asking = null;
+
+  const page = () => frame.contentDocument?.getElementById("previewed");
+
+  const typed = () => {
+    const data = new FormData(form);
+    data.delete("picture_file");
+    return new URLSearchParams(data).toString();
+  };
+
+  const say = (text) => {
+    note.textContent = text;
+    note.hidden = !text;
+  };
+
+  // A picture that was chosen and is not stored yet is shown from the visitor's own machine.
+  const showChosenPicture = () => {
+    const file = form.querySelector('input[type="file"]')?.files[0];
+    if (!file?.type.startsWith("image/")) return;
+    const address = URL.createObjectURL(file);
+    for (const place of page().querySelectorAll(".deal-picture")) {
+      const picture = place.querySelector("img") ?? frame.contentDocument.createElement("img");
+      picture.removeAttribute("srcset");
+      picture.src = address;
+      picture.alt = "";
+      place.querySelector(".deal-picture-none")?.replaceWith(picture);
+    }
+  };
+
+  const show = async () => {
+    const body = typed();
+    if (!loaded || panel.hidden || body === shown) return;
+    asking?.abort();
+    const mine = asking = new AbortController();
+    try {
+      const answer = await fetch(panel.dataset.address, {
+        method: "POST",
+        body,
+        headers: { "HX-Request": "true", "Content-Type": "application/x-www-form-urlencoded" },
+        signal: mine.signal,
+      });
+      if (answer.headers.has("HX-Redirect")) {
+        say(panel.dataset.ended);
+        return;
+      }
+      if (!answer.ok) throw new Error(answer.status);
+      page().innerHTML = await answer.text();
+      shown = body;
+      say("");
+      showChosenPicture();
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      say(panel.dataset.away);
+      soon(AGAIN);
+    }
+  };
+
+  const soon = (wait = AFTER) => {
+    clearTimeout(timer);
+    timer = setTimeout(show, wait);
+  };
+
+  const fit = () => {
+    if (panel.hidden) return;
+    const width = Number(remembered("width") ?? 390);
+    const scale = Math.min(1, stage.clientWidth / width);
+    frame.style.width = `${width}px`;
+    frame.style.height = `${stage.clientHeight / scale}px`;
+    frame.style.transform = `scale(${scale})`;
+    for (const button of widths) {
+      button.setAttribute("aria-pressed", String(Number(button.dataset.previewWidth) === width));
+    }
+  };
+
+  const light = () => {
+    const system = window.matchMedia("(prefers-color-scheme: dark)").matches ? "evening" : "daylight";
+    const theme = remembered("theme") ?? document.documentElement.dataset.theme ?? system;
+    dark.setAttribute("aria-pressed", String(theme === "evening"));
+    if (page()) frame.contentDocument.documentElement.dataset.theme = theme;
+  };
+
+  const load = () => {
+    if (frame.src) return;
+    frame.addEventListener("load", () => {
+      loaded = Boolean(page());
+      shown = null;
+      light();
+      show();
+    });
+    frame.src = frame.dataset.src;
+  };
+
+  // On a narrow window the preview lies over the page, which cannot be used meanwhile.
+  const cover = (covered) => {
+    panel.classList.toggle("preview-over", covered);
+    for (let part = panel; part !== document.body; part = part.parentElement) {
+      for (const other of part.parentElement.children) {
+        if (other !== part && !other.matches("script, dialog")) other.inert = covered;
+      }
+    }
+  };
+
+  const arrange = (open) => {
+    cover(open && !wide.matches);
+    panel.hidden = !open;
+    opener.setAttribute("aria-expanded", String(open));
+    panel.parentElement.classList.toggle("edit-beside", open && wide.matches);
+    if (!open) return;
+    load();
+    fit();
+    soon(0);
+  };
+
+  const close = () => {
+    if (wide.matches) remember("closed", "yes");
+    arrange(false);
+    opener.focus();
+  };
+
+  form.addEventListener("input", () => soon());
+  form.addEventListener("change", () => {
+    if (form.querySelector('input[type="file"]')?.files.length) shown = null;
+    soon();
+  });
+  form.addEventListener("reset", () => soon());
+  opener.addEventListener("click", (event) => {
+    event.preventDefault();
+    if (!panel.hidden) {
+      close();
+      return;
+    }
+    if (wide.matches) remember("closed", "no");
+    arrange(true);
+    if (!wide.matches) panel.querySelector("[data-preview-close]").focus();
+  });
+  panel.addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (!button) return;
+    if (button.dataset.previewWidth) {
+      remember("width", button.dataset.previewWidth);
+      fit();
+    } else if ("previewDark" in button.dataset) {
+      remember("theme", dark.getAttribute("aria-pressed") === "true" ? "daylight" : "evening");
+      light();
+    } else {
+      close();
+    }
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && panel.classList.contains("preview-over")) close();
+  });
+  document.addEventListener("signed-in", () => soon(0));
+  document.addEventListener("click", () => setTimeout(light)); // the page's own theme may have changed
+  new ResizeObserver(fit).observe(stage);
+  const begin = () => arrange(wide.matches && remembered("closed") !== "yes");
+  wide.addEventListener("change", begin);
+  begin();
+})();

@@ -1,0 +1,149 @@
+"""The preview beside a deal's form: it follows what is typed, keeps its width and theme, and leads nowhere."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import FrameLocator, Locator, Page, expect
+
+from dealsite.data import sessions
+from tests.browser.content import now_deal
+from tests.browser.deal_form import CATEGORY, choose_picture, field, fill_in
+from tests.browser.looking import flaws
+from tests.browser.test_engine_down import break_table  # noqa: F401 - a fixture
+
+
+def panel(page: Page) -> Locator:
+    """Return the preview beside the form, or over it."""
+    return page.get_by_role("region", name="Preview", exact=True)
+
+
+def inside(page: Page) -> FrameLocator:
+    """Return the page within the preview."""
+    return page.frame_locator("[data-preview] iframe")
+
+
+def width_inside(page: Page) -> int:
+    return page.locator("[data-preview] iframe").evaluate("frame => frame.contentWindow.innerWidth")
+
+
+def test_the_preview_follows_what_is_typed(editor_window):
+    page: Page = editor_window()
+    page.goto("/cms/deals/new/")
+    expect(inside(page).locator("h1")).to_have_text("Without a title")
+    fill_in(page, brand="Ochsenkopf", category=CATEGORY)
+    expect(inside(page).locator("h1")).to_have_text("Cordless drill, 18 V")
+    expect(inside(page).locator("strong")).to_have_text("one")
+    expect(inside(page).locator(".deal-card .price")).to_contain_text("€89.90")
+    choose_picture(page, "A drill")
+    expect(inside(page).locator("article.grid img")).to_be_visible()
+    assert (
+        inside(page)
+        .locator("article.grid img")
+        .evaluate("async picture => (await picture.decode(), picture.naturalWidth)")
+        == 800
+    )
+    assert flaws(page) == []
+
+
+def test_hostile_content_stays_text_in_the_preview(editor_window):
+    page: Page = editor_window()
+    page.goto("/cms/deals/new/")
+    fill_in(
+        page, {"Title": "<img src=x onerror=alert(1)>", "Description": "<script>alert(1)</script>**bold**"}
+    )
+    expect(inside(page).locator("h1")).to_have_text("<img src=x onerror=alert(1)>")
+    expect(inside(page).locator("strong")).to_have_text("bold")
+    assert inside(page).locator("script").count() == 0
+
+
+def test_width_and_theme_of_the_preview_are_kept(editor_window):
+    deal = now_deal(title="Desk lamp")
+    page: Page = editor_window()
+    page.goto(f"/cms/deals/{deal.id}/")
+    expect(inside(page).locator("h1")).to_have_text("Desk lamp")
+    assert width_inside(page) == 390
+    panel(page).get_by_role("button", name="Desktop").click()
+    panel(page).get_by_role("button", name="Dark preview").click()
+    assert width_inside(page) == 1280
+    page.reload()
+    expect(inside(page).locator("h1")).to_have_text("Desk lamp")
+    assert width_inside(page) == 1280
+    expect(panel(page).get_by_role("button", name="Desktop")).to_have_attribute("aria-pressed", "true")
+    expect(inside(page).locator("html")).to_have_attribute("data-theme", "evening")
+
+
+def test_nothing_in_the_preview_leads_anywhere(editor_window):
+    deal = now_deal(title="Desk lamp")
+    page: Page = editor_window()
+    page.goto(f"/cms/deals/{deal.id}/")
+    link = inside(page).get_by_text("Go to the deal")
+    expect(link).to_be_visible()
+    link.click(force=True)
+    assert link.evaluate("link => link.closest('[inert]').id") == "previewed"
+    expect(inside(page).locator("h1")).to_have_text("Desk lamp")
+
+
+def test_the_preview_can_be_closed_and_stays_so_by_keyboard_alone(editor_window):
+    deal = now_deal(title="Desk lamp")
+    page: Page = editor_window()
+    page.goto(f"/cms/deals/{deal.id}/")
+    opener = page.get_by_role("button", name="Preview", exact=True)
+    expect(panel(page)).to_be_visible()
+    opener.focus()
+    page.keyboard.press("Enter")
+    expect(panel(page)).to_be_hidden()
+    page.reload()
+    expect(page.get_by_role("button", name="Save", exact=True)).to_be_visible()
+    expect(panel(page)).to_be_hidden()
+    opener.press("Enter")
+    expect(inside(page).locator("h1")).to_have_text("Desk lamp")
+
+
+def test_on_a_phone_the_preview_lies_over_the_form_and_escape_brings_it_back(editor_window):
+    page: Page = editor_window(width=390)
+    page.goto("/cms/deals/new/")
+    field(page, "Title").fill("Desk lamp")
+    expect(panel(page)).to_be_hidden()
+    opener = page.get_by_role("button", name="Preview", exact=True)
+    opener.click()
+    expect(inside(page).locator("h1")).to_have_text("Desk lamp")
+    expect(page.get_by_role("button", name="Close the preview")).to_be_focused()
+    assert field(page, "Title").evaluate("field => field.closest('[inert]') !== null")
+    page.keyboard.press("Escape")
+    expect(opener).to_be_focused()
+    expect(field(page, "Title")).to_have_value("Desk lamp")
+
+
+def test_without_script_the_preview_is_a_page_of_its_own(editor_window):
+    page: Page = editor_window(script=False)
+    page.goto("/cms/deals/new/")
+    fill_in(page)
+    with page.context.expect_page() as opened:
+        page.get_by_role("button", name="Preview", exact=True).click()
+    expect(opened.value.locator("h1")).to_have_text("Cordless drill, 18 V")
+    expect(field(page, "Title")).to_have_value("Cordless drill, 18 V")
+
+
+def test_the_preview_waits_while_the_table_is_away_and_goes_on(editor_window, break_table):  # noqa: F811
+    deal = now_deal(title="Desk lamp")
+    page: Page = editor_window()
+    page.goto(f"/cms/deals/{deal.id}/")
+    expect(inside(page).locator("h1")).to_have_text("Desk lamp")
+    mend = break_table()
+    field(page, "Title").fill("Better lamp")
+    expect(panel(page)).to_contain_text("The preview waits: the site does not answer.")
+    mend()
+    expect(inside(page).locator("h1")).to_have_text("Better lamp")
+    expect(panel(page)).not_to_contain_text("The preview waits")
+
+
+def test_the_preview_says_that_the_session_has_ended_and_keeps_the_page(editor_window):
+    deal = now_deal(title="Desk lamp")
+    page: Page = editor_window()
+    page.goto(f"/cms/deals/{deal.id}/")
+    expect(inside(page).locator("h1")).to_have_text("Desk lamp")
+    sessions.end_all("eve")
+    field(page, "Title").fill("Better lamp")
+    expect(panel(page)).to_contain_text("your session has ended")
+    expect(page).to_have_url(re.compile(deal.id))
