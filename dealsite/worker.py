@@ -40,6 +40,7 @@ HANDLERS: dict[str, jobs.Handler] = {
     **trash.HANDLERS,
     **exports.HANDLERS,
     **bulk.HANDLERS,
+    **bulk.HANDLERS,
     **running.HANDLERS,
     **renditions.HANDLERS,
 }

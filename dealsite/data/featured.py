@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from dealsite.data import audit, keys, table
+from dealsite.data.audit import NO_ERRAND, Errand
 from dealsite.data.cards import DealCard
 from dealsite.data.categories import CATEGORIES
 from dealsite.data.convert import Item
@@ -62,7 +63,13 @@ def load(page_id: str, deal_ids: Iterable[str]) -> tuple[FeaturedPage, dict[str,
 
 
 def set_featured(
-    page: FeaturedPage, deals: Sequence[Deal], *, version: int, by: str, now: datetime
+    page: FeaturedPage,
+    deals: Sequence[Deal],
+    *,
+    version: int,
+    by: str,
+    now: datetime,
+    errand: Errand = NO_ERRAND,
 ) -> FeaturedPage:
     """Set the list of a page to some deals, in this order, and tell each deal so.
 
@@ -83,7 +90,8 @@ def set_featured(
         if page.version != version:
             raise VersionConflict("Somebody else set this list meanwhile.", current=page)
         try:
-            table.transact(_writes(page, deals, token=token, by=by, now=now))
+            writes = _writes(page, deals, token=token, by=by, now=now, note=errand.note)
+            table.transact([*writes, *errand.writes])
         except VersionConflict:
             page, found = load(page.id, ids)
             gone = [deal_id for deal_id in ids if deal_id not in found]
@@ -97,7 +105,9 @@ def set_featured(
     raise Busy()
 
 
-def _writes(page: FeaturedPage, deals: Sequence[Deal], *, token: str, by: str, now: datetime) -> list[Write]:
+def _writes(
+    page: FeaturedPage, deals: Sequence[Deal], *, token: str, by: str, now: datetime, note: str
+) -> list[Write]:
     """Return the transaction: the page, a check or change of each deal listed, a change of each deal dropped."""
     changed = VersionConflict()
     cards = {deal.id: deal.card.as_item() for deal in deals}
@@ -125,6 +135,7 @@ def _writes(page: FeaturedPage, deals: Sequence[Deal], *, token: str, by: str, n
             kind="page",
             subject=page.id,
             what="set the featured list",
+            note=note,
             now=now,
             before={"deals": _listed(page.cards)},
             after={"deals": _listed([deal.card for deal in deals])},

@@ -24,10 +24,10 @@ from dealsite.data.writes import Path, Put, Update, absent, equals
 
 LEASE = timedelta(seconds=60)
 MAX_TRIES = 8
-SEND_MESSAGE = "send_message"  # the kind of job that editors may pause and cancel: nothing else depends on it
-
-
+SEND_MESSAGE = "send_message"  # the kind of job that sends announcements
 EXPORT = "export"  # the kind of job that writes a file for the back office
+BULK_CHANGE, BULK_UNDO = "bulk_change", "bulk_undo"  # those that change many deals, and take that back
+STEERED = frozenset({SEND_MESSAGE, BULK_CHANGE, BULK_UNDO})  # may be paused and cancelled
 
 
 class Cancelled(Exception):
@@ -166,7 +166,7 @@ def fail(job: Job, error: str, *, now: datetime) -> None:
 
 
 def pause(job_id: str, *, by: str, now: datetime) -> None:
-    """Stop sending messages until `resume`; harmless if it is paused. NotFound, Conflict. 1 get, 1 transaction."""
+    """Stop a job until `resume`; harmless if it is paused. NotFound, Conflict. 1 get, 1 transaction."""
     _steer(job_id, ("open",), "paused", "paused", by=by, now=now)
 
 
@@ -179,7 +179,7 @@ def resume(job_id: str, *, by: str, now: datetime) -> None:
 
 
 def cancel(job_id: str, *, by: str, now: datetime) -> None:
-    """Send no further messages; what was sent stays. Harmless to repeat. NotFound, Conflict. 1 get, 1 transaction."""
+    """End a job; what it did stays. Harmless to repeat. NotFound, Conflict. 1 get, 1 transaction."""
     _steer(job_id, ("open", "paused"), "cancelled", "cancelled", by=by, now=now)
 
 
@@ -192,7 +192,7 @@ def may(job: Job) -> tuple[str, ...]:
     """Return what an editor can do with a job now: pause, resume, cancel, retry."""
     if job.state == "failed":
         return ("retry",)
-    if job.kind != SEND_MESSAGE:
+    if job.kind not in STEERED:
         return ()
     return {"open": ("pause", "cancel"), "paused": ("resume", "cancel")}.get(job.state, ())
 
@@ -201,7 +201,7 @@ def _steer(job_id: str, states: tuple[str, ...], state: str, what: str, *, by: s
     job = get(job_id)
     if job.state == state:
         return
-    if job.kind != SEND_MESSAGE and job.state != "failed":
+    if job.kind not in STEERED and job.state != "failed":
         raise Conflict("A job of this kind cannot be paused or cancelled.")
     if job.state not in states:
         raise Conflict(f"This job is {job.state} already.")

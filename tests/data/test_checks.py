@@ -14,6 +14,7 @@ from django.core.management import CommandError, call_command
 from dealsite.data import (
     announcements,
     brands,
+    bulk,
     carts,
     checks,
     deals,
@@ -46,7 +47,7 @@ from tests.shop import ADDRESS, ANN, GUEST
 pytestmark = pytest.mark.usefixtures("fresh_table")
 LIVE = make_id(NOW - HOUR, 1)
 LATER = make_id(NOW + 400 * DAY, 2)
-DRAFT, PUBLISHED_DRAFT, JOB, SENT = (make_id(NOW, number) for number in (3, 4, 5, 6))
+DRAFT, PUBLISHED_DRAFT, JOB, SENT, BULK = (make_id(NOW, number) for number in (3, 4, 5, 6, 7))
 GONE = make_id(NOW - HOUR, 7)
 IN_TRASH, EMPTYING = keys.trash("deal", GONE), keys.job(trashed.emptying_id(NOW.date()))
 LAMP, DESK, SOFA = (make_id(NOW - 40 * DAY, 10 + number) for number in (1, 2, 3))
@@ -86,7 +87,16 @@ def furnish() -> None:
     change(keys.job(SENT), taken_by="a worker")()
     fan_out.send_message(jobs.get(SENT), NOW)
     jobs.finish(jobs.get(SENT))
+    change_in_bulk()
     go_shopping()
+
+
+def change_in_bulk() -> None:
+    """Have a job that changes many deals leave one alone."""
+    to_books = bulk.Change("deal", bulk.CATEGORY, "books-media")
+    bulk.start(to_books, job_id=BULK, by=EDITOR, asked_at=NOW, now=NOW, subjects=[bulk.Subject(LIVE, "x")])
+    change(keys.job(BULK), taken_by="a worker")()
+    bulk.refuse(jobs.get(BULK), [bulk.Row(LIVE, "x", keys.REFUSED, reason="x")], in_all=1)
 
 
 def go_shopping() -> None:
@@ -257,6 +267,11 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         ),
         EMPTYING,
         "No job empties",
+    ),
+    "a bulk change that counts too few": (
+        change_in(keys.job(BULK), ("progress", "refused"), 0),
+        keys.job(BULK),
+        "refused is 0, noted 1",
     ),
     "a job that nobody would find": (lose(keys.job(JOB), "GSI3PK", "GSI3SK"), keys.job(JOB), "GSI3PK"),
     "a job not in its month": (lose(keys.job(JOB), "GSI1PK", "GSI1SK"), keys.job(JOB), "GSI1PK"),
@@ -653,6 +668,11 @@ UNDERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         put(("DRAFT#x#y", "DRAFT#x#y"), type="Draft", id="x#y", card={}),
         ("DRAFT#x#y", "DRAFT#x#y"),
         "lacks",
+    ),
+    "a chunk of a bulk change that nobody ordered": (
+        put(keys.bulk_chunk(DRAFT, 1), type="BulkChunk", job=DRAFT, number=1),
+        keys.bulk_chunk(DRAFT, 1),
+        "no change of many deals",
     ),
     "a second factor lost": (lose(keys.two_factor("ann")), keys.user("ann"), "is lost"),
     "an order's pieces": (change_in(ORDERED, ("card", "pieces"), 1), ORDERED, "pieces is 1, counted 2"),

@@ -12,6 +12,7 @@
     people    profiles, e-mail guards and the number of users
     payments  totals, guards of transaction ids, instalments of orders
     sendings  segments and numbers of announcements
+    bulk      what is noted of changes of many deals, and its number
 
 A check sees every item once, then names its problems, with the writes that repair what is derived.
 Those writes hold only while the items are as they were seen, so a repair is safe while the site runs.
@@ -23,6 +24,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from dealsite.data import table
+from dealsite.data.checks.bulk import Bulks
 from dealsite.data.checks.carts import Carts
 from dealsite.data.checks.counts import Counts
 from dealsite.data.checks.featured import Featured
@@ -62,6 +64,7 @@ CHECKS: list[Callable[[], Check]] = [
     Featured,
     People,
     Sendings,
+    Bulks,
     Payments,
     Carts,
     Orders,

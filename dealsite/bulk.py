@@ -1,0 +1,259 @@
+"""The worker's part of bulk changes: collects whom a list holds, then changes one deal after the other.
+
+A turn ends after some seconds, so that mails and other jobs get theirs in between. At any moment no more than
+one chunk of deals is held, and all that was done is known to the table: whoever goes on after a crash finds
+what is done, and does the rest.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+from dealsite.data import bulk, bulk_changes, deal_lists, jobs
+from dealsite.data.audit import Errand
+from dealsite.data.bulk import CHUNK, Bulk, Chunk, Row, Subject
+from dealsite.data.bulk_changes import Means, Thing
+from dealsite.data.cards import DealCard
+from dealsite.data.deals import BrandChanged
+from dealsite.data.errors import Conflict, Invalid, NotFound, Unavailable, VersionConflict
+from dealsite.data.jobs import BULK_CHANGE, BULK_UNDO, Handler, Job
+from dealsite.data.keys import CHANGED, REFUSED
+from dealsite.search import walking
+
+TURN_SECONDS = 15.0  # then other jobs get their turn
+NOTE_SECONDS = 5.0  # between two renewals of the lease
+TRIES = 5
+NOT_FOUND = "It was deleted meanwhile."
+CONTENDED = "Others were changing it all the time."
+
+monotonic: Callable[[], float] = time.monotonic  # replaced in tests
+
+
+def change_many(job: Job, now: datetime) -> datetime | None:
+    """Carry out a bulk change from wherever it has come to; returns when it goes on, None when it is done.
+
+    For each 50 deals: 1 query or more to collect them and 1 transaction; to change them 1 get, 2 batch gets (3 for
+    deals), 1 transaction for each (see `bulk_changes.carry_out`), 1 more if some are left alone, 1 update.
+    """
+    turn = _Changing(job, now)
+    if turn.bulk.matching and not turn.collect():
+        return turn.moment
+    return turn.go_on()
+
+
+def undo_many(job: Job, now: datetime) -> datetime | None:
+    """Take a bulk change back, from wherever it has come to; returns and costs what `change_many` does."""
+    return _Undoing(job, now).go_on()
+
+
+class _Turn:
+    """One worker's turn at one job."""
+
+    def __init__(self, job: Job, now: datetime) -> None:
+        self.job, self.now, self.began = job, now, monotonic()
+        self.noted_at = self.began
+        self.bulk: Bulk = bulk.of_job(job)
+        self.change = self.bulk.change
+        self.number: int = job.checkpoint.get("chunk", 0)
+        self.counts = {"total": 0, "changed": 0, "refused": 0} | job.progress
+        self.milliseconds: int = self.counts.get("milliseconds", 0)
+        self.means = Means()
+
+    @property
+    def moment(self) -> datetime:
+        return self.now + timedelta(seconds=monotonic() - self.began)
+
+    @property
+    def is_over(self) -> bool:
+        return monotonic() - self.began >= TURN_SECONDS
+
+    def go_on(self) -> datetime | None:
+        """Change chunk after chunk until none is left or the turn is over."""
+        while (subjects := self.next_subjects()) is not None:
+            self._change_all(subjects)
+            self.number += 1
+            self.job = jobs.save_checkpoint(self.job, self.checkpoint(subjects), now=self.moment)
+            if self.is_over:
+                self._note()
+                return self.moment
+        self.counts["total"] = self.counts["changed"] + self.counts["refused"]
+        self._note()
+        return None
+
+    def next_subjects(self) -> Sequence[Subject] | None:
+        """Return those whose turn it is, None at the end."""
+        raise NotImplementedError
+
+    def checkpoint(self, done: Sequence[Subject]) -> dict[str, object]:
+        return {"chunk": self.number}
+
+    def prepare(self, left: Sequence[Subject]) -> dict[str, Thing]:
+        """Read what some subjects are about, by id, and what else their change needs."""
+        raise NotImplementedError
+
+    def attempt(self, subject: Subject, thing: Thing | None) -> str:
+        """Change one; return why it was left alone, '' if it was not."""
+        raise NotImplementedError
+
+    def _change_all(self, subjects: Sequence[Subject]) -> None:
+        done = bulk.outcomes(self.job.id, [subject.id for subject in subjects])
+        left = [subject for subject in subjects if subject.id not in done]
+        if not left:
+            return
+        things, refused = self.prepare(left), []
+        for subject in left:
+            if reason := self._change(subject, things.get(subject.id)):
+                title = subject.title or (thing.content.title if (thing := things.get(subject.id)) else "")
+                refused.append(Row(subject.id, title, REFUSED, reason=reason, chunk=self.number + 1))
+            else:
+                self.counts["changed"] += 1
+            if monotonic() - self.noted_at >= NOTE_SECONDS:
+                self._note()
+        if refused:
+            self.counts["refused"] += len(refused)
+            bulk.refuse(self.job, refused, in_all=self.counts["refused"])
+
+    def _change(self, subject: Subject, thing: Thing | None) -> str:
+        for _ in range(TRIES):
+            try:
+                return self.attempt(subject, thing)
+            except (bulk.NotOurs, Unavailable):
+                raise
+            except (VersionConflict, BrandChanged, bulk.DoneBefore, NotFound) as error:
+                if bulk.is_changed(self.job.id, subject.id):  # by this very job, whose answer was lost
+                    return ""
+                if isinstance(error, NotFound):
+                    return str(error)
+                thing = self.prepare([subject]).get(subject.id)
+            except (Conflict, Invalid) as error:
+                return str(error)
+        return CONTENDED
+
+    def errand(self, subject: Subject, thing: Thing | None, before: str, after: str) -> Errand:
+        title = subject.title or (thing.content.title if thing else "")
+        row = Row(subject.id, title, CHANGED, before, after, chunk=self.number + 1)
+        return bulk.errand(self.job, row, changed=self.counts["changed"] + 1)
+
+    def _note(self) -> None:
+        spent = round((monotonic() - self.began) * 1000)
+        progress = self.counts | {"milliseconds": self.milliseconds + spent}
+        jobs.save_progress(self.job, progress, now=self.moment)
+        self.noted_at = monotonic()
+
+
+class _Changing(_Turn):
+    """A turn at a change."""
+
+    chunk: Chunk | None = None
+
+    def collect(self) -> bool:
+        """Read the list into chunks, from where the last one ends; True when its end is reached."""
+        last = bulk.last_chunk(self.job.id)
+        while last is None or last.after:
+            number, after = (last.number + 1, last.after) if last else (1, "")
+            cards, further = self._page(after)
+            subjects = tuple(
+                Subject(card.id, card.title, bulk_changes.seen_in(self.change, card)) for card in cards
+            )
+            last = Chunk(number, subjects, self.moment, further)
+            bulk.collect(self.job, last)
+            if last.after and self.is_over:
+                self._note()
+                return False
+            if monotonic() - self.noted_at >= NOTE_SECONDS:
+                self._note()
+        return True
+
+    def _page(self, after: str) -> tuple[list[DealCard], str]:
+        """Return the next deals of the list, and where to go on, '' at its end."""
+        matching = self.bulk.matching
+        assert matching is not None  # noqa: S101 - else there is nothing to collect
+        if matching.words:
+            return walking.page(matching, after=after, now=self.bulk.asked_at, size=CHUNK)
+        page = deal_lists.cms_list(
+            state=matching.state,
+            brand=matching.brand,
+            category=matching.category,
+            now=self.bulk.asked_at,
+            after=after or None,
+            size=CHUNK,
+        )
+        return page.cards, page.after or ""
+
+    def next_subjects(self) -> Sequence[Subject] | None:
+        self.chunk = bulk.chunk(self.job.id, self.number + 1)
+        return self.chunk.subjects if self.chunk else None
+
+    def prepare(self, left: Sequence[Subject]) -> dict[str, Thing]:
+        things = bulk_changes.read(self.change.kind, [subject.id for subject in left])
+        self.means = bulk_changes.means_of(self.change, things.values())
+        return things
+
+    def attempt(self, subject: Subject, thing: Thing | None) -> str:
+        if thing is None:
+            return NOT_FOUND
+        assert self.chunk is not None  # noqa: S101 - subjects are those of a chunk
+        moment, by = self.moment, self.bulk.by
+        reason = bulk_changes.changed_meanwhile(
+            self.change,
+            thing,
+            subject,
+            asked_at=self.bulk.asked_at,
+            collected_at=self.chunk.collected_at,
+            by=by,
+        ) or bulk_changes.refusal(self.change, thing, self.means, now=moment)
+        if not reason:
+            bulk_changes.carry_out(
+                self.change,
+                thing,
+                self.means,
+                lambda before, after: self.errand(subject, thing, before, after),
+                by=by,
+                now=moment,
+            )
+        return reason
+
+
+class _Undoing(_Turn):
+    """A turn at taking a change back: its rows are the subjects, from the lowest id on."""
+
+    def __init__(self, job: Job, now: datetime) -> None:
+        super().__init__(job, now)
+        self.after: str = job.checkpoint.get("after", "")
+        self.rows: dict[str, Row] = {}
+
+    def next_subjects(self) -> Sequence[Subject] | None:
+        found = bulk.rows(self.bulk.undoes, CHANGED, after=self.after, limit=CHUNK)
+        self.rows = {row.id: row for row in found}
+        return [Subject(row.id, row.title) for row in found] or None
+
+    def checkpoint(self, done: Sequence[Subject]) -> dict[str, object]:
+        self.after = done[-1].id
+        return {"chunk": self.number, "after": self.after}
+
+    def prepare(self, left: Sequence[Subject]) -> dict[str, Thing]:
+        rows = [self.rows[subject.id] for subject in left]
+        things = bulk_changes.read_changed(self.change, rows)
+        before = bulk_changes.brands_before(self.change, rows)
+        self.means = bulk_changes.means_of(self.change, things.values(), more_brands=before)
+        return things
+
+    def attempt(self, subject: Subject, thing: Thing | None) -> str:
+        row, moment = self.rows[subject.id], self.moment
+        reason = bulk_changes.refusal_to_undo(self.change, row, thing, self.means)
+        if not reason:
+            bulk_changes.take_back(
+                self.change,
+                row,
+                thing,
+                self.means,
+                lambda before, after: self.errand(subject, thing, before, after),
+                by=self.bulk.by,
+                now=moment,
+            )
+        return reason
+
+
+HANDLERS: dict[str, Handler] = {BULK_CHANGE: change_many, BULK_UNDO: undo_many}

@@ -1,0 +1,313 @@
+"""What a bulk change does to one deal or draft, why it cannot, and how it is taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from dealsite.data import brands, deals, drafts, featured, keys, table, trash
+from dealsite.data.audit import Errand
+from dealsite.data.brands import Brand
+from dealsite.data.bulk import (
+    BRAND,
+    DELETE,
+    EXPIRE,
+    FEATURE,
+    FIELDS,
+    PUBLISH,
+    UNFEATURE,
+    Change,
+    Row,
+    Subject,
+)
+from dealsite.data.cards import DealCard
+from dealsite.data.content import DealContent, in_words, problems, text_problems
+from dealsite.data.deals import Deal
+from dealsite.data.deals.stock import with_offers
+from dealsite.data.drafts import Draft
+from dealsite.data.errors import NotFound, VersionConflict
+from dealsite.data.featured import MAX_CARDS, FeaturedPage
+from dealsite.data.ids import from_iso, is_ulid, iso, new_ulid, time_of
+
+Thing = Deal | Draft
+Note = Callable[[str, str], Errand]  # of the value before and the value after
+
+
+@dataclass
+class Means:
+    """What changes need beside the things themselves: the brands that occur, the featured list that is changed."""
+
+    brands: dict[str, Brand] = field(default_factory=dict)
+    page: FeaturedPage | None = None
+
+
+def read(kind: str, ids: Iterable[str]) -> dict[str, Thing]:
+    """Return those of some deals or drafts that exist, by id. 2 batch gets for each 100 deals, 1 for drafts."""
+    wanted = [one for one in ids if is_ulid(one)]
+    if kind == "deal":
+        return dict(with_offers(wanted))
+    items = table.batch_get(keys.draft(one) for one in wanted)
+    return {item["id"]: drafts.draft_from_item(item) for item in items.values()}
+
+
+def means_of(change: Change, things: Iterable[Thing], *, more_brands: Iterable[str] = ()) -> Means:
+    """Return what a change of some things needs. 1 batch get for brands, or 1 get for a page; none to delete."""
+    if change.action in (FEATURE, UNFEATURE):
+        return Means(page=featured.get(change.value))
+    if change.action == DELETE:
+        return Means()
+    slugs = {thing.content.brand for thing in things} | set(more_brands)
+    if change.action == BRAND:
+        slugs.add(change.value)
+    return Means(brands=brands.get_many(sorted(slug for slug in slugs if slug)))
+
+
+# Before anything is changed
+
+
+def value_in(change: Change, thing: Thing) -> str:
+    """Return the value that a change would replace, '' where it replaces none."""
+    name = FIELDS.get(change.action)
+    return in_words(thing.content)[name] if name else ""
+
+
+def seen_in(change: Change, card: DealCard) -> str:
+    """Return the same from what a list shows."""
+    match FIELDS.get(change.action):
+        case "expires_at":
+            return iso(card.expires_at) if card.expires_at else ""
+        case "category":
+            return card.category
+        case "brand":
+            return card.brand
+    return ""
+
+
+def changed_meanwhile(
+    change: Change, thing: Thing, subject: Subject, *, asked_at: datetime, collected_at: datetime, by: str
+) -> str:
+    """Return why a thing that was chosen is no longer as it was then, '' if it is as far as the change is concerned.
+
+    Other people's changes count, of the value that is to be replaced; before deleting and publishing, all of them.
+    """
+    came = thing.created_at if isinstance(thing, Deal) else time_of(thing.id)
+    if came > asked_at:
+        return _("It was added after this was confirmed.")
+    whose = {"name": thing.updated_by}
+    if change.action in FIELDS:
+        early = asked_at < thing.updated_at <= collected_at and thing.updated_by != by
+        if early or value_in(change, thing) != subject.seen:
+            return _("%(name)s changed it meanwhile.") % whose
+    elif change.action in (PUBLISH, DELETE) and thing.updated_at > asked_at and thing.updated_by != by:
+        return _("%(name)s changed it meanwhile.") % whose
+    return ""
+
+
+def refusal(change: Change, thing: Thing, means: Means, *, now: datetime) -> str:
+    """Return why a thing cannot be changed, in a sentence; '' if it can."""
+    if isinstance(thing, Draft):
+        return _refusal_of_draft(change, thing, means, now)
+    match change.action:
+        case "delete":
+            return ""
+        case "feature" | "unfeature":
+            return _refusal_to_feature(change, thing, means, now)
+        case "expire":
+            if thing.live_at > now:
+                return _("It is not published yet; delete it, or move its time.")
+            if thing.card.state(now) == "expired":
+                return _("It has expired already.")
+            return ""
+    if value_in(change, thing) == change.value:
+        return _("It is so already.")
+    return " ".join(problems(with_value(change, thing.content), live_at=thing.live_at).values())
+
+
+def _refusal_of_draft(change: Change, draft: Draft, means: Means, now: datetime) -> str:
+    if draft.published_as:
+        return _("It was published already.")
+    if change.action == DELETE:
+        return ""
+    if change.action == PUBLISH:
+        found = problems(draft.content, live_at=now)
+        if not found and draft.content.brand not in means.brands:
+            return _("Its brand does not exist. Save the draft to add it.")
+        return " ".join(found.values())
+    if value_in(change, draft) == change.value:
+        return _("It is so already.")
+    return " ".join(text_problems(with_value(change, draft.content)).values())
+
+
+def _refusal_to_feature(change: Change, deal: Deal, means: Means, now: datetime) -> str:
+    listed = change.value in deal.featured_on
+    if change.action == UNFEATURE:
+        return "" if listed else _("It is not on this page.")
+    if listed:
+        return _("It is on this page already.")
+    if deal.card.state(now) == "expired":
+        return _("It has expired.")
+    if means.page and len(means.page.ids) >= MAX_CARDS:
+        return _("The page features %(number)s deals already; no more fit.") % {"number": MAX_CARDS}
+    return ""
+
+
+def with_value(change: Change, content: DealContent, value: str | None = None) -> DealContent:
+    """Return content with the value of a change in the place of its own."""
+    text = change.value if value is None else value
+    name = FIELDS[change.action]
+    changes: dict[str, Any] = {name: text}
+    if name == "expires_at":
+        changes = {name: from_iso(text) if text else None}
+    return replace(content, **changes)
+
+
+# Changing
+
+
+def carry_out(change: Change, thing: Thing, means: Means, note: Note, *, by: str, now: datetime) -> None:
+    """Change a deal or draft, and note it in the same transaction; whatever its own module raises.
+
+    1 transaction; 1 batch get more for each deal that is featured, taken off a page or deleted.
+    """
+    before = value_in(change, thing)
+    if isinstance(thing, Draft) and change.action == PUBLISH:
+        deal_id = new_ulid(now)
+        brand = means.brands[thing.content.brand]
+        errand = note("", deal_id)
+        deals.publish(thing.content, deal_id=deal_id, brand=brand, by=by, now=now, draft=thing, errand=errand)
+    elif change.action == DELETE:
+        _delete(thing, note("", ""), by=by, now=now)
+    elif isinstance(thing, Deal) and change.action == EXPIRE:
+        deals.expire_now(thing, by=by, now=now, errand=note(before, iso(now)))
+    elif isinstance(thing, Deal) and change.action in (FEATURE, UNFEATURE):
+        _feature(change, thing, means, note, by=by, now=now, on=change.action == FEATURE)
+    else:
+        content = with_value(change, thing.content)
+        _save(thing, content, means, note(before, change.value), by=by, now=now)
+
+
+def _save(
+    thing: Thing, content: DealContent, means: Means, errand: Errand, *, by: str, now: datetime
+) -> None:
+    version, brand = thing.version, means.brands.get(content.brand)
+    if isinstance(thing, Draft):
+        drafts.save(thing, content, version=version, brand=brand, by=by, now=now, errand=errand)
+        return
+    if brand is None:
+        raise NotFound(_("Its brand does not exist any more."))
+    deals.edit(thing, content, version=version, brand=brand, by=by, now=now, errand=errand)
+
+
+def _delete(thing: Thing, errand: Errand, *, by: str, now: datetime) -> None:
+    if isinstance(thing, Draft):
+        drafts.delete(thing, by=by, now=now, errand=errand)
+    else:
+        deals.delete(thing, by=by, now=now, errand=errand)
+
+
+def _feature(
+    change: Change,
+    deal: Deal,
+    means: Means,
+    note: Note,
+    *,
+    by: str,
+    now: datetime,
+    on: bool,
+    place: int = MAX_CARDS,
+) -> None:
+    """Put a deal on a page, at a place or last, or take it off; what the page holds besides stays in its order."""
+    known = means.page.ids if means.page else []
+    page, found = featured.load(change.value, [*known, deal.id])
+    means.page = page
+    if page.ids != known:
+        raise VersionConflict(current=page)
+    if deal.id not in found:
+        raise NotFound(_("It was deleted meanwhile."))
+    order = [one for one in page.ids if one != deal.id]
+    was = page.ids.index(deal.id) if deal.id in page.ids else 0
+    if on:
+        order.insert(place, deal.id)
+    errand = note("" if on else str(was), change.value if on else "")
+    listed = [found[one] for one in order if one in found]
+    means.page = featured.set_featured(page, listed, version=page.version, by=by, now=now, errand=errand)
+
+
+# Taking it back
+
+
+def read_changed(change: Change, rows: Iterable[Row]) -> dict[str, Thing]:
+    """Return what some rows are about, as it is now, by the rows' ids. As many requests as `read`."""
+    if change.action == DELETE:
+        return {}
+    if change.action == PUBLISH:
+        ids = {row.after: row.id for row in rows}
+        return {ids[deal_id]: deal for deal_id, deal in read("deal", ids).items()}
+    return read(change.kind, [row.id for row in rows])
+
+
+def refusal_to_undo(change: Change, row: Row, thing: Thing | None, means: Means) -> str:
+    """Return why a change cannot be taken back, in a sentence; '' if it can, as far as can be seen."""
+    if change.action == DELETE:
+        return ""
+    if thing is None or (isinstance(thing, Draft) and thing.published_as):
+        return (
+            _("It was deleted since, or published.") if change.kind == "draft" else _("It was deleted since.")
+        )
+    whose = {"name": thing.updated_by}
+    if change.action in FIELDS:
+        if value_in(change, thing) != row.after:
+            return _("%(name)s changed it since.") % whose
+        return ""
+    if change.action == PUBLISH:
+        return _("%(name)s changed it since.") % whose if thing.version != 1 else ""
+    assert isinstance(thing, Deal)  # noqa: S101 - only deals are featured
+    listed = change.value in thing.featured_on
+    if change.action == FEATURE:
+        return "" if listed else _("It is not on this page any more.")
+    if listed:
+        return _("It is on this page again.")
+    if means.page and len(means.page.ids) >= MAX_CARDS:
+        return _("The page features %(number)s deals already; no more fit.") % {"number": MAX_CARDS}
+    return ""
+
+
+def take_back(
+    change: Change, row: Row, thing: Thing | None, means: Means, note: Note, *, by: str, now: datetime
+) -> None:
+    """Bring back what a change replaced, and note it in the same transaction; whatever its own module raises.
+
+    1 transaction; 1 batch get more for featured deals, and 2 gets for what is restored from the trash or
+    becomes a draft again.
+    """
+    if change.action == DELETE:
+        trash.restore(change.kind, row.id, by=by, now=now, errand=note("", ""))
+        return
+    assert thing is not None  # noqa: S101 - it would have been refused
+    if change.action == PUBLISH:
+        _withdraw(row, thing, note, by=by, now=now)
+    elif change.action in FIELDS:
+        content = with_value(change, thing.content, row.before)
+        _save(thing, content, means, note(row.after, row.before), by=by, now=now)
+    elif isinstance(thing, Deal):
+        back = change.action == UNFEATURE
+        place = int(row.before) if row.before else MAX_CARDS
+        _feature(change, thing, means, note, by=by, now=now, on=back, place=place)
+
+
+def _withdraw(row: Row, deal: Thing, note: Note, *, by: str, now: datetime) -> None:
+    """Make a deal the draft again that it was published from; the deal goes to the trash."""
+    pointer = drafts.get(row.id)
+    errand = note(row.after, "")
+    reopen = drafts.reopen_write(pointer, deal.content, deal.card, by=by, now=now)
+    assert isinstance(deal, Deal)  # noqa: S101 - it was published
+    deals.delete(deal, by=by, now=now, errand=replace(errand, writes=(*errand.writes, reopen)))
+
+
+def brands_before(change: Change, rows: Iterable[Row]) -> list[str]:
+    """Return the brands that taking some changes back brings back."""
+    return [row.before for row in rows] if change.action == BRAND else []
