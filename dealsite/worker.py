@@ -40,7 +40,6 @@ HANDLERS: dict[str, jobs.Handler] = {
     **trash.HANDLERS,
     **exports.HANDLERS,
     **bulk.HANDLERS,
-    **bulk.HANDLERS,
     **running.HANDLERS,
     **renditions.HANDLERS,
 }

@@ -451,27 +451,6 @@ def bulk_row(job_id: str, outcome: str, subject: str) -> Key:
     return bulk_change(job_id), f"{part(outcome)}#{ulid_part(subject)}"
 
 
-# Bulk changes
-
-
-def bulk_change(job_id: str) -> str:
-    """What a job that changes many deals is to change, and what became of it."""
-    return f"BULK#{ulid_part(job_id)}"
-
-
-def bulk_chunk(job_id: str, number: int) -> Key:
-    """Some of the deals that it is to change, in the order in which they were collected."""
-    return bulk_change(job_id), f"CHUNK#{number:06d}"
-
-
-CHANGED, REFUSED = "CHANGED", "REFUSED"
-
-
-def bulk_row(job_id: str, outcome: str, subject: str) -> Key:
-    """What became of one deal: CHANGED or REFUSED, by its id."""
-    return bulk_change(job_id), f"{part(outcome)}#{ulid_part(subject)}"
-
-
 # Saved questions
 
 

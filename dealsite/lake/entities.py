@@ -259,8 +259,6 @@ LEFT_OUT: Mapping[str, str] = {
     "JobSegment": "it says how far a job has come",
     "BulkChunk": "it says what a job is to change",
     "BulkRow": "it repeats the audit log for as long as the change can be undone",
-    "BulkChunk": "it says what a job is to change",
-    "BulkRow": "it repeats the audit log for as long as the change can be undone",
     "PaymentTotals": "it adds up payments",
     "PaymentLoad": "it says how far a file of payments was read",
     "PaymentLoadSegment": "it says so of a part of the file",

@@ -168,8 +168,6 @@ PLACES: dict[str, Callable[[Item], Place]] = {
     "JobSegment": lambda item: Place(keys.job_segment(item["job"], item["name"])),
     "BulkChunk": lambda item: Place(keys.bulk_chunk(item["job"], item["number"])),
     "BulkRow": lambda item: Place(keys.bulk_row(item["job"], item["outcome"], item["subject"])),
-    "BulkChunk": lambda item: Place(keys.bulk_chunk(item["job"], item["number"])),
-    "BulkRow": lambda item: Place(keys.bulk_row(item["job"], item["outcome"], item["subject"])),
     "Message": _message,
     "SavedQuestion": lambda item: Place(keys.question(item["id"])),
     "SavedViews": lambda item: Place(keys.saved_views(item["owner"])),
