@@ -19,7 +19,7 @@ from django.http import QueryDict
 from django.utils.datastructures import MultiValueDict
 
 from cms.fields import LocalTimeField
-from cms.kept_pictures import PictureForm, kept
+from cms.kept_pictures import PictureForm, keep, kept
 from dealsite.data.cards import Picture
 
 VERSION_PATTERN = re.compile(r"[0-9]{1,9}")
@@ -102,7 +102,7 @@ class EditForm(PictureForm):
         """Return what this editor typed, by field."""
         typed = {name: _line_ends(self.data.get(name, "")) for name in self.compared}
         if "picture_kept" in typed:
-            typed["picture_kept"] = self.picture_token
+            typed["picture_kept"] = keep(self.picture)
         return typed
 
     def was_left(self, name: str) -> bool:

@@ -23,7 +23,8 @@ from dealsite.data import job_lists, jobs
 from dealsite.data.deals.stock import MARK_SOLD_OUT
 from dealsite.data.errors import Conflict, NotFound
 from dealsite.data.exports import DELETE_EXPORT
-from dealsite.data.jobs import EXPORT, SEND_MESSAGE, Job
+from dealsite.data.imports import DELETE_IMPORT
+from dealsite.data.jobs import CHECK_IMPORT, EXPORT, RUN_IMPORT, SEND_MESSAGE, Job
 from dealsite.data.payments import PAYMENT_TOTALS, REFUND_PAYMENT
 from dealsite.data.renditions import MAKE_RENDITIONS
 from dealsite.data.trash import EMPTY_TRASH
@@ -41,6 +42,9 @@ KINDS = {
     MAKE_RENDITIONS: "Further sizes of pictures",
     EXPORT: "File for the back office",
     DELETE_EXPORT: "Deletion of a file",
+    CHECK_IMPORT: "Check of an import",
+    RUN_IMPORT: "Import of deals",
+    DELETE_IMPORT: "Deletion of an import's files",
     EMPTY_TRASH: "Emptying of the trash",
 }
 MAIL = "Mail"  # of whatever kind; to whom stays the worker's business

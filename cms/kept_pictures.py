@@ -7,37 +7,56 @@ every error, conflict and try, until the form is saved. A name that this site di
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.core.signing import BadSignature, Signer
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from dealsite import pictures
-from dealsite.data.cards import Picture
+from dealsite.data import renditions
+from dealsite.data.cards import CENTRE, Picture
 from dealsite.data.content import ALT_CHARACTERS
 from dealsite.data.errors import Invalid
 
 _signer = Signer(salt="cms.kept_pictures")
 ACCEPTED = "image/jpeg,image/png,image/webp,image/avif,image/gif"
+NOUNS = {"picture": gettext_lazy("Picture"), "logo": gettext_lazy("Logo")}
+TEXTS = {"picture": gettext_lazy("Text for the picture"), "logo": gettext_lazy("Text for the logo")}
+REMOVALS = {"picture": gettext_lazy("Remove the picture"), "logo": gettext_lazy("Remove the logo")}
 
 
 def keep(picture: Picture | None) -> str:
     """Return a picture as signed text, the same for the same picture; '' for none."""
-    if picture is None:
-        return ""
-    return _signer.sign_object([picture.name, picture.width, picture.height])
+    return "" if picture is None else _sign(picture)
 
 
 def kept(token: str, alt: str) -> Picture | None:
     """Return the picture of a hidden field with an alt text, or None if there is none or it is not ours."""
+    return _read(token, alt)[0]
+
+
+def _sign(picture: Picture, *, due: bool = False) -> str:
+    parts: list[Any] = [picture.name, picture.width, picture.height]
+    if due or not picture.is_centred:
+        parts += [picture.focal_x, picture.focal_y]
+    return _signer.sign_object([*parts, True] if due else parts)
+
+
+def _read(token: str, alt: str = "") -> tuple[Picture | None, bool]:
+    """Return the picture of a token, and whether its further files are still to be asked for."""
     if not token:
-        return None
+        return None, False
     try:
-        name, width, height = _signer.unsign_object(token)
+        name, width, height, *more = _signer.unsign_object(token)
+        x, y, *due = more or (CENTRE, CENTRE)
     except (BadSignature, ValueError, TypeError):
-        return None
-    return Picture(name=name, width=width, height=height, alt=alt)
+        return None, False
+    return Picture(name=name, width=width, height=height, alt=alt, focal_x=x, focal_y=y), bool(due)
 
 
 class PictureForm(forms.Form):
@@ -47,13 +66,13 @@ class PictureForm(forms.Form):
         required=False,
         allow_empty_file=True,  # refused where pictures are checked, with a better sentence
         widget=forms.FileInput(attrs={"accept": ACCEPTED}),
-        help_text="JPEG, PNG, WebP, AVIF or GIF, up to 10 MB and 20 megapixels.",
+        help_text=gettext_lazy("JPEG, PNG, WebP, AVIF or GIF, up to 10 MB and 20 megapixels."),
     )
     picture_alt = forms.CharField(
         required=False,
         max_length=ALT_CHARACTERS,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        help_text="Says in words what the picture shows, for those who do not see it.",
+        help_text=gettext_lazy("Says in words what the picture shows, for those who do not see it."),
     )
     picture_remove = forms.BooleanField(required=False)
     picture_kept = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -62,17 +81,22 @@ class PictureForm(forms.Form):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        noun = self.picture_noun
-        self.fields["picture_file"].label = noun.capitalize()
-        self.fields["picture_alt"].label = f"Text for the {noun}"
-        self.fields["picture_remove"].label = f"Remove the {noun}"
+        self.fields["picture_file"].label = NOUNS[self.picture_noun]
+        self.fields["picture_alt"].label = TEXTS[self.picture_noun]
+        self.fields["picture_remove"].label = REMOVALS[self.picture_noun]
         token = self.data.get("picture_kept", "") if self.is_bound else self.initial.get("picture_kept", "")
-        self.picture: Picture | None = kept(token, "")
+        picture, self._is_due = _read(token)
+        self.picture: Picture | None = focused(picture, self.data) if picture and self.is_bound else picture
 
     @property
     def picture_token(self) -> str:
         """The value of the hidden field when the form is shown (again)."""
-        return keep(self.picture)
+        return "" if self.picture is None else _sign(self.picture, due=self._is_due)
+
+    @property
+    def lacks_alt(self) -> bool:
+        """Tell whether the picture has no text yet."""
+        return self.picture is not None and not str(self["picture_alt"].value() or "").strip()
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
@@ -81,12 +105,33 @@ class PictureForm(forms.Form):
         if isinstance(upload, UploadedFile):
             try:
                 self.picture = pictures.store_picture(upload, alt)
+                self._is_due = True
             except Invalid as error:
                 self.add_error("picture_file", error.fields.get("picture", str(error)))
             except OSError:
-                self.add_error("picture_file", "The picture could not be stored just now. Please try again.")
+                self.add_error(
+                    "picture_file", _("The picture could not be stored just now. Please try again.")
+                )
         elif cleaned.get("picture_remove"):
             self.picture = None
         if self.picture is not None:
             self.picture = dataclasses.replace(self.picture, alt=alt)
+            if self._is_due:
+                renditions.request([self.picture.name], now=timezone.now())
+                self._is_due = False  # not before: where the table does not answer, the next try asks
         return cleaned
+
+
+def focused(picture: Picture, data: Mapping[str, Any]) -> Picture:
+    """Return a picture with the focal point that a form's inputs say, as far as they say one."""
+    x, y = (_percent(data.get(f"picture_{way}")) for way in "xy")
+    return dataclasses.replace(
+        picture,
+        focal_x=picture.focal_x if x is None else x,
+        focal_y=picture.focal_y if y is None else y,
+    )
+
+
+def _percent(text: Any) -> int | None:
+    text = str(text or "").strip()
+    return min(int(text), 100) if text.isascii() and text.isdigit() and len(text) < 6 else None

@@ -1,7 +1,8 @@
 """Takes in the pictures that people bring: checked, turned upright, stripped of metadata, stored as WebP.
 
 A picture is stored once per width in WIDTHS, under a name made from its content. So a file never
-changes, may be cached for ever, and storing the same picture again writes nothing.
+changes, may be cached for ever, and storing the same picture again writes nothing. What was brought is kept
+beside them, larger and hardly compressed: `renditions` makes the other files from it, outside the request.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from dealsite.data.cards import Picture
 from dealsite.data.errors import Invalid
 from dealsite.data.ids import normalise
 
-WIDTHS = (480, 1200)  # of the stored files; a smaller original is never enlarged
+WIDTHS = (480, 1200)  # of the files that a request stores; a smaller picture is never enlarged
+ORIGINAL_WIDTH = 2400
 FORMATS = ("JPEG", "PNG", "WEBP", "AVIF", "GIF")
 MAX_BYTES = 10_000_000
 MAX_PIXELS = 20_000_000
 TALLEST = 2  # times as high as wide; what is taller is fitted into that
 QUALITY = 82
+ORIGINAL_QUALITY = 95
 
 # A second line for whatever opens a picture elsewhere in this process: Pillow itself refuses what is larger.
 Image.MAX_IMAGE_PIXELS = MAX_PIXELS
@@ -42,8 +45,10 @@ def store_picture(source: bytes | Readable | IO[bytes], alt: str) -> Picture:
     `picture` when the file is too large, not a picture or damaged. No requests to DynamoDB.
     """
     data = source if isinstance(source, bytes) else source.read(MAX_BYTES + 1)
-    files, size = encode(data)
-    return _store(files, size, alt)
+    files, size, original = encode(data)
+    picture = _store(files, size, alt)
+    save_file(original_name(picture.name), original, "image/webp")
+    return picture
 
 
 def store_image(image: Image.Image, alt: str) -> Picture:
@@ -52,8 +57,8 @@ def store_image(image: Image.Image, alt: str) -> Picture:
     return _store(files, size, alt)
 
 
-def encode(data: bytes) -> tuple[dict[int, bytes], tuple[int, int]]:
-    """Return the WebP files of a picture by width, and the size of the largest; raise Invalid."""
+def encode(data: bytes) -> tuple[dict[int, bytes], tuple[int, int], bytes]:
+    """Return the WebP files of a picture by width, the size of the largest, and the original; raise Invalid."""
     if len(data) > MAX_BYTES:
         raise Invalid(
             picture=f"The picture is larger than {MAX_BYTES // 1_000_000} MB. Choose a smaller one."
@@ -63,7 +68,9 @@ def encode(data: bytes) -> tuple[dict[int, bytes], tuple[int, int]]:
     try:
         _check(data)
         image = _upright(data)
-        return _files(image)
+        fit(image, ORIGINAL_WIDTH)
+        original = as_file(image, "WEBP", quality=ORIGINAL_QUALITY, method=1)
+        return *_files(image), original
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise _too_many_pixels() from error
     except Invalid:
@@ -80,9 +87,14 @@ def name_of(files: dict[int, bytes]) -> str:
     return f"pictures/{digest[:2]}/{digest}"
 
 
-def file_name(name: str, width: int) -> str:
+def file_name(name: str, width: int, kind: str = "webp") -> str:
     """Return the name in the storage of a picture's file of one width."""
-    return f"{name}-{width}.webp"
+    return f"{name}-{width}.{kind}"
+
+
+def original_name(name: str) -> str:
+    """Return the name in the storage of what was brought; no page shows it."""
+    return f"{name}-original.webp"
 
 
 def url(picture: Picture, width: int) -> str:
@@ -91,18 +103,22 @@ def url(picture: Picture, width: int) -> str:
     return str(default_storage.url(file_name(picture.name, wide)))
 
 
-def srcset(picture: Picture) -> str:
-    """Return the `srcset` attribute: the picture's files with the width of each."""
-    widths = [w for w in WIDTHS if w < picture.width] + [
-        next((w for w in WIDTHS if w >= picture.width), WIDTHS[-1])
-    ]
-    return ", ".join(f"{url(picture, w)} {min(w, picture.width)}w" for w in widths)
+def srcset(picture: Picture, widths: tuple[int, ...] = WIDTHS, kind: str = "webp") -> str:
+    """Return the `srcset` attribute: the picture's files of these widths, with the true width of each."""
+    sources = []
+    for width in widths:
+        # A file of a width is fitted into so wide and twice so high; what is small or narrow does not fill that.
+        true = min(width, picture.width, round(width * TALLEST * picture.width / picture.height))
+        sources.append(f"{default_storage.url(file_name(picture.name, width, kind))} {true}w")
+        if true >= picture.width:
+            break
+    return ", ".join(sources)
 
 
 def _store(files: dict[int, bytes], size: tuple[int, int], alt: str) -> Picture:
     name = name_of(files)
     for wide, content in files.items():
-        _save(file_name(name, wide), content)
+        save_file(file_name(name, wide), content, "image/webp")
     return Picture(name=name, width=size[0], height=size[1], alt=normalise(alt))
 
 
@@ -141,23 +157,36 @@ def _to_srgb(image: Image.Image, profile: bytes | None) -> Image.Image:
 def _files(image: Image.Image, effort: int = 4) -> tuple[dict[int, bytes], tuple[int, int]]:
     files: dict[int, bytes] = {}
     for width in sorted(WIDTHS, reverse=True):
-        image.thumbnail((width, width * TALLEST), Image.Resampling.LANCZOS, reducing_gap=2.0)
+        fit(image, width)
         if not files:
             size = image.size
-        bare = Image.new(image.mode, image.size)  # carries no EXIF, comments or profile along
-        bare.paste(image)
-        file = io.BytesIO()
-        bare.save(file, "WEBP", quality=QUALITY, method=effort)
-        files[width] = file.getvalue()
+        files[width] = as_file(image, "WEBP", quality=QUALITY, method=effort)
     return files, size
 
 
-def _save(name: str, content: bytes) -> None:
+def fit(image: Image.Image, width: int) -> None:
+    """Shrink a picture, in place, to a width; a tall one to twice that height."""
+    image.thumbnail((width, width * TALLEST), Image.Resampling.LANCZOS, reducing_gap=2.0)
+
+
+def as_file(image: Image.Image, kind: str, **options: Any) -> bytes:
+    """Return a picture as a file of a kind that holds nothing but the picture."""
+    bare = Image.new(image.mode, image.size)  # carries no EXIF, comments or profile along
+    bare.paste(image)
+    file = io.BytesIO()
+    bare.save(file, kind, **options)
+    return file.getvalue()
+
+
+def save_file(name: str, content: bytes, content_type: str) -> None:
+    """Store a file under its name, unless it is there; one that was cut short is written again."""
     if default_storage.exists(name):
         if default_storage.size(name) == len(content):
             return
         default_storage.delete(name)  # cut short by a crash while it was written
-    saved = default_storage.save(name, ContentFile(content))
+    file = ContentFile(content)
+    file.content_type = content_type  # type: ignore[attr-defined] # what a bucket serves it as
+    saved = default_storage.save(name, file)
     if saved != name:  # the same picture came in at the same moment; one file is enough
         default_storage.delete(saved)
 

@@ -13,26 +13,43 @@ from dealsite.data.ids import from_iso, iso, slugify, time_of
 
 ENDING_SOON = timedelta(hours=48)
 CENT = Decimal("0.01")
+CENTRE = 50  # percent: where the focal point of a picture is until somebody chooses another
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A stored picture: its name in the media storage, its size in pixels, and its alt text."""
+    """A stored picture: its name in the media storage, its size in pixels, and its alt text.
+
+    The focal point, in percent from the left and from the top, is what stays in view where the picture is cropped.
+    """
 
     name: str
     width: int
     height: int
     alt: str = ""
+    focal_x: int = CENTRE
+    focal_y: int = CENTRE
+
+    @property
+    def is_centred(self) -> bool:
+        """Whether nobody has chosen another focal point than the middle."""
+        return (self.focal_x, self.focal_y) == (CENTRE, CENTRE)
 
     def as_item(self) -> Item:
-        return {"name": self.name, "width": self.width, "height": self.height, "alt": self.alt}
+        item: Item = {"name": self.name, "width": self.width, "height": self.height, "alt": self.alt}
+        return item if self.is_centred else item | {"focal_x": self.focal_x, "focal_y": self.focal_y}
 
     @classmethod
     def from_item(cls, item: Item | None) -> Picture | None:
         if not item:
             return None
         return cls(
-            name=item["name"], width=int(item["width"]), height=int(item["height"]), alt=item.get("alt", "")
+            name=item["name"],
+            width=int(item["width"]),
+            height=int(item["height"]),
+            alt=item.get("alt", ""),
+            focal_x=int(item.get("focal_x", CENTRE)),
+            focal_y=int(item.get("focal_y", CENTRE)),
         )
 
 

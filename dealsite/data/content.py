@@ -81,8 +81,16 @@ def in_words(content: DealContent) -> dict[str, str]:
     """Return what a deal or draft holds as texts by field, '' for nothing: what the audit log compares."""
     words = {name: "" if (value := getattr(content, name)) is None else str(value) for name in CONTENT_FIELDS}
     words["expires_at"] = iso(content.expires_at) if content.expires_at else ""
-    words["picture"] = f"{content.picture.name} ({content.picture.alt})" if content.picture else ""
+    words["picture"] = picture_in_words(content.picture)
     return words
+
+
+def picture_in_words(picture: Picture | None) -> str:
+    """Return a picture as text: its name, its alt text, and its focal point where one was chosen."""
+    if picture is None:
+        return ""
+    focal = "" if picture.is_centred else f", seen at {picture.focal_x}% {picture.focal_y}%"
+    return f"{picture.name} ({picture.alt}){focal}"
 
 
 CONTENT_FIELDS = tuple(field.name for field in fields(DealContent))

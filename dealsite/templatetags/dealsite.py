@@ -1,9 +1,10 @@
 """What templates need beyond Django's own tags and filters."""
 
 from django import template
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from dealsite import pictures, text
+from dealsite import pictures, renditions, text
 from dealsite.data.cards import Picture
 
 register = template.Library()
@@ -15,10 +16,59 @@ def picture_url(picture: Picture, width: int = pictures.WIDTHS[0]) -> str:
     return pictures.url(picture, width)
 
 
+FOCAL_STEP = 5  # percent; static/css/site.css has a class for each
+
+
+@register.simple_tag(name="picture")
+def picture_element(
+    picture: Picture,
+    sizes: str,
+    width: int = pictures.WIDTHS[0],
+    *,
+    alt: str | None = None,
+    css: str = "",
+    box: int = 0,
+    lazy: bool = False,
+    first: bool = False,
+) -> SafeString:
+    """`{% picture card.picture "20rem" css="thumb" lazy=True %}`: the picture in every stored width and format.
+
+    `sizes` as HTML has it; `width` is for browsers that do not choose; `alt` if not the picture's own; `box` the side
+    of a square that it fills; `first` where it is what the page is about.
+    """
+    image = format_html(
+        '<img{} src="{}" srcset="{}" sizes="{}" alt="{}" width="{}" height="{}" decoding="async"{}>',
+        _attribute("class", " ".join(filter(None, (css, focal_classes(picture))))),
+        pictures.url(picture, width),
+        pictures.srcset(picture),
+        sizes,
+        picture.alt if alt is None else alt,
+        box or picture.width,
+        box or picture.height,
+        _attribute("loading", "lazy") if lazy else _attribute("fetchpriority", "high" if first else ""),
+    )
+    if not renditions.are_made(picture.name):
+        return image
+    sources = [
+        format_html(
+            '<source type="{}" srcset="{}" sizes="{}">', type_, renditions.srcset(picture, kind), sizes
+        )
+        for kind, type_ in renditions.TYPES.items()
+    ]
+    return format_html("<picture>{}{}{}</picture>", *sources, image)
+
+
+def _attribute(name: str, value: str) -> SafeString:
+    return format_html(' {}="{}"', name, value) if value else SafeString("")
+
+
 @register.filter
-def picture_srcset(picture: Picture) -> str:
-    """`srcset="{{ card.picture|picture_srcset }}"`: every stored width, for the browser to choose from."""
-    return pictures.srcset(picture)
+def focal_classes(picture: Picture) -> str:
+    """The classes that keep the focal point of a picture in view where it is cropped; none for the middle."""
+    if picture.is_centred:
+        return ""
+    x, y = (round(at / FOCAL_STEP) * FOCAL_STEP for at in (picture.focal_x, picture.focal_y))
+    return f"focal-x-{x} focal-y-{y}"
 
 
 @register.filter

@@ -20,14 +20,16 @@ register = template.Library()
 def deal_card(card: DealCard, now: datetime, *, large: bool = False, lazy: bool = True) -> SafeString:
     """One card of a list. The large one leads a page; the first ones of a page load at once."""
     left = time_left(card.expires_at, now) if card.expires_at else ""
-    return _rendered(card, card.state(now), left, large, lazy, get_language())
+    made = card.picture is not None and renditions.are_made(card.picture.name)
+    return _rendered(card, card.state(now), left, large, lazy, made, get_language())
 
 
 @lru_cache(maxsize=4096)
 def _rendered(
-    card: DealCard, state: str, left: str, large: bool, lazy: bool, language: str | None
+    card: DealCard, state: str, left: str, large: bool, lazy: bool, made: bool, language: str | None
 ) -> SafeString:
     # Two thirds of a page's time is the rendering of cards, and the same cards are shown again and again.
+    # `made` and `language` are part of what one is kept under: the files that it shows of its picture, and its words.
     context = {"card": card, "state": state, "left": left, "large": large, "lazy": lazy}
     return render_to_string("shopping/_deal_card.html", context)
 

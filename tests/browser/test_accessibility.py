@@ -85,6 +85,8 @@ NO_PAGES = {
     *("cancel_order", "order_again", "pay", "begin_card", "forget_card"),
     *("cms_order_news", "cms_download_export"),
     *("cms_pause_job", "cms_resume_job", "cms_cancel_job", "cms_retry_job"),
+    *("cms_change_end", "cms_describe_deal", "cms_check_link", "cms_accept_link", "cms_publish_ready"),
+    *("cms_describe_draft", "cms_unfeature", "cms_feature_again"),
     *("cms_cancel_answer", "cms_save_question", "cms_answer_csv"),
     *("cms_choose_columns", "cms_save_view", "cms_rename_view", "cms_move_view", "cms_delete_view"),
     *("cms_expire_deal", "cms_undo_expiry", "cms_delete_deal", "cms_delete_draft", "cms_restore", "cms_purge"),
@@ -197,6 +199,11 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
     "card": account("card/"),
     "finish_card": account("card/finish/"),
     "cms_home": cms(""),
+    "cms_attention": (
+        EDITOR,
+        lambda _: [f"/cms/attention/{name}/" for name in ("drafts", "ending", "featured", "links", "sold-out")]
+        + [f"/cms/attention/{name}/" for name in ("today", "alt-texts", "pictures")],
+    ),
     "cms_deals": (
         EDITOR,
         lambda _: [

@@ -46,12 +46,15 @@ def test_the_srcset_names_each_stored_width_once(width, srcset):
     assert pictures.srcset(make_picture(width)) == srcset
 
 
+def test_a_tall_picture_is_as_wide_as_its_files_are():
+    tall = Picture(name=NAME, width=400, height=2400, alt="A tower")  # fitted into 1200 x 2400
+    assert pictures.srcset(tall) == f"/media/{NAME}-480.webp 160w, /media/{NAME}-1200.webp 400w"
+
+
 def test_the_filters_give_the_addresses_to_templates():
-    template = Template(
-        "{% load dealsite %}{{ p|picture_url:480 }}|{{ p|picture_url }}|{{ p|picture_srcset }}"
-    )
-    small = f"/media/{NAME}-480.webp"
-    assert template.render(Context({"p": make_picture(480)})) == f"{small}|{small}|{small} 480w"
+    template = Template("{% load dealsite %}{{ p|picture_url:481 }}|{{ p|picture_url }}")
+    large, small = f"/media/{NAME}-1200.webp", f"/media/{NAME}-480.webp"
+    assert template.render(Context({"p": make_picture(480)})) == f"{large}|{small}"
 
 
 def test_a_stored_picture_is_served_to_be_kept_for_ever(folder):
@@ -69,6 +72,24 @@ def test_a_stored_picture_is_served_to_be_kept_for_ever(folder):
 
 def test_only_reading_is_allowed():
     assert serve(f"{NAME}-480.webp", "post").status_code == 405
+
+
+def test_an_avif_file_is_served_as_one(folder):
+    path = folder / f"{NAME}-320.avif"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"avif")
+    response = serve(f"{NAME}-320.avif")
+    assert response["Content-Type"] == "image/avif"
+    response.close()
+
+
+def test_what_was_brought_and_the_sign_that_all_is_made_are_not_served(folder):
+    for name in (f"{NAME}-original.webp", f"{NAME}.made"):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"there")
+        with pytest.raises(Http404):
+            serve(name)
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_storing_a_picture_again_gives_the_same_name_and_no_second_file(media):
     times = {path: path.stat().st_mtime_ns for path in media.rglob("*.webp")}
     assert pictures.store_picture(make_file(), "Also red").name == first.name
     assert {path: path.stat().st_mtime_ns for path in media.rglob("*.webp")} == times
-    assert len(times) == 2
+    assert len(times) == 3
 
 
 def test_different_pictures_have_different_names():
@@ -107,7 +107,7 @@ def test_a_picture_that_came_in_twice_at_one_moment_leaves_one_file(media, monke
     pictures.store_picture(make_file(), "Red")
     monkeypatch.setattr(pictures, "default_storage", SeesNothingYet())
     pictures.store_picture(make_file(), "Red")
-    assert len(list(media.rglob("*.webp"))) == 2
+    assert len(list(media.rglob("*.webp"))) == 3
 
 
 def test_the_orientation_of_a_photograph_is_applied():
@@ -132,8 +132,9 @@ def test_metadata_is_dropped():
     assert b"SECRETMAKER" in data
     assert b"SECRETCOMMENT" in data
     picture = pictures.store_picture(data, "Red")
-    for width in pictures.WIDTHS:
-        with default_storage.open(pictures.file_name(picture.name, width)) as file:
+    names = [pictures.file_name(picture.name, width) for width in pictures.WIDTHS]
+    for name in (*names, pictures.original_name(picture.name)):
+        with default_storage.open(name) as file:
             content = file.read()
         assert not any(word in content for word in (b"SECRET", b"EXIF", b"ICCP", b"XMP "))
 
@@ -263,6 +264,7 @@ S3 = {
             "custom_domain": "media.example",
             "querystring_auth": False,
             "file_overwrite": False,
+            "object_parameters": {"CacheControl": "public, max-age=31536000, immutable"},
         },
     },
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
@@ -280,7 +282,7 @@ def test_pictures_lie_in_a_bucket_as_they_do_on_disk():
         picture = pictures.store_picture(make_file(), "Red")
         pictures.store_picture(make_file(), "Red again")
         listed = [item["Key"] for item in s3.list_objects_v2(Bucket="pictures-of-deals")["Contents"]]
-        assert listed == [f"{picture.name}-1200.webp", f"{picture.name}-480.webp"]
+        assert listed == [f"{picture.name}-{file}.webp" for file in ("1200", "480", "original")]
         assert pictures.url(picture, 480) == f"https://media.example/{picture.name}-480.webp"
         head = s3.head_object(Bucket="pictures-of-deals", Key=listed[0])
         assert head["ContentType"] == "image/webp"

@@ -204,12 +204,16 @@ def test_pictures_in_a_bucket_may_be_shown_from_there_alone(tmp_path):
         tmp_path,
         "MEDIA_URL",
         "CONTENT_SECURITY_POLICY",
+        "STORAGES",
         DEALSITE_MEDIA_BUCKET="pictures",
         AWS_REGION="eu-west-1",
     )
     host = "https://pictures.s3.eu-west-1.amazonaws.com"
     assert found["MEDIA_URL"] == f"{host}/"
     assert found["CONTENT_SECURITY_POLICY"]["DIRECTIVES"]["img-src"] == ["'self'", host]
+    options = found["STORAGES"]["default"]["OPTIONS"]
+    assert options["object_parameters"] == {"CacheControl": "public, max-age=31536000, immutable"}
+    assert "default_acl" not in options  # who may read them is the bucket's to say
 
 
 def test_forms_may_lead_to_the_gateways_page_only_where_it_is_the_gateway(tmp_path):

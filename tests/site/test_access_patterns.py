@@ -20,6 +20,7 @@ from dealsite import page_cache
 from dealsite.accounts import cookies
 from dealsite.data import (
     announcements,
+    attention,
     audit_log,
     brands,
     categories,
@@ -35,6 +36,7 @@ from dealsite.data import (
     jobs,
     keys,
     likes,
+    links,
     mails,
     messages,
     orders,
@@ -43,6 +45,7 @@ from dealsite.data import (
     profiles,
     questions,
     relations,
+    renditions,
     sessions,
     table,
     throttles,
@@ -156,6 +159,13 @@ def feature(loaded: tuple[featured.FeaturedPage, dict[str, deals.Deal]]) -> None
 
 def rename(brand: brands.Brand) -> brands.Brand:
     return brands.edit(brand, name="New name", description="", logo=None, by=EDITOR, now=NOW)
+
+
+def suspected() -> links.Linked:
+    """Return a link behind which nothing was found once."""
+    deal = make_deal()
+    links.fails(links.get(deal.id), "404", now=NOW)
+    return links.get(deal.id)
 
 
 def edit_category(category: categories.Category) -> None:
@@ -291,6 +301,18 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
         lambda: deleted(make_deal()),
         lambda deal_id: trash.purge("deal", deal_id, by=EDITOR, now=NOW),
     ),
+    "attention.look": (make_deal, lambda deal: attention.look([deal.id], [make_id()], pages=True)),
+    "links.get": (make_deal, lambda deal: links.get(deal.id)),
+    "links.page": (make_deal, lambda _: links.page(after="", now=NOW)),
+    "links.works": (suspected, links.works),
+    "links.fails": (lambda: links.get(make_deal().id), lambda link: links.fails(link, "404", now=NOW)),
+    "links.check_again": (make_deal, lambda deal: links.check_again(deal.id, now=NOW)),
+    "links.accept": (
+        make_deal,
+        lambda deal: links.accept(deal.id, link=deal.content.link, by=EDITOR, now=NOW),
+    ),
+    "links.take_back": (make_deal, lambda deal: links.take_back(deal.id, by=EDITOR, now=NOW)),
+    "links.begin_round": (NOTHING, lambda _: links.begin_round(now=NOW)),
     "prices.of_deal": (make_deal, lambda deal: prices.of_deal(deal.id)),
     "drafts.create": (NOTHING, lambda _: make_draft(title="x")),
     "drafts.get": (lambda: make_draft(title="x"), lambda draft: drafts.get(draft.id)),
@@ -442,6 +464,7 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     ),
     "questions.delete": (save_question, questions.delete),
     "orders.get_many": (make_order, lambda order: orders.get_many([(order.username, order.id)])),
+    "renditions.request": (NOTHING, lambda _: renditions.request(["pictures/ab/x"], now=NOW)),
     "exports.request": (NOTHING, lambda _: ask_for_file()),
     "exports.newest": (ask_for_file, lambda _: exports.newest()),
     "exports.get": (ask_for_file, lambda job_id: exports.get(job_id, now=NOW)),
@@ -515,6 +538,9 @@ def test_a_page_costs_no_more_than_its_row(page: str, shop: deals.Deal):
         "name": "x.webp",
         "message_id": send_message("adam"),
         "question_id": save_question().id,
+        "kind": "deal",
+        "thing_id": shop.id,
+        "topic": "pictures",
         "view_id": list_questions.save_view().id,
     }
     for pattern in addresses():

@@ -1,0 +1,40 @@
+"""manage.py make_renditions: the further files of pictures that were stored before there were any."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.files.storage import default_storage
+from django.core.management.base import BaseCommand
+
+from dealsite import pictures, renditions
+
+
+class Command(BaseCommand):
+    help = (
+        "Make the AVIF and WebP files of every stored picture that lacks them. The worker does so by itself for each "
+        "picture that editors bring. Safe while the site runs, and to be stopped and run again at any time."
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        made = sum(renditions.make(name) for name in _names())
+        self.stdout.write(self.style.SUCCESS(f"Made the files of {made:,} pictures."))
+
+
+def _names() -> Iterator[str]:
+    """Yield the names of all stored pictures whose files are not all there."""
+    ending = pictures.file_name("", pictures.WIDTHS[-1])
+    for folder in _folders():
+        files = set(default_storage.listdir(f"pictures/{folder}")[1])
+        for file in sorted(files):
+            name = file.removesuffix(ending)
+            if name != file and renditions.made_name(name) not in files:
+                yield f"pictures/{folder}/{name}"
+
+
+def _folders() -> list[str]:
+    try:
+        return sorted(default_storage.listdir("pictures")[0])
+    except FileNotFoundError:  # nobody has brought a picture yet
+        return []
