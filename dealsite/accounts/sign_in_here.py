@@ -19,6 +19,7 @@ from dealsite.data.errors import TooManyRequests
 from dealsite.data.users import User
 
 TEMPLATE = "accounts/_sign_in_here.html"
+MOST_CHARACTERS = 254
 IDS = "here_%s"  # the page has forms of its own
 
 
@@ -35,8 +36,8 @@ def sign_in_here(request: HttpRequest) -> HttpResponse:
     """The form of the dialog: password, then the code where there is a second factor; answers with a new token."""
     now = timezone.now()
     if request.method != "POST":
-        cookie = cookies.session(request)
-        return _form(request, SignInForm(initial={"name": cookie.username if cookie else ""}, auto_id=IDS))
+        name = request.GET.get("name", "")[:MOST_CHARACTERS]  # of whoever the page was made for
+        return _form(request, SignInForm(initial={"name": name}, auto_id=IDS))
     try:
         return _second_step(request, now) if "code" in request.POST else _first_step(request, now)
     except TooManyRequests as error:

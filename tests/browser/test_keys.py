@@ -13,9 +13,9 @@ from tests.searching import index_table
 
 @pytest.fixture
 def page(editor_window) -> Page:
-    """The window of an editor, at the list of brands, with all its scripts at work."""
+    """The window of an editor, at the list of jobs, with all its scripts at work."""
     page = editor_window()
-    page.goto("/cms/brands/", wait_until="networkidle")
+    page.goto("/cms/jobs/", wait_until="networkidle")
     return page
 
 
@@ -61,10 +61,10 @@ def test_without_script_the_palette_is_a_page(editor_window):
     page = editor_window(script=False)
     page.goto("/cms/brands/")
     page.get_by_role("link", name="Go to …").click()
-    page.get_by_label("A page, a deal, a draft or a brand").fill("featured")
+    page.get_by_role("searchbox", name="A page, a deal").fill("featured")
     page.keyboard.press("Enter")
     page.get_by_role("main").get_by_role("link", name="Featured").last.click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Featured")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Featured deals")
 
 
 def test_two_keys_lead_to_a_page_and_one_begins_a_deal(page):
@@ -101,10 +101,10 @@ def test_the_slash_leads_into_the_search_box_of_a_page_or_else_to_the_palette(pa
 def test_turned_off_single_keys_do_nothing_but_the_palette_still_opens(editor_window):
     page = editor_window()
     preferences.save("eve", shortcuts=False)
-    page.goto("/cms/brands/", wait_until="networkidle")
+    page.goto("/cms/jobs/", wait_until="networkidle")
     for key in ("?", "/", "n", "g", "d"):
         page.keyboard.press(key)
-    expect(page.get_by_role("heading", level=1)).to_have_text("Brands")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")
     expect(page.locator("dialog[open]")).to_have_count(0)
     page.keyboard.press("Control+k")
     expect(page.get_by_role("dialog", name="Go to")).to_be_visible()
@@ -113,7 +113,7 @@ def test_turned_off_single_keys_do_nothing_but_the_palette_still_opens(editor_wi
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_palette_fits_the_window(editor_window, width):
     page = editor_window(width=width)
-    page.goto("/cms/brands/", wait_until="networkidle")
+    page.goto("/cms/jobs/", wait_until="networkidle")
     page.keyboard.press("Control+k")
     expect(page.get_by_role("option", selected=True)).to_be_visible()
     box = page.get_by_role("dialog", name="Go to").bounding_box()

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from dealsite.accounts import passwords
 from dealsite.data import sessions
-from tests.browser.deal_form import choose_picture, field
+from tests.browser.deal_form import brand_field, choose_picture, field
 from tests.browser.looking import flaws
 from tests.people import make_user
 
@@ -67,7 +67,7 @@ def test_what_asks_by_itself_takes_no_page_away(window, eve):
     page.goto("/cms/deals/new/", wait_until="networkidle")
     field(page, "Title").fill("Typed for an hour")
     sessions.end_all("eve")
-    field(page, "Brand").press_sequentially("nord")  # asks for the names of brands
+    brand_field(page).press_sequentially("nord")  # asks for the names of brands
     sign_in_over(page)
     expect(field(page, "Title")).to_have_value("Typed for an hour")
 
