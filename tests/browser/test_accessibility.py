@@ -344,6 +344,7 @@ def furnish(table_name: str, media: Path, search: Path, var: Path) -> Content:
     }
     cheaper = replace(made["live"].content, price=Decimal("9.90"))
     made["live"] = deals.edit(deals.get(made["live"].id), cheaper, version=1, brand=brand, by=EDITOR, now=now)
+    deals.delete(now_deal(title=LONG, picture=picture), by=EDITOR, now=now)
     for number in range(26):
         now_deal(age=DAY / 2, title=f"Deal number {number}", brand="Others", category="office-software")
     for page in ("front", "editors-choice", "peripherals-networking"):
