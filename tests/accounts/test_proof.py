@@ -197,9 +197,9 @@ def test_these_pages_ask_for_proof():
     assert {pattern.name for pattern in addresses() if getattr(pattern.callback, "asks_for_proof", False)} - {
         None
     } == {
-        "cms_delete_deal",
         "cms_give_role",
         "cms_new_message",
+        "cms_purge",
         "cms_refund_payment",
         "cms_reset_two_factor",
         "cms_take_role",

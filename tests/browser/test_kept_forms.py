@@ -9,8 +9,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from dealsite.accounts import passwords
-from dealsite.data import deals, sessions
-from dealsite.data.errors import NotFound
+from dealsite.data import deals, sessions, trash
 from tests.browser.content import now_deal
 from tests.browser.deal_form import field
 from tests.browser.looking import flaws
@@ -27,15 +26,16 @@ def eve(site):
 
 @pytest.mark.browser
 @pytest.mark.parametrize("script", [True, False])
-def test_deleting_a_deal_long_after_signing_in_asks_for_the_password_and_goes_on(
+def test_deleting_a_deal_for_good_long_after_signing_in_asks_for_the_password_and_goes_on(
     window, eve, monkeypatch, script
 ):
     deal = now_deal(title="Old keyboard")
     page = window(eve, script=script)
     later = timezone.now() + timedelta(minutes=20)
     monkeypatch.setattr(timezone, "now", lambda: later)
-    page.goto(f"/cms/deals/{deal.id}/delete/")
-    page.get_by_role("button", name="Delete for good").click()
+    deals.delete(deal, by="eve", now=later)
+    page.goto("/cms/trash/")
+    page.get_by_role("button", name="Delete for good Old keyboard").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Is it you?")
     assert not script or flaws(page) == []
     page.get_by_label("Your password").fill("wrong")
@@ -43,9 +43,8 @@ def test_deleting_a_deal_long_after_signing_in_asks_for_the_password_and_goes_on
     expect(page.get_by_text("This is not your password.").first).to_be_visible()
     page.get_by_label("Your password").fill(PASSWORD)
     page.keyboard.press("Enter")
-    expect(page.get_by_text("The deal “Old keyboard” is deleted.")).to_be_visible()
-    with pytest.raises(NotFound):
-        deals.get(deal.id)
+    expect(page.get_by_text("“Old keyboard” is deleted for good.")).to_be_visible()
+    assert trash.find("deal", deal.id) is None
 
 
 @pytest.mark.browser

@@ -22,6 +22,7 @@ from tests.browser.deal_form import (
     fill_in,
     said,
 )
+from tests.browser.looking import flaws
 from tests.builders import make_brand
 
 TITLE = TEXTS["Title"]
@@ -133,20 +134,30 @@ def test_brands_are_offered_while_an_editor_types(editor_window):
 
 
 @with_and_without_script
-def test_a_deal_is_expired_and_then_deleted(editor_window, window, script):
+def test_a_deal_is_expired_and_deleted_and_both_are_undone(editor_window, window, script):
     deal = now_deal(title="Desk lamp")
     page: Page = editor_window(script=script)
     page.goto(f"/cms/deals/{deal.id}/")
-    page.get_by_role("link", name="Expire now").click()
     page.get_by_role("button", name="Expire now").click()
     expect(said(page, "The deal has expired.")).to_be_visible()
     shopper: Page = window(script=script)
     shopper.goto(f"/deals/{deal.id}/{deal.card.slug}/")
     expect(shopper.get_by_role("main")).to_contain_text("This deal expired on")
-    page.get_by_role("link", name="Delete").click()
-    page.get_by_role("button", name="Delete for good").click()
-    expect(said(page, "is deleted")).to_be_visible()
+    page.get_by_role("button", name="Undo").press("Enter")
+    expect(said(page, "live again")).to_be_visible()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    expect(said(page, "is in the trash")).to_be_visible()
     assert shopper.reload().status == 404
+    page.get_by_role("button", name="Undo").press("Enter")
+    expect(said(page, "“Desk lamp” is back.")).to_be_visible()
+    assert shopper.reload().status == 200
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_role("navigation", name="CMS").get_by_role("link", name="Trash").click()
+    if script:
+        assert flaws(page) == []
+    page.get_by_role("button", name="Delete for good Desk lamp").click()
+    expect(said(page, "is deleted for good")).to_be_visible()
+    expect(page.get_by_text("The trash is empty.")).to_be_visible()
 
 
 @with_and_without_script

@@ -90,13 +90,18 @@ def picture_file(name: str = "keyboard.png", colour: str = "teal") -> SimpleUplo
 
 
 def inputs(response: Any) -> dict[str, Any]:
-    """Return what a browser would send of a page's form with the POST method: its inputs as they stand."""
+    """Return what a browser would send of a page's form with the POST method: its inputs as they stand.
+
+    Of several forms it is the first in which something can be entered, else the first.
+    """
     html = response.content.decode()
-    form = next(
+    forms = [
         part
         for part in re.findall(r"<form.*?</form>", html, re.S)
         if 'name="csrfmiddlewaretoken"' in part and "sign-out" not in part.split(">")[0]
-    )
+    ]
+    entered = re.compile(r'<(?:textarea|select|input(?![^>]*type="hidden"))')
+    form = next((part for part in forms if entered.search(part)), forms[0])
     sent: dict[str, Any] = {}
     for tag in re.findall(r"<input[^>]*>", form, re.S):
         attributes = dict(re.findall(r'([a-z_-]+)="([^"]*)"', tag, re.S))

@@ -194,41 +194,7 @@ def test_a_live_deal_is_not_rescheduled(editor):
     assert deals.get(deal.id).live_at == NOW - HOUR
 
 
-def test_a_deal_expires_when_an_editor_confirms_it(editor):
-    deal = make_deal()
-    page = editor.get(address(deal, "cms_expire_deal"))
-    assert deals.get(deal.id).content.expires_at is None
-    editor.post(address(deal, "cms_expire_deal"), inputs(page))
-    assert deals.get(deal.id).content.expires_at == NOW
-    assert 'data-state="expired"' in editor.get(address(deal)).content.decode()
-
-
-def test_deleting_takes_a_deal_from_everywhere(editor):
-    deal = make_deal()
-    page, _ = featured.load("front", [])
-    featured.set_featured(page, [deal], version=0, by="eve", now=NOW)
-    deal = deals.get(deal.id)
-    question = editor.get(address(deal, "cms_delete_deal"))
-    assert "It is featured on 1 page." in question.content.decode()
-    response = editor.post(address(deal, "cms_delete_deal"), inputs(question))
-    assert response.headers["Location"] == reverse("cms_deals")
-    assert featured.get("front").cards == []
-    with pytest.raises(errors.NotFound):
-        deals.get(deal.id)
-
-
-@pytest.mark.parametrize("name", ["cms_delete_deal", "cms_expire_deal"])
-def test_a_deal_that_changed_since_the_question_is_asked_about_again(editor, name):
-    deal = make_deal()
-    question = inputs(editor.get(address(deal, name)))
-    change(deal, title="Quite another thing")
-    response = editor.post(address(deal, name), question)
-    assert response.status_code == 409
-    assert "Quite another thing" in response.content.decode()
-    assert deals.get(deal.id).content.expires_at is None
-
-
-@pytest.mark.parametrize("page", ["", "reschedule/", "expire/", "delete/"])
+@pytest.mark.parametrize("page", ["", "reschedule/"])
 @pytest.mark.parametrize("deal_id", ["x", "0" * 26, "%00", "é" * 26])
 def test_a_deal_that_does_not_exist_is_404(editor, deal_id, page):
     assert editor.get(f"/cms/deals/{deal_id}/{page}").status_code == 404
