@@ -7,6 +7,7 @@ from functools import lru_cache
 from django import forms, template
 from django.conf import settings
 from django.forms import BoundField
+from django.template.defaultfilters import stringfilter
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
@@ -133,6 +134,13 @@ def _with_currency(number: str) -> str:
     sign = CURRENCY_SIGNS.get(currency, f"{currency} ")
     # Translators: an amount of money, with the sign where the language puts it.
     return (pgettext("money", "%(currency)s%(number)s") % {"currency": sign, "number": number}).rstrip()
+
+
+@register.filter(is_safe=True)
+@stringfilter
+def one_line(text: str) -> str:
+    """`{% filter one_line %}`: a title or a description without the line breaks of its template."""
+    return " ".join(text.split())
 
 
 @register.filter
