@@ -32,7 +32,7 @@
     const rows = help.querySelector("[data-shortcuts-here]");
     rows.replaceChildren();
     for (const element of document.querySelectorAll("main [data-shortcut]")) {
-      if (!isShown(element) || element.closest("nav, dialog")) continue;
+      if (!isShown(element) || element.closest("nav, dialog, [data-shortcut-menu]")) continue;
       const row = document.createElement("div");
       const name = document.createElement("dt");
       name.textContent = element.dataset.shortcutLabel || element.getAttribute("aria-label") || element.textContent.trim();
