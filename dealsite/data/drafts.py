@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from dealsite.data import audit, brands, keys, table, trashed
 from dealsite.data.audit import NO_ERRAND, Errand
@@ -18,13 +18,17 @@ from dealsite.data.ids import from_iso, is_ulid, iso, new_ulid
 from dealsite.data.writes import Delete, Put, Update, absent, at_version, equals, exists, missing
 
 TRIES = 5
+TOGETHER = timedelta(minutes=10)  # what is saved by itself within this time is one change
 GONE = "It was deleted meanwhile."
 BACK_ALREADY = "There is a draft with this id again, so the one in the trash cannot come back."
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A draft; `version` counts its edits. Once published, only `published_as` (the deal's id) is of interest."""
+    """A draft; `version` counts its edits. Once published, only `published_as` (the deal's id) is of interest.
+
+    `autosaved_since`: when the saving by itself began whose result this is; None for what was saved by a button.
+    """
 
     id: str
     content: DealContent
@@ -35,14 +39,30 @@ class Draft:
     updated_by: str
     published_as: str = ""
     last_edit: str = ""
+    autosaved_since: datetime | None = None
+
+    def goes_on(self, by: str, now: datetime) -> bool:
+        """Tell whether what is saved by itself now goes on with what was saved by itself for the same editor."""
+        since = self.autosaved_since
+        return since is not None and self.updated_by == by and now - since < TOGETHER
 
 
 def create(
-    content: DealContent, *, draft_id: str, by: str, now: datetime, brand: Brand | None = None
+    content: DealContent,
+    *,
+    draft_id: str,
+    by: str,
+    now: datetime,
+    brand: Brand | None = None,
+    autosave: str = "",
 ) -> Draft:
-    """Store a new draft under an id minted with the form; the same id again returns what is there. 1 transaction."""
+    """Store a new draft under an id minted with the form; the same id again returns what is there. 1 transaction.
+
+    `autosave`: the token of a saving by itself, '' for a button.
+    """
     _refuse_problems(content)
-    item = _item(draft_id, content, brand, 1, new_ulid(now), by, by, now)
+    since = now if autosave else None
+    item = _item(draft_id, content, brand, 1, autosave or new_ulid(now), by, by, now, autosaved_since=since)
     try:
         table.transact(
             [
@@ -95,24 +115,29 @@ def save(
     now: datetime,
     brand: Brand | None = None,
     errand: Errand = NO_ERRAND,
+    autosave: str = "",
 ) -> Draft:
-    """Change a draft. VersionConflict, with `current`, if it was edited or published since `version`. 1 transaction."""
+    """Change a draft. VersionConflict, with `current`, if it was edited or published since `version`. 1 transaction.
+
+    `autosave`: the token of a saving by itself, '' for a button. What one editor's page saves by itself within ten
+    minutes is one change: it is noted, and what was there before is kept, when it begins.
+    """
     _refuse_problems(content)
-    token = new_ulid(now)
-    item = _item(draft.id, content, brand, version + 1, token, draft.created_by, by, now)
+    token = autosave or new_ulid(now)
+    goes_on = bool(autosave) and draft.goes_on(by, now)
+    since = (draft.autosaved_since if goes_on else now) if autosave else None
+    item = _item(
+        draft.id, content, brand, version + 1, token, draft.created_by, by, now, autosaved_since=since
+    )
+    put = Put(
+        key=keys.draft(draft.id),
+        item=item,
+        when=(*at_version(version), missing("published_as")),
+        otherwise=VersionConflict(),
+    )
+    entry = _noted(draft.id, "changed", by=by, now=now, old=draft.content, new=content, note=errand.note)
     try:
-        table.transact(
-            [
-                Put(
-                    key=keys.draft(draft.id),
-                    item=item,
-                    when=(*at_version(version), missing("published_as")),
-                    otherwise=VersionConflict(),
-                ),
-                _noted(draft.id, "changed", by=by, now=now, old=draft.content, new=content, note=errand.note),
-                *errand.writes,
-            ]
-        )
+        table.transact([put, *errand.writes] if goes_on else [put, entry, *errand.writes])
     except VersionConflict as conflict:
         current = get(draft.id)
         if current.last_edit != token:
@@ -265,6 +290,7 @@ def draft_from_item(item: Item) -> Draft:
         updated_by=item["updated_by"],
         published_as=item.get("published_as", ""),
         last_edit=item.get("last_edit", ""),
+        autosaved_since=from_iso(item["autosaved_since"]) if item.get("autosaved_since") else None,
     )
 
 
@@ -277,6 +303,8 @@ def _item(
     created_by: str,
     by: str,
     now: datetime,
+    *,
+    autosaved_since: datetime | None = None,
 ) -> Item:
     card = replace(content.card(draft_id, brand.name if brand else content.brand), sold_out=False)
     return {
@@ -291,6 +319,7 @@ def _item(
         "created_by": created_by,
         "updated_at": iso(now),
         "updated_by": by,
+        "autosaved_since": iso(autosaved_since) if autosaved_since else None,
         **keys.draft_rows(draft_id, content.brand, content.category),
     }
 

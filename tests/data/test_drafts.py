@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
 
-from dealsite.data import drafts, errors
+from dealsite.data import audit, drafts, errors
 from dealsite.data.content import DealContent
 from tests.builders import DAY, EDITOR, NOW, PICTURE, make_deal, make_draft, make_id
 
 pytestmark = pytest.mark.usefixtures("whole_table")
+MINUTE = timedelta(minutes=1)
 
 
 @pytest.mark.fast
@@ -101,3 +103,53 @@ def test_a_draft_edited_meanwhile_is_not_deleted():
 def test_an_id_that_is_none_is_a_draft_that_does_not_exist(draft_id):
     with pytest.raises(errors.NotFound):
         drafts.get(draft_id)
+
+
+# Saving by itself
+
+
+def noted(draft_id: str) -> list[str]:
+    return [entry.what for entry in audit.of_subject("draft", draft_id)]
+
+
+def test_what_is_saved_by_itself_within_ten_minutes_is_one_change(settle):
+    draft = make_draft(title="Idea")
+    for n in range(4):
+        content = DealContent(title=f"Idea {n}")
+        draft = drafts.save(
+            draft, content, version=draft.version, by=EDITOR, now=NOW + n * MINUTE, autosave=f"{n:032}"
+        )
+    settle()
+    assert (draft.version, draft.autosaved_since, noted(draft.id)) == (5, NOW, ["changed", "started"])
+    assert drafts.get(draft.id) == draft
+    late = NOW + 10 * MINUTE
+    draft = drafts.save(draft, DealContent(title="Late"), version=5, by=EDITOR, now=late, autosave="a" * 32)
+    settle()
+    assert (draft.autosaved_since, noted(draft.id)) == (late, ["changed", "changed", "started"])
+
+
+def test_a_button_or_another_editor_ends_what_is_saved_by_itself(settle):
+    draft = make_draft(title="Idea")
+    for n, (by, autosave) in enumerate([(EDITOR, "a"), ("otto", "b"), ("otto", ""), ("otto", "c")]):
+        content = DealContent(title=f"Idea {n}")
+        draft = drafts.save(draft, content, version=n + 1, by=by, now=NOW + n * MINUTE, autosave=autosave)
+    settle()
+    assert noted(draft.id) == ["changed"] * 4 + ["started"]
+    assert draft.autosaved_since == NOW + 3 * MINUTE
+
+
+def test_a_draft_that_was_begun_by_itself_is_one_change_with_what_follows(settle):
+    draft_id = make_id(NOW)
+    draft = drafts.create(DealContent(title="I"), draft_id=draft_id, by=EDITOR, now=NOW, autosave="a")
+    drafts.save(draft, DealContent(title="Idea"), version=1, by=EDITOR, now=NOW + MINUTE, autosave="b")
+    settle()
+    assert noted(draft_id) == ["started"]
+    assert drafts.get(draft_id).last_edit == "b"
+
+
+def test_what_is_saved_by_itself_never_overwrites_what_another_editor_saved():
+    draft = make_draft(title="Idea")
+    theirs = drafts.save(draft, DealContent(title="Theirs"), version=1, by="otto", now=NOW)
+    with pytest.raises(errors.VersionConflict) as conflict:
+        drafts.save(draft, DealContent(title="Mine"), version=1, by=EDITOR, now=NOW, autosave="a")
+    assert conflict.value.current == theirs
