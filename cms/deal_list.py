@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from cms.bulk_bar import bulk_bar
+from cms.columns import COLUMNS, own_columns, shown_columns
+from cms.list_address import list_query, query_of
 from cms.requests import EditorRequest
+from cms.saved_views import view_bar
 from cms.search import NOT_READY, find_deals, page_number, words_in
 from dealsite.accounts.decorators import role
 from dealsite.data import category_names, deal_lists, deals, drafts
@@ -22,18 +29,53 @@ from dealsite.data.cards import DealCard
 from dealsite.data.categories import CATEGORIES
 from dealsite.data.errors import BadCursor, NotFound
 from dealsite.data.feeds import Page
-from dealsite.data.ids import slugify
+from dealsite.data.ids import new_ulid, slugify
 from dealsite.search.finding import Found
 
 STATES = {
-    "all": "All deals",
-    "draft": "Drafts",
-    "scheduled": "Scheduled",
-    "live": "Live",
-    "ending": "Ending soon",
-    "expired": "Expired",
+    "all": gettext_lazy("All deals"),
+    "draft": gettext_lazy("Drafts"),
+    "scheduled": gettext_lazy("Scheduled"),
+    "live": gettext_lazy("Live"),
+    "ending": gettext_lazy("Ending soon"),
+    "expired": gettext_lazy("Expired"),
 }
+NOTHING_IN = {
+    "all": gettext_lazy("There are no deals yet. A deal starts as a draft, which only editors see."),
+    "draft": gettext_lazy("There are no drafts. A draft can be saved half-finished and published later."),
+    "scheduled": gettext_lazy("Nothing is scheduled. Give a draft a time, and it goes live by itself."),
+    "live": gettext_lazy("Nothing is live. Publish a draft, and shoppers see it at once."),
+    "ending": gettext_lazy("Nothing ends within 48 hours. Deals that are about to expire show up here."),
+    "expired": gettext_lazy("Nothing has expired. Deals that are over stay here and can be taken up again."),
+}
+NOTHING_FOUND = gettext_lazy("No deal fits all of these filters. Take one away to see more.")
 ID_PATTERN = re.compile(r"(?<![0-9A-Za-z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Za-z])", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class ListedDeal:
+    """A deal or draft as the list shows it; `copy_id` is the id that a duplicate made from this row will have."""
+
+    card: DealCard
+    kind: Literal["deal", "draft"]
+    state: str
+    copy_id: str
+
+    @property
+    def category_name(self) -> str:
+        return category_names.names().get(self.card.category, "")
+
+    @property
+    def address(self) -> str:
+        return reverse(f"cms_{self.kind}", args=[self.card.id])
+
+    @property
+    def terms_address(self) -> str:
+        return reverse(f"cms_{self.kind}_terms", args=[self.card.id])
+
+    @property
+    def duplicate_address(self) -> str:
+        return reverse(f"cms_duplicate_{self.kind}", args=[self.card.id])
 
 
 @role("editor")
@@ -43,11 +85,11 @@ def deal_list(request: EditorRequest) -> HttpResponse:
     """One page of deals, newest first; of those that hold some words, by how well they fit."""
     state = request.GET.get("state", "all")
     if state not in STATES:
-        raise NotFound("There is no such list of deals.")
+        raise NotFound(_("There is no such list of deals."))
     brand = slugify(request.GET.get("brand", "")[:200])
     category = request.GET.get("category", "")
     if category and category not in CATEGORIES:
-        raise NotFound("There is no such category.")
+        raise NotFound(_("There is no such category."))
     words = words_in(request.GET.get("q", ""))
     if words:
         return found_deals(request, words, state=state, brand=brand, category=category)
@@ -62,16 +104,19 @@ def deal_list(request: EditorRequest) -> HttpResponse:
             before=request.GET.get("before") or None,
         )
     except NotFound:
-        page, not_found = Page([]), f"There is no brand “{request.GET.get('brand', '')[:80]}”."
-    chosen = {"state": state, "brand": brand, "category": category}
+        page = Page([])
+        not_found = _("There is no brand “%(name)s”.") % {"name": request.GET.get("brand", "")[:80]}
+    chosen = _chosen(request, state=state, brand=brand, category=category)
     context: dict[str, Any] = {
         "page": page,
-        "rows": rows(page.cards, state, now),
+        "deals": listed(page.cards, state, now),
         "after": page.after and query(chosen | {"after": page.after}),
         "before": page.before and query(chosen | {"before": page.before}),
+        "empty": NOTHING_FOUND if brand or category else NOTHING_IN[state],
+        "teaches": not (brand or category),
         "not_found": not_found,
     }
-    return _list_page(request, chosen, context, status=404 if not_found else 200)
+    return _list_page(request, chosen, context, now, status=404 if not_found else 200)
 
 
 def found_deals(request: EditorRequest, words: str, *, state: str, brand: str, category: str) -> HttpResponse:
@@ -83,37 +128,69 @@ def found_deals(request: EditorRequest, words: str, *, state: str, brand: str, c
         raise BadCursor()
     now = timezone.now()
     found = find_deals(words, state=state, now=now, brand=brand, category=category, page=number)
-    chosen = {"q": words, "state": state, "brand": brand, "category": category}
-    empty = f"Nothing here holds the words “{words}”."
+    chosen = {"q": words} | _chosen(request, state=state, brand=brand, category=category)
+    empty = _("Nothing here holds the words “%(words)s”.") % {"words": words}
     if id_in(words):
-        found, empty = Found(), "Press Enter to open the deal with this id."
+        found, empty = Found(), _("Press Enter to open the deal with this id.")
+    note = ngettext("%(total)s found", "%(total)s found", found.total) % {"total": f"{found.total:,}"}
     context: dict[str, Any] = {
         "words": words,
-        "rows": rows(found.cards, state, now),
+        "deals": listed(found.cards, state, now),
         "after": query(chosen | {"page": str(number + 1)}) if number < found.pages else "",
         "before": query(chosen | {"page": str(number - 1)}) if number > 1 else "",
         "empty": empty if found.ready else NOT_READY,
-        "note": f"{found.total:,} found" if found.total else "",
+        "note": note if found.total else "",
     }
-    return _list_page(request, chosen, context)
+    return _list_page(request, chosen, context, now)
+
+
+def _chosen(request: EditorRequest, *, state: str, brand: str, category: str) -> dict[str, str]:
+    """Return what the list is narrowed by, and the columns that its address names."""
+    columns = request.GET.get("columns", "")[:400]
+    return {"state": state, "brand": brand, "category": category, "columns": columns}
 
 
 def _list_page(
-    request: EditorRequest, chosen: dict[str, str], context: dict[str, Any], *, status: int = 200
+    request: EditorRequest,
+    chosen: dict[str, str],
+    context: dict[str, Any],
+    now: datetime,
+    *,
+    status: int = 200,
 ) -> HttpResponse:
     """The whole page, or for htmx the list and the tabs over it."""
+    columns = shown_columns(request, chosen["columns"])
     context |= {
         "state": chosen["state"],
         "category": chosen["category"],
         "brand": request.GET.get("brand", "")[:80],
+        "chosen": chosen,
         "states": [(name, label, query(chosen | {"state": name})) for name, label in STATES.items()],
         "category_choices": category_names.names(),
+        "column_choices": [(name, label, name in columns) for name, label in COLUMNS.items()],
+        "back": query_of(request.GET.dict()),
+        **row_context(columns),
+        **bulk_bar(chosen, request.GET.get("brand", "")[:80], now),
     }
     if not request.htmx:
+        context |= view_bar(request.user.username, chosen, columns, now)
         return render(request, "cms/deals.html", context, status=status)
     response = render(request, "cms/_deals_found.html", context, status=status)
     response["HX-Replace-Url"] = request.path + query(chosen)
     return response
+
+
+def row_context(columns: tuple[str, ...]) -> dict[str, Any]:
+    """Return what a row of the list needs to know of its table."""
+    headings = own_columns(columns)
+    return {"columns": columns, "headings": headings, "width": len(headings) + 2}
+
+
+def listed(cards: list[DealCard], state: str, now: datetime) -> list[ListedDeal]:
+    """Return the cards of a list with their states now; those of a list of drafts are drafts."""
+    if state == "draft":
+        return [ListedDeal(card, "draft", "draft", new_ulid(now)) for card in cards]
+    return [ListedDeal(card, "deal", card.state(now), new_ulid(now)) for card in cards]
 
 
 def rows(cards: list[DealCard], listed: str, now: datetime) -> list[tuple[DealCard, str, str]]:
@@ -126,6 +203,11 @@ def rows(cards: list[DealCard], listed: str, now: datetime) -> list[tuple[DealCa
 def query(values: dict[str, str]) -> str:
     """Return a query string of what is set."""
     return "?" + urlencode({name: value for name, value in values.items() if value})
+
+
+def back_to_list(request: EditorRequest) -> str:
+    """Return the address of the list that a form was opened from."""
+    return reverse("cms_deals") + list_query(request.POST.get("back", "") or request.GET.get("back", ""))
 
 
 @role("editor")

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from dealsite.accounts import reset_tokens
 from dealsite.accounts.order_notices import send_order_notice
-from dealsite.data import carts, jobs, mails, messages, relations, sessions, users, watches
+from dealsite.data import carts, jobs, mails, messages, relations, saved_views, sessions, users, watches
 from dealsite.data.jobs import Handler, Job
 from dealsite.data.orders import buyers
 
@@ -45,7 +45,7 @@ def send_password_reset(job: Job, now: datetime) -> None:
 
 
 def remove_user(job: Job, now: datetime) -> datetime | None:
-    """Remove what a deleted user leaves behind: sessions, messages, the cart, likes and watches with what they count.
+    """Remove what a deleted user leaves behind: sessions, messages, cart, saved views, likes, watches and counts.
 
     It looks a second time when the indexes have caught up, and whoever was about to send him a message
     has done so. 1 query a page of each + 1 write each.
@@ -55,6 +55,7 @@ def remove_user(job: Job, now: datetime) -> datetime | None:
     relations.remove_all(username)
     messages.delete_all(username)
     carts.clear(username)
+    saved_views.forget(username)
     if job.checkpoint.get("looked"):
         return None
     jobs.save_checkpoint(job, {"looked": True}, now=now)
