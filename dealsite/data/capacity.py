@@ -17,7 +17,6 @@ from dealsite.data.schema import INDEXES, KEYS
 
 Attributes = Mapping[str, Mapping[str, Any]]  # attribute values as they travel: {"PK": {"S": "..."}}
 PARTITION_WRITES = 1000  # units a second
-PARTITION_READS = 3000
 WRITE_BYTES, READ_BYTES = 1024, 4096
 
 

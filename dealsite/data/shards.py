@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from functools import cache
 from itertools import islice
 from operator import itemgetter
 
@@ -26,8 +28,14 @@ def merged(
     def read(partition: str) -> list[Item]:
         return table.query(partition, index=index, low=low, high=high, newest_first=newest_first, limit=limit)
 
-    with ThreadPoolExecutor(min(len(partitions), table.CONNECTIONS), "shard") as threads:
-        running = [threads.submit(copy_context().run, read, partition) for partition in partitions]
-        rows = [row for one in running for row in one.result()]
+    threads = _threads(os.getpid())
+    running = [threads.submit(copy_context().run, read, partition) for partition in partitions]
+    rows = [row for one in running for row in one.result()]
     rows.sort(key=itemgetter(f"{index}SK"), reverse=newest_first)
     return list(islice(rows, limit))
+
+
+@cache
+def _threads(process: int) -> ThreadPoolExecutor:
+    """Return the threads of a process: made once, after the fork; no more than there are connections."""
+    return ThreadPoolExecutor(table.CONNECTIONS, "shard")

@@ -38,7 +38,7 @@ from dealsite.data.orders.stored import (
     clean_address,
     order_item,
 )
-from dealsite.data.payments import PLANS, insert_writes, new_payments, plans_for
+from dealsite.data.payments import PLANS, Payment, insert_writes, new_payments, plans_for
 from dealsite.data.writes import (
     MAX_ACTIONS,
     Check,
@@ -102,8 +102,11 @@ def place(purchase: Purchase, *, now: datetime) -> Order:
         return _placed_before(purchase)
     if purchase.plan not in plans_for(total):
         raise Invalid(plan="An instalment must come to 1.00 at least. Choose fewer instalments.")
-    order = _new_order(purchase, lines, now)
-    fixed = _order_writes(order, purchase, head, lines, now)
+    payments = new_payments(
+        purchase.order_id, purchase.username, total, purchase.plan, method=purchase.method, first=now
+    )
+    order = _new_order(purchase, lines, payments, now)
+    fixed = _order_writes(order, payments, head, lines, now)
     offers = [write for line in lines for write in _offer_unread(line, now)]
     for attempt in range(TRIES):
         if attempt:
@@ -115,7 +118,7 @@ def place(purchase: Purchase, *, now: datetime) -> Order:
         except VersionConflict:  # an offer, or the card of a deal that sells out, is not as it was read
             deals = _deals_as_shown(lines, now)
             lines = [replace(line, counted=deals[line.deal].stock is not None) for line in lines]
-            fixed = _order_writes(order, purchase, head, lines, now)
+            fixed = _order_writes(order, payments, head, lines, now)
             offers = _offers_read(lines, deals, len(merge(fixed)), now)
             continue
         return order
@@ -129,18 +132,16 @@ def _placed_before(purchase: Purchase) -> Order:
         raise CartChanged() from None
 
 
-def _new_order(purchase: Purchase, lines: Sequence[Line], now: datetime) -> Order:
-    total = sum((line.total for line in lines), Decimal("0.00"))
-    payments = new_payments(
-        purchase.order_id, purchase.username, total, purchase.plan, method=purchase.method, first=now
-    )
+def _new_order(
+    purchase: Purchase, lines: Sequence[Line], payments: Sequence[Payment], now: datetime
+) -> Order:
     card = OrderCard(
         id=purchase.order_id,
         username=purchase.username,
         name=purchase.address.name,
         status=PLACED,
         placed_at=now,
-        total=total,
+        total=purchase.total,
         pieces=sum(line.quantity for line in lines),
         lines=len(lines),
         plan=purchase.plan,
@@ -156,10 +157,10 @@ def _new_order(purchase: Purchase, lines: Sequence[Line], now: datetime) -> Orde
 
 
 def _order_writes(
-    order: Order, purchase: Purchase, head: Head, lines: Sequence[Line], now: datetime
+    order: Order, payments: Sequence[Payment], head: Head, lines: Sequence[Line], now: datetime
 ) -> list[Write]:
     """Return all writes but those of the offers; the order's comes first, since that it is there explains all else."""
-    owner = keys.user_cart(purchase.username)
+    owner = keys.user_cart(order.username)
     kept = {deal: entry.as_item() for deal, entry in head.lines.items() if entry.status != ACTIVE}
     writes: list[Write] = [
         Put(
@@ -196,9 +197,6 @@ def _order_writes(
                 when=(absent(),),
             ),
         ]
-    payments = new_payments(
-        order.id, order.username, order.total, purchase.plan, method=purchase.method, first=now
-    )
     writes += insert_writes(payments, now=now, job_id=new_ulid(now))
     return writes + notices.writes(order.card, order.timeline[0], email=order.email)
 
