@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -290,6 +291,7 @@ def attention_list(request: EditorRequest, topic: str) -> HttpResponse:
     page = {
         "shown": shown,
         "back": topic,
+        "unchecked": topic == "links" and not settings.DEALSITE_CHECK_LINKS,
         "after": f"?page={number + 1}" if number < shown.pages else "",
         "before": f"?page={number - 1}" if number > 1 else "",
     }

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from datetime import datetime
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
@@ -209,8 +210,12 @@ def _set(request: EditorRequest, page: featured.FeaturedPage, ids: list[str]) ->
 def check_link(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Have the worker look at a deal's link now."""
     linked = links.get(deal_id)
-    links.check_again(linked.deal_id, now=timezone.now())
-    messages.info(request, _("The link is being checked. Look again in a moment."))
+    if settings.DEALSITE_CHECK_LINKS:
+        links.check_again(linked.deal_id, now=timezone.now())
+        messages.info(request, _("The link is being checked. Look again in a moment."))
+    else:
+        off = _("Links are not checked here: the setting DEALSITE_CHECK_LINKS is off.")
+        messages.error(request, off)
     return _back(request)
 
 

@@ -16,15 +16,17 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from cms.bulk_form import in_words
 from cms.deal_list import query
 from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
-from dealsite.data import job_lists, jobs
+from dealsite.data import bulk, job_lists, jobs
 from dealsite.data.deals.stock import MARK_SOLD_OUT
 from dealsite.data.errors import Conflict, NotFound
 from dealsite.data.exports import DELETE_EXPORT
 from dealsite.data.imports import DELETE_IMPORT
-from dealsite.data.jobs import CHECK_IMPORT, EXPORT, RUN_IMPORT, SEND_MESSAGE, Job
+from dealsite.data.jobs import BULK_CHANGE, BULK_UNDO, CHECK_IMPORT, EXPORT, RUN_IMPORT, SEND_MESSAGE, Job
+from dealsite.data.links import CHECK_LINK, CHECK_LINKS
 from dealsite.data.payments import PAYMENT_TOTALS, REFUND_PAYMENT
 from dealsite.data.renditions import MAKE_RENDITIONS
 from dealsite.data.trash import EMPTY_TRASH
@@ -40,12 +42,16 @@ KINDS = {
     PAYMENT_TOTALS: "Sums of payments",
     REFUND_PAYMENT: "Refund",
     MAKE_RENDITIONS: "Further sizes of pictures",
+    BULK_CHANGE: "Change of many deals",
+    BULK_UNDO: "Undoing of a change",
     EXPORT: "File for the back office",
     DELETE_EXPORT: "Deletion of a file",
     CHECK_IMPORT: "Check of an import",
     RUN_IMPORT: "Import of deals",
     DELETE_IMPORT: "Deletion of an import's files",
     EMPTY_TRASH: "Emptying of the trash",
+    CHECK_LINKS: "Check of links to shops",
+    CHECK_LINK: "Check of a link",
 }
 MAIL = "Mail"  # of whatever kind; to whom stays the worker's business
 STATES = {
@@ -84,7 +90,13 @@ class Row:
         return self.job.error
 
     @property
+    def is_bulk(self) -> bool:
+        return self.job.kind in (BULK_CHANGE, BULK_UNDO)
+
+    @property
     def headline(self) -> str:
+        if self.is_bulk:
+            return in_words(bulk.of_job(self.job).change)
         if self.job.kind != SEND_MESSAGE:
             return ""
         return str((self.job.checkpoint or self.job.payload).get("headline", ""))
@@ -93,16 +105,16 @@ class Row:
 def row(job: Job, now: datetime) -> Row:
     """Return what the list shows of a job."""
     progress = job.progress
-    done = progress.get("sent", 0) + progress.get("skipped", 0)
+    done = sum(progress.get(name, 0) for name in ("sent", "skipped", "changed", "refused"))
     total = max(progress.get("total", 0), done)
     state, look = STATES["running" if job.state == "open" and job.taken_by else job.state]
     if job.state == "open" and job.kind == SEND_MESSAGE and job.created_at > now:
         state = "Planned"
     percent = None
-    if progress and job.kind == SEND_MESSAGE:
+    if progress and job.kind in (SEND_MESSAGE, BULK_CHANGE, BULK_UNDO):
         percent = 100 if job.state == "done" or not total else min(99, done * 100 // total)
     seconds = progress.get("milliseconds", 0) / 1000
-    rate = round(progress.get("sent", 0) / seconds) if seconds >= 1 else None
+    rate = round((progress.get("sent", 0) or done) / seconds) if seconds >= 1 else None
     return Row(job, KINDS.get(job.kind, MAIL), state, look, done, total, percent, rate, jobs.may(job))
 
 
@@ -149,7 +161,7 @@ def _act(request: EditorRequest, job_id: str, act: Callable[..., None], said: st
     else:
         messages.success(request, said)
     back = request.POST.get("next", "")
-    own = (reverse("cms_jobs"), reverse("cms_messages"))
+    own = (reverse("cms_jobs"), reverse("cms_messages"), reverse("cms_bulk_job", args=[job_id]))
     safe = url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.split("?")[0] in own
     return HttpResponseRedirect(back if safe else reverse("cms_jobs"))
 
@@ -172,7 +184,7 @@ def resume_job(request: EditorRequest, job_id: str) -> HttpResponse:
 @require_POST
 def cancel_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """End a job for good; messages that were sent stay."""
-    said = "The job is cancelled. Messages that were sent already stay."
+    said = "The job is cancelled. What it did already stays."
     return _act(request, job_id, jobs.cancel, said)
 
 

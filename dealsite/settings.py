@@ -49,6 +49,9 @@ HTTPS = DEALSITE_URL.startswith("https://")
 ALLOWED_HOSTS = [*environment.hosts_of(DEALSITE_URL), *os.environ.get("DEALSITE_HOSTS", "").split()]
 CSRF_TRUSTED_ORIGINS = [DEALSITE_URL]
 
+# Whether a worker looks, once a week, if the shops' pages are still there; on a machine of one's own it does not.
+DEALSITE_CHECK_LINKS = environment.flag("DEALSITE_CHECK_LINKS", HTTPS)
+
 ROOT_URLCONF = "dealsite.urls"
 WSGI_APPLICATION = "dealsite.wsgi.application"
 APPEND_SLASH = True

@@ -14,10 +14,11 @@ from datetime import UTC, datetime, timedelta
 import structlog
 from django.conf import settings
 
-from dealsite import bulk, charging, exports, renditions
+from dealsite import bulk, charging, exports, links, renditions
 from dealsite.accounts.handlers import HANDLERS as ACCOUNT_HANDLERS
 from dealsite.accounts.payment_notices import send_payment_notice
 from dealsite.data import jobs, sweeping, trash
+from dealsite.data import links as checked_links
 from dealsite.data.deals import stock
 from dealsite.data.errors import Conflict, DataError, Unavailable
 from dealsite.data.fan_out import send_message
@@ -42,9 +43,11 @@ HANDLERS: dict[str, jobs.Handler] = {
     **bulk.HANDLERS,
     **running.HANDLERS,
     **renditions.HANDLERS,
+    **links.HANDLERS,
 }
 IDLE_SECONDS = 1.0
 SWEEP_EVERY = timedelta(hours=1)
+BEGIN_ROUND_EVERY = timedelta(hours=1)  # tries to: a round over all links begins once a week
 CONSUMERS_SECONDS = 10.0  # for a consumer to commit what it has, once it is told to stop
 
 logger = structlog.get_logger(__name__)
@@ -56,7 +59,7 @@ def utc_now() -> datetime:
 
 def run(stop: threading.Event, *, sweep: bool, clock: Callable[[], datetime] = utc_now) -> None:
     """Work until `stop` is set; with `sweep`, also delete what has expired, where the engine does not do so itself."""
-    next_sweep = clock()
+    next_sweep = next_round = clock()
     while not stop.is_set():
         worked = False
         try:
@@ -65,6 +68,9 @@ def run(stop: threading.Event, *, sweep: bool, clock: Callable[[], datetime] = u
                 swept = sweeping.sweep(now=clock())
                 next_sweep = clock() + SWEEP_EVERY
                 logger.debug("swept", items=swept)
+            if settings.DEALSITE_CHECK_LINKS and clock() >= next_round:
+                checked_links.begin_round(now=clock())
+                next_round = clock() + BEGIN_ROUND_EVERY
         except Unavailable as error:
             logger.warning("worker_waits", reason=str(error))
         if not worked:

@@ -20,7 +20,7 @@ from http.client import HTTPException
 from urllib.parse import urljoin, urlsplit
 
 import urllib3
-from urllib3.connection import HTTPSConnection
+from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from dealsite.data.cards import Picture
 from dealsite.data.errors import Invalid
@@ -127,7 +127,7 @@ def _get(url: str, deadline: float) -> tuple[int, bytes, str | None]:
             connection.close()
             continue
         try:
-            with _ended_at(deadline, connection):
+            with ended_at(deadline, connection):
                 answer = _answer(connection, host, target)
             if time.monotonic() >= deadline:  # what looks whole may be what came until then
                 raise CannotFetch(TOO_SLOW)
@@ -158,7 +158,7 @@ def _answer(connection: HTTPSConnection, host: str, target: str) -> tuple[int, b
 
 
 @contextmanager
-def _ended_at(deadline: float, connection: HTTPSConnection) -> Iterator[None]:
+def ended_at(deadline: float, connection: HTTPConnection) -> Iterator[None]:
     """Shut a connection at its deadline: time-outs alone let a server send a byte now and then for ever."""
 
     sock = connection.sock  # the connection forgets it once the answer begins

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from decimal import Decimal
 from html import unescape
+from typing import Any
 
 import pytest
 from django.contrib.messages import get_messages
@@ -81,7 +82,7 @@ def break_link(deal: deals.Deal) -> None:
 @pytest.fixture
 def troubles(search_index):
     """A site with something of every topic."""
-    made = {
+    made: dict[str, Any] = {
         "today": make_deal(title="Goes live", live_at=NOW + HOUR, picture=PICTURE),
         "ending": make_deal(title="Ends", expires_at=NOW + HOUR, picture=PICTURE),
         "sold-out": make_deal(title="Sold", stock=0, picture=PICTURE),
@@ -444,7 +445,18 @@ def test_a_link_that_was_changed_meanwhile_is_not_called_fine(editor, troubles):
     assert links.get(deal.id).check.is_broken
 
 
-def test_a_link_is_checked_again_by_the_worker(editor, troubles):
+def test_where_links_are_not_checked_that_is_said(editor, troubles, settings):
+    settings.DEALSITE_CHECK_LINKS = False
+    response = editor.post(reverse("cms_check_link", args=[troubles["links"].id]), {})
+    assert said(response) == "Links are not checked here: the setting DEALSITE_CHECK_LINKS is off."
+    assert "DEALSITE_CHECK_LINKS is off" in editor.get(topic("links")).content.decode()
+    settings.DEALSITE_CHECK_LINKS = True
+    browser = editor.get(topic("links"))
+    assert 'class="alert alert-soft alert-info"' not in browser.content.decode()
+
+
+def test_a_link_is_checked_again_by_the_worker(editor, troubles, settings):
+    settings.DEALSITE_CHECK_LINKS = True
     deal = troubles["links"]
     editor.post(reverse("cms_check_link", args=[deal.id]), {})
     kinds = set()
