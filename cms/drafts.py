@@ -74,7 +74,7 @@ def change_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
         form.refuse(error.fields, str(error))
         return draft_page(request, form, draft_id, status=422)
     except NotFound:
-        if _find(draft_id):
+        if find_draft(draft_id):
             raise  # it was not the draft that was missing
         form.version = 0
         return draft_page(request, form, draft_id, trouble=DELETED, status=409)
@@ -85,12 +85,17 @@ def change_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
 def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpResponse:
     now, by = timezone.now(), request.user.username
     action = request.POST.get("action", "save")
-    stored = _find(draft_id)
+    stored = find_draft(draft_id)
     if stored:
         form.keep_times(stored.content)
         if form.chooses:
             form.take(typed_draft(stored))
-    if not form.is_valid():
+    is_valid = form.is_valid()
+    if action == "compare" and stored and not stored.published_as:  # to what another has saved meanwhile
+        if stored.version != form.version:
+            return _conflict(request, form, stored)
+        return draft_page(request, form, draft_id, stored)
+    if not is_valid:
         return draft_page(request, form, draft_id, stored, status=422)
     brand = find_brand(form)
     content = form.content(brand.slug if brand else slugify(form.cleaned_data.get("brand", "")))
@@ -100,14 +105,14 @@ def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpRespon
         return draft_page(request, form, draft_id, stored, status=422)
     if stored is None and form.version:
         raise NotFound
-    if stored and not _is_mine(stored, form.version, content):
+    if stored and not is_mine(stored, form, content):
         return _conflict(request, form, stored, content)
 
     if content.brand and brand is None:
         brand = create_brand(form, by=by, now=now)
     if stored is None:
         stored = drafts.create(content, draft_id=draft_id, brand=brand, by=by, now=now)
-        if not _is_mine(stored, form.version, content):
+        if not is_mine(stored, form, content):
             return _conflict(request, form, stored, content)
     if live_at is None:
         if stored.content != content:
@@ -129,9 +134,11 @@ def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpRespon
     return redirect("cms_deal", deal.id)
 
 
-def _is_mine(stored: Draft, version: int, content: DealContent) -> bool:
+def is_mine(stored: Draft, form: DealForm, content: DealContent) -> bool:
     """Tell whether the draft is as this editor saw it, or already as it is to be: that is no conflict."""
-    return not stored.published_as and (stored.version == version or stored.content == content)
+    if stored.published_as:
+        return False
+    return stored.version == form.version or stored.content == content or stored.last_edit in form.autosaves
 
 
 def _said(deal: Deal, now: datetime) -> str:
@@ -171,7 +178,8 @@ def _conflict(
     return redirect("cms_deal", deal.id)
 
 
-def _find(draft_id: str) -> Draft | None:
+def find_draft(draft_id: str) -> Draft | None:
+    """Return a draft, or None if there is none. 1 get."""
     try:
         return drafts.get(draft_id)
     except NotFound:
@@ -198,7 +206,15 @@ def draft_page(
         "cms/draft.html",
         form,
         reverse("cms_draft", args=[draft_id]),
-        {"draft_id": draft_id, "draft": stored},
+        {
+            "draft_id": draft_id,
+            "draft": stored,
+            # Where somebody else was faster, or nothing could be stored, the editor decides how it goes on.
+            "autosave_address": reverse("cms_autosave_draft", args=[draft_id])
+            if status in (200, 422)
+            else "",
+            "lasting_address": reverse("cms_draft", args=[draft_id]),
+        },
         trouble=trouble,
         status=status,
     )

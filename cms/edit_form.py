@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,12 +18,15 @@ from typing import ClassVar, Self
 from django.forms import BoundField
 from django.http import QueryDict
 from django.utils.datastructures import MultiValueDict
+from django.utils.translation import gettext as _
 
 from cms.fields import LocalTimeField
 from cms.kept_pictures import PictureForm, keep, kept
 from dealsite.data.cards import Picture
 
 VERSION_PATTERN = re.compile(r"[0-9]{1,9}")
+TOKEN_PATTERN = re.compile(r"[0-9a-f]{32}")
+MOST_TOKENS = 50
 
 Typed = dict[str, str]  # field name -> text as the form's input holds it
 
@@ -57,13 +61,17 @@ class Difference:
 
 
 class EditForm(PictureForm):
-    """A form with a picture, opened at `version`; `differences` is filled by a conflict."""
+    """A form with a picture, opened at `version`; `differences` is filled by a conflict.
+
+    `autosaves` are the tokens of what its page saved by itself without having heard that it was: the newest last.
+    """
 
     compared: ClassVar[tuple[str, ...]] = ()
 
     data: QueryDict
     version = 0
     seen = ""
+    autosaves: tuple[str, ...] = ()
     differences: tuple[Difference, ...] = ()
 
     @classmethod
@@ -80,7 +88,14 @@ class EditForm(PictureForm):
         version = data.get("version", "")
         form.version = int(version) if VERSION_PATTERN.fullmatch(version) else 0
         form.seen = data.get("seen", "")
+        tokens = data.get("autosaves", "").split()[-MOST_TOKENS:]
+        form.autosaves = tuple(token for token in tokens if TOKEN_PATTERN.fullmatch(token))
         return form
+
+    @property
+    def token(self) -> str:
+        """The token of this saving by itself."""
+        return self.autosaves[-1] if self.autosaves else secrets.token_hex(16)
 
     @property
     def chooses(self) -> bool:
@@ -157,7 +172,9 @@ class EditForm(PictureForm):
         return None if name == "picture_kept" else self[name]
 
     def label_of(self, name: str) -> str:
-        return self.picture_noun.capitalize() if name == "picture_kept" else str(self[name].label)
+        if name == "picture_kept":
+            return _("Logo") if self.picture_noun == "logo" else _("Picture")
+        return str(self[name].label)
 
 
 def fingerprints(typed: Typed) -> str:

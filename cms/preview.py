@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from csp.constants import NONE, SELF
-from csp.decorators import csp_replace, csp_update
+from csp.decorators import csp_replace
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -27,12 +27,14 @@ from dealsite.data.prices import Price
 from dealsite.deal_page import deal_context
 
 # What a page with the preview beside its form may do more than others: hold a page of this site.
-holds_a_frame = csp_replace({"frame-src": [SELF]})
+holds_a_frame: Any = csp_replace({"frame-src": [SELF]})
+may_be_framed: Any = csp_replace(
+    {"frame-ancestors": [SELF], "script-src": [NONE], "connect-src": [NONE], "form-action": [NONE]}
+)
 
 
 @role("editor")
-@csp_update({"img-src": ["blob:"]})  # a picture that was chosen and is still on the editor's machine
-@csp_replace({"frame-ancestors": [SELF], "script-src": [NONE], "connect-src": [NONE], "form-action": [NONE]})
+@may_be_framed
 @xframe_options_sameorigin
 @require_safe
 def preview_frame(request: EditorRequest) -> HttpResponse:

@@ -29,27 +29,13 @@
 
   const typed = () => {
     const data = new FormData(form);
-    data.delete("picture_file");
+    for (const name of ["version", "base", "seen", "autosaves", "autosave", "picture_file"]) data.delete(name);
     return new URLSearchParams(data).toString();
   };
 
   const say = (text) => {
     note.textContent = text;
     note.hidden = !text;
-  };
-
-  // A picture that was chosen and is not stored yet is shown from the visitor's own machine.
-  const showChosenPicture = () => {
-    const file = form.querySelector('input[type="file"]')?.files[0];
-    if (!file?.type.startsWith("image/")) return;
-    const address = URL.createObjectURL(file);
-    for (const place of page().querySelectorAll(".deal-picture")) {
-      const picture = place.querySelector("img") ?? frame.contentDocument.createElement("img");
-      picture.removeAttribute("srcset");
-      picture.src = address;
-      picture.alt = "";
-      place.querySelector(".deal-picture-none")?.replaceWith(picture);
-    }
   };
 
   const show = async () => {
@@ -72,7 +58,6 @@
       page().innerHTML = await answer.text();
       shown = body;
       say("");
-      showChosenPicture();
     } catch (error) {
       if (error.name === "AbortError") return;
       say(panel.dataset.away);
@@ -143,10 +128,7 @@
   };
 
   form.addEventListener("input", () => soon());
-  form.addEventListener("change", () => {
-    if (form.querySelector('input[type="file"]')?.files.length) shown = null;
-    soon();
-  });
+  form.addEventListener("change", () => soon());
   form.addEventListener("reset", () => soon());
   opener.addEventListener("click", (event) => {
     event.preventDefault();

@@ -20,16 +20,20 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 from playwright.sync_api import Page
 
+from dealsite import bulk as many
 from dealsite.accounts import reset_tokens
 from dealsite.ask import ready, runs
 from dealsite.ask.lake import lake_in
 from dealsite.data import (
     brands,
+    bulk,
     carts,
     categories,
     checks,
     deals,
     errors,
+    jobs,
+    keys,
     likes,
     messages,
     orders,
@@ -48,7 +52,9 @@ from dealsite.data.orders import Address, Purchase
 from dealsite.data.orders.buyers import PaymentCard, save_card
 from dealsite.data.relations import CATEGORY_WATCH
 from dealsite.data.users import User
+from dealsite.data.writes import Update
 from dealsite.pictures import store_picture
+from tests import import_files
 from tests.ask import lakes
 from tests.browser.conftest import make_user
 from tests.browser.content import feature, now_deal
@@ -76,6 +82,7 @@ NO_PAGES = {
         "cms_take_role",
         "cms_reset_two_factor",
     ),
+    *("cms_autosave_setting", "cms_autosave_draft"),
     *("cms_preview_deal", "cms_preview_frame", "cms_brand_names", "cms_upload_picture", "unread_badge"),
     *("like_brand", "unlike_brand", "watch_brand", "unwatch_brand"),
     *("like_category", "unlike_category", "watch_category", "unwatch_category"),
@@ -83,13 +90,21 @@ NO_PAGES = {
     *("add_to_cart", "cart_badge", "change_quantity", "remove_from_cart", "undo_removal"),
     *("save_for_later", "move_to_cart", "accept_changes", "merge_cart"),
     *("cancel_order", "order_again", "pay", "begin_card", "forget_card"),
-    *("cms_order_news", "cms_download_export"),
+    *("cms_order_news", "cms_download_export", "cms_import_file"),
+    *("cms_start_bulk", "cms_undo_bulk", "cms_bulk_report"),
     *("cms_pause_job", "cms_resume_job", "cms_cancel_job", "cms_retry_job"),
     *("cms_change_end", "cms_describe_deal", "cms_check_link", "cms_accept_link", "cms_publish_ready"),
     *("cms_describe_draft", "cms_unfeature", "cms_feature_again"),
     *("cms_cancel_answer", "cms_save_question", "cms_answer_csv"),
     *("cms_choose_columns", "cms_save_view", "cms_rename_view", "cms_move_view", "cms_delete_view"),
-    *("cms_expire_deal", "cms_undo_expiry", "cms_delete_deal", "cms_delete_draft", "cms_restore", "cms_purge"),
+    *(
+        "cms_expire_deal",
+        "cms_undo_expiry",
+        "cms_delete_deal",
+        "cms_delete_draft",
+        "cms_restore",
+        "cms_purge",
+    ),
     *("cms_duplicate_deal", "cms_duplicate_draft"),
 }
 
@@ -109,6 +124,8 @@ class Content:
     question: str
     answers: list[str]
     order: str
+    imports: list[str]
+    bulk: list[str]
 
     def deal(self, state: str) -> str:
         return f"/deals/{self.deals[state].id}/{self.deals[state].card.slug}/"
@@ -201,8 +218,10 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
     "cms_home": cms(""),
     "cms_attention": (
         EDITOR,
-        lambda _: [f"/cms/attention/{name}/" for name in ("drafts", "ending", "featured", "links", "sold-out")]
-        + [f"/cms/attention/{name}/" for name in ("today", "alt-texts", "pictures")],
+        lambda _: (
+            [f"/cms/attention/{name}/" for name in ("drafts", "ending", "featured", "links", "sold-out")]
+            + [f"/cms/attention/{name}/" for name in ("today", "alt-texts", "pictures")]
+        ),
     ),
     "cms_deals": (
         EDITOR,
@@ -238,6 +257,24 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
         EDITOR,
         lambda content: ["/cms/messages/new/", f"/cms/messages/new/?deal={content.id('live')}"],
     ),
+    "cms_imports": cms("imports/"),
+    "cms_paste_rows": cms("imports/paste/"),
+    "cms_import": (EDITOR, lambda content: [f"/cms/imports/{one}/" for one in content.imports]),
+    "cms_mend_import": (EDITOR, lambda content: [f"/cms/imports/{content.imports[1]}/mend/"]),
+    "cms_bulk": (
+        EDITOR,
+        lambda content: [
+            f"/cms/deals/bulk/?{one}"
+            for one in (
+                "all=1&action=expiry",
+                "all=1&action=expiry&to_expiry=x",
+                "all=1&action=category&to_category=toys-hobbies",
+                "all=1&state=draft&action=publish",
+                f"deal={content.id('live')}&action=",
+            )
+        ],
+    ),
+    "cms_bulk_job": (EDITOR, lambda content: [f"/cms/deals/bulk/{one}/" for one in content.bulk]),
     "cms_jobs": cms("jobs/"),
     "cms_numbers": cms("numbers/"),
     "cms_ask": (ADMIN, lambda _: ["/cms/ask/", "/cms/ask/?ready=price-history-of-a-deal"]),
@@ -366,7 +403,31 @@ def furnish(table_name: str, media: Path, search: Path, var: Path) -> Content:
         var,
         *ask(var, now),
         purchase(SHOPPER),
+        imported_files(now),
+        changed_in_bulk(made["live"], now),
     )
+
+
+def changed_in_bulk(deal: Deal, now: datetime) -> list[str]:
+    """Order two changes of many deals: one that waits, one that is done and left a deal alone."""
+    waits, done = (new_ulid(now, number) for number in (11, 12))
+    chosen = [bulk.Subject(deal.id, LONG, "toys-hobbies"), bulk.Subject(new_ulid(now, 13), "Gone")]
+    for job_id in (done, waits):
+        change = bulk.Change("deal", bulk.CATEGORY, "toys-hobbies")
+        bulk.start(change, job_id=job_id, by=EDITOR, asked_at=now, now=now, subjects=chosen)
+        if job_id == done:
+            table.write(Update(key=keys.job(done), set={"taken_by": "a worker"}))
+            many.change_many(jobs.get(done), now)
+            jobs.finish(jobs.get(done))
+    return [waits, done]
+
+
+def imported_files(now: datetime) -> list[str]:
+    """Bring three files: one whose columns are to be chosen, one that is checked, one that is imported."""
+    made = [import_files.bring(new_ulid(now, number)) for number in range(3)]
+    import_files.check(made[1:], now=now)
+    import_files.run(made[2:], now=now)
+    return made
 
 
 def with_two_factor(user: User) -> User:

@@ -1,0 +1,136 @@
+"""A form that saves itself says when, waits while the site does not answer, and stops where a person has to decide."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Dialog, Locator, Page, expect
+
+from dealsite.data import drafts, preferences, sessions
+from tests.browser.deal_form import field, said
+from tests.browser.looking import flaws
+from tests.browser.test_engine_down import break_table  # noqa: F401 - a fixture
+from tests.builders import make_draft
+
+SAVED = re.compile(r"Saved \d\d:\d\d")
+
+
+def note(page: Page) -> Locator:
+    """Return the place where the page says whether it saved."""
+    return page.locator("[data-autosave-status]")
+
+
+def opened(page: Page, draft: drafts.Draft) -> Page:
+    page.goto(f"/cms/drafts/{draft.id}/")
+    return page
+
+
+def test_a_draft_is_saved_a_moment_after_typing_and_when_a_field_is_left(editor_window):
+    page: Page = editor_window()
+    page.goto("/cms/deals/new/")
+    field(page, "Title").press_sequentially("Cordless drill")
+    expect(note(page)).to_have_text(SAVED)  # while the cursor is still there
+    expect(page).to_have_url(re.compile(r"/cms/drafts/[0-9A-Z]{26}/$"))
+    draft_id = page.url.rstrip("/").rpartition("/")[2]
+    field(page, "Link").fill("https://shop.example/")
+    with page.expect_response(re.compile("/autosave/")):
+        page.keyboard.press("Tab")
+    assert drafts.get(draft_id).content.link == "https://shop.example/"
+    page.get_by_role("button", name="Save as draft").click()
+    expect(said(page, "The draft is saved.")).to_be_visible()
+    assert flaws(page) == []
+
+
+def test_by_keyboard_alone_saving_by_itself_is_turned_off_and_leaving_warns(editor_window):
+    draft = make_draft(title="Idea")
+    page = opened(editor_window(), draft)
+    asked: list[str] = []
+
+    def answer(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.accept()
+
+    page.on("dialog", answer)
+    switch = page.get_by_role("switch", name="Save by itself")
+    switch.focus()
+    with page.expect_response(re.compile("/autosave/")):
+        page.keyboard.press("Space")
+    expect(switch).not_to_be_checked()
+    field(page, "Title").focus()
+    page.keyboard.type("Better ")
+    page.goto("/cms/")
+    assert asked == ["beforeunload"]
+    assert drafts.get(draft.id) == draft
+    expect(opened(page, draft).get_by_role("switch", name="Save by itself")).not_to_be_checked()
+
+
+def test_leaving_at_once_still_saves(editor_window):
+    draft = make_draft(title="Idea")
+    page = opened(editor_window(), draft)
+    field(page, "Title").fill("Idea of mine")
+    with page.expect_request(re.compile("/autosave/")):
+        page.goto("/cms/")
+    page.wait_for_timeout(500)
+    assert drafts.get(draft.id).content.title == "Idea of mine"
+
+
+def test_what_is_not_right_is_said_and_saved_once_it_is(editor_window):
+    draft = make_draft(title="Idea")
+    page = opened(editor_window(), draft)
+    field(page, "Price").fill("12,50")
+    page.keyboard.press("Tab")
+    expect(note(page)).to_contain_text("Not saved: Price: Write the amount with digits and a point")
+    field(page, "Price").fill("12.50")
+    page.keyboard.press("Tab")
+    expect(note(page)).to_have_text(SAVED)
+
+
+def test_when_the_session_has_ended_it_stops_and_nothing_typed_is_lost(editor_window):
+    draft = make_draft(title="Idea")
+    page = opened(editor_window(), draft)
+    sessions.end_all("eve")
+    field(page, "Title").fill("Typed for an hour")
+    page.keyboard.press("Tab")
+    expect(note(page)).to_contain_text("Not saved: your session has ended.")
+    expect(field(page, "Title")).to_have_value("Typed for an hour")
+    assert drafts.get(draft.id) == draft
+
+
+def test_while_the_table_is_away_it_tries_again_until_it_is_back(editor_window, break_table):  # noqa: F811
+    draft = make_draft(title="Idea")
+    page = opened(editor_window(), draft)
+    mend = break_table()
+    field(page, "Title").fill("Better idea")
+    page.keyboard.press("Tab")
+    expect(note(page)).to_contain_text("Not saved: the site does not answer.")
+    mend()
+    expect(note(page)).to_have_text(SAVED)
+    assert drafts.get(draft.id).content.title == "Better idea"
+
+
+def test_a_conflict_stops_it_and_the_button_shows_both_versions(editor_window):
+    draft = make_draft(title="Sofa")
+    eve, oscar = opened(editor_window("eve"), draft), opened(editor_window("oscar"), draft)
+    field(eve, "Title").fill("Sofa bed")
+    eve.keyboard.press("Tab")
+    expect(note(eve)).to_have_text(SAVED)
+    field(oscar, "Title").fill("Corner sofa")
+    oscar.keyboard.press("Tab")
+    expect(note(oscar)).to_contain_text("Not saved: eve changed this meanwhile.")
+    oscar.get_by_role("button", name="Save as draft").click()
+    expect(oscar.get_by_role("alert").filter(has_text="eve changed this draft")).to_be_focused()
+    assert drafts.get(draft.id).content.title == "Sofa bed"
+    oscar.get_by_role("button", name="Save as draft").click()
+    expect(said(oscar, "The draft is saved.")).to_be_visible()
+    assert drafts.get(draft.id).content.title == "Corner sofa"
+
+
+def test_who_turned_it_off_is_not_saved_for(editor_window):
+    draft = make_draft(title="Idea")
+    page: Page = editor_window()
+    preferences.save("eve", autosave=False)
+    opened(page, draft)
+    field(page, "Title").fill("Better idea")
+    page.keyboard.press("Tab")
+    page.wait_for_timeout(1000)
+    assert drafts.get(draft.id) == draft
