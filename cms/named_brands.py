@@ -56,7 +56,7 @@ def create_brand(form: DealForm, *, by: str, now: datetime) -> Brand:
 @require_safe
 def brand_names(request: EditorRequest) -> HttpResponse:
     """The names that go with what an editor has typed so far, as options of a datalist."""
-    typed = slugify(request.GET.get("brand", "")[:100])
+    typed = slugify((request.GET.get("to_brand") or request.GET.get("brand", ""))[:100])
     names = []
     if len(typed) >= FEWEST_LETTERS:
         found = [brand for brand in brands.all_brands() if typed in brand.slug]

@@ -107,7 +107,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Bulk:
-    """A bulk change, or the undoing of one: `undoes` is the id of the job undone, `undone_by` that of the one that undoes."""
+    """A bulk change, or an undo: `undoes` is the id of the job that it takes back, `undone_by` that of the one that does so."""
 
     job: Job
     change: Change

@@ -9,11 +9,12 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from dealsite.data import brands, deals, drafts, featured, keys, table, trash
+from dealsite.data import brands, deals, drafts, featured, trash
 from dealsite.data.audit import Errand
 from dealsite.data.brands import Brand
 from dealsite.data.bulk import (
     BRAND,
+    CATEGORY,
     DELETE,
     EXPIRE,
     FEATURE,
@@ -48,10 +49,7 @@ class Means:
 def read(kind: str, ids: Iterable[str]) -> dict[str, Thing]:
     """Return those of some deals or drafts that exist, by id. 2 batch gets for each 100 deals, 1 for drafts."""
     wanted = [one for one in ids if is_ulid(one)]
-    if kind == "deal":
-        return dict(with_offers(wanted))
-    items = table.batch_get(keys.draft(one) for one in wanted)
-    return {item["id"]: drafts.draft_from_item(item) for item in items.values()}
+    return dict(with_offers(wanted)) if kind == "deal" else dict(drafts.get_many(wanted))
 
 
 def means_of(change: Change, things: Iterable[Thing], *, more_brands: Iterable[str] = ()) -> Means:
@@ -123,7 +121,7 @@ def refusal(change: Change, thing: Thing, means: Means, *, now: datetime) -> str
                 return _("It has expired already.")
             return ""
     if value_in(change, thing) == change.value:
-        return _("It is so already.")
+        return _same(change)
     return " ".join(problems(with_value(change, thing.content), live_at=thing.live_at).values())
 
 
@@ -138,8 +136,14 @@ def _refusal_of_draft(change: Change, draft: Draft, means: Means, now: datetime)
             return _("Its brand does not exist. Save the draft to add it.")
         return " ".join(found.values())
     if value_in(change, draft) == change.value:
-        return _("It is so already.")
+        return _same(change)
     return " ".join(text_problems(with_value(change, draft.content)).values())
+
+
+def _same(change: Change) -> str:
+    if change.action == CATEGORY:
+        return _("It is in this category already.")
+    return _("It is of this brand already.") if change.action == BRAND else _("It expires then already.")
 
 
 def _refusal_to_feature(change: Change, deal: Deal, means: Means, now: datetime) -> str:

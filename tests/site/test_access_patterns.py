@@ -71,7 +71,7 @@ from tests.builders import (
 )
 from tests.orders import make_order
 from tests.people import make_user
-from tests.site import list_questions, payment_questions, shop_questions
+from tests.site import bulk_questions, list_questions, payment_questions, shop_questions
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "access-patterns.md"
 OPERATIONS = {
@@ -470,6 +470,7 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "exports.get": (ask_for_file, lambda job_id: exports.get(job_id, now=NOW)),
     "jobs.get": (lambda: rename(make_brand()), lambda brand: jobs.get(brand.last_edit)),
     **list_questions.MEASURED,
+    **bulk_questions.MEASURED,
     **payment_questions.MEASURED,
     **shop_questions.MEASURED,
 }
@@ -529,7 +530,11 @@ def test_a_page_costs_no_more_than_its_row(page: str, shop: deals.Deal):
         "deal_id": shop.id,
         "order_id": bought.id,
         "payment_id": bought.payments[0]["id"],
-        "job_id": ask_for_file() if page == "cms_download_export" else "x",
+        "job_id": ask_for_file()
+        if page == "cms_download_export"
+        else bulk_questions.order()
+        if "bulk" in page
+        else "x",
         "draft_id": draft.id,
         "day": "2026-11-20",
         "username": "adam",

@@ -1,0 +1,285 @@
+"""Changing many deals at once: what would change, the order, how far it has come, its report, and taking it back."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase, HttpResponseRedirect, QueryDict, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from cms.bulk_bar import total_of
+from cms.bulk_form import ChangeForm, Chosen, chosen_in, in_words, value_in_words
+from cms.deal_list import STATES
+from cms.jobs import row as job_row
+from cms.list_address import list_query
+from cms.requests import EditorRequest
+from cms.search import find_deals
+from dealsite.accounts.decorators import role
+from dealsite.data import bulk, bulk_changes, deal_lists
+from dealsite.data.bulk import BRAND, FIELDS, Bulk, Change, Row, Subject
+from dealsite.data.bulk_changes import Means, Thing
+from dealsite.data.errors import Conflict, Invalid
+from dealsite.data.ids import from_iso, is_ulid, iso, new_ulid
+from dealsite.data.keys import REFUSED
+from dealsite.exports import safe_cell
+
+SHOWN = 25
+LOOKED_AT_LONG_AGO = timedelta(days=1)  # what was shown then is no longer what would change
+ROWS_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What would become of a deal or draft: its value before and after, or why it stays as it is."""
+
+    id: str
+    title: str
+    address: str
+    before: str = ""
+    after: str = ""
+    refusal: str = ""
+
+
+@dataclass
+class Outlook:
+    """What would change: of a selection all are looked at, of a list the first ones."""
+
+    change: Change
+    open: list[Preview] = field(default_factory=list)
+    refused: list[Preview] = field(default_factory=list)
+    missing: int = 0
+    total: int | None = None
+    how: str = "exact"
+
+
+@role("editor")
+@require_safe
+def preview(request: EditorRequest) -> HttpResponse:
+    """Ask for the value of a change where it is missing, then show what would change."""
+    now = timezone.now()
+    chosen, back = chosen_in(request.GET), list_query(request.GET.get("back", ""))
+    if not chosen.ids and chosen.matching is None:
+        messages.warning(request, _("No deals were chosen. Tick some of them, or all that match."))
+        return HttpResponseRedirect(_list_address(chosen, back))
+    form = ChangeForm(request.GET, kind=chosen.kind, now=now)
+    context: dict[str, Any] = {"form": form, "chosen": chosen, "back": _list_address(chosen, back)}
+    context |= {"list_query": back, "number": len(chosen.ids)}
+    if chosen.matching is not None:
+        context["number"] = total_of(chosen.matching, now)[0]
+    if not form.has_value:
+        return render(request, "cms/bulk_value.html", context | {"field": form.value_field})
+    if not form.is_valid():
+        return render(
+            request, "cms/bulk_value.html", context | {"field": form.value_field, "wrong": True}, status=422
+        )
+    outlook = _outlook(form.change(), chosen, now)
+    context |= {
+        "outlook": outlook,
+        "title": in_words(outlook.change),
+        "token": new_ulid(now),
+        "asked_at": iso(now),
+    }
+    return render(request, "cms/bulk_preview.html", context)
+
+
+def _list_address(chosen: Chosen, back: str) -> str:
+    if back:
+        return reverse("cms_deals") + back
+    query = QueryDict(mutable=True)
+    query.update({name: value for name, value in chosen.typed.items() if value})
+    return f"{reverse('cms_deals')}?{query.urlencode()}"
+
+
+def _outlook(change: Change, chosen: Chosen, now: datetime) -> Outlook:
+    """Return what would change. 2 batch gets and 1 more or a get; for a list what its first page costs besides."""
+    outlook = Outlook(change, total=len(chosen.ids))
+    ids = list(chosen.ids)
+    if (matching := chosen.matching) is not None:
+        outlook.total, outlook.how = total_of(matching, now)
+        if matching.words:
+            found = find_deals(
+                matching.words,
+                state=matching.state,
+                now=now,
+                brand=matching.brand,
+                category=matching.category,
+            )
+            cards = found.cards
+        else:
+            cards = deal_lists.cms_list(
+                state=matching.state, brand=matching.brand, category=matching.category, now=now, size=SHOWN
+            ).cards
+        ids = [card.id for card in cards]
+    things = bulk_changes.read(change.kind, ids)
+    means = bulk_changes.means_of(change, things.values())
+    for one in ids:
+        if one not in things:
+            outlook.missing += 1
+            continue
+        row = _previewed(change, things[one], means, now)
+        (outlook.refused if row.refusal else outlook.open).append(row)
+    return outlook
+
+
+def _previewed(change: Change, thing: Thing, means: Means, now: datetime) -> Preview:
+    refusal = bulk_changes.refusal(change, thing, means, now=now)
+    before, after = "", ""
+    if change.action in FIELDS:
+        before = value_in_words(change, bulk_changes.value_in(change, thing))
+        after = value_in_words(change, change.value or iso(now))
+    if change.action == BRAND:
+        before = thing.card.brand_name or before
+        after = means.brands[change.value].name if change.value in means.brands else after
+    address = reverse(f"cms_{change.kind}", args=[thing.id])
+    return Preview(thing.id, thing.content.title, address, before, after, refusal)
+
+
+@role("editor")
+@require_POST
+def start(request: EditorRequest) -> HttpResponse:
+    """Order what was looked at, and lead to the page that says how far it has come."""
+    now = timezone.now()
+    chosen = chosen_in(request.POST)
+    form = ChangeForm(request.POST, kind=chosen.kind, now=now)
+    token, asked_at = request.POST.get("token", ""), _looked_at(request.POST.get("asked_at", ""), now)
+    if not is_ulid(token) or asked_at is None:
+        raise Invalid(
+            _("What was shown is too old, or this form is damaged. Look at what will change again.")
+        )
+    if not form.is_valid():
+        raise Invalid(" ".join(str(error) for errors in form.errors.values() for error in errors))
+    change = form.change()
+    subjects: list[Subject] = []
+    matching = chosen.matching
+    if matching is None:
+        things = bulk_changes.read(change.kind, chosen.ids)
+        subjects = [
+            Subject(one, things[one].content.title, bulk_changes.value_in(change, things[one]))
+            for one in chosen.ids
+            if one in things
+        ]
+        total = len(subjects)
+    else:
+        number, how = total_of(matching, now)
+        matching, total = replace(matching, how=how), number or 0
+    bulk.start(
+        change,
+        job_id=token,
+        by=request.user.username,
+        asked_at=asked_at,
+        now=now,
+        subjects=subjects,
+        matching=matching,
+        total=total,
+    )
+    return redirect("cms_bulk_job", token)
+
+
+def _looked_at(text: str, now: datetime) -> datetime | None:
+    """Return when the page was shown that the order comes from; None if that cannot be, or is long ago."""
+    try:
+        moment = from_iso(text)
+    except ValueError:
+        return None
+    return moment if now - LOOKED_AT_LONG_AGO < moment <= now + timedelta(seconds=1) else None
+
+
+@role("editor")
+@require_safe
+@vary_on_headers("HX-Request")
+def bulk_job(request: EditorRequest, job_id: str) -> HttpResponse:
+    """How far a change has come, what was left alone and why; renews itself while it goes on."""
+    now = timezone.now()
+    one = bulk.get(job_id)
+    refused = bulk.rows(job_id, REFUSED, after=request.GET.get("after", ""), limit=SHOWN + 1)
+    context = {
+        "bulk": one,
+        "row": job_row(one.job, now),
+        "title": _title(one),
+        "what": _whom(one),
+        "refused": [_refused(one, row) for row in refused[:SHOWN]],
+        "after": f"?after={refused[SHOWN - 1].id}" if len(refused) > SHOWN else "",
+        "busy": one.job.state == "open",
+        "may_undo": one.may_be_undone(now),
+        "undo_token": new_ulid(now),
+        "here": request.get_full_path(),
+    }
+    template = "cms/_bulk_job.html" if request.htmx and not request.htmx.boosted else "cms/bulk_job.html"
+    return render(request, template, context)
+
+
+def _title(one: Bulk) -> str:
+    title = in_words(one.change)
+    return _("Undo: %(change)s") % {"change": title} if one.undoes else title
+
+
+def _whom(one: Bulk) -> dict[str, str]:
+    """Return the filters of the list that is changed, {} for a selection."""
+    if one.matching is None:
+        return {}
+    change = Change(one.change.kind, bulk.CATEGORY)
+    return {
+        "state": str(STATES[one.matching.state]),
+        "brand": one.matching.brand,
+        "category": value_in_words(change, one.matching.category) if one.matching.category else "",
+        "words": one.matching.words,
+    }
+
+
+def _refused(one: Bulk, row: Row) -> Preview:
+    return Preview(row.id, row.title, reverse(f"cms_{one.change.kind}", args=[row.id]), refusal=row.reason)
+
+
+@role("editor")
+@require_safe
+def report(request: EditorRequest, job_id: str) -> HttpResponseBase:
+    """All that were left alone, and why, as a file for spreadsheets; read while it is sent."""
+    one = bulk.get(job_id)
+    response = StreamingHttpResponse(_report_lines(one), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="not-changed-{job_id}.csv"'
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+def _report_lines(one: Bulk) -> Iterator[bytes]:
+    """Yield the file in parts. 1 query for each 500 rows."""
+    yield "\ufeff".encode()
+    yield _csv([[_("Id"), _("Title"), _("Why it was not changed")]])
+    after = ""
+    while rows := bulk.rows(one.job.id, REFUSED, after=after, limit=ROWS_AT_ONCE):
+        yield _csv([[row.id, row.title, row.reason] for row in rows])
+        after = rows[-1].id
+        if len(rows) < ROWS_AT_ONCE:
+            return
+
+
+def _csv(rows: list[list[str]]) -> bytes:
+    file = io.StringIO(newline="")
+    csv.writer(file).writerows([safe_cell(cell) for cell in row] for row in rows)
+    return file.getvalue().encode()
+
+
+@role("editor")
+@require_POST
+def undo(request: EditorRequest, job_id: str) -> HttpResponse:
+    """Take a change back as far as nobody else has changed the same since, and lead to the page of that."""
+    token = request.POST.get("token", "")
+    if not is_ulid(token):
+        raise Invalid(_("This form is damaged. Load the page again."))
+    try:
+        bulk.undo(job_id, undo_id=token, by=request.user.username, now=timezone.now())
+    except Conflict as conflict:
+        messages.warning(request, str(conflict))
+        return redirect("cms_bulk_job", job_id)
+    return redirect("cms_bulk_job", token)

@@ -1,0 +1,42 @@
+"""The bar below the list of deals: what can be done with those that are ticked, or with all that match."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from cms.bulk_form import LABELS, ChangeForm
+from dealsite.data import bulk
+from dealsite.data.bulk import Matching
+from dealsite.data.ids import slugify
+from dealsite.search.finding import find
+from dealsite.search.walking import question_of
+
+
+@dataclass(frozen=True)
+class Bar:
+    """The bar of a list: its form, its filters as they were typed, and how many deals it holds in all, if known."""
+
+    form: ChangeForm
+    filters: dict[str, str]
+    total: int | None
+
+    @property
+    def actions(self) -> list[tuple[str, str]]:
+        return [(action, str(LABELS[action])) for action in bulk.ACTIONS[self.form.kind]]
+
+
+def bulk_bar(chosen: Mapping[str, str], brand: str, now: datetime) -> dict[str, Bar]:
+    """Return the bar for the context of a list; `brand` is as it was typed. No requests."""
+    state = chosen["state"]
+    kind = "draft" if state == "draft" else "deal"
+    filters = {"state": state, "brand": brand, "category": chosen["category"], "q": chosen.get("q", "")}
+    matching = Matching(state, slugify(brand), chosen["category"], filters["q"])
+    return {"bulk": Bar(ChangeForm(kind=kind, now=now), filters, total_of(matching, now)[0])}
+
+
+def total_of(matching: Matching, now: datetime) -> tuple[int | None, str]:
+    """Return how many deals a list holds, None where search cannot tell, and how search found them. No requests."""
+    found = find(question_of(matching), now=now, size=1)
+    return (found.total if found.ready else None), found.how
