@@ -10,13 +10,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import audit, keys, table
 from dealsite.data.categories import Counts
 from dealsite.data.content import DealContent
-from dealsite.data.errors import BadCursor, Conflict, Invalid, NotFound
-from dealsite.data.ids import LAST_ULID, is_ulid, next_ulid, previous_ulid, time_of
+from dealsite.data.errors import Conflict, Invalid, NotFound
+from dealsite.data.ids import time_of
 from dealsite.data.jobs import SEND_MESSAGE, job_write
 from dealsite.data.messages import HEADLINE_CHARACTERS, TEXT_CHARACTERS
+from dealsite.data.paging import newest_first
 from dealsite.data.users import count as count_users
 from dealsite.data.writes import Check, Put, absent, exists
 
@@ -95,11 +99,11 @@ def problems(headline: str, text: str) -> dict[str, str]:
     """Return what is wrong with the words of an announcement, by field."""
     found = {}
     if not headline.strip():
-        found["headline"] = "Enter a headline."
+        found["headline"] = gettext_lazy("Enter a headline.")
     elif len(headline) > HEADLINE_CHARACTERS:
-        found["headline"] = f"Shorten the headline to {HEADLINE_CHARACTERS} characters."
+        found["headline"] = _("Shorten the headline to %(most)s characters.") % {"most": HEADLINE_CHARACTERS}
     if len(text) > TEXT_CHARACTERS:
-        found["text"] = f"Shorten the text to {TEXT_CHARACTERS} characters."
+        found["text"] = _("Shorten the text to %(most)s characters.") % {"most": TEXT_CHARACTERS}
     return found
 
 
@@ -121,13 +125,17 @@ def send(
     if found := problems(headline, text):
         raise Invalid(**found)
     if deal_id[:10] > message_id[:10]:
-        raise Invalid(send_at="The deal is not live at that time yet.")
+        raise Invalid(send_at=gettext_lazy("The deal is not live at that time yet."))
     payload = _payload(deal_id, headline=headline, text=text, audience=audience, by=by)
     try:
         table.transact(
             [
                 _announcement(payload, message_id, time_of(message_id)),
-                Check(key=keys.deal(deal_id), when=(exists(),), otherwise=NotFound("There is no such deal.")),
+                Check(
+                    key=keys.deal(deal_id),
+                    when=(exists(),),
+                    otherwise=NotFound(gettext_lazy("There is no such deal.")),
+                ),
                 _noted(message_id, payload, deal_id, by=by, now=now),
             ]
         )
@@ -157,26 +165,10 @@ def with_deal(deal_id: str, content: DealContent, *, by: str, state: str = "open
 
 def newest(*, after: str | None = None, before: str | None = None) -> Announcements:
     """Return one page of all announcements, planned ones first; BadCursor. 1 query."""
-    after, before = after or None, before or None
-    if (after and before) or any(cursor and not is_ulid(cursor) for cursor in (after, before)):
-        raise BadCursor()
-    rows = table.query(
-        keys.ANNOUNCEMENTS,
-        index=keys.GSI2,
-        low=f"JOB#{next_ulid(before) if before else '0' * 26}",
-        high=f"JOB#{previous_ulid(after) if after else LAST_ULID}",
-        newest_first=not before,
-        limit=PAGE_SIZE + 1,
+    page = newest_first(
+        keys.ANNOUNCEMENTS, "JOB#", index=keys.GSI2, after=after, before=before, size=PAGE_SIZE
     )
-    more = len(rows) > PAGE_SIZE
-    found = [_announcement_of(row) for row in rows[:PAGE_SIZE]]
-    if before:
-        found.reverse()
-        return Announcements(
-            found, found[-1].id if found else next_ulid(before), found[0].id if found and more else None
-        )
-    newer = (found[0].id if found else previous_ulid(after)) if after else None
-    return Announcements(found, found[-1].id if found and more else None, newer)
+    return Announcements([_announcement_of(row) for row in page.rows], page.after, page.before)
 
 
 class _Sent(Conflict):

@@ -12,10 +12,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from dealsite.data import audit, jobs, keys, orders, payments, table
-from dealsite.data.errors import AlreadyExists, BadCursor, NotFound
-from dealsite.data.ids import LAST_ULID, from_iso, is_ulid, iso, new_ulid, next_ulid, previous_ulid, time_of
+from dealsite.data.errors import AlreadyExists, NotFound
+from dealsite.data.ids import from_iso, iso, new_ulid, time_of
 from dealsite.data.jobs import EXPORT, Job, job_write
 from dealsite.data.orders import Order, OrderCard
+from dealsite.data.paging import newest_first
 from dealsite.data.payments import lists
 from dealsite.data.payments.lists import PaymentRow
 from dealsite.data.writes import Put, absent
@@ -111,26 +112,10 @@ def get(job_id: str, *, now: datetime) -> Export:
 
 def newest(*, after: str | None = None, before: str | None = None) -> ExportsPage:
     """Return one page of the files that were asked for; BadCursor. 1 query + 1 batch get."""
-    after, before = after or None, before or None
-    if (after and before) or any(cursor and not is_ulid(cursor) for cursor in (after, before)):
-        raise BadCursor()
-    rows = table.query(
-        keys.EXPORTS,
-        index=keys.GSI2,
-        low=f"JOB#{next_ulid(before) if before else '0' * 26}",
-        high=f"JOB#{previous_ulid(after) if after else LAST_ULID}",
-        newest_first=not before,
-        limit=PAGE_SIZE + 1,
-    )
-    more = len(rows) > PAGE_SIZE
-    ids = [row["SK"].removeprefix("JOB#") for row in rows[:PAGE_SIZE]]
-    found = jobs.get_many(ids)
-    shown = [Export(found[one], Wanted.from_item(found[one].payload)) for one in ids if one in found]
-    if before:
-        shown.reverse()
-        return ExportsPage(shown, ids[0] if ids else next_ulid(before), ids[-1] if ids and more else None)
-    newer = (ids[0] if ids else previous_ulid(after)) if after else None
-    return ExportsPage(shown, ids[-1] if ids and more else None, newer)
+    page = newest_first(keys.EXPORTS, "JOB#", index=keys.GSI2, after=after, before=before, size=PAGE_SIZE)
+    found = jobs.get_many(page.ids)
+    shown = [Export(found[one], Wanted.from_item(found[one].payload)) for one in page.ids if one in found]
+    return ExportsPage(shown, page.after, page.before)
 
 
 # What goes into a file

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dealsite.data import jobs, keys, table
-from dealsite.data.errors import BadCursor
-from dealsite.data.ids import LAST_ULID, is_ulid, next_ulid, previous_ulid
+from dealsite.data import jobs, keys
 from dealsite.data.jobs import Job
+from dealsite.data.paging import newest_first
 
 PAGE_SIZE = 25
 
@@ -23,23 +22,8 @@ class JobsPage:
 
 def of_month(month: str, *, after: str | None = None, before: str | None = None) -> JobsPage:
     """Return one page of the jobs of a month, `yyyy-mm`; BadCursor. 1 query and 1 batch get."""
-    after, before = after or None, before or None
-    if (after and before) or any(cursor and not is_ulid(cursor) for cursor in (after, before)):
-        raise BadCursor()
-    rows = table.query(
-        keys.jobs_of_month(month),
-        index=keys.GSI1,
-        low=f"JOB#{next_ulid(before) if before else '0' * 26}",
-        high=f"JOB#{previous_ulid(after) if after else LAST_ULID}",
-        newest_first=not before,
-        limit=PAGE_SIZE + 1,
+    page = newest_first(
+        keys.jobs_of_month(month), "JOB#", index=keys.GSI1, after=after, before=before, size=PAGE_SIZE
     )
-    more = len(rows) > PAGE_SIZE
-    ids = [row["SK"].removeprefix("JOB#") for row in rows[:PAGE_SIZE]]
-    found = jobs.get_many(ids)
-    shown = [found[job_id] for job_id in ids if job_id in found]
-    if before:
-        shown.reverse()
-        return JobsPage(shown, ids[0] if ids else next_ulid(before), ids[-1] if ids and more else None)
-    newer = (ids[0] if ids else previous_ulid(after)) if after else None
-    return JobsPage(shown, ids[-1] if ids and more else None, newer)
+    found = jobs.get_many(page.ids)
+    return JobsPage([found[job_id] for job_id in page.ids if job_id in found], page.after, page.before)

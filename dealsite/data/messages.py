@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import keys, table
 from dealsite.data.convert import Item
-from dealsite.data.errors import BadCursor, NotFound
-from dealsite.data.ids import LAST_ULID, is_ulid, new_ulid, next_ulid, previous_ulid, time_of
+from dealsite.data.errors import NotFound
+from dealsite.data.ids import is_ulid, new_ulid, time_of
 from dealsite.data.jobs import job_write
+from dealsite.data.paging import newest_first
 from dealsite.data.writes import Delete, Update, exists
 
 PAGE_SIZE = 25
@@ -86,29 +89,16 @@ def inbox(
     username: str, *, unread: bool = False, after: str | None = None, before: str | None = None
 ) -> Inbox:
     """Return one page of a user's messages, or of the unread ones; BadCursor. 1 query."""
-    after, before = after or None, before or None
-    if (after and before) or any(cursor and not is_ulid(cursor) for cursor in (after, before)):
-        raise BadCursor()
-    low = next_ulid(before) if before else "0" * 26
-    high = previous_ulid(after) if after else LAST_ULID
-    rows = table.query(
+    page = newest_first(
         keys.messages(username),
+        "MESSAGE#",
         index=keys.GSI1 if unread else None,
-        low=f"MESSAGE#{low}",
-        high=f"MESSAGE#{high}",
-        newest_first=not before,
-        limit=PAGE_SIZE + 1,
+        after=after,
+        before=before,
+        size=PAGE_SIZE,
         consistent=not unread,
     )
-    more = len(rows) > PAGE_SIZE
-    found = [_message(row) for row in rows[:PAGE_SIZE]]
-    if before:
-        found.reverse()
-        return Inbox(
-            found, found[-1].id if found else next_ulid(before), found[0].id if found and more else None
-        )
-    newer = (found[0].id if found else previous_ulid(after)) if after else None
-    return Inbox(found, found[-1].id if found and more else None, newer)
+    return Inbox([_message(row) for row in page.rows], page.after, page.before)
 
 
 def count_unread(username: str) -> int:
@@ -189,7 +179,7 @@ def _key(username: str, message_id: str) -> keys.Key:
 
 
 def _no_message() -> NotFound:
-    return NotFound("There is no such message.")
+    return NotFound(gettext_lazy("There is no such message."))
 
 
 def _message(item: Item) -> Message:
