@@ -162,7 +162,6 @@ def _act(request: EditorRequest, job_id: str, act: Callable[..., None], said: st
         messages.success(request, said)
     back = request.POST.get("next", "")
     own = (reverse("cms_jobs"), reverse("cms_messages"), reverse("cms_bulk_job", args=[job_id]))
-    own += (reverse("cms_bulk_job", args=[job_id]),)
     safe = url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.split("?")[0] in own
     return HttpResponseRedirect(back if safe else reverse("cms_jobs"))
 

@@ -107,7 +107,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Bulk:
-    """A bulk change, or an undo: `undoes` is the id of the job that it takes back, `undone_by` that of the one that does so."""
+    """A bulk change, or an undo: `undoes` is the id of the job taken back, `undone_by` that of the one that did so."""
 
     job: Job
     change: Change

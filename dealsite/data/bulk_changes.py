@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -122,7 +122,7 @@ def refusal(change: Change, thing: Thing, means: Means, *, now: datetime) -> str
             return ""
     if value_in(change, thing) == change.value:
         return _same(change)
-    return " ".join(problems(with_value(change, thing.content), live_at=thing.live_at).values())
+    return _sentences(problems(with_value(change, thing.content), live_at=thing.live_at))
 
 
 def _refusal_of_draft(change: Change, draft: Draft, means: Means, now: datetime) -> str:
@@ -134,10 +134,14 @@ def _refusal_of_draft(change: Change, draft: Draft, means: Means, now: datetime)
         found = problems(draft.content, live_at=now)
         if not found and draft.content.brand not in means.brands:
             return _("Its brand does not exist. Save the draft to add it.")
-        return " ".join(found.values())
+        return _sentences(found)
     if value_in(change, draft) == change.value:
         return _same(change)
-    return " ".join(text_problems(with_value(change, draft.content)).values())
+    return _sentences(text_problems(with_value(change, draft.content)))
+
+
+def _sentences(found: Mapping[str, str]) -> str:
+    return " ".join(str(sentence) for sentence in found.values())
 
 
 def _same(change: Change) -> str:

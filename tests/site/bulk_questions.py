@@ -66,7 +66,7 @@ def refuse(prepared: tuple[Deal, jobs.Job]) -> None:
 
 
 def collect(prepared: tuple[Deal, jobs.Job]) -> None:
-    deal, job = prepared
+    _, job = prepared
     subjects = tuple(Subject(make_id(NOW, number), "x" * 60, WAS) for number in range(bulk.CHUNK))
     bulk.collect(job, bulk.Chunk(2, subjects, NOW))
 
