@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from dealsite.data import audit, brands, keys, table, trashed
+from dealsite.data import audit, brands, keys, table, trashed, versions
 from dealsite.data.audit import NO_ERRAND, Errand
 from dealsite.data.brands import Brand
 from dealsite.data.cards import DealCard
@@ -15,6 +15,7 @@ from dealsite.data.content import DealContent, content_from_item, in_words, text
 from dealsite.data.convert import Item
 from dealsite.data.errors import AlreadyExists, Busy, Invalid, NotFound, VersionConflict
 from dealsite.data.ids import from_iso, is_ulid, iso, new_ulid
+from dealsite.data.versions import Version
 from dealsite.data.writes import Delete, Put, Update, absent, at_version, equals, exists, missing
 
 TRIES = 5
@@ -136,14 +137,20 @@ def save(
         otherwise=VersionConflict(),
     )
     entry = _noted(draft.id, "changed", by=by, now=now, old=draft.content, new=content, note=errand.note)
+    kept = versions.keep_writes(draft.id, as_version(draft))
     try:
-        table.transact([put, *errand.writes] if goes_on else [put, entry, *errand.writes])
+        table.transact([put, *errand.writes] if goes_on else [put, entry, *kept, *errand.writes])
     except VersionConflict as conflict:
         current = get(draft.id)
         if current.last_edit != token:
             conflict.current = current
             raise
     return draft_from_item(item)
+
+
+def as_version(draft: Draft) -> Version:
+    """Return what a draft is now, as it is kept when it becomes another."""
+    return Version(draft.version, draft.content, draft.card.brand_name, draft.updated_at, draft.updated_by)
 
 
 def delete(draft: Draft, *, by: str, now: datetime, errand: Errand = NO_ERRAND) -> None:

@@ -70,6 +70,19 @@ def draft(draft_id: str) -> Key:
     return f"DRAFT#{ulid_part(draft_id)}", f"DRAFT#{draft_id}"
 
 
+PRESENT = "PRESENCE#"
+
+
+def presence(kind: str, thing_id: str, username: str) -> Key:
+    """Who has a deal's or a draft's form open (kind deal or draft), beside it: both are read at once."""
+    return thing(kind, thing_id)[0], f"{PRESENT}{part(username)}"
+
+
+def thing(kind: str, thing_id: str) -> Key:
+    """A deal or a draft, by what it is called in addresses."""
+    return {"deal": deal, "draft": draft}[kind](thing_id)
+
+
 def deals_of_day(day: date) -> str:
     """GSI1: all deals published on a day (UTC)."""
     return f"DEALS#{day.isoformat()}"
@@ -165,6 +178,18 @@ def draft_rows(draft_id: str, brand: str, category: str) -> Row:
     return rows
 
 
+# Versions
+
+
+def versions(history_id: str) -> str:
+    """All versions that are kept of a deal or draft, in the order in which they were made."""
+    return f"VERSIONS#{ulid_part(history_id)}"
+
+
+def version(history_id: str, number: int) -> Key:
+    return versions(history_id), f"{number:08d}"
+
+
 # Trash
 
 
@@ -216,6 +241,23 @@ def category_counts(slug: str) -> Key:
 
 FRONT_PAGE: Key = ("FRONTPAGE", "FRONTPAGE")
 EDITORS_CHOICE_PAGE: Key = ("EDITORSCHOICEPAGE", "EDITORSCHOICEPAGE")
+
+
+def featured_versions(page_id: str) -> str:
+    """The earlier featured lists of a page, by the version that they had."""
+    return f"FEATURED#{part(page_id)}"
+
+
+def featured_version(page_id: str, version: int) -> Key:
+    return featured_versions(page_id), f"VERSION#{version:09d}"
+
+
+FEATURED_PLANS = "FEATUREDPLANS"  # the featured lists that are planned for a time
+FEATURED_PLAN = "PLAN#"
+
+
+def featured_plan(plan_id: str) -> Key:
+    return FEATURED_PLANS, f"{FEATURED_PLAN}{ulid_part(plan_id)}"
 
 
 def days(year: int) -> Key:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from dealsite.data import audit, deals, drafts, jobs, keys, prices, table, trashed
+from dealsite.data import audit, deals, drafts, jobs, keys, prices, table, trashed, versions
 from dealsite.data.audit import NO_ERRAND, Errand
 from dealsite.data.errors import AlreadyExists, BadCursor, Busy, NotFound, VersionConflict
 from dealsite.data.ids import from_iso, is_ulid, iso, previous_ulid
@@ -91,10 +91,10 @@ def restore(kind: str, thing_id: str, *, by: str, now: datetime, errand: Errand 
 
 
 def purge(kind: str, thing_id: str, *, by: str, now: datetime, until: datetime | None = None) -> bool:
-    """Delete for good what lies in the trash, with its prices; False if it is not there (any more).
+    """Delete for good what lies in the trash, with its versions and prices; False if it is not there (any more).
 
-    With `until`, only what was deleted by then. What was begun goes on when it is called again. 1 get + 1 query
-    + 1 transaction, and one more of the last two for each 40 prices.
+    With `until`, only what was deleted by then. What was begun goes on when it is called again. 1 get + 2 queries
+    + 1 transaction, and once more all but the get for each 40 versions or prices.
     """
     for _ in range(TRIES):
         found = find(kind, thing_id)
@@ -123,7 +123,7 @@ def _purge(found: Trashed, *, by: str, now: datetime) -> None:
     mark = Update(key=last.key, set={"emptying": True}, when=same, otherwise=VersionConflict())
     try:
         history = _history(found)
-        while len(history) >= prices.ROOM:
+        while len(history) >= min(prices.ROOM, versions.ROOM):
             table.transact([mark, own, *history])
             history = _history(found)
         table.transact([last, own, entry, *history])
@@ -132,7 +132,9 @@ def _purge(found: Trashed, *, by: str, now: datetime) -> None:
 
 
 def _history(found: Trashed) -> list[Write]:
-    return prices.deletions(found.id) if found.kind == "deal" else []
+    """Return the writes that delete its versions and, of a deal, its prices; or the first of them if they are many."""
+    of_versions = versions.deletions(found.history_id)
+    return [*of_versions, *prices.deletions(found.id)] if found.kind == "deal" else of_versions
 
 
 def empty(job: Job, now: datetime) -> datetime | None:

@@ -1,7 +1,7 @@
 """What lies in the trash: deleted deals and drafts, whole as they were, for 30 days.
 
 The transaction that deletes a thing puts it there, and sees to it that a job of that day empties the
-trash. A deal's prices stay where they are until then.
+trash. Versions and prices stay where they are until then.
 """
 
 from __future__ import annotations
@@ -46,6 +46,11 @@ class Trashed:
     def until(self) -> datetime:
         """Until when it is kept for certain."""
         return self.at + KEPT_FOR
+
+    @property
+    def history_id(self) -> str:
+        """Under which id its versions are kept."""
+        return str((self.kept or {}).get("history") or self.id)
 
     @property
     def featured_on(self) -> tuple[str, ...]:

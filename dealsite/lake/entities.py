@@ -248,6 +248,7 @@ ENTITIES: tuple[Entity, ...] = (
 LEFT_OUT: Mapping[str, str] = {
     "Session": "its key is as good as a password",
     "TwoFactor": "it holds what signing in is checked with",
+    "Presence": "who has a form open just now is gone a minute later",
     "Throttle": "who tried to sign in is nobody's question",
     "EmailGuard": "it is an e-mail address",
     "Profile": "it repeats the user, with name and address",
@@ -264,10 +265,13 @@ LEFT_OUT: Mapping[str, str] = {
     "PaymentLoadSegment": "it says so of a part of the file",
     "TransactionGuard": "it repeats a payment's transaction",
     "TestCharge": "it is what the gateway for trials remembers",
+    "Version": "it repeats what a deal or draft was, whose changes are there",
     "Trash": "it repeats a deal or draft whose deletion is a change like others",
     "Import": "it says what became of a file; whose deals they are stands in the audit log",
     "ImportLayout": "it says how files are read",
     "SavedQuestion": "questions about the data are no data",
+    "FeaturedVersion": "the audit log says what a list was before",
+    "FeaturedPlan": "the audit log says what was planned",
     "SavedViews": "how an editor looks at deals is his own business",
 }
 

@@ -71,7 +71,10 @@ def furnish() -> None:
     for page_id in ("front", "editors-choice", "toys-hobbies"):
         page, found = featured.load(page_id, [deal.id, later.id])
         featured.set_featured(page, [found[deal.id], found[later.id]], version=0, by=EDITOR, now=NOW)
-    deals.delete(make_deal(deal_id=GONE, category="toys-hobbies"), by=EDITOR, now=NOW)
+    gone = make_deal(deal_id=GONE, category="toys-hobbies")
+    content = replace(gone.content, title="Gone")
+    deals.edit(gone, content, version=1, brand=brands.get("nordlicht"), by=EDITOR, now=NOW)
+    deals.delete(gone, by=EDITOR, now=NOW)
     make_user("ann")
     make_user("bob")
     two_factor.turn_on(users.get("ann"), secret="sealed", recovery=["a hash"], step=1, key="", now=NOW)

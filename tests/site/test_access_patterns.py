@@ -41,6 +41,7 @@ from dealsite.data import (
     messages,
     orders,
     preferences,
+    presence,
     prices,
     profiles,
     questions,
@@ -52,6 +53,7 @@ from dealsite.data import (
     trash,
     two_factor,
     users,
+    versions,
     watches,
 )
 from dealsite.data.announcements import Audience
@@ -71,7 +73,7 @@ from tests.builders import (
 )
 from tests.orders import make_order
 from tests.people import make_user
-from tests.site import bulk_questions, list_questions, payment_questions, shop_questions
+from tests.site import bulk_questions, import_questions, list_questions, payment_questions, shop_questions
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "access-patterns.md"
 OPERATIONS = {
@@ -86,7 +88,14 @@ OPERATIONS = {
     "transaction": "TransactWriteItems",
 }
 # What these tests ask for of these is not there.
-NOT_THERE = ("media", "cms_answer", "cms_answer_csv", "cms_download_export")
+NOT_THERE = (
+    "media",
+    "cms_answer",
+    "cms_answer_csv",
+    "cms_download_export",
+    "cms_mend_import",
+    "cms_import_file",
+)
 BUCKETS = 2  # that the deals of these tests touch: d
 
 
@@ -180,6 +189,13 @@ def scheduled() -> deals.Deal:
 
 def reschedule(deal: deals.Deal) -> None:
     deals.reschedule(deal, NOW + 2 * HOUR, new_id=make_id(NOW + 2 * HOUR), by=EDITOR, now=NOW)
+
+
+def edited() -> deals.Deal:
+    """Return a deal that was changed once."""
+    deal = make_deal()
+    edit(deal)
+    return deals.get(deal.id)
 
 
 def deleted(thing: deals.Deal | drafts.Draft) -> str:
@@ -290,6 +306,13 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "drafts.restore": (
         lambda: deleted(make_draft(title="x")),
         lambda draft_id: drafts.restore(draft_id, by=EDITOR, now=NOW),
+    ),
+    "versions.newest": (edited, lambda deal: versions.newest(deal.id)),
+    "versions.get": (edited, lambda deal: versions.get(deal.id, 1)),
+    "versions.get_many": (edited, lambda deal: versions.get_many(deal.id, [1, 2])),
+    "deals.revert": (
+        lambda: (deal := edited(), versions.get(deal.id, 1)),
+        lambda both: deals.revert(both[0], both[1], version=2, stock=False, end=True, by=EDITOR, now=NOW),
     ),
     "trash.newest": (lambda: deleted(make_deal()), lambda _: trash.newest()),
     "trash.find": (lambda: deleted(make_deal()), lambda deal_id: trash.find("deal", deal_id)),
@@ -464,10 +487,16 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     ),
     "questions.delete": (save_question, questions.delete),
     "orders.get_many": (make_order, lambda order: orders.get_many([(order.username, order.id)])),
+    "presence.beat": (
+        make_deal,
+        lambda deal: presence.beat("deal", deal.id, username="eve", name="Eve", now=NOW),
+    ),
+    "presence.leave": (make_deal, lambda deal: presence.leave("deal", deal.id, username="eve")),
     "renditions.request": (NOTHING, lambda _: renditions.request(["pictures/ab/x"], now=NOW)),
     "exports.request": (NOTHING, lambda _: ask_for_file()),
     "exports.newest": (ask_for_file, lambda _: exports.newest()),
     "exports.get": (ask_for_file, lambda job_id: exports.get(job_id, now=NOW)),
+    **import_questions.MEASURED,
     "jobs.get": (lambda: rename(make_brand()), lambda brand: jobs.get(brand.last_edit)),
     **list_questions.MEASURED,
     **bulk_questions.MEASURED,
@@ -543,6 +572,7 @@ def test_a_page_costs_no_more_than_its_row(page: str, shop: deals.Deal):
         "name": "x.webp",
         "message_id": send_message("adam"),
         "question_id": save_question().id,
+        "import_id": import_questions.bring().id if "import" in page else "x",
         "kind": "deal",
         "thing_id": shop.id,
         "topic": "pictures",

@@ -3,6 +3,7 @@
     places    every key and index row, from an item's own attributes
     offers    each deal has its offer, which agrees with it
     prices    the last price kept of each deal is the one it has
+    versions  each belongs to a deal or draft, and was before what that is now
     trash     what it lists of a thing is what it keeps, and a job will empty it
     names     brand names in deals, and in the list of brands by letter
     counts    deals, likes and watches of brands and categories; deals of months and days
@@ -38,6 +39,7 @@ from dealsite.data.checks.prices import Prices
 from dealsite.data.checks.problem import Problem, key_of
 from dealsite.data.checks.sendings import Sendings
 from dealsite.data.checks.trash import Trash
+from dealsite.data.checks.versions import Versions
 from dealsite.data.convert import Item
 from dealsite.data.errors import Conflict
 
@@ -58,6 +60,7 @@ class Check(Protocol):
 CHECKS: list[Callable[[], Check]] = [
     Offers,
     Prices,
+    Versions,
     Trash,
     Names,
     Counts,

@@ -9,6 +9,7 @@ from dealsite.data.content import problems
 from dealsite.data.deals.editing import StockChanged, edit, expire_now
 from dealsite.data.deals.moving import reschedule
 from dealsite.data.deals.publishing import BrandChanged, check_brand, publish, publish_many
+from dealsite.data.deals.reverting import revert
 from dealsite.data.deals.stored import Deal, deal_from_items, get, get_many, get_visible
 from dealsite.data.deals.trashing import delete, restore
 
@@ -29,4 +30,5 @@ __all__ = [
     "publish_many",
     "reschedule",
     "restore",
+    "revert",
 ]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from dealsite.data import buckets, featured_cards, keys, prices, table
+from dealsite.data import buckets, featured_cards, keys, prices, table, versions
 from dealsite.data.audit import NO_ERRAND, Errand
 from dealsite.data.brands import Brand
 from dealsite.data.brands import get as get_brand
@@ -16,6 +16,7 @@ from dealsite.data.deals.publishing import TRIES, BrandChanged, check_brand, not
 from dealsite.data.deals.stored import Deal, get
 from dealsite.data.errors import Busy, Conflict, VersionConflict
 from dealsite.data.ids import iso, new_ulid
+from dealsite.data.versions import Version
 from dealsite.data.writes import Check, Update, Write, equals, exists, missing
 
 
@@ -101,6 +102,7 @@ def _edit_writes(
     }
     writes: list[Write] = [_change(deal, changes), *buckets.move(deal.id, old, new)]
     writes += _offer_writes(deal, content)
+    writes += versions.keep_writes(deal.history_id, as_version(deal))
     if changed := _price_writes(deal, content, now):
         writes += changed
         changes["has_prices"] = True
@@ -109,6 +111,11 @@ def _edit_writes(
     if card != deal.card:
         writes += featured_cards.renew(deal.featured_on, card)
     return [*writes, *errand.writes]
+
+
+def as_version(deal: Deal) -> Version:
+    """Return what a deal is now, as it is kept when it becomes another."""
+    return Version(deal.version, deal.content, deal.card.brand_name, deal.updated_at, deal.updated_by)
 
 
 def _is_repriced(deal: Deal, content: DealContent) -> bool:

@@ -89,6 +89,7 @@ def _reschedule_writes(
             "featured_on": set(deal.featured_on),
             "version": deal.version + 1,
             "created_at": iso(deal.created_at),
+            "history": deal.history_id,
             "announced": True if waiting else None,
         },
     )

@@ -19,7 +19,8 @@ class Deal:
     """A published or scheduled deal. `content.stock` is known only where the offer was read too (`get`).
 
     `announced`: an announcement of its own was written with it, under its id. `has_prices`: its prices are
-    kept from its publication on; deals of before that was done have none until they get another one.
+    kept from its publication on; deals of before that was done have none until they get another one. `history`: under
+    which id its versions are kept, where it is not its own: that which it had first.
     """
 
     id: str
@@ -35,6 +36,11 @@ class Deal:
     draft: str = ""
     announced: bool = False
     has_prices: bool = False
+    history: str = ""
+
+    @property
+    def history_id(self) -> str:
+        return self.history or self.id
 
     @property
     def live_at(self) -> datetime:
@@ -88,4 +94,5 @@ def deal_from_items(item: Item, offer: Item | None) -> Deal:
         draft=item.get("draft", "") or "",
         announced=bool(item.get("announced")),
         has_prices=bool(item.get("has_prices")),
+        history=item.get("history", "") or "",
     )

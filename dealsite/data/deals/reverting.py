@@ -1,0 +1,45 @@
+"""Making a deal again what it was: an edit like others, on top of what it is now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from dealsite.data import brands
+from dealsite.data.audit import Errand
+from dealsite.data.deals.editing import edit
+from dealsite.data.deals.stored import Deal
+from dealsite.data.errors import Conflict, Invalid, NotFound
+from dealsite.data.versions import Version
+
+END_PASSED = (
+    "The end that this version had has passed: the deal would be over at once. Keep the end that it has now."
+)
+BRAND_GONE = (
+    "The brand of this version, %(brand)s, does not exist any more. Add the brand again, then restore it."
+)
+
+
+def revert(deal: Deal, to: Version, *, version: int, stock: bool, end: bool, by: str, now: datetime) -> Deal:
+    """Give a deal the content of a version; `version` is the one that the editor saw.
+
+    Its stock and its end stay as they are now unless `stock` and `end` ask for those of then; prices go on from
+    now. Harmless where nothing differs. VersionConflict, StockChanged as for `edit`; Conflict if the brand is gone,
+    Invalid where the end of then has passed. 1 get + 1 transaction.
+    """
+    content = replace(
+        to.content,
+        stock=to.content.stock if stock else deal.stock,
+        expires_at=to.content.expires_at if end else deal.content.expires_at,
+    )
+    if content == deal.content and version == deal.version:
+        return deal
+    ends = content.expires_at
+    if ends is not None and ends <= now and ends != deal.content.expires_at:
+        raise Invalid(expires_at=END_PASSED)
+    try:
+        brand = brands.get(content.brand)
+    except NotFound:
+        raise Conflict(BRAND_GONE % {"brand": to.brand_name}) from None
+    errand = Errand(note=f"as in version {to.number}")
+    return edit(deal, content, version=version, brand=brand, by=by, now=now, errand=errand)
