@@ -18,6 +18,8 @@ from cms import (
     expiring,
     exports,
     featured,
+    featured_history,
+    featured_preview,
     fixes,
     holders,
     home,
@@ -101,7 +103,17 @@ urlpatterns = [
     path("featured/", featured.featured_pages, name="cms_featured"),
     path("featured/<str:page_id>/remove/", fixes.unfeature, name="cms_unfeature"),
     path("featured/<str:page_id>/again/", fixes.feature_again, name="cms_feature_again"),
+    path("featured/plans/<str:plan_id>/cancel/", featured.cancel_plan, name="cms_cancel_plan"),
     path("featured/<str:page_id>/", featured.featured_page, name="cms_featured_page"),
+    path(
+        "featured/<str:page_id>/preview/", featured_preview.preview_featured, name="cms_preview_featured"
+    ),
+    path(
+        "featured/<str:page_id>/history/", featured_history.featured_history, name="cms_featured_history"
+    ),
+    path(
+        "featured/<str:page_id>/restore/", featured_history.restore_featured, name="cms_restore_featured"
+    ),
     path("messages/", messages.message_list, name="cms_messages"),
     path("messages/new/", messages.new_message, name="cms_new_message"),
     path("imports/", imports.import_list, name="cms_imports"),
@@ -115,6 +127,7 @@ urlpatterns = [
     path("jobs/<str:job_id>/cancel/", jobs.cancel_job, name="cms_cancel_job"),
     path("jobs/<str:job_id>/retry/", jobs.retry_job, name="cms_retry_job"),
     path("numbers/", numbers.numbers, name="cms_numbers"),
+    path("numbers/days/", numbers.daily_numbers, name="cms_daily_numbers"),
     path("ask/", ask.ask, name="cms_ask"),
     path("ask/answers/<str:run_id>/", ask.answer, name="cms_answer"),
     path("ask/answers/<str:run_id>/csv/", ask.answer_csv, name="cms_answer_csv"),

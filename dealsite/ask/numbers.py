@@ -9,6 +9,9 @@ from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
 from dealsite.ask import charts, runs
 from dealsite.ask.answers import Answer
 from dealsite.ask.charts import Chart
@@ -17,7 +20,16 @@ from dealsite.data.errors import DataError
 from dealsite.data.ids import new_ulid
 
 SQL = (Path(__file__).parent / "numbers.sql").read_text("utf-8")
-NUMBERS = {"orders": "Orders", "revenue": "Revenue", "sign_ups": "Sign-ups", "cart_lines": "Put into carts"}
+NUMBERS = {
+    "orders": _("Orders"),
+    "revenue": _("Revenue"),
+    "sign_ups": _("Sign-ups"),
+    "cart_lines": _("Put into carts"),
+    "new_deals": _("New deals"),
+    "interests": _("Likes and watches"),
+    "messages": _("Messages delivered"),
+}
+OF_EDITORS = ("new_deals", "cart_lines", "interests", "messages")  # the others are the back office's
 FRESH = 60.0  # seconds
 PATIENCE = 2.5  # seconds; a page waits no longer
 SITE = " site"  # asks in nobody's name: no user name has a space
@@ -31,7 +43,7 @@ class Number:
     """One number of each of the last 30 days, and their sum."""
 
     name: str
-    title: str
+    title: Promise
     total: Decimal
     today: Decimal
     days: list[tuple[str, Decimal]]
@@ -70,5 +82,5 @@ def _numbers(answer: Answer) -> list[Number]:
     for name, title in NUMBERS.items():
         days = [(str(row[place["day"]]), Decimal(str(row[place[name]]))) for row in answer.rows]
         chart = charts.chart_of_column(answer, "day", name)
-        found.append(Number(name, title, sum((n for _, n in days), Decimal()), days[-1][1], days, chart))
+        found.append(Number(name, title, sum((n for _day, n in days), Decimal()), days[-1][1], days, chart))
     return found

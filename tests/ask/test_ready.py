@@ -8,7 +8,10 @@ import pytest
 
 from dealsite.ask import numbers, ready, runs
 from dealsite.ask.charts import chart_of
-from tests.ask.lakes import DAY, TODAY, deal_id
+from dealsite.ask.lake import lake_in
+from dealsite.data import keys
+from dealsite.data.ids import iso, new_ulid
+from tests.ask.lakes import DAY, TODAY, Teller, card, deal_id, write
 from tests.builders import NOW
 
 
@@ -136,11 +139,34 @@ def test_the_numbers_of_the_last_30_days(lake):
         "revenue": Decimal("360.00"),
         "sign_ups": 1,
         "cart_lines": 5,
+        "new_deals": 0,
+        "interests": 1,
+        "messages": 2,
     }
     assert len(found["orders"].days) == 30
     assert found["orders"].days[-2] == (day(-1), Decimal(1))
     assert found["revenue"].chart.kind == "line"
     assert found["revenue"].chart.series[0].values[-2] == 240.0
+
+
+def test_new_deals_count_on_the_day_they_go_live_and_not_before(tmp_path):
+    tell = Teller()
+    for number, days in enumerate((-3, -3, 0, 2, -40)):
+        deal = new_ulid(TODAY + days * DAY, number)
+        item = {"type": "Deal", "id": deal, "version": 1, "card": card("Kettle", id=deal)}
+        tell.put(keys.deal(deal), TODAY - 60 * DAY, **item)
+    for number, key in enumerate(
+        (keys.brand_like("aurora", "ann"), keys.category_watch("toys-hobbies", "ann"))
+    ):
+        kind = ("BrandLike", "CategoryWatch")[number]
+        tell.put(key, type=kind, slug="x", username="ann", created_at=iso(TODAY - number * DAY))
+    write(tmp_path / "lake", tell.changes)
+    numbers.forget()
+    found = {number.name: number for number in numbers.last_30_days(lake_in(tmp_path / "lake"), now=NOW)}
+    counted = [(at, n) for at, n in found["new_deals"].days if n]
+    assert counted == [(day(-3), 2), (day(0), 1)]
+    assert [n for _day, n in found["interests"].days[-2:]] == [1, 1]
+    numbers.forget()
 
 
 def test_the_numbers_are_asked_once_a_minute(lake, monkeypatch):

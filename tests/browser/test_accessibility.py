@@ -84,6 +84,7 @@ NO_PAGES = {
     ),
     *("cms_autosave_setting", "cms_autosave_draft"),
     *("cms_preview_deal", "cms_preview_frame", "cms_brand_names", "cms_upload_picture", "unread_badge"),
+    *("cms_presence", "cms_leave"),
     *("like_brand", "unlike_brand", "watch_brand", "unwatch_brand"),
     *("like_category", "unlike_category", "watch_category", "unwatch_category"),
     *("mark_read", "mark_all_read", "delete_message", "mute_watch", "mute_hot_deals", "mute_all"),
@@ -94,7 +95,7 @@ NO_PAGES = {
     *("cms_start_bulk", "cms_undo_bulk", "cms_bulk_report"),
     *("cms_pause_job", "cms_resume_job", "cms_cancel_job", "cms_retry_job"),
     *("cms_change_end", "cms_describe_deal", "cms_check_link", "cms_accept_link", "cms_publish_ready"),
-    *("cms_describe_draft", "cms_unfeature", "cms_feature_again"),
+    *("cms_describe_draft", "cms_unfeature", "cms_feature_again", "cms_daily_numbers"),
     *("cms_cancel_answer", "cms_save_question", "cms_answer_csv"),
     *("cms_choose_columns", "cms_save_view", "cms_rename_view", "cms_move_view", "cms_delete_view"),
     *(

@@ -319,19 +319,44 @@ def test_when_the_table_is_away_the_page_says_so(office, monkeypatch):
 
 def test_the_first_page_brings_the_numbers_in_by_itself_and_links_to_them(editor):
     html = editor.get("/cms/").content.decode()
-    assert 'hx-get="/cms/numbers/"' in html
+    assert 'hx-get="/cms/numbers/days/"' in html
     assert 'href="/cms/numbers/"' in html
+    assert "echarts" not in html
 
 
-def test_the_numbers_stand_there_as_charts_and_as_tables(editor):
-    page = editor.get("/cms/numbers/")
-    html = page.content.decode()
-    assert re.findall(r"<h3[^>]*>([^<]+)</h3>", html) == ["Orders", "Revenue", "Sign-ups", "Put into carts"]
-    assert "€360.00" in html
-    assert html.count('role="img"') == 4
-    assert html.count("<tr>") == 4 * 31
-    part = editor.get("/cms/numbers/", headers=HTMX).content.decode()
+OF_EDITORS = ["Put into carts", "New deals", "Likes and watches", "Messages delivered"]
+OF_ALL = ["Orders", "Revenue", "Sign-ups", *OF_EDITORS]
+
+
+@pytest.mark.parametrize(("roles", "titles"), [(["editor"], OF_EDITORS), (["back office"], OF_ALL)])
+def test_the_numbers_stand_there_as_charts_and_as_tables(sign_in, roles, titles):
+    browser = sign_in(*roles)
+    html = browser.get("/cms/numbers/").content.decode()
+    assert [title.strip() for title in re.findall(r'<h3[^>]*id="number-[^>]*>([^<]+)</h3>', html)] == titles
+    assert ("€360.00" in html) == ("Revenue" in titles)
+    assert html.count('role="img"') == len(titles)
+    assert html.count("<tr>") == len(titles) * 31
+    part = browser.get("/cms/numbers/", headers=HTMX).content.decode()
     assert part.strip().startswith("<section")
+
+
+@pytest.mark.parametrize(("roles", "titles"), [(["editor"], OF_EDITORS), (["editor", "back office"], OF_ALL)])
+def test_the_first_page_shows_the_last_days_as_small_lines_with_words(sign_in, roles, titles):
+    html = sign_in(*roles).get("/cms/numbers/days/", headers=HTMX).content.decode()
+    said = re.findall(r'role="img"\s+aria-label="([^"]+)"', html)
+    assert [words.partition(":")[0] for words in said] == titles
+    assert ("€" in html) == ("Revenue" in titles)
+    assert "style=" not in html
+    for line in re.findall(r'd="(M[^"]+)"', html):
+        assert re.fullmatch(r"M\d+ \d+(L\d+ \d+){13}(V56H0Z)?", line)
+
+
+def test_the_small_lines_lead_to_the_page_where_there_is_no_script(editor):
+    assert editor.get("/cms/numbers/days/")["Location"] == "/cms/numbers/"
+
+
+def test_the_first_page_stands_without_numbers(editor, no_lake):
+    assert "no numbers just now" in editor.get("/cms/numbers/days/", headers=HTMX).content.decode()
 
 
 def test_the_numbers_cost_the_table_nothing(editor):
@@ -354,7 +379,9 @@ def test_when_questions_cannot_be_answered_there_is_a_message(editor, monkeypatc
 
 
 def test_shoppers_see_no_numbers(sign_in):
-    assert sign_in(username="shopper").get("/cms/numbers/").status_code == 403
+    shopper = sign_in(username="shopper")
+    for path in ("/cms/numbers/", "/cms/numbers/days/"):
+        assert shopper.get(path).status_code == 403
 
 
 def test_the_lake_of_the_site_is_asked(settings, tmp_path):
