@@ -17,6 +17,7 @@ from cms.forms import DealForm, RescheduleForm, typed_deal
 from cms.named_brands import create_brand, find_brand
 from cms.preview import holds_a_frame
 from cms.requests import EditorRequest
+from cms.sharing import shared_link
 from dealsite.accounts.decorators import role
 from dealsite.data import deals
 from dealsite.data.deals import Deal
@@ -63,7 +64,11 @@ def _change(request: EditorRequest, form: DealForm, stored: Deal) -> HttpRespons
     form.keep_times(stored.content)
     if form.chooses:
         form.take(typed(stored))
-    if not form.is_valid():
+    is_valid = form.is_valid()
+    if request.POST.get("action") == "compare":  # to what another has saved meanwhile; nothing is saved
+        is_overtaken = stored.version != form.version
+        return (deal_conflict if is_overtaken else deal_page)(request, form, stored)
+    if not is_valid:
         return deal_page(request, form, stored, status=422)
     brand = find_brand(form)
     content = form.content(brand.slug if brand else slugify(form.cleaned_data.get("brand", "")))
@@ -120,7 +125,10 @@ def deal_page(
     address = reverse("cms_deal", args=[stored.id if stored else deal_id])
     page: dict[str, Any] = {"deal": stored}
     if stored:
-        page["state"] = stored.card.state(timezone.now())
+        now = timezone.now()
+        page["state"] = stored.card.state(now)
+        if not stored.card.is_visible(now):
+            page["shared_link"] = shared_link("deal", stored.id, now)
         page["featured_on"] = [(name, title) for name, title in PAGES.items() if name in stored.featured_on]
         page["not_featured_on"] = [
             (name, title) for name, title in PAGES.items() if name not in stored.featured_on

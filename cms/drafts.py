@@ -24,6 +24,7 @@ from cms.forms import DealForm, typed_deal
 from cms.named_brands import create_brand, find_brand
 from cms.preview import holds_a_frame
 from cms.requests import EditorRequest
+from cms.sharing import shared_link
 from dealsite.accounts.decorators import role
 from dealsite.data import deals, drafts
 from dealsite.data.content import DealContent, text_problems
@@ -209,6 +210,7 @@ def draft_page(
         {
             "draft_id": draft_id,
             "draft": stored,
+            "shared_link": shared_link("draft", draft_id, timezone.now()) if stored else "",
             # Where somebody else was faster, or nothing could be stored, the editor decides how it goes on.
             "autosave_address": reverse("cms_autosave_draft", args=[draft_id])
             if status in (200, 422)

@@ -21,6 +21,7 @@ from cms import (
     featured_history,
     featured_preview,
     fixes,
+    history,
     holders,
     home,
     imports,
@@ -40,6 +41,7 @@ from cms import (
     preview,
     saved_views,
     settings,
+    sharing,
     terms,
     trash,
     users,
@@ -60,6 +62,7 @@ urlpatterns = [
     path("deals/views/<str:view_id>/move/", saved_views.move_view, name="cms_move_view"),
     path("deals/views/<str:view_id>/delete/", saved_views.delete_view, name="cms_delete_view"),
     path("deals/new/", drafts.new_draft, name="cms_new_draft"),
+    path("shared/<str:token>/", sharing.shared, name="cms_shared"),
     path("deals/autosave/", autosave.autosave_setting, name="cms_autosave_setting"),
     path("deals/preview/", preview.preview_deal, name="cms_preview_deal"),
     path("deals/preview/frame/", preview.preview_frame, name="cms_preview_frame"),
@@ -72,7 +75,13 @@ urlpatterns = [
     path("deals/<str:deal_id>/terms/", terms.deal_terms, name="cms_deal_terms"),
     path("deals/<str:deal_id>/duplicate/", duplicates.duplicate_deal, name="cms_duplicate_deal"),
     path("deals/<str:deal_id>/reschedule/", deals.reschedule_deal, name="cms_reschedule_deal"),
-    path("deals/<str:deal_id>/history/", audit.deal_history, name="cms_deal_history"),
+    path("deals/<str:deal_id>/history/", history.deal_history, name="cms_deal_history"),
+    path("deals/<str:deal_id>/history/compare/", history.compare_deal, name="cms_compare_deal"),
+    path(
+        "deals/<str:deal_id>/history/<int:number>/restore/",
+        history.restore_deal_version,
+        name="cms_restore_deal_version",
+    ),
     path("deals/<str:deal_id>/expire/", expiring.expire_deal, name="cms_expire_deal"),
     path("deals/<str:deal_id>/undo-expiry/", expiring.undo_expiry, name="cms_undo_expiry"),
     path("deals/<str:deal_id>/delete/", trash.delete_deal, name="cms_delete_deal"),
@@ -87,6 +96,13 @@ urlpatterns = [
     path("drafts/<str:draft_id>/autosave/", autosave.autosave_draft, name="cms_autosave_draft"),
     path("drafts/<str:draft_id>/terms/", terms.draft_terms, name="cms_draft_terms"),
     path("drafts/<str:draft_id>/duplicate/", duplicates.duplicate_draft, name="cms_duplicate_draft"),
+    path("drafts/<str:draft_id>/history/", history.draft_history, name="cms_draft_history"),
+    path("drafts/<str:draft_id>/history/compare/", history.compare_draft, name="cms_compare_draft"),
+    path(
+        "drafts/<str:draft_id>/history/<int:number>/restore/",
+        history.restore_draft_version,
+        name="cms_restore_draft_version",
+    ),
     path("drafts/<str:draft_id>/delete/", trash.delete_draft, name="cms_delete_draft"),
     path("presence/<str:kind>/<str:thing_id>/", presence.beat, name="cms_presence"),
     path("presence/<str:kind>/<str:thing_id>/leave/", presence.leave, name="cms_leave"),
@@ -105,15 +121,9 @@ urlpatterns = [
     path("featured/<str:page_id>/again/", fixes.feature_again, name="cms_feature_again"),
     path("featured/plans/<str:plan_id>/cancel/", featured.cancel_plan, name="cms_cancel_plan"),
     path("featured/<str:page_id>/", featured.featured_page, name="cms_featured_page"),
-    path(
-        "featured/<str:page_id>/preview/", featured_preview.preview_featured, name="cms_preview_featured"
-    ),
-    path(
-        "featured/<str:page_id>/history/", featured_history.featured_history, name="cms_featured_history"
-    ),
-    path(
-        "featured/<str:page_id>/restore/", featured_history.restore_featured, name="cms_restore_featured"
-    ),
+    path("featured/<str:page_id>/preview/", featured_preview.preview_featured, name="cms_preview_featured"),
+    path("featured/<str:page_id>/history/", featured_history.featured_history, name="cms_featured_history"),
+    path("featured/<str:page_id>/restore/", featured_history.restore_featured, name="cms_restore_featured"),
     path("messages/", messages.message_list, name="cms_messages"),
     path("messages/new/", messages.new_message, name="cms_new_message"),
     path("imports/", imports.import_list, name="cms_imports"),

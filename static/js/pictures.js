@@ -86,9 +86,10 @@
     if (!isUpload(event)) return;
     progressOf(event.target).hidden = true;
     const box = event.target.closest("[data-picture]");
-    const { status } = event.detail.xhr;
-    if (status === 200 || status === 422) event.target.value = "";
-    else if (!event.detail.xhr.getResponseHeader("HX-Redirect")) fail(box, box.querySelector("[data-picture-drop]").dataset.notSent);
+    const { xhr } = event.detail;
+    if (xhr.getResponseHeader("HX-Redirect")) return; // the session has ended: once it goes on, so does this
+    if (xhr.status === 200 || xhr.status === 422) event.target.value = "";
+    else fail(box, box.querySelector("[data-picture-drop]").dataset.notSent);
   });
   document.addEventListener("htmx:afterSettle", (event) => {
     if (event.target.id !== "picture-now") return;

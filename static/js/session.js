@@ -48,9 +48,11 @@ A session that was seen a minute ago is not asked for again. Without this script
     const to = event.detail.xhr.getResponseHeader("HX-Redirect") || "";
     if (!to.startsWith(dialog.dataset.signIn)) return;
     event.preventDefault();
-    const form = event.detail.elt.closest("form");
-    const isSent = event.detail.requestConfig?.verb !== "get";
-    ask(isSent && form ? () => send(form, event.detail.requestConfig.triggeringEvent?.submitter) : null);
+    const { elt, requestConfig } = event.detail;
+    const form = elt.matches("form, button") && elt.closest("form");
+    if (requestConfig?.verb === "get") ask(null);
+    else if (form) ask(() => send(form, requestConfig?.triggeringEvent?.submitter));
+    else ask(() => htmx.trigger(elt, requestConfig?.triggeringEvent?.type)); // a field that is sent without its form
   });
 
   document.addEventListener("visibilitychange", async () => {

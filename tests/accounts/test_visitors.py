@@ -239,9 +239,24 @@ def test_every_page_of_the_cms_names_a_role():
 
 def test_every_page_of_the_cms_is_shut_to_visitors_and_shoppers(browser: Client, ada: User):
     examples = dict.fromkeys(
-        ("deal_id", "draft_id", "job_id", "order_id", "payment_id", "slug", "run_id", "question_id", "view_id"), "x"
+        (
+            "deal_id",
+            "draft_id",
+            "job_id",
+            "order_id",
+            "payment_id",
+            "slug",
+            "run_id",
+            "question_id",
+            "view_id",
+            "import_id",
+            "part",
+            "kind",
+            "thing_id",
+        ),
+        "x",
     )
-    examples |= {"username": "ada", "page_id": "front", "kind": "deal", "thing_id": "x", "topic": "pictures"}
+    examples |= {"username": "ada", "page_id": "front", "kind": "deal", "thing_id": "x", "topic": "pictures", "token": "x"}
     addresses = []
     for route, _ in views(get_resolver("dealsite.urls").url_patterns):
         if route.startswith("cms/"):

@@ -21,6 +21,7 @@ from django.utils import timezone
 from playwright.sync_api import Page
 
 from dealsite import bulk as many
+from cms.sharing import token_of
 from dealsite.accounts import reset_tokens
 from dealsite.ask import ready, runs
 from dealsite.ask.lake import lake_in
@@ -244,6 +245,15 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
     "cms_new_draft": cms("deals/new/"),
     "cms_deal": cms_deal("live"),
     "cms_reschedule_deal": cms_deal("scheduled", "reschedule/"),
+    "cms_shared": (
+        EDITOR,
+        lambda content: [
+            f"/cms/shared/{token_of('draft', content.draft.id, timezone.now())}/",
+            f"/cms/shared/{token_of('deal', content.id('scheduled'), timezone.now())}/",
+            f"/cms/shared/{token_of('draft', content.draft.id, timezone.now() - 8 * DAY)}/",
+            "/cms/shared/x/",
+        ],
+    ),
     "cms_draft": (EDITOR, lambda content: [f"/cms/drafts/{content.draft.id}/"]),
     "cms_trash": cms("trash/"),
     "cms_brands": cms("brands/"),

@@ -33,6 +33,8 @@ def posts():
         reverse("cms_delete_deal", args=[deal.id]): {"version": "1"},
         reverse("cms_preview_deal"): {"description": "x"},
         reverse("cms_upload_picture"): {},
+        reverse("cms_presence", args=["deal", deal.id]): {},
+        reverse("cms_leave", args=["deal", deal.id]): {},
         reverse("cms_undo_expiry", args=[deal.id]): {"version": "1", "expires_at": ""},
         reverse("cms_restore", args=["deal", gone.id]): {},
         reverse("cms_purge", args=["deal", gone.id]): {},
@@ -91,7 +93,9 @@ def test_looking_changes_nothing(editor):
 
 
 def test_what_is_hard_to_undo_asks_for_the_password_when_it_was_given_long_ago(editor, monkeypatch):
-    dangerous = {name: data for name, data in posts().items() if name.startswith("/cms/trash/") and "delete/" in name}
+    dangerous = {
+        name: data for name, data in posts().items() if name.startswith("/cms/trash/") and "delete/" in name
+    }
     dangerous |= {name: data for name, data in posts().items() if name == reverse("cms_new_message")}
     monkeypatch.setattr(timezone, "now", lambda: NOW + timedelta(minutes=16))
     assert len(dangerous) == 2

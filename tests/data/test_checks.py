@@ -26,6 +26,7 @@ from dealsite.data import (
     likes,
     messages,
     orders,
+    presence,
     prices,
     questions,
     table,
@@ -205,6 +206,7 @@ def test_every_type_of_item_is_checked_and_a_sound_table_has_no_problem(settle):
     from dealsite.data import sessions
 
     sessions.start(users.get("ann"), key="secret", user_agent="", address="", now=NOW)
+    presence.beat("deal", LIVE, username="eve", name="Eve", now=NOW)
     assert checks.find() == []
     assert {item["type"] for item in table.scan_all(consistent=True)} == set(places.PLACES)
 
@@ -665,6 +667,11 @@ UNDERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
     "a segment under another's key": (
         put(keys.job_segment(SENT, "9"), type="JobSegment", job=SENT, name="8"),
         keys.job_segment(SENT, "9"),
+        "belongs under",
+    ),
+    "one who has another deal's form open": (
+        put(keys.presence("deal", LIVE, "eve"), type="Presence", kind="deal", of=LATER, username="eve"),
+        keys.presence("deal", LIVE, "eve"),
         "belongs under",
     ),
     "an id that is none": (

@@ -16,6 +16,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
+from cms.sharing import token_of
 from dealsite import page_cache
 from dealsite.accounts import cookies
 from dealsite.data import (
@@ -565,6 +566,7 @@ def test_a_page_costs_no_more_than_its_row(page: str, shop: deals.Deal):
         if "bulk" in page
         else "x",
         "draft_id": draft.id,
+        "token": token_of("draft", draft.id, NOW),
         "day": "2026-11-20",
         "username": "adam",
         "page_id": "front",

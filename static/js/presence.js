@@ -1,0 +1,18 @@
+/* Says that a form was closed, so that others need not wait a minute for it. That it is open htmx says. */
+(() => {
+  const form = document.querySelector("[data-presence]");
+  if (!form) return;
+  let stays = false;
+
+  // Saving leads back to the form: who saves has not left.
+  document.addEventListener("submit", (event) => {
+    if (event.target.id === "edit-form" && !event.defaultPrevented) stays = true;
+  });
+  window.addEventListener("pagehide", () => {
+    if (!stays) navigator.sendBeacon(form.dataset.leave, new FormData(form));
+  });
+  window.addEventListener("pageshow", (event) => {
+    stays = false;
+    if (event.persisted) htmx.trigger(form, "seen-again");
+  });
+})();
