@@ -13,6 +13,8 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
@@ -22,8 +24,9 @@ from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data import bulk, job_lists, jobs
 from dealsite.data.deals.stock import MARK_SOLD_OUT
-from dealsite.data.errors import Conflict, NotFound
+from dealsite.data.errors import Conflict, NotFound, Text
 from dealsite.data.exports import DELETE_EXPORT
+from dealsite.data.featured_plans import SET_PLANNED
 from dealsite.data.imports import DELETE_IMPORT
 from dealsite.data.jobs import BULK_CHANGE, BULK_UNDO, CHECK_IMPORT, EXPORT, RUN_IMPORT, SEND_MESSAGE, Job
 from dealsite.data.links import CHECK_LINK, CHECK_LINKS
@@ -33,34 +36,35 @@ from dealsite.data.trash import EMPTY_TRASH
 
 MONTH_PATTERN = re.compile(r"20[0-9]{2}-(0[1-9]|1[0-2])")
 KINDS = {
-    SEND_MESSAGE: "Message",
-    "rename_brand": "New name of a brand",
-    "remove_user": "Removal of a deleted account",
-    "read_all": "Marking messages read",
-    "mute_all": "Muting of watches",
-    MARK_SOLD_OUT: "Sold-out marks of deals",
-    PAYMENT_TOTALS: "Sums of payments",
-    REFUND_PAYMENT: "Refund",
-    MAKE_RENDITIONS: "Further sizes of pictures",
-    BULK_CHANGE: "Change of many deals",
-    BULK_UNDO: "Undoing of a change",
-    EXPORT: "File for the back office",
-    DELETE_EXPORT: "Deletion of a file",
-    CHECK_IMPORT: "Check of an import",
-    RUN_IMPORT: "Import of deals",
-    DELETE_IMPORT: "Deletion of an import's files",
-    EMPTY_TRASH: "Emptying of the trash",
-    CHECK_LINKS: "Check of links to shops",
-    CHECK_LINK: "Check of a link",
+    SEND_MESSAGE: gettext_lazy("Message"),
+    "rename_brand": gettext_lazy("New name of a brand"),
+    "remove_user": gettext_lazy("Removal of a deleted account"),
+    "read_all": gettext_lazy("Marking messages read"),
+    "mute_all": gettext_lazy("Muting of watches"),
+    MARK_SOLD_OUT: gettext_lazy("Sold-out marks of deals"),
+    PAYMENT_TOTALS: gettext_lazy("Sums of payments"),
+    REFUND_PAYMENT: gettext_lazy("Refund"),
+    MAKE_RENDITIONS: gettext_lazy("Further sizes of pictures"),
+    BULK_CHANGE: gettext_lazy("Change of many deals"),
+    BULK_UNDO: gettext_lazy("Undoing of a change"),
+    SET_PLANNED: gettext_lazy("Planned featured list"),
+    EXPORT: gettext_lazy("File for the back office"),
+    DELETE_EXPORT: gettext_lazy("Deletion of a file"),
+    CHECK_IMPORT: gettext_lazy("Check of an import"),
+    RUN_IMPORT: gettext_lazy("Import of deals"),
+    DELETE_IMPORT: gettext_lazy("Deletion of an import's files"),
+    EMPTY_TRASH: gettext_lazy("Emptying of the trash"),
+    CHECK_LINKS: gettext_lazy("Check of links to shops"),
+    CHECK_LINK: gettext_lazy("Check of a link"),
 }
-MAIL = "Mail"  # of whatever kind; to whom stays the worker's business
+MAIL = gettext_lazy("Mail")  # of whatever kind; to whom stays the worker's business
 STATES = {
-    "open": ("Waiting", "scheduled"),
-    "running": ("Running", "live"),
-    "paused": ("Paused", "ending"),
-    "done": ("Done", ""),
-    "failed": ("Failed", "ending"),
-    "cancelled": ("Cancelled", ""),
+    "open": (gettext_lazy("Waiting"), "scheduled"),
+    "running": (gettext_lazy("Running"), "live"),
+    "paused": (gettext_lazy("Paused"), "ending"),
+    "done": (gettext_lazy("Done"), ""),
+    "failed": (gettext_lazy("Failed"), "ending"),
+    "cancelled": (gettext_lazy("Cancelled"), ""),
 }
 
 
@@ -69,8 +73,8 @@ class Row:
     """A job as its list shows it; `percent` is None where nothing is counted, `rate` in messages a second."""
 
     job: Job
-    label: str
-    state: str
+    label: Text
+    state: Text
     look: str
     done: int
     total: int
@@ -86,8 +90,8 @@ class Row:
     def error(self) -> str:
         """What went wrong; of a mail only that it did, since mail servers name the address."""
         if self.job.error and self.job.kind not in KINDS:
-            return "The mail could not be sent."
-        return self.job.error
+            return _("The mail could not be sent.")
+        return _(self.job.error) if self.job.error else ""  # stored as it is called in the sources
 
     @property
     def is_bulk(self) -> bool:
@@ -107,9 +111,10 @@ def row(job: Job, now: datetime) -> Row:
     progress = job.progress
     done = sum(progress.get(name, 0) for name in ("sent", "skipped", "changed", "refused"))
     total = max(progress.get("total", 0), done)
+    state: Text
     state, look = STATES["running" if job.state == "open" and job.taken_by else job.state]
     if job.state == "open" and job.kind == SEND_MESSAGE and job.created_at > now:
-        state = "Planned"
+        state = _("Planned")
     percent = None
     if progress and job.kind in (SEND_MESSAGE, BULK_CHANGE, BULK_UNDO):
         percent = 100 if job.state == "done" or not total else min(99, done * 100 // total)
@@ -126,7 +131,7 @@ def job_list(request: EditorRequest) -> HttpResponse:
     now = timezone.now()
     month = request.GET.get("month") or f"{now:%Y-%m}"
     if not MONTH_PATTERN.fullmatch(month):
-        raise NotFound("There is no such month.")
+        raise NotFound(_("There is no such month."))
     after, before = request.GET.get("after") or None, request.GET.get("before") or None
     page = job_lists.of_month(month, after=after, before=before)
     first = date(int(month[:4]), int(month[5:]), 1)
@@ -170,21 +175,21 @@ def _act(request: EditorRequest, job_id: str, act: Callable[..., None], said: st
 @require_POST
 def pause_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """Let a job rest until it is resumed."""
-    return _act(request, job_id, jobs.pause, "The job is paused.")
+    return _act(request, job_id, jobs.pause, _("The job is paused."))
 
 
 @role("editor")
 @require_POST
 def resume_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """Let a paused job go on."""
-    return _act(request, job_id, jobs.resume, "The job goes on.")
+    return _act(request, job_id, jobs.resume, _("The job goes on."))
 
 
 @role("editor")
 @require_POST
 def cancel_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """End a job for good; messages that were sent stay."""
-    said = "The job is cancelled. What it did already stays."
+    said = _("The job is cancelled. What it did already stays.")
     return _act(request, job_id, jobs.cancel, said)
 
 
@@ -192,4 +197,4 @@ def cancel_job(request: EditorRequest, job_id: str) -> HttpResponse:
 @require_POST
 def retry_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """Try a failed job again."""
-    return _act(request, job_id, jobs.retry, "The job is tried again.")
+    return _act(request, job_id, jobs.retry, _("The job is tried again."))

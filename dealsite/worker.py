@@ -17,7 +17,7 @@ from django.conf import settings
 from dealsite import bulk, charging, exports, links, renditions
 from dealsite.accounts.handlers import HANDLERS as ACCOUNT_HANDLERS
 from dealsite.accounts.payment_notices import send_payment_notice
-from dealsite.data import jobs, sweeping, trash
+from dealsite.data import featured_plans, jobs, sweeping, trash
 from dealsite.data import links as checked_links
 from dealsite.data.deals import stock
 from dealsite.data.errors import Conflict, DataError, Unavailable
@@ -39,6 +39,7 @@ HANDLERS: dict[str, jobs.Handler] = {
     **ACCOUNT_HANDLERS,
     **stock.HANDLERS,
     **trash.HANDLERS,
+    **featured_plans.HANDLERS,
     **exports.HANDLERS,
     **bulk.HANDLERS,
     **running.HANDLERS,

@@ -16,18 +16,30 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils.translation import gettext_lazy, gettext_noop
+
 from dealsite.data import audit, keys, table
 from dealsite.data.convert import Item
 from dealsite.data.errors import Conflict, NotFound
 from dealsite.data.ids import is_ulid, iso, new_ulid, time_of
-from dealsite.data.writes import Path, Put, Update, absent, equals
+from dealsite.data.writes import Path, Put, Update, absent, equals, exists
 
 LEASE = timedelta(seconds=60)
 MAX_TRIES = 8
 SEND_MESSAGE = "send_message"  # the kind of job that sends announcements
 EXPORT = "export"  # the kind of job that writes a file for the back office
+CHECK_IMPORT, RUN_IMPORT = "check_import", "run_import"  # what is done with a file of deals
 BULK_CHANGE, BULK_UNDO = "bulk_change", "bulk_undo"  # those that change many deals, and take that back
-STEERED = frozenset({SEND_MESSAGE, BULK_CHANGE, BULK_UNDO})  # may be paused and cancelled
+ALREADY = {
+    "open": gettext_lazy("This job is open already."),
+    "paused": gettext_lazy("This job is paused already."),
+    "done": gettext_lazy("This job is done already."),
+    "failed": gettext_lazy("This job is failed already."),
+    "cancelled": gettext_lazy("This job is cancelled already."),
+}
+STEERED = frozenset(  # may be paused and cancelled: nothing else depends on them
+    {SEND_MESSAGE, BULK_CHANGE, BULK_UNDO, CHECK_IMPORT, RUN_IMPORT}
+)
 
 
 class Cancelled(Exception):
@@ -90,11 +102,24 @@ def listed_rows(kind: str, job_id: str) -> keys.Row:
     return keys.export_row(job_id) if kind == EXPORT else {}
 
 
+def cancel_write(job_id: str) -> Update:
+    """Return the write that ends a job which has become pointless, for the transaction that makes it so.
+
+    Who has taken it notices when he writes to it.
+    """
+    return Update(
+        key=keys.job(job_id),
+        set={"state": "cancelled", ("card", "state"): "cancelled"},
+        remove=("taken_by", "GSI3PK", "GSI3SK"),
+        when=(exists(),),
+    )
+
+
 def get(job_id: str) -> Job:
     """Return a job, or raise NotFound. 1 get."""
     item = table.get(keys.job(job_id)) if is_ulid(job_id) else None
     if item is None:
-        raise NotFound("There is no such job.")
+        raise NotFound(gettext_lazy("There is no such job."))
     return job_from_item(item)
 
 
@@ -185,7 +210,7 @@ def cancel(job_id: str, *, by: str, now: datetime) -> None:
 
 def retry(job_id: str, *, by: str, now: datetime) -> None:
     """Try a failed job again; harmless if it is open. NotFound, Conflict. 1 get, 1 transaction."""
-    _steer(job_id, ("failed",), "open", "tried again", by=by, now=now)
+    _steer(job_id, ("failed",), "open", gettext_noop("tried again"), by=by, now=now)
 
 
 def may(job: Job) -> tuple[str, ...]:
@@ -202,9 +227,9 @@ def _steer(job_id: str, states: tuple[str, ...], state: str, what: str, *, by: s
     if job.state == state:
         return
     if job.kind not in STEERED and job.state != "failed":
-        raise Conflict("A job of this kind cannot be paused or cancelled.")
+        raise Conflict(gettext_lazy("A job of this kind cannot be paused or cancelled."))
     if job.state not in states:
-        raise Conflict(f"This job is {job.state} already.")
+        raise Conflict(ALREADY[job.state])
     changes: dict[Path, Any] = {"state": state, ("card", "state"): state}
     remove: list[Path] = ["taken_by"]
     if state != "open":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import zlib
 from collections import deque
 from collections.abc import Iterator
@@ -24,14 +25,15 @@ class BadFile(Exception):
 
 
 class Record(NamedTuple):
-    """The cells of a record and the line where it starts; `problem` says why it has none."""
+    """The cells of a record and the line where it starts; `problem` says why it has none, `text` is its first line."""
 
     line: int
     cells: list[str]
     problem: str = ""
+    text: str = ""
 
 
-def read(path: Path) -> Iterator[Record]:
+def read(path: Path, separator: str = ",") -> Iterator[Record]:
     """Yield the records of a .csv or .csv.gz file, the header first.
 
     Bytes that are not UTF-8 come out as lone surrogates, so that a row can be refused for them. Raises
@@ -47,13 +49,18 @@ def read(path: Path) -> Iterator[Record]:
                 raise BadFile("This file is encoded in UTF-16. Save it as CSV in UTF-8.")
             if start.startswith(GZIP):
                 with gzip.open(raw) as unpacked:
-                    yield from _records(_Lines(unpacked))
+                    yield from _records(_Lines(unpacked), separator)
             else:
-                yield from _records(_Lines(raw))
+                yield from _records(_Lines(raw), separator)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise BadFile(f"The compressed file is damaged or ends too early ({error}).") from error
     except OSError as error:
         raise BadFile(f"The file cannot be read: {error.strerror or error}.") from error
+
+
+def read_bytes(content: bytes, separator: str = ",") -> Iterator[Record]:
+    """Yield the records of some UTF-8 in memory, as `read` does."""
+    return _records(_Lines(io.BytesIO(content)), separator)
 
 
 def count(path: Path) -> int:
@@ -96,12 +103,13 @@ class _Lines:
         """A record starts here."""
         self._taken.clear()
 
-    def skip_one(self) -> None:
-        """Go back to the second line of the record: only its first one is given up."""
-        again = self._taken[1:]
+    def skip_one(self) -> str:
+        """Go back to the second line of the record: only its first one is given up, and returned."""
+        first, *again = self._taken
         self._again.extendleft(reversed(again))
         self.number -= len(again)
         self._taken.clear()
+        return first
 
     def _from_file(self) -> str:
         data = self._file.readline(LINE_BYTES)
@@ -117,17 +125,17 @@ class _Lines:
         return data.decode("utf-8", "surrogateescape")
 
 
-def _records(lines: _Lines) -> Iterator[Record]:
+def _records(lines: _Lines, separator: str) -> Iterator[Record]:
     while True:
         lines.begin()
         start = lines.number + 1
         try:
-            cells = next(csv.reader(lines, strict=True))
+            cells = next(csv.reader(lines, strict=True, delimiter=separator))
         except StopIteration:
             return
         except csv.Error as error:
-            lines.skip_one()
-            yield Record(start, [], _sentence(str(error)))
+            text = lines.skip_one()
+            yield Record(start, [], _sentence(str(error)), text)
             continue
         if cells:
             yield Record(start, cells)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from dealsite.data import brands, deals
+from dealsite.data import brands, deals, drafts, renditions
 from dealsite.data.brands import Brand
 from dealsite.data.cards import Picture
 from dealsite.data.errors import AlreadyExists, DataError, Unavailable
@@ -41,6 +41,47 @@ class Totals:
         return self.imported + self.there + self.refused
 
 
+@dataclass(frozen=True)
+class Target:
+    """What rows become. `stored` tells when those of some ids that are there were stored; it may cost batch gets.
+
+    `store` stores some of them in one transaction, of as many actions as `actions` says.
+    """
+
+    stored: Callable[[Iterable[str]], dict[str, datetime]]
+    store: Callable[..., None]
+    actions: Callable[[list[NewDeal]], int]
+
+
+def _stored_deals(ids: Iterable[str]) -> dict[str, datetime]:
+    return {deal.id: deal.created_at for deal in deals.get_many(ids).values()}
+
+
+def _stored_drafts(ids: Iterable[str]) -> dict[str, datetime]:
+    """Tell which drafts are there; a row that is a deal already need not become a draft."""
+    ids = list(ids)
+    return _stored_deals(ids) | {draft.id: draft.updated_at for draft in drafts.get_many(ids).values()}
+
+
+def _actions_of_deals(batch: list[NewDeal]) -> int:
+    """Return at most how many actions a transaction of some deals has."""
+    days = {time_of(new.id).date() for new in batch}
+    return (
+        3 * len(batch)  # deal, offer and price
+        + 2 * len({new.content.brand for new in batch})  # its name is checked, its counters change
+        + len({new.content.category for new in batch})
+        + len(days)
+        + len({day.year for day in days})
+        + 2  # the years, the audit log
+    )
+
+
+DEALS = Target(_stored_deals, lambda new, **options: deals.publish_many(new, **options), _actions_of_deals)
+DRAFTS = Target(
+    _stored_drafts, lambda new, **options: drafts.create_many(new, **options), lambda batch: len(batch) + 1
+)
+
+
 @dataclass
 class Import:
     """One run of an import. `report` is called with each remark, `step` with each number of rows done.
@@ -54,6 +95,12 @@ class Import:
     step: Callable[[int], object]
     dry_run: bool = False
     pictures: Pictures | None = None
+    target: Target = DEALS
+    window: int = WINDOW
+    window_done: Callable[[int], object] = lambda line: None  # called with the last line that is stored
+    resumed: bool = (
+        False  # what the first window finds stored at `now` was stored by this run, before a crash
+    )
     totals: Totals = field(default_factory=Totals)
     _brands: dict[str, Brand] = field(default_factory=dict)
 
@@ -68,7 +115,7 @@ class Import:
         for result in results:
             if isinstance(result, NewDeal):
                 window.append(result)
-                if len(window) == WINDOW:
+                if len(window) == self.window:
                     self._import(window)
                     window = []
                 continue
@@ -83,22 +130,30 @@ class Import:
         return self.totals
 
     def _import(self, window: list[NewDeal]) -> None:
-        there = deals.get_many({new.id for new in window})
+        if not window:
+            return
+        there = self.target.stored({new.id for new in window})
         wanted: dict[str, NewDeal] = {}
         for new in window:
             if new.id not in there:
                 wanted.setdefault(new.id, new)
-        known = len(window) - len(wanted)
-        self.totals.there += known
-        self.step(known)
+        own = sum(at == self.now for at in there.values()) if self.resumed else 0
+        self.resumed = False
+        self.totals.imported += own
+        self._count_there(len(window) - len(wanted) - own)
+        self.step(own)
         if self.dry_run:
             self._count_new_brands(wanted.values())
             self._done(list(wanted.values()))
-            return
-        ready = self._with_brands(list(wanted.values()))
+        else:
+            self._store(list(wanted.values()))
+        self.window_done(window[-1].line)
+
+    def _store(self, wanted: list[NewDeal]) -> None:
+        ready = self._with_brands(wanted)
         if self.pictures:
             ready = self._with_pictures(ready, self.pictures)
-        for batch in _batches(ready):
+        for batch in _batches(ready, self.target.actions):
             self._publish(batch)
 
     def _publish(self, batch: list[NewDeal], tries: int = 0) -> None:
@@ -106,7 +161,7 @@ class Import:
         if not batch:
             return
         try:
-            deals.publish_many(
+            self.target.store(
                 [(new.id, new.content, self._brands[new.content.brand]) for new in batch],
                 by=self.by,
                 now=self.now,
@@ -121,7 +176,7 @@ class Import:
             self._publish(batch[:half], tries + 1)
             self._publish(batch[half:], tries + 1)
         except AlreadyExists:  # by somebody else at this moment, or by ourselves with the answer lost
-            there = deals.get_many(new.id for new in batch)
+            there = self.target.stored(new.id for new in batch)
             self._count_there(sum(new.id in there for new in batch))
             rest = [new for new in batch if new.id not in there]
             if tries < TOO_MANY_TRIES:
@@ -201,6 +256,8 @@ class Import:
                 reason = f"Imported without its picture. {picture}"
                 self.report(Remark(new.line, "image_url", new.image_url[:200], reason, refused=False))
             ready.append(new)
+        found = {picture.name for picture in fetched.values() if isinstance(picture, Picture)}
+        renditions.request(sorted(found), now=self.now)
         return ready
 
     def _done(self, batch: list[NewDeal]) -> None:
@@ -218,27 +275,14 @@ class Import:
         self.step(len(batch))
 
 
-def _batches(wanted: Iterable[NewDeal]) -> Iterator[list[NewDeal]]:
+def _batches(wanted: Iterable[NewDeal], actions: Callable[[list[NewDeal]], int]) -> Iterator[list[NewDeal]]:
     """Cut deals into transactions of at most 100 actions, those of one brand together: they share its counters."""
     ordered = iter(sorted(wanted, key=lambda new: (new.content.brand, new.id)))
     batch: list[NewDeal] = []
     for new in ordered:
-        if _actions([*batch, new]) > ACTIONS:
+        if actions([*batch, new]) > ACTIONS:
             yield batch
             batch = []
         batch.append(new)
     if batch:
         yield batch
-
-
-def _actions(batch: list[NewDeal]) -> int:
-    """Return at most how many actions a transaction of some deals has."""
-    days = {time_of(new.id).date() for new in batch}
-    return (
-        3 * len(batch)  # deal, offer and price
-        + 2 * len({new.content.brand for new in batch})  # its name is checked, its counters change
-        + len({new.content.category for new in batch})
-        + len(days)
-        + len({day.year for day in days})
-        + 2  # the years, the audit log
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -14,12 +14,15 @@ from dealsite.data.categories import CATEGORIES
 from dealsite.data.content import TITLE_CHARACTERS, DealContent, problems
 from dealsite.data.errors import Invalid
 from dealsite.data.ids import RANDOM_BITS, new_ulid, normalise, slugify
+from dealsite.imports.formats import Unreadable
+from dealsite.imports.layout import Layout
 from dealsite.imports.lines import BadFile, Record
 
 REQUIRED = ("title", "brand", "category", "price", "url", "published_at")
-OPTIONAL = ("was_price", "image_url", "description", "expires_at")
+OPTIONAL = ("was_price", "voucher_code", "image_url", "description", "stock", "expires_at")
 COLUMNS = (*REQUIRED, *OPTIONAL)
 COLUMN_OF = {"link": "url"}  # fields of a deal that the file calls otherwise
+STOCK = re.compile(r"\d{1,7}", re.ASCII)
 PRICE = re.compile(r"\d{1,9}(\.\d{1,2})?", re.ASCII)
 YEARS = (2000, 2099)
 VALUE_CHARACTERS = 80  # of an offending value in the report
@@ -81,6 +84,52 @@ def check(records: Iterable[Record]) -> Iterator[Result]:
             yield from _check_row(record.line, dict(zip(columns, record.cells, strict=True)))
 
 
+def check_as(records: Iterable[Record], layout: Layout) -> Iterator[Result]:
+    """Yield what `check` does of a file that is read in a way of its own; remarks use the file's words.
+
+    Rows without any content are passed over; one that repeats the first line is left out and noted.
+    """
+    rows = iter(records)
+    header = next(rows, None)
+    if header is None or header.problem:
+        raise BadFile("The file does not begin with the titles of its columns any more.")
+    width = len(layout.columns)
+    for record in rows:
+        cells = record.cells
+        if len(cells) > width and not any(cell.strip() for cell in cells[width:]):
+            cells = cells[:width]
+        if record.problem:
+            yield Remark(record.line, "", shown(record.text.rstrip("\r\n")), record.problem)
+        elif not any(cell.strip() for cell in cells):
+            continue
+        elif cells == header.cells:
+            yield Remark(
+                record.line, "", "", "This row repeats the first line; it is left out.", refused=False
+            )
+        elif len(cells) != width:
+            reason = f"The row has {len(cells)} cells, the header has {width}."
+            yield Remark(record.line, "", shown(",".join(cells)), reason)
+        else:
+            yield from _check_cells(record.line, cells, layout)
+
+
+def _check_cells(line: int, cells: list[str], layout: Layout) -> Iterator[Result]:
+    fields, wrong = layout.fields_of(cells), False
+    for name, value in fields.items():
+        try:
+            fields[name] = layout.read(name, value)
+        except Unreadable as error:
+            wrong = True
+            yield Remark(line, layout.title_of(name), shown(value), str(error))
+    if wrong:
+        return
+    for result in _check_row(line, fields):
+        if isinstance(result, Remark) and result.column:
+            value = shown(layout.cell_of(result.column, cells))
+            result = replace(result, column=layout.title_of(result.column), value=value)
+        yield result
+
+
 def deal_id(link: str, title: str, published_at: datetime) -> str:
     """Return the id of an imported deal: its publication time, and a hash of its link and title."""
     digest = hashlib.sha256(f"{link}\n{title}".encode()).digest()
@@ -127,8 +176,10 @@ def _check_row(line: int, cells: dict[str, str]) -> Iterator[Result]:
             category=_category(cells["category"]),
             price=_price("price", cells["price"]),
             was_price=_price("was_price", cells.get("was_price", "")),
+            voucher_code=cells.get("voucher_code", ""),
             link=cells["url"],
             description=cells.get("description", ""),
+            stock=_stock(cells.get("stock", "")),
             expires_at=_time("expires_at", cells.get("expires_at", "")),
         )
     except _Wrong as wrong:
@@ -191,6 +242,14 @@ def _price(column: str, value: str) -> Decimal | None:
     if not PRICE.fullmatch(value):
         raise _Wrong(column, "Write the amount as 12 or 12.50, with a point and without a currency.")
     return Decimal(value)
+
+
+def _stock(value: str) -> int | None:
+    if not value:
+        return None
+    if not STOCK.fullmatch(value):
+        raise _Wrong("stock", "Write how many there are as a whole number, or leave it empty.")
+    return int(value)
 
 
 def _time(column: str, value: str) -> datetime | None:

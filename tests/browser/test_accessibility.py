@@ -20,8 +20,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 from playwright.sync_api import Page
 
-from dealsite import bulk as many
 from cms.sharing import token_of
+from dealsite import bulk as many
 from dealsite.accounts import reset_tokens
 from dealsite.ask import ready, runs
 from dealsite.ask.lake import lake_in

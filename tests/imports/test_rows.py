@@ -153,10 +153,10 @@ def test_a_cell_that_is_not_utf8_is_refused(tmp_path):
 
 
 def test_a_row_with_too_few_or_too_many_cells_is_refused(tmp_path):
-    content = as_csv([make_row()]) + b"a,b\n" + b"x," * 10 + b"x\n"
+    content = as_csv([make_row()]) + b"a,b\n" + b"x," * 12 + b"x\n"
     _, few, many = check_file(write_csv(tmp_path, content))
-    assert (few.line, few.reason) == (3, "The row has 2 cells, the header has 10.")
-    assert (many.line, many.reason) == (4, "The row has 11 cells, the header has 10.")
+    assert (few.line, few.reason) == (3, "The row has 2 cells, the header has 12.")
+    assert (many.line, many.reason) == (4, "The row has 13 cells, the header has 12.")
 
 
 def test_the_line_is_that_where_the_row_begins(tmp_path):

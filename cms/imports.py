@@ -1,0 +1,316 @@
+"""Importing deals from a file or from pasted rows: bring it, say what its columns are, have it checked, import it."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import IO, Any
+
+from django.contrib import messages
+from django.core.files.base import File
+from django.http import FileResponse, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from cms.deal_list import query
+from cms.import_forms import NAME_OF_FILE_CHARACTERS, SEPARATORS, LayoutForm, PasteForm, ReadForm, UploadForm
+from cms.requests import EditorRequest
+from dealsite.accounts.decorators import role
+from dealsite.data import imports, jobs
+from dealsite.data.errors import Conflict, Invalid, NotFound
+from dealsite.data.ids import new_ulid, normalise
+from dealsite.data.imports import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED, Brought, Import
+from dealsite.data.jobs import Job
+from dealsite.imports import formats, layout, reports, running, uploads
+from dealsite.imports.lines import BadFile
+
+STATES = {
+    UPLOADED: (gettext_lazy("Columns to be chosen"), "scheduled"),
+    CHECKING: (gettext_lazy("Being checked"), "live"),
+    CHECKED: (gettext_lazy("Checked"), "scheduled"),
+    IMPORTING: (gettext_lazy("Being imported"), "live"),
+    IMPORTED: (gettext_lazy("Imported"), ""),
+}
+JOB_STATES = {
+    "paused": (gettext_lazy("Paused"), "ending"),
+    "failed": (gettext_lazy("Failed"), "failed"),
+    "cancelled": (gettext_lazy("Cancelled"), "ending"),
+}
+MAY_DOWNLOAD = (reports.REPORT, reports.REFUSED)
+
+
+@dataclass(frozen=True)
+class Row:
+    """An import as the list shows it."""
+
+    id: str
+    at: datetime
+    card: dict[str, Any]
+    state: str
+    look: str
+    percent: int | None
+
+
+@role("editor")
+@require_http_methods(["GET", "HEAD", "POST"])
+def import_list(request: EditorRequest) -> HttpResponse:
+    """The imports so far, and a form that brings another file."""
+    is_sent = request.method == "POST"
+    form = UploadForm(request.POST, request.FILES) if is_sent else UploadForm()
+    if is_sent and form.is_valid():
+        file = form.cleaned_data["file"]
+        try:
+            return redirect("cms_import", bring(request, file, file.name).id)
+        except BadFile as error:
+            form.add_error("file", str(error))
+    page = imports.newest(after=request.GET.get("after"), before=request.GET.get("before"))
+    context = {
+        "form": form,
+        "rows": [
+            Row(one.id, one.at, one.card, *state_of(one.card["stage"], one.job), percent_of(one.job))
+            for one in page.imports
+        ],
+        "days": imports.KEPT.days,
+        "after": page.after and query({"after": page.after}),
+        "before": page.before and query({"before": page.before}),
+    }
+    return render(request, "cms/imports.html", context, status=422 if form.errors else 200)
+
+
+@role("editor")
+@require_http_methods(["GET", "HEAD", "POST"])
+def paste_rows(request: EditorRequest) -> HttpResponse:
+    """A form for rows copied from a spreadsheet; they become a file."""
+    form = PasteForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        text = form.cleaned_data["rows"].replace("\r\n", "\n")
+        if not form.cleaned_data["has_titles"]:
+            width = max(line.count("\t") for line in text.split("\n")) + 1
+            text = "\t".join(_("Column %(number)s") % {"number": n + 1} for n in range(width)) + "\n" + text
+        try:
+            content = text.encode("utf-8", "replace")
+            one = bring(request, io.BytesIO(content), _("Pasted rows"), encoding="utf-8")
+            return redirect("cms_import", one.id)
+        except BadFile as error:
+            form.add_error("rows", str(error))
+    trail = [(reverse("cms_imports"), _("Imports")), ("", _("Paste rows"))]
+    context = {"form": form, "trail": trail}
+    return render(request, "cms/paste_rows.html", context, status=422 if form.errors else 200)
+
+
+def bring(request: EditorRequest, file: IO[bytes], name: str | None, *, encoding: str = "") -> Import:
+    """Store a file and note the import; raises lines.BadFile."""
+    upload = uploads.look(file, encoding=encoding)
+    brought = brought_of(upload, name or "", file.seek(0, io.SEEK_END) or file.tell())
+    now = timezone.now()
+    import_id = new_ulid(now)
+    store(import_id, file)
+    return imports.create(brought, import_id=import_id, by=request.user.username, now=now)
+
+
+def store(import_id: str, file: IO[bytes]) -> None:
+    file.seek(0)
+    running.storage().save(reports.file_name(import_id, running.ROWS), File(file))
+
+
+def brought_of(upload: uploads.Upload, name: str, size: int) -> Brought:
+    """Return what is noted of a file."""
+    columns = layout.guess_columns(upload.titles)
+
+    def cells(fields: tuple[str, ...]) -> list[str]:
+        places = [n for n, field in enumerate(columns) if field in fields]
+        return [cells[n] for cells in upload.first_rows for n in places]
+
+    return Brought(
+        name=normalise(name)[-NAME_OF_FILE_CHARACTERS:] or _("Rows"),
+        bytes=size,
+        rows=upload.rows,
+        encoding=upload.encoding,
+        separator=upload.separator,
+        titles=tuple(upload.titles),
+        decimal=formats.guess_decimal(cells(layout.AMOUNTS)),
+        dates=formats.guess_dates(cells(layout.TIMES)),
+        samples=tuple(tuple(row) for row in upload.samples),
+    )
+
+
+@role("editor")
+@require_http_methods(["GET", "HEAD", "POST"])
+@vary_on_headers("HX-Request")
+def deal_import(request: EditorRequest, import_id: str) -> HttpResponse:
+    """One import: what its columns are, how far it is, what came of it."""
+    one, job = imports.load(import_id)
+    if request.method == "POST":
+        return _steps(request, one)
+    wants_columns = "columns" in request.GET and not _is_busy(one, job)
+    if one.stage == UPLOADED or (wants_columns and one.stage in (CHECKING, CHECKED)):
+        return _columns_page(request, one, None)
+    template = "cms/_import_state.html" if request.htmx else "cms/import.html"
+    return render(request, template, _context(one, job))
+
+
+def _steps(request: EditorRequest, one: Import) -> HttpResponse:
+    """Go on with an import by what its button says."""
+    do = request.POST.get("do", "")
+    steps = {"read": _read_again, "check": _check, "import": _run, "cancel": _cancel}
+    if do not in steps:
+        raise Invalid(_("This form is damaged. Load the page again."))
+    return steps[do](request, one)
+
+
+def _version(request: EditorRequest) -> int:
+    text = request.POST.get("version", "")
+    if not (text.isascii() and text.isdigit() and len(text) < 9):
+        raise Invalid(_("This form is damaged. Load the page again."))
+    return int(text)
+
+
+def _read_again(request: EditorRequest, one: Import) -> HttpResponse:
+    form = ReadForm(request.POST)
+    if not form.is_valid():
+        return _columns_page(request, one, None, form)
+    try:
+        with running.storage().open(reports.file_name(one.id, running.ROWS)) as file:
+            upload = uploads.look(file, **form.cleaned_data)
+    except FileNotFoundError:
+        raise _gone() from None
+    except BadFile as error:
+        form.add_error(None, str(error))
+        return _columns_page(request, one, None, form)
+    brought = replace(brought_of(upload, one.brought.name, one.brought.bytes), of=one.brought.of)
+    imports.read_again(one, brought, version=_version(request))
+    return redirect("cms_import", one.id)
+
+
+def _check(request: EditorRequest, one: Import) -> HttpResponse:
+    form = LayoutForm(one, request.POST, remembered={})
+    if not form.is_valid():
+        return _columns_page(request, one, form)
+    now = timezone.now()
+    chosen = form.layout(now)
+    imports.check(
+        one,
+        chosen.as_item(),
+        fingerprint=layout.fingerprint(chosen.titles),
+        version=form.cleaned_data["version"],
+        job_id=new_ulid(now),
+        now=now,
+    )
+    return redirect("cms_import", one.id)
+
+
+def _run(request: EditorRequest, one: Import) -> HttpResponse:
+    now = timezone.now()
+    imports.run(one, version=_version(request), job_id=new_ulid(now), by=request.user.username, now=now)
+    return redirect("cms_import", one.id)
+
+
+def _cancel(request: EditorRequest, one: Import) -> HttpResponse:
+    if not one.job:
+        raise NotFound(_("Nothing is being done with this file."))
+    try:
+        jobs.cancel(one.job, by=request.user.username, now=timezone.now())
+    except Conflict as conflict:
+        messages.warning(request, str(conflict))
+    else:
+        messages.success(request, _("Cancelled. What was imported already stays."))
+    return redirect("cms_import", one.id)
+
+
+def _columns_page(
+    request: EditorRequest, one: Import, form: LayoutForm | None, read_form: ReadForm | None = None
+) -> HttpResponse:
+    """Ask which column is which field."""
+    remembered = one.layout or imports.layout_of(layout.fingerprint(one.brought.titles))
+    separator = uploads.SEPARATORS[one.brought.separator]
+    initial = {"encoding": one.brought.encoding, "separator": separator}
+    context = {
+        "one": one,
+        "form": form or LayoutForm(one, remembered=remembered),
+        "read_form": read_form or ReadForm(initial=initial),
+        "may_read_again": one.stage == UPLOADED,
+        "remembered": bool(remembered) and not one.layout,
+        "encoding": uploads.ENCODINGS[one.brought.encoding],
+        "separator": SEPARATORS[one.brought.separator],
+        "trail": _trail(one),
+    }
+    errors = (form and form.errors) or (read_form and read_form.errors)
+    return render(request, "cms/import_columns.html", context, status=422 if errors else 200)
+
+
+def _context(one: Import, job: Job | None) -> dict[str, Any]:
+    state, look = state_of(one.stage, job)
+    ended = job is not None and job.state in ("cancelled", "failed")
+    new = one.totals.get("imported", 0)
+    drafts = one.layout.get("drafts", True)
+    word = (
+        ngettext("Import %(number)s draft", "Import %(number)s drafts", new)
+        if drafts
+        else ngettext("Import %(number)s deal", "Import %(number)s deals", new)
+    )
+    return {
+        "one": one,
+        "job": job,
+        "state": state,
+        "look": look,
+        "busy": _is_busy(one, job),
+        "ended": ended and one.stage in (CHECKING, IMPORTING),
+        "is_over": one.stage in (CHECKED, IMPORTED),
+        "percent": percent_of(job),
+        "drafts": drafts,
+        "import_label": word % {"number": f"{new:,}"},
+        "kept": one.kept_until > timezone.now(),
+        "here": reverse("cms_import", args=[one.id]),
+        "trail": _trail(one),
+    }
+
+
+def _trail(one: Import) -> list[tuple[str, str]]:
+    return [(reverse("cms_imports"), _("Imports")), ("", one.brought.name)]
+
+
+def _is_busy(one: Import, job: Job | None) -> bool:
+    return one.stage in (CHECKING, IMPORTING) and job is not None and job.state in ("open", "paused", "done")
+
+
+def state_of(stage: str, job: Job | None) -> tuple[str, str]:
+    """Return what an import's badge says, and its look."""
+    if stage in (CHECKING, IMPORTING) and job is not None and job.state in JOB_STATES:
+        label, look = JOB_STATES[job.state]
+    else:
+        label, look = STATES[stage]
+    return str(label), look
+
+
+def percent_of(job: Job | None) -> int | None:
+    """Return how much of its rows a job has done; None where it does not say."""
+    if job is None or not job.progress.get("total"):
+        return None
+    return min(99, int(job.progress["done"] * 100 // job.progress["total"]))
+
+
+def _gone() -> NotFound:
+    return NotFound(_("This file is gone: files are kept for a week."))
+
+
+@role("editor")
+@require_safe
+def import_file(request: EditorRequest, import_id: str, part: str) -> HttpResponseBase:
+    """The report of an import, or its refused rows, as a download."""
+    one = imports.get(import_id)
+    if part not in MAY_DOWNLOAD or one.kept_until <= timezone.now() or not one.totals:
+        raise _gone()
+    try:
+        file = running.storage().open(reports.file_name(one.id, part))
+    except FileNotFoundError:
+        raise _gone() from None
+    name = f"{one.at:%Y-%m-%d}-{part}"
+    response = FileResponse(file, as_attachment=True, filename=name, content_type="text/csv; charset=utf-8")
+    response["X-Content-Type-Options"] = "nosniff"
+    return response

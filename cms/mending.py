@@ -1,0 +1,157 @@
+"""The rows of an import that were refused, as a table to mend them in; they go again as an import of their own."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from cms.imports import store
+from cms.requests import EditorRequest
+from dealsite.accounts.decorators import role
+from dealsite.data import imports
+from dealsite.data.errors import Invalid, NotFound
+from dealsite.data.ids import new_ulid
+from dealsite.data.imports import CHECKED, IMPORTED, Brought, Import
+from dealsite.imports import layout as layouts
+from dealsite.imports import reports, running
+from dealsite.imports.layout import Layout
+
+MOST_CELLS = 2_500  # as many fields as a form may have, with some to spare
+MOST_CHARACTERS = 100_000
+LONG_CELL = 60
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell to mend: the name of its input, what the file calls it, and what is wrong with it."""
+
+    name: str
+    title: str
+    value: str
+    reason: str
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.value) > LONG_CELL or "\n" in self.value
+
+
+@dataclass(frozen=True)
+class Row:
+    """A refused row; `reasons` are those that no cell is to blame for."""
+
+    number: int
+    line: int
+    cells: list[Cell]
+    reasons: list[str]
+
+
+@role("editor")
+@require_http_methods(["GET", "HEAD", "POST"])
+def mend_import(request: EditorRequest, import_id: str) -> HttpResponse:
+    """Show the refused rows of an import as a table, or have them checked again as they were mended."""
+    one = imports.get(import_id)
+    if one.stage not in (CHECKED, IMPORTED) or one.kept_until <= timezone.now():
+        raise NotFound(_("There are no refused rows to be mended here."))
+    layout = Layout.from_item(one.layout)
+    shown = _rows(one, layout)
+    if not shown:
+        raise NotFound(_("There are no refused rows to be mended here."))
+    if request.method == "POST":
+        mended = [
+            [request.POST.get(cell.name, "") for cell in row.cells]
+            for row in shown
+            if f"skip-{row.number}" not in request.POST
+        ]
+        if any(any(cell.strip() for cell in cells) for cells in mended):
+            return redirect("cms_import", _again(request, one, layout, mended).id)
+        messages.warning(request, _("All rows are left out: there is nothing to check."))
+    context = {
+        "one": one,
+        "rows": shown,
+        "titles": [cell.title for cell in shown[0].cells],
+        "more": max(one.totals.get("refused", 0) - len(shown), 0),
+        "trail": [
+            (reverse("cms_imports"), _("Imports")),
+            (reverse("cms_import", args=[one.id]), one.brought.name),
+            ("", _("Mend rows")),
+        ],
+    }
+    return render(request, "cms/mend_import.html", context)
+
+
+def _rows(one: Import, layout: Layout) -> list[Row]:
+    """Return the refused rows, as many of the first ones as a form can hold."""
+    try:
+        with running.storage().open(reports.file_name(one.id, reports.MENDABLE_ROWS)) as file:
+            kept: list[dict[str, Any]] = json.load(file)
+    except FileNotFoundError:
+        raise NotFound(_("This file is gone: files are kept for a week.")) from None
+    places = [n for n, field in enumerate(layout.columns) if field]
+    found, characters = [], 0
+    for number, row in enumerate(kept[: MOST_CELLS // (len(places) + 1)]):
+        reasons: dict[str, str] = {}
+        for column, reason in row["wrong"]:
+            reasons[column] = f"{reasons[column]} {reason}" if column in reasons else reason
+        titles = {layout.titles[place] for place in places}
+        cells = [
+            Cell(
+                f"cell-{number}-{place}",
+                layout.titles[place],
+                row["cells"][place] if place < len(row["cells"]) else "",
+                reasons.get(layout.titles[place], ""),
+            )
+            for place in places
+        ]
+        characters += sum(len(cell.value) for cell in cells)
+        if characters > MOST_CHARACTERS:
+            break
+        others = [reason for column, reason in reasons.items() if column not in titles]
+        found.append(Row(number, row["line"], cells, others))
+    return found
+
+
+def _again(request: EditorRequest, one: Import, layout: Layout, rows: list[list[str]]) -> Import:
+    """Have mended rows checked, in the way in which they were read before."""
+    now = timezone.now()
+    places = [n for n, field in enumerate(layout.columns) if field]
+    titles = tuple(layout.titles[place] for place in places)
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([titles, *([cell.replace("\r\n", "\n") for cell in row] for row in rows)])
+    content = text.getvalue().encode("utf-8", "replace")
+    brought = Brought(
+        name=one.brought.name,
+        bytes=len(content),
+        rows=len(rows),
+        encoding="utf-8",
+        separator=",",
+        titles=titles,
+        decimal=layout.decimal,
+        dates=layout.dates,
+        of=one.id,
+    )
+    chosen = replace(layout, titles=titles, columns=tuple(layout.columns[n] for n in places), moment=now)
+    if len(content) > MOST_CHARACTERS * 10:
+        raise Invalid(_("These rows are too long to be mended here."))
+    import_id = new_ulid(now)
+    store(import_id, io.BytesIO(content))
+    mended = imports.create(brought, import_id=import_id, by=request.user.username, now=now)
+    imports.check(
+        mended,
+        chosen.as_item(),
+        fingerprint=layouts.fingerprint(titles),
+        version=mended.version,
+        job_id=new_ulid(now),
+        now=now,
+    )
+    return mended

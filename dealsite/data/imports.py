@@ -1,0 +1,292 @@
+"""Imports of deals from files that editors bring: what was brought, how it is read, and what came of it.
+
+    uploaded -> checking -> checked -> importing -> imported
+
+A job checks, another one imports; either may be cancelled, and asked for again. The files lie in private storage, and a
+job of the same transaction deletes them a week later. What was imported, and by whom, stays known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from dealsite.data import audit, jobs, keys, table
+from dealsite.data.convert import Item
+from dealsite.data.errors import AlreadyExists, BadCursor, Conflict, NotFound, VersionConflict
+from dealsite.data.ids import LAST_ULID, is_ulid, new_ulid, next_ulid, previous_ulid, time_of
+from dealsite.data.jobs import CHECK_IMPORT, RUN_IMPORT, Job, job_write
+from dealsite.data.writes import Check, Path, Put, Update, Write, absent, at_version, differs, equals
+
+KEPT = timedelta(days=7)
+DELETE_IMPORT = "delete_import"  # the kind of job
+PAGE_SIZE = 25
+UPLOADED, CHECKING, CHECKED, IMPORTING, IMPORTED = "uploaded", "checking", "checked", "importing", "imported"
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """A file as it came: `rows` is about how many it has, `samples` the first ones, `of` the import that it mends.
+
+    `decimal` and `dates` are what was guessed of its amounts and times.
+    """
+
+    name: str
+    bytes: int
+    rows: int
+    encoding: str
+    separator: str
+    titles: tuple[str, ...]
+    decimal: str
+    dates: str
+    samples: tuple[tuple[str, ...], ...] = ()
+    of: str = ""
+
+    def as_item(self) -> Item:
+        return {
+            "name": self.name,
+            "bytes": self.bytes,
+            "rows": self.rows,
+            "encoding": self.encoding,
+            "separator": self.separator,
+            "titles": list(self.titles),
+            "decimal": self.decimal,
+            "dates": self.dates,
+            "samples": [list(cells) for cells in self.samples],
+            "of": self.of,
+        }
+
+    @classmethod
+    def from_item(cls, item: Mapping[str, Any]) -> Brought:
+        lists = {
+            "titles": tuple(item["titles"]),
+            "samples": tuple(tuple(cells) for cells in item.get("samples", ())),
+        }
+        return cls(**(dict(item) | lists))
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """An import; `layout` says how the file is read, `job` works on it, `totals` and `remarks` are what came of it.
+
+    `totals` holds imported (or, after a check, new), there, refused, brands, notes and mendable; `version` counts what
+    editors did to it.
+    """
+
+    id: str
+    by: str
+    brought: Brought
+    stage: str = UPLOADED
+    layout: dict[str, Any] = field(default_factory=dict)
+    job: str = ""
+    totals: dict[str, int] = field(default_factory=dict)
+    remarks: list[dict[str, Any]] = field(default_factory=list)
+    version: int = 1
+
+    @property
+    def at(self) -> datetime:
+        return time_of(self.id)
+
+    @property
+    def kept_until(self) -> datetime:
+        return self.at + KEPT
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """An import as the list shows it, with the job that works on it."""
+
+    id: str
+    card: dict[str, Any]
+    job: Job | None
+
+    @property
+    def at(self) -> datetime:
+        return time_of(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportsPage:
+    """Up to 25 imports, the newest first, and the cursors of the older and the newer page."""
+
+    imports: list[Listed]
+    after: str | None
+    before: str | None
+
+
+def create(brought: Brought, *, import_id: str, by: str, now: datetime) -> Import:
+    """Note a file that was brought, and its deletion; the same id again returns what is there. 1 transaction."""
+    new = Import(import_id, by, brought)
+    item = {
+        "type": "Import",
+        "id": new.id,
+        "by": by,
+        "brought": brought.as_item(),
+        "version": 1,
+        "card": {"name": brought.name, "by": by, "stage": UPLOADED, "rows": brought.rows},
+        **keys.import_row(new.id),
+    }
+    deletion = job_write(DELETE_IMPORT, {"import": new.id}, job_id=new_ulid(now), due=new.kept_until)
+    entry = audit.entry_write(
+        by=by, kind="import", subject=new.id, what="brought a file", note=brought.name, now=now
+    )
+    there = AlreadyExists("This file is here already.")
+    put = Put(key=keys.deal_import(new.id), item=item, when=(absent(),), otherwise=there)
+    try:
+        table.transact([put, deletion, entry])
+    except AlreadyExists:
+        return get(import_id)
+    return new
+
+
+def get(import_id: str) -> Import:
+    """Return an import, or raise NotFound. 1 get."""
+    item = table.get(keys.deal_import(import_id)) if is_ulid(import_id) else None
+    if item is None:
+        raise NotFound("There is no such import.")
+    return _from_item(item)
+
+
+def read_again(one: Import, brought: Brought, *, version: int) -> None:
+    """Take a file for something else: another encoding or separator. VersionConflict. 1 transaction."""
+    changed = Update(
+        key=keys.deal_import(one.id),
+        set={"brought": brought.as_item(), "version": version + 1},
+        when=(*at_version(version), equals(("card", "stage"), UPLOADED)),
+        otherwise=VersionConflict("Somebody else has gone on with this import."),
+    )
+    table.transact([changed])
+
+
+def layout_of(fingerprint: str) -> dict[str, Any]:
+    """Return how a file with such a first line was read the last time, {} if there was none. 1 get."""
+    item = table.get(keys.import_layout(fingerprint))
+    return dict(item["layout"]) if item else {}
+
+
+def check(
+    one: Import,
+    layout: dict[str, Any],
+    *,
+    fingerprint: str,
+    version: int,
+    job_id: str,
+    now: datetime,
+) -> None:
+    """Have a file checked row by row, and remember how it is read for the next one with such a first line.
+
+    Conflict while deals are imported from it, VersionConflict if somebody else did something with it. 1 transaction.
+    """
+    if one.stage in (IMPORTING, IMPORTED):
+        raise Conflict("Deals were imported from this file already.")
+    kept = {"type": "ImportLayout", "fingerprint": fingerprint, "layout": layout}
+    changes: dict[Path, Any] = {"layout": layout, "totals": None, "remarks": None}
+    table.transact(
+        [
+            _moved(one, CHECKING, job_id, version, changes),
+            job_write(CHECK_IMPORT, {"import": one.id}, job_id=job_id, due=now),
+            Put(key=keys.import_layout(fingerprint), item=kept),
+        ]
+    )
+
+
+def run(one: Import, *, version: int, job_id: str, by: str, now: datetime) -> None:
+    """Have the deals of a checked file imported; again, after it was cancelled, those that are missing.
+
+    Conflict where it is not checked, or is being imported; VersionConflict if somebody else did something with it.
+    1 transaction.
+    """
+    if one.stage not in (CHECKED, IMPORTING):
+        raise Conflict("This file is not checked yet.")
+    over: list[Write] = []
+    if one.stage == IMPORTING:
+        going_on = Conflict("These deals are being imported already.")
+        over = [Check(key=keys.job(one.job), when=(differs("state", "open"),), otherwise=going_on)]
+    entry = audit.entry_write(
+        by=by, kind="import", subject=one.id, what="imported", note=one.brought.name, now=now
+    )
+    table.transact(
+        [
+            _moved(one, IMPORTING, job_id, version, {}),
+            job_write(RUN_IMPORT, {"import": one.id, "by": by}, job_id=job_id, due=now),
+            entry,
+            *over,
+        ]
+    )
+
+
+def finished(job: Job, *, totals: Mapping[str, int], remarks: Sequence[Mapping[str, Any]]) -> None:
+    """Note what a job found or did; Conflict if the import has gone on without it. 1 update."""
+    stage = CHECKED if job.kind == CHECK_IMPORT else IMPORTED
+    changes: dict[Path, Any] = {
+        "totals": dict(totals),
+        "remarks": [dict(remark) for remark in remarks],
+        ("card", "stage"): stage,
+        ("card", "totals"): dict(totals),
+    }
+    key = keys.deal_import(job.payload["import"])
+    table.write(Update(key=key, set=changes, when=(equals(("card", "job"), job.id),)))
+
+
+def load(import_id: str) -> tuple[Import, Job | None]:
+    """Return an import and the job that works on it, or did last; NotFound. 1 get, and 1 more for the job."""
+    one = get(import_id)
+    return one, jobs.get(one.job) if one.job else None
+
+
+def newest(*, after: str | None = None, before: str | None = None) -> ImportsPage:
+    """Return one page of the imports; BadCursor. 1 query, and 1 batch get of their jobs."""
+    after, before = after or None, before or None
+    if (after and before) or any(cursor and not is_ulid(cursor) for cursor in (after, before)):
+        raise BadCursor()
+    rows = table.query(
+        keys.IMPORTS,
+        index=keys.GSI2,
+        low=f"IMPORT#{next_ulid(before) if before else '0' * 26}",
+        high=f"IMPORT#{previous_ulid(after) if after else LAST_ULID}",
+        newest_first=not before,
+        limit=PAGE_SIZE + 1,
+    )
+    more = len(rows) > PAGE_SIZE
+    shown = [(str(row["SK"]).removeprefix("IMPORT#"), row["card"]) for row in rows[:PAGE_SIZE]]
+    working = jobs.get_many(card["job"] for _, card in shown if card["stage"] in (CHECKING, IMPORTING))
+    found = [Listed(import_id, card, working.get(card.get("job", ""))) for import_id, card in shown]
+    ids = [one.id for one in found]
+    if before:
+        found.reverse()
+        return ImportsPage(found, ids[0] if ids else next_ulid(before), ids[-1] if ids and more else None)
+    newer = (ids[0] if ids else previous_ulid(after)) if after else None
+    return ImportsPage(found, ids[-1] if ids and more else None, newer)
+
+
+def _moved(one: Import, stage: str, job_id: str, version: int, changes: Mapping[Path, Any]) -> Update:
+    """Return the write that gives an import to a job."""
+    places: dict[Path, Any] = {("card", "stage"): stage, ("card", "job"): job_id, ("card", "totals"): {}}
+    if stage == IMPORTING:
+        del places["card", "totals"]
+    removed = [name for name, value in changes.items() if value is None]
+    kept = {name: value for name, value in changes.items() if value is not None}
+    return Update(
+        key=keys.deal_import(one.id),
+        set={**kept, **places, "version": version + 1},
+        remove=removed,
+        when=at_version(version),
+        otherwise=VersionConflict("Somebody else has gone on with this import."),
+    )
+
+
+def _from_item(item: Item) -> Import:
+    card = item["card"]
+    return Import(
+        id=item["id"],
+        by=item["by"],
+        brought=Brought.from_item(item["brought"]),
+        stage=card["stage"],
+        layout=item.get("layout", {}),
+        job=card.get("job", ""),
+        totals=item.get("totals", {}),
+        remarks=item.get("remarks", []),
+        version=item["version"],
+    )

@@ -1,0 +1,121 @@
+"""Imports in a browser: drop a file, choose the columns, mend what is refused, import; by keyboard alone, too."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+from django.core.files.storage import FileSystemStorage
+from django.utils import timezone
+from playwright.sync_api import FilePayload, expect
+
+from dealsite import exports, worker
+from dealsite.data import table
+from tests import import_files
+from tests.browser.conftest import with_and_without_script
+
+
+@pytest.fixture(autouse=True)
+def private(tmp_path, monkeypatch):
+    """A folder for private files."""
+    storage = FileSystemStorage(tmp_path / "private", allow_overwrite=True)
+    monkeypatch.setattr(exports, "storage", lambda: storage)
+
+
+def work():
+    while worker.run_next(now=timezone.now()):
+        pass
+
+
+def stored():
+    return sorted(item["card"]["title"] for item in table.scan_all() if item["type"] == "Draft")
+
+
+CONTENT = import_files.content(3, ["Stuhl;Vela;Home & Furniture;x;https://shop.example/s;"]).encode("cp1252")
+FILE: FilePayload = {"name": "angebote.csv", "mimeType": "text/csv", "buffer": CONTENT}
+
+
+@with_and_without_script
+def test_a_file_is_brought_its_refused_row_mended_and_all_imported(editor_window, script):
+    page = editor_window(script=script)
+    page.goto("/cms/imports/")
+    page.get_by_label("CSV file").set_input_files(FILE)
+    page.get_by_role("button", name="Upload the file").click()
+    expect(page.get_by_label("Artikel")).to_have_value("title")
+    page.get_by_role("button", name="Check the rows").click()
+    expect(page.get_by_text("It waits for its turn.")).to_be_visible()
+    work()
+    if not script:
+        page.get_by_role("link", name="Reload").click()
+    page.get_by_role("link", name="Mend refused rows here").click()
+    page.get_by_label("Preis, 5").fill("49,90")
+    page.get_by_role("button", name="Check these rows again").click()
+    work()
+    page.reload()
+    page.get_by_role("button", name="Import 1 draft").click()
+    work()
+    page.reload()
+    page.get_by_role("link", name="mended rows of another import").click()
+    page.get_by_role("button", name="Import 3 drafts").click()
+    work()
+    page.reload()
+    page.get_by_role("link", name="To the drafts").click()
+    expect(page.get_by_role("link", name="Stuhl").first).to_be_visible()
+    assert stored() == ["Lampe 0", "Lampe 1", "Lampe 2", "Stuhl"]
+
+
+def test_a_file_can_be_dropped(editor_window):
+    page = editor_window()
+    page.goto("/cms/imports/")
+    data = page.evaluate_handle(
+        """(content) => {
+            const bytes = Uint8Array.from(atob(content), (c) => c.charCodeAt(0));
+            const dropped = new DataTransfer();
+            dropped.items.add(new File([bytes], "angebote.csv", { type: "text/csv" }));
+            return dropped;
+        }""",
+        base64.b64encode(CONTENT).decode(),
+    )
+    page.dispatch_event("form[data-drop]", "dragover", {"dataTransfer": data})
+    expect(page.locator("form[data-drop][data-over]")).to_be_visible()
+    page.dispatch_event("form[data-drop]", "drop", {"dataTransfer": data})
+    expect(page.get_by_role("heading", name="Choose the columns")).to_be_visible()
+
+
+def test_rows_are_pasted_and_imported_by_keyboard_alone(editor_window):
+    page = editor_window()
+    page.goto("/cms/imports/paste/")
+    page.get_by_label("Rows").focus()
+    rows = (
+        "Titel\tMarke\tKategorie\tPreis\tLink\nLampe\tVela\tHome & Furniture\t12,50\thttps://shop.example/1\n"
+    )
+    page.keyboard.insert_text(rows)
+    for _ in range(2):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Choose the columns")).to_be_visible()
+    page.get_by_label("Fetch the pictures").focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("It waits for its turn.")).to_be_visible()
+    work()
+    button = page.get_by_role("button", name="Import 1 draft")
+    button.wait_for()
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Being imported")).to_be_visible()
+    work()
+    expect(page.get_by_role("link", name="To the drafts")).to_be_visible()
+    assert stored() == ["Lampe"]
+
+
+def test_an_import_is_cancelled(editor_window):
+    page = editor_window()
+    page.goto("/cms/imports/")
+    page.get_by_label("CSV file").set_input_files(FILE)
+    page.get_by_role("button", name="Upload the file").click()
+    page.get_by_role("button", name="Check the rows").click()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("link", name="Back to the columns")).to_be_visible()
+    work()
+    assert stored() == []

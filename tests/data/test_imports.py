@@ -1,0 +1,199 @@
+"""Imports of deals: brought once, checked and imported by one job at a time, listed newest first."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from dealsite.data import audit, errors, imports, jobs
+from dealsite.data.ids import new_ulid
+from dealsite.data.imports import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED, Brought
+from tests.builders import DAY, EDITOR, NOW
+from tests.races import at_once
+
+pytestmark = pytest.mark.usefixtures("whole_table")
+SECOND = timedelta(seconds=1)
+FILE = Brought(
+    name="deals.csv",
+    bytes=120,
+    rows=3,
+    encoding="utf-8",
+    separator=";",
+    titles=("Artikel", "Preis"),
+    decimal=",",
+    dates="day",
+    samples=(("Lampe", "12,50"), ("", "1")),
+)
+LAYOUT = {"columns": ["title", "price"], "drafts": True}
+TOTALS = {"imported": 2, "there": 1, "refused": 0, "brands": 0, "notes": 0, "mendable": 0}
+
+
+def bring(now=NOW, brought=FILE):
+    return imports.create(brought, import_id=new_ulid(now), by=EDITOR, now=now)
+
+
+def check(one, **options):
+    filled = {"fingerprint": "f" * 64, "version": one.version, "job_id": new_ulid(NOW), "now": NOW}
+    imports.check(one, LAYOUT, **(filled | options))
+    return imports.get(one.id)
+
+
+def run(one, **options):
+    filled = {"version": one.version, "job_id": new_ulid(NOW), "by": EDITOR, "now": NOW}
+    imports.run(one, **(filled | options))
+    return imports.get(one.id)
+
+
+def finish(one, totals=TOTALS):
+    imports.finished(jobs.get(one.job), totals=totals, remarks=[{"line": 3, "reason": "x"}])
+    return imports.get(one.id)
+
+
+@pytest.mark.fast
+def test_a_file_is_noted_with_its_deletion_and_with_who_brought_it(settle):
+    one = bring()
+    assert imports.get(one.id) == one
+    assert (one.brought, one.by, one.stage, one.version) == (FILE, EDITOR, UPLOADED, 1)
+    assert one.kept_until == NOW + 7 * DAY
+    settle()
+    (entry,) = audit.of_subject("import", one.id)
+    assert (entry.by, entry.what, entry.note) == (EDITOR, "brought a file", "deals.csv")
+    assert jobs.take_next(now=NOW + 7 * DAY - SECOND) is None
+    deletion = jobs.take_next(now=NOW + 7 * DAY)
+    assert (deletion.kind, deletion.payload) == (imports.DELETE_IMPORT, {"import": one.id})
+
+
+@pytest.mark.fast
+def test_bringing_it_again_under_the_same_id_is_harmless():
+    one = bring()
+    assert imports.create(FILE, import_id=one.id, by="oscar", now=NOW) == one
+
+
+@pytest.mark.fast
+def test_the_way_from_a_file_to_deals(settle):
+    one = check(bring())
+    assert (one.stage, one.version, one.layout) == (CHECKING, 2, LAYOUT)
+    assert jobs.get(one.job).kind == jobs.CHECK_IMPORT
+    one = finish(one)
+    assert (one.stage, one.totals, one.remarks) == (CHECKED, TOTALS, [{"line": 3, "reason": "x"}])
+    one = run(one)
+    assert (one.stage, one.version, one.totals) == (IMPORTING, 3, TOTALS)
+    assert jobs.get(one.job).payload == {"import": one.id, "by": EDITOR}
+    one = finish(one, TOTALS | {"imported": 1})
+    assert (one.stage, one.totals["imported"]) == (IMPORTED, 1)
+    settle()
+    what = {entry.what for entry in audit.of_subject("import", one.id)}
+    assert what == {"brought a file", "imported"}
+
+
+def test_how_a_file_is_read_is_remembered_by_its_first_line():
+    assert imports.layout_of("f" * 64) == {}
+    check(bring())
+    assert imports.layout_of("f" * 64) == LAYOUT
+    assert imports.layout_of("e" * 64) == {}
+
+
+def test_a_file_can_be_taken_for_another_one_until_it_is_checked():
+    one = bring()
+    other = Brought(**(FILE.as_item() | {"encoding": "cp1252", "titles": ("A",), "samples": ()}))
+    imports.read_again(one, other, version=1)
+    assert imports.get(one.id).brought == other
+    with pytest.raises(errors.VersionConflict):
+        imports.read_again(one, FILE, version=1)
+    checked = check(imports.get(one.id))
+    with pytest.raises(errors.VersionConflict):
+        imports.read_again(checked, FILE, version=checked.version)
+
+
+def test_a_file_can_be_checked_again_in_another_way():
+    one = finish(check(bring()))
+    again = check(one)
+    assert (again.stage, again.totals, again.remarks) == (CHECKING, {}, [])
+    assert again.job != one.job
+
+
+def test_what_an_older_check_found_is_not_taken_for_the_newer_ones():
+    one = check(bring())
+    old = jobs.get(one.job)
+    check(one)
+    with pytest.raises(errors.Conflict):
+        imports.finished(old, totals=TOTALS, remarks=[])
+    assert imports.get(one.id).totals == {}
+
+
+def test_nothing_is_imported_that_was_not_checked_and_nothing_checked_that_is_imported():
+    one = bring()
+    with pytest.raises(errors.Conflict):
+        run(one)
+    checking = check(one)
+    with pytest.raises(errors.Conflict):
+        run(checking)
+    running = run(finish(checking))
+    with pytest.raises(errors.Conflict):
+        check(running)
+    with pytest.raises(errors.Conflict):
+        run(running)  # it goes on
+    with pytest.raises(errors.Conflict):
+        run(finish(running))
+
+
+def test_an_import_that_was_cancelled_can_go_on(settle):
+    one = run(finish(check(bring())))
+    jobs.cancel(one.job, by=EDITOR, now=NOW)
+    again = run(one)
+    assert (again.stage, again.job != one.job) == (IMPORTING, True)
+    assert jobs.get(again.job).state == "open"
+
+
+def test_of_many_who_start_an_import_at_once_one_does(settle):
+    one = finish(check(bring()))
+
+    def start():
+        try:
+            return run(one).job
+        except errors.VersionConflict:
+            return "late"
+
+    outcomes = at_once(*[start] * 12)
+    assert outcomes.count("late") == 11
+    settle()
+    kinds = [entry.what for entry in audit.of_subject("import", one.id)]
+    assert kinds.count("imported") == 1
+
+
+@pytest.mark.parametrize("import_id", ["", "x", "a#b", new_ulid(NOW, 7)])
+def test_an_import_that_nobody_brought_is_not_found(import_id):
+    with pytest.raises(errors.NotFound):
+        imports.get(import_id)
+
+
+def test_imports_are_listed_newest_first_on_pages_that_skip_and_repeat_nothing(settle):
+    made = [bring(NOW + number * SECOND).id for number in range(60)][::-1]
+    settle()
+    first = imports.newest()
+    second = imports.newest(after=first.after)
+    third = imports.newest(after=second.after)
+    assert [[one.id for one in page.imports] for page in (first, second, third)] == [
+        made[:25],
+        made[25:50],
+        made[50:],
+    ]
+    assert (first.before, third.after) == (None, None)
+    assert [one.id for one in imports.newest(before=third.before).imports] == made[25:50]
+
+
+def test_the_list_tells_how_far_each_has_come(settle):
+    working, done = check(bring()), finish(check(bring(NOW - SECOND)))
+    settle()
+    first, second = imports.newest().imports
+    assert (first.id, first.card["stage"], first.job) == (working.id, CHECKING, jobs.get(working.job))
+    assert (second.id, second.card["totals"], second.job) == (done.id, TOTALS, None)
+
+
+@pytest.mark.parametrize(
+    "cursors", [{"after": "x"}, {"before": "x"}, {"after": "0" * 26, "before": "0" * 26}]
+)
+def test_a_damaged_cursor_is_refused(cursors):
+    with pytest.raises(errors.BadCursor):
+        imports.newest(**cursors)

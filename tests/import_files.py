@@ -1,0 +1,73 @@
+"""Files of deals on their way into the CMS, for tests of its pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.core.files.base import ContentFile
+
+from dealsite.data import imports, jobs
+from dealsite.data.ids import new_ulid, time_of
+from dealsite.data.imports import Brought, Import
+from dealsite.imports import layout, reports, running
+from dealsite.imports.layout import Layout
+from tests.builders import EDITOR
+
+TITLES = ("Artikel", "Marke", "Warengruppe", "Preis", "Produkt-URL", "Notiz")
+GOOD = "Lampe {n};Lampadine;Home & Furniture;1{n},90;https://shop.example/{n};"
+BAD = [
+    "Stuhl;Lampadine;Garten;12.50;shop;=1+1",
+    "Donaudampfschifffahrtsgesellschaftskapitänsmütze " * 6 + ";;Home & Furniture;x;https://shop.example/b;",
+    '"offen;1;2',
+]
+
+
+def content(good: int = 3, bad: Iterable[str] = BAD) -> str:
+    """Return a file with some rows that are right, and some that are not."""
+    return "\n".join([";".join(TITLES), *(GOOD.format(n=n) for n in range(good)), *bad, ""])
+
+
+def bring(import_id: str, text: str | None = None, *, by: str = EDITOR) -> str:
+    """Store a file and note it; return its id."""
+    data = (content() if text is None else text).encode()
+    running.storage().save(reports.file_name(import_id, running.ROWS), ContentFile(data))
+    samples = (("Lampe 0", "Lampadine", "Home & Furniture", "10,90", "https://shop.example/0", ""),)
+    brought = Brought("Angebote.csv", len(data), 6, "utf-8", ";", TITLES, ",", "day", samples)
+    imports.create(brought, import_id=import_id, by=by, now=time_of(import_id))
+    return import_id
+
+
+def check(import_ids: Iterable[str], *, now: datetime) -> None:
+    """Have files checked, as drafts, and check them."""
+    columns = tuple(layout.guess_columns(TITLES))
+    chosen = Layout(titles=TITLES, columns=columns, decimal=",", dates="day", zone="UTC", moment=now)
+    for import_id in import_ids:
+        one = imports.get(import_id)
+        imports.check(
+            one,
+            chosen.as_item(),
+            fingerprint=layout.fingerprint(TITLES),
+            version=one.version,
+            job_id=new_ulid(now),
+            now=now,
+        )
+        work(import_id, now=now)
+
+
+def run(import_ids: Iterable[str], *, now: datetime) -> None:
+    """Have checked files imported, and import them."""
+    for import_id in import_ids:
+        one = imports.get(import_id)
+        imports.run(one, version=one.version, job_id=new_ulid(now), by=EDITOR, now=now)
+        work(import_id, now=now)
+
+
+def work(import_id: str, *, now: datetime) -> Import:
+    """Do what an import waits for, and none of the other jobs that may be there; return the import."""
+    wanted = imports.get(import_id).job
+    while (job := jobs.take_next(now=now)) is not None:
+        if job.id == wanted:
+            running.HANDLERS[job.kind](job, now)
+            jobs.finish(job)
+    return imports.get(import_id)

@@ -1,0 +1,165 @@
+"""Which column is which field, and what becomes of a row that is read so."""
+
+import csv
+import io
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+
+from dealsite.imports import layout, lines, rows
+from dealsite.imports.layout import Layout
+from dealsite.imports.rows import NewDeal, Remark
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+TITLES = ("Artikel", "Marke", "Preis", "UVP", "Link", "Ab", "Notiz")
+GERMAN = Layout(
+    titles=TITLES,
+    columns=("title", "brand", "price", "was_price", "url", "published_at", ""),
+    decimal=",",
+    dates="day",
+    zone="Europe/Berlin",
+    moment=NOW,
+    category="home-furniture",
+    drafts=False,
+)
+ROW = ("Küchenlampe", "Lampadine", "1.299,90 €", "1.500", "https://shop.example/1", "20.11.2026 09:00", "x")
+
+
+def check(*made, chosen=GERMAN, raw=""):
+    text = io.StringIO(newline="")
+    csv.writer(text, delimiter=";").writerows([chosen.titles, *made])
+    content = (text.getvalue() + raw).encode("utf-8", "surrogatepass")
+    return list(rows.check_as(lines.read_bytes(content, ";"), chosen))
+
+
+def changed(**cells):
+    fields = dict(zip(GERMAN.columns, ROW, strict=True)) | cells
+    return tuple(fields[name] for name in GERMAN.columns)
+
+
+def test_a_row_of_another_layout_becomes_a_deal():
+    (new,) = check(ROW)
+    assert isinstance(new, NewDeal)
+    assert (new.content.title, new.brand_name, new.content.category) == (
+        "Küchenlampe",
+        "Lampadine",
+        "home-furniture",
+    )
+    assert (new.content.price, new.content.was_price) == (Decimal("1299.90"), Decimal("1500"))
+    assert new.id == rows.deal_id(
+        "https://shop.example/1", "Küchenlampe", datetime(2026, 11, 20, 8, tzinfo=UTC)
+    )
+
+
+def test_remarks_use_the_words_of_the_file():
+    made = check(changed(price="12.50"), changed(url="shop", was_price="1"))
+    assert sorted((one.line, one.column, one.value) for one in made) == [
+        (2, "Preis", "12.50"),
+        (3, "Link", "shop"),
+        (3, "UVP", "1"),
+    ]
+    assert made[0].reason == "Write the amount as 1299,90."
+
+
+def test_every_unreadable_cell_of_a_row_is_named():
+    made = check(changed(price="x", was_price="y", published_at="z"))
+    assert [one.column for one in made] == ["Preis", "UVP", "Ab"]
+
+
+def test_a_row_without_a_time_is_refused_or_published_at_once():
+    (remark,) = check(changed(published_at=""))
+    assert (remark.column, remark.reason) == ("Ab", "Enter the time of publication.")
+    (new,) = check(changed(published_at=""), chosen=replace(GERMAN, at_once=True))
+    assert new.id == rows.deal_id(new.content.link, new.content.title, NOW)
+    (draft,) = check(changed(published_at=""), chosen=replace(GERMAN, drafts=True))
+    assert draft == new
+
+
+def test_a_row_without_a_brand_gets_the_one_that_was_chosen():
+    (remark,) = check(changed(brand=""))
+    assert (remark.column, remark.reason) == ("Marke", "Enter a name.")
+    (new,) = check(changed(brand=" "), chosen=replace(GERMAN, brand="Vela"))
+    assert new.brand_name == "Vela"
+
+
+def test_empty_rows_are_passed_over_and_the_first_line_again_is_left_out():
+    made = check(("", "", "", "", "", "", ""), TITLES, ROW)
+    assert [(type(one), getattr(one, "refused", None)) for one in made] == [(Remark, False), (NewDeal, None)]
+    assert made[0].reason == "This row repeats the first line; it is left out."
+
+
+def test_cells_too_many_are_refused_unless_they_are_empty():
+    fine, few, many = check((*ROW, "", " "), ROW[:5], (*ROW, "more"))
+    assert isinstance(fine, NewDeal)
+    assert few.reason == "The row has 5 cells, the header has 7."
+    assert many.reason == "The row has 8 cells, the header has 7."
+
+
+def test_a_broken_row_is_shown_as_it_stands():
+    remark, new = check(raw='"open;x\n' + ";".join(ROW) + "\n")
+    assert remark.value.startswith('"open;x')
+    assert remark.reason == "A quote is opened here and never closed."
+    assert isinstance(new, NewDeal)
+
+
+@pytest.mark.parametrize(
+    ("cell", "reason"),
+    [
+        ("a\x00b", "This holds a NUL character."),
+        ("\ud800", "This is not UTF-8. Save the file in UTF-8."),
+        ("\u202e", "Enter a title."),
+    ],
+    ids=["nul", "surrogate", "right to left"],
+)
+def test_hostile_titles_are_refused_alone(cell, reason):
+    remark, new = check(changed(title=cell), ROW)
+    assert (remark.column, remark.reason) == ("Artikel", reason)
+    assert isinstance(new, NewDeal)
+
+
+def test_a_cell_of_400_kb_costs_its_row_alone():
+    remark, new = check(changed(title="x" * 400_000), ROW)
+    assert remark.reason == "A cell is longer than 131,072 characters."
+    assert isinstance(new, NewDeal)
+
+
+def test_emoji_and_scripts_of_the_world_are_kept():
+    (new,) = check(changed(title="Lampe 👩‍🎨 مصباح 灯"))
+    assert new.content.title.startswith("Lampe 👩")
+    assert "مصباح 灯" in new.content.title
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@x"])
+def test_the_mark_that_keeps_a_cell_from_being_a_formula_is_taken_off(cell):
+    (new,) = check(changed(title=f"'{cell}"))
+    assert new.content.title == cell
+    assert layout.unmarked("'quoted") == "'quoted"
+
+
+@pytest.mark.parametrize(
+    ("titles", "columns"),
+    [
+        (rows.COLUMNS, rows.COLUMNS),
+        (
+            ["Artikel", "Hersteller", "Warengruppe", "Preis (€)", "UVP", "Produkt-URL", "Gültig bis"],
+            ["title", "brand", "category", "price", "was_price", "url", "expires_at"],
+        ),
+        (["Name", "NAME", "Sale price", "List Price"], ["title", "", "price", "was_price"]),
+        (["Stückzahl", "Gutscheincode", "Veröffentlicht am"], ["stock", "voucher_code", "published_at"]),
+        (["", "?", "👩"], ["", "", ""]),
+    ],
+)
+def test_columns_are_guessed_by_their_titles(titles, columns):
+    assert layout.guess_columns(titles) == list(columns)
+
+
+def test_a_layout_is_stored_and_read_again():
+    assert Layout.from_item(GERMAN.as_item()) == GERMAN
+
+
+def test_files_with_the_same_first_line_are_known_again():
+    assert layout.fingerprint(TITLES) == layout.fingerprint([title.upper() for title in TITLES])
+    assert layout.fingerprint(TITLES) != layout.fingerprint(TITLES[1:])
+    assert layout.fingerprint(["\ud800"])
