@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -26,16 +26,22 @@ from dealsite.data.ids import is_ulid, new_ulid, slugify, time_of
 from dealsite.data.prices import Price
 from dealsite.deal_page import deal_context
 
-# What a page with the preview beside its form may do more than others: hold a page of this site.
-holds_a_frame: Any = csp_replace({"frame-src": [SELF]})
-may_be_framed: Any = csp_replace(
-    {"frame-ancestors": [SELF], "script-src": [NONE], "connect-src": [NONE], "form-action": [NONE]}
-)
+View = Callable[..., HttpResponse]
+
+
+def holds_a_frame(view: View) -> View:
+    """Let a page have the preview beside its form: no other page of ours holds a frame."""
+    return csp_replace({"frame-src": [SELF]})(view)
+
+
+def may_be_framed(view: View) -> View:
+    """Let a page be shown in a page of this site, and do nothing there."""
+    nothing = {directive: [NONE] for directive in ("script-src", "connect-src", "form-action")}
+    return xframe_options_sameorigin(csp_replace({"frame-ancestors": [SELF], **nothing})(view))
 
 
 @role("editor")
 @may_be_framed
-@xframe_options_sameorigin
 @require_safe
 def preview_frame(request: EditorRequest) -> HttpResponse:
     """The empty page, with the shop's look, into which `preview.js` puts what the site makes of the form."""

@@ -1,0 +1,113 @@
+"""A link to what shoppers do not see yet, for colleagues: a draft or a scheduled deal, as it is whenever they look.
+
+The link is signed and holds for seven days. It names one thing and opens nothing else; whoever follows it has to be
+signed in with a role of the CMS, so a link that gets into other hands shows nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from django.conf import settings
+from django.core.signing import BadSignature, Signer
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from cms.preview import preview_context
+from cms.requests import EditorRequest
+from dealsite.accounts.decorators import role
+from dealsite.data import deals, drafts
+from dealsite.data.content import DealContent
+from dealsite.data.errors import NotFound
+from dealsite.data.ids import epoch_seconds
+
+HOLDS_FOR = timedelta(days=7)
+_signer = Signer(salt="cms.sharing")
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What a link shows: `deal_id` is '' for what was never published."""
+
+    content: DealContent
+    brand_name: str
+    deal_id: str
+    updated_at: datetime
+    updated_by: str
+    edit_address: str
+
+
+class Over(Exception):
+    """The link held until a while ago."""
+
+
+def shared_link(kind: str, thing_id: str, now: datetime) -> str:
+    """Return the whole address under which colleagues see a draft or deal for the next seven days."""
+    return settings.DEALSITE_URL + reverse("cms_shared", args=[token_of(kind, thing_id, now)])
+
+
+def token_of(kind: str, thing_id: str, now: datetime) -> str:
+    return _signer.sign_object([kind, thing_id, epoch_seconds(now + HOLDS_FOR)])
+
+
+def read_token(token: str, now: datetime) -> tuple[str, str, datetime]:
+    """Return the kind and id that a link names, and until when it holds; NotFound if we did not make it, Over."""
+    try:
+        kind, thing_id, seconds = _signer.unsign_object(token)
+    except (BadSignature, ValueError, TypeError):
+        raise NotFound(_("This link is incomplete or was changed. Ask for it again.")) from None
+    until = datetime.fromtimestamp(seconds, UTC)
+    if until <= now:
+        raise Over
+    return kind, thing_id, until
+
+
+@role("editor", "back office")
+@require_safe
+def shared(request: EditorRequest, token: str) -> HttpResponse:
+    """What a colleague shared, as shoppers would see it now; once it is live, its page in the shop.
+
+    1 get for a draft, 1 batch get for a deal, and for a published draft both.
+    """
+    now = timezone.now()
+    try:
+        kind, thing_id, until = read_token(token, now)
+    except Over:
+        return _private(render(request, "cms/shared_over.html", status=410))
+    found = FINDERS[kind](thing_id, now)
+    if isinstance(found, str):
+        return _private(redirect("deal", found))
+    context = preview_context(found.content, found.brand_name, found.deal_id, now)
+    return _private(render(request, "cms/shared.html", context | {"shared": found, "until": until}))
+
+
+def _private(response: HttpResponse) -> HttpResponse:
+    """Keep an answer out of search engines, and its address to ourselves."""
+    response["X-Robots-Tag"] = "noindex, nofollow, noarchive"
+    response["Referrer-Policy"] = "same-origin"
+    return response
+
+
+def _draft(draft_id: str, now: datetime) -> Shared | str:
+    found = drafts.get(draft_id)
+    if found.published_as:
+        return _deal(found.published_as, now)
+    address = reverse("cms_draft", args=[found.id])
+    return Shared(found.content, found.card.brand_name, "", found.updated_at, found.updated_by, address)
+
+
+def _deal(deal_id: str, now: datetime) -> Shared | str:
+    """Return a scheduled deal, or the id of one that everybody sees."""
+    found = deals.get(deal_id)
+    if found.card.is_visible(now):
+        return found.id
+    address = reverse("cms_deal", args=[found.id])
+    return Shared(found.content, found.card.brand_name, found.id, found.updated_at, found.updated_by, address)
+
+
+FINDERS = {"draft": _draft, "deal": _deal}
