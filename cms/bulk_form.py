@@ -103,15 +103,24 @@ class ChangeForm(forms.Form):
 
     @property
     def value_field(self) -> forms.BoundField | None:
-        """The field of the value that the chosen change needs, if it needs one."""
+        """The field of the value that the chosen change needs, if it needs one; as sent, or new where none was."""
         name = VALUES.get(self.chosen_action)
-        return self[name] if name else None
+        if not name:
+            return None
+        form = self if self.has_value else ChangeForm(kind=self.kind, now=self.now)
+        form.fields[name].required = True
+        return form[name]
 
     @property
     def has_value(self) -> bool:
         """Tell whether the value was given, right or wrong, or none is needed."""
         name = VALUES.get(self.chosen_action)
         return bool(self.chosen_action) and (name is None or bool(self.data.get(name, "").strip()))
+
+    @property
+    def label(self) -> str:
+        """What the chosen change is called, '' while none is chosen."""
+        return str(LABELS[self.chosen_action]) if self.chosen_action else ""
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data

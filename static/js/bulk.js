@@ -13,6 +13,7 @@
     const text = all ? everything : ticked ? some.replace("{n}", ticked) : none;
     if (count.textContent !== text) count.textContent = text;
     count.hidden = false;
+    form.querySelector("[data-bulk-do]").hidden = !all && !ticked;
     for (const box of boxes()) box.disabled = all;
     if (whole) {
       whole.closest("label").hidden = false;

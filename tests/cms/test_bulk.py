@@ -90,7 +90,7 @@ def test_a_change_shows_what_was_and_what_will_be(editor, made):
     page = text_of(editor.get(BULK, {"deal": ids(made)[:2]} | TOYS))
     for words in (
         "Change category to Toys &amp; Hobbies",
-        "2 deals are meant.",
+        "2 deals are chosen.",
         "Before: Peripherals &amp; Networking",
         "After: Toys &amp; Hobbies",
         "Deal 0",

@@ -1,0 +1,151 @@
+"""Changing many deals at once: by mouse, by keyboard alone and without script; stopped, and taken back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from dealsite import worker
+from dealsite.data import deals
+from dealsite.data.deals import Deal
+from tests.browser.conftest import with_and_without_script
+from tests.browser.content import now_deal
+from tests.builders import make_category
+
+TOYS = "toys-hobbies"
+TITLE = "Change category to Toys & Hobbies"
+
+
+@pytest.fixture(autouse=True)
+def made(site: str) -> list[Deal]:
+    """Four deals, the newest first."""
+    make_category(TOYS)
+    return [now_deal(title=name) for name in ("Ash", "Birch", "Cedar", "Douglas fir")]
+
+
+@pytest.fixture
+def working() -> Iterator[None]:
+    """A worker that runs jobs as they come."""
+    stop = threading.Event()
+    thread = threading.Thread(target=worker.run, args=(stop,), kwargs={"sweep": False})
+    thread.start()
+    yield
+    stop.set()
+    thread.join(30)
+
+
+def work() -> None:
+    for turn in range(20):
+        if not worker.run_next(now=timezone.now() + timedelta(seconds=turn)):
+            return
+
+
+def categories(made: list[Deal]) -> list[bool]:
+    """Tell of each deal whether it is among the toys."""
+    return [deals.get(deal.id).content.category == TOYS for deal in made]
+
+
+@with_and_without_script
+def test_chosen_deals_are_changed_and_changed_back(editor_window, made, script):
+    page: Page = editor_window(script=script)
+    page.goto("/cms/deals/")
+    page.get_by_label("Choose Ash").check()
+    page.get_by_label("Choose Cedar").check()
+    page.get_by_label("What to do").select_option("Change category")
+    if script:
+        expect(page.get_by_text("2 chosen")).to_be_visible()
+        page.locator("#bulk").get_by_label("New category").select_option("Toys & Hobbies")
+    page.get_by_role("button", name="See what will change").click()
+    if not script:
+        page.get_by_label("New category").select_option("Toys & Hobbies")
+        page.get_by_role("button", name="See what will change").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(TITLE)
+    expect(page.get_by_text("2 deals are chosen.")).to_be_visible()
+    page.get_by_role("button", name=TITLE).click()
+    expect(page.get_by_text("Waiting")).to_be_visible()
+    work()
+    if not script:
+        page.get_by_role("link", name="Reload").click()
+    expect(page.get_by_text("Done")).to_be_visible()
+    assert categories(made) == [True, False, True, False]
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Undo: {TITLE}")
+    work()
+    if not script:
+        page.get_by_role("link", name="Reload").click()
+    expect(page.get_by_text("Done")).to_be_visible()
+    assert categories(made) == [False] * 4
+
+
+def test_all_of_a_list_are_changed_by_keyboard_alone(editor_window, made, working):
+    page: Page = editor_window()
+    page.goto("/cms/deals/?state=live")
+    page.get_by_label("All that match").focus()
+    page.keyboard.press("Space")
+    expect(page.get_by_text("All that match are chosen")).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("What to do")).to_be_focused()
+    page.keyboard.type("Change cat")
+    page.keyboard.press("Tab")
+    expect(page.locator("#bulk-category")).to_be_focused()
+    page.keyboard.type("Toys")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text(TITLE)
+    confirm = page.get_by_role("button", name=TITLE)
+    for _ in range(60):
+        if confirm.evaluate("button => button === document.activeElement"):
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Done")).to_be_visible()
+    assert categories(made) == [True] * 4
+
+
+def test_boxes_are_ticked_all_at_once_and_in_ranges(editor_window, made):
+    page: Page = editor_window()
+    page.goto("/cms/deals/")
+    page.get_by_label("Choose all of this page").check()
+    expect(page.get_by_text("4 chosen")).to_be_visible()
+    page.get_by_label("Choose Birch").uncheck()
+    expect(page.get_by_text("3 chosen")).to_be_visible()
+    page.get_by_label("Choose all of this page").check()
+    page.get_by_label("Choose all of this page").uncheck()
+    expect(page.get_by_text("None chosen")).to_be_visible()
+    expect(page.get_by_label("What to do")).to_be_hidden()
+    page.get_by_label("Choose Ash").check()
+    page.get_by_label("Choose Cedar").click(modifiers=["Shift"])
+    expect(page.get_by_text("3 chosen")).to_be_visible()
+
+
+def test_rows_that_come_by_themselves_can_be_chosen(editor_window, made, search_index):
+    search_index()
+    page: Page = editor_window()
+    page.goto("/cms/deals/")
+    page.get_by_label("Words, id or link").fill("Birch")
+    expect(page.get_by_label("Choose Ash")).to_have_count(0)
+    page.get_by_label("Choose Birch").check()
+    expect(page.get_by_text("1 chosen")).to_be_visible()
+    page.get_by_label("The 1 deal that matches").check()
+    page.get_by_label("What to do").select_option("Expire now")
+    page.get_by_role("button", name="See what will change").click()
+    expect(page.get_by_role("link", name="Birch")).to_be_visible()
+    expect(page.get_by_role("link", name="Ash", exact=True)).to_have_count(0)
+
+
+def test_a_change_can_be_cancelled_before_it_begins(editor_window, made):
+    page: Page = editor_window()
+    page.goto("/cms/deals/?state=live")
+    page.get_by_label("Choose all of this page").check()
+    page.get_by_label("What to do").select_option("Move to the trash")
+    page.get_by_role("button", name="See what will change").click()
+    page.get_by_role("button", name="Move deals to the trash").click()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("Cancelled", exact=True)).to_be_visible()
+    work()
+    assert len(deals.get_many([deal.id for deal in made])) == 4
