@@ -11,6 +11,8 @@ from django.http import HttpResponse, HttpResponseRedirect, StreamingHttpRespons
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
@@ -35,17 +37,24 @@ class QuestionForm(forms.Form):
     """A question, and what it is called where it is saved."""
 
     sql = forms.CharField(
-        label="Question",
-        help_text="One SELECT over the tables of the lake, as DuckDB writes it. Times are UTC.",
+        label=gettext_lazy("Question"),
+        help_text=gettext_lazy("One SELECT over the tables of the lake, as DuckDB writes it. Times are UTC."),
         max_length=LONGEST_SQL,
         strip=False,
-        error_messages={"required": "Write a question: one SELECT."},
+        error_messages={"required": gettext_lazy("Write a question: one SELECT.")},
         widget=forms.Textarea(
-            attrs={"rows": 10, "spellcheck": "false", "autocapitalize": "off", "class": "font-mono text-sm"}
+            attrs={
+                "rows": 10,
+                "spellcheck": "false",
+                "autocapitalize": "off",
+                "class": "font-mono text-sm",
+            }
         ),
     )
     title = forms.CharField(
-        label="Title", max_length=LONGEST_TITLE, error_messages={"required": "Give it a title."}
+        label=gettext_lazy("Title"),
+        max_length=LONGEST_TITLE,
+        error_messages={"required": gettext_lazy("Give it a title.")},
     )
     question_id = forms.CharField(required=False, widget=forms.HiddenInput)
     version = forms.IntegerField(required=False, widget=forms.HiddenInput)
@@ -54,7 +63,7 @@ class QuestionForm(forms.Form):
         """Tell whether there is something to ask, and what it is called unless that does not matter."""
         self.fields["title"].required = titled
         if self.is_valid() and not self.cleaned_data["sql"].strip():
-            self.add_error("sql", "Write a question: one SELECT.")
+            self.add_error("sql", _("Write a question: one SELECT."))
         self.fields["title"].required = True  # as the page says of saving it
         return self.is_valid()
 
@@ -124,7 +133,7 @@ def _shown(request: EditorRequest, run: Run) -> dict[str, Any]:
     page = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 1
     first = (page - 1) * SHOWN
     if page < 1 or (first and first >= len(whole.rows)):
-        raise NotFound("The answer has no such page.")
+        raise NotFound(_("The answer has no such page."))
     part = whole.rows[first : first + SHOWN]
     numbers = [column.is_number for column in whole.columns]
     shown = Shown(
@@ -186,7 +195,7 @@ def save_question(request: EditorRequest) -> HttpResponse:
         )
     except Invalid as error:
         return _refused(request, form, error)
-    messages.success(request, "The question is saved.")
+    messages.success(request, _("The question is saved."))
     return redirect("cms_saved_question", question.id)
 
 
@@ -215,7 +224,7 @@ def saved_question(request: EditorRequest, question_id: str) -> HttpResponse:
         return _page(request, form, question=current, theirs=current, status=conflict.status)
     except Invalid as error:
         return _refused(request, form, error, question=stored)
-    messages.success(request, "The question is saved.")
+    messages.success(request, _("The question is saved."))
     return redirect("cms_saved_question", question_id)
 
 
@@ -229,7 +238,7 @@ def delete_question(request: EditorRequest, question_id: str) -> HttpResponse:
     if request.POST.get("version") != str(stored.version):
         raise VersionConflict(current=stored)
     questions.delete(stored)
-    messages.success(request, "The question is deleted.")
+    messages.success(request, _("The question is deleted."))
     return HttpResponseRedirect(reverse("cms_ask"))
 
 

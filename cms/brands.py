@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 from django.views.decorators.vary import vary_on_headers
 
@@ -82,7 +83,7 @@ def new_brand(request: EditorRequest) -> HttpResponse:
         return _page(request, form, status=422)
     except Unavailable as error:
         return _page(request, form, trouble=str(error), status=503)
-    messages.success(request, f"The brand {brand.name} is created.")
+    messages.success(request, _("The brand %(name)s is created.") % {"name": brand.name})
     return redirect("cms_brand", brand.slug)
 
 
@@ -91,7 +92,11 @@ def _taken(request: EditorRequest, form: BrandForm) -> HttpResponse:
     there = brands.get(slugify(form.cleaned_data["name"]))
     if not form.differs_from(typed_texts(there)):
         return redirect("cms_brand", there.slug)
-    form.add_error("name", f"There is a brand {there.name} already. Choose another name, or edit that brand.")
+    form.add_error(
+        "name",
+        _("There is a brand %(name)s already. Choose another name, or edit that brand.")
+        % {"name": there.name},
+    )
     return _page(request, form, status=409)
 
 
@@ -136,9 +141,9 @@ def _change(request: EditorRequest, form: BrandForm, stored: Brand) -> HttpRespo
         now=timezone.now(),
     )
     if edited.name != stored.name:
-        messages.success(request, "The brand is renamed. Its deals show the new name in a moment.")
+        messages.success(request, _("The brand is renamed. Its deals show the new name in a moment."))
     else:
-        messages.success(request, "The brand is saved.")
+        messages.success(request, _("The brand is saved."))
     return redirect("cms_brand", stored.slug)
 
 

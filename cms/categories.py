@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from cms.forms import CategoryForm, typed_texts
@@ -28,7 +29,7 @@ def category_list(request: EditorRequest) -> HttpResponse:
 def category(request: EditorRequest, slug: str) -> HttpResponse:
     """One category: its name, text and picture."""
     if slug not in CATEGORIES:
-        raise NotFound("There is no such category.")
+        raise NotFound(_("There is no such category."))
     if request.method != "POST":
         stored = categories.get_with_counts(slug)
         return _page(request, slug, CategoryForm.opened(typed_texts(stored), stored.version), stored)
@@ -66,7 +67,7 @@ def _change(request: EditorRequest, form: CategoryForm, stored: Category) -> Htt
         now=timezone.now(),
     )
     category_names.forget()
-    messages.success(request, "The category is saved.")
+    messages.success(request, _("The category is saved."))
     return redirect("cms_category", stored.slug)
 
 

@@ -12,6 +12,8 @@ from django.http import FileResponse, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext
 from django.views.decorators.http import require_http_methods, require_safe
 from django.views.decorators.vary import vary_on_headers
 
@@ -20,7 +22,7 @@ from cms.requests import EditorRequest
 from dealsite import exports as files
 from dealsite.accounts.decorators import role
 from dealsite.data import exports
-from dealsite.data.errors import NotFound
+from dealsite.data.errors import NotFound, Text
 from dealsite.data.exports import Export, Wanted
 from dealsite.data.ids import is_ulid, new_ulid
 from dealsite.data.orders import STATUSES
@@ -28,42 +30,49 @@ from dealsite.templatetags.orders import order_status, payment_status
 
 MOST_DAYS = 366
 ALL = "all"
+WHAT = {exports.ORDERS: gettext_lazy("Orders"), exports.PAYMENTS: gettext_lazy("Payments")}
 STATES = {
-    "open": ("Waiting", "scheduled"),
-    "running": ("Being written", "live"),
-    "done": ("Ready", "live"),
-    "failed": ("Failed", "failed"),
+    "open": (gettext_lazy("Waiting"), "scheduled"),
+    "running": (gettext_lazy("Being written"), "live"),
+    "done": (gettext_lazy("Ready"), "live"),
+    "failed": (gettext_lazy("Failed"), "failed"),
 }
 
 
 class ExportForm(forms.Form):
     """Which orders or payments a file is to hold; days are those of the zone that is shown."""
 
-    status = forms.ChoiceField(label="State")
-    first = forms.DateField(label="From", widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"))
-    last = forms.DateField(label="To", widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"))
+    status = forms.ChoiceField(label=gettext_lazy("State"))
+    first = forms.DateField(
+        label=gettext_lazy("From"), widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+    )
+    last = forms.DateField(
+        label=gettext_lazy("To"), widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+    )
     token = forms.CharField(widget=forms.HiddenInput)
 
     def __init__(self, *arguments: Any, choices: list[tuple[str, str]], **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.fields["status"].choices = [(ALL, "All"), *choices]  # type: ignore[attr-defined]
-        self.fields[
-            "last"
-        ].help_text = f"Both days are included. Time zone: {timezone.get_current_timezone_name()}"
+        self.fields["status"].choices = [(ALL, _("All")), *choices]  # type: ignore[attr-defined]
+        zone = timezone.get_current_timezone_name()
+        self.fields["last"].help_text = _("Both days are included. Time zone: %(zone)s") % {"zone": zone}
 
     def clean_token(self) -> str:
         token = str(self.cleaned_data["token"])
         if not is_ulid(token):
-            raise forms.ValidationError("This form is damaged. Load the page again.")
+            raise forms.ValidationError(_("This form is damaged. Load the page again."))
         return token
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         first, last = cleaned.get("first"), cleaned.get("last")
         if first and last and last < first:
-            self.add_error("last", "This is before the first day.")
+            self.add_error("last", _("This is before the first day."))
         elif first and last and (last - first).days >= MOST_DAYS:
-            self.add_error("last", f"A file holds up to {MOST_DAYS} days. Choose a shorter span.")
+            self.add_error(
+                "last",
+                _("A file holds up to %(most_days)s days. Choose a shorter span.") % {"most_days": MOST_DAYS},
+            )
         return cleaned
 
     def wanted(self, what: str, by: str) -> Wanted:
@@ -99,7 +108,7 @@ def ask_for_file(request: EditorRequest, what: str, choices: list[tuple[str, str
             exports.request(
                 form.wanted(what, request.user.username), job_id=form.cleaned_data["token"], now=now
             )
-            messages.success(request, "The file is being written. It stands here when it is ready.")
+            messages.success(request, _("The file is being written. It stands here when it is ready."))
             return redirect("cms_exports")
     else:
         today = timezone.localtime(now).date()
@@ -120,7 +129,7 @@ class Row:
     """A file as the list shows it."""
 
     export: Export
-    state: str
+    state: Text
     look: str
     label: str
     first: date
@@ -134,16 +143,17 @@ class Row:
 
 def _row(export: Export, now: datetime) -> Row:
     job, wanted = export.job, export.wanted
+    state: Text
     state, look = STATES.get(
-        "running" if job.state == "open" and job.taken_by else job.state, ("Cancelled", "")
+        "running" if job.state == "open" and job.taken_by else job.state, (_("Cancelled"), "")
     )
     is_over = export.kept_until <= now
     if is_over:
-        state, look = "Deleted", ""
+        state, look = _("Deleted"), ""
     if not wanted.status:
-        label = "all"
+        label = pgettext("orders or payments", "all")
     elif wanted.status == exports.CLOSED:
-        label = "of closed days"
+        label = _("of closed days")
     else:
         words = order_status if wanted.what == exports.ORDERS else payment_status
         label = words(wanted.status).lower()
@@ -151,7 +161,7 @@ def _row(export: Export, now: datetime) -> Row:
     first, last = (
         moment.astimezone(zone).date() for moment in (wanted.first, wanted.until - timedelta(seconds=1))
     )
-    return Row(export, state, look, f"{wanted.what.capitalize()}: {label}", first, last, is_over)
+    return Row(export, state, look, f"{WHAT[wanted.what]}: {label}", first, last, is_over)
 
 
 @role("back office")
@@ -180,11 +190,11 @@ def download_export(request: EditorRequest, job_id: str) -> HttpResponseBase:
     """A file that is ready, as a download."""
     export = exports.get(job_id, now=timezone.now())
     if export.job.state != "done":
-        raise NotFound("This file is not ready yet.")
+        raise NotFound(_("This file is not ready yet."))
     try:
         file = files.storage().open(files.file_name(job_id))
     except FileNotFoundError:
-        raise NotFound("This file is gone.") from None
+        raise NotFound(_("This file is gone.")) from None
     row = _row(export, timezone.now())
     name = f"{export.wanted.what}-{row.first:%Y-%m-%d}-{row.last:%Y-%m-%d}.csv"
     response = FileResponse(file, as_attachment=True, filename=name, content_type="text/csv; charset=utf-8")

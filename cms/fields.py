@@ -11,13 +11,15 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 from django.utils import timezone
+from django.utils.formats import date_format, get_format
+from django.utils.translation import gettext as _
 
 PRICE_PATTERN = re.compile(r"[0-9]{1,8}(\.[0-9]{1,2})?")
 YEARS = range(2000, 2101)
 
 
 class PriceField(forms.CharField):
-    """An amount such as 1299.90, as Decimal; commas are refused, since they mean two things."""
+    """An amount such as 1299.90, as Decimal; a comma for the point where the language writes it so, else none."""
 
     def __init__(self, **options: Any) -> None:
         widget = forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"})
@@ -27,9 +29,11 @@ class PriceField(forms.CharField):
         text = super().clean(value)
         if not text:
             return None
+        if get_format("DECIMAL_SEPARATOR") == ",":
+            text = text.replace(",", ".")  # 1.299,90 has two points then, and is refused
         if not PRICE_PATTERN.fullmatch(text):
             raise ValidationError(
-                "Write the amount with digits and a point, such as 1299.90: no comma, currency or sign."
+                _("Write the amount with digits and a point, such as 1299.90: no comma, currency or sign.")
             )
         return Decimal(text)
 
@@ -39,7 +43,7 @@ class LinkField(forms.CharField):
 
     def __init__(self, **options: Any) -> None:
         whole = URLValidator(
-            schemes=["http", "https"], message="Enter a whole link, such as https://shop.example/deal."
+            schemes=["http", "https"], message=_("Enter a whole link, such as https://shop.example/deal.")
         )
         super().__init__(widget=forms.URLInput, validators=[whole], **options)
 
@@ -67,7 +71,7 @@ class LocalTimeField(forms.CharField):
         except ValueError:
             naive = None
         if naive is None or naive.tzinfo is not None or naive.year not in YEARS:
-            raise ValidationError("Enter a date and a time of day, such as 2026-11-27T09:00.")
+            raise ValidationError(_("Enter a date and a time of day, such as 2026-11-27T09:00."))
         return in_current_zone(naive)
 
 
@@ -78,14 +82,21 @@ def in_current_zone(naive: datetime) -> datetime:
     before, after = first.utcoffset(), second.utcoffset()
     if before == after or before is None or after is None:
         return first.astimezone(UTC)
-    shown = naive.strftime("%H:%M on %-d %B %Y")
+    place = {"time": f"{naive:%H:%M}", "day": date_format(naive, "j F Y"), "zone": zone}
     if before < after:
         raise ValidationError(
-            f"There is no {shown} in {zone}: clocks are put forward over it. Choose a time before or after."
+            _(
+                "There is no %(time)s on %(day)s in %(zone)s: clocks are put forward over it. "
+                "Choose a time before or after."
+            )
+            % place
         )
     raise ValidationError(
-        f"{shown[0].upper()}{shown[1:]} comes twice in {zone}: the clocks are put back over it. "
-        "Choose a time before or after."
+        _(
+            "%(time)s on %(day)s comes twice in %(zone)s: the clocks are put back over it. "
+            "Choose a time before or after."
+        )
+        % place
     )
 
 

@@ -7,6 +7,8 @@ from datetime import date
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from cms.deal_list import query
@@ -17,10 +19,10 @@ from dealsite.data.carts.stored import ACTIVE, PURCHASED, RETURNED, SAVED
 from dealsite.data.errors import NotFound
 
 LISTS = {
-    "in-carts": (ACTIVE, "In carts"),
-    "saved": (SAVED, "Saved for later"),
-    "bought": (PURCHASED, "Bought"),
-    "returned": (RETURNED, "Returned"),
+    "in-carts": (ACTIVE, gettext_lazy("In carts")),
+    "saved": (SAVED, gettext_lazy("Saved for later")),
+    "bought": (PURCHASED, gettext_lazy("Bought")),
+    "returned": (RETURNED, gettext_lazy("Returned")),
 }
 
 
@@ -30,14 +32,14 @@ def holders(request: EditorRequest, deal_id: str) -> HttpResponse:
     """One page of the cart lines of a deal, with what they come to."""
     listed = request.GET.get("list", "in-carts")
     if listed not in LISTS:
-        raise NotFound("There is no such list.")
+        raise NotFound(_("There is no such list."))
     typed = request.GET.get("day", "")[:40]
     day, day_error = None, ""
     if typed:
         try:
             day = date.fromisoformat(typed)
         except ValueError:
-            day_error = "Enter a day, such as 2026-11-27."
+            day_error = _("Enter a day, such as 2026-11-27.")
     found = deals.get_many([deal_id])
     page = orders.who_has(deal_id, LISTS[listed][0], day=day, after=request.GET.get("after") or None)
     chosen = {"list": listed, "day": day.isoformat() if day else ""}

@@ -14,6 +14,8 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from cms.deal_list import id_in, query
@@ -38,29 +40,31 @@ ALL, BRAND, CATEGORY, BOTH = "all", "brand", "category", "both"
 class MessageForm(forms.Form):
     """A message about a deal, and whom it goes to."""
 
-    audience = forms.ChoiceField(label="To", widget=forms.RadioSelect)
+    audience = forms.ChoiceField(label=gettext_lazy("To"), widget=forms.RadioSelect)
     headline = forms.CharField(max_length=HEADLINE_CHARACTERS)
     text = forms.CharField(
         required=False,
         max_length=TEXT_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text="Shown below the headline, as plain text.",
+        help_text=gettext_lazy("Shown below the headline, as plain text."),
     )
-    send_at = LocalTimeField(required=False, label="Send at")
+    send_at = LocalTimeField(required=False, label=gettext_lazy("Send at"))
 
     def __init__(self, *arguments: Any, deal: Deal, **options: Any) -> None:
         super().__init__(*arguments, **options)
         brand, category = deal.card.brand_name, category_names.names()[deal.content.category]
         choices = [
-            (ALL, "All users"),
-            (BRAND, f"Those who watch {brand}"),
-            (CATEGORY, f"Those who watch {category}"),
-            (BOTH, f"Those who watch {brand} or {category}"),
+            (ALL, _("All users")),
+            (BRAND, _("Those who watch %(name)s") % {"name": brand}),
+            (CATEGORY, _("Those who watch %(name)s") % {"name": category}),
+            (BOTH, _("Those who watch %(brand)s or %(category)s") % {"brand": brand, "category": category}),
         ]
         self.fields["audience"].choices = choices  # type: ignore[attr-defined]
         self.deal = deal
         show_zone(self)
-        self.fields["send_at"].help_text += ". Leave it empty to send now."
+        self.fields["send_at"].help_text = _("%(zone)s. Leave it empty to send now.") % {
+            "zone": self.fields["send_at"].help_text
+        }
 
     def recipients(self) -> Audience:
         """Return whom it goes to."""
@@ -80,11 +84,11 @@ class MessageForm(forms.Form):
         send_at = self.cleaned_data.get("send_at")
         due, content = send_at or now, self.deal.content
         if send_at and send_at <= now:
-            self.add_error("send_at", "This time has passed. Choose a later one, or send it now.")
+            self.add_error("send_at", _("This time has passed. Choose a later one, or send it now."))
         elif due < self.deal.live_at:
-            self.add_error("send_at", "The deal is not live at that time yet. Choose a later one.")
+            self.add_error("send_at", _("The deal is not live at that time yet. Choose a later one."))
         elif content.expires_at and content.expires_at <= due:
-            self.add_error("send_at", "The deal has expired by then. Choose an earlier time.")
+            self.add_error("send_at", _("The deal has expired by then. Choose an earlier time."))
 
 
 @role("editor")
@@ -111,9 +115,12 @@ def message_list(request: EditorRequest) -> HttpResponse:
 
 def _audience_words(audience: Audience, brands: dict[str, str]) -> str:
     if audience.everyone:
-        return "All users"
+        return _("All users")
     names = [brands.get(audience.brand, ""), category_names.names().get(audience.category, "")]
-    return "Watchers of " + " or ".join(name for name in names if name)
+    named = [name for name in names if name]
+    if len(named) == 2:
+        return _("Watchers of %(brand)s or %(category)s") % {"brand": named[0], "category": named[1]}
+    return _("Watchers of %(name)s") % {"name": "".join(named)}
 
 
 def _sends_to_all(request: HttpRequest) -> bool:
@@ -166,7 +173,7 @@ def _post(request: EditorRequest, form: MessageForm, deal: Deal) -> HttpResponse
         return _last_word(request, form, deal)
     if not is_ulid(token) or not now - LAST_WORD <= time_of(token) <= now:
         return _last_word(
-            request, form, deal, trouble="This page was open for long. Please look again, and send."
+            request, form, deal, trouble=_("This page was open for long. Please look again, and send.")
         )
     if not request.POST.get("sure"):
         return _last_word(request, form, deal, unsure=True, token=token)
@@ -191,7 +198,7 @@ def _is_sent(message_id: str) -> bool:
 
 def _sent(request: EditorRequest, message_id: str, now: datetime) -> HttpResponse:
     planned = time_of(message_id) > now
-    messages.success(request, "The message is planned." if planned else "The message is on its way.")
+    messages.success(request, _("The message is planned.") if planned else _("The message is on its way."))
     return redirect("cms_messages")
 
 

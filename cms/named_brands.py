@@ -6,6 +6,7 @@ from datetime import datetime
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from cms.forms import DealForm
@@ -30,7 +31,7 @@ def find_brand(form: DealForm) -> Brand | None:
         return None
     slug = slugify(name)
     if not slug:
-        form.add_error("brand", "The name of a brand needs a letter or a digit.")
+        form.add_error("brand", _("The name of a brand needs a letter or a digit."))
         return None
     try:
         return brands.get(slug)
@@ -38,7 +39,8 @@ def find_brand(form: DealForm) -> Brand | None:
         if not form.cleaned_data.get("brand_new"):
             form.add_error(
                 "brand",
-                f"There is no brand “{name}”. Choose another, or tick “{form.fields['brand_new'].label}”.",
+                _("There is no brand “%(name)s”. Choose another, or tick “%(box)s”.")
+                % {"name": name, "box": form.fields["brand_new"].label},
             )
         return None
 

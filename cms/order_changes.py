@@ -9,41 +9,42 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
 from cms.orders import Ref, back_to, none_chosen, read_refs
 from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data import orders
-from dealsite.data.errors import Conflict, DataError, Invalid, NotFound, Unavailable
+from dealsite.data.errors import Conflict, DataError, Invalid, NotFound, Text, Unavailable
 from dealsite.data.orders import CANCELLED, DELIVERED, PLACED, SHIPPED, Order
 from dealsite.data.orders.handling import BEFORE
 from dealsite.data.orders.stored import NOTE_CHARACTERS
 
 IT_IS = {
-    PLACED: "It is not shipped yet.",
-    SHIPPED: "It is shipped already.",
-    DELIVERED: "It is delivered already.",
-    CANCELLED: "It is cancelled.",
+    PLACED: gettext_lazy("It is not shipped yet."),
+    SHIPPED: gettext_lazy("It is shipped already."),
+    DELIVERED: gettext_lazy("It is delivered already."),
+    CANCELLED: gettext_lazy("It is cancelled."),
 }
-NO_REASON = "Say why: the shopper reads it."
-LONG_REASON = f"Shorten this to {NOTE_CHARACTERS} characters."
+NO_REASON = gettext_lazy("Say why: the shopper reads it.")
+LONG_REASON = gettext_lazy("Shorten this to %(most)s characters.")
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What can be done to orders: the status that they come to, and how it is said that they have."""
+    """What can be done to orders: the status that they come to."""
 
     status: str
-    said: str
 
     def can_befall(self, order: Order) -> bool:
         return order.status == BEFORE[self.status]
 
 
-SHIP = Change(SHIPPED, "marked shipped")
-DELIVER = Change(DELIVERED, "marked delivered")
-CANCEL = Change(CANCELLED, "cancelled")
+SHIP = Change(SHIPPED)
+DELIVER = Change(DELIVERED)
+CANCEL = Change(CANCELLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +71,7 @@ def ship_orders(request: EditorRequest) -> HttpResponse:
         shipped = orders.ship(row.ref.username, row.ref.id, tracking=row.tracking, by=by, now=now)
         other = shipped.timeline[-1].by
         if other != by or shipped.tracking.casefold() != row.tracking.casefold():
-            number = f", with the tracking number {shipped.tracking}" if shipped.tracking else ""
-            raise Conflict(f"{'You' if other == by else other} marked it shipped before{number}.")
+            raise Conflict(_shipped_before("" if other == by else other, shipped.tracking))
 
     return _page(request, SHIP, ship)
 
@@ -94,7 +94,11 @@ def cancel_orders(request: EditorRequest) -> HttpResponse:
     """Ask for the reason, then cancel orders."""
     now, by = timezone.now(), request.user.username
     reason = request.POST.get("reason", "").strip()
-    wrong = NO_REASON if not reason else LONG_REASON if len(reason) > NOTE_CHARACTERS else ""
+    wrong: Text = ""
+    if not reason:
+        wrong = NO_REASON
+    elif len(reason) > NOTE_CHARACTERS:
+        wrong = LONG_REASON % {"most": NOTE_CHARACTERS}
 
     def cancel(row: Row) -> None:
         orders.cancel(row.ref.username, row.ref.id, by=by, reason=reason, now=now)
@@ -108,7 +112,7 @@ def _page(
     carry_out: Callable[[Row], None],
     *,
     reason: str = "",
-    reason_error: str = "",
+    reason_error: Text = "",
 ) -> HttpResponse:
     """Ask about the orders that were chosen, or do it to each; those that failed are shown again, with why."""
     sent = request.method == "POST"
@@ -126,7 +130,7 @@ def _page(
         except (Conflict, Invalid, NotFound, Unavailable) as error:
             failures[row.ref] = error
     if done := len(refs) - len(failures):
-        messages.success(request, f"{done} order{'s are' if done > 1 else ' is'} {change.said}.")
+        messages.success(request, _said(change, done))
     if not failures:
         return redirect(back_to(request))
     try:
@@ -148,15 +152,15 @@ def _looked_up(asked: Sequence[Row], change: Change, failures: Mapping[Ref, Data
         order, failure = found.get(row.ref.id), str(failures.get(row.ref, ""))
         problem = ""
         if order is None:
-            problem = "There is no such order."
+            problem = _("There is no such order.")
         elif not change.can_befall(order):
-            problem = failure or IT_IS[order.status]
+            problem = failure or str(IT_IS[order.status])
         rows.append(Row(row.ref, order, row.tracking, problem, "" if problem else failure))
     return rows
 
 
 def _ask(
-    request: EditorRequest, change: Change, rows: list[Row], status: int, reason: str, reason_error: str
+    request: EditorRequest, change: Change, rows: list[Row], status: int, reason: str, reason_error: Text
 ) -> HttpResponse:
     context = {
         "change": change,
@@ -168,3 +172,29 @@ def _ask(
         "next": back_to(request),
     }
     return render(request, "cms/change_orders.html", context, status=status)
+
+
+def _shipped_before(by: str, tracking: str) -> str:
+    """Say who marked an order shipped before, '' for the reader himself, and with which tracking number."""
+    if by and tracking:
+        words = _("%(user)s marked it shipped before, with the tracking number %(number)s.")
+    elif by:
+        words = _("%(user)s marked it shipped before.")
+    elif tracking:
+        words = _("You marked it shipped before, with the tracking number %(number)s.")
+    else:
+        words = _("You marked it shipped before.")
+    return words % {"user": by, "number": tracking}
+
+
+def _said(change: Change, count: int) -> str:
+    """Say how many orders were changed."""
+    if change == SHIP:
+        words = ngettext("%(count)d order is marked shipped.", "%(count)d orders are marked shipped.", count)
+    elif change == DELIVER:
+        words = ngettext(
+            "%(count)d order is marked delivered.", "%(count)d orders are marked delivered.", count
+        )
+    else:
+        words = ngettext("%(count)d order is cancelled.", "%(count)d orders are cancelled.", count)
+    return words % {"count": count}

@@ -12,6 +12,8 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from cms.deal_list import id_in, query
@@ -25,7 +27,7 @@ from dealsite.data.orders import PLACED, SHIPPED, STATUSES, OrderCard, OrdersPag
 from dealsite.data.orders.reading import PAGE_SIZE
 from dealsite.templatetags.orders import order_status
 
-LISTS = {"placed": (PLACED, "To ship"), "shipped": (SHIPPED, "On the way")}
+LISTS = {"placed": (PLACED, gettext_lazy("To ship")), "shipped": (SHIPPED, gettext_lazy("On the way"))}
 LATE = timedelta(seconds=10)  # more than an order comes into the index after its time
 NUMBER = re.compile("[0-9]{1,5}")
 
@@ -36,8 +38,8 @@ def order_list(request: EditorRequest) -> HttpResponse:
     """One page of the orders that wait to be shipped, or to arrive, oldest first."""
     listed = request.GET.get("list", "placed")
     if listed not in LISTS:
-        raise NotFound("There is no such list of orders.")
-    status, _ = LISTS[listed]
+        raise NotFound(_("There is no such list of orders."))
+    status, _label = LISTS[listed]
     now = timezone.now()
     after, before = request.GET.get("after") or None, request.GET.get("before") or None
     page = orders.waiting(status, after=after, before=before)
@@ -155,10 +157,10 @@ def _username(text: str) -> str:
 def shopper_orders(request: EditorRequest, username: str) -> HttpResponse:
     """One page of a user's orders, newest first, all or of a status."""
     if _username(username) != username:
-        raise NotFound("There is no such user.")
+        raise NotFound(_("There is no such user."))
     status = request.GET.get("status", "").upper()
     if status and status not in STATUSES:
-        raise NotFound("There is no such list of orders.")
+        raise NotFound(_("There is no such list of orders."))
     after, before = request.GET.get("after") or None, request.GET.get("before") or None
     page = orders.of_user(username, status=status, after=after, before=before)
     chosen = {"status": status.lower()}
@@ -166,13 +168,13 @@ def shopper_orders(request: EditorRequest, username: str) -> HttpResponse:
         "username": username,
         "status": status,
         "lists": [
-            ("", "All", "?"),
+            ("", _("All"), "?"),
             *((name, order_status(name), f"?status={name.lower()}") for name in STATUSES),
         ],
         "page": page,
         "after": page.after and query(chosen | {"after": page.after}),
         "before": page.before and query(chosen | {"before": page.before}),
-        "trail": [(reverse("cms_orders"), "Orders"), ("", username)],
+        "trail": [(reverse("cms_orders"), _("Orders")), ("", username)],
     }
     return render(request, "cms/shopper_orders.html", context)
 
@@ -192,12 +194,12 @@ def read_refs(texts: Sequence[str]) -> list[Ref]:
     """Return the orders that a form names, each once; Invalid for what no form of ours says, or for too many."""
     refs = []
     for text in dict.fromkeys(texts):
-        username, _, order_id = text.partition("/")
+        username, _slash, order_id = text.partition("/")
         if _username(username) != username or not username or not is_ulid(order_id):
-            raise Invalid("This form is damaged. Load the page again.")
+            raise Invalid(_("This form is damaged. Load the page again."))
         refs.append(Ref(username, order_id))
     if len(refs) > PAGE_SIZE:
-        raise Invalid(f"Choose up to {PAGE_SIZE} orders at once.")
+        raise Invalid(_("Choose up to %(page_size)s orders at once.") % {"page_size": PAGE_SIZE})
     return refs
 
 
@@ -211,7 +213,7 @@ def back_to(request: EditorRequest) -> str:
 
 def none_chosen(request: EditorRequest) -> HttpResponse:
     """Lead back from a button that was pressed with nothing ticked."""
-    messages.warning(request, "Choose at least one order first: tick the box before it.")
+    messages.warning(request, _("Choose at least one order first: tick the box before it."))
     return redirect(back_to(request))
 
 
@@ -220,7 +222,7 @@ def none_chosen(request: EditorRequest) -> HttpResponse:
 def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
     """One order: what was bought, where it goes, how it is paid, and what happened to it."""
     if _username(username) != username:
-        raise NotFound("There is no such order.")
+        raise NotFound(_("There is no such order."))
     stored = orders.get(username, order_id)
     context = {
         "order": stored,
@@ -230,7 +232,7 @@ def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
         "entries": audit.of_subject("order", stored.id),
         "here": reverse("cms_order", args=[username, stored.id]),
         "trail": [
-            (reverse("cms_orders"), "Orders"),
+            (reverse("cms_orders"), _("Orders")),
             (reverse("cms_shopper_orders", args=[username]), username),
             ("", stored.id),
         ],

@@ -11,6 +11,8 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from cms.deal_list import query
@@ -18,15 +20,15 @@ from cms.payments import address_of
 from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.accounts.proof import fresh
-from dealsite.data.errors import Conflict, NotFound
+from dealsite.data.errors import Conflict, NotFound, Text
 from dealsite.data.ids import from_iso, iso
 from dealsite.data.payments import FAILED, PENDING, PROCESSED, SCHEDULED, Payment
 from dealsite.data.payments.changes import get
 from dealsite.data.payments.steering import cancel, refund, retry_now
 from dealsite.data.payments.stored import REASON_CHARACTERS
 
-NO_REASON = "Say why: it is kept with the payment."
-LONG_REASON = f"Shorten this to {REASON_CHARACTERS} characters."
+NO_REASON = gettext_lazy("Say why: it is kept with the payment.")
+LONG_REASON = gettext_lazy("Shorten this to %(most)s characters.")
 MAY = {FAILED: ("retry", "cancel"), SCHEDULED: ("cancel",), PROCESSED: ("refund",)}
 
 
@@ -41,7 +43,7 @@ def _asked(request: EditorRequest, payment_id: str) -> Payment:
     try:
         return get(data.get("account", ""), from_iso(data.get("due", "")), payment_id)
     except (ValueError, OverflowError):  # what no account or time can be
-        raise NotFound("There is no such payment.") from None
+        raise NotFound(_("There is no such payment.")) from None
 
 
 @role("back office")
@@ -55,13 +57,13 @@ def payment(request: EditorRequest, payment_id: str) -> HttpResponse:
         "history": found.timeline[::-1],
         "may": [(what, reverse(f"cms_{what}_payment", args=[found.id]) + here) for what in may(found)],
         "next_is": {
-            SCHEDULED: "Will be charged",
-            FAILED: "Will be tried again",
-            PENDING: "With a runner until",
+            SCHEDULED: _("Will be charged"),
+            FAILED: _("Will be tried again"),
+            PENDING: _("With a runner until"),
         }.get("" if found.final else found.status, ""),
         "account_address": reverse("cms_account_payments") + query({"account": found.account}),
         "trail": [
-            (reverse("cms_payments"), "Payments"),
+            (reverse("cms_payments"), _("Payments")),
             (reverse("cms_account_payments") + query({"account": found.account}), found.account),
             ("", found.id),
         ],
@@ -74,14 +76,16 @@ class Change:
     """What can be done to a payment, and the status by which one knows that it was done already."""
 
     what: str
-    said: str
+    said: Text
     carry_out: Callable[..., Payment]
     has_reason: bool = True
 
 
-RETRY = Change("retry", "The payment is tried again within seconds.", retry_now, has_reason=False)
-CANCEL = Change("cancel", "The payment is called off.", cancel)
-REFUND = Change("refund", "The money is given back within seconds.", refund)
+RETRY = Change(
+    "retry", gettext_lazy("The payment is tried again within seconds."), retry_now, has_reason=False
+)
+CANCEL = Change("cancel", gettext_lazy("The payment is called off."), cancel)
+REFUND = Change("refund", gettext_lazy("The money is given back within seconds."), refund)
 
 
 @role("back office")
@@ -109,14 +113,17 @@ def refund_payment(request: EditorRequest, payment_id: str) -> HttpResponse:
 def _page(request: EditorRequest, payment_id: str, change: Change) -> HttpResponse:
     found = _asked(request, payment_id)
     reason = " ".join(request.POST.get("reason", "").split())
-    wrong = ""
+    wrong: Text = ""
     if request.method == "POST":
         if change.has_reason:
-            wrong = NO_REASON if not reason else LONG_REASON if len(reason) > REASON_CHARACTERS else ""
+            if not reason:
+                wrong = NO_REASON
+            elif len(reason) > REASON_CHARACTERS:
+                wrong = LONG_REASON % {"most": REASON_CHARACTERS}
         if not wrong:
             return _carry_out(request, found, change, reason, timezone.now())
     elif change.what not in may(found):
-        messages.info(request, "This cannot be done to the payment as it is now.")
+        messages.info(request, _("This cannot be done to the payment as it is now."))
         return redirect(address_of(found))
     context = {
         "payment": found,

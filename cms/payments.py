@@ -10,6 +10,8 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from cms.deal_list import query
@@ -25,22 +27,24 @@ from dealsite.templatetags.orders import payment_status
 
 MOST_DAYS = 31
 CLOSED = "closed"  # the list of closed days, beside those of the statuses
-LISTS = {status.lower(): payment_status(status) for status in STATUSES} | {CLOSED: "Closed days"}
+LISTS = {status.lower(): payment_status(status) for status in STATUSES} | {
+    CLOSED: gettext_lazy("Closed days")
+}
 SORTED_BY = {  # what the time means by which a list is sorted
-    "scheduled": "To be charged",
-    "pending": "With a runner until",
-    "processed": "Paid",
-    "failed": "Next try",
-    "cancelled": "Called off",
-    "refunded": "Given back",
-    CLOSED: "Paid",
+    "scheduled": gettext_lazy("To be charged"),
+    "pending": gettext_lazy("With a runner until"),
+    "processed": gettext_lazy("Paid"),
+    "failed": gettext_lazy("Next try"),
+    "cancelled": gettext_lazy("Called off"),
+    "refunded": gettext_lazy("Given back"),
+    CLOSED: gettext_lazy("Paid"),
 }
 SUMS = (
-    ("open", "To be paid"),
-    ("failed", "Declined so far"),
-    ("processed", "Paid"),
-    ("cancelled", "Called off"),
-    ("refunded", "Given back"),
+    ("open", gettext_lazy("To be paid")),
+    ("failed", gettext_lazy("Declined so far")),
+    ("processed", gettext_lazy("Paid")),
+    ("cancelled", gettext_lazy("Called off")),
+    ("refunded", gettext_lazy("Given back")),
 )
 
 
@@ -70,13 +74,18 @@ def read_span(request: EditorRequest, today: date) -> Span:
     try:
         first, last = (date.fromisoformat(text) if text else None for text in typed)
     except ValueError:
-        return Span(today, today, ("", ""), "Enter days such as 2026-11-27.")
+        return Span(today, today, ("", ""), _("Enter days such as 2026-11-27."))
     first = first or last or today
     last = last or first
     if last < first:
-        return Span(today, today, typed, "The last day is before the first one.")
+        return Span(today, today, typed, _("The last day is before the first one."))
     if (last - first).days >= MOST_DAYS:
-        return Span(today, today, typed, f"Up to {MOST_DAYS} days are shown at once; a file can hold more.")
+        return Span(
+            today,
+            today,
+            typed,
+            _("Up to %(most_days)s days are shown at once; a file can hold more.") % {"most_days": MOST_DAYS},
+        )
     return Span(first, last, (first.isoformat(), last.isoformat()))
 
 
@@ -86,7 +95,7 @@ def payment_list(request: EditorRequest) -> HttpResponse:
     """One page of the payments of a state in a span of days, and what all payments due in it come to."""
     listed = request.GET.get("list", "scheduled")
     if listed not in LISTS:
-        raise NotFound("There is no such list of payments.")
+        raise NotFound(_("There is no such list of payments."))
     span = read_span(request, timezone.now().astimezone(UTC).date())
     after = request.GET.get("after") or None
     if listed == CLOSED:
@@ -122,10 +131,10 @@ def overdue_payments(request: EditorRequest) -> HttpResponse:
         return {"first": first.isoformat(), "last": last.isoformat()}
 
     buckets = [
-        ("Today", found.today, days(0, 0), False),
-        ("1 to 7 days", found.week, days(1, 7), False),
-        ("8 to 30 days", found.month, days(8, 30), False),
-        ("Older", found.older, days(31, 61), found.older_at_least),
+        (_("Today"), found.today, days(0, 0), False),
+        (_("1 to 7 days"), found.week, days(1, 7), False),
+        (_("8 to 30 days"), found.month, days(8, 30), False),
+        (_("Older"), found.older, days(31, 61), found.older_at_least),
     ]
     return render(request, "cms/overdue_payments.html", {"buckets": buckets, "now": now})
 
@@ -165,12 +174,12 @@ def account_payments(request: EditorRequest) -> HttpResponse:
         "closed": closed,
         "lists": [
             (words, query(chosen | {"closed": value}), bool(value) == closed)
-            for words, value in (("Not closed yet", ""), ("Closed days", "yes"))
+            for words, value in ((_("Not closed yet"), ""), (_("Closed days"), "yes"))
         ],
         "rows": with_addresses(page.payments),
         "first": query(chosen) if after else "",
         "after": page.after and query(chosen | {"after": page.after}),
-        "trail": [(reverse("cms_payments"), "Payments"), ("", account)],
+        "trail": [(reverse("cms_payments"), _("Payments")), ("", account)],
     }
     return render(request, "cms/account_payments.html", context)
 
@@ -180,4 +189,4 @@ def account_payments(request: EditorRequest) -> HttpResponse:
 def export_payments(request: EditorRequest) -> HttpResponse:
     """Ask for a file of payments."""
     choices = [(status, payment_status(status)) for status in payments.STATUSES]
-    return ask_for_file(request, exports.PAYMENTS, [*choices, (exports.CLOSED, "Closed days")])
+    return ask_for_file(request, exports.PAYMENTS, [*choices, (exports.CLOSED, _("Closed days"))])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.search.finding import MOST_PAGES, Found, find
 from dealsite.search.question import MOST_CHARACTERS, Question
 
-NOT_READY = "Search is being set up. Please try again in a moment, or use the lists."
+NOT_READY = gettext_lazy("Search is being set up. Please try again in a moment, or use the lists.")
 
 
 def words_in(text: str) -> str:

@@ -9,18 +9,21 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from cms.requests import EditorRequest
+from dealsite import stored_words
 from dealsite.accounts.decorators import role
 from dealsite.accounts.proof import fresh
 from dealsite.data import two_factor, users
 from dealsite.data.errors import Forbidden
 
 DUTIES = {
-    "editor": "Publishes deals, brands and category pages, and sets the featured deals.",
-    "back office": "Works off orders and payments, and asks questions of the data.",
-    "admin": "May do all of this, and gives roles to others.",
+    "editor": gettext_lazy("Publishes deals, brands and category pages, and sets the featured deals."),
+    "back office": gettext_lazy("Works off orders and payments, and asks questions of the data."),
+    "admin": gettext_lazy("May do all of this, and gives roles to others."),
 }
 
 
@@ -55,7 +58,7 @@ def user(request: EditorRequest, username: str) -> HttpResponse:
         }
         for name in users.ROLES
     ]
-    trail = [(reverse("cms_users"), "Users"), ("", account.username)]
+    trail = [(reverse("cms_users"), _("Users")), ("", account.username)]
     is_own = account.username == request.user.username
     context = {"account": account, "roles": roles, "trail": trail, "is_own": is_own}
     return render(request, "cms/user.html", context)
@@ -68,7 +71,10 @@ def give_role(request: EditorRequest, username: str) -> HttpResponse:
     """Give a user a role."""
     name = request.POST.get("role", "")
     users.give_role(username, name, by=request.user.username, now=timezone.now())
-    messages.success(request, f"{username} now has the role {name}.")
+    messages.success(
+        request,
+        _("%(user)s now has the role %(role)s.") % {"user": username, "role": stored_words.shown(name)},
+    )
     return redirect("cms_user", username)
 
 
@@ -79,9 +85,12 @@ def take_role(request: EditorRequest, username: str) -> HttpResponse:
     """Take a role from a user; it holds from his next request on."""
     name = request.POST.get("role", "")
     if _is_own_admin_role(request, username, name):
-        raise Forbidden("You cannot take the role admin from yourself. Another admin can.")
+        raise Forbidden(_("You cannot take the role admin from yourself. Another admin can."))
     users.take_role(username, name, by=request.user.username, now=timezone.now())
-    messages.success(request, f"{username} no longer has the role {name}.")
+    messages.success(
+        request,
+        _("%(user)s no longer has the role %(role)s.") % {"user": username, "role": stored_words.shown(name)},
+    )
     return redirect("cms_user", username)
 
 
@@ -92,11 +101,17 @@ def reset_two_factor(request: EditorRequest, username: str) -> HttpResponse:
     """Turn off the second factor of a user who has lost it; he is signed out everywhere."""
     by = request.user.username
     if username == by:
-        raise Forbidden("Turn off your own second factor in your account, by a code; or ask another admin.")
+        raise Forbidden(
+            _("Turn off your own second factor in your account, by a code; or ask another admin.")
+        )
     account = users.get(username)
     if account.two_factor:
         two_factor.turn_off(account, by=by, now=timezone.now())
-    messages.success(request, f"{username} signs in with the password alone, and is signed out everywhere.")
+    messages.success(
+        request,
+        _("%(username)s signs in with the password alone, and is signed out everywhere.")
+        % {"username": username},
+    )
     return redirect("cms_user", username)
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from dealsite.data.prices import Price
 from dealsite.templatetags.design import money
@@ -59,10 +60,17 @@ def price_chart(prices: Sequence[Price], now: datetime) -> Chart | None:
 
 def _words(prices: Sequence[Price], lowest: Decimal, highest: Decimal) -> str:
     first, last = prices[0], prices[-1]
-    return (
-        f"{money(first.price)} from {_day(first.since)}, {money(last.price)} since {_day(last.since)}; "
-        f"the highest price was {money(highest)}, the lowest {money(lowest)}."
-    )
+    return _(
+        "%(price)s from %(since)s, %(price_2)s since %(since_2)s; the highest price was "
+        "%(highest)s, the lowest %(lowest)s."
+    ) % {
+        "price": money(first.price),
+        "since": _day(first.since),
+        "price_2": money(last.price),
+        "since_2": _day(last.since),
+        "highest": money(highest),
+        "lowest": money(lowest),
+    }
 
 
 def _day(when: datetime) -> str:

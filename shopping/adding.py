@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import patch_cache_control
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from dealsite.accounts import cookies
@@ -34,7 +35,7 @@ def add_to_cart(request: HttpRequest) -> HttpResponse:
     except (Conflict, Invalid) as error:
         return _answer(request, str(error), status=error.status)
     count = carts.read_head(owner, now=now).active if request.htmx else 0  # type: ignore[attr-defined]
-    response = _answer(request, f"“{deal.card.title}” is in your cart.", count=count)
+    response = _answer(request, _("“%(title)s” is in your cart.") % {"title": deal.card.title}, count=count)
     if new_key:
         cookies.set_cart(response, new_key)
     return response
@@ -63,10 +64,10 @@ def undo_removal(request: HttpRequest) -> HttpResponse:
     def put_back(owner: CartOwner) -> str:
         wanted = form.wanted(now=now)
         if wanted.deal in carts.read_head(owner, now=now).lines:
-            return "The deal is back."
+            return _("The deal is back.")
         deal = carts.add(owner, wanted, now=now)
         if form.cleaned_data["saved"]:
             carts.move(owner, f"{carts.ACTIVE}.{iso(now)}.{wanted.line_id}", carts.SAVED, now=now)
-        return f"“{deal.card.title}” is back."
+        return _("“%(title)s” is back.") % {"title": deal.card.title}
 
     return change(request, put_back)

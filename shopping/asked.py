@@ -8,6 +8,8 @@ from decimal import Decimal, InvalidOperation
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from dealsite.data.cards import CENT
 from dealsite.data.categories import CATEGORIES
@@ -18,12 +20,17 @@ from dealsite.search.finding import MOST_PAGES
 from dealsite.search.question import MOST_CHARACTERS, Question
 
 STATES = {
-    "": "All, expired ones last",
-    "live": "Live",
-    "ending": "Ending soon",
-    "expired": "Expired or sold out",
+    "": gettext_lazy("All, expired ones last"),
+    "live": gettext_lazy("Live"),
+    "ending": gettext_lazy("Ending soon"),
+    "expired": gettext_lazy("Expired or sold out"),
 }
-SORTS = {"": "Best match", "newest": "Newest", "price": "Lowest price", "discount": "Highest discount"}
+SORTS = {
+    "": gettext_lazy("Best match"),
+    "newest": gettext_lazy("Newest"),
+    "price": gettext_lazy("Lowest price"),
+    "discount": gettext_lazy("Highest discount"),
+}
 PAGE = re.compile(r"[1-9][0-9]{0,2}")
 AMOUNT = re.compile(r"[0-9]{1,9}(?:[.,][0-9]{1,2})?")
 
@@ -63,10 +70,10 @@ class Asked:
         for name in ("price_from", "price_to"):
             text = getattr(asked, name)
             if text and _amount(text) is None:
-                asked.errors[name] = "Enter an amount such as 20 or 19.90."
+                asked.errors[name] = _("Enter an amount such as 20 or 19.90.")
         low, high = _amount(asked.price_from), _amount(asked.price_to)
         if low is not None and high is not None and low > high:
-            asked.errors["price_to"] = "This must not be below the other price."
+            asked.errors["price_to"] = _("This must not be below the other price.")
         return asked
 
     @property

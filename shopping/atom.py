@@ -7,6 +7,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.feedgenerator import Atom1Feed
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
@@ -24,8 +26,8 @@ for_some_minutes = cache_control(public=True, max_age=300)
 @for_some_minutes
 def front_page_feed(request: HttpRequest) -> HttpResponse:
     """The latest deals of all."""
-    _, page = feeds.front_page(now=timezone.now())
-    return _atom(request, "Latest deals", reverse("front_page"), page.cards)
+    _featured, page = feeds.front_page(now=timezone.now())
+    return _atom(request, _("Latest deals"), reverse("front_page"), page.cards)
 
 
 @require_safe
@@ -71,11 +73,12 @@ def _atom(request: HttpRequest, title: str, path: str, cards: list[DealCard]) ->
 def _in_words(card: DealCard) -> str:
     words = f"{card.brand_name}: {money(card.price)}"
     if card.was_price:
-        words += f" instead of {money(card.was_price)}"
+        words = _("%(words)s instead of %(price)s") % {"words": words, "price": money(card.was_price)}
     if card.voucher_code:
-        words += f", voucher code {card.voucher_code}"
+        words = _("%(words)s, voucher code %(code)s") % {"words": words, "code": card.voucher_code}
     if card.expires_at:
-        words += f", until {card.expires_at:%d %b %Y, %H:%M} UTC"
+        until = f"{date_format(card.expires_at)}, {card.expires_at:%H:%M}"
+        words = _("%(words)s, until %(until)s UTC") % {"words": words, "until": until}
     return words
 
 

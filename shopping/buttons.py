@@ -7,12 +7,31 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 from django_htmx.http import trigger_client_event
 
 from dealsite.accounts.decorators import to_sign_in
 from dealsite.accounts.destinations import destination
 from dealsite.data import brand_names, category_names, relations
-from dealsite.data.relations import Relation, Standing
+from dealsite.data.relations import (
+    BRAND_LIKE,
+    BRAND_WATCH,
+    CATEGORY_LIKE,
+    CATEGORY_WATCH,
+    Relation,
+    Standing,
+)
+
+_LIKED, _WATCHED = gettext_lazy("You like %(name)s now."), gettext_lazy("You watch %(name)s now.")
+_UNLIKED = gettext_lazy("You no longer like %(name)s.")
+_UNWATCHED = gettext_lazy("You no longer watch %(name)s.")
+RELATED = {BRAND_LIKE: _LIKED, CATEGORY_LIKE: _LIKED, BRAND_WATCH: _WATCHED, CATEGORY_WATCH: _WATCHED}
+UNRELATED = {
+    BRAND_LIKE: _UNLIKED,
+    CATEGORY_LIKE: _UNLIKED,
+    BRAND_WATCH: _UNWATCHED,
+    CATEGORY_WATCH: _UNWATCHED,
+}
 
 
 def press(request: HttpRequest, relation: Relation, slug: str, *, held: bool) -> HttpResponse:
@@ -31,11 +50,8 @@ def press(request: HttpRequest, relation: Relation, slug: str, *, held: bool) ->
         relations.add(relation, slug, username, now=timezone.now())
     else:
         relations.remove(relation, slug, username)
-    said = (
-        f"You {verb} {_name(relation, slug)} now."
-        if held
-        else f"You no longer {verb} {_name(relation, slug)}."
-    )
+    words = RELATED if held else UNRELATED
+    said = words[relation] % {"name": _name(relation, slug)}
     if getattr(request, "htmx", False):
         context = {"standing": standing.after(relation, held=held)}
         response = render(request, "shopping/_relations.html", context)

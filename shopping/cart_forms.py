@@ -8,14 +8,15 @@ from decimal import Decimal
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy
 
 from dealsite.data import carts
 from dealsite.data.carts import Line, Wanted
 from dealsite.data.errors import Invalid
 from dealsite.data.ids import is_ulid, new_ulid
 
-DAMAGED = "This form is damaged. Load the page again."
-NUMBER = f"Enter a whole number from 1 to {carts.MAX_QUANTITY}."
+DAMAGED = gettext_lazy("This form is damaged. Load the page again.")
+NUMBER = gettext_lazy("Enter a whole number from 1 to 999.")
 UNDO = "undo"
 
 

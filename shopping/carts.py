@@ -14,6 +14,8 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import patch_cache_control, patch_vary_headers
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from dealsite.accounts import carts as carts_of_visitors
@@ -22,10 +24,10 @@ from dealsite.accounts.carts import owner_of
 from dealsite.accounts.decorators import signed_in
 from dealsite.data import carts
 from dealsite.data.carts import CartOwner, Line
-from dealsite.data.errors import Conflict, DataError, Invalid, NotFound
+from dealsite.data.errors import Conflict, DataError, Invalid, NotFound, Text
 from shopping.cart_forms import NUMBER, Removed
 
-NOT_THERE = "This deal is not in your cart any more."
+NOT_THERE = gettext_lazy("This deal is not in your cart any more.")
 
 
 @require_safe
@@ -43,7 +45,7 @@ def change_quantity(request: HttpRequest) -> HttpResponse:
         if not (text.isascii() and text.isdigit() and len(text) < 9):
             raise Invalid(NUMBER)
         carts.change_quantity(owner, deal_id, int(text), now=timezone.now())
-        return "The number of pieces is changed."
+        return _("The number of pieces is changed.")
 
     return change(request, have)
 
@@ -58,7 +60,7 @@ def remove_from_cart(request: HttpRequest) -> HttpResponse:
         if line is None:
             raise NotFound(NOT_THERE)
         removed.append(line)
-        return f"“{line.title}” is removed."
+        return _("“%(title)s” is removed.") % {"title": line.title}
 
     return change(request, remove, removed=removed)
 
@@ -66,13 +68,13 @@ def remove_from_cart(request: HttpRequest) -> HttpResponse:
 @require_POST
 def save_for_later(request: HttpRequest) -> HttpResponse:
     """Keep a line out of the next order. 1 batch get + 1 transaction."""
-    return _move(request, carts.SAVED, "is saved for later.")
+    return _move(request, carts.SAVED, gettext_lazy("“%(title)s” is saved for later."))
 
 
 @require_POST
 def move_to_cart(request: HttpRequest) -> HttpResponse:
     """Take a saved line back into the cart. 1 batch get + 1 transaction."""
-    return _move(request, carts.ACTIVE, "is in your cart again.")
+    return _move(request, carts.ACTIVE, gettext_lazy("“%(title)s” is in your cart again."))
 
 
 @require_POST
@@ -81,7 +83,7 @@ def accept_changes(request: HttpRequest) -> HttpResponse:
 
     def accept(owner: CartOwner) -> str:
         carts.accept(owner, seen=request.POST.get("seen", ""), now=timezone.now())
-        return "Your cart is up to date."
+        return _("Your cart is up to date.")
 
     return change(request, accept)
 
@@ -152,11 +154,11 @@ def change(
     return HttpResponseRedirect(reverse("cart"))
 
 
-def _move(request: HttpRequest, status: str, what: str) -> HttpResponse:
+def _move(request: HttpRequest, status: str, said: Text) -> HttpResponse:
     def move(owner: CartOwner) -> str:
         line = carts.move(owner, request.POST.get("line", ""), status, now=timezone.now())
         if line is None:
             raise NotFound(NOT_THERE)
-        return f"“{line.title}” {what}"
+        return said % {"title": line.title}
 
     return change(request, move)

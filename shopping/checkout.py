@@ -17,6 +17,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dealsite.accounts import cards
@@ -24,7 +26,7 @@ from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.visitors import SignedIn
 from dealsite.data import carts, orders, payments
 from dealsite.data.carts import CartChanged, Look
-from dealsite.data.errors import Invalid, NotFound
+from dealsite.data.errors import Invalid, NotFound, Text
 from dealsite.data.ids import is_ulid, new_ulid, time_of
 from dealsite.data.orders import buyers
 from dealsite.data.orders.buyers import Buyer
@@ -33,10 +35,12 @@ from shopping.carts import cart_page
 
 SALT = "shopping.checkout"
 LIFETIME = timedelta(days=1)
-OLD = "This page was more than a day old: nothing was ordered. Look at it once more, and order then."
+OLD = gettext_lazy(
+    "This page was more than a day old: nothing was ordered. Look at it once more, and order then."
+)
 
 
-def _line(label: str, name: str, autocomplete: str, **kwargs: Any) -> forms.CharField:
+def _line(label: Text, name: str, autocomplete: str, **kwargs: Any) -> forms.CharField:
     return forms.CharField(
         label=label,
         max_length=ADDRESS_CHARACTERS,
@@ -49,14 +53,14 @@ def _line(label: str, name: str, autocomplete: str, **kwargs: Any) -> forms.Char
 class CheckoutForm(forms.Form):
     """Where it goes and how it is paid; `version` and `total` are the cart's as it was shown."""
 
-    name = _line("Name", "name", "name")
-    street = _line("Street and house number", "street", "address-line1")
-    extra = _line("Flat, company", "extra", "address-line2", required=False)
-    postcode = _line("Postcode", "postcode", "postal-code")
-    city = _line("Town", "city", "address-level2")
-    country = _line("Country", "country", "country-name")
+    name = _line(gettext_lazy("Name"), "name", "name")
+    street = _line(gettext_lazy("Street and house number"), "street", "address-line1")
+    extra = _line(gettext_lazy("Flat, company"), "extra", "address-line2", required=False)
+    postcode = _line(gettext_lazy("Postcode"), "postcode", "postal-code")
+    city = _line(gettext_lazy("Town"), "city", "address-level2")
+    country = _line(gettext_lazy("Country"), "country", "country-name")
     plan = forms.TypedChoiceField(
-        label="How you pay",
+        label=gettext_lazy("How you pay"),
         coerce=int,
         choices=[(plan, str(plan)) for plan in payments.PLANS],
         widget=forms.RadioSelect,
@@ -86,9 +90,9 @@ class Ticket:
         try:
             ticket = cls(*signing.loads(request.POST.get("order", ""), salt=SALT))
         except (signing.BadSignature, TypeError, ValueError):
-            raise Invalid("This form is damaged. Load the page again.") from None
+            raise Invalid(_("This form is damaged. Load the page again.")) from None
         if ticket.username != request.user.username:  # type: ignore[union-attr]
-            raise Invalid("This form was made for another account. Load the page again.")
+            raise Invalid(_("This form was made for another account. Load the page again."))
         return ticket
 
     def is_old(self, now: datetime) -> bool:
@@ -127,7 +131,7 @@ def checkout(request: HttpRequest) -> HttpResponse:
         return _page(request, now, form, 422)
     data = form.cleaned_data
     if data["total"] and not ticket.method:
-        form.add_error(None, "Choose a card to pay with.")
+        form.add_error(None, _("Choose a card to pay with."))
         return _page(request, now, form, 422)
     try:
         order = orders.place(_purchase(request, ticket, data), now=now)

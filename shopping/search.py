@@ -10,6 +10,8 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from dealsite.data import category_names
@@ -19,8 +21,8 @@ from shopping.asked import SORTS, STATES, Asked
 QUICK = 6  # deals that show under the box
 QUICK_TARGET = "quick-"  # how the places for them are called
 HOW = {
-    "close": "Some of these deals hold words that are like yours.",
-    "some": "No deal holds all of these words. These hold some of them.",
+    "close": gettext_lazy("Some of these deals hold words that are like yours."),
+    "some": gettext_lazy("No deal holds all of these words. These hold some of them."),
 }
 
 
@@ -69,9 +71,9 @@ def _answer(request: HttpRequest, template: str, context: dict[str, Any]) -> Htt
 def _words_for(found: Found) -> str:
     """What screen readers hear when results come."""
     if not found.ready:
-        return "Search is not ready."
+        return _("Search is not ready.")
     return (
         f"{found.total:,} {'deal' if found.total == 1 else 'deals'} found."
         if found.total
-        else "No deals found."
+        else _("No deals found.")
     )

@@ -6,6 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
@@ -49,7 +50,7 @@ def sitemap_day(request: HttpRequest, day: str) -> HttpResponse:
     now = timezone.now()
     known = {past.isoformat(): past for past in feeds.past_days(now=now)}
     if day not in known:
-        raise Http404("That day has no deals.")
+        raise Http404(_("That day has no deals."))
     cards = list(feeds.deals_of_day(known[day], now=now))
     return _urlset(request, ((deal_path(card), card.live_at.isoformat(timespec="seconds")) for card in cards))
 

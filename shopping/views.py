@@ -7,6 +7,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from dealsite import text
@@ -73,7 +74,7 @@ def brand(request: HttpRequest, slug: str) -> HttpResponse:
             "feed": reverse("brand_feed", args=[slug]),
             "image": picture(found.logo),
             "image_alt": found.name,
-            "trail": [(reverse("brands"), "Brands"), ("", found.name)],
+            "trail": [(reverse("brands"), _("Brands")), ("", found.name)],
         },
     )
 
@@ -96,7 +97,7 @@ def category(request: HttpRequest, slug: str) -> HttpResponse:
             "feed": reverse("category_feed", args=[slug]),
             "image": picture(found.logo),
             "image_alt": found.name,
-            "trail": [(reverse("front_page"), "Deals"), ("", found.name)],
+            "trail": [(reverse("front_page"), _("Deals")), ("", found.name)],
         },
     )
 
@@ -106,7 +107,7 @@ def category(request: HttpRequest, slug: str) -> HttpResponse:
 def deal(request: HttpRequest, deal_id: str, slug: str = "") -> HttpResponse:
     """All about one deal; an address with another slug leads to the one that it has now."""
     if not is_ulid(deal_id.upper()):
-        raise Http404("There is no such deal.")
+        raise Http404(_("There is no such deal."))
     now = timezone.now()
     found = deals.get_visible(deal_id.upper(), now=now)
     card, content = found.card, found.content
@@ -114,7 +115,10 @@ def deal(request: HttpRequest, deal_id: str, slug: str = "") -> HttpResponse:
         return redirect(deal_path(card))  # not for good: a title may be changed back
     history = prices.of_deal(card.id)
     shown = deal_context(card, content, history, now=now)
-    summary = text.excerpt(content.description) or f"{card.title}, a deal of {card.brand_name}."
+    summary = text.excerpt(content.description) or _("%(title)s, a deal of %(brand_name)s.") % {
+        "title": card.title,
+        "brand_name": card.brand_name,
+    }
     address = absolute(deal_path(card))
     return render(
         request,
@@ -127,7 +131,7 @@ def deal(request: HttpRequest, deal_id: str, slug: str = "") -> HttpResponse:
             "image": picture(card.picture),
             "structured_data": product(card, state=shown["state"], summary=summary, address=address),
             "trail": [
-                (reverse("front_page"), "Deals"),
+                (reverse("front_page"), _("Deals")),
                 (reverse("category", args=[card.category]), shown["category_name"]),
                 ("", card.title),
             ],

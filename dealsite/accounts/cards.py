@@ -14,6 +14,8 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -26,14 +28,14 @@ from dealsite.data.orders import buyers
 from dealsite.data.orders.buyers import PaymentCard
 from dealsite.gateways import CardRefused, GatewayUnavailable
 
-SILENT = "The payment service does not answer just now. Please try again in a moment."
+SILENT = gettext_lazy("The payment service does not answer just now. Please try again in a moment.")
 
 
 class NumberForm(forms.Form):
     """The number of a test card."""
 
     number = forms.CharField(
-        label="Card number",
+        label=gettext_lazy("Card number"),
         max_length=30,
         widget=forms.TextInput(attrs={"autocomplete": "off", "inputmode": "numeric"}),
     )
@@ -91,7 +93,7 @@ def finish_card(request: HttpRequest) -> HttpResponse:
 def forget_card(request: HttpRequest) -> HttpResponse:
     """Forget the card. 1 update."""
     buyers.forget_card(_username(request))
-    messages.success(request, "Your card is forgotten. Instalments that are under way still need it.")
+    messages.success(request, _("Your card is forgotten. Instalments that are under way still need it."))
     return HttpResponseRedirect(reverse("card"))
 
 
@@ -112,7 +114,7 @@ def _keep(request: HttpRequest, parameters: Mapping[str, str]) -> HttpResponse:
     now = timezone.now()
     kept = PaymentCard(gateway.name, saved.token, saved.label)
     buyers.save_card(username, kept, job_id=new_ulid(now), now=now)
-    messages.success(request, f"{saved.label} pays from now on.")
+    messages.success(request, _("%(label)s pays from now on.") % {"label": saved.label})
     return HttpResponseRedirect(_next(request))
 
 

@@ -8,6 +8,8 @@ from datetime import datetime
 import structlog
 from django.contrib import messages
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from dealsite.accounts import cookies
 from dealsite.accounts.visitors import Anonymous, SignedIn
@@ -41,7 +43,8 @@ def bring_over(request: HttpRequest, username: str, *, now: datetime) -> bool:
     except DataError as error:
         logger.warning("cart_not_merged", reason=repr(error))
         messages.warning(
-            request, "The cart that you filled before you signed in could not be brought over. See your cart."
+            request,
+            _("The cart that you filled before you signed in could not be brought over. See your cart."),
         )
         return False
     _tell(request, merged)
@@ -53,19 +56,27 @@ def _tell(request: HttpRequest, merged: Merged) -> None:
         count = len(merged.lines)
         messages.success(
             request,
-            f"Your cart came with you: {count} deal{'' if count == 1 else 's'}, added to what was there.",
+            ngettext(
+                "Your cart came with you: %(count)d deal, added to what was there.",
+                "Your cart came with you: %(count)d deals, added to what was there.",
+                count,
+            )
+            % {"count": count},
         )
     if merged.saved:
         messages.warning(
             request,
-            f"A cart holds up to {carts.MAX_ACTIVE} deals. Saved for later instead: {_named(merged.saved)}.",
+            _("A cart holds up to %(most)d deals. Saved for later instead: %(titles)s.")
+            % {"most": carts.MAX_ACTIVE, "titles": _named(merged.saved)},
         )
     if merged.left_out:
-        messages.warning(request, f"There was no room for: {_named(merged.left_out)}.")
+        messages.warning(
+            request, _("There was no room for: %(titles)s.") % {"titles": _named(merged.left_out)}
+        )
 
 
 def _named(lines: Sequence[Line], most: int = 5) -> str:
     """Return the titles of some lines; a cookie carries the sentence, so it is kept short."""
     titles = ", ".join(f"“{line.title[:60]}”" for line in lines[:most])
     more = len(lines) - most
-    return f"{titles} and {more} more" if more > 0 else titles
+    return _("%(titles)s and %(more)d more") % {"titles": titles, "more": more} if more > 0 else titles

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext as _
+
 # The first that occurs: browsers also name those that they want to be taken for.
 BROWSERS = (
     ("Edg", "Edge"),
@@ -30,8 +32,8 @@ def device_name(user_agent: str) -> str:
     browser = _first(BROWSERS, user_agent)
     system = _first(SYSTEMS, user_agent)
     if browser and system:
-        return f"{browser} on {system}"
-    return browser or system or "Unknown device"
+        return _("%(browser)s on %(system)s") % {"browser": browser, "system": system}
+    return browser or system or _("Unknown device")
 
 
 def _first(names: tuple[tuple[str, str], ...], text: str) -> str:

@@ -6,14 +6,17 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from dealsite.accounts import passwords, timezones
+from dealsite.accounts import languages, passwords, timezones
 from dealsite.accounts.passwords import Owner
-from dealsite.data.errors import Invalid
+from dealsite.data.errors import Invalid, Text
 from dealsite.data.ids import normalise, normalise_email, normalise_username
 
 NAME_CHARACTERS = 50
-BROWSER_ZONE = "That of my browser, or else of the site"
+BROWSER_ZONE = gettext_lazy("That of my browser, or else of the site")
+SITES_LANGUAGE = gettext_lazy("That of the site")
 
 
 class PasswordField(forms.CharField):
@@ -29,32 +32,36 @@ class CodeField(forms.CharField):
 
     def __init__(self, **kwargs: Any) -> None:
         attrs = {"autocomplete": "one-time-code", "inputmode": "numeric", "spellcheck": "false"}
-        super().__init__(label="Code", max_length=40, widget=forms.TextInput(attrs=attrs), **kwargs)
+        super().__init__(
+            label=gettext_lazy("Code"), max_length=40, widget=forms.TextInput(attrs=attrs), **kwargs
+        )
 
 
 def _email_field(**kwargs: Any) -> forms.CharField:
     attrs = {"autocomplete": "email", "inputmode": "email", "autocapitalize": "none", "spellcheck": "false"}
-    return forms.CharField(label="E-mail", max_length=254, widget=forms.EmailInput(attrs=attrs), **kwargs)
+    return forms.CharField(
+        label=gettext_lazy("E-mail"), max_length=254, widget=forms.EmailInput(attrs=attrs), **kwargs
+    )
 
 
-def _new_password_field(label: str = "Password") -> PasswordField:
+def _new_password_field(label: Text = gettext_lazy("Password")) -> PasswordField:
     return PasswordField(
         label=label,
         autocomplete="new-password",
-        help_text="At least 10 characters. Several words make a good one.",
+        help_text=gettext_lazy("At least 10 characters. Several words make a good one."),
     )
 
 
 class SignUpForm(forms.Form):
     username = forms.CharField(
-        label="User name",
+        label=gettext_lazy("User name"),
         max_length=100,
-        help_text="3 to 30 letters (a to z), digits, dots, dashes or underscores.",
+        help_text=gettext_lazy("3 to 30 letters (a to z), digits, dots, dashes or underscores."),
         widget=forms.TextInput(
             attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}
         ),
     )
-    email = _email_field(help_text="For a new password, should you forget yours.")
+    email = _email_field(help_text=gettext_lazy("For a new password, should you forget yours."))
     password = _new_password_field()
     registration = forms.CharField(max_length=26, widget=forms.HiddenInput)
 
@@ -75,27 +82,31 @@ class SignUpForm(forms.Form):
 
 class SignInForm(forms.Form):
     name = forms.CharField(
-        label="User name or e-mail",
+        label=gettext_lazy("User name or e-mail"),
         max_length=254,
         widget=forms.TextInput(
             attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}
         ),
     )
-    password = PasswordField(label="Password", autocomplete="current-password")
+    password = PasswordField(label=gettext_lazy("Password"), autocomplete="current-password")
 
 
 class CodeForm(forms.Form):
     """The second step of signing in."""
 
-    code = CodeField(help_text="The six digits that your app shows, or one of your recovery codes.")
+    code = CodeField(
+        help_text=gettext_lazy("The six digits that your app shows, or one of your recovery codes.")
+    )
 
 
 class ProofForm(forms.Form):
     """What a user is asked for in the middle of something dangerous; its names stay apart from the page's own."""
 
     prefix = "proof"
-    password = PasswordField(label="Your password", autocomplete="current-password")
-    code = CodeField(help_text="The six digits that your app shows, or one of your recovery codes.")
+    password = PasswordField(label=gettext_lazy("Your password"), autocomplete="current-password")
+    code = CodeField(
+        help_text=gettext_lazy("The six digits that your app shows, or one of your recovery codes.")
+    )
 
     def __init__(self, *args: Any, needs_code: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -120,22 +131,24 @@ class SetUpTwoFactorForm(forms.Form):
     """The first code of an app that has just been given its secret; `secret` is sealed."""
 
     secret = forms.CharField(max_length=500, widget=forms.HiddenInput)
-    code = CodeField(help_text="The six digits that your app shows now.")
-    old_password = PasswordField(label="Current password", autocomplete="current-password")
+    code = CodeField(help_text=gettext_lazy("The six digits that your app shows now."))
+    old_password = PasswordField(label=gettext_lazy("Current password"), autocomplete="current-password")
 
 
 class TwoFactorForm(forms.Form):
     """What a user is asked for before his second factor changes."""
 
-    old_password = PasswordField(label="Current password", autocomplete="current-password")
-    code = CodeField(help_text="The six digits that your app shows, or one of your recovery codes.")
+    old_password = PasswordField(label=gettext_lazy("Current password"), autocomplete="current-password")
+    code = CodeField(
+        help_text=gettext_lazy("The six digits that your app shows, or one of your recovery codes.")
+    )
 
 
 class PasswordForm(forms.Form):
     """A new password for a user who says the old one."""
 
-    old_password = PasswordField(label="Current password", autocomplete="current-password")
-    password = _new_password_field("New password")
+    old_password = PasswordField(label=gettext_lazy("Current password"), autocomplete="current-password")
+    password = _new_password_field(gettext_lazy("New password"))
 
     def __init__(self, *args: Any, owner: Owner, **kwargs: Any) -> None:
         self.owner = owner
@@ -149,7 +162,7 @@ class PasswordForm(forms.Form):
 class NewPasswordForm(forms.Form):
     """A new password for a user who followed a reset link."""
 
-    password = _new_password_field("New password")
+    password = _new_password_field(gettext_lazy("New password"))
 
     def __init__(self, *args: Any, owner: Owner, **kwargs: Any) -> None:
         self.owner = owner
@@ -169,29 +182,37 @@ class PasswordResetForm(forms.Form):
 
 class ProfileForm(forms.Form):
     name = forms.CharField(
-        label="Name",
+        label=gettext_lazy("Name"),
         max_length=200,
-        help_text="Shown to you, and to our editors. Your user name stays as it is.",
+        help_text=gettext_lazy("Shown to you, and to our editors. Your user name stays as it is."),
         widget=forms.TextInput(attrs={"autocomplete": "nickname"}),
     )
     email = _email_field()
-    timezone = forms.ChoiceField(label="Time zone", required=False, help_text="Times are shown in it.")
+    timezone = forms.ChoiceField(
+        label=gettext_lazy("Time zone"), required=False, help_text=gettext_lazy("Times are shown in it.")
+    )
+    language = forms.ChoiceField(
+        label=gettext_lazy("Language"),
+        required=False,
+        help_text=gettext_lazy("Of the pages that you see, and of mails to you."),
+    )
     old_password = PasswordField(
-        label="Current password",
+        label=gettext_lazy("Current password"),
         autocomplete="current-password",
         required=False,
-        help_text="Only needed for another e-mail address.",
+        help_text=gettext_lazy("Only needed for another e-mail address."),
     )
     version = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["timezone"].choices = [("", BROWSER_ZONE), *timezones.choices()]  # type: ignore[attr-defined]
+        self.fields["language"].choices = [("", SITES_LANGUAGE), *languages.choices()]  # type: ignore[attr-defined]
 
     def clean_name(self) -> str:
         name = normalise(self.cleaned_data["name"])
         if not name or len(name) > NAME_CHARACTERS:
-            raise ValidationError(f"A name has 1 to {NAME_CHARACTERS} characters.")
+            raise ValidationError(_("A name has 1 to %(most)s characters.") % {"most": NAME_CHARACTERS})
         return name
 
     def clean_email(self) -> str:
@@ -199,7 +220,7 @@ class ProfileForm(forms.Form):
 
 
 class DeleteAccountForm(forms.Form):
-    old_password = PasswordField(label="Current password", autocomplete="current-password")
+    old_password = PasswordField(label=gettext_lazy("Current password"), autocomplete="current-password")
 
 
 def _checked(normalised: Any, text: str) -> str:

@@ -8,8 +8,9 @@ from django.conf import settings
 from django.core.mail import send_mail
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.translation import gettext_lazy
 
-from dealsite.accounts import reset_tokens
+from dealsite.accounts import languages, reset_tokens
 from dealsite.accounts.order_notices import send_order_notice
 from dealsite.data import carts, jobs, mails, messages, relations, saved_views, sessions, users, watches
 from dealsite.data.jobs import Handler, Job
@@ -20,18 +21,19 @@ BATCH = 100
 BATCHES_AT_ONCE = 10  # well within the time of a lease
 
 SUBJECTS = {
-    "password_changed": "Your password was changed",
-    "email_changed": "Your e-mail address was changed",
-    "password_reset": "A new password",
-    "two_factor_on": "Two-factor sign-in is on",
-    "two_factor_off": "Two-factor sign-in is off",
-    "recovery_code_used": "A recovery code was used",
+    "password_changed": gettext_lazy("Your password was changed"),
+    "email_changed": gettext_lazy("Your e-mail address was changed"),
+    "password_reset": gettext_lazy("A new password"),
+    "two_factor_on": gettext_lazy("Two-factor sign-in is on"),
+    "two_factor_off": gettext_lazy("Two-factor sign-in is off"),
+    "recovery_code_used": gettext_lazy("A recovery code was used"),
 }
 
 
 def send_notice(job: Job, now: datetime) -> None:
     """Tell a user what happened to his account."""
-    _send(job.payload["template"], job.payload["to"], name=job.payload["name"], now=now)
+    with languages.spoken(job.payload.get("language", "")):
+        _send(job.payload["template"], job.payload["to"], name=job.payload["name"], now=now)
 
 
 def send_password_reset(job: Job, now: datetime) -> None:
@@ -41,7 +43,15 @@ def send_password_reset(job: Job, now: datetime) -> None:
         return
     path = reverse("follow_reset_link", args=[user.username, reset_tokens.make(user, now=now)])
     minutes = settings.PASSWORD_RESET_TIMEOUT // 60
-    _send("password_reset", user.email, name=user.name, username=user.username, path=path, minutes=minutes)
+    with languages.spoken(user.preferences.language):
+        _send(
+            "password_reset",
+            user.email,
+            name=user.name,
+            username=user.username,
+            path=path,
+            minutes=minutes,
+        )
 
 
 def remove_user(job: Job, now: datetime) -> datetime | None:

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import patch_cache_control
 from django.utils.http import urlencode
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from dealsite.accounts.decorators import signed_in
@@ -71,10 +72,10 @@ def mark_all_read(request: HttpRequest) -> HttpResponse:
         raise BadCursor()
     if messages.count_unread(username) < MOST_AT_ONCE:
         messages.mark_all_read(username, until=until, limit=MOST_AT_ONCE)
-        notes.success(request, "All your messages are marked read.")
+        notes.success(request, _("All your messages are marked read."))
     else:
         messages.mark_all_read_later(username, until=until, now=timezone.now())
-        notes.success(request, "Your messages are being marked read. There are many: it takes a moment.")
+        notes.success(request, _("Your messages are being marked read. There are many: it takes a moment."))
     return HttpResponseRedirect(reverse("inbox"))
 
 
@@ -83,7 +84,7 @@ def mark_all_read(request: HttpRequest) -> HttpResponse:
 def delete_message(request: HttpRequest, message_id: str) -> HttpResponse:
     """Delete a message. 1 delete."""
     messages.delete(_username(request), message_id)
-    notes.success(request, "The message is deleted.")
+    notes.success(request, _("The message is deleted."))
     return HttpResponseRedirect(destination(request, reverse("inbox")))
 
 

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from dealsite.accounts.decorators import signed_in
@@ -45,11 +46,15 @@ def mute_watch(request: HttpRequest) -> HttpResponse:
     """Keep a watch without its messages, or hear them again. 1 update."""
     relation = stored_watches.OF_TARGET.get(request.POST.get("target", ""))  # type: ignore[call-overload]
     if relation is None:
-        raise NotFound("You do not watch this.")
+        raise NotFound(_("You do not watch this."))
     slug, muted = request.POST.get("slug", ""), _wanted(request)
     stored_watches.mute_watch(relation, slug, username=_username(request), muted=muted)
     (row,) = _named([Related(relation.target, slug)])
-    said = f"You get no messages about {row['name']}." if muted else f"You get messages about {row['name']}."
+    said = (
+        _("You get no messages about %(name)s.") % {"name": row["name"]}
+        if muted
+        else _("You get messages about %(name)s.") % {"name": row["name"]}
+    )
     messages.success(request, said)
     return HttpResponseRedirect(destination(request, reverse("watching")))
 
@@ -72,7 +77,7 @@ def mute_hot_deals(request: HttpRequest) -> HttpResponse:
     """Send the user no messages about hot deals, or send them again. 1 update."""
     muted = _wanted(request)
     users.mute_hot_deals(_username(request), muted=muted)
-    messages.success(request, "You get no hot deals." if muted else "You get hot deals.")
+    messages.success(request, _("You get no hot deals.") if muted else _("You get hot deals."))
     return HttpResponseRedirect(reverse("message_settings"))
 
 
@@ -84,7 +89,7 @@ def mute_all(request: HttpRequest) -> HttpResponse:
     users.mute_hot_deals(username, muted=muted)
     if stored_watches.mute_all(username, muted=muted, limit=MOST_AT_ONCE) == MOST_AT_ONCE:
         stored_watches.mute_all_later(username, muted=muted, now=timezone.now())
-    messages.success(request, "You get no messages." if muted else "You get all messages.")
+    messages.success(request, _("You get no messages.") if muted else _("You get all messages."))
     return HttpResponseRedirect(reverse("message_settings"))
 
 
@@ -92,7 +97,7 @@ def _wanted(request: HttpRequest) -> bool:
     """Return what the form wants: `muted` is yes or no."""
     wanted = request.POST.get("muted")
     if wanted not in ("yes", "no"):
-        raise NotFound("There is no such setting.")
+        raise NotFound(_("There is no such setting."))
     return wanted == "yes"
 
 

@@ -7,20 +7,22 @@ from datetime import datetime
 from django.conf import settings
 from django.core.mail import send_mail
 from django.template.loader import render_to_string
+from django.utils.translation import gettext_lazy
 
-from dealsite.data import orders
+from dealsite.accounts import languages
+from dealsite.data import orders, users
 from dealsite.data.jobs import Job
 
 SUBJECTS = {
-    orders.PLACED: "Your order",
-    orders.SHIPPED: "Your order is on its way",
-    orders.DELIVERED: "Your order was delivered",
-    orders.CANCELLED: "Your order was cancelled",
+    orders.PLACED: gettext_lazy("Your order"),
+    orders.SHIPPED: gettext_lazy("Your order is on its way"),
+    orders.DELIVERED: gettext_lazy("Your order was delivered"),
+    orders.CANCELLED: gettext_lazy("Your order was cancelled"),
 }
 
 
 def send_order_notice(job: Job, now: datetime) -> None:
-    """Tell a shopper what has become of an order. 1 get + 1 query."""
+    """Tell a shopper what has become of an order, in his language. 2 gets + 1 query."""
     status = job.payload["status"]
     order = orders.get(job.payload["username"], job.payload["order"])
     context = {
@@ -30,6 +32,8 @@ def send_order_notice(job: Job, now: datetime) -> None:
         "site_name": settings.DEALSITE_NAME,
         "site_url": settings.DEALSITE_URL,
     }
-    text = render_to_string(f"accounts/mail/order_{status.lower()}.txt", context)
-    subject = f"{settings.DEALSITE_NAME}: {SUBJECTS[status]}"
+    user = users.find(order.username)
+    with languages.spoken(user.preferences.language if user else ""):
+        text = render_to_string(f"accounts/mail/order_{status.lower()}.txt", context)
+        subject = f"{settings.DEALSITE_NAME}: {SUBJECTS[status]}"
     send_mail(subject, text, settings.DEFAULT_FROM_EMAIL, [job.payload["to"]])

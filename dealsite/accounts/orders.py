@@ -8,6 +8,8 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from dealsite.accounts.decorators import signed_in
@@ -67,7 +69,7 @@ def cancel_order(request: HttpRequest, order_id: str) -> HttpResponse:
     except Conflict as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, "Your order is cancelled. What you paid for it is on its way back.")
+        messages.success(request, _("Your order is cancelled. What you paid for it is on its way back."))
     return HttpResponseRedirect(reverse("order", args=[order_id]))
 
 
@@ -78,25 +80,29 @@ def order_again(request: HttpRequest, order_id: str) -> HttpResponse:
     username, now = _username(request), timezone.now()
     token = request.POST.get("token", "")
     if not is_ulid(token):
-        raise Invalid("This form is damaged. Load the page again.")
+        raise Invalid(_("This form is damaged. Load the page again."))
     lines = stored_orders.lines_of(stored_orders.get(username, order_id))
     wanted = [Wanted(line.deal, line.quantity, new_ulid(now), token=token) for line in lines]
     added = carts.add_many(carts.user_cart(username), wanted, now=now)
     if added.deals:
         count = len(added.deals)
         messages.success(
-            request, f"{count} deal{'' if count == 1 else 's'} of that order {_are(count)} in your cart."
+            request,
+            ngettext(
+                "%(count)d deal of that order is in your cart.",
+                "%(count)d deals of that order are in your cart.",
+                count,
+            )
+            % {"count": count},
         )
     titles = {line.deal: line.title for line in lines}
     for deal, reason in list(added.refused.items())[:NAMED]:
-        messages.warning(request, f"Not added: “{titles[deal][:60]}”. {reason}")
+        messages.warning(
+            request, _("Not added: “%(title)s”. %(reason)s") % {"title": titles[deal][:60], "reason": reason}
+        )
     if (more := len(added.refused) - NAMED) > 0:
-        messages.warning(request, f"{more} more could not be added.")
+        messages.warning(request, _("%(more)d more could not be added.") % {"more": more})
     return HttpResponseRedirect(reverse("cart"))
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
 
 
 def _username(request: HttpRequest) -> str:

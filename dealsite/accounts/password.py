@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from dealsite.accounts import cookies, limits, passwords
@@ -43,7 +44,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
         key=cookie.key if cookie else "",
         now=timezone.now(),
     )
-    messages.success(request, "Your password is changed. You are signed out everywhere else.")
+    messages.success(request, _("Your password is changed. You are signed out everywhere else."))
     return HttpResponseRedirect(reverse("account"))
 
 
@@ -54,5 +55,5 @@ def is_confirmed(request: HttpRequest, form: forms.Form) -> bool:
     if passwords.matches(form.cleaned_data["old_password"], user.account.password):
         tries.succeeded()
         return True
-    form.add_error("old_password", "This is not your password.")
+    form.add_error("old_password", _("This is not your password."))
     return False

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -85,8 +86,8 @@ def new_password(request: HttpRequest) -> HttpResponse:
     except Conflict:
         return _link_is_over(request)
     user = users.get(user.username)
-    and_in = "" if user.two_factor else ", and you are signed in with it"
-    messages.success(request, f"Your new password is set{and_in}.")
+    done = _("Your new password is set, and you are signed in with it.")
+    messages.success(request, _("Your new password is set.") if user.two_factor else done)
     response = go_on(request, user, reverse("account"), now=now)
     cookies.forget_reset_link(response)
     return response

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from django.contrib.auth import hashers
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import FieldDoesNotExist, ValidationError
+from django.utils.translation import gettext as _
 
 MOST_CHARACTERS = 256
 
@@ -53,9 +54,9 @@ def is_outdated(stored: str) -> bool:
 def check(password: str, owner: Owner) -> None:
     """Raise ValidationError, a sentence for each reason, unless a password is good enough for its owner."""
     if len(password) > MOST_CHARACTERS:
-        raise ValidationError(f"A password has at most {MOST_CHARACTERS} characters.")
+        raise ValidationError(_("A password has at most %(most)s characters.") % {"most": MOST_CHARACTERS})
     if any(unicodedata.category(c) in ("Cc", "Cs") for c in password):
-        raise ValidationError("A password cannot hold control characters.")
+        raise ValidationError(_("A password cannot hold control characters."))
     validate_password(_normalised(password), owner)  # type: ignore[arg-type]  # duck-typed: no model
 
 

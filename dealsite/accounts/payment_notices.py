@@ -7,7 +7,10 @@ from datetime import datetime
 from django.conf import settings
 from django.core.mail import send_mail
 from django.template.loader import render_to_string
+from django.utils.formats import number_format
+from django.utils.translation import gettext_lazy
 
+from dealsite.accounts import languages
 from dealsite.data import jobs, messages, orders, users
 from dealsite.data.errors import NotFound
 from dealsite.data.ids import from_iso
@@ -15,9 +18,9 @@ from dealsite.data.payments import FAILED, PROCESSED, REFUNDED
 from dealsite.data.payments.notices import MESSAGE_KIND
 
 HEADLINES = {
-    PROCESSED: "Payment received",
-    FAILED: "A payment failed",
-    REFUNDED: "A payment was given back",
+    PROCESSED: gettext_lazy("Payment received"),
+    FAILED: gettext_lazy("A payment failed"),
+    REFUNDED: gettext_lazy("A payment was given back"),
 }
 
 
@@ -32,25 +35,26 @@ def send_payment_notice(job: jobs.Job, now: datetime) -> None:
         order = orders.get(user.username, said["order"])
     except NotFound:
         return
-    headline = HEADLINES[said["status"]]
-    context = {
-        "name": user.name,
-        "said": said,
-        "amount": f"{said['amount']:.2f} {settings.DEALSITE_CURRENCY}",
-        "next_at": from_iso(said["next_at"]) if "next_at" in said else None,
-        "site_name": settings.DEALSITE_NAME,
-        "site_url": settings.DEALSITE_URL,
-    }
-    text = render_to_string("accounts/mail/payment.txt", context)
-    message = messages.message_item(
-        user.username,
-        job.id,
-        kind=MESSAGE_KIND,
-        headline=f"{headline}: {context['amount']}",
-        deal="",
-        text=render_to_string("accounts/mail/_payment.txt", context).strip(),
-        order=said["order"],
-    )
+    with languages.spoken(user.preferences.language):
+        headline = str(HEADLINES[said["status"]])
+        context = {
+            "name": user.name,
+            "said": said,
+            "amount": f"{number_format(said['amount'], 2)} {settings.DEALSITE_CURRENCY}",
+            "next_at": from_iso(said["next_at"]) if "next_at" in said else None,
+            "site_name": settings.DEALSITE_NAME,
+            "site_url": settings.DEALSITE_URL,
+        }
+        text = render_to_string("accounts/mail/payment.txt", context)
+        message = messages.message_item(
+            user.username,
+            job.id,
+            kind=MESSAGE_KIND,
+            headline=f"{headline}: {context['amount']}",
+            deal="",
+            text=render_to_string("accounts/mail/_payment.txt", context).strip(),
+            order=said["order"],
+        )
     messages.deliver([message])
     if order.email:
         send_mail(f"{settings.DEALSITE_NAME}: {headline}", text, settings.DEFAULT_FROM_EMAIL, [user.email])

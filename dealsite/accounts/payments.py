@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from dealsite.accounts.decorators import signed_in
@@ -66,7 +67,7 @@ def pay(request: HttpRequest, payment_id: str) -> HttpResponse:
     card = buyers.buyer(username).card
     back = destination(request, reverse("payments"))
     if card is None:
-        messages.warning(request, "Add a card first, then pay.")
+        messages.warning(request, _("Add a card first, then pay."))
         return HttpResponseRedirect(f"{reverse('card')}?{urlencode({'next': back})}")
     act = steering.retry_now if request.POST.get("again") else steering.pay_early
     try:
@@ -74,7 +75,9 @@ def pay(request: HttpRequest, payment_id: str) -> HttpResponse:
     except Conflict as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, f"{card.label} is being charged. You get a message about it.")
+        messages.success(
+            request, _("%(label)s is being charged. You get a message about it.") % {"label": card.label}
+        )
     return HttpResponseRedirect(back)
 
 
@@ -93,7 +96,7 @@ def _due_at(text: str) -> datetime:
     except (ValueError, OverflowError):
         genuine = False
     if not genuine:
-        raise NotFound("There is no such payment.")
+        raise NotFound(_("There is no such payment."))
     return due_at
 
 

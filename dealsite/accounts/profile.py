@@ -9,15 +9,16 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dealsite.accounts import cookies
+from dealsite.accounts import cookies, languages
 from dealsite.accounts.answers import form_page, refuse, too_many
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.forms import DeleteAccountForm, ProfileForm
 from dealsite.accounts.password import is_confirmed
 from dealsite.accounts.visitors import SignedIn
-from dealsite.data import orders, profiles, users
+from dealsite.data import orders, preferences, profiles, users
 from dealsite.data.errors import Conflict, TooManyRequests, VersionConflict
 from dealsite.data.ids import new_ulid
 from dealsite.data.profiles import Profile
@@ -34,10 +35,10 @@ def account(request: HttpRequest) -> HttpResponse:
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_profile(request: HttpRequest) -> HttpResponse:
-    """Change name, e-mail address and time zone; another address needs the password."""
+    """Change name, e-mail address, time zone and language; another address needs the password."""
     profile = profiles.get(request.user.username)  # type: ignore[union-attr]
     if request.method != "POST":
-        return form_page(request, "accounts/profile.html", _form_of(profile))
+        return form_page(request, "accounts/profile.html", _form_of(profile, _language(request)))
     form = ProfileForm(request.POST)
     try:
         saved = form.is_valid() and _save(request, form, profile)
@@ -50,7 +51,11 @@ def edit_profile(request: HttpRequest) -> HttpResponse:
         return form_page(request, "accounts/profile.html", form, error.status)
     if not saved:
         return form_page(request, "accounts/profile.html", form, 422)
-    messages.success(request, "Your profile is saved.")
+    language = form.cleaned_data["language"]
+    if language != _language(request):
+        preferences.save(profile.username, language=language)
+        languages.activate(lambda: language)
+    messages.success(request, _("Your profile is saved."))
     return HttpResponseRedirect(reverse("account"))
 
 
@@ -70,19 +75,25 @@ def delete_account(request: HttpRequest) -> HttpResponse:
         return form_page(request, "accounts/delete.html", form, 422)
     now = timezone.now()
     users.delete(user.account, job_id=new_ulid(now), now=now)
-    messages.success(request, "Your account is deleted. Goodbye.")
+    messages.success(request, _("Your account is deleted. Goodbye."))
     response = HttpResponseRedirect("/")
     cookies.forget_session(response)
     cookies.forget_device(response)
     return response
 
 
-def _form_of(profile: Profile) -> ProfileForm:
+def _language(request: HttpRequest) -> str:
+    language: str = request.user.preferences.language  # type: ignore[union-attr]
+    return language
+
+
+def _form_of(profile: Profile, language: str) -> ProfileForm:
     return ProfileForm(
         initial={
             "name": profile.name,
             "email": profile.email,
             "timezone": profile.timezone,
+            "language": language,
             "version": profile.version,
         }
     )
@@ -97,7 +108,7 @@ def _save(request: HttpRequest, form: ProfileForm, profile: Profile) -> bool:
     if email == profile.email:
         profiles.edit(opened, name=name, timezone=zone)
     elif not data["old_password"]:
-        form.add_error("old_password", "Enter your password to change the e-mail address.")
+        form.add_error("old_password", _("Enter your password to change the e-mail address."))
         return False
     elif is_confirmed(request, form):
         now = timezone.now()
@@ -112,10 +123,13 @@ def _reopened(request: HttpRequest, current: Profile) -> ProfileForm:
     data = request.POST.copy()
     data["version"] = str(current.version)
     form = ProfileForm(data)
-    there = ", ".join([current.name, current.email, current.timezone or "no time zone"])
+    there = ", ".join([current.name, current.email, current.timezone or _("no time zone")])
     form.add_error(
         None,
-        f"Your profile was changed elsewhere since you opened it, and now says: {there}. "
-        "Save again to replace that with what you see here.",
+        _(
+            "Your profile was changed elsewhere since you opened it, and now says: %(there)s. Save "
+            "again to replace that with what you see here."
+        )
+        % {"there": there},
     )
     return form

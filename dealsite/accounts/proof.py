@@ -13,6 +13,7 @@ from typing import Any, overload
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from dealsite.accounts import kept_form, limits, passwords, second_factor
 from dealsite.accounts.forms import ProofForm
@@ -67,7 +68,7 @@ def _is_proved(request: HttpRequest, user: SignedIn, form: ProofForm, now: datet
     """Tell whether password and code are the user's, else say so in the form; TooManyRequests."""
     tries = limits.count((limits.PASSWORD, user.username), now=now)
     if not passwords.matches(form.cleaned_data["password"], user.account.password):
-        form.add_error("password", "This is not your password.")
+        form.add_error("password", _("This is not your password."))
         return False
     tries.succeeded()
     if not user.account.two_factor:

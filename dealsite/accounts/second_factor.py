@@ -18,6 +18,7 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from dealsite.accounts import cookies, limits
 from dealsite.data import two_factor
@@ -109,13 +110,13 @@ def passes(request: HttpRequest, user: User, code: str, *, now: datetime) -> str
     tries = limits.count(*_tries(request, user), now=now)
     factor = two_factor.get(user.username)
     if factor is None or factor.id != user.two_factor:
-        return "Your account was changed elsewhere meanwhile. Sign in again."
+        return _("Your account was changed elsewhere meanwhile. Sign in again.")
     try:
         good = _use(user, factor, plain(code), now)
     except Conflict as error:
         return str(error)
     if not good:
-        return "This code is not right. Enter the one that your app shows now, or a recovery code."
+        return _("This code is not right. Enter the one that your app shows now, or a recovery code.")
     tries.succeeded()
     return ""
 

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from dealsite.accounts.decorators import signed_in
@@ -44,9 +45,9 @@ def end_session(request: HttpRequest) -> HttpResponse:
     """End one of the user's own sessions."""
     key_hash = request.POST.get("session", "")
     if not KEY_HASH.fullmatch(key_hash):
-        raise NotFound("There is no such session.")
+        raise NotFound(_("There is no such session."))
     stored_sessions.end(request.user.username, key_hash)  # type: ignore[union-attr]
-    messages.success(request, "That session is ended.")
+    messages.success(request, _("That session is ended."))
     return HttpResponseRedirect(reverse("sessions"))
 
 
@@ -56,5 +57,5 @@ def end_other_sessions(request: HttpRequest) -> HttpResponse:
     """End all of the user's sessions but this one."""
     user: SignedIn = request.user  # type: ignore[assignment]
     stored_sessions.end_all(user.username, but=user.session.key_hash)
-    messages.success(request, "You are signed out everywhere else.")
+    messages.success(request, _("You are signed out everywhere else."))
     return HttpResponseRedirect(reverse("sessions"))

@@ -12,6 +12,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -28,7 +30,7 @@ from dealsite.data.errors import TooManyRequests
 from dealsite.data.sessions import Session
 from dealsite.data.users import User
 
-WRONG = "The user name or e-mail and the password do not belong together."
+WRONG = gettext_lazy("The user name or e-mail and the password do not belong together.")
 
 
 @never_cache
@@ -62,7 +64,7 @@ def sign_in_code(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {"next": destination(request), "wish": wishes.asked(request)}
     user = half_signed_in(cookies.half(request))
     if user is None:
-        messages.info(request, "Please enter your password first.")
+        messages.info(request, _("Please enter your password first."))
         response: HttpResponse = HttpResponseRedirect(_address("sign_in", context["next"], context["wish"]))
         cookies.forget_half(response)
         return response

@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -45,7 +46,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
         return form_page(request, template, form, error.status, **context)
     # The form may have been sent before, its answer lost; whoever else knows its number knows no password.
     if not passwords.matches(data["password"], user.password):
-        refuse(form, AlreadyExists("This user name is taken. Choose another one.", field="username"))
+        refuse(form, AlreadyExists(_("This user name is taken. Choose another one."), field="username"))
         return form_page(request, template, form, 409, **context)
-    messages.success(request, f"Welcome, {user.name}. Your account is ready.")
+    messages.success(request, _("Welcome, %(name)s. Your account is ready.") % {"name": user.name})
     return enter(request, user, context["next"], now=now, wish=context["wish"])

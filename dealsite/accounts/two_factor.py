@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dealsite.accounts import cookies, second_factor
@@ -45,7 +46,7 @@ def set_up_two_factor(request: HttpRequest) -> HttpResponse:
     )
     if secret is None:
         if request.method == "POST":
-            messages.warning(request, "This page was open for too long. Please scan the new code.")
+            messages.warning(request, _("This page was open for too long. Please scan the new code."))
         return _set_up_page(request, SetUpTwoFactorForm(), second_factor.new_secret())
     if not form.is_valid():
         return _set_up_page(request, form, secret, 422)
@@ -60,7 +61,7 @@ def set_up_two_factor(request: HttpRequest) -> HttpResponse:
     step = second_factor.step_of(secret, second_factor.plain(form.cleaned_data["code"]), now)
     if step is None:
         form.add_error(
-            "code", "This is not the code that the app shows now. Is the clock of its device right?"
+            "code", _("This is not the code that the app shows now. Is the clock of its device right?")
         )
         return _set_up_page(request, form, secret, 422)
     codes = second_factor.new_recovery_codes()
@@ -100,11 +101,11 @@ def turn_off_two_factor(request: HttpRequest) -> HttpResponse:
     """Turn two-factor sign-in off, by password and code; not where the site asks staff for it."""
     user: SignedIn = request.user  # type: ignore[assignment]
     if _is_required(user):
-        raise Forbidden("This site asks everybody with a role for two-factor sign-in.")
+        raise Forbidden(_("This site asks everybody with a role for two-factor sign-in."))
 
     def turn_off() -> HttpResponse:
         stored.turn_off(user.account, by=user.username, key=_key(request), now=timezone.now())
-        messages.success(request, "Two-factor sign-in is off. You are signed out everywhere else.")
+        messages.success(request, _("Two-factor sign-in is off. You are signed out everywhere else."))
         return HttpResponseRedirect(reverse("two_factor"))
 
     return _by_code(request, "accounts/turn_off_two_factor.html", turn_off)

@@ -12,6 +12,7 @@ from datetime import datetime
 
 from django.contrib import messages
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 
 from dealsite.data import brand_names, category_names, likes, relations, watches
 from dealsite.data.errors import NotFound, Unavailable
@@ -61,8 +62,11 @@ def fulfil(request: HttpRequest, wish: Wish, username: str, *, now: datetime) ->
     except NotFound as error:
         messages.warning(request, str(error))
     except Unavailable:
-        messages.warning(
-            request, f"You are signed in, but you do not {wish.verb} {wish.name} yet. Try again."
-        )
+        failed = {
+            "like": _("You are signed in, but you do not like %(name)s yet. Try again."),
+            "watch": _("You are signed in, but you do not watch %(name)s yet. Try again."),
+        }
+        messages.warning(request, failed[wish.verb] % {"name": wish.name})
     else:
-        messages.success(request, f"You {wish.verb} {wish.name} now.")
+        done = {"like": _("You like %(name)s now."), "watch": _("You watch %(name)s now.")}
+        messages.success(request, done[wish.verb] % {"name": wish.name})

@@ -99,7 +99,7 @@ def problems(headline: str, text: str) -> dict[str, str]:
     """Return what is wrong with the words of an announcement, by field."""
     found = {}
     if not headline.strip():
-        found["headline"] = gettext_lazy("Enter a headline.")
+        found["headline"] = _("Enter a headline.")
     elif len(headline) > HEADLINE_CHARACTERS:
         found["headline"] = _("Shorten the headline to %(most)s characters.") % {"most": HEADLINE_CHARACTERS}
     if len(text) > TEXT_CHARACTERS:

@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import audit, keys, table
 from dealsite.data.cards import Picture
 from dealsite.data.categories import Counts
@@ -55,11 +58,11 @@ def clean_name(name: str) -> str:
     """Return a display name normalised, or raise Invalid: empty, too long, or without a letter or digit."""
     cleaned = normalise(name)
     if not cleaned:
-        raise Invalid(name="Enter a name.")
+        raise Invalid(name=gettext_lazy("Enter a name."))
     if len(cleaned) > NAME_CHARACTERS:
-        raise Invalid(name=f"Shorten the name to {NAME_CHARACTERS} characters.")
+        raise Invalid(name=_("Shorten the name to %(most)s characters.") % {"most": NAME_CHARACTERS})
     if not slugify(cleaned):
-        raise Invalid(name="The name needs a letter or a digit.")
+        raise Invalid(name=gettext_lazy("The name needs a letter or a digit."))
     return cleaned
 
 
@@ -96,7 +99,7 @@ def create_many(names: Iterable[str], *, by: str, now: datetime) -> dict[str, Br
 
 
 def _create_writes(brand: Brand, by: str, now: datetime) -> list[Write]:
-    taken = AlreadyExists(f"There is a brand with this name already: {brand.slug}.")
+    taken = AlreadyExists(_("There is a brand with this name already: %(slug)s.") % {"slug": brand.slug})
     item = {
         "type": "Brand",
         "slug": brand.slug,
@@ -234,12 +237,12 @@ def from_items(item: Item | None, counts: Item | None) -> Brand | None:
 
 def _found(brand: Brand | None) -> Brand:
     if brand is None:
-        raise NotFound("There is no such brand.")
+        raise NotFound(gettext_lazy("There is no such brand."))
     return brand
 
 
 def _key(slug: str) -> keys.Key:
     """Return the key of a slug that came from outside: whatever is no slug is a brand that does not exist."""
     if not slug or slugify(slug) != slug:
-        raise NotFound("There is no such brand.")
+        raise NotFound(gettext_lazy("There is no such brand."))
     return keys.brand(slug)

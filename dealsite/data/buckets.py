@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from datetime import date
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import keys
 from dealsite.data.convert import Item
 from dealsite.data.errors import Conflict, NotFound
@@ -87,7 +89,7 @@ def _count_brand(deal_id: str, brand: str, n: int) -> Update:
         key=keys.brand_counts(brand),
         add={"deals": n, f"deals_{time_of(deal_id).year:04d}": n},
         when=(exists(),),
-        otherwise=NotFound("There is no such brand."),
+        otherwise=NotFound(gettext_lazy("There is no such brand.")),
     )
 
 
@@ -96,7 +98,7 @@ def _count_category(deal_id: str, category: str, n: int) -> Update:
         key=keys.category_counts(category),
         add={"deals": n, f"deals_{keys.month_of(time_of(deal_id))}": n},
         when=(exists(),),
-        otherwise=NotFound("There is no such category."),
+        otherwise=NotFound(gettext_lazy("There is no such category.")),
     )
 
 

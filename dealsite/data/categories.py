@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import audit, keys, table
 from dealsite.data.cards import Picture
 from dealsite.data.convert import Item
@@ -169,7 +171,7 @@ def _in_words(category: Category) -> dict[str, str]:
 
 def _check_slug(slug: str) -> None:
     if slug not in CATEGORIES:
-        raise NotFound("There is no such category.")
+        raise NotFound(gettext_lazy("There is no such category."))
 
 
 def from_items(slug: str, item: Item | None, counts: Item | None) -> Category:

@@ -9,6 +9,8 @@ from datetime import datetime
 from decimal import Decimal
 from urllib.parse import urlsplit
 
+from django.utils.translation import gettext as _
+
 from dealsite.data.cards import CENT, DealCard, Picture
 from dealsite.data.categories import CATEGORIES
 from dealsite.data.convert import Item
@@ -100,21 +102,21 @@ def problems(content: DealContent, *, live_at: datetime) -> dict[str, str]:
     """Return what stands against publishing at a time, as field -> a sentence that says what to do; {} if nothing."""
     found = text_problems(content)
     if not content.title.strip():
-        found["title"] = "Enter a title."
+        found["title"] = _("Enter a title.")
     if not content.brand:
-        found["brand"] = "Choose a brand, or enter a new one."
+        found["brand"] = _("Choose a brand, or enter a new one.")
     if content.category not in CATEGORIES:
-        found["category"] = "Choose a category."
+        found["category"] = _("Choose a category.")
     if not content.link:
-        found["link"] = "Enter the link to the shop."
+        found["link"] = _("Enter the link to the shop.")
     if content.price is None:
-        found["price"] = "Enter the price."
+        found["price"] = _("Enter the price.")
     elif content.was_price is not None and content.was_price <= content.price:
-        found["was_price"] = "The was-price must be above the price. Leave it empty if there is none."
+        found["was_price"] = _("The was-price must be above the price. Leave it empty if there is none.")
     if content.picture and not content.picture.alt.strip():
-        found["picture_alt"] = "Describe the picture for those who cannot see it."
+        found["picture_alt"] = _("Describe the picture for those who cannot see it.")
     if content.expires_at is not None and content.expires_at <= live_at:
-        found["expires_at"] = "The deal would expire before it goes live. Choose a later time."
+        found["expires_at"] = _("The deal would expire before it goes live. Choose a later time.")
     return found
 
 
@@ -129,23 +131,26 @@ def text_problems(content: DealContent) -> dict[str, str]:
     ):
         text = getattr(content, name)
         if len(text) > most:
-            found[name] = f"Shorten this to {most:,} characters; it has {len(text):,}."
+            found[name] = _("Shorten this to %(most)s characters; it has %(text)s.") % {
+                "most": f"{most:,}",
+                "text": f"{len(text):,}",
+            }
         elif UNSTORABLE.search(text):
-            found[name] = "This holds control characters that cannot be shown. Remove them."
+            found[name] = _("This holds control characters that cannot be shown. Remove them.")
     for name in ("price", "was_price"):
         amount = getattr(content, name)
         if amount is None:
             continue
         if not amount.is_finite() or not 0 <= amount <= MAX_PRICE:
-            found[name] = f"Enter an amount from 0 to {MAX_PRICE:,}."
+            found[name] = _("Enter an amount from 0 to %(most)s.") % {"most": f"{MAX_PRICE:,}"}
         elif amount != amount.quantize(CENT):
-            found[name] = "Enter an amount with at most two decimals."
+            found[name] = _("Enter an amount with at most two decimals.")
     if content.link and not is_web_link(content.link):
-        found.setdefault("link", "Enter a full web address that starts with https:// or http://.")
+        found.setdefault("link", _("Enter a full web address that starts with https:// or http://."))
     if content.picture and len(content.picture.alt) > ALT_CHARACTERS:
-        found["picture_alt"] = f"Shorten this to {ALT_CHARACTERS} characters."
+        found["picture_alt"] = _("Shorten this to %(most)s characters.") % {"most": ALT_CHARACTERS}
     if content.stock is not None and not 0 <= content.stock <= MAX_STOCK:
-        found["stock"] = f"Enter a whole number from 0 to {MAX_STOCK:,}."
+        found["stock"] = _("Enter a whole number from 0 to %(most)s.") % {"most": f"{MAX_STOCK:,}"}
     return found
 
 

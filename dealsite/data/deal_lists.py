@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import deals, keys, table
 from dealsite.data.brands import from_items as brand_from_items
 from dealsite.data.cards import ENDING_SOON, DealCard
@@ -59,11 +61,11 @@ def cms_list(
     may be half empty.
     """
     if state not in STATES:
-        raise Invalid(state="There is no such state.")
+        raise Invalid(state=gettext_lazy("There is no such state."))
     if category and category not in CATEGORIES:
-        raise NotFound("There is no such category.")
+        raise NotFound(gettext_lazy("There is no such category."))
     if brand and slugify(brand) != brand:
-        raise NotFound("There is no such brand.")
+        raise NotFound(gettext_lazy("There is no such brand."))
     if state == "draft":
         return _drafts(brand, category, Cursor(after, before), size)
     if state in ("ending", "expired"):
@@ -92,7 +94,7 @@ def _feed(brand: str, category: str) -> Feed:
         items = table.batch_get([keys.brand(brand), keys.brand_counts(brand)])
         found = brand_from_items(items.get(keys.brand(brand)), items.get(keys.brand_counts(brand)))
         if found is None:
-            raise NotFound("There is no such brand.")
+            raise NotFound(gettext_lazy("There is no such brand."))
         return deals_of_brand(brand, found.counts or Counts())
     if category:
         return deals_of_category(category, Counts.from_item(table.get(keys.category_counts(category))))

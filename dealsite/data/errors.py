@@ -16,7 +16,15 @@ DataError
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
+# Translated when it is shown: most of the errors that are made ready are never raised.
+Text: TypeAlias = "str | _StrPromise"
 
 
 class DataError(Exception):
@@ -30,16 +38,16 @@ class Invalid(DataError):
 
     status = 400
 
-    def __init__(self, message: str = "Some of this cannot be accepted.", **fields: str) -> None:
-        self.fields = fields
-        super().__init__(" ".join(fields.values()) if fields else message)
+    def __init__(self, message: Text = _("Some of this cannot be accepted."), **fields: Text) -> None:
+        self.fields = {name: str(reason) for name, reason in fields.items()}
+        super().__init__(" ".join(self.fields.values()) if fields else message)
 
 
 class BadCursor(Invalid):
     """A paging cursor that this site did not make."""
 
     def __init__(
-        self, message: str = "This page address is damaged. Start again from the first page."
+        self, message: Text = _("This page address is damaged. Start again from the first page.")
     ) -> None:
         super().__init__(message)
 
@@ -49,7 +57,9 @@ class Forbidden(DataError):
 
     status = 403
 
-    def __init__(self, message: str = "Your account does not have the role that this page needs.") -> None:
+    def __init__(
+        self, message: Text = _("Your account does not have the role that this page needs.")
+    ) -> None:
         super().__init__(message)
 
 
@@ -58,7 +68,7 @@ class NotFound(DataError):
 
     status = 404
 
-    def __init__(self, message: str = "This does not exist, or no longer does.") -> None:
+    def __init__(self, message: Text = _("This does not exist, or no longer does.")) -> None:
         super().__init__(message)
 
 
@@ -68,7 +78,7 @@ class Conflict(DataError):
     status = 409
 
     def __init__(
-        self, message: str = "This changed meanwhile. Load it again and repeat what you did."
+        self, message: Text = _("This changed meanwhile. Load it again and repeat what you did.")
     ) -> None:
         super().__init__(message)
 
@@ -76,7 +86,7 @@ class Conflict(DataError):
 class AlreadyExists(Conflict):
     """The name or address is taken; `field` says which, where a form has several."""
 
-    def __init__(self, message: str = "This already exists.", *, field: str = "") -> None:
+    def __init__(self, message: Text = _("This already exists."), *, field: str = "") -> None:
         self.field = field
         super().__init__(message)
 
@@ -85,7 +95,7 @@ class VersionConflict(Conflict):
     """Somebody else changed it since it was loaded; `current` is what is there now, where it is known."""
 
     def __init__(
-        self, message: str = "Somebody else changed this since you opened it.", current: Any = None
+        self, message: Text = _("Somebody else changed this since you opened it."), current: Any = None
     ) -> None:
         self.current = current
         super().__init__(message)
@@ -94,7 +104,7 @@ class VersionConflict(Conflict):
 class TooLarge(Conflict):
     """More changes than one transaction can hold (100 actions)."""
 
-    def __init__(self, message: str = "This is too much to change at once.") -> None:
+    def __init__(self, message: Text = _("This is too much to change at once.")) -> None:
         super().__init__(message)
 
 
@@ -103,7 +113,9 @@ class TooManyRequests(DataError):
 
     status = 429
 
-    def __init__(self, message: str = "Too many tries. Please wait a little.", retry_after: int = 60) -> None:
+    def __init__(
+        self, message: Text = _("Too many tries. Please wait a little."), retry_after: int = 60
+    ) -> None:
         self.retry_after = retry_after
         super().__init__(message)
 
@@ -114,7 +126,7 @@ class Unavailable(DataError):
     status = 503
 
     def __init__(
-        self, message: str = "The site cannot reach its data just now. Please try again in a moment."
+        self, message: Text = _("The site cannot reach its data just now. Please try again in a moment.")
     ) -> None:
         super().__init__(message)
 
@@ -123,6 +135,6 @@ class Busy(Unavailable):
     """The table answers, but conflicts or throttling did not end within the tries that a request has."""
 
     def __init__(
-        self, message: str = "The site is very busy just now. Please try again in a moment."
+        self, message: Text = _("The site is very busy just now. Please try again in a moment.")
     ) -> None:
         super().__init__(message)

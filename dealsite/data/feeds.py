@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import keys, table
 from dealsite.data.brands import Brand
 from dealsite.data.brands import from_items as brand_from_items
@@ -116,7 +118,7 @@ def category_page(
 ) -> tuple[Category, list[DealCard], Page]:
     """Return a category, its featured cards (on the first page only) and its latest deals. 1 batch get + d queries."""
     if slug not in CATEGORIES:
-        raise NotFound("There is no such category.")
+        raise NotFound(gettext_lazy("There is no such category."))
     cursor = Cursor(after, before)
     items = table.batch_get([keys.category(slug), keys.category_counts(slug)], consistent=False)
     item, counts = items.get(keys.category(slug)), items.get(keys.category_counts(slug))
@@ -130,12 +132,12 @@ def brand_page(
 ) -> tuple[Brand, Page]:
     """Return a brand and its latest deals, or raise NotFound. 1 batch get + d queries."""
     if not slug or slugify(slug) != slug:
-        raise NotFound("There is no such brand.")
+        raise NotFound(gettext_lazy("There is no such brand."))
     cursor = Cursor(after, before)
     items = table.batch_get([keys.brand(slug), keys.brand_counts(slug)], consistent=False)
     brand = brand_from_items(items.get(keys.brand(slug)), items.get(keys.brand_counts(slug)))
     if brand is None:
-        raise NotFound("There is no such brand.")
+        raise NotFound(gettext_lazy("There is no such brand."))
     return brand, read(deals_of_brand(slug, brand.counts or Counts()), cursor, now=now)
 
 

@@ -12,6 +12,7 @@ import unicodedata
 import zlib
 from datetime import UTC, datetime, timedelta
 
+from django.utils.translation import gettext_lazy
 from ulid import ULID
 
 from dealsite.data.errors import Invalid
@@ -124,8 +125,10 @@ def normalise_username(text: str) -> str:
     username = unicodedata.normalize("NFKC", text).strip().casefold()
     if not USERNAME_PATTERN.fullmatch(username):
         raise Invalid(
-            username="A user name has 3 to 30 letters (a to z), digits, dots, dashes or underscores, "
-            "and starts with a letter or digit."
+            username=gettext_lazy(
+                "A user name has 3 to 30 letters (a to z), digits, dots, dashes or underscores, "
+                "and starts with a letter or digit."
+            )
         )
     return username
 
@@ -138,5 +141,5 @@ def normalise_email(text: str) -> str:
         or not EMAIL_PATTERN.fullmatch(email)
         or any(unicodedata.category(c) in UNWANTED for c in email)
     ):
-        raise Invalid(email="Enter an e-mail address such as name@example.org.")
+        raise Invalid(email=gettext_lazy("Enter an e-mail address such as name@example.org."))
     return email

@@ -14,9 +14,9 @@ ORDER_NOTICE = "order_notice"
 PASSWORD_RESET = "password_reset_mail"  # noqa: S105
 
 
-def notice(template: str, *, to: str, name: str, now: datetime) -> Write:
-    """Return the write that has a notice sent to a user about his account."""
-    payload = {"template": template, "to": to, "name": name}
+def notice(template: str, *, to: str, name: str, language: str, now: datetime) -> Write:
+    """Return the write that has a notice sent to a user about his account, in the language that he chose."""
+    payload = {"template": template, "to": to, "name": name, "language": language}
     return job_write(NOTICE, payload, job_id=new_ulid(now), due=now)
 
 

@@ -6,6 +6,8 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import keys, mails, sessions, table
 from dealsite.data.errors import Conflict
 from dealsite.data.users import User
@@ -26,9 +28,11 @@ def change(user: User, *, password: str, key: str = "", now: datetime) -> None:
             key=keys.user(user.username),
             set={"password": password},
             when=(equals("password", user.password),),
-            otherwise=Conflict("The password was changed meanwhile."),
+            otherwise=Conflict(gettext_lazy("The password was changed meanwhile.")),
         ),
-        mails.notice("password_changed", to=user.email, name=user.name, now=now),
+        mails.notice(
+            "password_changed", to=user.email, name=user.name, language=user.preferences.language, now=now
+        ),
     ]
     if key:
         writes.append(sessions.rebinding(replace(user, password=password), key))

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import keys, table
 from dealsite.data.errors import NotFound
 from dealsite.data.writes import Path, Update, exists, missing
@@ -63,7 +65,7 @@ def save(
     changes: dict[Path, Any] = {name: value for name, value in given.items() if value is not None}
     if not changes:
         return
-    gone = NotFound("There is no such user.")
+    gone = NotFound(gettext_lazy("There is no such user."))
     table.write(
         Update(key=keys.user(username), set=changes, when=(exists(), missing("deleted_at")), otherwise=gone)
     )

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import keys, mails, table
 from dealsite.data.convert import Item
 from dealsite.data.errors import AlreadyExists, Conflict, NotFound, VersionConflict
@@ -33,7 +35,7 @@ def get(username: str) -> Profile:
     """Return a user's profile; NotFound if there is none. 1 get."""
     item = table.get(keys.profile(username))
     if item is None:
-        raise NotFound("There is no such user.")
+        raise NotFound(gettext_lazy("There is no such user."))
     return from_item(item)
 
 
@@ -79,7 +81,13 @@ def change_email(
         writes += [
             Delete(key=keys.email_guard(profile.email)),
             email_guard(email, profile.username),
-            mails.notice("email_changed", to=profile.email, name=profile.name, now=now),
+            mails.notice(
+                "email_changed",
+                to=profile.email,
+                name=profile.name,
+                language=user.preferences.language,
+                now=now,
+            ),
         ]
     return _carry_out(profile, replace(profile, name=name, timezone=timezone, email=email), writes)
 
@@ -90,7 +98,7 @@ def email_guard(email: str, username: str) -> Write:
         key=keys.email_guard(email),
         item={"type": "EmailGuard", "username": username, "email": email},
         when=(absent(),),
-        otherwise=AlreadyExists("Another account has this e-mail address.", field="email"),
+        otherwise=AlreadyExists(gettext_lazy("Another account has this e-mail address."), field="email"),
     )
 
 
@@ -113,7 +121,7 @@ def unchanged(user: User) -> tuple[Condition, ...]:
 
 
 def changed() -> Conflict:
-    return Conflict("Your account was changed elsewhere meanwhile. Load this page again.")
+    return Conflict(gettext_lazy("Your account was changed elsewhere meanwhile. Load this page again."))
 
 
 def _carry_out(profile: Profile, wanted: Profile, writes: Sequence[Write]) -> Profile:
@@ -123,7 +131,7 @@ def _carry_out(profile: Profile, wanted: Profile, writes: Sequence[Write]) -> Pr
         set={"name": wanted.name, "timezone": wanted.timezone, "email": wanted.email},
         add={"version": 1},
         when=at_version(profile.version),
-        otherwise=VersionConflict("Your profile was changed elsewhere since you opened it."),
+        otherwise=VersionConflict(gettext_lazy("Your profile was changed elsewhere since you opened it.")),
     )
     try:
         table.transact([update, *writes])

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import keys, table
 from dealsite.data.convert import Item
 from dealsite.data.errors import AlreadyExists, Invalid, NotFound, VersionConflict
@@ -44,7 +47,7 @@ def get(question_id: str) -> SavedQuestion:
     """Return a saved question, or raise NotFound. 1 get."""
     item = table.get(keys.question(question_id)) if is_ulid(question_id) else None
     if item is None:
-        raise NotFound("There is no such question, or no longer.")
+        raise NotFound(gettext_lazy("There is no such question, or no longer."))
     return from_item(item)
 
 
@@ -114,15 +117,15 @@ def _item(
     title = normalise(title)
     problems = {}
     if not title:
-        problems["title"] = "Give it a title."
+        problems["title"] = _("Give it a title.")
     elif len(title) > LONGEST_TITLE:
-        problems["title"] = f"A title has at most {LONGEST_TITLE} characters."
+        problems["title"] = _("A title has at most %(most)s characters.") % {"most": LONGEST_TITLE}
     if not sql.strip():
-        problems["sql"] = "Write a question: one SELECT."
+        problems["sql"] = _("Write a question: one SELECT.")
     elif len(sql) > LONGEST_SQL:
-        problems["sql"] = f"A question has at most {LONGEST_SQL:,} characters."
+        problems["sql"] = _("A question has at most %(most)s characters.") % {"most": f"{LONGEST_SQL:,}"}
     elif any((c < " " and c not in "\t\n\r") or "\ud800" <= c <= "\udfff" for c in sql):
-        problems["sql"] = "A question holds no control characters."
+        problems["sql"] = _("A question holds no control characters.")
     if problems:
         raise Invalid(**problems)
     return {

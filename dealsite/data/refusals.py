@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data.errors import Busy, Conflict, DataError, Invalid, NotFound
 
 TRY_AGAIN = {
@@ -54,7 +56,7 @@ def as_error(refused: Refused) -> DataError:
     if refused.passing:
         return Busy()
     if "size" in text.lower() and ("exceed" in text.lower() or "limit" in text.lower()):
-        return Invalid("This is too much to store in one piece.")
+        return Invalid(gettext_lazy("This is too much to store in one piece."))
     if refused.code == "TransactionCanceledException":
         return Conflict()
     return DataError(f"{refused.code}: {refused.message}")

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import keys, table
 from dealsite.data.categories import CATEGORIES, Counts
 from dealsite.data.convert import Item
@@ -52,6 +54,10 @@ BRAND_LIKE = Relation("BrandLike", "LIKE", "brand", "likes", keys.brand_like)
 CATEGORY_LIKE = Relation("CategoryLike", "LIKE", "category", "likes", keys.category_like)
 BRAND_WATCH = Relation("BrandWatch", "WATCH", "brand", "watches", keys.brand_watch)
 CATEGORY_WATCH = Relation("CategoryWatch", "WATCH", "category", "watches", keys.category_watch)
+MISSING = {
+    "brand": gettext_lazy("There is no such brand."),
+    "category": gettext_lazy("There is no such category."),
+}
 RELATIONS = (BRAND_LIKE, CATEGORY_LIKE, BRAND_WATCH, CATEGORY_WATCH)
 
 
@@ -71,7 +77,7 @@ def add(relation: Relation, slug: str, username: str, *, now: datetime) -> bool:
                     key=relation.count_key(slug),
                     add={relation.counter: 1},
                     when=(exists(),),
-                    otherwise=NotFound(f"There is no such {relation.target}."),
+                    otherwise=NotFound(MISSING[relation.target]),
                 ),
             ]
         )
@@ -181,4 +187,4 @@ def can_be(target: Target, slug: str) -> bool:
 def check_slug(relation: Relation, slug: str) -> None:
     """Raise NotFound for what cannot be a target of a relation."""
     if not can_be(relation.target, slug):
-        raise NotFound(f"There is no such {relation.target}.")
+        raise NotFound(MISSING[relation.target])

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import keys, relations, table
 from dealsite.data.errors import Conflict
 from dealsite.data.ids import epoch_seconds, from_iso, iso
@@ -118,7 +120,7 @@ def prove(session: Session, *, now: datetime) -> None:
             key=keys.session_of_hash(session.username, session.key_hash),
             set={"proved_at": iso(now)},
             when=(exists(),),
-            otherwise=Conflict("This session has just been ended. Sign in again."),
+            otherwise=Conflict(gettext_lazy("This session has just been ended. Sign in again.")),
         )
     )
 
@@ -153,7 +155,7 @@ def rebinding(user: User, key: str) -> Write:
         key=keys.session(user.username, key),
         set={"password_mark": password_mark(key, user)},
         when=(exists(),),
-        otherwise=Conflict("This session has just been ended. Sign in again."),
+        otherwise=Conflict(gettext_lazy("This session has just been ended. Sign in again.")),
     )
 
 

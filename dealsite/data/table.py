@@ -29,6 +29,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 from botocore.httpsession import URLLib3Session
 from django.conf import settings
+from django.utils.translation import gettext_lazy
 
 from dealsite.data.convert import Item, from_attributes, to_attribute, to_attributes
 from dealsite.data.errors import Busy, Invalid, Unavailable
@@ -469,7 +470,7 @@ def _send(operation: str, parameters: dict[str, Any], *, service: str = TABLES) 
     try:
         body = orjson.dumps(parameters)
     except TypeError as error:
-        raise Invalid("This text holds characters that cannot be stored.") from error
+        raise Invalid(gettext_lazy("This text holds characters that cannot be stored.")) from error
     connection = _connection()
     unanswered = refusals = 0
     while True:

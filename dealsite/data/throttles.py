@@ -10,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
 from dealsite.data import keys, table
 from dealsite.data.errors import Conflict, TooManyRequests
 from dealsite.data.ids import epoch_seconds
@@ -36,7 +39,9 @@ def count(limit: Limit, subject: str, *, now: datetime) -> None:
             set={"type": "Throttle", "ttl": epoch_seconds(end)},
             add={"count": 1},
             when=(either(missing("count"), below("count", limit.tries)),),
-            otherwise=TooManyRequests(f"Too many tries. Please wait {in_words(wait)}.", retry_after=wait),
+            otherwise=TooManyRequests(
+                _("Too many tries. Please wait %(time)s.") % {"time": in_words(wait)}, retry_after=wait
+            ),
         )
     )
 
@@ -57,8 +62,9 @@ def give_back(limit: Limit, subject: str, *, now: datetime) -> None:
 def in_words(seconds: int) -> str:
     """Return a waiting time as people say it: 40 seconds, 12 minutes."""
     if seconds < 90:
-        return "1 second" if seconds == 1 else f"{seconds} seconds"
-    return f"{-(-seconds // 60)} minutes"
+        return ngettext("%(count)d second", "%(count)d seconds", seconds) % {"count": seconds}
+    minutes = -(-seconds // 60)
+    return ngettext("%(count)d minute", "%(count)d minutes", minutes) % {"count": minutes}
 
 
 def _window(limit: Limit, now: datetime) -> datetime:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain, islice
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import audit, keys, mails, sessions, table
 from dealsite.data.convert import Item
 from dealsite.data.errors import Conflict
@@ -79,7 +81,9 @@ def turn_on(
         },
     )
     told = _told(user, by=user.username, what="turned two-factor sign-in on", now=now)
-    notice = mails.notice("two_factor_on", to=user.email, name=user.name, now=now)
+    notice = mails.notice(
+        "two_factor_on", to=user.email, name=user.name, language=user.preferences.language, now=now
+    )
     _carry_out(replace(user, two_factor=made.id), [switch, put, told, notice], key)
     return made
 
@@ -97,7 +101,9 @@ def turn_off(user: User, *, by: str, key: str = "", now: datetime) -> None:
     )
     gone = Delete(key=keys.two_factor(user.username))
     told = _told(user, by=by, what="turned two-factor sign-in off", now=now)
-    notice = mails.notice("two_factor_off", to=user.email, name=user.name, now=now)
+    notice = mails.notice(
+        "two_factor_off", to=user.email, name=user.name, language=user.preferences.language, now=now
+    )
     _carry_out(replace(user, two_factor=""), [switch, gone, told, notice], key)
 
 
@@ -112,7 +118,7 @@ def use_code(factor: TwoFactor, step: int) -> None:
                 key=keys.two_factor(factor.username),
                 set={"last_step": step},
                 when=(equals("id", factor.id), either(missing("last_step"), below("last_step", step))),
-                otherwise=Conflict("This code was used already. Wait for the next one."),
+                otherwise=Conflict(gettext_lazy("This code was used already. Wait for the next one.")),
             )
         ]
     )
@@ -126,9 +132,15 @@ def use_recovery_code(user: User, factor: TwoFactor, code_hash: str, *, now: dat
                 key=keys.two_factor(factor.username),
                 discard={"recovery": {code_hash}},
                 when=(equals("id", factor.id), contains("recovery", code_hash)),
-                otherwise=Conflict("This recovery code was used already."),
+                otherwise=Conflict(gettext_lazy("This recovery code was used already.")),
             ),
-            mails.notice("recovery_code_used", to=user.email, name=user.name, now=now),
+            mails.notice(
+                "recovery_code_used",
+                to=user.email,
+                name=user.name,
+                language=user.preferences.language,
+                now=now,
+            ),
         ]
     )
 
@@ -156,7 +168,7 @@ def _told(user: User, *, by: str, what: str, now: datetime) -> Write:
 
 
 def _changed() -> Conflict:
-    return Conflict("Your account was changed elsewhere meanwhile. Load this page again.")
+    return Conflict(gettext_lazy("Your account was changed elsewhere meanwhile. Load this page again."))
 
 
 def _from_item(item: Item) -> TwoFactor:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import audit, keys, preferences, profiles, table
 from dealsite.data.errors import AlreadyExists, BadCursor, Conflict, Invalid, NotFound
 from dealsite.data.ids import from_iso, is_ulid, iso, normalise_email, normalise_username
@@ -79,7 +81,7 @@ def create(
     if unknown := set(roles) - set(ROLES):
         raise Invalid(roles=f"There is no role {min(unknown)!r}. The roles are {', '.join(ROLES)}.")
     if not is_ulid(registration):
-        raise Invalid("This form is damaged. Load it again.")
+        raise Invalid(gettext_lazy("This form is damaged. Load it again."))
     user = User(username, name, email, password, frozenset(roles), timezone, now, registration)
     profile = Profile(username, name, email, timezone, now, 1)
     try:
@@ -89,7 +91,9 @@ def create(
                     key=keys.user(username),
                     item=_user_item(user),
                     when=(absent(),),
-                    otherwise=AlreadyExists("This user name is taken. Choose another one.", field="username"),
+                    otherwise=AlreadyExists(
+                        gettext_lazy("This user name is taken. Choose another one."), field="username"
+                    ),
                 ),
                 Put(key=keys.profile(username), item=profiles.as_item(profile), when=(absent(),)),
                 profiles.email_guard(email, username),
@@ -269,7 +273,7 @@ def _is_there() -> tuple[Any, ...]:
 
 
 def _no_user() -> NotFound:
-    return NotFound("There is no such user.")
+    return NotFound(gettext_lazy("There is no such user."))
 
 
 def _role(role: str) -> str:

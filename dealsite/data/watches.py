@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 from datetime import datetime
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import relations, table
 from dealsite.data.errors import NotFound
 from dealsite.data.ids import new_ulid
@@ -45,7 +47,7 @@ def mute_watch(relation: Relation, slug: str, *, username: str, muted: bool) -> 
             set={"muted": True, "card": {"muted": True}} if muted else {},
             remove=() if muted else ("muted", "card"),
             when=(exists(),),
-            otherwise=NotFound("You do not watch this."),
+            otherwise=NotFound(gettext_lazy("You do not watch this.")),
         )
     )
 

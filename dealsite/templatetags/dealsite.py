@@ -4,7 +4,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from dealsite import pictures, renditions, text
+from dealsite import pictures, renditions, stored_words, text
 from dealsite.data.cards import Picture
 
 register = template.Library()
@@ -75,6 +75,12 @@ def focal_classes(picture: Picture) -> str:
 def markdown(source: str) -> SafeString:
     """`{{ deal.content.description|markdown }}`: Markdown as sanitised HTML."""
     return mark_safe(text.to_html(source))  # noqa: S308 (sanitised by an allow-list)
+
+
+@register.filter
+def said(words: str) -> str:
+    """`{{ entry.what|said }}`: words of the site's own that are stored, in the reader's language."""
+    return stored_words.shown(words)
 
 
 @register.filter

@@ -2,6 +2,8 @@
 
 from django import template
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from dealsite.data.carts import Shown
 from dealsite.data.ids import new_ulid
@@ -22,12 +24,19 @@ def problems(shown: Shown) -> list[str]:
     """What changed about a line since the shopper last looked, and what taking it would mean: a sentence each."""
     line = shown.line
     sentences = {
-        "price_up": f"The price went up from {money(line.price)} to {money(shown.price)}.",
-        "price_down": f"The price went down from {money(line.price)} to {money(shown.price)}.",
-        "fewer_left": f"Only {shown.left} {'is' if shown.left == 1 else 'are'} left. You wanted {line.quantity}.",
-        "sold_out": "This deal is sold out.",
-        "expired": "This deal has expired.",
-        "gone": "This deal is not offered any more.",
+        "price_up": _("The price went up from %(price)s to %(price_2)s.")
+        % {"price": money(line.price), "price_2": money(shown.price)},
+        "price_down": _("The price went down from %(price)s to %(price_2)s.")
+        % {"price": money(line.price), "price_2": money(shown.price)},
+        "fewer_left": ngettext(
+            "Only %(left)d is left. You wanted %(wanted)d.",
+            "Only %(left)d are left. You wanted %(wanted)d.",
+            shown.left or 0,
+        )
+        % {"left": shown.left or 0, "wanted": line.quantity},
+        "sold_out": _("This deal is sold out."),
+        "expired": _("This deal has expired."),
+        "gone": _("This deal is not offered any more."),
     }
     told = [problem for problem in shown.problems if not (shown.unavailable and problem.startswith("price"))]
     return [sentences[problem] for problem in told]

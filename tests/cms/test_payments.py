@@ -85,9 +85,9 @@ def test_a_list_says_what_the_time_means_that_it_is_sorted_by(office, paid, fail
 def test_what_is_due_in_a_span_is_summed(office, paid, failed):
     owe(total="10.50", account="cyd", order_number=3, first=NOW + HOUR)
     page = text(office.get(LIST))
-    assert re.search(r"<dt>To be paid</dt> <dd> €10.50 <span[^>]*>1 payment</span>", page)
-    assert re.search(r"<dt>Paid</dt> <dd> €90.00 <span[^>]*>1 payment</span>", page)
-    assert re.search(r"<dt>Declined so far</dt> <dd> €90.00 <span[^>]*>1 payment</span>", page)
+    assert re.search(r"<dt>To be paid</dt> <dd> €10.50 <span[^>]*> *1 payment *</span>", page)
+    assert re.search(r"<dt>Paid</dt> <dd> €90.00 <span[^>]*> *1 payment *</span>", page)
+    assert re.search(r"<dt>Declined so far</dt> <dd> €90.00 <span[^>]*> *1 payment *</span>", page)
     assert "Due on 21 Nov 2026" in page
     page = text(office.get(LIST, {"first": "2026-11-22", "last": "2026-11-23"}))
     assert re.search(r"<dt>To be paid</dt> <dd> €0.00 <span[^>]*>0 payments</span>", page)
@@ -149,7 +149,7 @@ def test_overdue_payments_are_shown_by_age(office):
     for number, days in enumerate((0, 1, 7, 8, 30, 31), 1):
         owe(total=f"{number}.00", order_number=number, account="ada", first=NOW - days * DAY)
     page = text(office.get("/cms/payments/overdue/"))
-    shown = re.findall(r"<h2[^>]*>([^<]+)</h2> <p[^>]*>([^<]+)</p> <p[^>]*>([^<]+)</p>", page)
+    shown = re.findall(r"<h2[^>]*>([^<]+)</h2> <p[^>]*>([^<]+)</p> <p[^>]*> *([^<]+?) *</p>", page)
     assert shown == [
         ("Today", "€1.00", "1 payment"),
         ("1 to 7 days", "€5.00", "2 payments"),

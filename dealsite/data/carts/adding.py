@@ -7,6 +7,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
 from dealsite.data import keys, table
 from dealsite.data.cards import CENT
 from dealsite.data.carts.changes import Changes, until_settled
@@ -72,9 +75,9 @@ def add_many(owner: CartOwner, wanted: Sequence[Wanted], *, now: datetime) -> Ad
     for one in wanted:
         refuse_quantity(one.quantity)
         if not (is_ulid(one.deal) and is_ulid(one.line_id) and is_price(one.seen)):
-            raise Invalid("This form is damaged. Load the page again.")
+            raise Invalid(gettext_lazy("This form is damaged. Load the page again."))
     if len({one.deal for one in wanted}) < len(wanted):
-        raise Invalid("The same deal stands twice in this form.")
+        raise Invalid(gettext_lazy("The same deal stands twice in this form."))
     return until_settled(lambda: _add(owner, wanted, now))
 
 
@@ -127,15 +130,15 @@ def buyable(deal_id: str, items: Mapping[keys.Key, Item], *, now: datetime) -> D
     """Return a deal that can be bought now; CannotAdd says why it cannot."""
     item, offer = items.get(keys.deal(deal_id)), items.get(keys.offer(deal_id))
     if item is None or offer is None:
-        raise CannotAdd("This deal is not offered any more.")
+        raise CannotAdd(gettext_lazy("This deal is not offered any more."))
     deal = deal_from_items(item, offer)
     if not deal.card.is_visible(now):
-        raise CannotAdd("This deal is not offered any more.")
+        raise CannotAdd(gettext_lazy("This deal is not offered any more."))
     state = replace(deal.card, sold_out=offer.get("stock") == 0).state(now)
     if state == "expired":
-        raise CannotAdd(f"The deal “{deal.card.title}” has expired.")
+        raise CannotAdd(_("The deal “%(title)s” has expired.") % {"title": deal.card.title})
     if state == "sold_out":
-        raise CannotAdd(f"“{deal.card.title}” is sold out.")
+        raise CannotAdd(_("“%(title)s” is sold out.") % {"title": deal.card.title})
     return deal
 
 
@@ -147,13 +150,16 @@ def is_price(seen: Decimal | None) -> bool:
 def refuse_quantity(quantity: int) -> None:
     """Raise Invalid for a number of pieces that no cart takes."""
     if not 1 <= quantity <= MAX_QUANTITY:
-        raise Invalid(quantity=f"Enter a whole number from 1 to {MAX_QUANTITY}.")
+        raise Invalid(quantity=_("Enter a whole number from 1 to %(most)s.") % {"most": MAX_QUANTITY})
 
 
 def refuse_more_than_stock(quantity: int, stock: int | None, *, in_cart: int = 0) -> None:
     """Raise CannotAdd if there are not as many pieces, or a cart takes no more of one deal."""
-    had = f" You have {in_cart} of them in your cart." if in_cart else ""
+    had = " " + _("You have %(count)d of them in your cart.") % {"count": in_cart} if in_cart else ""
     if stock is not None and quantity > stock:
-        raise CannotAdd(f"Only {stock} {'is' if stock == 1 else 'are'} left.{had}")
+        left = ngettext("Only %(count)d is left.", "Only %(count)d are left.", stock) % {"count": stock}
+        raise CannotAdd(left + had)
     if quantity > MAX_QUANTITY:
-        raise CannotAdd(f"You can order up to {MAX_QUANTITY} pieces of a deal at once.{had}")
+        raise CannotAdd(
+            _("You can order up to %(most)d pieces of a deal at once.") % {"most": MAX_QUANTITY} + had
+        )

@@ -7,6 +7,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import keys, table
 from dealsite.data.carts.stored import (
     ACTIVE,
@@ -109,7 +112,7 @@ class Changes:
         old = lines.pop(deal, None)
         if entry:
             if self.holds(entry.line, besides=deal):  # bought together, both would stand in one place
-                raise Invalid("This form is damaged. Load the page again.")
+                raise Invalid(gettext_lazy("This form is damaged. Load the page again."))
             lines[deal] = entry
         active = self.head.active + _is(entry, ACTIVE) - _is(old, ACTIVE)
         saved = self.head.saved + _is(entry, SAVED) - _is(old, SAVED)
@@ -141,9 +144,15 @@ def _is(entry: Entry | None, status: str) -> int:
 def refuse_full(owner: CartOwner, active: int, saved: int) -> None:
     """Raise CartFull if a cart cannot hold as many lines."""
     if active > MAX_ACTIVE:
-        raise CartFull(f"A cart holds up to {MAX_ACTIVE} deals. Order these first, or save some for later.")
+        raise CartFull(
+            _("A cart holds up to %(most)s deals. Order these first, or save some for later.")
+            % {"most": MAX_ACTIVE}
+        )
     if saved > saved_limit(owner):
-        raise CartFull(f"Up to {saved_limit(owner)} deals can be saved for later. Remove some first.")
+        raise CartFull(
+            _("Up to %(owner)s deals can be saved for later. Remove some first.")
+            % {"owner": saved_limit(owner)}
+        )
 
 
 def until_settled(attempt: Callable[[], Result]) -> Result:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import keys, table
 from dealsite.data.carts import looking
 from dealsite.data.carts.adding import CannotAdd, refuse_more_than_stock, refuse_quantity
@@ -43,7 +45,7 @@ def change_quantity(owner: CartOwner, deal_id: str, quantity: int, *, now: datet
         if quantity > entry.quantity:  # fewer is always possible
             offer = items.get(offer_key)
             if offer is None:
-                raise CannotAdd("This deal is not offered any more.")
+                raise CannotAdd(gettext_lazy("This deal is not offered any more."))
             refuse_more_than_stock(quantity, offer.get("stock"))
         changes = Changes(owner, head, now=now)
         changes.amend(deal_id, quantity=quantity)
@@ -59,7 +61,7 @@ def move(owner: CartOwner, ref: str, status: str, *, now: datetime) -> Line | No
     Invalid for what no form says. 1 batch get + 1 transaction; both again after a conflict.
     """
     if status not in (ACTIVE, SAVED):
-        raise Invalid("This form is damaged. Load your cart again.")
+        raise Invalid(gettext_lazy("This form is damaged. Load your cart again."))
 
     def attempt() -> Line | None:
         head, line = find_line(owner, ref, now=now)
@@ -98,7 +100,7 @@ def accept(owner: CartOwner, *, seen: str, now: datetime) -> None:
     """
     look = looking.look(read(owner, now=now), now=now)
     if look.digest != seen:
-        raise CartChanged("Your cart changed again meanwhile. This is how it is now.")
+        raise CartChanged(gettext_lazy("Your cart changed again meanwhile. This is how it is now."))
     changes = Changes(owner, look.cart.head, now=now)
     for shown in look.active:
         if not shown.problems:
@@ -115,4 +117,4 @@ def accept(owner: CartOwner, *, seen: str, now: datetime) -> None:
 
 
 def _no_line() -> NotFound:
-    return NotFound("This deal is not in your cart any more.")
+    return NotFound(gettext_lazy("This deal is not in your cart any more."))

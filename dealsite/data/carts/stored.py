@@ -12,10 +12,12 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import keys, table
 from dealsite.data.cards import DealCard, Picture, money
 from dealsite.data.convert import Item
-from dealsite.data.errors import Conflict, Invalid
+from dealsite.data.errors import Conflict, Invalid, Text
 from dealsite.data.ids import EPOCH, epoch_seconds, from_iso, is_ulid, iso, slugify
 from dealsite.data.keys import CartOwner
 
@@ -31,7 +33,9 @@ TRIES = 8
 class CartChanged(Conflict):
     """The cart is no longer as it was shown."""
 
-    def __init__(self, message: str = "Your cart changed meanwhile. This is how it is now.") -> None:
+    def __init__(
+        self, message: Text = gettext_lazy("Your cart changed meanwhile. This is how it is now.")
+    ) -> None:
         super().__init__(message)
 
 
@@ -169,7 +173,7 @@ def find_line(owner: CartOwner, ref: str, *, now: datetime) -> tuple[Head, Line 
     except (ValueError, OverflowError):
         genuine = False
     if not genuine:
-        raise Invalid("This form is damaged. Load your cart again.")
+        raise Invalid(gettext_lazy("This form is damaged. Load your cart again."))
     head_key, line_key = keys.cart_head(owner), keys.cart_line(owner, status, at, line_id)
     items = table.batch_get([head_key, line_key])
     head = head_from_item(items.get(head_key), now=now)

@@ -9,6 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import keys, table
 from dealsite.data.convert import Item
 from dealsite.data.errors import Conflict, NotFound
@@ -100,4 +102,4 @@ def _set(username: str, name: str, value: Item) -> None:
 
 
 def _nobody() -> NotFound:
-    return NotFound("There is no such user.")
+    return NotFound(gettext_lazy("There is no such user."))

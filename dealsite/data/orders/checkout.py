@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import keys, table
 from dealsite.data.carts import looking
 from dealsite.data.carts.stored import (
@@ -94,14 +96,16 @@ def place(purchase: Purchase, *, now: datetime) -> Order:
     changed, cost 1 batch get and 1 transaction more; an order that is there 1 get.
     """
     if not is_ulid(purchase.order_id) or purchase.plan not in PLANS:
-        raise Invalid("This form is damaged. Load the page again.")
+        raise Invalid(gettext_lazy("This form is damaged. Load the page again."))
     purchase = replace(purchase, address=clean_address(purchase.address))
     head, lines = read_active(keys.user_cart(purchase.username), now=now)
     total = sum((line.total for line in lines), Decimal("0.00"))
     if not lines or head.version != purchase.version or total != purchase.total:
         return _placed_before(purchase)
     if purchase.plan not in plans_for(total):
-        raise Invalid(plan="An instalment must come to 1.00 at least. Choose fewer instalments.")
+        raise Invalid(
+            plan=gettext_lazy("An instalment must come to 1.00 at least. Choose fewer instalments.")
+        )
     payments = new_payments(
         purchase.order_id, purchase.username, total, purchase.plan, method=purchase.method, first=now
     )
@@ -167,7 +171,7 @@ def _order_writes(
             key=keys.order(order.username, order.id),
             item=order_item(order),
             when=(absent(),),
-            otherwise=AlreadyPlaced("This order is placed already."),
+            otherwise=AlreadyPlaced(gettext_lazy("This order is placed already.")),
         ),
         Update(
             key=keys.cart_head(owner),
@@ -180,7 +184,7 @@ def _order_writes(
             key=keys.profile(order.username),
             set={"address": order.address.as_item()},
             when=(exists(),),
-            otherwise=Conflict("This account was deleted."),
+            otherwise=Conflict(gettext_lazy("This account was deleted.")),
         ),
     ]
     for line in lines:
@@ -221,7 +225,9 @@ def _deals_as_shown(lines: Sequence[Line], now: datetime) -> dict[str, Deal]:
     deals = with_offers(line.deal for line in lines)
     offers = {keys.offer(one.id): _offer_of(one) for one in deals.values()}
     if any(shown.problems for shown in looking.compare(lines, offers, now=now)):
-        raise CartChanged("Something in your cart changed: nothing was ordered. Please look at it again.")
+        raise CartChanged(
+            gettext_lazy("Something in your cart changed: nothing was ordered. Please look at it again.")
+        )
     return deals
 
 

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext_lazy
+
 from dealsite.data import keys, payments, table
 from dealsite.data.carts.stored import RETURNED, TRIES, Line, line_item
 from dealsite.data.deals.stock import with_offers
@@ -28,7 +31,12 @@ from dealsite.data.orders.stored import (
 from dealsite.data.writes import Delete, Put, Update, Write, absent, at_least, equals, exists, merge
 
 BEFORE = {SHIPPED: PLACED, DELIVERED: SHIPPED, CANCELLED: PLACED}
-WORDS = {PLACED: "placed", SHIPPED: "shipped", DELIVERED: "delivered", CANCELLED: "cancelled"}
+WORDS = {
+    PLACED: pgettext_lazy("order", "placed"),
+    SHIPPED: pgettext_lazy("order", "shipped"),
+    DELIVERED: pgettext_lazy("order", "delivered"),
+    CANCELLED: pgettext_lazy("order", "cancelled"),
+}
 
 
 def ship(username: str, order_id: str, *, tracking: str = "", by: str, now: datetime) -> Order:
@@ -111,7 +119,10 @@ def _after(order: Order, event: Event, *, tracking: str = "") -> Order:
 
 
 def _refusal(order: Order, event: Event) -> str:
-    return f"This order is {WORDS[order.status]}: it cannot be {WORDS[event.status]}."
+    return _("This order is %(state)s: it cannot be %(wanted)s.") % {
+        "state": WORDS[order.status],
+        "wanted": WORDS[event.status],
+    }
 
 
 def _order_write(order: Order, after: Order) -> Write:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import keys, shards, table
 from dealsite.data.carts.stored import ACTIVE, PURCHASED, RETURNED, SAVED, Line, line_from_item
 from dealsite.data.convert import Item
@@ -92,7 +94,7 @@ def of_user(
     All are read from the table, consistently; those of a status from GSI2.
     """
     if status and status not in STATUSES:
-        raise Invalid(status="There is no such status.")
+        raise Invalid(status=gettext_lazy("There is no such status."))
     after, before = after or None, before or None
     if (after and before) or any(cursor and not is_ulid(cursor) for cursor in (after, before)):
         raise BadCursor()
@@ -118,7 +120,7 @@ def account_page(username: str) -> tuple[Profile, Address, list[OrderCard]]:
         pk, low="ORDER#", high=sk, newest_first=True, limit=1 + NEWEST_ON_ACCOUNT, consistent=True
     )
     if not rows or rows[0]["SK"] != sk:
-        raise NotFound("There is no such user.")
+        raise NotFound(gettext_lazy("There is no such user."))
     address = Address.from_item(rows[0].get("address"))
     return profile_from_item(rows[0]), address, [OrderCard.from_item(row["card"]) for row in rows[1:]]
 
@@ -135,7 +137,7 @@ def waiting(status: str, *, after: str | None = None, before: str | None = None)
     comes or goes meanwhile, no order is skipped or repeated. BadCursor; Invalid for another status.
     """
     if status not in keys.WAITING:
-        raise Invalid(status="There is no such status.")
+        raise Invalid(status=gettext_lazy("There is no such status."))
     after, before = after or None, before or None
     if (after and before) or any(cursor and not _is_position(cursor) for cursor in (after, before)):
         raise BadCursor()
@@ -201,9 +203,9 @@ def who_has(deal_id: str, status: str, *, day: date | None = None, after: str | 
     With `day` (UTC), those who came to it on that day. BadCursor, Invalid, NotFound for what is no deal's id.
     """
     if not is_ulid(deal_id):
-        raise NotFound("There is no such deal.")
+        raise NotFound(gettext_lazy("There is no such deal."))
     if status not in CART_STATUSES:
-        raise Invalid(status="There is no such status.")
+        raise Invalid(status=gettext_lazy("There is no such status."))
     low, high = f"{status}#", f"{status}#~"
     if day is not None:
         start = datetime(day.year, day.month, day.day, tzinfo=UTC)
@@ -240,4 +242,4 @@ def _holder_position(status: str, cursor: str) -> str:
 
 
 def no_order() -> NotFound:
-    return NotFound("There is no such order.")
+    return NotFound(gettext_lazy("There is no such order."))

@@ -13,6 +13,9 @@ from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import keys
 from dealsite.data.cards import money
 from dealsite.data.convert import Item
@@ -53,21 +56,21 @@ class Address:
 
 ADDRESS_FIELDS = tuple(field.name for field in fields(Address))
 MISSING = {
-    "name": "Enter the name of who receives it.",
-    "street": "Enter the street and the house number.",
-    "postcode": "Enter the postcode.",
-    "city": "Enter the town.",
-    "country": "Enter the country.",
+    "name": gettext_lazy("Enter the name of who receives it."),
+    "street": gettext_lazy("Enter the street and the house number."),
+    "postcode": gettext_lazy("Enter the postcode."),
+    "city": gettext_lazy("Enter the town."),
+    "country": gettext_lazy("Enter the country."),
 }
 
 
 def clean_address(address: Address) -> Address:
     """Return an address with its white space folded and nothing unprintable in it; Invalid says what it lacks."""
     cleaned = Address(**{name: normalise(getattr(address, name)) for name in ADDRESS_FIELDS})
-    found = {name: text for name, text in MISSING.items() if not getattr(cleaned, name)}
+    found = {name: str(text) for name, text in MISSING.items() if not getattr(cleaned, name)}
     for name in ADDRESS_FIELDS:
         if len(getattr(cleaned, name)) > ADDRESS_CHARACTERS:
-            found[name] = f"Shorten this to {ADDRESS_CHARACTERS} characters."
+            found[name] = _("Shorten this to %(most)s characters.") % {"most": ADDRESS_CHARACTERS}
     if found:
         raise Invalid(**found)
     return cleaned
@@ -208,7 +211,7 @@ def clean_note(note: str) -> str:
     """Return a note of one line, or raise Invalid."""
     cleaned = normalise(note)
     if len(cleaned) > NOTE_CHARACTERS:
-        raise Invalid(note=f"Shorten this to {NOTE_CHARACTERS} characters.")
+        raise Invalid(note=_("Shorten this to %(most)s characters.") % {"most": NOTE_CHARACTERS})
     return cleaned
 
 
@@ -217,6 +220,8 @@ def clean_tracking(tracking: str) -> str:
     cleaned = unicodedata.normalize("NFKC", tracking).strip()
     if cleaned and not TRACKING_PATTERN.fullmatch(cleaned):
         raise Invalid(
-            tracking="A tracking number has 3 to 60 letters, digits, spaces, dots, dashes or slashes."
+            tracking=gettext_lazy(
+                "A tracking number has 3 to 60 letters, digits, spaces, dots, dashes or slashes."
+            )
         )
     return cleaned

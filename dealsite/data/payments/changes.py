@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import jobs, keys, table
 from dealsite.data.errors import Conflict, NotFound
 from dealsite.data.ids import from_iso, is_ulid, iso, new_ulid
@@ -52,7 +54,9 @@ def change_write(before: Payment, after: Payment) -> Update:
         set={name: value for name, value in new.items() if old.get(name) != value},
         remove=[name for name in old if name not in new],
         when=(equals("version", before.version),),
-        otherwise=Conflict("This payment changed meanwhile. Load it again and repeat what you did."),
+        otherwise=Conflict(
+            gettext_lazy("This payment changed meanwhile. Load it again and repeat what you did.")
+        ),
     )
 
 
@@ -111,7 +115,7 @@ def get(account: str, due_at: datetime, payment_id: str) -> Payment:
     """Return a payment, or raise NotFound. 1 batch get, consistent."""
     found = of_order(account, [{"id": payment_id, "due_at": due_at}]) if is_ulid(payment_id) else []
     if not found:
-        raise NotFound("There is no such payment.")
+        raise NotFound(gettext_lazy("There is no such payment."))
     return found[0]
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import audit, table
 from dealsite.data.errors import Busy, Conflict
 from dealsite.data.ids import iso, new_ulid
@@ -118,19 +120,19 @@ def refund(
     return _act(account, due_at, payment_id, change, what="refund", by=by, now=now, note=reason)
 
 
-WORDS = {
-    SCHEDULED: "is scheduled",
-    PENDING: "is being charged just now",
-    PROCESSED: "is paid",
-    FAILED: "failed",
-    CANCELLED: "is cancelled",
-    REFUNDED: "was given back",
+REFUSALS = {
+    SCHEDULED: gettext_lazy("This payment is scheduled."),
+    PENDING: gettext_lazy("This payment is being charged just now."),
+    PROCESSED: gettext_lazy("This payment is paid."),
+    FAILED: gettext_lazy("This payment failed."),
+    CANCELLED: gettext_lazy("This payment is cancelled."),
+    REFUNDED: gettext_lazy("This payment was given back."),
 }
 
 
 def _expect(payment: Payment, *statuses: str) -> None:
     if payment.status not in statuses:
-        raise Conflict(f"This payment {WORDS[payment.status]}.")
+        raise Conflict(REFUSALS[payment.status])
 
 
 def _act(

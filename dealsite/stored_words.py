@@ -1,0 +1,133 @@
+"""What the site itself said once and keeps as it was said, in the words of the sources; shown in the reader's language.
+
+The audit log, notes of orders and payments and errors of jobs are the same for all their readers, and outlive the
+language of who caused them. What people typed there is shown as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from django.utils.translation import gettext, gettext_noop
+
+WORDS = (
+    # done to deals, drafts, brands, featured lists
+    gettext_noop("added"),
+    gettext_noop("added with %(count)s others"),
+    gettext_noop("as in version %(number)s"),
+    gettext_noop("called the link fine"),
+    gettext_noop("changed"),
+    gettext_noop("changes many deals"),
+    gettext_noop("deleted"),
+    gettext_noop("deleted for good"),
+    gettext_noop("ended"),
+    gettext_noop("had the link checked again"),
+    gettext_noop("moved to another time"),
+    gettext_noop("planned a featured list"),
+    gettext_noop("published"),
+    gettext_noop("published with %(count)s others"),
+    gettext_noop("put a planned list aside"),
+    gettext_noop("restored"),
+    gettext_noop("scheduled"),
+    gettext_noop("scheduled with %(count)s others"),
+    gettext_noop("set the featured list"),
+    gettext_noop("started"),
+    gettext_noop("started with %(count)s others"),
+    gettext_noop("undone"),
+    # messages, jobs, imports, files
+    gettext_noop("asked for a file of orders"),
+    gettext_noop("asked for a file of payments"),
+    gettext_noop("brought a file"),
+    gettext_noop("cancelled"),
+    gettext_noop("imported"),
+    gettext_noop("paused"),
+    gettext_noop("planned"),
+    gettext_noop("resumed"),
+    gettext_noop("sent"),
+    gettext_noop("tried again"),
+    gettext_noop("Job %(job)s"),
+    gettext_noop("The deal has expired."),
+    gettext_noop("The deal was deleted, or moved to another time."),
+    # users
+    gettext_noop("editor"),
+    gettext_noop("back office"),
+    gettext_noop("admin"),
+    gettext_noop("given the role editor"),
+    gettext_noop("given the role back office"),
+    gettext_noop("given the role admin"),
+    gettext_noop("lost the role editor"),
+    gettext_noop("lost the role back office"),
+    gettext_noop("lost the role admin"),
+    gettext_noop("made new recovery codes"),
+    gettext_noop("turned two-factor sign-in off"),
+    gettext_noop("turned two-factor sign-in on"),
+    # orders and payments
+    gettext_noop("placed"),
+    gettext_noop("shipped"),
+    gettext_noop("delivered"),
+    gettext_noop("Thank you: your order is placed"),
+    gettext_noop("Your order is on its way"),
+    gettext_noop("Your order was delivered"),
+    gettext_noop("Your order was cancelled"),
+    gettext_noop("The order was cancelled."),
+    gettext_noop("Tracking number %(number)s"),
+    gettext_noop("Another card"),
+    gettext_noop("No card is on file for this payment."),
+    gettext_noop("Refund asked for: %(reason)s"),
+    gettext_noop("To be paid early"),
+    gettext_noop("To be tried again"),
+    gettext_noop("Your card has insufficient funds."),
+    gettext_noop("Your card was declined."),
+    gettext_noop("The bank did not take the money back."),
+    gettext_noop("pay early"),
+    gettext_noop("retry"),
+    gettext_noop("change card"),
+    gettext_noop("cancel"),
+    gettext_noop("refund"),
+    # the names of fields
+    gettext_noop("Brand"),
+    gettext_noop("Category"),
+    gettext_noop("Deals"),
+    gettext_noop("Description"),
+    gettext_noop("Expires at"),
+    gettext_noop("From"),
+    gettext_noop("Headline"),
+    gettext_noop("Link"),
+    gettext_noop("Live at"),
+    gettext_noop("Logo"),
+    gettext_noop("Name"),
+    gettext_noop("Others"),
+    gettext_noop("Picture"),
+    gettext_noop("Picture alt"),
+    gettext_noop("Price"),
+    gettext_noop("Stock"),
+    gettext_noop("Text"),
+    gettext_noop("Title"),
+    gettext_noop("Voucher code"),
+    gettext_noop("Was price"),
+)
+
+
+def shown(words: str) -> str:
+    """Return what the site said in the language that is spoken now; words that it does not know as they are."""
+    if words in WORDS:
+        return gettext(words)
+    for known, pattern in _patterns():
+        if found := pattern.fullmatch(words):
+            return gettext(known) % found.groupdict()
+    return words
+
+
+@cache
+def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Return those with a value in them, and what finds it."""
+    return tuple(
+        (known, re.compile(re.sub(r"%\\\((\w+)\\\)s|%\((\w+)\)s", _group, re.escape(known)), re.DOTALL))
+        for known in WORDS
+        if "%(" in known
+    )
+
+
+def _group(value: re.Match[str]) -> str:
+    return f"(?P<{value[1] or value[2]}>.+)"
