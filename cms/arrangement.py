@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from django.http import QueryDict
+from django.utils.translation import gettext as _
 
 from dealsite.data.cards import DealCard
 from dealsite.data.ids import is_ulid
@@ -53,10 +54,11 @@ class Arrangement:
             if typed == str(place):
                 continue
             if not (typed.isascii() and typed.isdigit() and len(typed) < 6):
-                self.said = f"“{typed[:20]}” is no position; “{self.title(deal_id)}” stays where it was."
+                said = _("“%(typed)s” is no position; “%(title)s” stays where it was.")
+                self.said = said % {"typed": typed[:20], "title": self.title(deal_id)}
                 continue
             wanted.append((int(typed), deal_id))
-        for _, deal_id in wanted:
+        for _place, deal_id in wanted:
             self.ids.remove(deal_id)
         for place, deal_id in sorted(wanted):
             self._insert(deal_id, place - 1)
@@ -72,22 +74,24 @@ class Arrangement:
     def _insert(self, deal_id: str, index: int) -> None:
         self.ids.insert(max(index, 0), deal_id)
         self.moved = deal_id
-        self.said = (
-            f"“{self.title(deal_id)}” is now at position {self.ids.index(deal_id) + 1} of {len(self.ids)}."
-        )
+        said = _("“%(title)s” is now at position %(place)d of %(all)d.")
+        place = self.ids.index(deal_id) + 1
+        self.said = said % {"title": self.title(deal_id), "place": place, "all": len(self.ids)}
 
     def remove(self, deal_id: str) -> None:
         if deal_id in self.ids:
             self.ids.remove(deal_id)
             self.moved = deal_id
-            self.said = f"“{self.title(deal_id)}” is taken out. It stays on the page until you save."
+            said = _("“%(title)s” is taken out. It stays on the page until you save.")
+            self.said = said % {"title": self.title(deal_id)}
 
     def add(self, deal_id: str) -> None:
         """Put a deal at the end; one that is in the list stays where it is."""
         if deal_id in self.ids:
-            self.said = f"“{self.title(deal_id)}” is at position {self.place(deal_id)} already."
+            said = _("“%(title)s” is at position %(place)d already.")
+            self.said = said % {"title": self.title(deal_id), "place": self.place(deal_id)}
         elif len(self.ids) >= MOST_ROWS:
-            self.said = "The list is full. Take some deals out first."
+            self.said = _("The list is full. Take some deals out first.")
         elif is_ulid(deal_id):
             self.ids.append(deal_id)
             self.moved = deal_id

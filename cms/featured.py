@@ -1,4 +1,7 @@
-"""Featured deals: choose, order and save those of the front page, Editors' Choice and each category page."""
+"""Featured deals: choose, order and save those of the front page, Editors' Choice and each category page.
+
+Or plan them for a time, see the page as it will be, and bring an earlier list back.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +9,50 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_safe
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from cms import undo
 from cms.arrangement import Arrangement
 from cms.deal_list import id_in
+from cms.fields import LocalTimeField, typed_time
+from cms.forms import show_zone
 from cms.picker import Picker
 from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
-from dealsite.data import featured
+from dealsite.data import featured, featured_plans
+from dealsite.data.audit import NO_ERRAND
 from dealsite.data.cards import DealCard
 from dealsite.data.deals import Deal
 from dealsite.data.errors import Invalid, NotFound, Unavailable, VersionConflict
 from dealsite.data.featured import MAX_CARDS, PAGES, FeaturedPage
-from dealsite.data.ids import is_ulid
+from dealsite.data.featured_plans import Plan, PlanChanged
+from dealsite.data.featured_versions import Listed
+from dealsite.data.ids import is_ulid, new_ulid
 
 WARNINGS = {
-    "expired": "It has expired: shoppers see it marked as over.",
-    "sold_out": "It is sold out: shoppers see it marked so.",
-    "scheduled": "It is not live yet: shoppers see it here from its time on.",
+    "expired": gettext_lazy("It has expired: shoppers see it marked as over."),
+    "sold_out": gettext_lazy("It is sold out: shoppers see it marked so."),
+    "scheduled": gettext_lazy("It is not live yet: shoppers see it here from its time on."),
 }
+
+
+class PlanForm(forms.Form):
+    """From when on a list is to be shown."""
+
+    at = LocalTimeField(label=gettext_lazy("From"))
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        show_zone(self)
+        self.fields["at"].widget.attrs["data-enter"] = "plan-list"
 
 
 @dataclass(frozen=True)
@@ -43,24 +67,26 @@ class Row:
 
     @property
     def warning(self) -> str:
-        return WARNINGS.get(self.state, "")
+        return str(WARNINGS.get(self.state, ""))
 
 
 @role("editor")
 @require_safe
 def featured_pages(request: EditorRequest) -> HttpResponse:
-    """The pages that feature deals."""
-    return render(request, "cms/featured.html", {"pages": PAGES, "most": MAX_CARDS})
+    """The pages that feature deals, and what is planned for them."""
+    page = {"pages": PAGES, "most": MAX_CARDS, "plans": featured_plans.newest()}
+    return render(request, "cms/featured.html", page)
 
 
 @role("editor")
 @require_http_methods(["GET", "HEAD", "POST"])
 def featured_page(request: EditorRequest, page_id: str) -> HttpResponse:
-    """The featured list of one page; POST changes the list in the form, or saves it."""
-    if page_id not in PAGES:
-        raise NotFound("There is no such page.")
+    """The featured list of one page; POST changes the list in the form, saves it or plans it."""
+    _check_page(page_id)
     if request.method == "POST":
         return arrange(request, page_id)
+    if "plan" in request.GET:
+        return open_plan(request, page_id, featured_plans.get(request.GET["plan"]))
     added = request.GET.get("add", "")
     page, found = featured.load(page_id, [added] if is_ulid(added) else [])
     work = Arrangement.of(page.cards)
@@ -69,12 +95,34 @@ def featured_page(request: EditorRequest, page_id: str) -> HttpResponse:
     return show(request, page, work, cards, version=page.version)
 
 
+def open_plan(request: EditorRequest, page_id: str, plan: Plan) -> HttpResponse:
+    """Show a planned list, to be changed; one that is over is where another plan starts from."""
+    if plan.page != page_id:
+        raise NotFound(_("There is no such plan for this page."))
+    page, found = featured.load(page_id, plan.ids)
+    work = Arrangement(plan.ids, {deal.id: deal.title for deal in plan.deals})
+    cards = {deal_id: deal.card for deal_id, deal in found.items()}
+    at = plan.at if plan.at > timezone.now() else None
+    form = PlanForm(initial={"at": typed_time(at)})
+    opened = plan if plan.is_open else None
+    return show(request, page, work, cards, version=page.version, plan=opened, plan_form=form)
+
+
+def _check_page(page_id: str) -> None:
+    if page_id not in PAGES:
+        raise NotFound(_("There is no such page."))
+
+
+def number_in(text: str) -> int:
+    """Return the number that a hidden field holds, 0 if it holds none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+
+
 def arrange(request: EditorRequest, page_id: str) -> HttpResponse:
     """Carry out a button; whatever fails, the list as the editor left it comes back."""
     work = Arrangement.posted(request.POST)
-    action, _, deal_id = request.POST.get("do", "").partition(":")
-    version = request.POST.get("version", "")
-    seen = int(version) if version.isascii() and version.isdigit() and len(version) < 10 else 0
+    action, _colon, deal_id = request.POST.get("do", "").partition(":")
+    seen = number_in(request.POST.get("version", ""))
     if action in ("up", "down"):
         work.move(deal_id, -1 if action == "up" else 1)
     elif action == "remove":
@@ -85,40 +133,126 @@ def arrange(request: EditorRequest, page_id: str) -> HttpResponse:
         # Without script, Enter in its field presses the form's first button.
         pasted = id_in(request.POST.get("pasted", "")[:2000])
         work.add(pasted)
-        work.said = work.said or "This is no id or link of a deal."
+        work.said = work.said or _("This is no id or link of a deal.")
+    plan = None
     try:
+        plan = _plan_of(request, page_id)
         page, found = featured.load(page_id, work.ids)
         if action == "save":
-            return _save(request, page, work, found, seen)
+            return _save(request, page, work, found, seen, plan)
+        if action == "plan":
+            return _plan(request, page, work, found, seen, plan)
         cards = {found_id: deal.card for found_id, deal in found.items()}
         conflict = request.POST.get("conflict") == "1"
-        return show(request, page, work, cards, version=seen, conflict=conflict)
+        return show(request, page, work, cards, version=seen, conflict=conflict, plan=plan)
+    except PlanChanged as error:
+        page, found = featured.load(page_id, work.ids)
+        cards = {found_id: deal.card for found_id, deal in found.items()}
+        return show(request, page, work, cards, version=seen, trouble=str(error), status=409)
     except Unavailable as error:
-        page = FeaturedPage(page_id, PAGES[page_id], seen, [])
-        return show(request, page, work, None, version=seen, trouble=str(error), status=503)
+        page = FeaturedPage(page_id, str(PAGES[page_id]), seen, [])
+        return show(request, page, work, None, version=seen, plan=plan, trouble=str(error), status=503)
+
+
+def _plan_of(request: EditorRequest, page_id: str) -> Plan | None:
+    """Return the plan that the form changes, as far as it is open; 1 get where it names one."""
+    if not (plan_id := request.POST.get("plan", "")):
+        return None
+    plan = featured_plans.get(plan_id)
+    if plan.page != page_id:
+        raise NotFound(_("There is no such plan for this page."))
+    if not plan.is_open or plan.version != number_in(request.POST.get("plan_version", "")):
+        raise PlanChanged
+    return plan
 
 
 def _save(
-    request: EditorRequest, page: FeaturedPage, work: Arrangement, found: dict[str, Deal], seen: int
+    request: EditorRequest,
+    page: FeaturedPage,
+    work: Arrangement,
+    found: dict[str, Deal],
+    seen: int,
+    plan: Plan | None,
 ) -> HttpResponse:
     """Save the list on top of the version that the editor saw; otherwise show both lists."""
     cards = {deal_id: deal.card for deal_id, deal in found.items()}
     if len(found) < len(work.ids):
-        return show(request, page, work, cards, version=seen, status=409)
+        return show(request, page, work, cards, version=seen, plan=plan, status=409)
+    now = timezone.now()
+    saved = page
     try:
-        if page.ids != work.ids:  # else a second click finds what the first has saved
+        if page.ids != work.ids or plan:  # else a second click finds what the first has saved
             deals = [found[deal_id] for deal_id in work.ids]
-            featured.set_featured(page, deals, version=seen, by=request.user.username, now=timezone.now())
+            errand = featured_plans.set_now(plan, now=now) if plan else NO_ERRAND
+            saved = featured.set_featured(
+                page, deals, version=seen, by=request.user.username, now=now, errand=errand
+            )
     except VersionConflict as conflict:
-        return show(request, conflict.current or page, work, cards, conflict=True, status=409)
+        return show(request, conflict.current or page, work, cards, conflict=True, plan=plan, status=409)
     except NotFound:
         page, found = featured.load(page.id, work.ids)
         cards = {deal_id: deal.card for deal_id, deal in found.items()}
-        return show(request, page, work, cards, version=seen, status=409)
+        return show(request, page, work, cards, version=seen, plan=plan, status=409)
     except Invalid as error:
-        return show(request, page, work, cards, version=seen, trouble=str(error), status=422)
-    messages.success(request, f"{page.title}: the featured deals are saved.")
+        return show(request, page, work, cards, version=seen, plan=plan, trouble=str(error), status=422)
+    _say_saved(request, page, saved)
     return redirect("cms_featured_page", page.id)
+
+
+def _say_saved(request: EditorRequest, before: FeaturedPage, saved: FeaturedPage) -> None:
+    """Say that a list is saved, with a button that brings the one of before back, if there was any."""
+    said = _("%(page)s: the featured deals are saved.") % {"page": saved.title}
+    if not before.version or saved.version == before.version:
+        messages.success(request, said)
+        return
+    address = reverse("cms_restore_featured", args=[saved.id])
+    undo.offer(request, said, address, kept=str(before.version), version=str(saved.version))
+
+
+def _plan(
+    request: EditorRequest,
+    page: FeaturedPage,
+    work: Arrangement,
+    found: dict[str, Deal],
+    seen: int,
+    plan: Plan | None,
+) -> HttpResponse:
+    """Plan the list for its time, on top of the version that the editor saw."""
+    cards = {deal_id: deal.card for deal_id, deal in found.items()}
+    form = PlanForm(request.POST)
+    shown = {"plan": plan, "plan_form": form}
+    if not form.is_valid():
+        return show(request, page, work, cards, version=seen, status=422, **shown)
+    if len(found) < len(work.ids):
+        return show(request, page, work, cards, version=seen, status=409, **shown)
+    if page.version != seen:
+        return show(request, page, work, cards, conflict=True, status=409, **shown)
+    at, by, now = form.cleaned_data["at"], request.user.username, timezone.now()
+    listed = [Listed(deal_id, found[deal_id].card.title) for deal_id in work.ids]
+    try:
+        if plan:
+            featured_plans.change(plan, page, listed, at=at, by=by, now=now)
+        else:
+            plan_id = request.POST.get("new_plan", "")
+            plan_id = plan_id if is_ulid(plan_id) else new_ulid(now)
+            featured_plans.create(page, listed, at=at, plan_id=plan_id, by=by, now=now)
+    except Invalid as error:
+        trouble = error.fields.pop("deals", "")
+        for sentence in error.fields.values():
+            form.add_error("at", sentence)
+        return show(request, page, work, cards, version=seen, trouble=trouble, status=422, **shown)
+    messages.success(request, _("%(page)s: the list is planned.") % {"page": page.title})
+    return redirect("cms_featured_page", page.id)
+
+
+@role("editor")
+@require_POST
+def cancel_plan(request: EditorRequest, plan_id: str) -> HttpResponse:
+    """Give up a planned list; it can be planned again from where it is shown."""
+    plan = featured_plans.cancel(featured_plans.get(plan_id), by=request.user.username, now=timezone.now())
+    said = _("The plan for “%(page)s” is cancelled. Open it below to plan it again.") % {"page": plan.title}
+    messages.success(request, said)
+    return redirect("cms_featured")
 
 
 def show(
@@ -129,6 +263,8 @@ def show(
     *,
     version: int | None = None,
     conflict: bool = False,
+    plan: Plan | None = None,
+    plan_form: PlanForm | None = None,
     trouble: str = "",
     status: int = 200,
 ) -> HttpResponse:
@@ -143,9 +279,9 @@ def show(
     if work.said == "added":
         row = next((row for row in rows if row.id == work.moved), None)
         work.said = (
-            f"“{row.title}” is added at position {row.place}."
+            _("“%(title)s” is added at position %(place)d.") % {"title": row.title, "place": row.place}
             if row
-            else "This deal does not exist (any more)."
+            else _("This deal does not exist (any more).")
         )
     picker = Picker.of(request, now=now, answers=cards is not None)
     picked = {row.id for row in rows}
@@ -166,13 +302,24 @@ def show(
         "picker": picker,
         "choices": [(card, card.state(now), card.id in picked) for card in picker.cards],
         "trouble": trouble,
+        "plan": plan,
+        "plan_form": plan_form or _plan_form(request, plan),
+        "new_plan": request.POST.get("new_plan") or new_ulid(now),
     }
     template = "cms/featured_page.html"
+    if not request.htmx and cards is not None:
+        context["plans"] = [one for one in featured_plans.newest() if one.page == page.id]
     if request.htmx:
         template = (
             f"cms/_featured_{'picker' if request.htmx.target in ('picker', 'choices') else 'page'}.html"
         )
     return render(request, template, context, status=status)
+
+
+def _plan_form(request: EditorRequest, plan: Plan | None) -> PlanForm:
+    """Return the form with the time that was typed, or else the plan's."""
+    typed = request.POST.get("at", typed_time(plan.at) if plan else "")
+    return PlanForm(initial={"at": typed[:40]})
 
 
 def _rows(work: Arrangement, cards: dict[str, DealCard] | None, now: datetime) -> list[Row]:

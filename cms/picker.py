@@ -8,6 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from cms.requests import EditorRequest
 from cms.search import NOT_READY, find_deals, page_number, words_in
 from dealsite.data import deal_lists
@@ -17,9 +20,9 @@ from dealsite.data.errors import BadCursor, Unavailable
 from dealsite.data.ids import slugify
 
 SOURCES = {
-    "latest": "Latest deals",
-    "scheduled": "Scheduled deals",
-    "brand": "Deals of a brand",
+    "latest": gettext_lazy("Latest deals"),
+    "scheduled": gettext_lazy("Scheduled deals"),
+    "brand": gettext_lazy("Deals of a brand"),
     **CATEGORIES,
 }
 
@@ -44,7 +47,7 @@ class Picker:
         asked = request.POST if request.method == "POST" else request.GET
         picker = cls(source=asked.get("source", "latest"), brand=asked.get("brand", "")[:100].strip())
         picker.words = words_in(asked.get("words", ""))
-        action, _, cursor = asked.get("do", "").partition(":")
+        action, _colon, cursor = asked.get("do", "").partition(":")
         # A change of source starts at its first page; every other button leaves the picker where it was.
         picker.place = f"{action}:{cursor}" if action in ("after", "before") else asked.get("place", "")
         if action == "pick" or not picker.place:
@@ -52,18 +55,18 @@ class Picker:
         if answers:
             picker.read(now)
         else:
-            picker.note = "The deals to choose from cannot be shown just now."
+            picker.note = _("The deals to choose from cannot be shown just now.")
         return picker
 
     def read(self, now: datetime) -> None:
         slug = slugify(self.brand)
         if self.source == "brand" and not slug:
-            self.note = "Enter the name of a brand."
+            self.note = _("Enter the name of a brand.")
             return
         if self.words:
             self._find(slug, now)
             return
-        direction, _, cursor = self.place.partition(":")
+        direction, _colon, cursor = self.place.partition(":")
         try:
             page = deal_lists.cms_list(
                 state="scheduled" if self.source == "scheduled" else "live",
@@ -74,14 +77,14 @@ class Picker:
                 before=cursor if direction == "before" else None,
             )
         except BadCursor:
-            self.place, self.note = "", "This page of the list is gone. Choose again."
+            self.place, self.note = "", _("This page of the list is gone. Choose again.")
             return
         except Unavailable as error:
             self.note = str(error)
             return
         self.cards, self.after, self.before = page.cards, page.after or "", page.before or ""
         if not self.cards:
-            self.note = "There are no such deals."
+            self.note = _("There are no such deals.")
 
     def _find(self, brand: str, now: datetime) -> None:
         """Find deals by their words; the place is the number of a page, and any other is the first."""
@@ -100,4 +103,4 @@ class Picker:
         if not found.ready:
             self.note = NOT_READY
         elif not found.cards:
-            self.note = "No such deals hold these words."
+            self.note = _("No such deals hold these words.")

@@ -7,11 +7,15 @@ was deleted. The deal holds the pages that feature it, so both sides always agre
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
-from dealsite.data import audit, keys, table
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import audit, featured_versions, keys, table
 from dealsite.data.audit import NO_ERRAND, Errand
 from dealsite.data.cards import DealCard
 from dealsite.data.categories import CATEGORIES
@@ -19,19 +23,26 @@ from dealsite.data.convert import Item
 from dealsite.data.deals import Deal, deal_from_items
 from dealsite.data.errors import Busy, Invalid, NotFound, VersionConflict
 from dealsite.data.featured_cards import EDITORS_CHOICE, FRONT, page_key
-from dealsite.data.ids import iso, new_ulid
+from dealsite.data.ids import from_iso, iso, new_ulid
 from dealsite.data.writes import Check, Update, Write, equals, exists, missing
 
 MAX_CARDS = 24
 TRIES = 5
 
-PAGES = {FRONT: "Front page", EDITORS_CHOICE: "Editors' Choice", **CATEGORIES}
+PAGES: Mapping[str, Any] = {
+    FRONT: gettext_lazy("Front page"),
+    EDITORS_CHOICE: gettext_lazy("Editors' Choice"),
+    **CATEGORIES,
+}
 TYPES = {FRONT: "FrontPage", EDITORS_CHOICE: "EditorsChoicePage"}
 
 
 @dataclass(frozen=True, slots=True)
 class FeaturedPage:
-    """The featured list of a page; `version` counts the times that editors set it."""
+    """The featured list of a page; `version` counts the times that it was set.
+
+    `by_hand` is the version that somebody set last, and no plan: plans made on top of it hold while it stays.
+    """
 
     id: str
     title: str
@@ -39,6 +50,8 @@ class FeaturedPage:
     cards: list[DealCard]
     updated_by: str = ""
     last_edit: str = ""
+    by_hand: int = 0
+    updated_at: datetime | None = None
 
     @property
     def ids(self) -> list[str]:
@@ -70,9 +83,11 @@ def set_featured(
     by: str,
     now: datetime,
     errand: Errand = NO_ERRAND,
+    planned: bool = False,
 ) -> FeaturedPage:
-    """Set the list of a page to some deals, in this order, and tell each deal so.
+    """Set the list of a page to some deals, in this order, and tell each deal so; keep the list of before.
 
+    `planned`: at its time, as somebody planned it; other plans for this page go on holding.
     `page` and `deals` are as `load` gave them, `version` is the one that the editor saw. VersionConflict
     (with the page of now) if the list was set meanwhile; NotFound if a deal was deleted; Invalid for
     more than 24 or a deal twice. 1 transaction; a deal or page that changes at this very moment costs
@@ -80,35 +95,54 @@ def set_featured(
     """
     ids = [deal.id for deal in deals]
     if len(ids) > MAX_CARDS:
-        raise Invalid(deals=f"A page features up to {MAX_CARDS} deals; remove {len(ids) - MAX_CARDS}.")
+        sentence = _("A page features up to %(most)d deals; remove %(more)d.")
+        raise Invalid(deals=sentence % {"most": MAX_CARDS, "more": len(ids) - MAX_CARDS})
     if len(set(ids)) != len(ids):
-        raise Invalid(deals="A deal can be featured once on a page.")
+        raise Invalid(deals=_("A deal can be featured once on a page."))
     token = new_ulid(now)
-    for _ in range(TRIES):
+    for _try in range(TRIES):
         if page.last_edit == token:
             return page
         if page.version != version:
-            raise VersionConflict("Somebody else set this list meanwhile.", current=page)
+            raise VersionConflict(_("Somebody else set this list meanwhile."), current=page)
         try:
-            writes = _writes(page, deals, token=token, by=by, now=now, note=errand.note)
+            by_hand = page.by_hand if planned else version + 1
+            writes = _writes(page, deals, token=token, by=by, now=now, note=errand.note, by_hand=by_hand)
             table.transact([*writes, *errand.writes])
         except VersionConflict:
             page, found = load(page.id, ids)
             gone = [deal_id for deal_id in ids if deal_id not in found]
             if gone and page.last_edit != token:
-                raise NotFound(f"A deal of this list was deleted meanwhile: {', '.join(gone)}.") from None
+                sentence = _("A deal of this list was deleted meanwhile: %(ids)s.")
+                raise NotFound(sentence % {"ids": ", ".join(gone)}) from None
             deals = [found[deal_id] for deal_id in ids if deal_id in found]
             continue
         return replace(
-            page, version=version + 1, cards=[deal.card for deal in deals], updated_by=by, last_edit=token
+            page,
+            version=version + 1,
+            cards=[deal.card for deal in deals],
+            updated_by=by,
+            last_edit=token,
+            by_hand=by_hand,
+            updated_at=now,
         )
     raise Busy()
 
 
 def _writes(
-    page: FeaturedPage, deals: Sequence[Deal], *, token: str, by: str, now: datetime, note: str
+    page: FeaturedPage,
+    deals: Sequence[Deal],
+    *,
+    token: str,
+    by: str,
+    now: datetime,
+    note: str,
+    by_hand: int,
 ) -> list[Write]:
-    """Return the transaction: the page, a check or change of each deal listed, a change of each deal dropped."""
+    """Return the transaction: the page, a check or change of each deal listed, a change of each deal dropped.
+
+    And the list that it was until now, as one of its earlier ones.
+    """
     changed = VersionConflict()
     cards = {deal.id: deal.card.as_item() for deal in deals}
     writes: list[Write] = [
@@ -122,6 +156,7 @@ def _writes(
                 "featured_at": iso(now),
                 "featured_by": by,
                 "featured_edit": token,
+                "featured_by_hand": by_hand,
             },
             when=(equals("featured_version", page.version),)
             if page.version
@@ -141,6 +176,7 @@ def _writes(
             after={"deals": _listed([deal.card for deal in deals])},
         )
     )
+    writes += featured_versions.keep_writes(page)
     for deal in deals:
         unchanged = (equals("writes", deal.writes),)
         if page.id in deal.featured_on:
@@ -179,15 +215,17 @@ def from_item(page_id: str, item: Item | None) -> FeaturedPage:
     cards = item.get("cards", {})
     return FeaturedPage(
         id=page_id,
-        title=PAGES[page_id],
+        title=str(PAGES[page_id]),
         version=item.get("featured_version", 0),
         cards=[DealCard.from_item(cards[deal_id]) for deal_id in item.get("order", ()) if deal_id in cards],
         updated_by=item.get("featured_by", ""),
         last_edit=item.get("featured_edit", ""),
+        by_hand=item.get("featured_by_hand", item.get("featured_version", 0)),
+        updated_at=from_iso(item["featured_at"]) if "featured_at" in item else None,
     )
 
 
 def _key(page_id: str) -> keys.Key:
     if page_id not in PAGES:
-        raise NotFound("There is no such page.")
+        raise NotFound(_("There is no such page."))
     return page_key(page_id)

@@ -65,9 +65,9 @@
     if (row && action === "up") return moveBy(row, -1, buttonId);
     if (row && action === "down") return moveBy(row, 1, buttonId);
     if (row && action === "remove") return takeOut(row);
-    if (action !== "save") return send(value);
+    if (action !== "save" && action !== "plan") return send(value);
     saving = true;
-    return part().requestSubmit(part().querySelector('[value="save"]'));
+    return part().requestSubmit(part().querySelector(`[name="do"][value="${action}"]`));
   };
 
   const placeByNumber = (fieldId, typed, hadFocus) => {
@@ -92,9 +92,9 @@
   };
 
   document.addEventListener("submit", (event) => {
-    if (event.target.id !== PART) return;
+    if (event.target.id !== PART || event.submitter?.hasAttribute("formaction")) return;
     const { value = "order", id = "" } = event.submitter ?? {};
-    if (value === "save" && (saving || !waiting)) return;
+    if ((value === "save" || value === "plan") && (saving || !waiting)) return;
     event.preventDefault();
     inTurn(() => act(value, id));
   });

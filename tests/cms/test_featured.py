@@ -36,7 +36,7 @@ def three():
 def test_there_is_a_page_for_each_featured_list(editor, calls):
     html = editor.get(reverse("cms_featured")).content.decode()
     assert all(f"/cms/featured/{page_id}/" in html for page_id in featured.PAGES)
-    assert calls(lambda: editor.get(reverse("cms_featured"))) == []
+    assert calls(lambda: editor.get(reverse("cms_featured"))) == ["Query"]
 
 
 def test_deals_are_added_and_saved(editor, calls, three):

@@ -24,6 +24,7 @@ class Featured:
     def __init__(self) -> None:
         self.pages: dict[str, Item] = {}
         self.say_so: dict[str, set[str]] = {}
+        self.plans: list[str] = []
 
     def see(self, item: Item) -> None:
         page = PAGE_IDS.get(key_of(item))
@@ -33,6 +34,8 @@ class Featured:
             }
         elif item.get("type") == "Deal" and item.get("featured_on"):
             self.say_so[item["id"]] = set(item["featured_on"])
+        elif item.get("type") == "FeaturedPlan" and item["state"] == "planned":
+            self.plans.append(item["id"])
 
     def problems(self) -> Iterator[Problem]:
         named = {
@@ -48,6 +51,16 @@ class Featured:
         for deal in deals.values():
             for page_id in sorted(set(deal.get("featured_on", ())) - self._pages_of(deal["id"])):
                 yield self._unlisted(page_id, deal)
+        yield from self._plans_nobody_carries_out()
+
+    def _plans_nobody_carries_out(self) -> Iterator[Problem]:
+        plans = table.batch_get(keys.featured_plan(plan_id) for plan_id in self.plans)
+        waiting = [plan for plan in plans.values() if plan["state"] == "planned"]
+        jobs = table.batch_get(keys.job(plan["job"]) for plan in waiting)
+        for plan in waiting:
+            job = jobs.get(keys.job(plan["job"]))
+            if job is None or job["state"] not in ("open", "failed"):
+                yield Problem(key_of(plan), "Nobody carries this plan out: its job is lost.")
 
     def _pages_of(self, deal_id: str) -> set[str]:
         return {page_id for page_id, page in self.pages.items() if deal_id in page.get("order", ())}
