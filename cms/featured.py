@@ -220,7 +220,7 @@ def _plan(
     """Plan the list for its time, on top of the version that the editor saw."""
     cards = {deal_id: deal.card for deal_id, deal in found.items()}
     form = PlanForm(request.POST)
-    shown = {"plan": plan, "plan_form": form}
+    shown: dict[str, Any] = {"plan": plan, "plan_form": form}
     if not form.is_valid():
         return show(request, page, work, cards, version=seen, status=422, **shown)
     if len(found) < len(work.ids):

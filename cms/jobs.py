@@ -21,6 +21,7 @@ from django.views.decorators.vary import vary_on_headers
 from cms.bulk_form import in_words
 from cms.deal_list import query
 from cms.requests import EditorRequest
+from dealsite import stored_words
 from dealsite.accounts.decorators import role
 from dealsite.data import bulk, job_lists, jobs
 from dealsite.data.deals.stock import MARK_SOLD_OUT
@@ -91,7 +92,7 @@ class Row:
         """What went wrong; of a mail only that it did, since mail servers name the address."""
         if self.job.error and self.job.kind not in KINDS:
             return _("The mail could not be sent.")
-        return _(self.job.error) if self.job.error else ""  # stored as it is called in the sources
+        return stored_words.shown(self.job.error)
 
     @property
     def is_bulk(self) -> bool:

@@ -27,7 +27,12 @@ from dealsite.data.writes import Path, Put, Update, absent, equals, exists
 LEASE = timedelta(seconds=60)
 MAX_TRIES = 8
 SEND_MESSAGE = "send_message"  # the kind of job that sends announcements
-EXPORT = "export"  # the kind of job that writes a file for the back office
+EXPORT, EDITORS_EXPORT, ADMINS_EXPORT = "export", "editors_export", "admins_export"
+EXPORTS = {
+    EXPORT: "",
+    EDITORS_EXPORT: "editors",
+    ADMINS_EXPORT: "admins",
+}  # jobs that write files, and for whom
 CHECK_IMPORT, RUN_IMPORT = "check_import", "run_import"  # what is done with a file of deals
 BULK_CHANGE, BULK_UNDO = "bulk_change", "bulk_undo"  # those that change many deals, and take that back
 ALREADY = {
@@ -99,7 +104,7 @@ def listed_rows(kind: str, job_id: str) -> keys.Row:
     """Return the row that puts a job of some kinds into a list of their own."""
     if kind == SEND_MESSAGE:
         return keys.announcement_row(job_id)
-    return keys.export_row(job_id) if kind == EXPORT else {}
+    return keys.export_row(job_id, EXPORTS[kind]) if kind in EXPORTS else {}
 
 
 def cancel_write(job_id: str) -> Update:

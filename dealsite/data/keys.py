@@ -190,6 +190,19 @@ def version(history_id: str, number: int) -> Key:
     return versions(history_id), f"{number:08d}"
 
 
+def changes(history_id: str) -> Key:
+    """What a deal is to become and shoppers do not see yet, after all its versions."""
+    return versions(history_id), "CHANGES"
+
+
+CHANGES = "DEALCHANGES"
+
+
+def changes_rows(history_id: str, updated_at: datetime) -> Row:
+    """Put unpublished changes among those of all deals (GSI1), in the order of their last edit."""
+    return {"GSI1PK": CHANGES, "GSI1SK": f"{iso(updated_at)}#{ulid_part(history_id)}"}
+
+
 # Trash
 
 
@@ -429,12 +442,14 @@ def announcement_row(job_id: str) -> Row:
     return {"GSI2PK": ANNOUNCEMENTS, "GSI2SK": f"JOB#{ulid_part(job_id)}"}
 
 
-EXPORTS = "EXPORTS"
+def exports(audience: str) -> str:
+    """GSI2: the files that were asked for, by those who may have them."""
+    return f"EXPORTS#{part(audience)}" if audience else "EXPORTS"
 
 
-def export_row(job_id: str) -> Row:
-    """Put a job that writes a file for the back office among all that do (GSI2)."""
-    return {"GSI2PK": EXPORTS, "GSI2SK": f"JOB#{ulid_part(job_id)}"}
+def export_row(job_id: str, audience: str) -> Row:
+    """Put a job that writes a file among all that do for an audience, '' for the back office (GSI2)."""
+    return {"GSI2PK": exports(audience), "GSI2SK": f"JOB#{ulid_part(job_id)}"}
 
 
 IMPORTS = "IMPORTS"

@@ -266,6 +266,7 @@ LEFT_OUT: Mapping[str, str] = {
     "TransactionGuard": "it repeats a payment's transaction",
     "TestCharge": "it is what the gateway for trials remembers",
     "Version": "it repeats what a deal or draft was, whose changes are there",
+    "DealChanges": "nobody is offered it before it is published",
     "Trash": "it repeats a deal or draft whose deletion is a change like others",
     "Import": "it says what became of a file; whose deals they are stands in the audit log",
     "ImportLayout": "it says how files are read",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -249,6 +250,7 @@ def test_every_page_of_the_cms_is_shut_to_visitors_and_shoppers(browser: Client,
             "run_id",
             "question_id",
             "view_id",
+            "plan_id",
             "import_id",
             "part",
             "kind",
@@ -258,11 +260,12 @@ def test_every_page_of_the_cms_is_shut_to_visitors_and_shoppers(browser: Client,
         "x",
     )
     examples |= {"username": "ada", "page_id": "front", "kind": "deal", "thing_id": "x", "topic": "pictures"}
+    examples["number"] = "1"
     addresses = []
     for route, _ in views(get_resolver("dealsite.urls").url_patterns):
         if route.startswith("cms/"):
             for name_, value in examples.items():
-                route = route.replace(f"<str:{name_}>", value).replace(f"<slug:{name_}>", value)
+                route = re.sub(f"<(?:str|slug|int):{name_}>", value, route)
             assert "<" not in route, f"Give an example for {route}."
             addresses.append(f"/{route}")
     for address in addresses:

@@ -33,9 +33,13 @@ from dealsite.data import (
     checks,
     deals,
     errors,
+    featured,
+    featured_plans,
+    featured_versions,
     jobs,
     keys,
     likes,
+    links,
     messages,
     orders,
     questions,
@@ -45,6 +49,7 @@ from dealsite.data import (
     users,
     watches,
 )
+from dealsite.data.cards import Picture
 from dealsite.data.carts import Wanted
 from dealsite.data.deals import Deal
 from dealsite.data.drafts import Draft
@@ -61,7 +66,7 @@ from tests.browser.conftest import make_user
 from tests.browser.content import feature, now_deal
 from tests.browser.deal_form import field, picture_bytes
 from tests.browser.looking import DESK, PHONE, flaws
-from tests.builders import EDITOR, make_brand, make_draft
+from tests.builders import EDITOR, make_brand, make_content, make_draft
 from tests.searching import index_table
 
 DAY = timedelta(days=1)
@@ -107,7 +112,7 @@ NO_PAGES = {
         "cms_restore",
         "cms_purge",
     ),
-    *("cms_duplicate_deal", "cms_duplicate_draft"),
+    *("cms_duplicate_deal", "cms_duplicate_draft", "cms_cancel_plan", "cms_restore_featured"),
 }
 
 
@@ -263,6 +268,11 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
     "cms_category": cms("categories/peripherals-networking/"),
     "cms_featured": cms("featured/"),
     "cms_featured_page": cms("featured/front/"),
+    "cms_featured_history": cms("featured/front/history/"),
+    "cms_preview_featured": (
+        EDITOR,
+        lambda _: [f"/cms/featured/front/preview/?plan={plan.id}" for plan in featured_plans.newest()],
+    ),
     "cms_messages": cms("messages/"),
     "cms_new_message": (
         EDITOR,
@@ -321,6 +331,12 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
     "cms_export_orders": office("orders/export/"),
     "cms_exports": office("exports/"),
     "cms_deal_history": cms_deal("live", "history/"),
+    "cms_compare_deal": cms_deal("live", "history/compare/?a=1&b=2"),
+    "cms_draft_history": (EDITOR, lambda content: [f"/cms/drafts/{content.draft.id}/history/"]),
+    "cms_compare_draft": (
+        EDITOR,
+        lambda content: [f"/cms/drafts/{content.draft.id}/history/compare/?a=1&b=1"],
+    ),
     "cms_audit": (
         ADMIN,
         lambda content: [
@@ -397,6 +413,13 @@ def furnish(table_name: str, media: Path, search: Path, var: Path) -> Content:
         now_deal(age=DAY / 2, title=f"Deal number {number}", brand="Others", category="office-software")
     for page in ("front", "editors-choice", "peripherals-networking"):
         feature(page, list(made.values()))
+    for days in (2, 1):
+        links.fails(links.get(made["live"].id), "404", now=now - days * DAY)
+    make_draft(title="A picture without words", picture=replace(picture, alt=""), now=now)
+    make_draft(**lacks_nothing(picture), now=now)
+    listed = featured_versions.listed_of([made["live"].card])
+    front = featured.get("front")
+    featured_plans.create(front, listed, at=now + DAY, plan_id=new_ulid(now), by=EDITOR, now=now)
     people = {
         SHOPPER: make_user(SHOPPER),
         EDITOR: make_user(EDITOR, roles=["editor"]),
@@ -417,6 +440,13 @@ def furnish(table_name: str, media: Path, search: Path, var: Path) -> Content:
         imported_files(now),
         changed_in_bulk(made["live"], now),
     )
+
+
+def lacks_nothing(picture: Picture) -> dict[str, Any]:
+    """Return what a draft holds that lacks nothing."""
+    content = make_content(title="Lacks nothing", picture=picture)
+    wanted = ("title", "category", "price", "was_price", "link", "description", "picture")
+    return {name: getattr(content, name) for name in wanted} | {"brand": "Nordlicht"}
 
 
 def changed_in_bulk(deal: Deal, now: datetime) -> list[str]:

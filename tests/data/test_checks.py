@@ -16,11 +16,15 @@ from dealsite.data import (
     brands,
     bulk,
     carts,
+    changes,
     checks,
     deals,
     fan_out,
     featured,
+    featured_plans,
+    featured_versions,
     ids,
+    imports,
     jobs,
     keys,
     likes,
@@ -29,6 +33,7 @@ from dealsite.data import (
     presence,
     prices,
     questions,
+    saved_views,
     table,
     trashed,
     two_factor,
@@ -40,7 +45,18 @@ from dealsite.data.checks.problem import Problem
 from dealsite.data.convert import Item
 from dealsite.data.deals import stock
 from dealsite.data.writes import Delete, Put, Update
-from tests.builders import DAY, EDITOR, HOUR, NOW, PICTURE, make_announcement, make_deal, make_draft, make_id
+from tests.builders import (
+    DAY,
+    EDITOR,
+    HOUR,
+    NOW,
+    PICTURE,
+    make_announcement,
+    make_category,
+    make_deal,
+    make_draft,
+    make_id,
+)
 from tests.payments import furnish_payments
 from tests.people import make_user
 from tests.shop import ADDRESS, ANN, GUEST
@@ -52,11 +68,13 @@ DRAFT, PUBLISHED_DRAFT, JOB, SENT, BULK = (make_id(NOW, number) for number in (3
 GONE = make_id(NOW - HOUR, 7)
 IN_TRASH, EMPTYING = keys.trash("deal", GONE), keys.job(trashed.emptying_id(NOW.date()))
 LAMP, DESK, SOFA = (make_id(NOW - 40 * DAY, 10 + number) for number in (1, 2, 3))
+BROUGHT = make_id(NOW, 30)
 LINE, OTHER_LINE, ORDER = (make_id(NOW, number) for number in (21, 22, 23))
 BOUGHT = keys.cart_line(ANN, "PURCHASED", NOW, LINE)
 IN_CART, FOR_LATER = keys.cart_line(ANN, "ACTIVE", NOW, OTHER_LINE), keys.cart_line(ANN, "SAVED", NOW, LINE)
 GUESTS, ORDERED = keys.cart_line(GUEST, "ACTIVE", NOW, LINE), keys.order("ann", ORDER)
 HEAD = keys.cart_head(ANN)
+PLAN = make_id(NOW, 42)
 ANN_SHARD = keys.user_count("ann")
 NORDLICHT, TOYS = keys.brand_counts("nordlicht"), keys.category_counts("toys-hobbies")
 
@@ -85,6 +103,9 @@ def furnish() -> None:
     watches.watch_category("toys-hobbies", username="ann", now=NOW)
     messages.deliver([messages.message_item("ann", JOB, kind="hot_deal", headline="Look", deal=LIVE)])
     questions.create(question_id=JOB, title="Orders", sql="SELECT 1", by=EDITOR, now=NOW)
+    file = imports.Brought("deals.csv", 9, 1, "utf-8", ",", ("title",), ".", "day")
+    one = imports.create(file, import_id=BROUGHT, by=EDITOR, now=NOW)
+    imports.check(one, {}, fingerprint="f", version=1, job_id=make_id(NOW, 31), now=NOW)
     bob = users.get("bob")
     users.delete(bob, job_id=JOB, now=NOW)
     make_announcement(LIVE, SENT, audience=announcements.Audience(brand="nordlicht"))
@@ -92,7 +113,24 @@ def furnish() -> None:
     fan_out.send_message(jobs.get(SENT), NOW)
     jobs.finish(jobs.get(SENT))
     change_in_bulk()
+    look_ahead()
     go_shopping()
+
+
+def look_ahead() -> None:
+    """Have an editor save a view, set a list twice and plan one, and begin to change a deal."""
+    deal = deals.get(LIVE)
+    kept = {"brand_name": "Nordlicht", "base": deal.version, "seen": "", "before": None}
+    changes.keep(deal, replace(deal.content, title="Better"), **kept, by=EDITOR, now=NOW)
+    view = saved_views.SavedView(make_id(NOW, 41), "Toys")
+    saved_views.save(EDITOR, view, by=EDITOR, now=NOW)
+    make_category("fashion-beauty")
+    for _ in range(2):
+        page = featured.get("fashion-beauty")
+        featured.set_featured(page, [], version=page.version, by=EDITOR, now=NOW)
+    listed = [featured_versions.Listed(LIVE, "x")]
+    page = featured.get("front")
+    featured_plans.create(page, listed, at=NOW + 30 * DAY, plan_id=PLAN, by=EDITOR, now=NOW)
 
 
 def change_in_bulk() -> None:
@@ -280,6 +318,11 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
     ),
     "a job that nobody would find": (lose(keys.job(JOB), "GSI3PK", "GSI3SK"), keys.job(JOB), "GSI3PK"),
     "a job not in its month": (lose(keys.job(JOB), "GSI1PK", "GSI1SK"), keys.job(JOB), "GSI1PK"),
+    "an import that no list shows": (
+        lose(keys.deal_import(BROUGHT), "GSI2PK", "GSI2SK"),
+        keys.deal_import(BROUGHT),
+        "GSI2PK",
+    ),
     "a brand's counter": (change(NORDLICHT, deals=7), NORDLICHT, "deals is 7, counted 1"),
     "a brand's year": (change(NORDLICHT, deals_2026=0), NORDLICHT, "deals_2026 is 0, counted 1"),
     "a brand's year without deals": (
@@ -519,6 +562,26 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         keys.deal(LATER),
         "no such job",
     ),
+    "saved views in an index": (
+        change(keys.saved_views(EDITOR), GSI2PK="X", GSI2SK="Y"),
+        keys.saved_views(EDITOR),
+        "GSI2PK",
+    ),
+    "an earlier featured list in an index": (
+        change(keys.featured_version("fashion-beauty", 1), GSI1PK="X", GSI1SK="Y"),
+        keys.featured_version("fashion-beauty", 1),
+        "GSI1PK",
+    ),
+    "unpublished changes that no list shows": (
+        lose(keys.changes(LIVE), "GSI1PK", "GSI1SK"),
+        keys.changes(LIVE),
+        "GSI1PK",
+    ),
+    "a planned list in an index": (
+        change(keys.featured_plan(PLAN), GSI1PK="X", GSI1SK="Y"),
+        keys.featured_plan(PLAN),
+        "GSI1PK",
+    ),
     "a saved question in an index": (
         change(keys.question(JOB), GSI2PK="X", GSI2SK="Y"),
         keys.question(JOB),
@@ -683,6 +746,16 @@ UNDERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         put(keys.bulk_chunk(DRAFT, 1), type="BulkChunk", job=DRAFT, number=1),
         keys.bulk_chunk(DRAFT, 1),
         "no change of many deals",
+    ),
+    "a plan whose job is lost": (
+        lambda: lose(keys.job(featured_plans.get(PLAN).job))(),
+        keys.featured_plan(PLAN),
+        "its job is lost",
+    ),
+    "a plan whose job was cancelled": (
+        lambda: table.write(jobs.cancel_write(featured_plans.get(PLAN).job)),
+        keys.featured_plan(PLAN),
+        "its job is lost",
     ),
     "a second factor lost": (lose(keys.two_factor("ann")), keys.user("ann"), "is lost"),
     "an order's pieces": (change_in(ORDERED, ("card", "pieces"), 1), ORDERED, "pieces is 1, counted 2"),
@@ -880,10 +953,14 @@ def test_a_price_that_was_lost_is_kept_again_from_the_edit_on_that_set_it():
     assert lost in everything()
 
 
-def test_the_prices_of_a_deal_that_is_in_no_trash_are_taken_away():
+def test_prices_and_versions_of_a_deal_that_is_in_no_trash_are_taken_away():
     furnish()
     table.write(Delete(key=IN_TRASH))
     price = keys.price(GONE, ids.time_of(GONE), GONE)
-    assert [(problem.key, "no deal" in problem.what) for problem in checks.find()] == [(price, True)]
+    found = {problem.key: problem.what for problem in checks.find()}
+    assert found == {
+        price: "This price has no deal.",
+        keys.version(GONE, 1): "This version has no deal or draft.",
+    }
     assert checks.repair_all()[1] == []
     assert table.get(price) is None

@@ -26,6 +26,7 @@ from dealsite.data import (
     brands,
     categories,
     category_names,
+    changes,
     deal_lists,
     deals,
     drafts,
@@ -288,6 +289,21 @@ def save_question() -> questions.SavedQuestion:
     return questions.create(question_id=make_id(), title="x", sql="SELECT 1", by=EDITOR, now=NOW)
 
 
+def keep_changes(deal: deals.Deal) -> changes.Changes:
+    """Begin to change a deal, unseen by shoppers."""
+    content = make_content(title="Better")
+    kept: dict[str, Any] = {"brand_name": "Nordlicht", "base": 1, "seen": "", "before": None}
+    return changes.keep(deal, content, **kept, by=EDITOR, now=NOW)
+
+
+def discard_changes() -> changes.Changes:
+    deal = make_deal()
+    changes.discard(keep_changes(deal), by=EDITOR, now=NOW)
+    found = changes.find(deal)
+    assert found is not None
+    return found
+
+
 NOTHING: Callable[[], None] = lambda: None  # noqa: E731
 # Each question: what is prepared at no charge, and what is asked of it.
 MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
@@ -315,6 +331,17 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
         lambda: (deal := edited(), versions.get(deal.id, 1)),
         lambda both: deals.revert(both[0], both[1], version=2, stock=False, end=True, by=EDITOR, now=NOW),
     ),
+    "changes.find": (make_deal, lambda deal: changes.find(deal)),
+    "changes.keep": (make_deal, keep_changes),
+    "changes.discard": (
+        lambda: keep_changes(make_deal()),
+        lambda kept: changes.discard(kept, by=EDITOR, now=NOW),
+    ),
+    "changes.bring_back": (
+        discard_changes,
+        lambda discarded: changes.bring_back(discarded, by=EDITOR, now=NOW),
+    ),
+    "changes.newest": (lambda: keep_changes(make_deal()), lambda _: changes.newest()),
     "trash.newest": (lambda: deleted(make_deal()), lambda _: trash.newest()),
     "trash.find": (lambda: deleted(make_deal()), lambda deal_id: trash.find("deal", deal_id)),
     "trash.restore": (
@@ -577,7 +604,9 @@ def test_a_page_costs_no_more_than_its_row(page: str, shop: deals.Deal):
         "import_id": import_questions.bring().id if "import" in page else "x",
         "kind": "deal",
         "thing_id": shop.id,
+        "number": 1,
         "topic": "pictures",
+        "plan_id": list_questions.plan().id,
         "view_id": list_questions.save_view().id,
     }
     for pattern in addresses():

@@ -53,6 +53,11 @@ def _trash(item: Item) -> Place:
     return Place(keys.trash(kind, thing_id), rows)
 
 
+def _changes(item: Item) -> Place:
+    rows = keys.changes_rows(item["of"], from_iso(item["updated_at"])) if "discarded_at" not in item else {}
+    return Place(keys.changes(item["of"]), rows)
+
+
 def _job(item: Item) -> Place:
     listed = listed_rows(item["kind"], item["id"])
     if item["state"] != "open":
@@ -146,6 +151,7 @@ PLACES: dict[str, Callable[[Item], Place]] = {
     "Draft": _draft,
     "Trash": _trash,
     "Version": lambda item: Place(keys.version(item["of"], item["version"])),
+    "DealChanges": _changes,
     "Brand": lambda item: Place(keys.brand(item["slug"])),
     "BrandCounts": lambda item: Place(keys.brand_counts(item["slug"])),
     "BrandLetter": _letter,
