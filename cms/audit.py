@@ -1,8 +1,8 @@
-"""The audit log: what was done, by whom and to what; and the history of one deal."""
+"""The audit log: what was done, by whom and to what."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, timedelta
 
 from django import forms
@@ -10,28 +10,30 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from cms.deal_list import query
 from cms.requests import EditorRequest
+from dealsite import stored_words
 from dealsite.accounts.decorators import role
 from dealsite.data import audit_log
 from dealsite.data.audit import SITE, Entry
-from dealsite.data.errors import NotFound
-from dealsite.data.ids import is_ulid
 
 KINDS = {
-    "deal": "Deal",
-    "draft": "Draft",
-    "brand": "Brand",
-    "category": "Category",
-    "page": "Featured list",
-    "message": "Message",
-    "job": "Job",
-    "user": "User",
-    "order": "Order",
-    "payment": "Payment",
-    "export": "Export",
+    "deal": gettext_lazy("Deal"),
+    "draft": gettext_lazy("Draft"),
+    "brand": gettext_lazy("Brand"),
+    "category": gettext_lazy("Category"),
+    "page": gettext_lazy("Featured list"),
+    "message": gettext_lazy("Message"),
+    "job": gettext_lazy("Job"),
+    "user": gettext_lazy("User"),
+    "order": gettext_lazy("Order"),
+    "payment": gettext_lazy("Payment"),
+    "export": gettext_lazy("Export"),
+    "import": gettext_lazy("Import"),
 }
 PAGES = {  # kind -> the page of such a thing
     "deal": "cms_deal",
@@ -72,16 +74,20 @@ class FilterForm(forms.Form):
     by = forms.CharField(
         required=False,
         max_length=30,
-        label="Person",
+        label=gettext_lazy("Person"),
         widget=forms.TextInput(
             attrs={"autocapitalize": "none", "spellcheck": "false", "autocomplete": "off"}
         ),
     )
-    kind = forms.ChoiceField(required=False, label="Kind of thing", choices=[("", "Any"), *KINDS.items()])
+    kind = forms.ChoiceField(
+        required=False,
+        label=gettext_lazy("Kind of thing"),
+        choices=[("", gettext_lazy("Any")), *KINDS.items()],
+    )
     subject = forms.CharField(
         required=False,
         max_length=SUBJECT_CHARACTERS,
-        label="Its id or short name",
+        label=gettext_lazy("Its id or short name"),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
@@ -89,9 +95,9 @@ class FilterForm(forms.Form):
         data = super().clean() or self.cleaned_data
         if bool(data.get("kind")) != bool(data.get("subject")) and not self.errors:
             name = "subject" if data.get("kind") else "kind"
-            self.add_error(name, "A thing is named by its kind and its id together.")
+            self.add_error(name, _("A thing is named by its kind and its id together."))
         elif data.get("by") and data.get("subject"):
-            self.add_error("by", "Ask for a person or for a thing, not for both.")
+            self.add_error("by", _("Ask for a person or for a thing, not for both."))
         return data
 
 
@@ -123,33 +129,12 @@ def audit_entries(request: EditorRequest) -> HttpResponse:
     return render(request, "cms/audit.html", context)
 
 
-@role("editor")
-@require_safe
-def deal_history(request: EditorRequest, deal_id: str) -> HttpResponse:
-    """What was done to one deal, also to one that is deleted. 1 query + 1 batch get."""
-    if not is_ulid(deal_id):
-        raise NotFound("There is no such deal.")
-    log = audit_log.page(kind="deal", subject=deal_id, after=request.GET.get("after"))
-    context = {
-        "deal_id": deal_id,
-        "rows": [replace(row(entry), address="") for entry in log.entries],
-        "newest": "?" if request.GET.get("after") else "",
-        "after": query({"after": log.after}) if log.after else "",
-        "trail": [
-            (reverse("cms_deals"), "Deals"),
-            (reverse("cms_deal", args=[deal_id]), "Deal"),
-            ("", "History"),
-        ],
-    }
-    return render(request, "cms/deal_history.html", context)
-
-
 def row(entry: Entry) -> Row:
     """Return what the list shows of an entry."""
     names = sorted({*entry.before, *entry.after})
     changes = [
         Change(
-            name.replace("_", " ").capitalize(),
+            stored_words.shown(name.replace("_", " ").capitalize()),
             str(entry.before.get(name, "")),
             str(entry.after.get(name, "")),
         )
@@ -157,5 +142,5 @@ def row(entry: Entry) -> Row:
     ]
     page = PAGES.get(entry.kind, "")
     address = reverse(page, args=[entry.subject]) if page and "deleted" not in entry.what else ""
-    by = "the site itself" if entry.by == SITE else entry.by
-    return Row(entry, KINDS.get(entry.kind, entry.kind), by, address, changes)
+    by = _("the site itself") if entry.by == SITE else entry.by
+    return Row(entry, str(KINDS.get(entry.kind, entry.kind)), by, address, changes)

@@ -166,6 +166,7 @@ urlpatterns = [
     path("payments/<str:payment_id>/cancel/", payment_changes.cancel_payment, name="cms_cancel_payment"),
     path("payments/<str:payment_id>/refund/", payment_changes.refund_payment, name="cms_refund_payment"),
     path("exports/", exports.export_list, name="cms_exports"),
+    path("exports/of/<str:what>/", exports.export_listed, name="cms_export_list"),
     path("exports/<str:job_id>/", exports.download_export, name="cms_download_export"),
     path("audit/", audit.audit_entries, name="cms_audit"),
     path("users/", users.user_list, name="cms_users"),

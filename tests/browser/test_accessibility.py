@@ -97,7 +97,7 @@ NO_PAGES = {
     *("add_to_cart", "cart_badge", "change_quantity", "remove_from_cart", "undo_removal"),
     *("save_for_later", "move_to_cart", "accept_changes", "merge_cart"),
     *("cancel_order", "order_again", "pay", "begin_card", "forget_card"),
-    *("cms_order_news", "cms_download_export", "cms_import_file"),
+    *("cms_order_news", "cms_download_export", "cms_export_list", "cms_import_file"),
     *("cms_start_bulk", "cms_undo_bulk", "cms_bulk_report"),
     *("cms_pause_job", "cms_resume_job", "cms_cancel_job", "cms_retry_job"),
     *("cms_change_end", "cms_describe_deal", "cms_check_link", "cms_accept_link", "cms_publish_ready"),
@@ -288,7 +288,7 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
             f"/cms/deals/bulk/?{one}"
             for one in (
                 "all=1&action=expiry",
-                "all=1&action=expiry&to_expiry=x",
+                "all=1&action=expiry&to_expiry=2020-01-01T09:00",
                 "all=1&action=category&to_category=toys-hobbies",
                 "all=1&state=draft&action=publish",
                 f"deal={content.id('live')}&action=",
@@ -329,7 +329,7 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
     "cms_refund_payment": office_payment("refund/"),
     "cms_export_payments": office("payments/export/"),
     "cms_export_orders": office("orders/export/"),
-    "cms_exports": office("exports/"),
+    "cms_exports": office("exports/", "exports/?list=editors", "exports/?list=admins"),
     "cms_deal_history": cms_deal("live", "history/"),
     "cms_compare_deal": cms_deal("live", "history/compare/?a=1&b=2"),
     "cms_draft_history": (EDITOR, lambda content: [f"/cms/drafts/{content.draft.id}/history/"]),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dealsite.data import audit, audit_log, deals, table
-from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_content, make_deal
+from tests.builders import DAY, NOW, make_brand, make_content, make_deal
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -111,12 +111,3 @@ def test_the_log_is_for_admins_and_for_looking(editor, admin):
     assert editor.get("/cms/audit/").status_code == 403
     assert "Audit log" not in editor.get("/cms/").content.decode()
     assert admin.post("/cms/audit/").status_code == 405
-
-
-def test_editors_see_the_history_of_a_deal_that_is_there_or_gone(editor):
-    deal = make_deal()
-    assert f"/cms/deals/{deal.id}/history/" in editor.get(f"/cms/deals/{deal.id}/").content.decode()
-    deals.delete(deal, by=EDITOR, now=NOW + HOUR)
-    html = editor.get(f"/cms/deals/{deal.id}/history/").content.decode()
-    assert html.index("deleted") < html.index("published")
-    assert editor.get("/cms/deals/x/history/").status_code == 404

@@ -1,0 +1,264 @@
+"""The history of a deal or draft: its versions, two of them side by side, and making one its content again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from cms import undo
+from cms.audit import row
+from cms.comparing import changed_fields, compared, labels_of
+from cms.deal_list import query
+from cms.requests import EditorRequest
+from dealsite.accounts.decorators import role
+from dealsite.data import audit_log, brands, deals, drafts, trash, versions
+from dealsite.data.content import content_from_item
+from dealsite.data.deals import Deal
+from dealsite.data.drafts import Draft
+from dealsite.data.errors import Conflict, Invalid, NotFound, VersionConflict
+from dealsite.data.ids import from_iso, is_ulid
+from dealsite.data.versions import Version
+
+DIGITS = 8
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The deal or draft whose history it is; `now` is what it is, None where that is gone."""
+
+    kind: str
+    id: str
+    title: str
+    history_id: str
+    now: Version | None
+    thing: Deal | Draft | None = None  # as long as it can be edited
+    in_trash: bool = False
+    published_as: str = ""
+    draft: str = ""
+
+    @property
+    def address(self) -> str:
+        return reverse(f"cms_{self.kind}_history", args=[self.id])
+
+    @property
+    def compare_address(self) -> str:
+        return reverse(f"cms_compare_{self.kind}", args=[self.id])
+
+    @property
+    def page(self) -> str:
+        return reverse(f"cms_{self.kind}", args=[self.id])
+
+
+@dataclass(frozen=True)
+class Row:
+    """A version as its list shows it; `changes` names what differs from the one before, '' where nothing is known."""
+
+    version: Version
+    changes: str
+    is_first: bool
+    is_now: bool
+
+
+@role("editor")
+@require_safe
+def deal_history(request: EditorRequest, deal_id: str) -> HttpResponse:
+    """What a deal was and what was done to it, also to one that is deleted. 2 batch gets + 2 queries, or 1 get more."""
+    return _history(request, "deal", deal_id)
+
+
+@role("editor")
+@require_safe
+def draft_history(request: EditorRequest, draft_id: str) -> HttpResponse:
+    """What a draft was and what was done to it. 1 get + 2 queries + 1 batch get, or 1 get more."""
+    return _history(request, "draft", draft_id)
+
+
+def _history(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
+    subject = _subject(kind, thing_id)
+    below = _number(request.GET.get("below", ""))
+    page = versions.newest(subject.history_id, below=below or None)
+    log = audit_log.page(kind=kind, subject=thing_id, after=request.GET.get("after"))
+    kept = page.versions if below or subject.now is None else [subject.now, *page.versions]
+    rows = [
+        _row(version, older, subject) for version, older in zip(kept, [*kept[1:], page.before], strict=False)
+    ]
+    context = {
+        "subject": subject,
+        "versions": rows,
+        "most_kept": versions.MOST_KEPT,
+        "compared_with": kept[1].number if len(kept) > 1 else None,
+        "before": "?" if below else "",
+        "after_versions": query({"below": str(page.versions[-1].number)}) if page.before else "",
+        "rows": [replace(row(entry), address="") for entry in log.entries],
+        "newest": "?" if request.GET.get("after") else "",
+        "after": query({"after": log.after}) if log.after else "",
+        "trail": _trail(subject, _("History")),
+    }
+    return render(request, "cms/history.html", context)
+
+
+def _row(version: Version, older: Version | None, subject: Subject) -> Row:
+    changes = labels_of(changed_fields(older, version)) if older else ""
+    return Row(version, changes, older is None and version.number == 1, version is subject.now)
+
+
+def _trail(subject: Subject, last: str) -> list[tuple[str, str]]:
+    start = (reverse("cms_deals"), _("Deals"))
+    thing = (subject.page, _("Deal") if subject.kind == "deal" else _("Draft"))
+    return [start, *([thing] if subject.thing or subject.published_as else []), ("", last)]
+
+
+@role("editor")
+@require_safe
+def compare_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
+    """Two versions of a deal side by side. 2 batch gets."""
+    return _compare(request, _subject("deal", deal_id))
+
+
+@role("editor")
+@require_safe
+def compare_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
+    """Two versions of a draft side by side. 1 get + 1 batch get."""
+    return _compare(request, _subject("draft", draft_id))
+
+
+def _compare(
+    request: EditorRequest, subject: Subject, *, asked: int = 0, refused: str = "", status: int = 200
+) -> HttpResponse:
+    """The page of two versions, `a` and `b`; `asked` is one that could not be restored, and `refused` why."""
+    numbers = {asked or _number(request.GET.get("a", ""))}
+    numbers.add((subject.now.number if subject.now else 0) if asked else _number(request.GET.get("b", "")))
+    found = versions.get_many(subject.history_id, numbers)
+    if subject.now:
+        found[subject.now.number] = subject.now
+    if not numbers <= found.keys():
+        raise NotFound("This version is not kept (any more).")
+    older, newer = found[min(numbers)], found[max(numbers)]
+    fields = compared(older, newer)
+    context = {
+        "subject": subject,
+        "older": older,
+        "newer": newer,
+        "changed": [field for field in fields if field.is_changed],
+        "same": [field for field in fields if not field.is_changed],
+        "may_restore": [one for one in (older, newer) if subject.thing and one is not subject.now],
+        "refused": refused,
+        "end_passed": {one.number for one in (older, newer) if _end_has_passed(one, subject)},
+        "trail": [
+            *_trail(subject, "")[:-1],
+            (subject.address, _("History")),
+            ("", _("Versions %(older)s and %(newer)s") % {"older": older.number, "newer": newer.number}),
+        ],
+    }
+    return render(request, "cms/compare_versions.html", context, status=status)
+
+
+def _end_has_passed(version: Version, subject: Subject) -> bool:
+    """Tell whether a version's end cannot come back."""
+    ends = version.content.expires_at
+    is_kept = subject.now is not None and subject.now.content.expires_at == ends
+    return ends is not None and ends <= timezone.now() and not is_kept
+
+
+@role("editor")
+@require_POST
+def restore_deal_version(request: EditorRequest, deal_id: str, number: int) -> HttpResponse:
+    """Make a deal what it was, with stock and end of then where the form asks for them."""
+    return _restore(request, _subject("deal", deal_id), number)
+
+
+@role("editor")
+@require_POST
+def restore_draft_version(request: EditorRequest, draft_id: str, number: int) -> HttpResponse:
+    """Make a draft what it was."""
+    return _restore(request, _subject("draft", draft_id), number)
+
+
+def _restore(request: EditorRequest, subject: Subject, number: int) -> HttpResponse:
+    thing, by, now = subject.thing, request.user.username, timezone.now()
+    if thing is None:
+        messages.error(request, _("This is in the trash, or published. It cannot become an earlier version."))
+        return redirect(subject.address)
+    to = versions.get(subject.history_id, number)
+    seen = _number(request.POST.get("version", ""))
+    stock, end = "stock" in request.POST, "end" in request.POST
+    try:
+        if isinstance(thing, Deal):
+            back: Deal | Draft = deals.revert(thing, to, version=seen, stock=stock, end=end, by=by, now=now)
+        else:
+            back = _restore_draft(thing, to, seen, by=by, now=now)
+    except VersionConflict:
+        text = _("Somebody changed this since you opened it, so nothing was restored. This is how it is now.")
+        messages.warning(request, text)
+        return redirect(subject.address)
+    except Invalid as error:
+        return _compare(request, subject, asked=number, refused=str(error), status=422)
+    except Conflict as error:
+        return _compare(request, subject, asked=number, refused=str(error), status=409)
+    if back.version == thing.version:
+        messages.info(
+            request, _("Nothing was to be changed: it is as it was in version %(n)s.") % {"n": number}
+        )
+        return redirect(subject.page)
+    asks = {"stock": "on"} if stock else {}
+    undo.offer(
+        request,
+        _("Version %(n)s is restored.") % {"n": number},
+        reverse(f"cms_restore_{subject.kind}_version", args=[subject.id, thing.version]),
+        version=back.version,
+        **asks,
+        **({"end": "on"} if end else {}),
+    )
+    return redirect(subject.page)
+
+
+def _restore_draft(draft: Draft, to: Version, seen: int, *, by: str, now: Any) -> Draft:
+    if seen == draft.version and to.content == draft.content:
+        return draft
+    brand = brands.get(to.content.brand) if to.content.brand else None
+    return drafts.save(draft, to.content, version=seen, brand=brand, by=by, now=now)
+
+
+def _number(text: str) -> int:
+    """Return a version's number as an address holds it, 0 for none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= DIGITS else 0
+
+
+def _subject(kind: str, thing_id: str) -> Subject:
+    """Return whose history it is; of what is gone, only that. NotFound for what no id is."""
+    if not is_ulid(thing_id):
+        raise NotFound("There is no such deal.")
+    try:
+        return _of_deal(deals.get(thing_id)) if kind == "deal" else _of_draft(drafts.get(thing_id))
+    except NotFound:
+        thing = trash.find(kind, thing_id)
+    if thing is None:
+        return Subject(kind, thing_id, "", thing_id, None)
+    kept = dict(thing.kept or {})
+    stock = (thing.offer or {}).get("stock") if kind == "deal" else kept.get("stock")
+    content = content_from_item(kept, thing.card, stock)
+    at, by = from_iso(kept["updated_at"]), kept["updated_by"]
+    now = Version(kept["version"], content, thing.card.brand_name, at, by)
+    return Subject(
+        kind, thing_id, content.title, thing.history_id, now, in_trash=True, draft=kept.get("draft", "")
+    )
+
+
+def _of_deal(deal: Deal) -> Subject:
+    now = Version(deal.version, deal.content, deal.card.brand_name, deal.updated_at, deal.updated_by)
+    return Subject("deal", deal.id, deal.content.title, deal.history_id, now, deal, draft=deal.draft)
+
+
+def _of_draft(draft: Draft) -> Subject:
+    if draft.published_as:
+        return Subject("draft", draft.id, "", draft.id, None, published_as=draft.published_as)
+    now = Version(draft.version, draft.content, draft.card.brand_name, draft.updated_at, draft.updated_by)
+    return Subject("draft", draft.id, draft.content.title, draft.id, now, draft)
