@@ -18,6 +18,7 @@ from dealsite.data.errors import NotFound
 from dealsite.data.ids import from_iso, iso
 from dealsite.data.writes import Delete, Put, Write
 
+LAST = 99_999_999  # no version has a higher number; what stands after it in a partition is no version
 MOST_KEPT = 200  # of a deal or draft; an older one goes when a newer one comes
 PAGE_SIZE = 20
 ROOM = 40  # deletions of one transaction that empties the trash
@@ -64,7 +65,7 @@ def keep_writes(history_id: str, version: Version) -> list[Write]:
 
 def newest(history_id: str, *, below: int | None = None) -> VersionsPage:
     """Return a page of versions of a deal or draft, newest first; `below` a number. 1 query."""
-    high = keys.version(history_id, below - 1)[1] if below else keys.TOP
+    high = keys.version(history_id, below - 1 if below else LAST)[1]
     rows = table.query(
         keys.versions(history_id),
         low="0",

@@ -21,6 +21,7 @@ class _Seen:
     token: tuple[str, object] = ("version", None)
     version: int = 0
     numbers: list[int] = field(default_factory=list)
+    has_changes: bool = False
 
 
 class Versions:
@@ -36,6 +37,8 @@ class Versions:
             case "Trash":
                 kept = item["kept"]
                 self._own(item, kept.get("history") or item["id"], kept["version"], "token")
+            case "DealChanges":
+                self.seen.setdefault(item["of"], _Seen()).has_changes = True
             case "Version":
                 seen = self.seen.setdefault(item["of"], _Seen())
                 if len(seen.numbers) < MOST_SEEN:
@@ -48,6 +51,8 @@ class Versions:
 
     def problems(self) -> Iterator[Problem]:
         for history_id, seen in self.seen.items():
+            if seen.has_changes and seen.owner is None:
+                yield _stray(keys.changes(history_id), history_id, "These unpublished changes have no deal.")
             for number in sorted(seen.numbers):
                 if number >= seen.version:
                     yield _too_much(history_id, seen, number)
@@ -59,7 +64,11 @@ def _too_much(history_id: str, seen: _Seen, number: int) -> Problem:
         same = Check(key=seen.owner, when=(equals(*seen.token),))
         what = f"This version is not before what it is now, which is version {seen.version}."
         return Problem(delete.key, what, (delete, same))
+    return _stray(delete.key, history_id, "This version has no deal or draft.")
+
+
+def _stray(key: keys.Key, history_id: str, what: str) -> Problem:
     owners = [keys.deal(history_id), keys.draft(history_id)]
     owners += [keys.trash(kind, history_id) for kind in keys.TRASHED]
-    what = "This version has no deal or draft."
-    return Problem(delete.key, what, (delete, *(Check(key=key, when=(absent(),)) for key in owners)))
+    gone = (Check(key=owner, when=(absent(),)) for owner in owners)
+    return Problem(key, what, (Delete(key=key), *gone))

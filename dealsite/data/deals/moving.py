@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from dealsite.data import announcements, audit, buckets, drafts, featured_cards, keys, prices, table
+from dealsite.data import announcements, audit, buckets, changes, drafts, featured_cards, keys, prices, table
 from dealsite.data.brands import Brand
 from dealsite.data.brands import get as get_brand
+from dealsite.data.changes import Changes
 from dealsite.data.deals.publishing import (
     TRIES,
     BrandChanged,
@@ -28,7 +29,7 @@ def reschedule(deal: Deal, live_at: datetime, *, new_id: str, by: str, now: date
 
     Conflict if it is live already, Invalid if it would expire before; VersionConflict if it changed
     meanwhile. Featured cards keep their places; an announcement that still waits moves with it.
-    1 transaction, and 1 batch get if it is featured or announced.
+    So do unpublished changes. 1 batch get + 1 transaction.
     """
     if time_of(new_id) != live_at.replace(microsecond=live_at.microsecond // 1000 * 1000):
         raise ValueError("The new id was not minted for the new time.")
@@ -40,10 +41,10 @@ def reschedule(deal: Deal, live_at: datetime, *, new_id: str, by: str, now: date
     last_of_day = False
     brand = Brand(deal.card.brand, deal.card.brand_name)
     for _ in range(TRIES):
-        places, waiting = _places(deal)
+        places, waiting, kept = _places(deal)
         try:
             put, *others = _reschedule_writes(deal, new_id, brand, places, waiting, by, now, last_of_day)
-            table.transact([put, *others])
+            table.transact([put, *others, changes.moved_write(deal, new_id, kept)])
         except buckets.LastOfDay:
             last_of_day = True
         except buckets.MoreOfDay:
@@ -125,21 +126,23 @@ def _reschedule_writes(
     return put, *writes
 
 
-def _places(deal: Deal) -> tuple[dict[str, int], Job | None]:
-    """Return where each page that features a deal has it, and its announcement if that still waits.
+def _places(deal: Deal) -> tuple[dict[str, int], Job | None, Changes | None]:
+    """Return where each page that features a deal has it, its announcement if that still waits, unpublished changes.
 
-    1 batch get, none if it is neither featured nor announced.
+    1 batch get.
     """
     page_keys = {page: featured_cards.page_key(page) for page in deal.featured_on}
     job_keys = [keys.job(deal.id)] if deal.announced else []
-    items = table.batch_get([*page_keys.values(), *job_keys])
+    changes_key = keys.changes(deal.history_id)
+    items = table.batch_get([*page_keys.values(), *job_keys, changes_key])
     places = {
         page: items[key]["order"].index(deal.id)
         for page, key in page_keys.items()
         if deal.id in items.get(key, {}).get("order", ())
     }
     job = job_from_item(items[job_keys[0]]) if job_keys and job_keys[0] in items else None
-    return places, job if job and job.state in ("open", "paused") else None
+    kept = changes.from_item(items[changes_key]) if changes_key in items else None
+    return places, job if job and job.state in ("open", "paused") else None, kept
 
 
 def _delete_deal(deal: Deal) -> Delete:

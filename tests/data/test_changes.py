@@ -1,0 +1,240 @@
+"""Unpublished changes of a deal: shoppers see nothing of them, nobody's are lost, and they stay with their deal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from dealsite.data import audit, changes, checks, deals, errors, keys, table, trash
+from dealsite.data.audit import Errand
+from dealsite.data.changes import Changes
+from dealsite.data.deals import Deal
+from dealsite.data.writes import Put
+from tests.builders import DAY, EDITOR, HOUR, NOW, PICTURE, make_brand, make_content, make_deal, make_id
+from tests.races import at_once
+
+pytestmark = pytest.mark.usefixtures("whole_table")
+MINUTE = timedelta(minutes=1)
+
+
+def keep(deal: Deal, before: Changes | None = None, *, by=EDITOR, now=NOW, autosave="", **content) -> Changes:
+    return changes.keep(
+        deal,
+        replace(deal.content, **content),
+        brand_name="Nordlicht",
+        base=deal.version,
+        seen="{}",
+        before=before,
+        by=by,
+        now=now,
+        autosave=autosave,
+    )
+
+
+def publish(deal: Deal, kept: Changes, now=NOW) -> Deal:
+    errand = Errand(writes=(changes.publish_write(kept),))
+    brand = make_brand()
+    return deals.edit(
+        deal, kept.content, version=deal.version, brand=brand, by=EDITOR, now=now, errand=errand
+    )
+
+
+def noted(deal: Deal) -> list[str]:
+    return sorted(entry.what for entry in audit.of_subject("deal", deal.id))
+
+
+@pytest.mark.fast
+def test_changes_are_read_back_as_they_were_kept_and_the_deal_stays_as_it_is():
+    deal = make_deal(stock=3)
+    kept = keep(deal, title="Better", picture=PICTURE, price=None, stock=5, expires_at=NOW + DAY, link="")
+    assert changes.find(deal) == kept
+    assert deals.get(deal.id) == deal
+    assert (kept.version, kept.base, kept.begun_at, kept.content.price) == (1, 1, NOW, None)
+
+
+def test_they_are_listed_last_changed_first_with_their_deal(settle):
+    lamp, desk, sofa = make_deal(title="Lamp"), make_deal(title="Desk"), make_deal(title="Sofa")
+    first = keep(lamp, title="Lamp 2")
+    for n, deal in enumerate((desk, sofa)):
+        keep(deal, title="Other", now=NOW + n * MINUTE)
+    keep(lamp, first, title="Lamp 3", now=NOW + 5 * MINUTE, by="otto")
+    settle()
+    assert [(deal.content.title, kept.updated_by) for deal, kept in changes.newest()] == [
+        ("Lamp", "otto"),
+        ("Sofa", EDITOR),
+        ("Desk", EDITOR),
+    ]
+
+
+def test_publishing_makes_the_deal_what_they_hold_and_ends_them(settle):
+    deal = make_deal(stock=3)
+    kept = keep(deal, title="Better")
+    assert publish(deal, kept).content.title == "Better"
+    settle()
+    assert (deals.get(deal.id).content, changes.find(deal), changes.newest()) == (kept.content, None, [])
+
+
+def test_changes_that_went_on_meanwhile_are_not_published_unseen():
+    deal = make_deal()
+    seen = keep(deal, title="Better")
+    newer = keep(deal, seen, title="Best", by="otto")
+    with pytest.raises(changes.ChangesChanged):
+        publish(deal, seen)
+    assert (deals.get(deal.id), changes.find(deal)) == (deal, newer)
+
+
+def test_the_second_editor_is_shown_the_firsts_work():
+    deal = make_deal()
+    first = keep(deal, title="First", by="first")
+    for before in (None, replace(first, version=7)):
+        with pytest.raises(errors.VersionConflict) as conflict:
+            keep(deal, before, title="Second", by="second")
+        assert conflict.value.current == first
+
+
+def test_what_is_saved_by_itself_is_noted_once(settle):
+    deal = make_deal()
+    kept = None
+    for n in range(4):
+        kept = keep(deal, kept, title=f"Better {n}", now=NOW + n * MINUTE, autosave=f"{n:032}")
+    settle()
+    assert noted(deal) == ["kept unpublished changes", "published"]
+    assert (kept.version, kept.begun_at, kept.autosaved_since) == (4, NOW, NOW)
+    keep(deal, kept, title="Late", now=NOW + 10 * MINUTE, autosave="a")
+    settle()
+    assert noted(deal) == ["kept unpublished changes"] * 2 + ["published"]
+
+
+def test_discarding_is_undone(settle):
+    deal = make_deal()
+    kept = keep(deal, title="Better")
+    changes.discard(kept, by=EDITOR, now=NOW)
+    settle()
+    discarded = changes.find(deal)
+    assert (discarded.is_discarded, changes.newest()) == (True, [])
+    with pytest.raises(errors.VersionConflict):
+        changes.discard(kept, by="otto", now=NOW)
+    changes.bring_back(discarded, by=EDITOR, now=NOW)
+    settle()
+    back = changes.find(deal)
+    assert (back.content, back.is_discarded, [one for _, one in changes.newest()]) == (
+        kept.content,
+        False,
+        [back],
+    )
+    assert "brought back unpublished changes" in noted(deal)
+
+
+def test_others_can_be_kept_in_the_place_of_discarded_ones():
+    deal = make_deal()
+    changes.discard(keep(deal, title="Better"), by=EDITOR, now=NOW)
+    discarded = changes.find(deal)
+    kept = keep(deal, discarded, title="Other", now=NOW + HOUR)
+    assert (kept.begun_at, changes.find(deal)) == (NOW + HOUR, kept)
+    with pytest.raises(errors.VersionConflict):
+        changes.bring_back(discarded, by=EDITOR, now=NOW)
+
+
+def test_what_could_do_harm_is_refused():
+    with pytest.raises(errors.Invalid):
+        keep(make_deal(), link="javascript:alert(1)")
+
+
+def test_they_move_with_a_deal_that_gets_another_time(settle):
+    deal = make_deal(live_at=NOW + HOUR)
+    kept = keep(deal, title="Better")
+    moved = deals.reschedule(deal, NOW + DAY, new_id=make_id(NOW + DAY), by=EDITOR, now=NOW)
+    settle()
+    found = changes.find(moved)
+    assert (found.deal_id, found.content, found.base) == (moved.id, kept.content, moved.version)
+    assert [(one.id, two.deal_id) for one, two in changes.newest()] == [(moved.id, moved.id)]
+    publish(moved, found)
+    assert changes.find(moved) is None
+
+
+def test_they_lie_in_the_trash_with_their_deal_and_come_back_with_it(settle):
+    deal = make_deal()
+    kept = keep(deal, title="Better")
+    deals.delete(deal, by=EDITOR, now=NOW)
+    settle()
+    assert changes.newest() == []
+    with pytest.raises(errors.NotFound):
+        keep(deal, kept, title="Late")
+    trash.restore("deal", deal.id, by=EDITOR, now=NOW)
+    settle()
+    assert changes.find(deals.get(deal.id)) == kept
+    assert len(changes.newest()) == 1
+
+
+def test_they_go_when_their_deal_is_deleted_for_good():
+    deal = make_deal()
+    keep(deal, title="Better")
+    deals.delete(deal, by=EDITOR, now=NOW)
+    trash.purge("deal", deal.id, by=EDITOR, now=NOW)
+    assert changes.find(deal) is None
+
+
+def test_they_stay_when_the_deal_is_edited_or_ends():
+    deal = make_deal()
+    kept = keep(deal, title="Better")
+    edited = deals.edit(deal, make_content(title="Live"), version=1, brand=make_brand(), by="otto", now=NOW)
+    ended = deals.expire_now(edited, by="otto", now=NOW)
+    assert changes.find(ended) == kept
+    assert kept.base != ended.version  # so that publishing shows both
+
+
+@pytest.mark.engines("native")
+def test_changes_without_a_deal_are_found_and_taken_away():
+    deal = make_deal()
+    keep(deal, title="Better")
+    item = table.get(keys.changes(deal.id))
+    stray = keys.changes(make_id())
+    rows = keys.changes_rows(stray[0].removeprefix("VERSIONS#"), NOW)
+    table.write(Put(key=stray, item=item | {"of": stray[0].removeprefix("VERSIONS#"), **rows}))
+    (problem,) = checks.find()
+    assert (problem.key, problem.what) == (stray, "These unpublished changes have no deal.")
+    assert checks.repair(problem)
+
+
+@pytest.mark.engines("native", "local")
+def test_of_several_who_keep_at_once_one_wins_and_the_others_are_told():
+    deal = make_deal()
+    results = at_once(*(lambda n=n: keep(deal, title=f"By {n}", by=f"e{n}") for n in range(6)))
+    (winner,) = [result for result in results if isinstance(result, Changes)]
+    losers = [result for result in results if isinstance(result, errors.VersionConflict)]
+    assert len(losers) == 5
+    assert changes.find(deal) == winner
+
+
+@pytest.mark.engines("native", "local")
+@pytest.mark.parametrize("round_", range(3))
+def test_keeping_while_the_deal_is_moved_or_deleted_leaves_no_stray(round_):
+    deal = make_deal(live_at=NOW + HOUR)
+    new_id = make_id(NOW + DAY)
+    at_once(
+        lambda: keep(deal, title="Better"),
+        lambda: deals.reschedule(deal, NOW + DAY, new_id=new_id, by=EDITOR, now=NOW),
+    )
+    moved = deals.get(new_id)
+    kept = changes.find(moved)
+    assert kept is None or kept.content.title == "Better"
+    at_once(
+        lambda: keep(moved, kept, title="Best"),
+        lambda: deals.delete(moved, by=EDITOR, now=NOW),
+    )
+
+
+@pytest.mark.engines("native", "local")
+def test_publishing_and_going_on_at_once_loses_nothing():
+    deal = make_deal()
+    seen = keep(deal, title="Better")
+    results = at_once(lambda: publish(deal, seen), lambda: keep(deal, seen, title="Best", by="otto"))
+    kept = changes.find(deal)
+    if isinstance(results[0], Deal):
+        assert isinstance(results[1], errors.VersionConflict)
+        assert kept is None
+    else:
+        assert isinstance(results[0], changes.ChangesChanged)
+        assert (kept.content.title, deals.get(deal.id)) == ("Best", deal)
