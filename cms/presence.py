@@ -31,7 +31,9 @@ def beat(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
     shown = str(zlib.crc32(repr((beat.others, news, beat.version if news else 0)).encode()))
     if request.POST.get("presence_shown") == shown:
         return HttpResponse(status=204)
-    page = {"beat": beat, "kind": kind, "news": news, "shown": shown}
+    names = {one.username: one.name for one in beat.others}
+    saved_by = names.get(beat.updated_by, beat.updated_by)
+    page = {"beat": beat, "kind": kind, "news": news, "saved_by": saved_by, "shown": shown}
     return render(request, "cms/_presence_now.html", page)
 
 

@@ -77,6 +77,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "dealsite.middleware.ErrorsMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "dealsite.middleware.BodyMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "dealsite.accounts.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",

@@ -62,6 +62,18 @@ def deadline(seconds: float) -> Iterator[None]:
         _deadline.reset(token)
 
 
+@contextlib.contextmanager
+def working() -> Iterator[None]:
+    """Let the block's time not count towards the deadline: the site itself is at work, nobody waits for the table."""
+    started = time.monotonic()
+    try:
+        yield
+    finally:
+        limit = _deadline.get()
+        if limit is not None:
+            _deadline.set(limit + time.monotonic() - started)
+
+
 def check_deadline() -> None:
     """Raise Unavailable once the deadline of the block has passed."""
     limit = _deadline.get()

@@ -38,6 +38,7 @@ from dealsite.data.meters import Meter as Meter
 from dealsite.data.meters import check_deadline, count_units, timed
 from dealsite.data.meters import deadline as deadline
 from dealsite.data.meters import metered as metered
+from dealsite.data.meters import working as working
 from dealsite.data.refusals import TRY_AGAIN, Refused, as_error, refusal
 from dealsite.data.writes import Write, key_attributes, merge
 

@@ -5,11 +5,13 @@ from html import unescape
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import UnreadablePostError
+from django.http.multipartparser import MultiPartParser
 from django.urls import reverse
 
 from cms.kept_pictures import keep, kept
 from dealsite import pictures, renditions
-from dealsite.data import brands, deals, drafts, errors
+from dealsite.data import brands, deals, drafts, errors, meters
 from dealsite.data import renditions as requests
 from dealsite.data.cards import Picture
 from dealsite.worker import run_next
@@ -110,6 +112,38 @@ def test_a_storage_that_does_not_answer_is_said_beside_the_field(editor, monkeyp
     response = upload(editor)
     assert response.status_code == 422
     assert "could not be stored just now" in response.content.decode()
+
+
+def test_the_time_that_a_large_picture_takes_is_not_held_against_the_table(editor, monkeypatch):
+    store, now = pictures.store_picture, [1000.0]
+
+    def store_slowly(*arguments):
+        now[0] += 60
+        return store(*arguments)
+
+    monkeypatch.setattr(meters.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(pictures, "store_picture", store_slowly)
+    assert upload(editor).status_code == 200
+
+
+def test_a_slow_line_is_not_held_against_the_table(editor, monkeypatch):
+    parse, now = MultiPartParser.parse, [1000.0]
+
+    def parse_slowly(parser):
+        now[0] += 60
+        return parse(parser)
+
+    monkeypatch.setattr(meters.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(MultiPartParser, "parse", parse_slowly)
+    assert upload(editor).status_code == 200
+
+
+def test_what_breaks_off_is_refused_as_a_form_without_its_token(sign_in, monkeypatch):
+    def break_off(parser):
+        raise UnreadablePostError
+
+    monkeypatch.setattr(MultiPartParser, "parse", break_off)
+    assert upload(sign_in("editor", csrf=True)).status_code == 403
 
 
 def test_without_a_file_it_says_so(editor):

@@ -107,7 +107,8 @@ def test_a_picture_that_is_gone_is_no_error():
 def test_killed_anywhere_it_goes_on_and_no_page_names_a_file_that_is_not_there(
     kept, picture, media, monkeypatch
 ):
-    save, written = pictures.save_file, []
+    save = pictures.save_file
+    written: list[str] = []
 
     def save_some(name, content, content_type):
         if len(written) == kept:
@@ -302,7 +303,7 @@ def test_a_bucket_is_asked_in_the_background_and_again_after_a_while(bucket, mon
     assert asked == ["pictures/ab/x"] * 2
 
 
-def test_what_is_asked_in_the_background_comes_to_be_known(bucket):
+def test_what_is_asked_in_the_background_comes_to_be_known(bucket, monkeypatch):
     picture = pictures.store_picture(make_file(), "Red")
     renditions.make(picture.name)
     knows = renditions.Bucket()
@@ -319,7 +320,7 @@ def test_what_is_asked_in_the_background_comes_to_be_known(bucket):
             raise Ended
         ask(name)
 
-    knows.ask = ask_or_end
+    monkeypatch.setattr(knows, "ask", ask_or_end)
     with pytest.raises(Ended):
         knows._answer()
     assert knows.says(picture.name) is True
