@@ -28,7 +28,7 @@ CONNECT_SECONDS = 3.0
 REDIRECTS = 5
 PORTS = {"http": 80, "https": 443}
 GONE = (404, 410)
-NO_SUCH_NAME = "There is no site of this name."
+NO_SUCH_NAME = "name"  # why nothing is there, beside the status that a shop answered
 # Names that stand for examples and lead nowhere (RFC 2606): demo content has such links.
 EXAMPLES = (".example", ".test", ".invalid", ".localhost", "example.com", "example.net", "example.org")
 
@@ -37,7 +37,10 @@ State = Literal["works", "gone", "unsure"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is behind a link: it works, nothing is there (gone), or nobody can tell from here (unsure), and why."""
+    """What is behind a link: it works, nothing is there (gone), or nobody can tell from here (unsure), and why.
+
+    `reason` of gone is the shop's status, or `name` where nobody knows the site; of unsure it is a sentence.
+    """
 
     state: State
     reason: str = ""
@@ -94,7 +97,7 @@ def headers() -> Mapping[str, str]:
 
 def _finding(status: int) -> Finding:
     if status in GONE:
-        return Finding("gone", f"The shop answered {status}.")
+        return Finding("gone", str(status))
     if 200 <= status < 400:
         return Finding("works")
     return Finding("unsure", f"The shop answered {status}.")

@@ -28,7 +28,8 @@ PAGE_SIZE = 24
 class LinkCheck:
     """What is known of a link that did not work: failed checks in a row, the first and last of them, and why.
 
-    Or that an editor finds it fine until a time.
+    `reason` is the status that the shop answered, or `name` where there is no site of that name. Or an editor finds
+    it fine until a time.
     """
 
     link: str

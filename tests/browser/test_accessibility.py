@@ -88,7 +88,8 @@ NO_PAGES = {
         "cms_take_role",
         "cms_reset_two_factor",
     ),
-    *("cms_autosave_setting", "cms_autosave_draft"),
+    *("cms_autosave_setting", "cms_autosave_draft", "cms_autosave_changes"),
+    *("cms_discard_changes", "cms_bring_back_changes"),
     *("cms_preview_deal", "cms_preview_frame", "cms_brand_names", "cms_upload_picture", "unread_badge"),
     *("cms_presence", "cms_leave"),
     *("like_brand", "unlike_brand", "watch_brand", "unwatch_brand"),
@@ -332,6 +333,11 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
     "cms_exports": office("exports/", "exports/?list=editors", "exports/?list=admins"),
     "cms_deal_history": cms_deal("live", "history/"),
     "cms_compare_deal": cms_deal("live", "history/compare/?a=1&b=2"),
+    "cms_visibility": (
+        EDITOR,
+        lambda content: [f"/cms/deals/{content.id(name)}/visibility/" for name in ("live", "expired", "scheduled")],
+    ),
+    "cms_draft_visibility": (EDITOR, lambda content: [f"/cms/drafts/{content.draft.id}/visibility/"]),
     "cms_draft_history": (EDITOR, lambda content: [f"/cms/drafts/{content.draft.id}/history/"]),
     "cms_compare_draft": (
         EDITOR,

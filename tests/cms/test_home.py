@@ -73,10 +73,10 @@ def damage_alt(deal: deals.Deal) -> deals.Deal:
     return deals.get(deal.id)
 
 
-def break_link(deal: deals.Deal) -> None:
+def break_link(deal: deals.Deal, reason: str = "404") -> None:
     """Have two checks in a row find nothing behind a deal's link."""
     for hours in (48, 24):
-        links.fails(links.get(deal.id), "404 Not Found", now=NOW - hours * HOUR)
+        links.fails(links.get(deal.id), reason, now=NOW - hours * HOUR)
 
 
 @pytest.fixture
@@ -420,6 +420,24 @@ def test_a_damaged_place_is_400(editor, troubles, place):
 
 
 # Links
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("404", "the shop answers 404"),
+        ("name", "there is no site of this name"),
+        ("<b>", "answers &lt;b&gt;"),
+    ],
+)
+def test_a_broken_link_says_since_when_and_why(editor, search_index, reason, words):
+    deal = make_deal()
+    break_link(deal, reason)
+    search_index()
+    html = " ".join(editor.get(topic("links")).content.decode().split())
+    assert "Since <time" in html
+    assert words in html
+    assert f'href="{deal.content.link}"' in html
 
 
 def test_a_link_that_an_editor_finds_fine_is_left_alone_until_he_takes_that_back(

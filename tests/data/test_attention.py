@@ -6,7 +6,17 @@ import pytest
 
 from dealsite.data import attention, deals, drafts, featured, links, table
 from dealsite.data.featured import PAGES
-from tests.builders import EDITOR, HOUR, NOW, make_brand, make_content, make_deal, make_draft, make_id
+from tests.builders import (
+    EDITOR,
+    HOUR,
+    NOW,
+    make_brand,
+    make_category,
+    make_content,
+    make_deal,
+    make_draft,
+    make_id,
+)
 
 pytestmark = pytest.mark.usefixtures("whole_table")
 
@@ -27,8 +37,9 @@ def test_it_finds_what_is_there_and_says_nothing_of_what_is_not():
 
 
 def test_a_published_draft_is_none_any_more():
-    draft = make_draft(title="Ready")
-    deals.publish(make_content(), deal_id=make_id(NOW), brand=make_brand(), by=EDITOR, now=NOW, draft=draft)
+    draft, content = make_draft(title="Ready"), make_content()
+    make_category(content.category)
+    deals.publish(content, deal_id=make_id(NOW), brand=make_brand(), by=EDITOR, now=NOW, draft=draft)
     assert drafts.get(draft.id).published_as
     assert attention.look([], [draft.id]).drafts == {}
 
