@@ -10,6 +10,7 @@ from cms import (
     brands,
     bulk,
     categories,
+    changes,
     columns,
     deal_list,
     deals,
@@ -45,6 +46,7 @@ from cms import (
     terms,
     trash,
     users,
+    visibility,
 )
 
 urlpatterns = [
@@ -74,8 +76,14 @@ urlpatterns = [
     path("deals/<str:deal_id>/", deals.deal, name="cms_deal"),
     path("deals/<str:deal_id>/terms/", terms.deal_terms, name="cms_deal_terms"),
     path("deals/<str:deal_id>/duplicate/", duplicates.duplicate_deal, name="cms_duplicate_deal"),
+    path("deals/<str:deal_id>/autosave/", autosave.autosave_changes, name="cms_autosave_changes"),
+    path("deals/<str:deal_id>/changes/discard/", changes.discard_changes, name="cms_discard_changes"),
+    path(
+        "deals/<str:deal_id>/changes/bring-back/", changes.bring_back_changes, name="cms_bring_back_changes"
+    ),
     path("deals/<str:deal_id>/reschedule/", deals.reschedule_deal, name="cms_reschedule_deal"),
     path("deals/<str:deal_id>/history/", history.deal_history, name="cms_deal_history"),
+    path("deals/<str:deal_id>/visibility/", visibility.deal_visibility, name="cms_visibility"),
     path("deals/<str:deal_id>/history/compare/", history.compare_deal, name="cms_compare_deal"),
     path(
         "deals/<str:deal_id>/history/<int:number>/restore/",
@@ -97,6 +105,7 @@ urlpatterns = [
     path("drafts/<str:draft_id>/terms/", terms.draft_terms, name="cms_draft_terms"),
     path("drafts/<str:draft_id>/duplicate/", duplicates.duplicate_draft, name="cms_duplicate_draft"),
     path("drafts/<str:draft_id>/history/", history.draft_history, name="cms_draft_history"),
+    path("drafts/<str:draft_id>/visibility/", visibility.draft_visibility, name="cms_draft_visibility"),
     path("drafts/<str:draft_id>/history/compare/", history.compare_draft, name="cms_compare_draft"),
     path(
         "drafts/<str:draft_id>/history/<int:number>/restore/",

@@ -10,7 +10,7 @@ import csv
 import io
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -18,8 +18,9 @@ from django.conf import settings
 from django.core.files.base import File
 from django.core.files.storage import Storage, storages
 
+from dealsite import exported_lists
 from dealsite.data import exports, jobs
-from dealsite.data.exports import Wanted
+from dealsite.data.exports import Wanted, WantedList
 from dealsite.data.jobs import Handler, Job
 from dealsite.data.orders import Order, OrderCard
 from dealsite.data.payments.lists import PaymentRow
@@ -52,7 +53,7 @@ def file_name(job_id: str) -> str:
 
 def write_export(job: Job, now: datetime) -> None:
     """Write the file of a job; it begins anew after a crash, and takes the place of whatever was there."""
-    wanted = Wanted.from_item(job.payload)
+    wanted = exports.wanted_of(job)
     began = last = monotonic()
     counts = {"read": 0, "rows": 0, "total": 0}
 
@@ -66,9 +67,9 @@ def write_export(job: Job, now: datetime) -> None:
     with tempfile.TemporaryFile() as file:
         text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
         write = csv.writer(text).writerow
-        orders = wanted.what == exports.ORDERS
-        write(_titled(ORDER_COLUMNS if orders else PAYMENT_COLUMNS, wanted.zone))
-        for row in _order_rows(wanted, note) if orders else _payment_rows(wanted):
+        titles, rows = _content(wanted, note, now)
+        write(titles)
+        for row in rows:
             write([safe_cell(cell) for cell in row])
             note(rows=counts["rows"] + 1)
         text.flush()
@@ -79,12 +80,26 @@ def write_export(job: Job, now: datetime) -> None:
     jobs.save_progress(job, counts, now=now + timedelta(seconds=monotonic() - began))
 
 
+def _content(
+    wanted: Wanted | WantedList, note: Note, now: datetime
+) -> tuple[list[str], Iterable[Sequence[object]]]:
+    """Return the titles and the rows of a file."""
+    if isinstance(wanted, WantedList):
+        return exported_lists.titles(wanted), exported_lists.rows(wanted, now)
+    if wanted.what == exports.ORDERS:
+        return _titled(ORDER_COLUMNS, wanted.zone), _order_rows(wanted, note)
+    return _titled(PAYMENT_COLUMNS, wanted.zone), _payment_rows(wanted)
+
+
 def delete_export(job: Job, now: datetime) -> None:
     """Delete the file that a job names; harmless if it is gone."""
     storage().delete(file_name(job.payload["export"]))
 
 
-HANDLERS: dict[str, Handler] = {jobs.EXPORT: write_export, exports.DELETE_EXPORT: delete_export}
+HANDLERS: dict[str, Handler] = {
+    **dict.fromkeys(jobs.EXPORTS, write_export),
+    exports.DELETE_EXPORT: delete_export,
+}
 
 
 def safe_cell(cell: object) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from dealsite.data import audit, jobs, keys, orders, payments, table
 from dealsite.data.errors import AlreadyExists, NotFound
 from dealsite.data.ids import from_iso, iso, new_ulid, time_of
-from dealsite.data.jobs import EXPORT, Job, job_write
+from dealsite.data.jobs import ADMINS_EXPORT, EDITORS_EXPORT, EXPORT, EXPORTS, Job, job_write
 from dealsite.data.orders import Order, OrderCard
 from dealsite.data.paging import newest_first
 from dealsite.data.payments import lists
@@ -24,6 +24,14 @@ from dealsite.data.writes import Put, absent
 KEPT = timedelta(days=7)
 DELETE_EXPORT = "delete_export"  # the kind of job
 ORDERS, PAYMENTS = "orders", "payments"
+DEALS, DRAFTS, BRANDS, CATEGORIES = "deals", "drafts", "brands", "categories"
+MESSAGES, JOBS, USERS, AUDIT = "messages", "jobs", "users", "audit"
+KIND_OF = {
+    **dict.fromkeys((ORDERS, PAYMENTS), EXPORT),
+    **dict.fromkeys((DEALS, DRAFTS, BRANDS, CATEGORIES, MESSAGES, JOBS), EDITORS_EXPORT),
+    **dict.fromkeys((USERS, AUDIT), ADMINS_EXPORT),
+}
+OFFICE, EDITORS, ADMINS = (EXPORTS[kind] for kind in (EXPORT, EDITORS_EXPORT, ADMINS_EXPORT))  # the audiences
 CLOSED = "CLOSED"  # stands for processed payments of closed days, beside the statuses
 PAYMENT_LISTS = (*payments.STATUSES, CLOSED)
 PAGE_SIZE = 25
@@ -63,11 +71,37 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
+class WantedList:
+    """A list of the CMS that a file is to hold, as its filters show it; times in the file are of the zone."""
+
+    what: str
+    filters: dict[str, str]
+    zone: str
+    by: str
+
+    def as_item(self) -> dict[str, Any]:
+        return {"what": self.what, "filters": dict(self.filters), "zone": self.zone, "by": self.by}
+
+    @classmethod
+    def from_item(cls, item: dict[str, Any]) -> WantedList:
+        return cls(what=item["what"], filters=item["filters"], zone=item["zone"], by=item["by"])
+
+
+def wanted_of(job: Job) -> Wanted | WantedList:
+    """Return what the file of a job is to hold."""
+    return WantedList.from_item(job.payload) if "filters" in job.payload else Wanted.from_item(job.payload)
+
+
+@dataclass(frozen=True, slots=True)
 class Export:
     """A file that was asked for, and the job that writes it."""
 
     job: Job
-    wanted: Wanted
+    wanted: Wanted | WantedList
+
+    @property
+    def audience(self) -> str:
+        return EXPORTS[self.job.kind]
 
     @property
     def kept_until(self) -> datetime:
@@ -83,12 +117,15 @@ class ExportsPage:
     before: str | None
 
 
-def request(wanted: Wanted, *, job_id: str, now: datetime) -> None:
+def request(wanted: Wanted | WantedList, *, job_id: str, now: datetime) -> None:
     """Ask for a file; asking again with the same id is harmless. 1 transaction."""
-    put = job_write(EXPORT, wanted.as_item(), job_id=job_id, due=now)
+    put = job_write(KIND_OF[wanted.what], wanted.as_item(), job_id=job_id, due=now)
     deletion = job_write(DELETE_EXPORT, {"export": job_id}, job_id=new_ulid(now), due=time_of(job_id) + KEPT)
     what = f"asked for a file of {wanted.what}"
-    note = f"{wanted.status or 'all'}, {iso(wanted.first)} to {iso(wanted.until)}"
+    if isinstance(wanted, WantedList):
+        note = ", ".join(f"{name}: {value}" for name, value in wanted.filters.items())
+    else:
+        note = f"{wanted.status or 'all'}, {iso(wanted.first)} to {iso(wanted.until)}"
     entry = audit.entry_write(by=wanted.by, kind="export", subject=job_id, what=what, note=note, now=now)
     try:
         table.transact(
@@ -105,16 +142,18 @@ class _Asked(AlreadyExists):
 def get(job_id: str, *, now: datetime) -> Export:
     """Return a file that is asked for and still kept; NotFound. 1 get."""
     job = jobs.get(job_id)
-    if job.kind != EXPORT or time_of(job_id) + KEPT <= now:
+    if job.kind not in EXPORTS or time_of(job_id) + KEPT <= now:
         raise NotFound(f"There is no such file. Files are kept for {KEPT.days} days.")
-    return Export(job, Wanted.from_item(job.payload))
+    return Export(job, wanted_of(job))
 
 
-def newest(*, after: str | None = None, before: str | None = None) -> ExportsPage:
-    """Return one page of the files that were asked for; BadCursor. 1 query + 1 batch get."""
-    page = newest_first(keys.EXPORTS, "JOB#", index=keys.GSI2, after=after, before=before, size=PAGE_SIZE)
+def newest(audience: str = OFFICE, *, after: str | None = None, before: str | None = None) -> ExportsPage:
+    """Return one page of the files that were asked for, for an audience; BadCursor. 1 query + 1 batch get."""
+    page = newest_first(
+        keys.exports(audience), "JOB#", index=keys.GSI2, after=after, before=before, size=PAGE_SIZE
+    )
     found = jobs.get_many(page.ids)
-    shown = [Export(found[one], Wanted.from_item(found[one].payload)) for one in page.ids if one in found]
+    shown = [Export(found[one], wanted_of(found[one])) for one in page.ids if one in found]
     return ExportsPage(shown, page.after, page.before)
 
 

@@ -15,9 +15,10 @@ from typing import Any
 
 from dealsite.data import audit, jobs, keys, table
 from dealsite.data.convert import Item
-from dealsite.data.errors import AlreadyExists, BadCursor, Conflict, NotFound, VersionConflict
-from dealsite.data.ids import LAST_ULID, is_ulid, new_ulid, next_ulid, previous_ulid, time_of
+from dealsite.data.errors import AlreadyExists, Conflict, NotFound, VersionConflict
+from dealsite.data.ids import is_ulid, new_ulid, time_of
 from dealsite.data.jobs import CHECK_IMPORT, RUN_IMPORT, Job, job_write
+from dealsite.data.paging import newest_first
 from dealsite.data.writes import Check, Path, Put, Update, Write, absent, at_version, differs, equals
 
 KEPT = timedelta(days=7)
@@ -238,27 +239,11 @@ def load(import_id: str) -> tuple[Import, Job | None]:
 
 def newest(*, after: str | None = None, before: str | None = None) -> ImportsPage:
     """Return one page of the imports; BadCursor. 1 query, and 1 batch get of their jobs."""
-    after, before = after or None, before or None
-    if (after and before) or any(cursor and not is_ulid(cursor) for cursor in (after, before)):
-        raise BadCursor()
-    rows = table.query(
-        keys.IMPORTS,
-        index=keys.GSI2,
-        low=f"IMPORT#{next_ulid(before) if before else '0' * 26}",
-        high=f"IMPORT#{previous_ulid(after) if after else LAST_ULID}",
-        newest_first=not before,
-        limit=PAGE_SIZE + 1,
-    )
-    more = len(rows) > PAGE_SIZE
-    shown = [(str(row["SK"]).removeprefix("IMPORT#"), row["card"]) for row in rows[:PAGE_SIZE]]
+    page = newest_first(keys.IMPORTS, "IMPORT#", index=keys.GSI2, after=after, before=before, size=PAGE_SIZE)
+    shown = [(import_id, row["card"]) for import_id, row in zip(page.ids, page.rows, strict=True)]
     working = jobs.get_many(card["job"] for _, card in shown if card["stage"] in (CHECKING, IMPORTING))
     found = [Listed(import_id, card, working.get(card.get("job", ""))) for import_id, card in shown]
-    ids = [one.id for one in found]
-    if before:
-        found.reverse()
-        return ImportsPage(found, ids[0] if ids else next_ulid(before), ids[-1] if ids and more else None)
-    newer = (ids[0] if ids else previous_ulid(after)) if after else None
-    return ImportsPage(found, ids[-1] if ids and more else None, newer)
+    return ImportsPage(found, page.after, page.before)
 
 
 def _moved(one: Import, stage: str, job_id: str, version: int, changes: Mapping[Path, Any]) -> Update:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -44,6 +45,8 @@ NAMES = {
     "ablauf ablaufdatum ende enddatum gultig-bis bis",
 }
 FIELD_OF = {slug: field for field, slugs in NAMES.items() for slug in slugs.split()}
+
+IN_BRACKETS = re.compile(r"\s*\([^)]*\)\s*$")  # a unit or a zone
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +126,7 @@ def guess_columns(titles: Sequence[str]) -> list[str]:
     """Return the field that each column's title names, '' where it names none, or one that another has already."""
     found: list[str] = []
     for title in titles:
-        field = FIELD_OF.get(slugify(title), "")
+        field = FIELD_OF.get(slugify(title), "") or FIELD_OF.get(slugify(IN_BRACKETS.sub("", title)), "")
         found.append(field if field not in found else "")
     return found
 

@@ -68,6 +68,23 @@ def test_a_file_is_asked_for_with_its_deletion_and_a_note_of_who_did(settle):
 
 
 @pytest.mark.fast
+def test_files_of_an_audience_are_listed_for_it_alone(settle):
+    office = ask()
+    made = {}
+    for what in (exports.DEALS, exports.AUDIT):
+        made[what] = new_ulid(NOW)
+        wanted = exports.WantedList(what, {"state": "live"}, "UTC", "eve")
+        exports.request(wanted, job_id=made[what], now=NOW)
+        assert exports.get(made[what], now=NOW).wanted == wanted
+    settle()
+    assert [one.job.id for one in exports.newest(exports.OFFICE).exports] == [office]
+    assert [one.job.id for one in exports.newest(exports.EDITORS).exports] == [made[exports.DEALS]]
+    assert [one.job.id for one in exports.newest(exports.ADMINS).exports] == [made[exports.AUDIT]]
+    (entry,) = audit.of_subject("export", made[exports.DEALS])
+    assert (entry.what, entry.note) == ("asked for a file of deals", "state: live")
+
+
+@pytest.mark.fast
 def test_asking_again_is_harmless(settle):
     job_id = ask()
     ask(job_id)

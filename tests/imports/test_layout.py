@@ -148,6 +148,7 @@ def test_the_mark_that_keeps_a_cell_from_being_a_formula_is_taken_off(cell):
         ),
         (["Name", "NAME", "Sale price", "List Price"], ["title", "", "price", "was_price"]),
         (["Stückzahl", "Gutscheincode", "Veröffentlicht am"], ["stock", "voucher_code", "published_at"]),
+        (["published_at (Europe/Berlin)", "Price (EUR)"], ["published_at", "price"]),
         (["", "?", "👩"], ["", "", ""]),
     ],
 )
