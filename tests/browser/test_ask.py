@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -148,11 +149,16 @@ def test_who_saves_late_is_shown_the_others_question(office):
     assert second.get_by_label("Title").input_value() == "Mine"
 
 
-def test_the_numbers_come_to_the_first_page_as_charts(office):
+def test_the_numbers_come_to_the_first_page_as_small_lines_and_are_charts_a_page_away(office):
     page = office()
     page.goto("/cms/")
-    expect(page.locator("#numbers [data-drawn]")).to_have_count(4)
-    expect(page.get_by_role("img", name="Line chart by day, 30 values")).to_have_count(4)
+    expect(page.locator("#numbers svg[role=img]")).to_have_count(7)
+    expect(
+        page.get_by_role("img", name=re.compile("^Revenue: €0.00 today, €360.00 in 14 days"))
+    ).to_be_visible()
+    page.get_by_role("link", name="Day by day, as charts and tables").click()
+    expect(page.locator("#numbers [data-drawn]")).to_have_count(7)
+    expect(page.get_by_role("img", name="Line chart by day, 30 values")).to_have_count(7)
     page.locator("#numbers summary").first.click()
     expect(page.get_by_role("region", name="Orders, day by day")).to_be_visible()
 
