@@ -130,7 +130,7 @@ def _longest_rise(places: Sequence[int]) -> set[int]:
     """Return the most numbers that stand in rising order: those deals did not move."""
     runs: list[list[int]] = []
     for place in places:
-        best: list[int] = max((run for run in runs if run[-1] < place), key=len, default=[])
+        best: list[int] = max((run for run in runs if run[-1] < place), key=lambda run: len(run), default=[])
         runs.append([*best, place])
     return set(max(runs, key=len, default=[]))
 
