@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -10,8 +11,11 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
+from cms.changes import active, address_of, errand_of, opened_form, set_against, stands_on, typed_changes
 from cms.fields import typed_time
 from cms.forms import DealForm, RescheduleForm, typed_deal
 from cms.named_brands import create_brand, find_brand
@@ -19,12 +23,19 @@ from cms.preview import holds_a_frame
 from cms.requests import EditorRequest
 from cms.sharing import shared_link
 from dealsite.accounts.decorators import role
-from dealsite.data import deals
+from dealsite.data import changes, deals
+from dealsite.data.brands import Brand
+from dealsite.data.changes import ChangesChanged
+from dealsite.data.content import DealContent, text_problems
 from dealsite.data.deals import Deal
 from dealsite.data.errors import Invalid, NotFound, Unavailable, VersionConflict
 from dealsite.data.featured import PAGES
 from dealsite.data.ids import first_ulid_of, is_ulid, slugify
 
+CHANGES_GONE = gettext_lazy(
+    "The unpublished changes were published or discarded while you worked on them. "
+    "This is what you typed: save it, or keep it as a draft again."
+)
 RANDOM_PART = slice(10, 26)  # of a ULID; the first ten characters are its time
 
 
@@ -38,7 +49,13 @@ def deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     if request.method == "POST":
         return change_deal(request, deal_id)
     stored = deals.get(deal_id)
-    return deal_page(request, DealForm.opened(typed(stored), stored.version), stored)
+    kept = changes.find(stored)
+    if kept and not kept.is_discarded and "changes" in request.GET:
+        return deal_page(request, opened_form(kept), stored)
+    form = DealForm.opened(typed(stored), stored.version)
+    form.kept = kept
+    form.changes = kept.version if kept and kept.is_discarded else 0
+    return deal_page(request, form, stored)
 
 
 def change_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
@@ -47,7 +64,10 @@ def change_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     stored: Deal | None = None
     try:
         stored = deals.get(deal_id)
+        form.kept, form.opens_changes = changes.find(stored), "changes" in request.GET
         return _change(request, form, stored)
+    except ChangesChanged as overtaken:
+        return changes_conflict(request, form, deals.get(deal_id), trouble=str(overtaken))
     except VersionConflict as conflict:
         return deal_conflict(request, form, conflict.current or deals.get(deal_id))
     except deals.StockChanged:
@@ -63,22 +83,31 @@ def _change(request: EditorRequest, form: DealForm, stored: Deal) -> HttpRespons
     now, by = timezone.now(), request.user.username
     form.keep_times(stored.content)
     if form.chooses:
-        form.take(typed(stored))
+        against_changes = form.kept and request.POST.get("against") == "changes"
+        form.take(typed_changes(form.kept) if form.kept and against_changes else typed(stored))
     is_valid = form.is_valid()
-    if request.POST.get("action") == "compare":  # to what another has saved meanwhile; nothing is saved
+    action = request.POST.get("action", "save")
+    if action == "compare":  # to what another has saved meanwhile; nothing is saved
         is_overtaken = stored.version != form.version
         return (deal_conflict if is_overtaken else deal_page)(request, form, stored)
     if not is_valid:
         return deal_page(request, form, stored, status=422)
     brand = find_brand(form)
     content = form.content(brand.slug if brand else slugify(form.cleaned_data.get("brand", "")))
+    kept = active(form)
+    if kept and not stands_on(form, kept) and (form.opens_changes or action == "keep"):
+        return changes_conflict(request, form, stored)
+    if action == "keep":
+        return _keep(request, form, stored, content, brand, now)
     if form.was_left("stock"):  # what was sold since the form was opened stays sold
         content = replace(content, stock=stored.stock)
     form.refuse(deals.problems(content, live_at=stored.live_at))
     if form.errors:
         return deal_page(request, form, stored, status=422)
     if stored.content == content:
-        messages.info(request, "Nothing was to be changed.")
+        if kept and stands_on(form, kept):
+            changes.discard(kept, by=by, now=now)
+        messages.info(request, _("Nothing was to be changed."))
         return redirect("cms_deal", stored.id)
     if stored.version != form.version:
         return deal_conflict(request, form, stored)
@@ -86,9 +115,57 @@ def _change(request: EditorRequest, form: DealForm, stored: Deal) -> HttpRespons
         raise deals.StockChanged(stored.stock)
     if brand is None:
         brand = create_brand(form, by=by, now=now)
-    deals.edit(stored, content, version=form.version, brand=brand, by=by, now=now)
-    messages.success(request, "The deal is saved.")
+    errand = errand_of(form)
+    deals.edit(stored, content, version=form.version, brand=brand, by=by, now=now, errand=errand)
+    messages.success(request, _("The deal is saved."))
     return redirect("cms_deal", stored.id)
+
+
+def _keep(
+    request: EditorRequest,
+    form: DealForm,
+    stored: Deal,
+    content: DealContent,
+    brand: Brand | None,
+    now: datetime,
+) -> HttpResponse:
+    """Keep what is in the form, however incomplete, without shoppers seeing it."""
+    form.refuse(text_problems(content))
+    if form.errors:
+        return deal_page(request, form, stored, status=422)
+    by = request.user.username
+    if content.brand and brand is None:
+        brand = create_brand(form, by=by, now=now)
+    try:
+        changes.keep(
+            stored,
+            content,
+            brand_name=brand.name if brand else "",
+            base=form.version,
+            seen=form.seen,
+            before=form.kept,
+            by=by,
+            now=now,
+        )
+    except VersionConflict as conflict:
+        form.kept = conflict.current
+        return changes_conflict(request, form, stored)
+    messages.success(request, _("The changes are kept. Shoppers do not see them before they are published."))
+    return redirect(address_of(stored.id))
+
+
+def changes_conflict(
+    request: EditorRequest, form: DealForm, stored: Deal, *, trouble: str = ""
+) -> HttpResponse:
+    """Show what differs between the form and the unpublished changes that somebody else kept; nothing was saved."""
+    form.is_valid()
+    kept = changes.find(stored)
+    form.kept = kept
+    if kept is None or kept.is_discarded:  # published or discarded meanwhile: the deal is what there is
+        form.changes, form.opens_changes = (kept.version if kept else 0), False
+        return deal_page(request, form, stored, trouble=trouble or str(CHANGES_GONE), status=409)
+    set_against(form, kept)
+    return deal_page(request, form, stored, status=409)
 
 
 def deal_conflict(request: EditorRequest, form: DealForm, current: Deal) -> HttpResponse:
@@ -123,12 +200,21 @@ def deal_page(
 ) -> HttpResponse:
     """The form of a deal, and what the deal is at; `stored` is None where the table did not answer."""
     address = reverse("cms_deal", args=[stored.id if stored else deal_id])
-    page: dict[str, Any] = {"deal": stored}
+    kept = active(form)
+    opened = bool(kept and form.opens_changes)
+    page: dict[str, Any] = {"deal": stored, "kept": kept, "opened": opened, "live_address": address}
+    if opened:
+        address += "?changes=1"
     if stored:
         now = timezone.now()
         page["state"] = stored.card.state(now)
-        if not stored.card.is_visible(now):
-            page["shared_link"] = shared_link("deal", stored.id, now)
+        page["by"] = kept.updated_by if kept and form.against else stored.updated_by
+        if opened or not stored.card.is_visible(now):
+            page["shared_link"] = shared_link("changes" if opened else "deal", stored.id, now)
+        if kept and not opened and not stands_on(form, kept):
+            page["autosave_note"] = _("It is not saved by itself: there are unpublished changes.")
+        elif status in (200, 422):
+            page["autosave_address"] = reverse("cms_autosave_changes", args=[stored.id])
         page["featured_on"] = [(name, title) for name, title in PAGES.items() if name in stored.featured_on]
         page["not_featured_on"] = [
             (name, title) for name, title in PAGES.items() if name not in stored.featured_on

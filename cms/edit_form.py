@@ -72,6 +72,7 @@ class EditForm(PictureForm):
     version = 0
     seen = ""
     autosaves: tuple[str, ...] = ()
+    against = ""  # what the differences are to, where it is not what is stored
     differences: tuple[Difference, ...] = ()
 
     @classmethod

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from django import forms
+from django.http import QueryDict
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.datastructures import MultiValueDict
 
-from cms.edit_form import EditForm, Typed
+from cms.edit_form import VERSION_PATTERN, EditForm, Typed
 from cms.fields import LinkField, LocalTimeField, PriceField, typed_time
 from cms.kept_pictures import keep
 from dealsite.data.brands import NAME_CHARACTERS, Brand
 from dealsite.data.categories import CATEGORIES, Category
+from dealsite.data.changes import Changes
 from dealsite.data.content import (
     DESCRIPTION_CHARACTERS,
     LINK_CHARACTERS,
@@ -66,6 +69,11 @@ class DealForm(EditForm):
         help_text="One message each, when the deal goes live.",
     )
 
+    # The unpublished changes of its deal, which of their versions it stands on, and whether it is they that it shows.
+    kept: Changes | None = None
+    changes = 0
+    opens_changes = False
+
     needed = ("title", "brand", "category", "price", "link")  # to be published
 
     compared = (
@@ -92,6 +100,14 @@ class DealForm(EditForm):
             "hx-target": "#brand-names",
             "hx-swap": "innerHTML",
         }
+
+    @classmethod
+    def posted(cls, data: QueryDict, files: MultiValueDict) -> Self:
+        """Return the form as it was sent."""
+        form = super().posted(data, files)
+        number = data.get("changes", "")
+        form.changes = int(number) if VERSION_PATTERN.fullmatch(number) else 0
+        return form
 
     def keep_times(self, stored: DealContent) -> None:
         """Take a time that was left as it is for the stored one; before the form is checked."""

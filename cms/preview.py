@@ -9,7 +9,7 @@ from typing import Any
 
 from csp.constants import NONE, SELF
 from csp.decorators import csp_replace
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.datastructures import MultiValueDict
@@ -26,7 +26,7 @@ from dealsite.data.ids import is_ulid, new_ulid, slugify, time_of
 from dealsite.data.prices import Price
 from dealsite.deal_page import deal_context
 
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 
 
 def holds_a_frame(view: View) -> View:

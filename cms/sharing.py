@@ -1,4 +1,5 @@
-"""A link to what shoppers do not see yet, for colleagues: a draft or a scheduled deal, as it is whenever they look.
+"""A link to what shoppers do not see yet, for colleagues: a draft, a scheduled deal or a deal's
+unpublished changes, as they are whenever they look.
 
 The link is signed and holds for seven days. It names one thing and opens nothing else; whoever follows it has to be
 signed in with a role of the CMS, so a link that gets into other hands shows nothing.
@@ -18,10 +19,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from cms.changes import address_of
 from cms.preview import preview_context
 from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
-from dealsite.data import deals, drafts
+from dealsite.data import changes, deals, drafts
 from dealsite.data.content import DealContent
 from dealsite.data.errors import NotFound
 from dealsite.data.ids import epoch_seconds
@@ -48,11 +50,11 @@ class Over(Exception):
 
 def shared_link(kind: str, thing_id: str, now: datetime) -> str:
     """Return the whole address under which colleagues see a draft or deal for the next seven days."""
-    return settings.DEALSITE_URL + reverse("cms_shared", args=[token_of(kind, thing_id, now)])
+    return str(settings.DEALSITE_URL) + reverse("cms_shared", args=[token_of(kind, thing_id, now)])
 
 
 def token_of(kind: str, thing_id: str, now: datetime) -> str:
-    return _signer.sign_object([kind, thing_id, epoch_seconds(now + HOLDS_FOR)])
+    return str(_signer.sign_object([kind, thing_id, epoch_seconds(now + HOLDS_FOR)]))
 
 
 def read_token(token: str, now: datetime) -> tuple[str, str, datetime]:
@@ -72,7 +74,8 @@ def read_token(token: str, now: datetime) -> tuple[str, str, datetime]:
 def shared(request: EditorRequest, token: str) -> HttpResponse:
     """What a colleague shared, as shoppers would see it now; once it is live, its page in the shop.
 
-    1 get for a draft, 1 batch get for a deal, and for a published draft both.
+    1 get for a draft, 1 batch get for a deal (1 get more for its changes, 1 query if it is live), and for a published
+    draft both.
     """
     now = timezone.now()
     try:
@@ -110,4 +113,14 @@ def _deal(deal_id: str, now: datetime) -> Shared | str:
     return Shared(found.content, found.card.brand_name, found.id, found.updated_at, found.updated_by, address)
 
 
-FINDERS = {"draft": _draft, "deal": _deal}
+def _changes(deal_id: str, now: datetime) -> Shared | str:
+    """Return the unpublished changes of a deal; once there are none, the deal itself."""
+    deal = deals.get(deal_id)
+    kept = changes.find(deal)
+    if kept is None or kept.is_discarded:
+        return _deal(deal_id, now)
+    brand = kept.brand_name
+    return Shared(kept.content, brand, deal.id, kept.updated_at, kept.updated_by, address_of(deal.id))
+
+
+FINDERS = {"draft": _draft, "deal": _deal, "changes": _changes}

@@ -11,7 +11,7 @@
   const LONGEST_PAUSE = 60_000;
   const PATIENCE = 15_000;
   // What is no part of what is saved by itself.
-  const OTHERS = ["csrfmiddlewaretoken", "version", "base", "seen", "autosaves", "autosave", "picture_file", "announce", "publish_at"];
+  const OTHERS = ["csrfmiddlewaretoken", "version", "changes", "against", "seen", "autosaves", "autosave", "picture_file", "announce", "publish_at"];
 
   const typed = () => {
     const data = new FormData(form);
@@ -72,7 +72,7 @@
   };
 
   const note = async (answer, body) => {
-    const { text, version, seen } = await answer.json();
+    const { text, fields } = await answer.json();
     failed = !answer.ok;
     pause = FIRST_PAUSE;
     if (answer.status === 409) {
@@ -82,10 +82,9 @@
     say(text, failed);
     if (failed) return;
     stored = body;
-    if (version === undefined) return;
+    if (!fields) return;
     field("autosaves").value = "";
-    field("version").value = version;
-    field("seen").value = seen;
+    for (const [name, value] of Object.entries(fields)) field(name).value = value;
     if (status.dataset.address) history.replaceState(history.state, "", status.dataset.address);
   };
 

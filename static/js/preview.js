@@ -29,7 +29,7 @@
 
   const typed = () => {
     const data = new FormData(form);
-    for (const name of ["version", "base", "seen", "autosaves", "autosave", "picture_file"]) data.delete(name);
+    for (const name of ["version", "changes", "against", "seen", "autosaves", "autosave", "picture_file"]) data.delete(name);
     return new URLSearchParams(data).toString();
   };
 

@@ -25,14 +25,18 @@ def test_a_new_draft_is_stored_and_the_form_goes_on_from_there(editor, calls):
     draft_id = make_id(NOW)
     answer = autosave(editor, draft_id, WHOLE | {"version": "0"})
     stored = drafts.get(draft_id)
-    assert (answer.status_code, answer.json()["text"], answer.json()["version"]) == (200, "Saved 12:00", 1)
+    assert (answer.status_code, answer.json()["text"], answer.json()["fields"]["version"]) == (
+        200,
+        "Saved 12:00",
+        1,
+    )
     assert (stored.content.title, stored.last_edit, stored.updated_by) == (
         "Mechanical keyboard",
         TOKEN,
         "eve",
     )
-    form = WHOLE | {"version": "1", "seen": answer.json()["seen"], "title": "Better keyboard"}
-    assert autosave(editor, draft_id, form, OTHER).json()["version"] == 2
+    form = WHOLE | {"version": "1", "seen": answer.json()["fields"]["seen"], "title": "Better keyboard"}
+    assert autosave(editor, draft_id, form, OTHER).json()["fields"]["version"] == 2
     assert drafts.get(draft_id).content.title == "Better keyboard"
     form |= {"version": "2", "title": "Best keyboard"}
     assert calls(lambda: autosave(editor, draft_id, form)) == ["GetItem", "GetItem", "TransactWriteItems"]
@@ -120,7 +124,7 @@ def test_a_save_whose_answer_was_lost_is_no_conflict_with_the_next_one(editor):
     draft = make_draft(title="Idea")
     autosave(editor, draft.id, {"title": "First", "version": "1"}, TOKEN)  # nobody heard the answer
     answer = autosave(editor, draft.id, {"title": "Second", "version": "1"}, TOKEN, OTHER)
-    assert (answer.status_code, answer.json()["version"]) == (200, 3)
+    assert (answer.status_code, answer.json()["fields"]["version"]) == (200, 3)
     assert drafts.get(draft.id).content.title == "Second"
 
 

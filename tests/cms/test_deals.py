@@ -43,6 +43,7 @@ def test_an_edit_is_saved(editor, calls):
     assert calls(lambda: editor.post(address(deal), post)) == [
         "BatchGetItem",
         "GetItem",
+        "GetItem",
         "TransactWriteItems",
     ]
     stored = deals.get(deal.id)
@@ -55,9 +56,9 @@ def test_an_edit_is_saved(editor, calls):
     assert (stored.version, stored.updated_by) == (2, "eve")
 
 
-def test_the_page_of_a_deal_costs_one_batch_get(editor, calls):
+def test_the_page_of_a_deal_costs_one_batch_get_and_a_get(editor, calls):
     deal = make_deal()
-    assert calls(lambda: editor.get(address(deal))) == ["BatchGetItem"]
+    assert calls(lambda: editor.get(address(deal))) == ["BatchGetItem", "GetItem"]
 
 
 def test_saving_an_unchanged_deal_writes_nothing(editor):
@@ -159,6 +160,7 @@ def test_rescheduling_moves_a_deal_that_is_not_live_yet(editor, calls):
     assert inputs(page)["live_at"] == "2026-11-22T12:00"
     post = {"live_at": "2026-11-25T08:30"}
     assert calls(lambda: editor.post(address(deal, "cms_reschedule_deal"), post)) == [
+        "BatchGetItem",
         "BatchGetItem",
         "TransactWriteItems",
         "TransactWriteItems",  # the day that it leaves held no other deal

@@ -1,0 +1,109 @@
+"""Unpublished changes of a deal: opened in its form, kept from it, put aside and brought back."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST
+
+from cms import undo
+from cms.forms import DealForm, typed_deal
+from cms.requests import EditorRequest
+from dealsite.accounts.decorators import role
+from dealsite.data import changes, deals
+from dealsite.data.audit import NO_ERRAND, Errand
+from dealsite.data.changes import Changes
+from dealsite.data.errors import VersionConflict
+
+MEANWHILE = gettext_lazy("Somebody went on with these changes meanwhile. This is how they are now.")
+
+
+def typed_changes(kept: Changes) -> dict[str, str]:
+    """Return unpublished changes as a deal's form's inputs hold them."""
+    return typed_deal(kept.content, kept.brand_name)
+
+
+def opened_form(kept: Changes) -> DealForm:
+    """Return the form of unpublished changes: what it stands on is the deal that they began from."""
+    form = DealForm.opened(typed_changes(kept), kept.base)
+    form.seen = kept.seen or form.seen
+    form.kept, form.changes, form.opens_changes = kept, kept.version, True
+    return form
+
+
+def active(form: DealForm) -> Changes | None:
+    """Return the unpublished changes that there are while a form is open, None if they were put aside."""
+    return form.kept if form.kept and not form.kept.is_discarded else None
+
+
+def stands_on(form: DealForm, kept: Changes) -> bool:
+    """Tell whether a form shows changes as they are now, or its own page kept them last."""
+    return kept.version == form.changes or kept.last_edit in form.autosaves
+
+
+def errand_of(form: DealForm) -> Errand:
+    """Return what publishing a form does besides: it ends the changes that the form shows."""
+    kept = active(form)
+    return Errand(writes=(changes.publish_write(kept),)) if kept and stands_on(form, kept) else NO_ERRAND
+
+
+def set_against(form: DealForm, kept: Changes) -> None:
+    """Let a form show what differs between it and the changes that somebody else kept."""
+    form.set_against(typed_changes(kept), kept.base)
+    form.seen = kept.seen or form.seen
+    form.kept, form.changes, form.opens_changes, form.against = kept, kept.version, True, "changes"
+
+
+def address_of(deal_id: str) -> str:
+    """Return where the unpublished changes of a deal are edited."""
+    return reverse("cms_deal", args=[deal_id]) + "?changes=1"
+
+
+@role("editor")
+@require_POST
+def discard_changes(request: EditorRequest, deal_id: str) -> HttpResponse:
+    """Put unpublished changes aside, if they are still those that the editor saw."""
+    kept = changes.find(deals.get(deal_id))
+    if kept is None or kept.is_discarded:
+        messages.info(request, _("There are no unpublished changes any more."))
+        return redirect("cms_deal", deal_id)
+    if request.POST.get("version") != str(kept.version):
+        messages.warning(request, MEANWHILE)
+        return redirect(address_of(deal_id))
+    try:
+        changes.discard(kept, by=request.user.username, now=timezone.now())
+    except VersionConflict:
+        messages.warning(request, MEANWHILE)
+        return redirect(address_of(deal_id))
+    undo.offer(
+        request,
+        _("The unpublished changes are discarded. Shoppers never saw them."),
+        reverse("cms_bring_back_changes", args=[deal_id]),
+        version=kept.version + 1,
+    )
+    return redirect("cms_deal", deal_id)
+
+
+@role("editor")
+@require_POST
+def bring_back_changes(request: EditorRequest, deal_id: str) -> HttpResponse:
+    """Take back that unpublished changes were discarded, unless others were kept since."""
+    kept = changes.find(deals.get(deal_id))
+    if kept and kept.is_discarded and request.POST.get("version") == str(kept.version):
+        try:
+            changes.bring_back(kept, by=request.user.username, now=timezone.now())
+        except VersionConflict:
+            kept = None
+        else:
+            messages.success(request, _("The unpublished changes are back."))
+            return redirect(address_of(deal_id))
+    if kept is None or kept.is_discarded:
+        messages.warning(request, _("These changes cannot come back: others were kept or published since."))
+        return redirect("cms_deal", deal_id)
+    messages.info(request, _("There are unpublished changes. This is how they are now."))
+    return redirect(address_of(deal_id))
