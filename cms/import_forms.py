@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.utils import timezone
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from dealsite.data.brands import NAME_CHARACTERS
@@ -201,6 +202,7 @@ class LayoutForm(forms.Form):
             drafts=cleaned["become"] == "drafts",
             at_once=cleaned["at_once"],
             pictures=cleaned["pictures"],
+            language=get_language(),
         )
 
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from dealsite.data import audit, jobs, keys, orders, payments, table
 from dealsite.data.errors import AlreadyExists, NotFound
 from dealsite.data.ids import from_iso, iso, new_ulid, time_of
@@ -143,7 +145,8 @@ def get(job_id: str, *, now: datetime) -> Export:
     """Return a file that is asked for and still kept; NotFound. 1 get."""
     job = jobs.get(job_id)
     if job.kind not in EXPORTS or time_of(job_id) + KEPT <= now:
-        raise NotFound(f"There is no such file. Files are kept for {KEPT.days} days.")
+        days = {"days": KEPT.days}
+        raise NotFound(_("There is no such file. Files are kept for %(days)s days.") % days)
     return Export(job, wanted_of(job))
 
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from dealsite.data import audit, jobs, keys, table
 from dealsite.data.convert import Item
 from dealsite.data.errors import AlreadyExists, Conflict, NotFound, VersionConflict
@@ -133,7 +135,7 @@ def create(brought: Brought, *, import_id: str, by: str, now: datetime) -> Impor
     entry = audit.entry_write(
         by=by, kind="import", subject=new.id, what="brought a file", note=brought.name, now=now
     )
-    there = AlreadyExists("This file is here already.")
+    there = AlreadyExists(_("This file is here already."))
     put = Put(key=keys.deal_import(new.id), item=item, when=(absent(),), otherwise=there)
     try:
         table.transact([put, deletion, entry])
@@ -146,7 +148,7 @@ def get(import_id: str) -> Import:
     """Return an import, or raise NotFound. 1 get."""
     item = table.get(keys.deal_import(import_id)) if is_ulid(import_id) else None
     if item is None:
-        raise NotFound("There is no such import.")
+        raise NotFound(_("There is no such import."))
     return _from_item(item)
 
 
@@ -156,7 +158,7 @@ def read_again(one: Import, brought: Brought, *, version: int) -> None:
         key=keys.deal_import(one.id),
         set={"brought": brought.as_item(), "version": version + 1},
         when=(*at_version(version), equals(("card", "stage"), UPLOADED)),
-        otherwise=VersionConflict("Somebody else has gone on with this import."),
+        otherwise=VersionConflict(_("Somebody else has gone on with this import.")),
     )
     table.transact([changed])
 
@@ -181,7 +183,7 @@ def check(
     Conflict while deals are imported from it, VersionConflict if somebody else did something with it. 1 transaction.
     """
     if one.stage in (IMPORTING, IMPORTED):
-        raise Conflict("Deals were imported from this file already.")
+        raise Conflict(_("Deals were imported from this file already."))
     kept = {"type": "ImportLayout", "fingerprint": fingerprint, "layout": layout}
     changes: dict[Path, Any] = {"layout": layout, "totals": None, "remarks": None}
     table.transact(
@@ -200,10 +202,10 @@ def run(one: Import, *, version: int, job_id: str, by: str, now: datetime) -> No
     1 transaction.
     """
     if one.stage not in (CHECKED, IMPORTING):
-        raise Conflict("This file is not checked yet.")
+        raise Conflict(_("This file is not checked yet."))
     over: list[Write] = []
     if one.stage == IMPORTING:
-        going_on = Conflict("These deals are being imported already.")
+        going_on = Conflict(_("These deals are being imported already."))
         over = [Check(key=keys.job(one.job), when=(differs("state", "open"),), otherwise=going_on)]
     entry = audit.entry_write(
         by=by, kind="import", subject=one.id, what="imported", note=one.brought.name, now=now
@@ -258,7 +260,7 @@ def _moved(one: Import, stage: str, job_id: str, version: int, changes: Mapping[
         set={**kept, **places, "version": version + 1},
         remove=removed,
         when=at_version(version),
-        otherwise=VersionConflict("Somebody else has gone on with this import."),
+        otherwise=VersionConflict(_("Somebody else has gone on with this import.")),
     )
 
 

@@ -15,11 +15,14 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
+from contextvars import copy_context
 from dataclasses import replace
 from http.client import HTTPException
 from urllib.parse import urljoin, urlsplit
 
 import urllib3
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from dealsite.data.cards import Picture
@@ -36,7 +39,7 @@ PORT = 443
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
 HEADERS = {"User-Agent": "Dealsite picture import", "Accept": "image/*", "Accept-Encoding": "identity"}
 
-TOO_SLOW = "The site broke off, or took too long."
+TOO_SLOW = gettext_lazy("The site broke off, or took too long.")
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -49,7 +52,10 @@ def pictures_of(new: list[NewDeal]) -> dict[int, Picture | str]:
     """Return the pictures of some deals by line, or the reason why there is none; several at once, each URL once."""
     urls = list(dict.fromkeys(deal.image_url for deal in new))
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        fetched = dict(zip(urls, pool.map(_picture, urls), strict=True))
+        # Each in a context of its own, so that the reasons are in the language of whoever imports.
+        contexts = [copy_context() for _url in urls]
+        found = pool.map(lambda context, url: context.run(_picture, url), contexts, urls)
+        fetched = dict(zip(urls, found, strict=True))
     return {deal.line: _described(fetched[deal.image_url], deal.content.title) for deal in new}
 
 
@@ -67,17 +73,17 @@ def _described(picture: Picture | str, title: str) -> Picture | str:
 def fetch(url: str) -> bytes:
     """Return what is at a URL, at most 10 MB; raise CannotFetch."""
     deadline = time.monotonic() + SECONDS
-    for _ in range(REDIRECTS + 1):
+    for _redirect in range(REDIRECTS + 1):
         status, content, location = _get(url, deadline)
         if location is None:
             if status != 200:
-                raise CannotFetch(f"The server answered {status}.")
+                raise CannotFetch(_("The server answered %(status)s.") % {"status": status})
             return content
         target = urljoin(url, location)
         if urlsplit(target).hostname != urlsplit(url).hostname:
-            raise CannotFetch("The address redirects to another site.")
+            raise CannotFetch(_("The address redirects to another site."))
         url = target
-    raise CannotFetch("The address redirects too often.")
+    raise CannotFetch(_("The address redirects too often."))
 
 
 def public_addresses(host: str) -> list[str]:
@@ -85,10 +91,10 @@ def public_addresses(host: str) -> list[str]:
     try:
         found = socket.getaddrinfo(host, PORT, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise CannotFetch("The site of the picture was not found.") from None
+        raise CannotFetch(_("The site of the picture was not found.")) from None
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     if not addresses or not all(is_public(ipaddress.ip_address(address)) for address in addresses):
-        raise CannotFetch("The address leads into a private network.")
+        raise CannotFetch(_("The address leads into a private network."))
     return addresses
 
 
@@ -122,7 +128,7 @@ def _get(url: str, deadline: float) -> tuple[int, bytes, str | None]:
             connection.connect()
         except (urllib3.exceptions.SSLError, ssl.SSLError):
             connection.close()
-            raise CannotFetch("The site's certificate is not valid.") from None
+            raise CannotFetch(_("The site's certificate is not valid.")) from None
         except (urllib3.exceptions.HTTPError, OSError):
             connection.close()
             continue
@@ -136,7 +142,7 @@ def _get(url: str, deadline: float) -> tuple[int, bytes, str | None]:
             raise CannotFetch(TOO_SLOW) from None
         finally:
             connection.close()
-    raise CannotFetch("The site of the picture cannot be reached.")
+    raise CannotFetch(_("The site of the picture cannot be reached."))
 
 
 def _answer(connection: HTTPSConnection, host: str, target: str) -> tuple[int, bytes, str | None]:
@@ -151,7 +157,8 @@ def _answer(connection: HTTPSConnection, host: str, target: str) -> tuple[int, b
         while chunk := response.read1(CHUNK):
             content += chunk
             if len(content) > MAX_BYTES:
-                raise CannotFetch(f"The picture is larger than {MAX_BYTES // 1_000_000} MB.")
+                most = {"most": MAX_BYTES // 1_000_000}
+                raise CannotFetch(_("The picture is larger than %(most)s MB.") % most)
         if len(content) < int(response.headers.get("Content-Length") or 0):
             raise CannotFetch(TOO_SLOW)
         return response.status, bytes(content), None
@@ -183,11 +190,11 @@ def _parts(url: str) -> tuple[str, str]:
         host, port = parts.hostname or "", parts.port
         host = host.encode("idna").decode("ascii") if not host.isascii() else host
     except (ValueError, UnicodeError):
-        raise CannotFetch("This is not a web address.") from None
+        raise CannotFetch(_("This is not a web address.")) from None
     if parts.scheme != "https" or not host:
-        raise CannotFetch("Pictures are fetched from https:// addresses only.")
+        raise CannotFetch(_("Pictures are fetched from https:// addresses only."))
     if parts.username is not None or parts.password is not None or port not in (None, PORT):
-        raise CannotFetch("The address may name neither a user nor a port.")
+        raise CannotFetch(_("The address may name neither a user nor a port."))
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return host, urllib3.util.parse_url(path).request_uri
 

@@ -54,7 +54,8 @@ class Layout:
     """How a file is read: `columns` holds the field of each of its columns, '' for one that is left out.
 
     Rows without a category or brand get the one named here. Those without a time are of `moment` where
-    `at_once` says so. With `drafts` they become drafts, for which no time is needed.
+    `at_once` says so; with `drafts` they become drafts, for which no time is needed. Remarks are in `language`,
+    None for the site's own.
     """
 
     titles: tuple[str, ...]
@@ -68,6 +69,7 @@ class Layout:
     drafts: bool = True
     at_once: bool = False
     pictures: bool = False
+    language: str | None = None
 
     def as_item(self) -> dict[str, Any]:
         return {
@@ -82,6 +84,7 @@ class Layout:
             "drafts": self.drafts,
             "at_once": self.at_once,
             "pictures": self.pictures,
+            "language": self.language,
         }
 
     @classmethod

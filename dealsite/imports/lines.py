@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from django.utils.translation import gettext as _
+
 LINE_BYTES = 1_000_000  # a longer line is cut there, and refused
 RECORD_LINES = 1_000  # a record of more lines is refused, not gathered in memory
 FIELD_CHARACTERS = 131_072  # csv's own limit
@@ -44,18 +46,21 @@ def read(path: Path, separator: str = ",") -> Iterator[Record]:
             start = raw.read(4)
             raw.seek(0)
             if start.startswith(ZIP):
-                raise BadFile("This is a spreadsheet or zip file. Save it as CSV first.")
+                raise BadFile(_("This is a spreadsheet or zip file. Save it as CSV first."))
             if start.startswith(UTF16):
-                raise BadFile("This file is encoded in UTF-16. Save it as CSV in UTF-8.")
+                raise BadFile(_("This file is encoded in UTF-16. Save it as CSV in UTF-8."))
             if start.startswith(GZIP):
                 with gzip.open(raw) as unpacked:
                     yield from _records(_Lines(unpacked), separator)
             else:
                 yield from _records(_Lines(raw), separator)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise BadFile(f"The compressed file is damaged or ends too early ({error}).") from error
+        raise BadFile(
+            _("The compressed file is damaged or ends too early (%(error)s).") % {"error": error}
+        ) from error
     except OSError as error:
-        raise BadFile(f"The file cannot be read: {error.strerror or error}.") from error
+        reason = {"error": error.strerror or error}
+        raise BadFile(_("The file cannot be read: %(error)s.") % reason) from error
 
 
 def read_bytes(content: bytes, separator: str = ",") -> Iterator[Record]:
@@ -143,11 +148,12 @@ def _records(lines: _Lines, separator: str) -> Iterator[Record]:
 
 def _sentence(problem: str) -> str:
     if "unexpected end" in problem:
-        return "A quote is opened here and never closed."
+        return _("A quote is opened here and never closed.")
     if "too many lines" in problem:
-        return f"The row has more than {RECORD_LINES:,} lines; a quote may be opened here and never closed."
+        most = {"most": f"{RECORD_LINES:,}"}
+        return _("The row has more than %(most)s lines; a quote may be opened here and never closed.") % most
     if "field larger" in problem:
-        return f"A cell is longer than {FIELD_CHARACTERS:,} characters."
+        return _("A cell is longer than %(most)s characters.") % {"most": f"{FIELD_CHARACTERS:,}"}
     if "expected after" in problem:
-        return "Something follows a closing quote; write quotes within a cell twice."
-    return f"This line cannot be read as CSV: {problem}."
+        return _("Something follows a closing quote; write quotes within a cell twice.")
+    return _("This line cannot be read as CSV: %(problem)s.") % {"problem": problem}

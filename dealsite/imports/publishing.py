@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+
 from dealsite.data import brands, deals, drafts, renditions
 from dealsite.data.brands import Brand
 from dealsite.data.cards import Picture
@@ -182,7 +184,7 @@ class Import:
             if tries < TOO_MANY_TRIES:
                 self._publish(rest, tries + 1)
             else:
-                self._refuse_all(rest, "It could not be stored.")
+                self._refuse_all(rest, _("It could not be stored."))
         except deals.BrandChanged as error:
             self._brands |= brands.get_many({new.content.brand for new in batch})
             if tries < TOO_MANY_TRIES:
@@ -253,7 +255,7 @@ class Import:
                 continue
             if picture is not None:
                 self.totals.notes += 1
-                reason = f"Imported without its picture. {picture}"
+                reason = _("Imported without its picture. %(reason)s") % {"reason": picture}
                 self.report(Remark(new.line, "image_url", new.image_url[:200], reason, refused=False))
             ready.append(new)
         found = {picture.name for picture in fetched.values() if isinstance(picture, Picture)}

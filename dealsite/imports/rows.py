@@ -9,6 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
 from dealsite.data.brands import clean_name
 from dealsite.data.categories import CATEGORIES
 from dealsite.data.content import TITLE_CHARACTERS, DealContent, problems
@@ -68,7 +71,7 @@ def check(records: Iterable[Record]) -> Iterator[Result]:
     rows = iter(records)
     header = next(rows, None)
     if header is None:
-        raise BadFile("The file is empty.")
+        raise BadFile(_("The file is empty."))
     columns = _columns(header)
     for record in rows:
         if record.problem:
@@ -78,7 +81,7 @@ def check(records: Iterable[Record]) -> Iterator[Result]:
                 record.line,
                 "",
                 shown(",".join(record.cells)),
-                f"The row has {len(record.cells)} cells, the header has {len(columns)}.",
+                _wrong_width(record.cells, len(columns)),
             )
         else:
             yield from _check_row(record.line, dict(zip(columns, record.cells, strict=True)))
@@ -92,7 +95,7 @@ def check_as(records: Iterable[Record], layout: Layout) -> Iterator[Result]:
     rows = iter(records)
     header = next(rows, None)
     if header is None or header.problem:
-        raise BadFile("The file does not begin with the titles of its columns any more.")
+        raise BadFile(_("The file does not begin with the titles of its columns any more."))
     width = len(layout.columns)
     for record in rows:
         cells = record.cells
@@ -104,13 +107,17 @@ def check_as(records: Iterable[Record], layout: Layout) -> Iterator[Result]:
             continue
         elif cells == header.cells:
             yield Remark(
-                record.line, "", "", "This row repeats the first line; it is left out.", refused=False
+                record.line, "", "", _("This row repeats the first line; it is left out."), refused=False
             )
         elif len(cells) != width:
-            reason = f"The row has {len(cells)} cells, the header has {width}."
-            yield Remark(record.line, "", shown(",".join(cells)), reason)
+            yield Remark(record.line, "", shown(",".join(cells)), _wrong_width(cells, width))
         else:
             yield from _check_cells(record.line, cells, layout)
+
+
+def _wrong_width(cells: list[str], width: int) -> str:
+    words = {"cells": len(cells), "width": width}
+    return _("The row has %(cells)s cells, the header has %(width)s.") % words
 
 
 def _check_cells(line: int, cells: list[str], layout: Layout) -> Iterator[Result]:
@@ -144,21 +151,27 @@ def shown(value: str) -> str:
 
 def _columns(header: Record) -> list[str]:
     if header.problem:
-        raise BadFile(f"The first line should name the columns. {header.problem}")
+        raise BadFile(_("The first line should name the columns. %(problem)s") % {"problem": header.problem})
     columns = [cell.strip().lower() for cell in header.cells]
     if len(columns) == 1 and any(c in columns[0] for c in ";\t"):
-        raise BadFile("The columns are separated by semicolons or tabs. Save the file with commas.")
+        raise BadFile(_("The columns are separated by semicolons or tabs. Save the file with commas."))
     missing = [name for name in REQUIRED if name not in columns]
     if missing:
+        words = {"missing": ", ".join(missing), "columns": ",".join(COLUMNS)}
         raise BadFile(
-            f"The first line does not name the {'column' if len(missing) == 1 else 'columns'} "
-            f"{', '.join(missing)}. It should be: {','.join(COLUMNS)}"
+            ngettext(
+                "The first line does not name the column %(missing)s. It should be: %(columns)s",
+                "The first line does not name the columns %(missing)s. It should be: %(columns)s",
+                len(missing),
+            )
+            % words
         )
     for name in columns:
         if name not in COLUMNS:
-            raise BadFile(f"The column {shown(name)!r} is not known. Known are: {', '.join(COLUMNS)}.")
+            words = {"name": repr(shown(name)), "columns": ", ".join(COLUMNS)}
+            raise BadFile(_("The column %(name)s is not known. Known are: %(columns)s.") % words)
         if columns.count(name) > 1:
-            raise BadFile(f"The column {name} is there twice.")
+            raise BadFile(_("The column %(name)s is there twice.") % {"name": name})
     return columns
 
 
@@ -168,7 +181,7 @@ def _check_row(line: int, cells: dict[str, str]) -> Iterator[Result]:
         title = _title(cells["title"])
         live_at = _time("published_at", cells["published_at"])
         if live_at is None:
-            raise _Wrong("published_at", "Enter the time of publication.")
+            raise _Wrong("published_at", _("Enter the time of publication."))
         brand_name = _brand(cells["brand"])
         content = DealContent(
             title=_shortened(title),
@@ -188,13 +201,12 @@ def _check_row(line: int, cells: dict[str, str]) -> Iterator[Result]:
     wrongs = problems(content, live_at=live_at)
     for field, reason in wrongs.items():
         column = COLUMN_OF.get(field, field)
-        yield Remark(line, column, shown(cells.get(column, "")), reason)
+        yield Remark(line, column, shown(cells.get(column, "")), str(reason))
     if wrongs:
         return
     if content.title != title:
-        yield Remark(
-            line, "title", shown(title), f"Shortened to {TITLE_CHARACTERS} characters.", refused=False
-        )
+        reason = _("Shortened to %(most)s characters.") % {"most": TITLE_CHARACTERS}
+        yield Remark(line, "title", shown(title), reason, refused=False)
     yield NewDeal(
         line, deal_id(content.link, title, live_at), content, brand_name, cells.get("image_url", "")
     )
@@ -202,16 +214,16 @@ def _check_row(line: int, cells: dict[str, str]) -> Iterator[Result]:
 
 def _text(column: str, value: str) -> str:
     if "\x00" in value:
-        raise _Wrong(column, "This holds a NUL character.")
+        raise _Wrong(column, _("This holds a NUL character."))
     if UNDECODED.search(value):
-        raise _Wrong(column, "This is not UTF-8. Save the file in UTF-8.")
+        raise _Wrong(column, _("This is not UTF-8. Save the file in UTF-8."))
     return UNSHOWN.sub(" ", value.replace("\r\n", "\n")).strip()
 
 
 def _title(value: str) -> str:
     title = normalise(value)
     if not title:
-        raise _Wrong("title", "Enter a title.")
+        raise _Wrong("title", _("Enter a title."))
     return title
 
 
@@ -232,7 +244,8 @@ def _brand(value: str) -> str:
 def _category(value: str) -> str:
     slug = slugify(value)
     if slug not in CATEGORIES:
-        raise _Wrong("category", f"There is no such category. There are: {', '.join(CATEGORIES)}.")
+        known = {"categories": ", ".join(CATEGORIES)}
+        raise _Wrong("category", _("There is no such category. There are: %(categories)s.") % known)
     return slug
 
 
@@ -240,7 +253,7 @@ def _price(column: str, value: str) -> Decimal | None:
     if not value:
         return None
     if not PRICE.fullmatch(value):
-        raise _Wrong(column, "Write the amount as 12 or 12.50, with a point and without a currency.")
+        raise _Wrong(column, _("Write the amount as 12 or 12.50, with a point and without a currency."))
     return Decimal(value)
 
 
@@ -248,7 +261,7 @@ def _stock(value: str) -> int | None:
     if not value:
         return None
     if not STOCK.fullmatch(value):
-        raise _Wrong("stock", "Write how many there are as a whole number, or leave it empty.")
+        raise _Wrong("stock", _("Write how many there are as a whole number, or leave it empty."))
     return int(value)
 
 
@@ -258,10 +271,11 @@ def _time(column: str, value: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(value)
     except ValueError:
-        raise _Wrong(column, "Write the time as 2026-05-25T03:23:32Z.") from None
+        raise _Wrong(column, _("Write the time as 2026-05-25T03:23:32Z.")) from None
     if moment.tzinfo is None:
-        raise _Wrong(column, "The time needs its zone: end it with Z (UTC) or +02:00.")
+        raise _Wrong(column, _("The time needs its zone: end it with Z (UTC) or +02:00."))
     if not YEARS[0] <= moment.year <= YEARS[1]:
-        raise _Wrong(column, f"The year should be from {YEARS[0]} to {YEARS[1]}.")
+        years = {"first": YEARS[0], "last": YEARS[1]}
+        raise _Wrong(column, _("The year should be from %(first)s to %(last)s.") % years)
     moment = moment.astimezone(UTC)
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

@@ -14,6 +14,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from django.core.files.storage import Storage
+from django.utils import translation
+from django.utils.translation import gettext as _
 
 from dealsite import exports
 from dealsite.data import categories, imports, jobs
@@ -43,12 +45,19 @@ def storage() -> Storage:
 
 def check_import(job: Job, now: datetime) -> None:
     """Check every row of a file and store a report; jobs.Cancelled says why it cannot be read."""
-    _Turn(job, now).run(dry=True)
+    _run(job, now, dry=True)
 
 
 def run_import(job: Job, now: datetime) -> None:
     """Import the deals of a file, from wherever it has come to; jobs.Cancelled says why it cannot be read."""
-    _Turn(job, now).run(dry=False)
+    _run(job, now, dry=False)
+
+
+def _run(job: Job, now: datetime, *, dry: bool) -> None:
+    """Work in the language of whoever had the file checked: the report is his."""
+    turn = _Turn(job, now)
+    with translation.override(turn.layout.language):
+        turn.run(dry=dry)
 
 
 def delete_import(job: Job, now: datetime) -> None:
@@ -72,7 +81,7 @@ class _Turn:
         self.noted_at = self.began
         self.found = imports.get(job.payload["import"])
         if self.found.job != job.id:
-            raise jobs.Cancelled("Somebody has gone on with this import in another way.")
+            raise jobs.Cancelled(_("Somebody has gone on with this import in another way."))
         self.layout = Layout.from_item(self.found.layout)
         self.of_the_row: Remark | None = None
         self.done_line = int(job.checkpoint.get("line", 0))
@@ -97,7 +106,7 @@ class _Turn:
             by=str(self.job.payload.get("by", self.found.by)),
             now=self.job.created_at,
             report=self._remark,
-            step=lambda _: self._note(),
+            step=lambda rows: self._note(),
             dry_run=dry,
             pictures=self._pictures if self.layout.pictures else None,
             target=DRAFTS if self.layout.drafts else DEALS,
@@ -175,5 +184,5 @@ class _Turn:
                 for chunk in uploads.as_utf8(kept, self.found.brought.encoding):
                     local.write(chunk)
         except FileNotFoundError:
-            raise jobs.Cancelled("The file is gone: files are kept for a week.") from None
+            raise jobs.Cancelled(_("The file is gone: files are kept for a week.")) from None
         return path
