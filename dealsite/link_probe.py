@@ -29,6 +29,7 @@ REDIRECTS = 5
 PORTS = {"http": 80, "https": 443}
 GONE = (404, 410)
 NO_SUCH_NAME = "name"  # why nothing is there, beside the status that a shop answered
+NO_NAME_SERVER = "The name server does not answer."
 # Names that stand for examples and lead nowhere (RFC 2606): demo content has such links.
 EXAMPLES = (".example", ".test", ".invalid", ".localhost", "example.com", "example.net", "example.org")
 
@@ -155,7 +156,7 @@ def _addresses(host: str, port: int) -> list[str]:
     except socket.gaierror as error:
         if error.errno in (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)):
             raise Gone(NO_SUCH_NAME) from None
-        raise Unsure("The name server does not answer.") from None
+        raise Unsure(NO_NAME_SERVER) from None
     except (OSError, UnicodeError):
         raise Unsure("This is not a web address.") from None
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))

@@ -17,7 +17,7 @@ from dealsite.data import jobs, links
 from dealsite.data.errors import NotFound
 from dealsite.data.jobs import Handler, Job
 from dealsite.data.links import CHECK_LINK, CHECK_LINKS, Linked
-from dealsite.link_probe import NO_SUCH_NAME, Finding, host_of, probe
+from dealsite.link_probe import NO_NAME_SERVER, NO_SUCH_NAME, Finding, host_of, probe
 
 AT_ONCE = 8  # links of a portion, each on a connection of its own
 OF_A_HOST = 2  # of them, one after the other
@@ -82,9 +82,13 @@ def believed(findings: list[Finding]) -> list[Finding]:
 
 
 def _look_at_host(urls: list[str]) -> dict[str, Finding]:
-    found = {}
-    for number, url in enumerate(urls):
-        if number:
+    found: dict[str, Finding] = {}
+    for url in urls:
+        last = next(reversed(found.values()), None)
+        if last and last.reason == NO_NAME_SERVER:  # waiting for it once is long enough
+            found[url] = last
+            continue
+        if last:
             sleep(HOST_PAUSE)
         found[url] = probe(url)
     return found

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from dealsite.data import audit, deal_lists, jobs, keys, table
 from dealsite.data.convert import Item
 from dealsite.data.errors import Conflict, NotFound, VersionConflict
@@ -168,7 +170,7 @@ def accept(deal_id: str, *, link: str, by: str, now: datetime) -> None:
     VersionConflict if the deal has another link by now, NotFound if it is gone. 1 transaction.
     """
     kept = {"link": link, "accepted_until": iso(now + ACCEPTED)}
-    changed = VersionConflict("This deal has another link by now.")
+    changed = VersionConflict(_("This deal has another link by now."))
     table.transact(
         [
             Update(
@@ -187,7 +189,7 @@ def accept(deal_id: str, *, link: str, by: str, now: datetime) -> None:
 def take_back(deal_id: str, *, by: str, now: datetime) -> None:
     """Take that back, and have the worker check the link at once. NotFound. 1 get and 1 transaction."""
     linked = get(deal_id)
-    changed = VersionConflict("This deal has another link by now.")
+    changed = VersionConflict(_("This deal has another link by now."))
     noted = audit.entry_write(
         by=by,
         kind="deal",

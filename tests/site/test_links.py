@@ -352,6 +352,16 @@ def test_one_shop_is_asked_two_things_at_most_in_a_portion_and_with_a_pause(foun
 
 
 @pytest.mark.usefixtures("whole_table", "on")
+def test_a_name_server_that_is_away_is_waited_for_once_for_each_host(found):
+    findings, asked = found
+    made = [make_deal(link=f"https://one.site/{number}") for number in range(2)]
+    findings |= {deal.content.link: Finding("unsure", link_probe.NO_NAME_SERVER) for deal in made}
+    run_round()
+    assert len(asked) == 1
+    assert jobs.get(kept.round_id(NOW)).checkpoint["counts"] == {"unsure": 2}
+
+
+@pytest.mark.usefixtures("whole_table", "on")
 def test_what_is_gone_twice_is_broken_and_what_is_unsure_is_not(found):
     findings, _ = found
     gone, away = make_deal(link="https://a.site/"), make_deal(link="https://b.site/")
