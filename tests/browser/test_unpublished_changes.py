@@ -1,0 +1,114 @@
+"""Changes of a live deal that wait to be published: with and without script, by keyboard alone, shared by a link."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from dealsite.data import changes, deals
+from tests.browser.conftest import with_and_without_script
+from tests.browser.content import now_deal
+from tests.browser.deal_form import field, said
+from tests.browser.looking import flaws
+from tests.browser.test_autosave import note
+
+
+@with_and_without_script
+def test_changes_are_kept_opened_discarded_brought_back_and_published(editor_window, script):
+    deal = now_deal(title="Desk lamp")
+    page: Page = editor_window(script=script)
+    page.goto(f"/cms/deals/{deal.id}/")
+    field(page, "Title").fill("Desk lamp, dimmable")
+    page.get_by_role("button", name="Keep as draft").click()
+    expect(said(page, "The changes are kept.")).to_be_visible()
+    waiting = page.get_by_role("region", name="Unpublished changes")
+    expect(waiting).to_contain_text("by eve")
+    expect(field(page, "Title")).to_have_value("Desk lamp, dimmable")
+    assert deals.get(deal.id) == deal
+    assert not script or flaws(page) == []
+    waiting.get_by_role("link", name="Show what shoppers see").click()
+    expect(field(page, "Title")).to_have_value("Desk lamp")
+    waiting.get_by_role("button", name="Discard them").click()
+    expect(said(page, "The unpublished changes are discarded.")).to_be_visible()
+    expect(waiting).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(said(page, "The unpublished changes are back.")).to_be_visible()
+    expect(field(page, "Title")).to_have_value("Desk lamp, dimmable")
+    page.get_by_role("button", name="Publish changes").click()
+    expect(said(page, "The deal is saved.")).to_be_visible()
+    assert deals.get(deal.id).content.title == "Desk lamp, dimmable"
+    assert changes.find(deal) is None
+
+
+def test_by_keyboard_alone_a_live_deal_is_changed_unseen_and_published(editor_window):
+    deal = now_deal(title="Desk lamp")
+    page: Page = editor_window()
+    page.goto(f"/cms/deals/{deal.id}/")
+    field(page, "Title").focus()
+    page.keyboard.press("End")
+    page.keyboard.type(", dimmable")
+    expect(note(page)).to_have_text(re.compile(r"Saved \d\d:\d\d as unpublished changes"))
+    assert deals.get(deal.id) == deal
+    page.reload()
+    expect(field(page, "Title")).to_have_value("Desk lamp")
+    page.get_by_role("link", name="Open the changes").press("Enter")
+    expect(field(page, "Title")).to_have_value("Desk lamp, dimmable")
+    page.get_by_role("button", name="Publish changes").press("Enter")
+    expect(said(page, "The deal is saved.")).to_be_visible()
+    assert deals.get(deal.id).content.title == "Desk lamp, dimmable"
+
+
+def test_saving_after_it_was_saved_by_itself_leaves_no_changes_behind(editor_window):
+    deal = now_deal(title="Desk lamp")
+    page: Page = editor_window()
+    page.goto(f"/cms/deals/{deal.id}/")
+    field(page, "Title").fill("Better lamp")
+    page.keyboard.press("Tab")
+    expect(note(page)).to_contain_text("as unpublished changes")
+    field(page, "Voucher code").focus()
+    page.keyboard.type("LAMP")
+    page.keyboard.press("Control+s")
+    expect(said(page, "The deal is saved.")).to_be_visible()
+    stored = deals.get(deal.id)
+    assert (stored.content.title, stored.content.voucher_code) == ("Better lamp", "LAMP")
+    assert changes.find(stored) is None
+
+
+def test_another_editor_is_told_of_unpublished_changes_and_is_not_saved_by_itself(editor_window):
+    deal = now_deal(title="Desk lamp")
+    eve: Page = editor_window("eve")
+    eve.goto(f"/cms/deals/{deal.id}/")
+    field(eve, "Title").fill("Better lamp")
+    eve.keyboard.press("Tab")
+    expect(note(eve)).to_contain_text("as unpublished changes")
+    oscar: Page = editor_window("oscar")
+    oscar.goto(f"/cms/deals/{deal.id}/")
+    expect(oscar.get_by_role("region", name="Unpublished changes")).to_contain_text("by eve")
+    expect(note(oscar)).to_contain_text("It is not saved by itself")
+    field(oscar, "Description").fill("Bends.")
+    oscar.get_by_role("button", name="Keep as draft").click()
+    expect(oscar.get_by_role("alert").filter(has_text="eve changed this deal")).to_be_focused()
+    assert flaws(oscar) == []
+    oscar.get_by_role("button", name="Keep as draft").click()
+    expect(said(oscar, "The changes are kept.")).to_be_visible()
+    kept = changes.find(deal).content
+    assert (kept.title, kept.description) == ("Better lamp", "Bends.")
+
+
+def test_a_link_to_a_preview_is_copied_and_opened_by_a_colleague(editor_window):
+    deal = now_deal(title="Desk lamp")
+    eve: Page = editor_window("eve", permissions=["clipboard-read", "clipboard-write"])
+    eve.goto(f"/cms/deals/{deal.id}/")
+    field(eve, "Title").fill("Better lamp")
+    eve.get_by_role("button", name="Keep as draft").click()
+    eve.locator("summary", has_text="Share a preview").press("Enter")
+    eve.get_by_role("button", name="Copy").press("Enter")
+    expect(eve.get_by_text("The link is copied.")).to_be_visible()
+    assert flaws(eve) == []
+    link = eve.evaluate("navigator.clipboard.readText()")
+    oscar: Page = editor_window("oscar")
+    oscar.goto(link)
+    expect(oscar.get_by_role("heading", level=1)).to_have_text("Better lamp")
+    expect(oscar.get_by_role("main")).to_contain_text("A preview for colleagues")
+    assert flaws(oscar) == []
