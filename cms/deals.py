@@ -45,7 +45,7 @@ RANDOM_PART = slice(10, 26)  # of a ULID; the first ten characters are its time
 def deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     """One deal: its form; changed by POST."""
     if not is_ulid(deal_id):
-        raise NotFound("There is no such deal.")
+        raise NotFound(_("There is no such deal."))
     if request.method == "POST":
         return change_deal(request, deal_id)
     stored = deals.get(deal_id)
@@ -176,11 +176,16 @@ def deal_conflict(request: EditorRequest, form: DealForm, current: Deal) -> Http
 
 def stock_conflict(request: EditorRequest, form: DealForm, current: Deal) -> HttpResponse:
     """Say what is left now, where the editor wanted another number than he was shown; nothing was saved."""
-    left = "nobody counts them any more" if current.stock is None else f"{current.stock} are left now"
     form.show_anew("stock", typed(current)["stock"])
-    form.refuse(
-        {"stock": f"Pieces were sold or came back meanwhile: {left}. Check your number and save again."}
-    )
+    if current.stock is None:
+        text = _(
+            "Pieces were sold or came back meanwhile: nobody counts them any more. Check your number and save again."
+        )
+    else:
+        text = _(
+            "Pieces were sold or came back meanwhile: %(stock)s are left now. Check your number and save again."
+        ) % {"stock": current.stock}
+    form.refuse({"stock": text})
     return deal_page(request, form, current, status=409)
 
 
@@ -250,7 +255,7 @@ def reschedule_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     part. A second click therefore asks for the very deal that the first has made, and is led there.
     """
     if not is_ulid(deal_id):
-        raise NotFound("There is no such deal.")
+        raise NotFound(_("There is no such deal."))
     now = timezone.now()
     form = RescheduleForm(request.POST or None)
     live_at = form.cleaned_data["live_at"] if form.is_bound and form.is_valid() else None
@@ -262,7 +267,8 @@ def reschedule_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
             return redirect("cms_deal", new_id)
         raise
     if stored.live_at <= now:
-        messages.error(request, "This deal is live already, so its publication time cannot change any more.")
+        text = _("This deal is live already, so its publication time cannot change any more.")
+        messages.error(request, text)
         return redirect("cms_deal", deal_id)
     if live_at is None:
         if not form.is_bound:
@@ -271,16 +277,16 @@ def reschedule_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     if new_id == stored.id:
         return redirect("cms_deal", stored.id)
     if live_at <= now:
-        form.add_error("live_at", "This time has passed. Choose a later one.")
+        form.add_error("live_at", _("This time has passed. Choose a later one."))
     elif "expires_at" in deals.problems(stored.content, live_at=live_at):
-        form.add_error("live_at", "The deal would expire before it goes live. Choose an earlier time.")
+        form.add_error("live_at", _("The deal would expire before it goes live. Choose an earlier time."))
     if form.errors:
         return _reschedule_page(request, form, stored)
     try:
         moved = deals.reschedule(stored, live_at, new_id=new_id, by=request.user.username, now=now)
     except Unavailable as error:
         return _reschedule_page(request, form, stored, trouble=str(error), status=503)
-    messages.success(request, "The deal has its new time.")
+    messages.success(request, _("The deal has its new time."))
     return redirect("cms_deal", moved.id)
 
 

@@ -17,6 +17,8 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from cms.deals import deal_conflict, edit_page
@@ -33,8 +35,12 @@ from dealsite.data.drafts import Draft
 from dealsite.data.errors import Invalid, NotFound, Unavailable, VersionConflict
 from dealsite.data.ids import is_ulid, new_ulid, slugify
 
-DELETED = "Somebody deleted this draft while you worked on it. Save it again to keep what you wrote."
-DEAL_DELETED = "This draft was published, and its deal deleted since. Save it to keep it as a new draft."
+DELETED = gettext_lazy(
+    "Somebody deleted this draft while you worked on it. Save it again to keep what you wrote."
+)
+DEAL_DELETED = gettext_lazy(
+    "This draft was published, and its deal deleted since. Save it to keep it as a new draft."
+)
 
 
 @role("editor")
@@ -52,12 +58,12 @@ def new_draft(request: EditorRequest) -> HttpResponse:
 def draft(request: EditorRequest, draft_id: str) -> HttpResponse:
     """One draft: its form; saved or published by POST, which also creates it."""
     if not is_ulid(draft_id):
-        raise NotFound("There is no such draft.")
+        raise NotFound(_("There is no such draft."))
     if request.method == "POST":
         return change_draft(request, draft_id)
     stored = drafts.get(draft_id)
     if stored.published_as:
-        messages.info(request, "This draft was published. Here is the deal.")
+        messages.info(request, _("This draft was published. Here is the deal."))
         return redirect("cms_deal", stored.published_as)
     form = DealForm.opened(typed_draft(stored), stored.version)
     return draft_page(request, form, draft_id, stored)
@@ -78,7 +84,7 @@ def change_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
         if find_draft(draft_id):
             raise  # it was not the draft that was missing
         form.version = 0
-        return draft_page(request, form, draft_id, trouble=DELETED, status=409)
+        return draft_page(request, form, draft_id, trouble=str(DELETED), status=409)
     except Unavailable as error:
         return draft_page(request, form, draft_id, trouble=str(error), status=503)
 
@@ -118,10 +124,10 @@ def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpRespon
     if live_at is None:
         if stored.content != content:
             drafts.save(stored, content, version=stored.version, brand=brand, by=by, now=now)
-        messages.success(request, "The draft is saved.")
+        messages.success(request, _("The draft is saved."))
         return redirect("cms_draft", draft_id)
     if brand is None:
-        raise Invalid(brand="Choose a brand, or enter a new one.")
+        raise Invalid(brand=_("Choose a brand, or enter a new one."))
     deal = deals.publish(
         content,
         deal_id=new_ulid(live_at),
@@ -143,7 +149,7 @@ def is_mine(stored: Draft, form: DealForm, content: DealContent) -> bool:
 
 
 def _said(deal: Deal, now: datetime) -> str:
-    return "The deal is published." if deal.live_at <= now else "The deal is scheduled."
+    return _("The deal is published.") if deal.live_at <= now else _("The deal is scheduled.")
 
 
 def _live_at(form: DealForm, action: str, now: datetime) -> datetime | None:
@@ -154,9 +160,9 @@ def _live_at(form: DealForm, action: str, now: datetime) -> datetime | None:
         return None
     chosen = form.cleaned_data.get("publish_at")
     if chosen is None:
-        form.add_error("publish_at", "Choose the time at which the deal is to be published.")
+        form.add_error("publish_at", _("Choose the time at which the deal is to be published."))
     elif chosen <= now:
-        form.add_error("publish_at", "This time has passed. Choose a later one, or publish now.")
+        form.add_error("publish_at", _("This time has passed. Choose a later one, or publish now."))
     return chosen or now
 
 
@@ -171,7 +177,7 @@ def _conflict(
         deal = deals.get(stored.published_as)
     except NotFound:
         form.version = 0
-        return draft_page(request, form, new_ulid(timezone.now()), trouble=DEAL_DELETED, status=409)
+        return draft_page(request, form, new_ulid(timezone.now()), trouble=str(DEAL_DELETED), status=409)
     content = content or form.content(slugify(form.cleaned_data["brand"]))
     if deal.content != content:
         return deal_conflict(request, form, deal)

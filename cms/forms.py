@@ -9,6 +9,8 @@ from django.http import QueryDict
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.datastructures import MultiValueDict
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from cms.edit_form import VERSION_PATTERN, EditForm, Typed
 from cms.fields import LinkField, LocalTimeField, PriceField, typed_time
@@ -27,46 +29,59 @@ from dealsite.data.content import (
 
 ABOUT_CHARACTERS = 2_000
 
-MARKDOWN_HELP = "Markdown: **bold**, *italic*, - lists, [text](https://…)."
+MARKDOWN_HELP = _("Markdown: **bold**, *italic*, - lists, [text](https://…).")
 
 
 class DealForm(EditForm):
     """A deal or a draft: complete enough to be saved; what publishing needs more is checked there."""
 
-    title = forms.CharField(required=False, max_length=TITLE_CHARACTERS)
+    title = forms.CharField(label=_("Title"), required=False, max_length=TITLE_CHARACTERS)
     brand = forms.CharField(
+        label=_("Brand"),
         required=False,
         max_length=NAME_CHARACTERS,
-        help_text="Start typing to find a brand.",
+        help_text=_("Start typing to find a brand."),
         widget=forms.TextInput(attrs={"list": "brand-names", "autocomplete": "off"}),
     )
-    brand_new = forms.BooleanField(required=False, label="This is a new brand: create it")
-    category = forms.ChoiceField(required=False, choices=[("", "Choose a category"), *CATEGORIES.items()])
-    price = PriceField(required=False, help_text="With a point, such as 79.90.")
-    was_price = PriceField(required=False, label="Was-price", help_text="What it cost before.")
-    voucher_code = forms.CharField(
-        required=False, max_length=VOUCHER_CODE_CHARACTERS, help_text="What shoppers enter at the shop."
+    brand_new = forms.BooleanField(required=False, label=_("This is a new brand: create it"))
+    category = forms.ChoiceField(
+        label=_("Category"), required=False, choices=[("", _("Choose a category")), *CATEGORIES.items()]
     )
-    link = LinkField(required=False, max_length=LINK_CHARACTERS, help_text="Where the deal is to be had.")
+    price = PriceField(label=_("Price"), required=False, help_text=_("With a point, such as 79.90."))
+    was_price = PriceField(required=False, label=_("Was-price"), help_text=_("What it cost before."))
+    voucher_code = forms.CharField(
+        label=_("Voucher code"),
+        required=False,
+        max_length=VOUCHER_CODE_CHARACTERS,
+        help_text=_("What shoppers enter at the shop."),
+    )
+    link = LinkField(
+        label=_("Link"),
+        required=False,
+        max_length=LINK_CHARACTERS,
+        help_text=_("Where the deal is to be had."),
+    )
     description = forms.CharField(
+        label=_("Description"),
         required=False,
         max_length=DESCRIPTION_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 8}),
         help_text=MARKDOWN_HELP,
     )
     stock = forms.IntegerField(
+        label=_("Stock"),
         required=False,
         min_value=0,
         max_value=MAX_STOCK,
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
-        help_text="How many there are; leave it empty if nobody counts.",
+        help_text=_("How many there are; leave it empty if nobody counts."),
     )
-    expires_at = LocalTimeField(required=False, label="Expires")
-    publish_at = LocalTimeField(required=False, label="Publish at")
+    expires_at = LocalTimeField(required=False, label=_("Expires"))
+    publish_at = LocalTimeField(required=False, label=_("Publish at"))
     announce = forms.BooleanField(
         required=False,
-        label="Tell those who watch its brand or category",
-        help_text="One message each, when the deal goes live.",
+        label=_("Tell those who watch its brand or category"),
+        help_text=_("One message each, when the deal goes live."),
     )
 
     # The unpublished changes of its deal, which of their versions it stands on, and whether it is they that it shows.
@@ -158,7 +173,7 @@ def typed_number(number: object) -> str:
 class RescheduleForm(forms.Form):
     """Another time for a deal that is not live yet."""
 
-    live_at = LocalTimeField(label="Publish at")
+    live_at = LocalTimeField(label=_("Publish at"))
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -169,14 +184,16 @@ def show_zone(form: forms.Form) -> None:
     """Say beside each time in which zone it is meant."""
     for field in form.fields.values():
         if isinstance(field, LocalTimeField):
-            field.help_text = f"Time zone: {timezone.get_current_timezone_name()}"
+            zone = {"zone": timezone.get_current_timezone_name()}
+            field.help_text = gettext("Time zone: %(zone)s") % zone
 
 
 class BrandForm(EditForm):
     """A brand's name, description and logo; its slug never changes."""
 
-    name = forms.CharField(max_length=NAME_CHARACTERS)
+    name = forms.CharField(label=_("Name"), max_length=NAME_CHARACTERS)
     description = forms.CharField(
+        label=_("Description"),
         required=False,
         max_length=ABOUT_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 5}),
@@ -189,7 +206,7 @@ class BrandForm(EditForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         if self.picture and not self.picture.alt:
-            self.add_error("picture_alt", "Say in words what it shows, for those who do not see it.")
+            self.add_error("picture_alt", _("Say in words what it shows, for those who do not see it."))
         return cleaned
 
 
