@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import groupby
+from operator import itemgetter
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -29,6 +31,8 @@ LABELS: dict[str, str | Promise] = {
 }
 TEXTS = ("title", "voucher_code", "link", "description")
 MOST_WORDS = 1500  # longer texts are compared by lines
+LEAST_ALIKE = 0.5  # texts with less in common are marked whole
+LEAST_SHARED = 2  # characters between two changes that count as shared
 WORD, LINE = re.compile(r"\s+|\w+|[^\w\s]"), re.compile(r"[^\n]*\n|[^\n]+")
 
 
@@ -99,13 +103,30 @@ def _shown(version: Version, name: str) -> object:
 
 
 def marked(older: str, newer: str) -> tuple[list[Run], list[Run]]:
-    """Return two texts in pieces, words that only one of them has marked; very long texts by lines."""
+    """Return two texts in pieces, words that only one of them has marked; very long texts by lines.
+
+    What the two share by chance is marked, too: white space and single signs between changes, and all words of texts
+    that have little in common.
+    """
     left, right = WORD.findall(older), WORD.findall(newer)
     if len(left) + len(right) > 2 * MOST_WORDS:
         left, right = LINE.findall(older), LINE.findall(newer)
-    sides: tuple[list[Run], list[Run]] = ([], [])
-    for what, i, j, k, m in SequenceMatcher(None, left, right).get_opcodes():
-        for side, piece in zip(sides, ("".join(left[i:j]), "".join(right[k:m])), strict=True):
-            if piece:
-                side.append(Run(piece, what != "equal"))
-    return sides
+    matcher = SequenceMatcher(None, left, right)
+    if matcher.ratio() < LEAST_ALIKE:
+        return _runs([(older, True)]), _runs([(newer, True)])
+    pieces: tuple[list[tuple[str, bool]], list[tuple[str, bool]]] = ([], [])
+    codes = matcher.get_opcodes()
+    for n, (what, i, j, k, m) in enumerate(codes):
+        by_chance = 0 < n < len(codes) - 1 and len("".join(left[i:j]).strip()) < LEAST_SHARED
+        for side, piece in zip(pieces, ("".join(left[i:j]), "".join(right[k:m])), strict=True):
+            side.append((piece, what != "equal" or by_chance))
+    return _runs(pieces[0]), _runs(pieces[1])
+
+
+def _runs(pieces: Iterable[tuple[str, bool]]) -> list[Run]:
+    """Return pieces with neighbours of one kind made one, without empty ones."""
+    found = (
+        ("".join(text for text, _ in of_kind), is_changed)
+        for is_changed, of_kind in groupby((piece for piece in pieces if piece[0]), key=itemgetter(1))
+    )
+    return [Run(text, is_changed) for text, is_changed in found]

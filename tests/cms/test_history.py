@@ -214,6 +214,19 @@ def test_words_that_changed_are_marked():
         [Run("a ", False), Run("small", True), Run(" dog", False)],
     )
     assert marked("", "new") == ([], [Run("new", True)])
+    assert marked("same", "same") == ([Run("same", False)], [Run("same", False)])
+
+
+def test_what_two_texts_share_by_chance_is_marked_too():
+    assert marked("a red ox on ice today", "a blue cow on ice today")[1] == [
+        Run("a ", False),
+        Run("blue cow", True),
+        Run(" on ice today", False),
+    ]
+    assert marked("one thing", "quite another matter") == (
+        [Run("one thing", True)],
+        [Run("quite another matter", True)],
+    )
 
 
 def test_very_long_texts_are_compared_by_lines():
