@@ -34,8 +34,8 @@ monotonic: Callable[[], float] = time.monotonic  # replaced in tests
 def change_many(job: Job, now: datetime) -> datetime | None:
     """Carry out a bulk change from wherever it has come to; returns when it goes on, None when it is done.
 
-    For each 50 deals: 1 query or more to collect them and 1 transaction; to change them 1 get, 2 batch gets (3 for
-    deals), 1 transaction for each (see `bulk_changes.carry_out`), 1 more if some are left alone, 1 update.
+    For each 50 deals: what a page of their list costs and 1 transaction to collect them; to change them 1 get,
+    3 batch gets, 1 transaction for each (see `bulk_changes.carry_out`), 1 more if some are left alone, 1 update.
     """
     turn = _Changing(job, now)
     if turn.bulk.matching and not turn.collect():

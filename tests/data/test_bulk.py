@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -30,9 +31,21 @@ from tests.builders import (
 
 pytestmark = pytest.mark.usefixtures("whole_table")
 JOB, UNDO = make_id(NOW, 1), make_id(NOW + HOUR, 2)
-SOON = timedelta(seconds=1)
+SOON, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 TO_TOYS = Change("deal", bulk.CATEGORY, "toys-hobbies")
 KEYBOARDS = "peripherals-networking"
+
+
+@pytest.fixture(autouse=True)
+def caught_up(settle: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers look for jobs when the indexes have caught up."""
+    take = jobs.take_next
+
+    def take_then(**when: Any) -> jobs.Job | None:
+        settle()
+        return take(**when)
+
+    monkeypatch.setattr(jobs, "take_next", take_then)
 
 
 def make_deals(number: int, **content: Any) -> list[deals.Deal]:
@@ -53,7 +66,7 @@ def order(change: Change = TO_TOYS, subjects: Any = (), **more: Any) -> None:
 
 def work(now: datetime = NOW + SOON) -> None:
     for turn in range(500):
-        if not worker.run_next(now=now + turn * SOON):
+        if not worker.run_next(now=now + turn * MINUTE):
             return
     raise AssertionError("It never ends.")
 
