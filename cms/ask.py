@@ -109,7 +109,7 @@ def ask(request: EditorRequest) -> HttpResponse:
 def _asked_for(request: EditorRequest) -> tuple[str, str]:
     """Return title and SQL of the question that the address names."""
     found = ready.questions().get(request.GET.get("ready", ""))
-    return (found.title, found.sql) if found else ("", EXAMPLE)
+    return (_(found.title), found.sql) if found else ("", EXAMPLE)
 
 
 @role("back office")

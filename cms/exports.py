@@ -217,7 +217,7 @@ def _row(export: Export, now: datetime) -> Row:
     job, wanted = export.job, export.wanted
     state: Text
     state, look = STATES.get(
-        "running" if job.state == "open" and job.taken_by else job.state, (_("Cancelled"), "")
+        "running" if job.state == "open" and job.taken_by else job.state, (pgettext("job", "Cancelled"), "")
     )
     is_over = export.kept_until <= now
     if is_over:

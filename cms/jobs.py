@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
@@ -65,7 +65,7 @@ STATES = {
     "paused": (gettext_lazy("Paused"), "ending"),
     "done": (gettext_lazy("Done"), ""),
     "failed": (gettext_lazy("Failed"), "ending"),
-    "cancelled": (gettext_lazy("Cancelled"), ""),
+    "cancelled": (pgettext_lazy("job", "Cancelled"), ""),
 }
 
 

@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from cms.deal_list import id_in, query
@@ -40,7 +40,7 @@ ALL, BRAND, CATEGORY, BOTH = "all", "brand", "category", "both"
 class MessageForm(forms.Form):
     """A message about a deal, and whom it goes to."""
 
-    audience = forms.ChoiceField(label=gettext_lazy("To"), widget=forms.RadioSelect)
+    audience = forms.ChoiceField(label=pgettext_lazy("message", "To"), widget=forms.RadioSelect)
     headline = forms.CharField(max_length=HEADLINE_CHARACTERS)
     text = forms.CharField(
         required=False,

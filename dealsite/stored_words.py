@@ -85,6 +85,33 @@ WORDS = (
     gettext_noop("change card"),
     gettext_noop("cancel"),
     gettext_noop("refund"),
+    # why a question to the lake has no answer
+    gettext_noop("A question cannot hold the character NUL."),
+    gettext_noop("A question has at most %(most)s characters."),
+    gettext_noop("Ask one SELECT at a time."),
+    gettext_noop("Ask one SELECT."),
+    gettext_noop("Only one SELECT can be asked."),
+    gettext_noop("Only one SELECT can be asked: nothing that changes, loads, shows or sets something."),
+    gettext_noop("The answer broke off: it needed more memory or room than a question may have."),
+    gettext_noop("The function %(name)s cannot be used here."),
+    gettext_noop("The function %(name)s cannot be used in FROM."),
+    gettext_noop("The lake was being renewed while this was read. Ask again."),
+    gettext_noop("There is no table %(name)s. The tables are %(tables)s."),
+    gettext_noop("This form of SELECT cannot be used here (%(name)s)."),
+    gettext_noop("This form of expression cannot be used here (%(name)s)."),
+    gettext_noop("This is nested too deeply."),
+    gettext_noop("This is no SQL: %(error)s, in line %(line)s at character %(column)s."),
+    gettext_noop("This is no SQL: %(error)s."),
+    gettext_noop("This needs more memory than a question may have. Ask for less."),
+    gettext_noop(
+        "This needs more memory than a question may have. Ask for less: fewer columns or rows, "
+        "a shorter span of time, or sums instead of lists."
+    ),
+    gettext_noop("This question was cancelled."),
+    gettext_noop("This took too long and was stopped. Ask for less, or for a shorter span of time."),
+    gettext_noop("WITH cannot give the name %(name)s: use letters, digits and underscores."),
+    gettext_noop("Write %(name)s(...) with nothing before it."),
+    gettext_noop("Write the table %(name)s with nothing before or after it."),
     # the names of fields
     gettext_noop("Brand"),
     gettext_noop("Category"),

@@ -12,6 +12,8 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from django.utils.translation.template import templatize
 
+from dealsite.ask import ready
+
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ("cms", "dealsite", "shopping", "templates")
 TEMPLATES = (".html", ".txt", ".xml")
@@ -56,6 +58,9 @@ def found() -> Catalog:
         name = path.relative_to(ROOT).as_posix()
         for _, message, comments, context in _texts_in(path):
             catalogue.add(message, locations=[(name, 1)], auto_comments=comments, context=context)
+    for question in ready.questions().values():
+        for text in (question.title, question.about):
+            catalogue.add(text, locations=[("dealsite/ask/ready", 1)])
     return catalogue
 
 

@@ -8,6 +8,9 @@ from dataclasses import asdict, dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from django.utils.formats import get_format, number_format
+from django.utils.translation import gettext as _
+
 from dealsite.ask.answers import Answer, Column
 
 FEWEST, MOST_BARS, MOST_POINTS = 2, 40, 1_000
@@ -109,13 +112,24 @@ def _most(series: Series) -> float:
 
 def _said(kind: str, label: str, labels: list[str], series: list[Series]) -> str:
     """Say in words what the chart shows: its form, its span, and each series' extremes."""
-    parts = [f"{kind.capitalize()} chart by {label}, {len(labels)} values from {labels[0]} to {labels[-1]}."]
+    span = {"label": label, "count": len(labels), "first": labels[0], "last": labels[-1]}
+    if kind == "bar":
+        parts = [_("Bar chart by %(label)s, %(count)d values from %(first)s to %(last)s.") % span]
+    else:
+        parts = [_("Line chart by %(label)s, %(count)d values from %(first)s to %(last)s.") % span]
     for one in series:
         there = [(value, name) for value, name in zip(one.values, labels, strict=True) if value is not None]
         if there:
             (most, at_most), (least, at_least) = max(there, key=_value), min(there, key=_value)
+            extremes = {
+                "name": one.name,
+                "most": _plain(most),
+                "at_most": at_most,
+                "least": _plain(least),
+                "at_least": at_least,
+            }
             parts.append(
-                f"{one.name}: at most {_plain(most)} ({at_most}), at least {_plain(least)} ({at_least})."
+                _("%(name)s: at most %(most)s (%(at_most)s), at least %(least)s (%(at_least)s).") % extremes
             )
     return " ".join(parts)
 
@@ -125,4 +139,5 @@ def _value(pair: tuple[float, str]) -> float:
 
 
 def _plain(number: float) -> str:
-    return f"{number:,.2f}".rstrip("0").rstrip(".")
+    written = number_format(number, 2, force_grouping=True)
+    return written.rstrip("0").rstrip(get_format("DECIMAL_SEPARATOR"))

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import IO
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from dealsite.ask import answers
 from dealsite.ask.answers import Answer, Refusal
@@ -78,7 +79,7 @@ class Run:
         """Return the answer; NotFound if there is none."""
         found = answers.read(self.folder / "answer")
         if not isinstance(found, Answer):
-            raise NotFound("This question has no answer.")
+            raise NotFound(_("This question has no answer."))
         return found
 
 
@@ -97,14 +98,14 @@ def start(
     Invalid if there is no question, TooManyRequests if too many are being answered.
     """
     if not sql.strip():
-        raise Invalid(sql="Write a question: one SELECT.")
+        raise Invalid(sql=_("Write a question: one SELECT."))
     folder = _folder(run_id)
     _sweep(time_of(run_id))
     with _slot() as slot:
         folder.mkdir(mode=0o700, parents=True)
         asked = {"sql": sql, "title": title, "by": by, "at": iso(time_of(run_id))}
         (folder / "question.json").write_text(json.dumps(asked), "ascii")
-        for _ in range(TRIES):
+        for _try in range(TRIES):
             child = _child(folder, slot, sql, lake, limits)
             try:
                 code = child.wait(patience)
@@ -158,9 +159,9 @@ def look(run_id: str, *, by: str) -> Run:
     try:
         asked = json.loads((folder / "question.json").read_text("ascii"))
     except (OSError, ValueError):
-        raise NotFound("This answer is no longer kept. Ask again.") from None
+        raise NotFound(_("This answer is no longer kept. Ask again.")) from None
     if asked["by"] != by:
-        raise NotFound("This answer is no longer kept. Ask again.")
+        raise NotFound(_("This answer is no longer kept. Ask again."))
     state, why, percent = "working", "", 100
     if _works(folder):
         percent = _percent(folder)
@@ -196,7 +197,7 @@ def forget(run: Run) -> None:
 
 def _folder(run_id: str) -> Path:
     if not is_ulid(run_id):
-        raise NotFound("There is no such answer.")
+        raise NotFound(_("There is no such answer."))
     return Path(settings.VAR) / "ask" / run_id
 
 
@@ -213,7 +214,8 @@ def _slot() -> IO[str]:
         else:
             return slot
     raise TooManyRequests(
-        f"{SLOTS} questions are being answered just now. Please wait some seconds.", retry_after=5
+        _("%(slots)s questions are being answered just now. Please wait some seconds.") % {"slots": SLOTS},
+        retry_after=5,
     )
 
 

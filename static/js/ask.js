@@ -16,7 +16,7 @@
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = name.dataset.insert;
-    button.title = "Put it into the question";
+    button.title = form.dataset.insert;
     button.addEventListener("click", () => {
       editor.setRangeText(name.dataset.insert, editor.selectionStart, editor.selectionEnd, "end");
       editor.focus();

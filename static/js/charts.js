@@ -15,8 +15,8 @@
       return `rgba(${red}, ${green}, ${blue}, ${opacity})`;
     };
   })();
-  const exact = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 2 });
-  const short = new Intl.NumberFormat("en-GB", { notation: "compact", maximumFractionDigits: 1 });
+  const exact = new Intl.NumberFormat(document.documentElement.lang, { maximumFractionDigits: 2 });
+  const short = new Intl.NumberFormat(document.documentElement.lang, { notation: "compact", maximumFractionDigits: 1 });
 
   const options = (chart, small) => {
     const text = colour("--color-base-content");

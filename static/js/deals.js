@@ -8,6 +8,7 @@
   const PAGES_BY_THEMSELVES = 4;
   const list = document.getElementById("deal-list");
   if (!list) return;
+  const texts = document.getElementById("texts").dataset;
 
   const pages = [{ first: list.firstElementChild, address: location.href }];
   let asked = false;
@@ -44,7 +45,7 @@
     // htmx says it once for each part that it put in.
     if (event.detail.target !== list || pages.at(-1).first === first) return;
     if (first) pages.push({ first, address: new URL(event.detail.pathInfo.requestPath, location.href).href });
-    announce(`${added} more deals loaded.${nextLink() ? "" : " These were all the deals."}`);
+    announce(texts.more.replace("{}", added) + (nextLink() ? "" : ` ${texts.all}`));
     if (asked) first?.querySelector(".deal-link").focus();
     asked = false;
   });

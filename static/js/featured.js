@@ -4,12 +4,14 @@
   const PART = "featured";
   const part = () => document.getElementById(PART);
   const list = () => part().querySelector("[data-list]");
+  const status = () => part().querySelector("[data-status]");
+  const texts = () => status().dataset;
   const rows = () => [...(list()?.children ?? [])];
 
   const idOf = (row) => row.querySelector('[name="deal"]').value;
 
   const say = (text) => {
-    part().querySelector("[data-status]").textContent = `${text} Not saved yet.`;
+    status().textContent = texts().note.replace("{}", text);
     document.dispatchEvent(new CustomEvent("announce", { detail: { text } }));
   };
 
@@ -21,7 +23,9 @@
 
   const tellPlace = (row) => {
     renumber();
-    say(`“${row.dataset.title}” is now at position ${rows().indexOf(row) + 1} of ${rows().length}.`);
+    const place = rows().indexOf(row) + 1;
+    const words = texts().placed.replace("{place}", place).replace("{all}", rows().length);
+    say(words.replace("{title}", row.dataset.title));
   };
 
   const place = (row, index) => {
@@ -34,7 +38,7 @@
   const moveBy = (row, step, buttonId) => {
     const index = rows().indexOf(row) + step;
     if (index < 0 || index >= rows().length) {
-      say(`“${row.dataset.title}” is at the ${step < 0 ? "top" : "bottom"} already.`);
+      say((step < 0 ? texts().top : texts().bottom).replace("{}", row.dataset.title));
     } else {
       place(row, index);
     }
@@ -48,7 +52,7 @@
     row.remove();
     renumber();
     if (hadFocus) (next?.querySelector('[value^="remove:"]') ?? document.getElementById("pasted")).focus();
-    say(`“${row.dataset.title}” is taken out.`);
+    say(texts().out.replace("{}", row.dataset.title));
     return picked && send("order", "picker"); // brings the deals to choose from up to date
   };
 
@@ -76,7 +80,7 @@
     const number = Number.parseInt(typed, 10);
     if (Number.isNaN(number)) {
       renumber();
-      say(`That is no position; “${row.dataset.title}” stays where it was.`);
+      say(texts().noPosition.replace("{}", row.dataset.title));
       return;
     }
     place(row, number - 1);

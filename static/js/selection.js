@@ -8,7 +8,7 @@
 
   const show = () => {
     const ticked = boxes().filter((box) => box.checked).length;
-    count.textContent = ticked ? `${ticked} chosen` : "None chosen";
+    count.textContent = ticked ? count.dataset.some.replace("{n}", ticked) : count.dataset.none;
     all.checked = ticked > 0 && ticked === boxes().length;
     all.indeterminate = ticked > 0 && !all.checked;
   };

@@ -6,17 +6,20 @@
     [3_600_000, "hour"],
     [60_000, "minute"],
   ];
-  const inWords = new Intl.DateTimeFormat("en-GB", {
+  const texts = document.getElementById("texts").dataset;
+  const language = document.documentElement.lang;
+  const inWords = new Intl.DateTimeFormat(language, {
     day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short",
   });
 
   const left = (milliseconds) => {
-    if (milliseconds < 60_000) return "Less than a minute left";
+    if (milliseconds < 60_000) return texts.momentLeft;
     for (const [size, unit] of UNITS) {
       // The same words as the server's: 36 hours say more than "1 day".
       if (milliseconds >= size * (unit === "minute" ? 1 : 2)) {
         const count = Math.floor(milliseconds / size);
-        return `${count} ${unit}${count === 1 ? "" : "s"} left`;
+        const long = new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "long" });
+        return texts.left.replace("{}", long.format(count));
       }
     }
   };
@@ -34,9 +37,9 @@
     for (const time of document.querySelectorAll("time[data-time-left]")) {
       const remaining = new Date(time.dateTime) - Date.now();
       const state = time.closest("[data-state]");
-      const text = remaining > 0 ? left(remaining) : "Expired";
+      const text = remaining > 0 ? left(remaining) : texts.expired;
       if (time.textContent !== text) time.textContent = text;
-      if (!time.title) time.title = `Until ${inWords.format(new Date(time.dateTime))}`;
+      if (!time.title) time.title = texts.until.replace("{}", inWords.format(new Date(time.dateTime)));
       if (remaining <= 0) {
         state.dataset.state = "expired";
         time.closest("[data-deal]")?.classList.add("deal-over");

@@ -8,7 +8,8 @@
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-copy]");
     if (!button) return;
-    let text = `Voucher code ${button.dataset.copy} copied`;
+    const texts = document.getElementById("texts").dataset;
+    let text = texts.copied.replace("{}", button.dataset.copy);
     try {
       await navigator.clipboard.writeText(button.dataset.copy);
       const [idle, done] = button.querySelectorAll("[data-copy-icon]");
@@ -16,7 +17,7 @@
       done.hidden = false;
       setTimeout(() => { idle.hidden = false; done.hidden = true; }, 2500);
     } catch {
-      text = "The code could not be copied. Select it and copy it by hand.";
+      text = texts.notCopied;
     }
     document.dispatchEvent(new CustomEvent("announce", { detail: { text } }));
   });
