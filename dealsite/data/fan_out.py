@@ -17,6 +17,8 @@ from datetime import datetime, timedelta
 from threading import Event, Lock
 from typing import Any
 
+from django.utils.translation import gettext_noop
+
 from dealsite.data import announcements, deals, jobs, keys, messages, table
 from dealsite.data.announcements import Audience
 from dealsite.data.convert import Item
@@ -198,9 +200,9 @@ def _as_of_now(job: jobs.Job, now: datetime) -> jobs.Job:
     try:
         deal = deals.get_visible(job.payload["deal"], now=now)
     except NotFound:
-        raise jobs.Cancelled("The deal was deleted, or moved to another time.") from None
+        raise jobs.Cancelled(gettext_noop("The deal was deleted, or moved to another time.")) from None
     if deal.card.state(now) == "expired":
-        raise jobs.Cancelled("The deal has expired.")
+        raise jobs.Cancelled(gettext_noop("The deal has expired."))
     if job.checkpoint or not job.payload.get("follows_deal"):
         return job
     audience = Audience(deal.content.brand, deal.content.category)
