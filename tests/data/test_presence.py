@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from dealsite.data import deals, drafts, presence, sweeping, table
+from dealsite.data import deals, drafts, keys, presence, sweeping, table
 from dealsite.data.presence import Present
 from tests.builders import EDITOR, HOUR, NOW, make_brand, make_deal, make_draft, make_id
 
@@ -89,11 +89,14 @@ def test_a_deal_that_is_deleted_is_not_there():
     assert beat(deal.id, "oscar").others == [Present("eve", "Eve", NOW)]
 
 
-def test_what_is_over_is_swept():
+def test_what_is_over_is_swept(settle):
     deal_id = make_deal().id
     beat(deal_id, "eve")
+    settle()
     assert sweeping.sweep(now=NOW + 59 * SECOND) == 0
-    assert sweeping.sweep(now=NOW + 60 * SECOND) == 1
+    assert table.get(keys.presence("deal", deal_id, "eve")) is not None
+    sweeping.sweep(now=NOW + 60 * SECOND)
+    assert table.get(keys.presence("deal", deal_id, "eve")) is None
 
 
 def test_being_there_does_not_change_the_deal_or_the_draft():
