@@ -122,8 +122,10 @@ def money(amount: Decimal | None) -> str:
 
 
 @register.filter
-def price(amount: Decimal) -> SafeString:
+def price(amount: Decimal | None) -> SafeString:
     """The same as money, with the cents set smaller."""
+    if amount is None:
+        return SafeString("")
     number = number_format(amount, 2, force_grouping=True)
     marked = format_html('{}<span class="price-cents">{}</span>', number[:-3], number[-3:])
     return SafeString(_with_currency(marked))

@@ -56,6 +56,7 @@ def test_an_empty_form_is_a_deal_without_anything(editor):
     assert "Without a title" in html
     assert "No brand" in html
     assert "No category" in html
+    assert "None" not in html
 
 
 @pytest.mark.parametrize(

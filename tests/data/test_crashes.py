@@ -11,6 +11,7 @@ import pytest
 from dealsite.data import (
     brands,
     buckets,
+    changes,
     checks,
     deals,
     drafts,
@@ -20,6 +21,7 @@ from dealsite.data import (
     jobs,
     renames,
 )
+from dealsite.data.audit import Errand
 from dealsite.data.content import DealContent
 from tests.builders import (
     DAY,
@@ -189,7 +191,45 @@ def publish_many() -> None:
         return
 
 
+def furnish_changes(deal_id: str = DEAL) -> None:
+    furnish_a_featured_deal(deal_id)
+    keep_changes(deal_id)
+
+
+def keep_changes(deal_id: str = DEAL) -> None:
+    deal = deals.get(deal_id)
+    content = replace(deal.content, title="Better")
+    kept = {"brand_name": "Nordlicht", "base": deal.version, "seen": "", "before": changes.find(deal)}
+    changes.keep(deal, content, **kept, by=EDITOR, now=NOW)
+
+
+def publish_changes() -> None:
+    deal = deals.get(DEAL)
+    kept = changes.find(deal)
+    if kept is not None:
+        errand = Errand(writes=(changes.publish_write(kept),))
+        brand = brands.get("nordlicht")
+        deals.edit(deal, kept.content, version=deal.version, brand=brand, by=EDITOR, now=NOW, errand=errand)
+
+
+def changes_are_published() -> bool:
+    deal = deals.get(DEAL)
+    return (deal.content.title, deal.version, changes.find(deal)) == ("Better", 2, None)
+
+
+def changes_moved() -> bool:
+    kept = changes.find(deals.get(MOVED))
+    return rescheduled() and kept is not None and kept.deal_id == MOVED
+
+
 ACTIONS = {
+    "keep changes": Action(
+        furnish_a_featured_deal,
+        keep_changes,
+        lambda: changes.find(deals.get(DEAL)).content.title == "Better",
+    ),
+    "publish changes": Action(furnish_changes, publish_changes, changes_are_published),
+    "reschedule what has changes": Action(lambda: furnish_changes(SCHEDULED), reschedule, changes_moved),
     "publish": Action(furnish_to_publish, publish, published),
     "publish and announce": Action(
         furnish_to_publish,
