@@ -77,7 +77,7 @@ def undo_expiry(request: EditorRequest, deal_id: str) -> HttpResponse:
 
 def _of_id(deal_id: str) -> deals.Deal:
     if not is_ulid(deal_id):
-        raise NotFound("There is no such deal.")
+        raise NotFound(_("There is no such deal."))
     return deals.get(deal_id)
 
 

@@ -140,7 +140,7 @@ def _compare(
     if subject.now:
         found[subject.now.number] = subject.now
     if not numbers <= found.keys():
-        raise NotFound("This version is not kept (any more).")
+        raise NotFound(_("This version is not kept (any more)."))
     older, newer = found[min(numbers)], found[max(numbers)]
     fields = compared(older, newer)
     context = {
@@ -235,7 +235,7 @@ def _number(text: str) -> int:
 def _subject(kind: str, thing_id: str) -> Subject:
     """Return whose history it is; of what is gone, only that. NotFound for what no id is."""
     if not is_ulid(thing_id):
-        raise NotFound("There is no such deal.")
+        raise NotFound(_("There is no such deal."))
     try:
         return _of_deal(deals.get(thing_id)) if kind == "deal" else _of_draft(drafts.get(thing_id))
     except NotFound:

@@ -7,6 +7,7 @@ import zlib
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from cms.edit_form import VERSION_PATTERN
@@ -62,4 +63,4 @@ def _news(beat: Beat, opened_at: int, username: str) -> str:
 
 def _check(kind: str, thing_id: str) -> None:
     if kind not in presence.KINDS or not is_ulid(thing_id):
-        raise NotFound("There is no such form.")
+        raise NotFound(_("There is no such form."))

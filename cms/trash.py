@@ -65,7 +65,7 @@ def _row(thing: Trashed, now: datetime) -> Row:
 def delete_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Move a deal to the trash. A form that says its `version` deletes only that one."""
     if not is_ulid(deal_id):
-        raise NotFound("There is no such deal.")
+        raise NotFound(_("There is no such deal."))
     try:
         stored = deals.get(deal_id)
     except NotFound:

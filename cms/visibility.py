@@ -49,7 +49,7 @@ class Finding:
 def deal_visibility(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Where shoppers see a deal, also of one that is in the trash or gone. 1 batch get, or 1 get more."""
     if not is_ulid(deal_id):
-        raise NotFound("There is no such deal.")
+        raise NotFound(_("There is no such deal."))
     now = timezone.now()
     try:
         deal = deals.get(deal_id)
@@ -65,7 +65,7 @@ def deal_visibility(request: EditorRequest, deal_id: str) -> HttpResponse:
 def draft_visibility(request: EditorRequest, draft_id: str) -> HttpResponse:
     """Why shoppers do not see a draft, and what it lacks. 1 get, or 1 more."""
     if not is_ulid(draft_id):
-        raise NotFound("There is no such draft.")
+        raise NotFound(_("There is no such draft."))
     try:
         draft = drafts.get(draft_id)
     except NotFound:

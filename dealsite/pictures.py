@@ -14,6 +14,7 @@ from typing import IO, Any, Protocol
 
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
+from django.utils.translation import gettext as _
 from PIL import Image, ImageCms, ImageOps
 
 from dealsite.data.cards import Picture
@@ -61,10 +62,11 @@ def encode(data: bytes) -> tuple[dict[int, bytes], tuple[int, int], bytes]:
     """Return the WebP files of a picture by width, the size of the largest, and the original; raise Invalid."""
     if len(data) > MAX_BYTES:
         raise Invalid(
-            picture=f"The picture is larger than {MAX_BYTES // 1_000_000} MB. Choose a smaller one."
+            picture=_("The picture is larger than %(value)s MB. Choose a smaller one.")
+            % {"value": MAX_BYTES // 1_000_000}
         )
     if not data:
-        raise Invalid(picture="The picture file is empty.")
+        raise Invalid(picture=_("The picture file is empty."))
     try:
         _check(data)
         image = _upright(data)
@@ -77,7 +79,7 @@ def encode(data: bytes) -> tuple[dict[int, bytes], tuple[int, int], bytes]:
         raise
     except Exception as error:  # a made-up file can bring any error out of a decoder
         raise Invalid(
-            picture="This file is not a picture that can be read. Use a JPEG, PNG, WebP, AVIF or GIF file."
+            picture=_("This file is not a picture that can be read. Use a JPEG, PNG, WebP, AVIF or GIF file.")
         ) from error
 
 
@@ -193,5 +195,6 @@ def save_file(name: str, content: bytes, content_type: str) -> None:
 
 def _too_many_pixels() -> Invalid:
     return Invalid(
-        picture=f"The picture has more than {MAX_PIXELS // 1_000_000} million pixels. Choose a smaller one."
+        picture=_("The picture has more than %(value)s million pixels. Choose a smaller one.")
+        % {"value": MAX_PIXELS // 1_000_000}
     )

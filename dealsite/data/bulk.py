@@ -18,6 +18,9 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import audit, keys, table
 from dealsite.data.audit import Errand
 from dealsite.data.convert import Item
@@ -148,9 +151,9 @@ def start(
     `asked_at` is when the editor saw what would change. Invalid for no deals, or more than 100 chosen ones.
     """
     if change.action not in ACTIONS.get(change.kind, ()):
-        raise Invalid(action="There is no such change.")
+        raise Invalid(action=gettext_lazy("There is no such change."))
     if matching is None and not 1 <= len(subjects) <= MOST_CHOSEN:
-        raise Invalid(deal=f"Choose between 1 and {MOST_CHOSEN} deals.")
+        raise Invalid(deal=_("Choose between 1 and %(most_chosen)s deals.") % {"most_chosen": MOST_CHOSEN})
     payload = {**asdict(change), "by": by, "asked_at": iso(asked_at), "total": total or len(subjects)}
     if matching is not None:
         payload["matching"] = asdict(matching)
@@ -179,16 +182,16 @@ def undo(job_id: str, *, undo_id: str, by: str, now: datetime) -> None:
     if bulk.undone_by == undo_id:
         return
     if bulk.undone_by:
-        raise Conflict("This was undone already.")
+        raise Conflict(gettext_lazy("This was undone already."))
     if not bulk.may_be_undone(now):
-        raise Conflict("There is nothing to undo, or it is not over yet.")
+        raise Conflict(gettext_lazy("There is nothing to undo, or it is not over yet."))
     payload = {**asdict(bulk.change), "by": by, "asked_at": iso(now), "undoes": job_id}
     payload["total"] = bulk.job.progress["changed"]
     mark = Update(
         key=keys.job(job_id),
         set={"undone_by": undo_id},
         when=(missing("undone_by"), equals("state", bulk.job.state)),
-        otherwise=Conflict("This was undone already, or it goes on."),
+        otherwise=Conflict(gettext_lazy("This was undone already, or it goes on.")),
     )
     entry = audit.entry_write(by=by, kind="job", subject=job_id, what="undone", now=now, note=undo_id)
     _order(BULK_UNDO, payload, undo_id, now, [mark, entry])
@@ -220,7 +223,7 @@ def get(job_id: str) -> Bulk:
     """Return a bulk change, or an undo; NotFound. 1 get."""
     item = table.get(keys.job(job_id)) if is_ulid(job_id) else None
     if item is None or item["kind"] not in (BULK_CHANGE, BULK_UNDO):
-        raise NotFound("There is no such change of many deals.")
+        raise NotFound(gettext_lazy("There is no such change of many deals."))
     return _bulk(job_from_item(item), item.get("undone_by", ""))
 
 

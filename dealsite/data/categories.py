@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import audit, keys, table
@@ -65,7 +66,7 @@ class Category:
 
 def create(slug: str) -> None:
     """Add one of the eight categories with its counters; AlreadyExists if it is there. 1 transaction."""
-    taken = AlreadyExists(f"The category {slug} is there already.")
+    taken = AlreadyExists(_("The category %(slug)s is there already.") % {"slug": slug})
     table.transact(
         [
             Put(

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import audit, keys, table
 from dealsite.data.cards import DealCard
 from dealsite.data.content import DealContent, content_from_item, in_words, text_problems
@@ -117,7 +119,9 @@ def keep(
         when=at_version(before.version if before else 0),
         otherwise=VersionConflict(),
     )
-    there = Check(key=keys.deal(deal.id), when=(exists(),), otherwise=NotFound("There is no such deal."))
+    there = Check(
+        key=keys.deal(deal.id), when=(exists(),), otherwise=NotFound(gettext_lazy("There is no such deal."))
+    )
     old = begun.content if begun else deal.content
     entry = _noted(deal.id, "kept unpublished changes", old, content, by=by, now=now)
     try:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import audit, brands, keys, table, trashed, versions
 from dealsite.data.audit import NO_ERRAND, Errand
 from dealsite.data.brands import Brand
@@ -103,7 +105,7 @@ def get(draft_id: str) -> Draft:
     """Return a draft, or the pointer that a published one left; NotFound otherwise. 1 get."""
     item = table.get(keys.draft(draft_id)) if is_ulid(draft_id) else None
     if item is None:
-        raise NotFound("There is no such draft.")
+        raise NotFound(gettext_lazy("There is no such draft."))
     return draft_from_item(item)
 
 
@@ -199,11 +201,11 @@ def restore(draft_id: str, *, by: str, now: datetime, errand: Errand = NO_ERRAND
         found = trashed.find("draft", draft_id)
         if found is None:
             if errand.writes:  # they did not happen
-                raise NotFound("This draft is not in the trash any more.")
+                raise NotFound(gettext_lazy("This draft is not in the trash any more."))
             try:
                 return get(draft_id)
             except NotFound:
-                raise NotFound("This draft is not in the trash any more.") from None
+                raise NotFound(gettext_lazy("This draft is not in the trash any more.")) from None
         trashed.refuse_emptied(found)
         kept = dict(found.kept or {})
         card = kept["card"]
@@ -262,7 +264,7 @@ def published_write(draft: Draft, deal_id: str) -> Put:
         key=keys.draft(draft.id),
         item=item,
         when=(*at_version(draft.version), missing("published_as")),
-        otherwise=VersionConflict("This draft was edited or published meanwhile."),
+        otherwise=VersionConflict(gettext_lazy("This draft was edited or published meanwhile.")),
     )
 
 
@@ -274,7 +276,7 @@ def reopen_write(pointer: Draft, content: DealContent, card: DealCard, *, by: st
         key=keys.draft(pointer.id),
         item=_item(pointer.id, content, brand, pointer.version + 1, token, pointer.created_by, by, now),
         when=(*at_version(pointer.version), equals("published_as", card.id)),
-        otherwise=VersionConflict("This draft was changed meanwhile."),
+        otherwise=VersionConflict(gettext_lazy("This draft was changed meanwhile.")),
     )
 
 

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from dealsite.data import audit, deal_lists, jobs, keys, table
 from dealsite.data.convert import Item
@@ -78,7 +79,7 @@ def get(deal_id: str) -> Linked:
     """Return the link of a deal; NotFound. 1 get."""
     item = table.get(keys.deal(deal_id)) if is_ulid(deal_id) else None
     if item is None:
-        raise NotFound("There is no such deal.")
+        raise NotFound(gettext_lazy("There is no such deal."))
     return _linked(item)
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import audit, deals, drafts, jobs, keys, prices, table, trashed, versions
 from dealsite.data.audit import NO_ERRAND, Errand
 from dealsite.data.errors import AlreadyExists, BadCursor, Busy, NotFound, VersionConflict
@@ -87,7 +89,7 @@ def restore(kind: str, thing_id: str, *, by: str, now: datetime, errand: Errand 
     if kind == "draft":
         draft = drafts.restore(thing_id, by=by, now=now, errand=errand)
         return Restored(kind, thing_id, draft.content.title)
-    raise NotFound("This is not in the trash.")
+    raise NotFound(gettext_lazy("This is not in the trash."))
 
 
 def purge(kind: str, thing_id: str, *, by: str, now: datetime, until: datetime | None = None) -> bool:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import keys, table
 from dealsite.data.cards import DealCard
 from dealsite.data.convert import Item
@@ -69,7 +71,7 @@ def get(kind: str, thing_id: str) -> Trashed:
     """Return what lies in the trash under an id, or raise NotFound. 1 get."""
     found = find(kind, thing_id)
     if found is None:
-        raise NotFound("This is not in the trash.")
+        raise NotFound(gettext_lazy("This is not in the trash."))
     return found
 
 
@@ -100,7 +102,7 @@ def take_write(trashed: Trashed) -> Delete:
 
 def refuse_emptied(trashed: Trashed) -> None:
     if trashed.is_being_emptied:
-        raise Conflict("This is being deleted for good and cannot come back.")
+        raise Conflict(gettext_lazy("This is being deleted for good and cannot come back."))
 
 
 def emptying_write(day: date) -> Update:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import audit, keys, preferences, profiles, table
@@ -79,7 +80,10 @@ def create(
     """
     name, username, email = username.strip(), normalise_username(username), normalise_email(email)
     if unknown := set(roles) - set(ROLES):
-        raise Invalid(roles=f"There is no role {min(unknown)!r}. The roles are {', '.join(ROLES)}.")
+        raise Invalid(
+            roles=_("There is no role %(unknown)s. The roles are %(roles)s.")
+            % {"unknown": repr(min(unknown)), "roles": ", ".join(ROLES)}
+        )
     if not is_ulid(registration):
         raise Invalid(gettext_lazy("This form is damaged. Load it again."))
     user = User(username, name, email, password, frozenset(roles), timezone, now, registration)
@@ -278,5 +282,8 @@ def _no_user() -> NotFound:
 
 def _role(role: str) -> str:
     if role not in ROLES:
-        raise Invalid(role=f"There is no role {role!r}. The roles are {', '.join(ROLES)}.")
+        raise Invalid(
+            role=_("There is no role %(role)s. The roles are %(roles)s.")
+            % {"role": repr(role), "roles": ", ".join(ROLES)}
+        )
     return role

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import keys, table
 from dealsite.data.cards import DealCard
 from dealsite.data.content import DealContent, content_from_item
@@ -88,7 +90,7 @@ def get(history_id: str, number: int) -> Version:
     """Return a version, or raise NotFound. 1 get."""
     item = table.get(keys.version(history_id, number)) if number > 0 else None
     if item is None:
-        raise NotFound("This version is not kept (any more).")
+        raise NotFound(gettext_lazy("This version is not kept (any more)."))
     return from_item(item)
 
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import buckets, featured_cards, keys, prices, table, versions
 from dealsite.data.audit import NO_ERRAND, Errand
 from dealsite.data.brands import Brand
@@ -169,7 +171,7 @@ def _offer_writes(deal: Deal, content: DealContent) -> list[Write]:
 def expire_now(deal: Deal, *, by: str, now: datetime, errand: Errand = NO_ERRAND) -> Deal:
     """End a live deal at once; Conflict if it is not published yet. 1 transaction."""
     if not deal.card.is_visible(now):
-        raise Conflict("A scheduled deal cannot expire. Delete it, or move its time.")
+        raise Conflict(gettext_lazy("A scheduled deal cannot expire. Delete it, or move its time."))
     token = new_ulid(now)
 
     def attempt(deal: Deal) -> Deal:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import announcements, audit, buckets, changes, drafts, featured_cards, keys, prices, table
 from dealsite.data.brands import Brand
 from dealsite.data.brands import get as get_brand
@@ -34,7 +36,7 @@ def reschedule(deal: Deal, live_at: datetime, *, new_id: str, by: str, now: date
     if time_of(new_id) != live_at.replace(microsecond=live_at.microsecond // 1000 * 1000):
         raise ValueError("The new id was not minted for the new time.")
     if deal.card.is_visible(now):
-        raise Conflict("This deal is live already; its time cannot be changed.")
+        raise Conflict(gettext_lazy("This deal is live already; its time cannot be changed."))
     refuse_problems(deal.content, live_at)
     if new_id == deal.id:
         return deal

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import announcements, audit, buckets, drafts, keys, prices, table
 from dealsite.data.audit import NO_ERRAND, Errand
 from dealsite.data.brands import Brand
@@ -149,7 +151,7 @@ def deal_writes(
     """Return the writes of a new deal and its offer."""
     if content.brand != brand.slug:
         raise ValueError("The brand given is not the content's.")
-    taken = AlreadyExists("This deal is published already.")
+    taken = AlreadyExists(gettext_lazy("This deal is published already."))
     item = {
         "type": "Deal",
         "id": deal_id,

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import keys, table
 from dealsite.data.cards import DealCard
 from dealsite.data.content import DealContent, content_from_item
@@ -54,11 +56,11 @@ class Deal:
 def get(deal_id: str) -> Deal:
     """Return a deal with its offer, or raise NotFound. 1 batch get, consistent."""
     if not is_ulid(deal_id):
-        raise NotFound("There is no such deal.")
+        raise NotFound(gettext_lazy("There is no such deal."))
     items = table.batch_get([keys.deal(deal_id), keys.offer(deal_id)])
     item = items.get(keys.deal(deal_id))
     if item is None:
-        raise NotFound("There is no such deal.")
+        raise NotFound(gettext_lazy("There is no such deal."))
     return deal_from_items(item, items.get(keys.offer(deal_id)))
 
 
@@ -66,7 +68,7 @@ def get_visible(deal_id: str, *, now: datetime) -> Deal:
     """Return a deal that shoppers may see: NotFound before its publication time. 1 batch get."""
     deal = get(deal_id)
     if not deal.card.is_visible(now):
-        raise NotFound("There is no such deal.")
+        raise NotFound(gettext_lazy("There is no such deal."))
     return deal
 
 

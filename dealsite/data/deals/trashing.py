@@ -7,6 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import brands, buckets, featured_cards, keys, table, trashed
 from dealsite.data.audit import NO_ERRAND, Errand
 from dealsite.data.brands import Brand
@@ -91,11 +93,11 @@ def restore(
         found = trashed.find("deal", deal_id)
         if found is None:
             if errand.writes:  # they did not happen
-                raise NotFound("This deal is not in the trash any more.")
+                raise NotFound(gettext_lazy("This deal is not in the trash any more."))
             try:
                 return get(deal_id), None
             except NotFound:
-                raise NotFound("This deal is not in the trash any more.") from None
+                raise NotFound(gettext_lazy("This deal is not in the trash any more.")) from None
         trashed.refuse_emptied(found)
         brand = _brand_of(found.card)
         put, others = _restore_writes(found, brand, by=by, now=now)
