@@ -19,7 +19,10 @@ from dealsite.data import (
     featured,
     feeds,
     jobs,
+    prices,
     renames,
+    trash,
+    versions,
 )
 from dealsite.data.audit import Errand
 from dealsite.data.content import DealContent
@@ -222,7 +225,61 @@ def changes_moved() -> bool:
     return rescheduled() and kept is not None and kept.deal_id == MOVED
 
 
+def furnish_the_trash() -> None:
+    furnish_a_featured_deal()
+    expire()
+    delete()
+    draft = make_draft(draft_id=DRAFT, title="Idea")
+    drafts.delete(draft, by=EDITOR, now=NOW)
+
+
+def restored() -> bool:
+    deal = deals.get(DEAL)
+    return (deal.stock, deal.version, brands.get_with_counts("nordlicht").deals) == (3, 3, 1)
+
+
+def delete_draft() -> None:
+    with contextlib.suppress(errors.NotFound):
+        drafts.delete(drafts.get(DRAFT), by=EDITOR, now=NOW)
+
+
+def draft_is_deleted() -> bool:
+    return trash.get("draft", DRAFT).card.title == "Idea"
+
+
+def empty_trash() -> None:
+    for kind, thing_id in (("deal", DEAL), ("draft", DRAFT)):
+        trash.purge(kind, thing_id, by=EDITOR, now=NOW)
+
+
+def trash_is_empty() -> bool:
+    left = [trash.find("deal", DEAL), trash.find("draft", DRAFT)]
+    return left == [None, None] and prices.of_deal(DEAL) == versions.newest(DEAL).versions == []
+
+
+def go_back() -> None:
+    deal = deals.get(DEAL)
+    to = versions.get(DEAL, 1)
+    deals.revert(deal, to, version=deal.version, stock=False, end=True, by=EDITOR, now=NOW)
+
+
+def went_back() -> bool:
+    deal = deals.get(DEAL)
+    return (deal.content.expires_at, deal.version) == (NOW + 9 * DAY, 3)
+
+
 ACTIONS = {
+    "restore from the trash": Action(
+        furnish_the_trash, lambda: trash.restore("deal", DEAL, by=EDITOR, now=NOW), restored
+    ),
+    "restore a draft": Action(
+        furnish_the_trash,
+        lambda: trash.restore("draft", DRAFT, by=EDITOR, now=NOW),
+        lambda: drafts.get(DRAFT).version == 2,
+    ),
+    "delete a draft": Action(furnish_to_publish, delete_draft, draft_is_deleted),
+    "empty the trash": Action(furnish_the_trash, empty_trash, trash_is_empty),
+    "restore a version": Action(lambda: (furnish_a_featured_deal(), expire()), go_back, went_back),
     "keep changes": Action(
         furnish_a_featured_deal,
         keep_changes,

@@ -27,7 +27,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from dealsite.data import brands, carts, checks, deals, errors, ids, orders, payments
+from dealsite.data import brands, carts, checks, deals, errors, ids, orders, payments, trash
 from dealsite.data.carts import ACTIVE, SAVED, CannotAdd, CartChanged, CartFull, Wanted, looking
 from dealsite.data.carts import changes as cart_changes
 from dealsite.data.carts import merging as cart_merging
@@ -112,12 +112,12 @@ ACTIONS = [
     *["check_out"] * 4,
     *["handle"] * 3,
     *["edit"] * 4,
-    *["delete", "wait"],
+    *["delete", "restore", "wait"],
 ]
 
 
 class Shop(RuleBasedStateMachine):
-    """Two shoppers, a visitor and an editor with six deals."""
+    """Two shoppers, a visitor and an editor with six deals, which are deleted and restored."""
 
     placed: set[str] = set()  # over all runs of a table
     shipped: set[str] = set()
@@ -488,6 +488,12 @@ class Shop(RuleBasedStateMachine):
         if flag and k < 4 and not model.gone and sum(deal.gone for deal in self.deals.values()) < 3:
             deals.delete(deals.get(self.ids[n]), by=EDITOR, now=self.now)
             model.gone = True
+
+    def restore(self, who: int, n: int, k: int, flag: bool) -> None:
+        model = self.deals[self.ids[n]]
+        if model.gone:
+            trash.restore("deal", self.ids[n], by=EDITOR, now=self.now)
+            model.gone = False
 
     def wait(self, who: int, n: int, k: int, flag: bool) -> None:
         self.now += SPANS[k % 4]

@@ -134,12 +134,13 @@ def test_a_cursor_that_is_none_is_refused(cursor):
         trash.newest(after=cursor)
 
 
-def test_deleting_and_restoring_is_noted():
+def test_deleting_and_restoring_is_noted(settle):
     deal = make_deal()
     delete(deal)
     restore(deal)
     delete(deal)
     trash.purge("deal", deal.id, by="root", now=LATER)
+    settle()
     notes = audit_log.page(day=NOW.date()).entries
     done = [(entry.what, entry.by) for entry in reversed(notes) if entry.subject == deal.id]
     assert sorted(done) == sorted(
