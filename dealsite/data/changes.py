@@ -40,7 +40,9 @@ class ChangesChanged(Conflict):
     """Somebody went on with the unpublished changes, or published or discarded them, since they were read."""
 
     def __init__(self) -> None:
-        super().__init__("Somebody went on with the unpublished changes meanwhile. Open them again.")
+        super().__init__(
+            gettext_lazy("Somebody went on with the unpublished changes meanwhile. Open them again.")
+        )
 
 
 @dataclass(frozen=True)

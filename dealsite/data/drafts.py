@@ -22,8 +22,8 @@ from dealsite.data.writes import Delete, Put, Update, absent, at_version, equals
 
 TRIES = 5
 TOGETHER = timedelta(minutes=10)  # what is saved by itself within this time is one change
-GONE = "It was deleted meanwhile."
-BACK_ALREADY = "There is a draft with this id again, so the one in the trash cannot come back."
+GONE = gettext_lazy("It was deleted meanwhile.")
+BACK_ALREADY = gettext_lazy("There is a draft with this id again, so the one in the trash cannot come back.")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import IO
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from dealsite.data.ids import normalise
 from dealsite.imports import lines
@@ -25,9 +26,9 @@ TITLE_CHARACTERS = 60
 MAX_COLUMNS = 100
 ENCODINGS = {
     "utf-8": "UTF-8",
-    "utf-8-sig": "UTF-8 with a byte order mark",
+    "utf-8-sig": gettext_lazy("UTF-8 with a byte order mark"),
     "utf-16-le": "UTF-16",
-    "utf-16-be": "UTF-16, big end first",
+    "utf-16-be": gettext_lazy("UTF-16, big end first"),
     "cp1252": "Windows-1252",
 }
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}

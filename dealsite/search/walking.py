@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import cast
 
+from django.utils.translation import gettext_lazy
 from tantivy import FieldType, Order, Query, Schema, Searcher
 from ulid import ULID
 
@@ -16,7 +17,7 @@ from dealsite.search import reader
 from dealsite.search.documents import NEVER, Stored
 from dealsite.search.question import How, Question, both, query_of
 
-NOT_READY = "Search is being set up, so what it finds cannot be changed now."
+NOT_READY = gettext_lazy("Search is being set up, so what it finds cannot be changed now.")
 
 
 def question_of(matching: Matching) -> Question:

@@ -27,7 +27,7 @@ class StockChanged(Conflict):
 
     def __init__(self, stock: int | None) -> None:
         self.stock = stock
-        super().__init__("The stock changed while you worked on it. Look at what is left now.")
+        super().__init__(gettext_lazy("The stock changed while you worked on it. Look at what is left now."))
 
 
 def edit(

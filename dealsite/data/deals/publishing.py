@@ -190,7 +190,7 @@ def check_brand(brand: Brand) -> Check:
     return Check(
         key=keys.brand(brand.slug),
         when=(equals("name", brand.name),),
-        otherwise=BrandChanged("The brand was renamed meanwhile. Please try again."),
+        otherwise=BrandChanged(gettext_lazy("The brand was renamed meanwhile. Please try again.")),
     )
 
 

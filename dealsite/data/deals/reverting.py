@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import brands
 from dealsite.data.audit import Errand
 from dealsite.data.deals.editing import edit
@@ -12,10 +14,10 @@ from dealsite.data.deals.stored import Deal
 from dealsite.data.errors import Conflict, Invalid, NotFound
 from dealsite.data.versions import Version
 
-END_PASSED = (
+END_PASSED = gettext_lazy(
     "The end that this version had has passed: the deal would be over at once. Keep the end that it has now."
 )
-BRAND_GONE = (
+BRAND_GONE = gettext_lazy(
     "The brand of this version, %(brand)s, does not exist any more. Add the brand again, then restore it."
 )
 

@@ -21,9 +21,11 @@ from dealsite.data.ids import from_iso, iso, new_ulid
 from dealsite.data.trashed import Trashed
 from dealsite.data.writes import Condition, Delete, Put, Write, absent, equals, exists, missing
 
-BACK_ALREADY = "There is a deal with this id again, so the one in the trash cannot come back."
-GONE = "It was deleted meanwhile."
-BRAND_GONE = "Its brand, %(brand)s, does not exist any more. Add the brand again, then restore the deal."
+BACK_ALREADY = gettext_lazy("There is a deal with this id again, so the one in the trash cannot come back.")
+GONE = gettext_lazy("It was deleted meanwhile.")
+BRAND_GONE = gettext_lazy(
+    "Its brand, %(brand)s, does not exist any more. Add the brand again, then restore the deal."
+)
 
 
 def delete(deal: Deal, *, by: str, now: datetime, errand: Errand = NO_ERRAND) -> None:
