@@ -2,11 +2,12 @@
 
 import pytest
 
-from dealsite.data import brands, categories, deals, table
+from dealsite.data import brands, categories, deals, jobs, table
 from dealsite.data.cards import Picture
 from dealsite.data.errors import AlreadyExists, Busy, Conflict, Invalid, Unavailable
 from dealsite.imports import lines, publishing, rows
 from dealsite.imports.publishing import Import
+from tests.builders import DAY
 from tests.imports.builders import NOW, check_file, make_row, run_import, write_csv
 
 PICTURE = Picture("pictures/ab/" + "ab" * 16, 480, 360, "A lamp")
@@ -249,3 +250,5 @@ def test_pictures_are_added_and_a_failed_one_is_reported(tmp_path):
     (remark,) = remarks
     assert (remark.line, remark.column, remark.refused) == (4, "image_url", False)
     assert remark.reason == "Imported without its picture. The server answered 404."
+    job = jobs.take_next(now=NOW + DAY)  # its further files are made outside the import
+    assert (job.kind, job.payload) == ("make_renditions", {"pictures": [PICTURE.name]})
