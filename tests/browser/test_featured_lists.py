@@ -176,3 +176,46 @@ def test_what_is_done_while_an_answer_is_on_its_way_is_kept(editor_window):
     held[0].continue_()
     expect(said(page, "the featured deals are saved")).to_be_visible()
     assert stored() == ["Cedar", "Ash", "Douglas fir", "Elm"]
+
+
+@with_and_without_script
+def test_a_list_is_planned_by_keyboard_and_looked_at_before(editor_window, script):
+    page: Page = editor_window(script=script)
+    page.goto(ADDRESS)
+    page.get_by_role("button", name="Take Ash out", exact=True).press("Enter")
+    expect(status(page)).to_contain_text("“Ash” is taken out.")
+    page.get_by_role("textbox", name="From").fill("2040-06-01T09:00")
+    with page.context.expect_page() as opened:
+        page.get_by_role("button", name="Preview (in a new tab)").press("Enter")
+    preview = opened.value
+    expect(preview.get_by_text("as it will be on 1 Jun 2040, 09:00 UTC")).to_be_visible()
+    shown = preview.get_by_role("region", name="Featured")
+    expect(shown).to_contain_text("Birch")
+    expect(shown).not_to_contain_text("Ash")
+    preview.close()
+    page.get_by_role("button", name="Plan this list").press("Enter")
+    expect(said(page, "the list is planned")).to_be_visible()
+    assert stored() == NAMES
+    page.get_by_role("link", name="Open : Front page").press("Enter")
+    expect(page.get_by_text("You are changing the list that eve planned")).to_be_visible()
+    assert rows(page) == NAMES[1:]
+    page.get_by_role("button", name="Set it now").press("Enter")
+    expect(said(page, "the featured deals are saved")).to_be_visible()
+    assert stored() == NAMES[1:]
+
+
+@with_and_without_script
+def test_a_saved_list_is_undone_and_an_earlier_one_restored_by_keyboard(editor_window, script):
+    page: Page = editor_window(script=script)
+    page.goto(ADDRESS)
+    page.get_by_role("button", name="Take Ash out", exact=True).press("Enter")
+    expect(status(page)).to_contain_text("“Ash” is taken out.")
+    save(page)
+    page.get_by_role("button", name="Undo").press("Enter")
+    expect(said(page, "the earlier list is back")).to_be_visible()
+    assert stored() == NAMES
+    page.get_by_role("link", name="Earlier lists").press("Enter")
+    expect(page.get_by_role("heading", name="The list of now")).to_be_visible()
+    page.get_by_role("button", name="Restore this list").first.press("Enter")
+    expect(said(page, "the earlier list is back")).to_be_visible()
+    assert stored() == NAMES[1:]

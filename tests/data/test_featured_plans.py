@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -34,10 +35,16 @@ def plan(*some: Deal, at: Any = SOON, plan_id: str = "") -> Plan:
     )
 
 
-def work(now: Any) -> None:
-    """Let a worker do all that is due."""
-    while worker.run_next(now=now):
-        pass
+@pytest.fixture
+def work(settle: Callable[[], None]) -> Callable[[Any], None]:
+    """A function that lets a worker do all that is due."""
+
+    def until_done(now: Any) -> None:
+        settle()
+        while worker.run_next(now=now):
+            settle()
+
+    return until_done
 
 
 def state(of: Plan) -> str:
@@ -45,7 +52,7 @@ def state(of: Plan) -> str:
 
 
 @pytest.mark.fast
-def test_a_list_is_set_at_its_time_and_not_before():
+def test_a_list_is_set_at_its_time_and_not_before(work):
     first, second = make_deal(), make_deal()
     put(first)
     planned = plan(second, first)
@@ -60,7 +67,7 @@ def test_a_list_is_set_at_its_time_and_not_before():
     assert jobs.get(planned.job).state == "done"
 
 
-def test_plans_of_a_page_follow_each_other():
+def test_plans_of_a_page_follow_each_other(work):
     some = [make_deal() for _ in range(3)]
     put(some[0])
     plans = [plan(some[1], at=SOON), plan(some[2], at=LATER)]
@@ -72,7 +79,7 @@ def test_plans_of_a_page_follow_each_other():
     assert [state(one) for one in plans] == ["set", "set"]
 
 
-def test_a_list_that_somebody_set_by_hand_meanwhile_stays_and_the_plan_is_put_aside():
+def test_a_list_that_somebody_set_by_hand_meanwhile_stays_and_the_plan_is_put_aside(work):
     first, second = make_deal(), make_deal()
     planned = plan(second)
     put(first)
@@ -85,7 +92,7 @@ def test_a_list_that_somebody_set_by_hand_meanwhile_stays_and_the_plan_is_put_as
     ]
 
 
-def test_a_plan_put_aside_can_be_planned_anew():
+def test_a_plan_put_aside_can_be_planned_anew(work):
     first, second = make_deal(), make_deal()
     planned = plan(second)
     page = put(first)
@@ -98,7 +105,7 @@ def test_a_plan_put_aside_can_be_planned_anew():
     assert featured.get("front").ids == [second.id]
 
 
-def test_deals_that_expired_or_were_deleted_are_left_out_and_noted():
+def test_deals_that_expired_or_were_deleted_are_left_out_and_noted(work):
     good, expired, deleted = (
         make_deal(),
         make_deal(title="Over", expires_at=NOW + HOUR / 2),
@@ -111,7 +118,7 @@ def test_deals_that_expired_or_were_deleted_are_left_out_and_noted():
     assert featured_plans.get(planned.id).left_out == ("Over", "Gone")
 
 
-def test_a_plan_of_which_nothing_is_left_empties_no_page():
+def test_a_plan_of_which_nothing_is_left_empties_no_page(work):
     first, expired = make_deal(), make_deal(expires_at=NOW + HOUR / 2)
     put(first)
     planned = plan(expired)
@@ -120,7 +127,7 @@ def test_a_plan_of_which_nothing_is_left_empties_no_page():
     assert (state(planned), featured_plans.get(planned.id).why) == ("put aside", "gone")
 
 
-def test_a_plan_is_changed_and_its_old_job_ends():
+def test_a_plan_is_changed_and_its_old_job_ends(work):
     first, second = make_deal(), make_deal()
     planned = plan(first)
     changed = featured_plans.change(
@@ -134,7 +141,7 @@ def test_a_plan_is_changed_and_its_old_job_ends():
     assert featured.get("front").ids == [second.id]
 
 
-def test_a_cancelled_plan_is_not_set():
+def test_a_cancelled_plan_is_not_set(work):
     planned = plan(make_deal())
     cancelled = featured_plans.cancel(planned, by=EDITOR, now=NOW)
     assert featured_plans.cancel(cancelled, by=EDITOR, now=NOW) == cancelled
@@ -153,7 +160,7 @@ def test_a_plan_that_changed_meanwhile_is_not_changed_again():
         featured_plans.change(planned, featured.get("front"), listed, at=LATER + HOUR, by=EDITOR, now=NOW)
 
 
-def test_a_plan_set_by_hand_before_its_time_is_set_once():
+def test_a_plan_set_by_hand_before_its_time_is_set_once(work):
     first, second = make_deal(), make_deal()
     planned = plan(first)
     page, found = featured.load("front", [first.id])
@@ -192,7 +199,7 @@ def test_what_is_no_plan_is_refused(wrong):
 
 @pytest.mark.engines("native")
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_whatever_breaks_a_planned_list_is_set_once(when):
+def test_whatever_breaks_a_planned_list_is_set_once(when, work):
     """A worker ends at each of its requests in turn; another takes the job when the lease is over."""
     at, crashed = 0, True
     first = make_deal()
@@ -214,7 +221,7 @@ def test_whatever_breaks_a_planned_list_is_set_once(when):
 
 
 @pytest.mark.engines("native", "local")
-def test_a_plan_and_a_hand_at_once_lose_nothing():
+def test_a_plan_and_a_hand_at_once_lose_nothing(work):
     first, second = make_deal(), make_deal()
     planned = plan(first)
     races.at_once(lambda: work(SOON), lambda: put(second, now=SOON))
@@ -227,7 +234,7 @@ def test_a_plan_and_a_hand_at_once_lose_nothing():
 
 
 @pytest.mark.engines("native", "local")
-def test_of_a_change_and_the_plans_time_one_wins():
+def test_of_a_change_and_the_plans_time_one_wins(work):
     first, second = make_deal(), make_deal()
     planned = plan(first)
     listed = [Listed(second.id, "x")]
