@@ -13,7 +13,7 @@ from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase, HttpResponseRedirect, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
@@ -238,7 +238,12 @@ def _whom(one: Bulk) -> dict[str, str]:
 
 
 def _refused(one: Bulk, row: Row) -> Preview:
-    return Preview(row.id, row.title, reverse(f"cms_{one.change.kind}", args=[row.id]), refusal=row.reason)
+    return Preview(row.id, row.title, reverse(f"cms_{one.change.kind}", args=[row.id]), refusal=_reason(row))
+
+
+def _reason(row: Row) -> str:
+    """Return why something was left alone, in the reader's language where the worker noted a whole sentence."""
+    return _(row.reason) if row.reason else ""
 
 
 @role("editor")
@@ -246,19 +251,24 @@ def _refused(one: Bulk, row: Row) -> Preview:
 def report(request: EditorRequest, job_id: str) -> HttpResponseBase:
     """All that were left alone, and why, as a file for spreadsheets; read while it is sent."""
     one = bulk.get(job_id)
-    response = StreamingHttpResponse(_report_lines(one), content_type="text/csv; charset=utf-8")
+    response = StreamingHttpResponse(
+        _report_lines(one, translation.get_language()), content_type="text/csv; charset=utf-8"
+    )
     response["Content-Disposition"] = f'attachment; filename="not-changed-{job_id}.csv"'
     response["X-Content-Type-Options"] = "nosniff"
     return response
 
 
-def _report_lines(one: Bulk) -> Iterator[bytes]:
-    """Yield the file in parts. 1 query for each 500 rows."""
-    yield "\ufeff".encode()
-    yield _csv([[_("Id"), _("Title"), _("Why it was not changed")]])
+def _report_lines(one: Bulk, language: str | None) -> Iterator[bytes]:
+    """Yield the file in parts, in the language of who asked, which is not active any more then. 1 query a part."""
+    with translation.override(language):
+        titles = _csv([[_("Id"), _("Title"), _("Why it was not changed")]])
+    yield "\ufeff".encode() + titles
     after = ""
     while rows := bulk.rows(one.job.id, REFUSED, after=after, limit=ROWS_AT_ONCE):
-        yield _csv([[row.id, row.title, row.reason] for row in rows])
+        with translation.override(language):
+            part = _csv([[row.id, row.title, _reason(row)] for row in rows])
+        yield part
         after = rows[-1].id
         if len(rows) < ROWS_AT_ONCE:
             return

@@ -28,7 +28,7 @@ from dealsite.data.errors import AlreadyExists, BadCursor, Conflict, Invalid, No
 from dealsite.data.ids import epoch_seconds, from_iso, is_ulid, iso, time_of
 from dealsite.data.jobs import BULK_CHANGE, BULK_UNDO, Job, job_from_item, job_write
 from dealsite.data.keys import CHANGED, REFUSED
-from dealsite.data.writes import Check, Put, Update, Write, absent, equals, missing
+from dealsite.data.writes import Check, Path, Put, Update, Write, absent, equals, missing
 
 CHUNK = 50  # deals between two checkpoints
 MOST_CHOSEN = 100  # deals of a selection
@@ -187,9 +187,10 @@ def undo(job_id: str, *, undo_id: str, by: str, now: datetime) -> None:
         raise Conflict(gettext_lazy("There is nothing to undo, or it is not over yet."))
     payload = {**asdict(bulk.change), "by": by, "asked_at": iso(now), "undoes": job_id}
     payload["total"] = bulk.job.progress["changed"]
+    given_up: dict[Path, Any] = {"state": "cancelled", ("card", "state"): "cancelled"}  # none tries it again
     mark = Update(
         key=keys.job(job_id),
-        set={"undone_by": undo_id},
+        set={"undone_by": undo_id} | (given_up if bulk.job.state == "failed" else {}),
         when=(missing("undone_by"), equals("state", bulk.job.state)),
         otherwise=Conflict(gettext_lazy("This was undone already, or it goes on.")),
     )

@@ -415,6 +415,29 @@ def test_a_job_that_was_cancelled_half_way_is_undone_as_far_as_it_came(monkeypat
     assert counts(UNDO) == ("done", 2, 0)
 
 
+def test_a_failed_job_that_is_undone_is_not_tried_again(monkeypatch):
+    made = make_deals(3)
+    order(subjects=chosen(*made))
+    save, saved = deals.edit, []
+
+    def edit_one(*args: Any, **more: Any) -> deals.Deal:
+        if saved:
+            raise RuntimeError("A mistake of ours.")
+        saved.append(save(*args, **more))
+        return saved[0]
+
+    monkeypatch.setattr(deals, "edit", edit_one)
+    for turn in range(jobs.MAX_TRIES):
+        worker.run_next(now=NOW + SOON + turn * HOUR)
+    assert counts() == ("failed", 1, 0)
+    monkeypatch.setattr(deals, "edit", save)
+    undo(NOW + DAY)
+    assert {category_of(deal) for deal in made} == {KEYBOARDS}
+    assert counts() == ("cancelled", 1, 0)
+    with pytest.raises(errors.Conflict):
+        jobs.retry(JOB, by=EDITOR, now=NOW + DAY)
+
+
 def test_a_paused_job_changes_nothing_until_it_goes_on(monkeypatch):
     made = make_deals(3)
     order(subjects=chosen(*made))
