@@ -187,6 +187,8 @@ def export_listed(request: EditorRequest, what: str) -> HttpResponse:
     if what == exports.DEALS and filters.get("state") == "draft":
         what = exports.DRAFTS
         del filters["state"]
+    if what == exports.AUDIT and not filters:  # as its page shows today where nothing else is asked for
+        filters = {"day": f"{timezone.now():%Y-%m-%d}"}
     zone = timezone.get_current_timezone_name()
     wanted = WantedList(what, filters, zone, request.user.username)
     exports.request(wanted, job_id=form.cleaned_data["token"], now=timezone.now())

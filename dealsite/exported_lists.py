@@ -180,7 +180,6 @@ def _audit_rows(filters: dict[str, str], now: datetime) -> Iterator[Row]:
     asked: dict[str, Any] = {name: filters[name] for name in ("by", "kind", "subject") if name in filters}
     if day := filters.get("day"):
         asked["day"] = date.fromisoformat(day)
-    asked = asked or {"day": now.date()}
     for entry in _pages(lambda after: audit_log.page(**asked, after=after), "entries"):
         names = sorted({*entry.before, *entry.after})
         changes = "; ".join(f"{n}: {entry.before.get(n, '')} → {entry.after.get(n, '')}" for n in names)

@@ -1,0 +1,40 @@
+"""A list of the CMS becomes a file, by keyboard alone."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from django.core.files.storage import FileSystemStorage
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from dealsite import exports, worker
+from tests.browser.content import now_deal
+
+
+@pytest.fixture(autouse=True)
+def private(tmp_path, monkeypatch):
+    """A folder for private files."""
+    storage = FileSystemStorage(tmp_path / "private", allow_overwrite=True)
+    monkeypatch.setattr(exports, "storage", lambda: storage)
+
+
+def test_a_filtered_list_is_exported_and_fetched(editor_window):
+    now_deal(title="Lamp", category="home-furniture")
+    now_deal(title="Puzzle", category="toys-hobbies")
+    page = editor_window()
+    page.goto("/cms/deals/?category=toys-hobbies")
+    page.get_by_role("button", name="Export this list").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Waiting", exact=True)).to_be_visible()
+    while worker.run_next(now=timezone.now()):
+        pass
+    link = page.get_by_role("link", name="toys-hobbies")
+    link.wait_for()
+    link.focus()
+    with page.expect_download() as download:
+        page.keyboard.press("Enter")
+    with Path(download.value.path()).open(encoding="utf-8-sig", newline="") as file:
+        assert [row["title"] for row in csv.DictReader(file)] == ["Puzzle"]
