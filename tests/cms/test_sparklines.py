@@ -33,7 +33,7 @@ def test_a_line_goes_from_edge_to_edge_with_its_greatest_value_on_top(values, pa
 def test_words_say_what_is_to_be_seen():
     line = sparkline(number("new_deals", "1", "1200", "3"))
     assert line.words == "3 today, 1,204 in 3 days; the most was 1,200 on 2 Nov."
-    assert (line.today, line.total, line.title) == ("3", "1,204", "New deals")
+    assert (line.today, line.total, str(line.title)) == ("3", "1,204", "New deals")
     assert line.area == f"{line.line}V{HEIGHT}H0Z"
 
 
