@@ -20,10 +20,15 @@ class UserLanguage:
 
     def __init__(self, code: Callable[[], str]) -> None:
         self._code = code
+        self._is_asking = False
 
     @cached_property
     def _translation(self) -> Any:
-        return trans_real.translation(known(self._code()))
+        self._is_asking = True
+        try:
+            return trans_real.translation(known(self._code()))
+        finally:
+            self._is_asking = False
 
     @property
     def is_known(self) -> bool:
@@ -31,6 +36,8 @@ class UserLanguage:
         return "_translation" in self.__dict__
 
     def __getattr__(self, name: str) -> Any:
+        if self._is_asking:  # what is said while one finds out who it is, about his cookie say
+            return getattr(trans_real.translation(settings.LANGUAGE_CODE), name)
         return getattr(self._translation, name)
 
 

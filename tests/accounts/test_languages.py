@@ -14,8 +14,8 @@ from django.utils.translation import gettext
 
 from cms.fields import PriceField
 from dealsite import page_cache, worker
-from dealsite.accounts import languages, middleware, passwords
-from dealsite.data import carts, mails, preferences, table, users
+from dealsite.accounts import languages, passwords
+from dealsite.data import carts, mails, preferences, sessions, table, users
 from dealsite.data.errors import Unavailable
 from dealsite.data.users import User
 from dealsite.templatetags.design import grouped, moment, money, price, time_left
@@ -108,7 +108,7 @@ def test_when_the_table_is_away_the_page_that_says_so_is_in_the_sites_language(m
     def away(*_args: object, **_options: object) -> None:
         raise Unavailable
 
-    monkeypatch.setattr(middleware.sessions, "read", away)
+    monkeypatch.setattr(sessions, "read", away)
     answer = browser.get("/account/")
     assert (answer.status_code, answer["Content-Language"]) == (503, "en-gb")
     assert "We are catching our breath" in page(answer)

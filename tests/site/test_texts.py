@@ -151,7 +151,7 @@ def _shown(call: ast.Call) -> list[ast.expr]:
 def _bare(part: ast.expr) -> str:
     """Return a sentence that stands there as it is; '' for everything else."""
     if isinstance(part, ast.JoinedStr):
-        text = "".join(value.value for value in part.values if isinstance(value, ast.Constant))
+        text = "".join(str(value.value) for value in part.values if isinstance(value, ast.Constant))
     elif isinstance(part, ast.Constant) and isinstance(part.value, str):
         text = part.value
     else:
