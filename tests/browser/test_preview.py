@@ -41,7 +41,7 @@ def test_the_preview_follows_what_is_typed(editor_window):
         inside(page)
         .locator("article.grid img")
         .evaluate("async picture => (await picture.decode(), picture.naturalWidth)")
-        == 800
+        > 0
     )
     assert flaws(page) == []
 

@@ -48,7 +48,7 @@ def test_a_draft_may_be_incomplete_and_is_found_again(editor_window, script):
     page.get_by_role("button", name="Save as draft").click()
     expect(said(page, "The draft is saved.")).to_be_visible()
     page.goto("/cms/deals/?state=draft")
-    page.get_by_role("link", name=TITLE).click()
+    page.get_by_role("link", name=TITLE, exact=True).click()
     expect(field(page, "Title")).to_have_value(TITLE)
     page.goto("/")
     assert titles(page) == []
