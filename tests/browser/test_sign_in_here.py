@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 
 from dealsite.accounts import passwords
 from dealsite.data import sessions
-from tests.browser.deal_form import brand_field, choose_picture, field
+from tests.browser.deal_form import brand_field, choose_picture, field, picture_bytes
 from tests.browser.looking import flaws
 from tests.people import make_user
 
@@ -79,3 +79,18 @@ def test_a_session_that_lasts_is_not_asked_for(window, eve):
     field(page, "Name").fill("Nordlicht")
     page.get_by_role("main").get_by_role("button", name="Create the brand").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Nordlicht")
+
+
+def test_a_picture_that_is_sent_alone_waits_for_the_sign_in_and_its_form_stays_unsent(window, eve):
+    page = window(eve)
+    page.goto("/cms/brands/new/", wait_until="networkidle")
+    field(page, "Name").fill("Typed for an hour")
+    sessions.end_all("eve")
+    page.locator("input[type=file]").set_input_files(
+        FilePayload(name="lamp.png", mimeType="image/png", buffer=picture_bytes())
+    )
+    sign_in_over(page)
+    expect(page.get_by_role("spinbutton", name="From the left, %")).to_have_value("50")
+    expect(page.locator("#picture-kept")).not_to_have_value("")
+    assert page.url.endswith("/cms/brands/new/")
+    expect(field(page, "Name")).to_have_value("Typed for an hour")
