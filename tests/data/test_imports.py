@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from dealsite.data import audit, errors, imports, jobs
+from dealsite.data import audit, drafts, errors, imports, jobs
 from dealsite.data.ids import new_ulid
 from dealsite.data.imports import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED, Brought
-from tests.builders import DAY, EDITOR, NOW
+from tests.builders import DAY, EDITOR, NOW, make_brand, make_content, make_id
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("whole_table")
@@ -160,6 +160,32 @@ def test_of_many_who_start_an_import_at_once_one_does(settle):
     settle()
     kinds = [entry.what for entry in audit.of_subject("import", one.id)]
     assert kinds.count("imported") == 1
+
+
+@pytest.mark.fast
+def test_several_drafts_are_stored_all_or_none(settle):
+    brand, content = make_brand(), make_content()
+    first, second, third = (make_id(NOW) for _ in range(3))
+    drafts.create_many([(first, content, brand), (second, content, brand)], by=EDITOR, now=NOW)
+    assert drafts.get_many([first, second, third]).keys() == {first, second}
+    assert drafts.get(first).content == content
+    with pytest.raises(errors.AlreadyExists):
+        drafts.create_many([(third, content, brand), (second, content, brand)], by=EDITOR, now=NOW)
+    assert drafts.get_many([third]) == {}
+    settle()
+    assert [entry.what for entry in audit.of_subject("draft", first)] == ["started with 1 others"]
+
+
+def test_of_many_who_store_the_same_drafts_at_once_one_does():
+    brand, content, draft_id = make_brand(), make_content(), make_id(NOW)
+
+    def store():
+        try:
+            return drafts.create_many([(draft_id, content, brand)], by=EDITOR, now=NOW)
+        except errors.AlreadyExists:
+            return "there"
+
+    assert at_once(*[store] * 10).count("there") == 9
 
 
 @pytest.mark.parametrize("import_id", ["", "x", "a#b", new_ulid(NOW, 7)])
