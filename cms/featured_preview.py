@@ -16,7 +16,7 @@ from cms.arrangement import Arrangement
 from cms.featured import PlanForm
 from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
-from dealsite.data import deals, featured_plans, feeds
+from dealsite.data import deals, featured, featured_plans, feeds
 from dealsite.data.cards import DealCard
 from dealsite.data.errors import NotFound
 from dealsite.data.featured import PAGES
@@ -27,7 +27,7 @@ from dealsite.data.relations import Standing
 @role("editor")
 @require_http_methods(["GET", "HEAD", "POST"])
 def preview_featured(request: EditorRequest, page_id: str) -> HttpResponse:
-    """The shop's page with the list in the form (by POST) or of a plan, as it will be at its time.
+    """The shop's page with the list in the form (by POST), of a plan as it will be at its time, or of now.
 
     What was not published by then is not on it, as shoppers will not see it either.
     """
@@ -44,6 +44,7 @@ def preview_featured(request: EditorRequest, page_id: str) -> HttpResponse:
         "first": True,
         "now": at,
         "is_later": at > now,
+        "is_saved": request.method != "POST",
         "left_out": len(ids) - len(visible),
         "page_title": PAGES[page_id],
         "back": reverse("cms_featured_page", args=[page_id]),
@@ -57,7 +58,9 @@ def _wanted(request: EditorRequest, page_id: str, now: datetime) -> tuple[list[s
         form = PlanForm(request.POST)
         at = form.cleaned_data["at"] if form.is_valid() else now
         return Arrangement.posted(request.POST).ids, max(at, now)
-    plan = featured_plans.get(request.GET.get("plan", ""))
+    if "plan" not in request.GET:
+        return featured.get(page_id).ids, now
+    plan = featured_plans.get(request.GET["plan"])
     if plan.page != page_id:
         raise NotFound(_("There is no such plan for this page."))
     return plan.ids, max(plan.at, now)

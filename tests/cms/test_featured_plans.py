@@ -288,6 +288,13 @@ def test_a_planned_page_is_shown_as_it_will_be_at_its_time(editor):
     assert "Later" not in text(editor.post(PREVIEW, typed | {"at": ""}))
 
 
+def test_without_a_plan_the_list_of_now_is_shown(editor):
+    arrange(editor, make_deal(title="On the page"))
+    page = text(editor.get(PREVIEW))
+    assert "with its list of now" in page
+    assert "On the page" in page
+
+
 def test_a_preview_is_for_editors_only(sign_in, client):
     make_deal()
     assert client.get(PREVIEW).status_code == 302
