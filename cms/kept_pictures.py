@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dealsite import pictures
-from dealsite.data import renditions, table
+from dealsite.data import renditions
 from dealsite.data.cards import CENTRE, Picture
 from dealsite.data.content import ALT_CHARACTERS
 from dealsite.data.errors import Invalid
@@ -104,8 +104,7 @@ class PictureForm(forms.Form):
         upload = cleaned.get("picture_file")
         if isinstance(upload, UploadedFile):
             try:
-                with table.working():
-                    self.picture = pictures.store_picture(upload, alt)
+                self.picture = pictures.store_picture(upload, alt)
                 self._is_due = True
             except Invalid as error:
                 self.add_error("picture_file", error.fields.get("picture", str(error)))

@@ -20,6 +20,7 @@ from PIL import Image, ImageCms, ImageOps
 from dealsite.data.cards import Picture
 from dealsite.data.errors import Invalid
 from dealsite.data.ids import normalise
+from dealsite.data.meters import working
 
 WIDTHS = (480, 1200)  # of the files that a request stores; a smaller picture is never enlarged
 ORIGINAL_WIDTH = 2400
@@ -45,10 +46,11 @@ def store_picture(source: bytes | Readable | IO[bytes], alt: str) -> Picture:
     `width` and `height` are those of the largest stored file. Raises Invalid with a sentence under
     `picture` when the file is too large, not a picture or damaged. No requests to DynamoDB.
     """
-    data = source if isinstance(source, bytes) else source.read(MAX_BYTES + 1)
-    files, size, original = encode(data)
-    picture = _store(files, size, alt)
-    save_file(original_name(picture.name), original, "image/webp")
+    with working():  # a large picture takes as long as a page may wait for the table
+        data = source if isinstance(source, bytes) else source.read(MAX_BYTES + 1)
+        files, size, original = encode(data)
+        picture = _store(files, size, alt)
+        save_file(original_name(picture.name), original, "image/webp")
     return picture
 
 

@@ -115,14 +115,14 @@ def test_a_storage_that_does_not_answer_is_said_beside_the_field(editor, monkeyp
 
 
 def test_the_time_that_a_large_picture_takes_is_not_held_against_the_table(editor, monkeypatch):
-    store, now = pictures.store_picture, [1000.0]
+    encode, now = pictures.encode, [1000.0]
 
-    def store_slowly(*arguments):
+    def encode_slowly(data):
         now[0] += 60
-        return store(*arguments)
+        return encode(data)
 
     monkeypatch.setattr("time.monotonic", lambda: now[0])
-    monkeypatch.setattr(pictures, "store_picture", store_slowly)
+    monkeypatch.setattr(pictures, "encode", encode_slowly)
     assert upload(editor).status_code == 200
 
 

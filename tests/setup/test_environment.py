@@ -21,7 +21,7 @@ def settings_with(var: Path, *names: str, **environ: str) -> dict:
     code = (
         "import json, sys\n"
         "from dealsite import settings\n"
-        "print(json.dumps({name: getattr(settings, name) for name in sys.argv[1:]}))"
+        "print(json.dumps({name: getattr(settings, name) for name in sys.argv[1:]}, default=str))"
     )
     kept = {"PATH": os.environ["PATH"], "DEALSITE_VAR": str(var)}
     done = subprocess.run(
