@@ -70,7 +70,11 @@ class Row:
 class FilterForm(forms.Form):
     """What of the log one wants to see."""
 
-    day = forms.DateField(required=False, widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}))
+    day = forms.DateField(
+        label=gettext_lazy("Day"),
+        required=False,
+        widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
+    )
     by = forms.CharField(
         required=False,
         max_length=30,

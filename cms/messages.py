@@ -41,8 +41,9 @@ class MessageForm(forms.Form):
     """A message about a deal, and whom it goes to."""
 
     audience = forms.ChoiceField(label=pgettext_lazy("message", "To"), widget=forms.RadioSelect)
-    headline = forms.CharField(max_length=HEADLINE_CHARACTERS)
+    headline = forms.CharField(label=gettext_lazy("Headline"), max_length=HEADLINE_CHARACTERS)
     text = forms.CharField(
+        label=gettext_lazy("Text"),
         required=False,
         max_length=TEXT_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 4}),

@@ -10,6 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from django.utils.functional import Promise
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from dealsite.ask import charts, runs
@@ -35,7 +36,8 @@ PATIENCE = 2.5  # seconds; a page waits no longer
 SITE = " site"  # asks in nobody's name: no user name has a space
 
 _lock = threading.Lock()
-_known: dict[Path, tuple[float, list[Number]]] = {}
+# By lake and language: charts say in words what they show.
+_known: dict[tuple[Path, str | None], tuple[float, list[Number]]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,9 @@ class Number:
 
 def last_30_days(lake: Lake, *, now: datetime) -> list[Number]:
     """Return the numbers, up to a minute old; an empty list if the lake does not give them in time."""
+    kept = lake.folder, get_language()
     with _lock:
-        asked_at, numbers = _known.get(lake.folder, (-FRESH, []))
+        asked_at, numbers = _known.get(kept, (-FRESH, []))
         if numbers and time.monotonic() - asked_at < FRESH:
             return numbers
         try:
@@ -66,7 +69,7 @@ def last_30_days(lake: Lake, *, now: datetime) -> list[Number]:
         except DataError:
             return []
         runs.forget(run)
-        _known[lake.folder] = time.monotonic(), numbers
+        _known[kept] = time.monotonic(), numbers
         return numbers
 
 
