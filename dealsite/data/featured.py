@@ -220,7 +220,7 @@ def from_item(page_id: str, item: Item | None) -> FeaturedPage:
         cards=[DealCard.from_item(cards[deal_id]) for deal_id in item.get("order", ()) if deal_id in cards],
         updated_by=item.get("featured_by", ""),
         last_edit=item.get("featured_edit", ""),
-        by_hand=int(item.get("featured_by_hand", item.get("featured_version", 0))),
+        by_hand=item["featured_by_hand"] if "featured_by_hand" in item else item.get("featured_version", 0),
         updated_at=from_iso(item["featured_at"]) if "featured_at" in item else None,
     )
 

@@ -132,7 +132,7 @@ def _longest_rise(places: Sequence[int]) -> set[int]:
     for place in places:
         best: list[int] = max((run for run in runs if run[-1] < place), key=lambda run: len(run), default=[])
         runs.append([*best, place])
-    return set(max(runs, key=len, default=[]))
+    return set(max(runs, key=lambda run: len(run), default=[]))
 
 
 def from_item(item: Item) -> FeaturedVersion:
