@@ -25,6 +25,8 @@ SAID = """() => {
 }"""
 VALUE = re.compile(r"%\\\((?:\w+)\\\)[sd]|%\((?:\w+)\)[sd]|\\\{\w*\\\}")
 HTML = re.compile(r"<[^>]+>")
+# A report is in the language of whoever had the file checked, which was English here.
+REPORTS = {"cms_import", "cms_mend_import"}
 
 
 def english() -> re.Pattern[str]:
@@ -50,7 +52,8 @@ def test_a_page_is_german_and_nothing_sticks_out(look, content, settings, name):
         page.goto(path)
         page.evaluate(NEXT_FRAME)
         assert page.evaluate("document.documentElement.lang") == "de"
-        found += [(path, said) for said in page.evaluate(SAID) if known.fullmatch(said)]
+        if name not in REPORTS:
+            found += [(path, said) for said in page.evaluate(SAID) if known.fullmatch(said)]
         if (overhang := page.evaluate(OVERHANG)) > 0:
             found.append((path, f"sticks out by {overhang} pixels"))
     assert found == []
