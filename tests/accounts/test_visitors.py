@@ -260,7 +260,7 @@ def test_every_page_of_the_cms_is_shut_to_visitors_and_shoppers(browser: Client,
         "x",
     )
     examples |= {"username": "ada", "page_id": "front", "kind": "deal", "thing_id": "x", "topic": "pictures"}
-    examples["number"] = "1"
+    examples |= {"number": "1", "what": "deals"}
     addresses = []
     for route, _ in views(get_resolver("dealsite.urls").url_patterns):
         if route.startswith("cms/"):
