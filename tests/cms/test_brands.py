@@ -51,7 +51,8 @@ def test_a_brand_is_created(editor, calls):
         "picture_file": picture_file(),
         "picture_alt": "Logo",
     }
-    assert calls(lambda: editor.post(reverse("cms_new_brand"), post)) == ["TransactWriteItems"]
+    operations = calls(lambda: editor.post(reverse("cms_new_brand"), post))
+    assert operations == ["PutItem", "TransactWriteItems"]  # the put asks for the logo's further files
     brand = brands.get("akerstrom-co")
     assert (brand.name, brand.description, brand.logo.alt) == ("Åkerström & Co", "Chairs.", "Logo")
 
