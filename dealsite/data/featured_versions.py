@@ -130,9 +130,12 @@ def _longest_rise(places: Sequence[int]) -> set[int]:
     """Return the most numbers that stand in rising order: those deals did not move."""
     runs: list[list[int]] = []
     for place in places:
-        best: list[int] = max((run for run in runs if run[-1] < place), key=lambda run: len(run), default=[])
+        best: list[int] = []
+        for run in runs:
+            if run[-1] < place and len(run) > len(best):
+                best = run
         runs.append([*best, place])
-    return set(max(runs, key=lambda run: len(run), default=[]))
+    return set(max(runs, key=len)) if runs else set()
 
 
 def from_item(item: Item) -> FeaturedVersion:
