@@ -135,7 +135,8 @@ def _longest_rise(places: Sequence[int]) -> set[int]:
             if run[-1] < place and len(run) > len(best):
                 best = run
         runs.append([*best, place])
-    return set(max(runs, key=len)) if runs else set()
+    longest: list[int] = max(runs, key=len) if runs else []
+    return set(longest)
 
 
 def from_item(item: Item) -> FeaturedVersion:
