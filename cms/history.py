@@ -134,6 +134,8 @@ def _compare(
     request: EditorRequest, subject: Subject, *, asked: int = 0, refused: str = "", status: int = 200
 ) -> HttpResponse:
     """The page of two versions, `a` and `b`; `asked` is one that could not be restored, and `refused` why."""
+    if not asked and not {"a", "b"} & request.GET.keys():
+        return redirect(subject.address)
     numbers = {asked or _number(request.GET.get("a", ""))}
     numbers.add((subject.now.number if subject.now else 0) if asked else _number(request.GET.get("b", "")))
     found = versions.get_many(subject.history_id, numbers)

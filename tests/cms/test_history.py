@@ -68,12 +68,17 @@ def test_two_versions_that_hold_the_same_say_so(editor):
 
 
 @pytest.mark.parametrize(
-    "query", ["", "a=1", "a=1&b=9", "a=x&b=1", "a=1&b=-1", "a=1&b=999999999999", "a=%00&b=²"]
+    "query", ["a=1", "a=1&b=9", "a=x&b=1", "a=1&b=-1", "a=1&b=999999999999", "a=%00&b=²"]
 )
 def test_versions_that_are_not_kept_are_404(editor, query):
     deal = change(make_deal(), title="New")
     assert editor.get(f"{history(deal)}compare/?{query}").status_code == 404
     assert editor.post(f"{history(deal)}9/restore/", {"version": "2"}).status_code == 404
+
+
+def test_without_two_versions_the_history_is_shown_to_choose_from(editor):
+    deal = change(make_deal(), title="New")
+    assert editor.get(f"{history(deal)}compare/").headers["Location"] == history(deal)
 
 
 @pytest.mark.parametrize("thing_id", ["x", "%00", "é" * 26])

@@ -31,7 +31,9 @@ def text(response):
 
 def unseen(response):
     """Return what the page says of where it is not seen."""
-    found = re.search("Not seen, and why (.*?)(?: Seen |Pages of the shop are kept| Deals are checked)", text(response))
+    found = re.search(
+        "Not seen, and why (.*?)(?: Seen |Pages of the shop are kept| Deals are checked)", text(response)
+    )
     return found[1] if found else ""
 
 
