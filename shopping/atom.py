@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.feedgenerator import Atom1Feed
 from django.utils.formats import date_format
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
@@ -35,15 +36,19 @@ def front_page_feed(request: HttpRequest) -> HttpResponse:
 def brand_feed(request: HttpRequest, slug: str) -> HttpResponse:
     """The latest deals of a brand."""
     brand, page = feeds.brand_page(slug, now=timezone.now())
-    return _atom(request, f"{brand.name} deals", reverse("brand", args=[slug]), page.cards)
+    return _atom(
+        request, _("%(name)s deals") % {"name": brand.name}, reverse("brand", args=[slug]), page.cards
+    )
 
 
 @require_safe
 @for_some_minutes
 def category_feed(request: HttpRequest, slug: str) -> HttpResponse:
     """The latest deals of a category."""
-    category, _, page = feeds.category_page(slug, now=timezone.now())
-    return _atom(request, f"{category.name} deals", reverse("category", args=[slug]), page.cards)
+    category, _featured, page = feeds.category_page(slug, now=timezone.now())
+    return _atom(
+        request, _("%(name)s deals") % {"name": category.name}, reverse("category", args=[slug]), page.cards
+    )
 
 
 def _atom(request: HttpRequest, title: str, path: str, cards: list[DealCard]) -> HttpResponse:
@@ -51,7 +56,7 @@ def _atom(request: HttpRequest, title: str, path: str, cards: list[DealCard]) ->
         title=f"{title} · {settings.DEALSITE_NAME}",
         link=absolute(path),
         description=None,
-        language="en",
+        language=(get_language() or "en").partition("-")[0],
         feed_url=canonical(request),
         feed_guid=absolute(path),
     )

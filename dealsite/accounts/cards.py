@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dealsite import gateways
+from dealsite import gateways, stored_words
 from dealsite.accounts.answers import form_page
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.destinations import destination
@@ -114,7 +114,7 @@ def _keep(request: HttpRequest, parameters: Mapping[str, str]) -> HttpResponse:
     now = timezone.now()
     kept = PaymentCard(gateway.name, saved.token, saved.label)
     buyers.save_card(username, kept, job_id=new_ulid(now), now=now)
-    messages.success(request, _("%(label)s pays from now on.") % {"label": saved.label})
+    messages.success(request, _("%(label)s pays from now on.") % {"label": stored_words.shown(saved.label)})
     return HttpResponseRedirect(_next(request))
 
 

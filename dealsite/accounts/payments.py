@@ -15,6 +15,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from dealsite import stored_words
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.destinations import destination
 from dealsite.data.errors import Conflict, NotFound
@@ -76,7 +77,9 @@ def pay(request: HttpRequest, payment_id: str) -> HttpResponse:
         messages.error(request, str(error))
     else:
         messages.success(
-            request, _("%(label)s is being charged. You get a message about it.") % {"label": card.label}
+            request,
+            _("%(label)s is being charged. You get a message about it.")
+            % {"label": stored_words.shown(card.label)},
         )
     return HttpResponseRedirect(back)
 
