@@ -37,7 +37,7 @@ def measure(content: str, times: int) -> list[Cost]:
     deals = sum(category.deals or 0 for category in categories.all_categories())
     visitor, editor = Client(SERVER_NAME="127.0.0.1"), _editor()
     return [
-        _cost(content, deals, page, path, editor if page == "CMS list" else visitor, times)
+        _cost(content, deals, page, path, editor if path.startswith("/cms/") else visitor, times)
         for page, path in _addresses().items()
     ]
 
@@ -52,7 +52,14 @@ def _addresses() -> dict[str, str]:
         "category": f"/categories/{category.slug}/",
         "brand": f"/brands/{brand}/",
         "deal": f"/deals/{card.id}/{card.slug}/",
+        "CMS home": "/cms/",
         "CMS list": "/cms/deals/",
+        "CMS list, live ones of a brand and category": f"/cms/deals/?state=live&brand={brand}&category={card.category}",
+        "CMS list, found by words": "/cms/deals/?q=keyboard",
+        "CMS list, all to be changed": "/cms/deals/bulk/?all=1&action=category&to_category=toys-hobbies&state=live",
+        "CMS deal": f"/cms/deals/{card.id}/",
+        "CMS featured": "/cms/featured/front/",
+        "CMS trash": "/cms/trash/",
     }
 
 

@@ -31,7 +31,6 @@ from dealsite.data.bulk import BRAND, FIELDS, Bulk, Change, Row, Subject
 from dealsite.data.bulk_changes import Means, Thing
 from dealsite.data.errors import Conflict, Invalid
 from dealsite.data.ids import from_iso, is_ulid, iso, new_ulid
-from dealsite.data.keys import REFUSED
 from dealsite.exports import safe_cell
 
 SHOWN = 25
@@ -202,7 +201,7 @@ def bulk_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """How far a change has come, what was left alone and why; renews itself while it goes on."""
     now = timezone.now()
     one = bulk.get(job_id)
-    refused = bulk.rows(job_id, REFUSED, after=request.GET.get("after", ""), limit=SHOWN + 1)
+    refused = bulk.rows(job_id, bulk.REFUSED, after=request.GET.get("after", ""), limit=SHOWN + 1)
     context = {
         "bulk": one,
         "row": job_row(one.job, now),
@@ -265,7 +264,7 @@ def _report_lines(one: Bulk, language: str | None) -> Iterator[bytes]:
         titles = _csv([[_("Id"), _("Title"), _("Why it was not changed")]])
     yield "\ufeff".encode() + titles
     after = ""
-    while rows := bulk.rows(one.job.id, REFUSED, after=after, limit=ROWS_AT_ONCE):
+    while rows := bulk.rows(one.job.id, bulk.REFUSED, after=after, limit=ROWS_AT_ONCE):
         with translation.override(language):
             part = _csv([[row.id, row.title, _reason(row)] for row in rows])
         yield part

@@ -101,6 +101,6 @@ class Picker:
         self.after = str(number + 1) if number < found.pages else ""
         self.before = str(number - 1) if number > 1 else ""
         if not found.ready:
-            self.note = NOT_READY
+            self.note = str(NOT_READY)
         elif not found.cards:
             self.note = _("No such deals hold these words.")

@@ -27,13 +27,13 @@ from dealsite.data.convert import Item
 from dealsite.data.errors import AlreadyExists, BadCursor, Conflict, Invalid, NotFound
 from dealsite.data.ids import epoch_seconds, from_iso, is_ulid, iso, time_of
 from dealsite.data.jobs import BULK_CHANGE, BULK_UNDO, Job, job_from_item, job_write
-from dealsite.data.keys import CHANGED, REFUSED
 from dealsite.data.writes import Check, Path, Put, Update, Write, absent, equals, missing
 
 CHUNK = 50  # deals between two checkpoints
 MOST_CHOSEN = 100  # deals of a selection
 KEPT = timedelta(days=30)  # as long as the trash: until then a change can be taken back
 SWEPT = timedelta(days=1)  # later, nothing of it is left
+CHANGED, REFUSED = keys.CHANGED, keys.REFUSED  # what became of a deal
 PAGE_SIZE = 25
 
 PUBLISH, EXPIRE, EXPIRY, CATEGORY, BRAND = "publish", "expire", "expiry", "category", "brand"

@@ -335,7 +335,9 @@ PAGES: dict[str, tuple[str, Callable[[Content], list[str]]]] = {
     "cms_compare_deal": cms_deal("live", "history/compare/?a=1&b=2"),
     "cms_visibility": (
         EDITOR,
-        lambda content: [f"/cms/deals/{content.id(name)}/visibility/" for name in ("live", "expired", "scheduled")],
+        lambda content: [
+            f"/cms/deals/{content.id(name)}/visibility/" for name in ("live", "expired", "scheduled")
+        ],
     ),
     "cms_draft_visibility": (EDITOR, lambda content: [f"/cms/drafts/{content.draft.id}/visibility/"]),
     "cms_draft_history": (EDITOR, lambda content: [f"/cms/drafts/{content.draft.id}/history/"]),

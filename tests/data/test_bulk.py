@@ -418,7 +418,8 @@ def test_a_job_that_was_cancelled_half_way_is_undone_as_far_as_it_came(monkeypat
 def test_a_failed_job_that_is_undone_is_not_tried_again(monkeypatch):
     made = make_deals(3)
     order(subjects=chosen(*made))
-    save, saved = deals.edit, []
+    save = deals.edit
+    saved: list[deals.Deal] = []
 
     def edit_one(*args: Any, **more: Any) -> deals.Deal:
         if saved:
@@ -441,7 +442,8 @@ def test_a_failed_job_that_is_undone_is_not_tried_again(monkeypatch):
 def test_a_paused_job_changes_nothing_until_it_goes_on(monkeypatch):
     made = make_deals(3)
     order(subjects=chosen(*made))
-    save, paused = deals.edit, []
+    save = deals.edit
+    paused: list[str] = []
 
     def edit_then_pause(*args: Any, **more: Any) -> deals.Deal:
         deal = save(*args, **more)

@@ -41,7 +41,7 @@ def furnish() -> None:
     for number, draft_id in enumerate(DRAFTS):
         filled: dict[str, Any] = {"price": None} if number == 1 else {}
         source = deals.get(DEALS[0]).content
-        made = {
+        made: dict[str, Any] = {
             "title": f"Draft {number}",
             "category": source.category,
             "price": source.price,

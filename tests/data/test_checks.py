@@ -120,8 +120,16 @@ def furnish() -> None:
 def look_ahead() -> None:
     """Have an editor save a view, set a list twice and plan one, and begin to change a deal."""
     deal = deals.get(LIVE)
-    kept = {"brand_name": "Nordlicht", "base": deal.version, "seen": "", "before": None}
-    changes.keep(deal, replace(deal.content, title="Better"), **kept, by=EDITOR, now=NOW)
+    changes.keep(
+        deal,
+        replace(deal.content, title="Better"),
+        brand_name="Nordlicht",
+        base=deal.version,
+        seen="",
+        before=None,
+        by=EDITOR,
+        now=NOW,
+    )
     view = saved_views.SavedView(make_id(NOW, 41), "Toys")
     saved_views.save(EDITOR, view, by=EDITOR, now=NOW)
     make_category("fashion-beauty")

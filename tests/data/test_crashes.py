@@ -202,8 +202,16 @@ def furnish_changes(deal_id: str = DEAL) -> None:
 def keep_changes(deal_id: str = DEAL) -> None:
     deal = deals.get(deal_id)
     content = replace(deal.content, title="Better")
-    kept = {"brand_name": "Nordlicht", "base": deal.version, "seen": "", "before": changes.find(deal)}
-    changes.keep(deal, content, **kept, by=EDITOR, now=NOW)
+    changes.keep(
+        deal,
+        content,
+        brand_name="Nordlicht",
+        base=deal.version,
+        seen="",
+        before=changes.find(deal),
+        by=EDITOR,
+        now=NOW,
+    )
 
 
 def publish_changes() -> None:
@@ -254,7 +262,12 @@ def empty_trash() -> None:
 
 def trash_is_empty() -> bool:
     left = [trash.find("deal", DEAL), trash.find("draft", DRAFT)]
-    return left == [None, None] and prices.of_deal(DEAL) == versions.newest(DEAL).versions == []
+    return left == [None, None] and not prices.of_deal(DEAL) and not versions.newest(DEAL).versions
+
+
+def furnish_an_expired_deal() -> None:
+    furnish_a_featured_deal()
+    expire()
 
 
 def go_back() -> None:
@@ -279,7 +292,7 @@ ACTIONS = {
     ),
     "delete a draft": Action(furnish_to_publish, delete_draft, draft_is_deleted),
     "empty the trash": Action(furnish_the_trash, empty_trash, trash_is_empty),
-    "restore a version": Action(lambda: (furnish_a_featured_deal(), expire()), go_back, went_back),
+    "restore a version": Action(furnish_an_expired_deal, go_back, went_back),
     "keep changes": Action(
         furnish_a_featured_deal,
         keep_changes,
