@@ -70,6 +70,8 @@ def probe(url: str) -> Finding:
         return Finding("gone", str(reason))
     except Unsure as reason:
         return Finding("unsure", str(reason))
+    except ValueError:  # a shop may redirect to what no library takes for an address
+        return Finding("unsure", "This is not a web address.")
     return Finding("unsure", "It redirects too often.")
 
 
@@ -171,9 +173,7 @@ def _parts(url: str) -> tuple[str, str, str]:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
         host = host.encode("idna").decode("ascii") if not host.isascii() else host
-        target = urllib3.util.parse_url(
-            (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        ).request_uri
+        target = downloads.request_target(parts.path, parts.query)
     except (ValueError, UnicodeError, urllib3.exceptions.HTTPError):
         raise Unsure("This is not a web address.") from None
     if parts.scheme not in PORTS or not host:

@@ -79,8 +79,12 @@ def fetch(url: str) -> bytes:
             if status != 200:
                 raise CannotFetch(_("The server answered %(status)s.") % {"status": status})
             return content
-        target = urljoin(url, location)
-        if urlsplit(target).hostname != urlsplit(url).hostname:
+        try:
+            target = urljoin(url, location)
+            elsewhere = urlsplit(target).hostname != urlsplit(url).hostname
+        except ValueError:
+            raise CannotFetch(_("This is not a web address.")) from None
+        if elsewhere:
             raise CannotFetch(_("The address redirects to another site."))
         url = target
     raise CannotFetch(_("The address redirects too often."))
@@ -159,7 +163,8 @@ def _answer(connection: HTTPSConnection, host: str, target: str) -> tuple[int, b
             if len(content) > MAX_BYTES:
                 most = {"most": MAX_BYTES // 1_000_000}
                 raise CannotFetch(_("The picture is larger than %(most)s MB.") % most)
-        if len(content) < int(response.headers.get("Content-Length") or 0):
+        announced = response.headers.get("Content-Length", "")
+        if announced.isascii() and announced.isdigit() and len(content) < int(announced[:20]):
             raise CannotFetch(TOO_SLOW)
         return response.status, bytes(content), None
 
@@ -189,14 +194,19 @@ def _parts(url: str) -> tuple[str, str]:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
         host = host.encode("idna").decode("ascii") if not host.isascii() else host
+        target = request_target(parts.path, parts.query)
     except (ValueError, UnicodeError):
         raise CannotFetch(_("This is not a web address.")) from None
     if parts.scheme != "https" or not host:
         raise CannotFetch(_("Pictures are fetched from https:// addresses only."))
     if parts.username is not None or parts.password is not None or port not in (None, PORT):
         raise CannotFetch(_("The address may name neither a user nor a port."))
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return host, urllib3.util.parse_url(path).request_uri
+    return host, target
+
+
+def request_target(path: str, query: str) -> str:
+    """Return what a server is asked for; a path may begin with two slashes, which are no host's."""
+    return urllib3.util.parse_url(f"//host{path or '/'}{f'?{query}' if query else ''}").request_uri
 
 
 context: Callable[[], ssl.SSLContext] = ssl.create_default_context

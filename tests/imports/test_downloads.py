@@ -112,6 +112,15 @@ class Answers(http.server.BaseHTTPRequestHandler):
         except OSError:
             pass
 
+    def send_astray(self):
+        self.send(302, b"", Location="https://[")
+
+    def send_odd(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "many")
+        self.end_headers()
+        self.wfile.write(b"x")
+
     def send_short(self):
         self.send_response(200)
         self.send_header("Content-Length", "1000")
@@ -217,6 +226,20 @@ def test_a_redirect_elsewhere_is_not_followed(site, names):
 
 def test_a_redirect_to_http_is_not_followed(site):
     assert refusal(f"https://{HOST}/plain") == "Pictures are fetched from https:// addresses only."
+
+
+def test_a_redirect_to_what_is_no_address_is_refused(site):
+    assert refusal(f"https://{HOST}/astray") == "This is not a web address."
+
+
+def test_a_length_that_is_no_number_is_not_believed(site):
+    assert downloads.fetch(f"https://{HOST}/odd") == b"x"
+
+
+def test_a_path_may_begin_with_two_slashes(site):
+    assert downloads.fetch(f"https://{HOST}//picture?size=2") == picture()
+    assert site.asked == [(HOST, "/picture?size=2")]  # this server takes two for one
+    assert refusal(f"https://{HOST}//[x") == "The server answered 404."
 
 
 def test_redirects_come_to_an_end(site):

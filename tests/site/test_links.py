@@ -75,6 +75,9 @@ class Answers(http.server.BaseHTTPRequestHandler):
     def send_to(self, rest: str) -> None:
         self.send(302, Location=rest)
 
+    def send_astray(self, _: str) -> None:
+        self.send(302, Location="http://[")
+
     def send_loop(self, _: str) -> None:
         self.send(302, Location="/loop/")
 
@@ -189,6 +192,15 @@ def test_redirects_are_followed_also_to_another_site(shop):
     assert probe(f"http://{SHOP}/to//status/200") == Finding("works")
     assert probe(f"http://{SHOP}/to/http://other.site/status/404").state == "gone"
     assert shop.asked[-1] == ("GET", "other.site", "/status/404")
+
+
+def test_a_redirect_to_what_is_no_address_says_nothing(shop):
+    assert probe(f"http://{SHOP}/astray/") == Finding("unsure", "This is not a web address.")
+
+
+def test_a_path_may_begin_with_two_slashes(shop):
+    assert probe(f"http://{SHOP}//status/404").state == "gone"
+    assert shop.asked[-1] == ("GET", SHOP, "/status/404")  # this server takes two for one
 
 
 def test_redirects_without_end_are_left(shop):
