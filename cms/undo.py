@@ -7,9 +7,13 @@ from dataclasses import dataclass
 
 from django.contrib import messages
 from django.http import HttpRequest
+from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
 TAG = "way-back "  # begins the tags of a message that has a way back
+MOST_CHARACTERS = (
+    400  # of the note: it goes into a cookie, and one that is too large is lost, with its way back
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,8 @@ def offer(request: HttpRequest, text: str, address: str, label: str = "", **fiel
         "label": label or _("Undo"),
         "fields": {name: str(value) for name, value in fields.items()},
     }
-    messages.success(request, text, extra_tags=TAG + json.dumps(way_back))
+    note = Truncator(text).chars(MOST_CHARACTERS)
+    messages.success(request, note, extra_tags=TAG + json.dumps(way_back))
 
 
 def from_tags(tags: str) -> WayBack | None:

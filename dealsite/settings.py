@@ -98,7 +98,7 @@ TEMPLATES = [
         },
     }
 ]
-MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
+MESSAGE_STORAGE = "dealsite.message_cookie.MessageCookie"
 
 # What the site speaks to visitors, and to users who chose no language. docs/translating.md says how to add one.
 LANGUAGES = [("en-gb", "English"), ("de", "Deutsch")]

@@ -1,0 +1,14 @@
+"""Notes for the next page, in a cookie: with room for what takes back what was done."""
+
+from __future__ import annotations
+
+from django.contrib.messages.storage.cookie import CookieStorage
+
+
+class MessageCookie(CookieStorage):
+    """Django's own, nearly as large as browsers keep cookies (4,096 bytes with name and attributes).
+
+    What does not fit is lost without a word: a long title and the address of a filtered list need more than 2,048.
+    """
+
+    max_cookie_size = 3_600
