@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 
 import structlog
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.shortcuts import render
 
@@ -15,6 +16,8 @@ from dealsite.data import errors, table
 # No call starts later than this many seconds into a request. The last one may take 1.5 s (connect and
 # answer), so that a visitor waits for less than 3 s, whatever the engine does.
 DATA_SECONDS = 1.4
+# More is not even read, whoever sends it: the largest file that a form takes has half of it.
+MOST_BYTES = 100_000_000
 PAGES = {400, 403, 404, 409, 429, 503}
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -54,6 +57,9 @@ class BodyMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.method == "POST":
+            length = request.META.get("CONTENT_LENGTH") or ""
+            if length.isascii() and length.isdigit() and (len(length) > 9 or int(length) > MOST_BYTES):
+                raise RequestDataTooBig("More than any form of this site takes.")
             with table.working(), contextlib.suppress(UnreadablePostError):
                 request.POST.keys()  # reads form and files; what does not come is missed by the view
         return self.get_response(request)

@@ -146,6 +146,15 @@ def test_what_breaks_off_is_refused_as_a_form_without_its_token(sign_in, monkeyp
     assert upload(sign_in("editor", csrf=True)).status_code == 403
 
 
+def test_what_is_larger_than_any_form_takes_is_not_even_read(client, monkeypatch):
+    def read(parser):
+        raise AssertionError
+
+    monkeypatch.setattr(MultiPartParser, "parse", read)
+    for size in ("100000001", "9" * 30):
+        assert client.post(UPLOAD, {"picture_file": picture_file()}, CONTENT_LENGTH=size).status_code == 400
+
+
 def test_without_a_file_it_says_so(editor):
     response = editor.post(UPLOAD, headers=HTMX)
     assert response.status_code == 422
