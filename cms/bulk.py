@@ -191,6 +191,8 @@ def _looked_at(text: str, now: datetime) -> datetime | None:
         moment = from_iso(text)
     except ValueError:
         return None
+    if moment.tzinfo is None:
+        return None
     return moment if now - LOOKED_AT_LONG_AGO < moment <= now + timedelta(seconds=1) else None
 
 

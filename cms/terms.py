@@ -177,9 +177,10 @@ def _keep_moment(form: TermsForm, text: str, typed: str) -> None:
     expires_at = form.fields["expires_at"]
     try:
         moment = from_iso(text) if text else None
-    except ValueError:
+        is_meant = moment is not None and typed_time(moment) == typed
+    except (ValueError, OverflowError):  # no time of ours: without a zone, or at the end of the calendar
         return
-    if moment and typed_time(moment) == typed and isinstance(expires_at, LocalTimeField):
+    if is_meant and isinstance(expires_at, LocalTimeField):
         expires_at.stored = moment
 
 

@@ -266,6 +266,7 @@ def test_deals_are_featured(editor, made):
     [
         {"token": "x"},
         {"asked_at": "x"},
+        {"asked_at": "2026-11-21T12:00:00"},
         {"asked_at": iso(NOW - 2 * DAY)},
         {"asked_at": iso(NOW + HOUR)},
         {"to_category": "nowhere"},

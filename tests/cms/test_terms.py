@@ -6,11 +6,14 @@ import re
 from dataclasses import replace
 from decimal import Decimal
 from html import unescape
+from random import Random
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.urls import reverse
 
+from cms.list_address import list_query
 from dealsite.data import audit_log, brands, deals, drafts, prices
 from dealsite.data.deals import Deal
 from tests.builders import DAY, HOUR, NOW, make_deal, make_draft
@@ -226,3 +229,23 @@ def test_opening_a_row_costs_one_call(editor, calls):
     deal, draft = make_deal(), make_draft(title="x")
     assert calls(lambda: editor.get(terms(deal), headers=HTMX)) == ["BatchGetItem"]
     assert calls(lambda: editor.get(terms(draft), headers=HTMX)) == ["GetItem"]
+
+
+@pytest.mark.parametrize("moment", ["2026-11-30", "2026-11-30T18:00", "0001-01-01T00:00:00+00:00", "x"])
+def test_a_moment_that_is_no_time_of_ours_does_no_harm(sign_in, moment):
+    deal = make_deal()
+    browser = sign_in("editor", zone="America/New_York")
+    response = change(browser, deal, price="69.90", expires_at="2026-11-30T18:00", moment=moment)
+    assert response.status_code == 200
+    assert deals.get(deal.id).content.price == Decimal("69.90")
+
+
+def test_a_change_can_be_taken_back_whatever_the_title_and_the_list_are(editor):
+    random = Random(4)
+    words = lambda n: "".join(chr(random.randint(0x4E00, 0x9FFF)) for _ in range(n))  # noqa: E731
+    deal = make_deal(title=words(300))
+    back = list_query(urlencode({"state": "live", "brand": words(80), "q": words(200)}))
+    sent = opened(editor, deal) | {"price": "69.90", "back": back}
+    page = editor.post(terms(deal), sent, follow=True).content.decode()
+    undo = fields_of(page, terms(deal))
+    assert (undo["price"], undo["back"]) == ("79.90", back)
