@@ -72,13 +72,15 @@ def view_list(request: EditorRequest) -> HttpResponse:
     return _page(request)
 
 
-def _page(request: EditorRequest, *, wrong: str = "", error: str = "", status: int = 200) -> HttpResponse:
+def _page(
+    request: EditorRequest, *, wrong: str = "", typed: str = "", error: str = "", status: int = 200
+) -> HttpResponse:
     mine, team = saved_views.of(request.user.username)
     groups = [
         ("mine", _("My views"), [_shown(view, "mine") for view in mine]),
         ("team", _("Views for all editors"), [_shown(view, "team") for view in team]),
     ]
-    page = {"groups": groups, "wrong": wrong, "error": error, "longest_name": LONGEST_NAME}
+    page = {"groups": groups, "wrong": wrong, "typed": typed, "error": error, "longest_name": LONGEST_NAME}
     return render(request, "cms/saved_views.html", page, status=status)
 
 
@@ -120,7 +122,7 @@ def rename_view(request: EditorRequest, view_id: str) -> HttpResponse:
             _username(request, owner), view_id, name, by=request.user.username, now=timezone.now()
         )
     except Invalid as error:
-        return _page(request, wrong=view_id, error=str(error), status=422)
+        return _page(request, wrong=view_id, typed=name, error=str(error), status=422)
     said = _("The view “%(before)s” is now called “%(name)s”.") % {
         "before": before.name,
         "name": name.strip(),

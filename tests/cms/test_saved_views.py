@@ -115,6 +115,7 @@ def test_a_name_in_use_is_refused_beside_its_field(editor):
     response = editor.post(reverse("cms_rename_view", args=[first.id]), {"owner": "mine", "name": "B"})
     assert response.status_code == 422
     assert "Another view is called so" in response.content.decode()
+    assert re.search(rf'id="name-{first.id}"\s+name="name"\s+value="B"', response.content.decode())
     assert mine() == ["a", "b"]
 
 
