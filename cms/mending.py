@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -20,7 +20,7 @@ from cms.imports import store
 from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data import imports
-from dealsite.data.errors import Invalid, NotFound
+from dealsite.data.errors import Invalid, NotFound, Unavailable
 from dealsite.data.ids import new_ulid
 from dealsite.data.imports import CHECKED, IMPORTED, Brought, Import
 from dealsite.imports import layout as layouts
@@ -54,6 +54,7 @@ class Row:
     line: int
     cells: list[Cell]
     reasons: list[str]
+    is_left_out: bool = False
 
 
 @role("editor")
@@ -67,18 +68,23 @@ def mend_import(request: EditorRequest, import_id: str) -> HttpResponse:
     shown = _rows(one, layout)
     if not shown:
         raise NotFound(_("There are no refused rows to be mended here."))
+    trouble, status = "", 200
     if request.method == "POST":
-        mended = [
-            [request.POST.get(cell.name, "") for cell in row.cells]
-            for row in shown
-            if f"skip-{row.number}" not in request.POST
-        ]
+        shown = [_as_sent(row, request.POST) for row in shown]
+        mended = [[cell.value for cell in row.cells] for row in shown if not row.is_left_out]
         if any(any(cell.strip() for cell in cells) for cells in mended):
-            return redirect("cms_import", _again(request, one, layout, mended).id)
-        messages.warning(request, _("All rows are left out: there is nothing to check."))
+            try:
+                return redirect("cms_import", _again(request, one, layout, mended).id)
+            except Invalid as error:
+                trouble, status = str(error), 422
+            except Unavailable as error:
+                trouble, status = str(error), 503
+        else:
+            messages.warning(request, _("All rows are left out: there is nothing to check."))
     context = {
         "one": one,
         "rows": shown,
+        "trouble": trouble,
         "titles": [cell.title for cell in shown[0].cells],
         "more": max(one.totals.get("refused", 0) - len(shown), 0),
         "trail": [
@@ -87,7 +93,13 @@ def mend_import(request: EditorRequest, import_id: str) -> HttpResponse:
             ("", _("Mend rows")),
         ],
     }
-    return render(request, "cms/mend_import.html", context)
+    return render(request, "cms/mend_import.html", context, status=status)
+
+
+def _as_sent(row: Row, sent: QueryDict) -> Row:
+    """Return a row with what was typed into its cells."""
+    cells = [replace(cell, value=sent.get(cell.name, "")) for cell in row.cells]
+    return replace(row, cells=cells, is_left_out=f"skip-{row.number}" in sent)
 
 
 def _rows(one: Import, layout: Layout) -> list[Row]:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,7 +10,7 @@ from django.core.files.storage import FileSystemStorage
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from dealsite import exports, worker
-from dealsite.data import audit, checks, imports, jobs, table
+from dealsite.data import audit, checks, errors, imports, jobs, table
 from dealsite.data.ids import new_ulid
 from dealsite.imports import uploads
 from tests import import_files
@@ -240,6 +241,11 @@ def test_pasted_rows_that_cannot_be_taken_are_refused(editor, rows):
     assert imports.newest().imports == []
 
 
+def test_pasted_rows_are_sent_as_they_are_so_that_no_letter_counts_nine_times(editor):
+    page = editor.get(PASTE).content.decode()
+    assert re.search(r'<form class="form" method="post" enctype="multipart/form-data"', page)
+
+
 def test_a_pasted_lone_surrogate_does_no_harm(editor):
     answer = editor.post(
         PASTE,
@@ -276,7 +282,25 @@ def test_rows_that_are_left_out_do_not_go_again(editor):
     answer = editor.post(f"{address}mend/", {"cell-0-0": "x", "skip-0": "on"})
     assert answer.status_code == 200
     assert "All rows are left out" in text(answer)
+    (row,) = answer.context["rows"]
+    assert (row.cells[0].value, row.is_left_out) == ("x", True)
     assert len(imports.newest().imports) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(errors.Unavailable(), 503), (errors.Invalid("Too long."), 422)], ids=["503", "422"]
+)
+def test_what_was_mended_is_not_lost_where_it_cannot_be_stored(editor, monkeypatch, error, status):
+    def fail(*arguments, **options):
+        raise error
+
+    address = bring(editor)
+    check(editor, address)
+    monkeypatch.setattr(imports, "create", fail)
+    answer = editor.post(f"{address}mend/", {"cell-0-0": "Typed with care"})
+    assert answer.status_code == status
+    assert "Typed with care" in answer.content.decode()
+    assert "Nothing that you entered is lost." in text(answer)
 
 
 def test_there_is_nothing_to_mend_before_the_check(editor):
