@@ -122,6 +122,7 @@ def test_without_script_the_preview_is_a_page_of_its_own_where_nothing_can_be_bo
     assert '<meta name="robots" content="noindex">' in html
     assert 'alt="A keyboard"' in html
     assert re.search(r'<button class="btn btn-primary btn-lg flex-1"\s+type="submit"\s+disabled>', html)
+    assert re.search(r'<button class="deal-add"[^>]*\sdisabled>', html)
 
 
 def test_the_frame_may_be_framed_by_this_site_alone_and_runs_no_script(editor):
