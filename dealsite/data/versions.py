@@ -88,7 +88,7 @@ def get_many(history_id: str, numbers: Iterable[int]) -> dict[int, Version]:
 
 def get(history_id: str, number: int) -> Version:
     """Return a version, or raise NotFound. 1 get."""
-    item = table.get(keys.version(history_id, number)) if number > 0 else None
+    item = table.get(keys.version(history_id, number)) if 0 < number <= LAST else None
     if item is None:
         raise NotFound(gettext_lazy("This version is not kept (any more)."))
     return from_item(item)

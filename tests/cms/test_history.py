@@ -239,3 +239,9 @@ def test_very_long_texts_are_compared_by_lines():
     older, newer = marked(f"same\n{line}one\n", f"same\n{line}two\n")
     assert [run.is_changed for run in (*older, *newer)] == [False, True, False, True]
     assert "".join(run.text for run in newer) == f"same\n{line}two\n"
+
+
+@pytest.mark.parametrize("number", [10**8, 10**1500], ids=["9 digits", "1501 digits"])
+def test_a_version_of_a_number_that_there_cannot_be_is_404(editor, number):
+    address = f"{history(make_deal())}{number}/restore/"
+    assert editor.post(address, {"version": "1"}).status_code == 404
