@@ -42,7 +42,9 @@ PLACES = (
     Place("cms_orders", _("Orders"), "package", OFFICE, "g o", _("ship deliver cancel")),
     Place("cms_payments", _("Payments"), "credit-card", OFFICE, "g p", _("instalments refunds overdue")),
     Place("cms_exports", _("Exports"), "download", (*EDITOR, *OFFICE), "g e", _("files csv download")),
-    Place("cms_numbers", _("Numbers"), "chart-column", (*EDITOR, *OFFICE), "g n", _("charts sales statistics")),
+    Place(
+        "cms_numbers", _("Numbers"), "chart-column", (*EDITOR, *OFFICE), "g n", _("charts sales statistics")
+    ),
     Place("cms_ask", _("Ask"), "database", OFFICE, "g a", _("questions sql lake")),
     Place("cms_users", _("Users"), "users", ADMIN, "g u", _("roles accounts people")),
     Place("cms_audit", _("Audit log"), "history", ADMIN, "g l", _("who changed what")),
