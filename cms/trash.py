@@ -72,7 +72,12 @@ def delete_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
         return _deleted_before("deal", deal_id, request)
     if _has_changed(request, stored.version):
         return redirect("cms_deal", deal_id)
-    deals.delete(stored, by=request.user.username, now=timezone.now())
+    version = stored.version if "version" in request.POST else None
+    try:
+        deals.delete(stored, by=request.user.username, now=timezone.now(), version=version)
+    except VersionConflict:
+        _say_changed(request)
+        return redirect("cms_deal", deal_id)
     _offer_back(request, "deal", deal_id, stored.content.title)
     return redirect("cms_deals")
 

@@ -214,7 +214,7 @@ def _delete(thing: Thing, errand: Errand, *, by: str, now: datetime) -> None:
     if isinstance(thing, Draft):
         drafts.delete(thing, by=by, now=now, errand=errand)
     else:
-        deals.delete(thing, by=by, now=now, errand=errand)
+        deals.delete(thing, by=by, now=now, version=thing.version, errand=errand)
 
 
 def _feature(
@@ -313,7 +313,8 @@ def _withdraw(row: Row, deal: Thing, note: Note, *, by: str, now: datetime) -> N
     errand = note(row.after, "")
     reopen = drafts.reopen_write(pointer, deal.content, deal.card, by=by, now=now)
     assert isinstance(deal, Deal)  # noqa: S101 - it was published
-    deals.delete(deal, by=by, now=now, errand=replace(errand, writes=(*errand.writes, reopen)))
+    errand = replace(errand, writes=(*errand.writes, reopen))
+    deals.delete(deal, by=by, now=now, version=deal.version, errand=errand)
 
 
 def brands_before(change: Change, rows: Iterable[Row]) -> list[str]:

@@ -93,6 +93,20 @@ def test_what_changed_since_it_was_opened_is_not_deleted(editor):
     assert drafts.get(draft.id).version == 2
 
 
+def test_what_changes_while_it_is_looked_at_is_not_deleted(editor, monkeypatch):
+    deal = make_deal()
+
+    def change_now(request, version):
+        change(deal, title="Quite another thing")
+        return False
+
+    monkeypatch.setattr("cms.trash._has_changed", change_now)
+    response = editor.post(address("cms_delete_deal", deal), {"version": "1"}, follow=True)
+    assert response.redirect_chain == [(address("cms_deal", deal), 302)]
+    assert "Somebody changed this" in said(response)
+    assert deals.get(deal.id).version == 2
+
+
 def test_deleting_what_is_deleted_offers_it_back(editor):
     deal, draft = make_deal(title="Kettle"), make_draft(title="Keyboard")
     for name, thing in (("cms_delete_deal", deal), ("cms_delete_draft", draft)):

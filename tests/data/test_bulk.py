@@ -12,7 +12,7 @@ import pytest
 
 from dealsite import bulk as running
 from dealsite import worker
-from dealsite.data import brands, bulk, deals, drafts, errors, featured, jobs, table, trash
+from dealsite.data import brands, bulk, bulk_changes, deals, drafts, errors, featured, jobs, table, trash
 from dealsite.data.bulk import Change, Matching, Subject
 from dealsite.data.ids import iso
 from dealsite.data.keys import CHANGED, REFUSED
@@ -345,6 +345,39 @@ def test_a_deal_that_was_edited_since_it_was_looked_at_is_not_deleted():
     assert deals.get(one.id).content.title == "Better"
     assert reasons() == {one.id: "olga changed it meanwhile."}
     assert counts() == ("done", 1, 1)
+
+
+def edited_once_it_is_read(monkeypatch, deal_id: str) -> None:
+    """Somebody edits a deal after the worker has read it, and before it comes to it."""
+    means_of, still_to_come = bulk_changes.means_of, [deal_id]
+
+    def then_edit(*args: Any, **more: Any) -> bulk_changes.Means:
+        means = means_of(*args, **more)
+        if still_to_come:
+            edit(deals.get(still_to_come.pop()), by="olga", title="Better")
+        return means
+
+    monkeypatch.setattr(bulk_changes, "means_of", then_edit)
+
+
+def test_a_deal_that_is_edited_while_others_are_deleted_is_not(monkeypatch):
+    one, two = make_deals(2)
+    order(Change("deal", bulk.DELETE), chosen(one, two, seen=""))
+    edited_once_it_is_read(monkeypatch, two.id)
+    work()
+    assert deals.get(two.id).content.title == "Better"
+    assert reasons() == {two.id: "olga changed it meanwhile."}
+
+
+def test_a_deal_that_is_edited_while_others_become_drafts_again_does_not(monkeypatch):
+    draft = full_draft()
+    order(Change("draft", bulk.PUBLISH), chosen(draft, seen=""))
+    work()
+    deal_id = drafts.get(draft.id).published_as
+    edited_once_it_is_read(monkeypatch, deal_id)
+    undo()
+    assert deals.get(deal_id).content.title == "Better"
+    assert reasons(UNDO) == {draft.id: "olga changed it since."}
 
 
 def test_a_deal_that_is_gone_by_then_is_reported():

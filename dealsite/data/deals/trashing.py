@@ -28,10 +28,13 @@ BRAND_GONE = gettext_lazy(
 )
 
 
-def delete(deal: Deal, *, by: str, now: datetime, errand: Errand = NO_ERRAND) -> None:
+def delete(
+    deal: Deal, *, by: str, now: datetime, version: int | None = None, errand: Errand = NO_ERRAND
+) -> None:
     """Move a deal to the trash for 30 days: offer, counters and featured cards go with it; harmless if it is gone.
 
-    Its prices stay until the trash is emptied. 1 batch get + 1 transaction.
+    Its prices stay until the trash is emptied. With `version`, only that one: VersionConflict, with `current`, if
+    somebody edited it since. 1 batch get + 1 transaction.
 
     The last deal of a day costs a second transaction, which unlists the day.
     """
@@ -44,6 +47,8 @@ def delete(deal: Deal, *, by: str, now: datetime, errand: Errand = NO_ERRAND) ->
                 raise NotFound(GONE)
             return
         deal = deal_from_items(item, offer)
+        if version is not None and deal.version != version:
+            raise VersionConflict(current=deal)
         try:
             writes = _delete_writes(
                 deal, item, offer, by=by, now=now, last_of_day=last_of_day, note=errand.note
