@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime, time
+from datetime import UTC, date, datetime, time
 from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _
@@ -23,7 +23,6 @@ DATE = re.compile(
     r"(?:(?:,\s*|\s+|T)(\d{1,2})[:.](\d{2})(?:[:.](\d{2}))?(?:\s*([ap])\.?m\.?|\s*Uhr)?)?",
     re.ASCII | re.IGNORECASE,
 )
-ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 LAST_OF_DAY = time(23, 59, 59)
 
 
@@ -63,7 +62,7 @@ def moment(text: str, dates: str, zone: ZoneInfo, *, ends: bool = False) -> date
         raise Unreadable(_("Write the time as 2026-11-21 09:00 or %(example)s.") % {"example": example})
     if naive.tzinfo is not None:
         return naive
-    if ends and (ISO_DAY.fullmatch(text) or ((found := DATE.fullmatch(text)) and found[4] is None)):
+    if ends and (_is_iso_day(text) or ((found := DATE.fullmatch(text)) and found[4] is None)):
         naive = datetime.combine(naive.date(), LAST_OF_DAY)
     return _in_zone(naive, zone)
 
@@ -82,6 +81,14 @@ def _iso(text: str) -> datetime | None:
         return datetime.fromisoformat(text)
     except ValueError:
         return None
+
+
+def _is_iso_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _written(text: str, dates: str) -> datetime | None:

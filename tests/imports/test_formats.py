@@ -96,6 +96,7 @@ def test_a_day_without_a_time_ends_with_its_last_second():
         2026, 11, 21, 22, 59, 59, tzinfo=UTC
     )
     assert formats.moment("2026-11-21", DAY_FIRST, BERLIN, ends=True).hour == 22
+    assert formats.moment("20261121", DAY_FIRST, BERLIN, ends=True).hour == 22
     assert formats.moment("2026-11-21 00:00", DAY_FIRST, BERLIN, ends=True).hour == 23
 
 
