@@ -75,9 +75,20 @@ class Changes:
 
 
 def find(deal: Deal) -> Changes | None:
-    """Return the unpublished changes of a deal, discarded ones too; None if there are none. 1 get."""
+    """Return the unpublished changes of a deal, discarded ones too; None if there are none. 1 get.
+
+    What was begun for another deal, which had this one's id before, counts as discarded.
+    """
     item = table.get(keys.changes(deal.history_id))
-    return None if item is None else replace(from_item(item), deal_id=deal.id)
+    if item is None:
+        return None
+    kept = from_item(item)
+    return replace(kept, deal_id=deal.id, is_discarded=kept.is_discarded or not _is_of(kept, deal))
+
+
+def _is_of(kept: Changes, deal: Deal) -> bool:
+    """Tell whether changes are those of a deal: an import may bring the id of one that was deleted or moved again."""
+    return kept.deal_id == deal.id and kept.begun_at >= deal.created_at
 
 
 def keep(
@@ -173,18 +184,19 @@ def publish_write(changes: Changes) -> Delete:
 def newest() -> list[tuple[Deal, Changes]]:
     """Return deals with unpublished changes, last changed first, up to 50, without stock. 1 query + 2 batch gets."""
     rows = table.query(keys.CHANGES, index=keys.GSI1, newest_first=True, limit=MOST_LISTED)
-    found = table.batch_get((row["PK"], row["SK"]) for row in rows)
+    items = table.batch_get((row["PK"], row["SK"]) for row in rows)
     kept = sorted(
-        (from_item(item) for item in found.values() if "discarded_at" not in item),
+        (from_item(item) for item in items.values() if "discarded_at" not in item),
         key=lambda one: (one.updated_at, one.history_id),
         reverse=True,
     )
     deals = table.batch_get(keys.deal(one.deal_id) for one in kept)  # one that lies in the trash is not there
-    return [
+    found = [
         (deal_from_items(deals[keys.deal(one.deal_id)], None), one)
         for one in kept
         if keys.deal(one.deal_id) in deals
     ]
+    return [(deal, one) for deal, one in found if _is_of(one, deal)]
 
 
 def moved_write(deal: Deal, new_id: str, changes: Changes | None) -> Write:

@@ -176,6 +176,22 @@ def test_they_go_when_their_deal_is_deleted_for_good():
     assert changes.find(deal) is None
 
 
+def test_they_are_not_those_of_another_deal_that_gets_the_id(settle):
+    deal = make_deal()
+    keep(deal, title="Better")
+    deals.delete(deal, by=EDITOR, now=NOW)
+    again = make_deal(deal_id=deal.id, now=NOW + HOUR, title="Imported once more")
+    settle()
+    old = changes.find(again)
+    assert old
+    assert old.is_discarded
+    assert changes.newest() == []
+    with pytest.raises(errors.VersionConflict):
+        changes.bring_back(old, by=EDITOR, now=NOW + HOUR)
+    kept = keep(again, old, title="New", now=NOW + 2 * HOUR)
+    assert changes.find(again) == kept
+
+
 def test_they_stay_when_the_deal_is_edited_or_ends():
     deal = make_deal()
     kept = keep(deal, title="Better")
