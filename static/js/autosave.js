@@ -10,6 +10,7 @@
   const FIRST_PAUSE = 5000; // before it is tried again where the site does not answer; then twice as long
   const LONGEST_PAUSE = 60_000;
   const PATIENCE = 15_000;
+  const MOST_WHILE_LEAVING = 60_000; // bytes: browsers send no more than 64 KiB of a page that goes
   // What is no part of what is saved by itself.
   const OTHERS = ["csrfmiddlewaretoken", "version", "changes", "against", "seen", "autosaves", "autosave", "picture_file", "announce", "publish_at"];
 
@@ -126,7 +127,7 @@
   });
   window.addEventListener("beforeunload", (event) => {
     if (leaving || !isChanged()) return;
-    if (isOn() && !failed && !sending) {
+    if (isOn() && !failed && !sending && typed().length < MOST_WHILE_LEAVING) {
       addToken();
       request({ keepalive: true }).catch(() => {});
     } else {

@@ -74,6 +74,24 @@ def test_leaving_at_once_still_saves(editor_window):
     assert drafts.get(draft.id).content.title == "Idea of mine"
 
 
+def test_leaving_warns_where_the_text_is_too_long_to_be_sent_on_leaving(editor_window):
+    draft = make_draft(title="Idea")
+    page = opened(editor_window(), draft)
+    asked: list[str] = []
+
+    def answer(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    page.on("dialog", answer)
+    field(page, "Description").press("a")  # a browser asks only where somebody did something
+    field(page, "Description").fill("ж" * 15_000)
+    page.evaluate("location.assign('/cms/')")
+    expect(note(page)).to_have_text(SAVED)  # stays, and saves itself
+    assert asked == ["beforeunload"]
+    assert drafts.get(draft.id).content.description == "ж" * 15_000
+
+
 def test_what_is_not_right_is_said_and_saved_once_it_is(editor_window):
     draft = make_draft(title="Idea")
     page = opened(editor_window(), draft)
