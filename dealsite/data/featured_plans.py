@@ -26,7 +26,10 @@ from dealsite.data.jobs import Cancelled, Handler, Job, cancel_write, job_write
 from dealsite.data.writes import Put, Write, absent, at_version
 
 SET_PLANNED = "set_featured"  # the kind of job that carries out a plan
-MOST_SHOWN = 200
+MOST_SHOWN = 200  # of those that are set or cancelled
+MOST_READ = (
+    2_000  # six a page and day, for as long as what became of them is kept, leave room for those to come
+)
 KEPT = timedelta(days=30)  # that what became of a plan can be seen
 PLANNED, SET, PUT_ASIDE, CANCELLED = "planned", "set", "put aside", "cancelled"
 OPEN = (PLANNED, PUT_ASIDE)
@@ -102,14 +105,14 @@ def get(plan_id: str) -> Plan:
 
 
 def newest() -> list[Plan]:
-    """Return the plans of all pages: those to come by their time, then what became of the others. 1 query."""
+    """Return the plans of all pages: those to come by their time, then what became of the last 200 others. 1 query."""
     low, high = keys.prefix(keys.FEATURED_PLAN)
     rows = table.query(
-        keys.FEATURED_PLANS, low=low, high=high, newest_first=True, limit=MOST_SHOWN, consistent=True
+        keys.FEATURED_PLANS, low=low, high=high, newest_first=True, limit=MOST_READ, consistent=True
     )
     plans = [from_item(row) for row in rows]
     waiting = sorted((plan for plan in plans if plan.is_open), key=lambda plan: plan.at)
-    return waiting + [plan for plan in plans if not plan.is_open]
+    return waiting + [plan for plan in plans if not plan.is_open][:MOST_SHOWN]
 
 
 def change(

@@ -79,6 +79,16 @@ def test_plans_of_a_page_follow_each_other(work):
     assert [state(one) for one in plans] == ["set", "set"]
 
 
+def test_a_plan_to_come_is_shown_however_many_were_made_after_it(monkeypatch):
+    monkeypatch.setattr(featured_plans, "MOST_SHOWN", 2)
+    deal = make_deal()
+    first = plan(deal, at=LATER, plan_id=make_id(NOW))
+    over = [plan(deal, plan_id=make_id(NOW + n * HOUR)) for n in range(1, 4)]
+    for one in over:
+        featured_plans.cancel(one, by=EDITOR, now=NOW)
+    assert [one.id for one in featured_plans.newest()] == [first.id, over[2].id, over[1].id]
+
+
 def test_a_list_that_somebody_set_by_hand_meanwhile_stays_and_the_plan_is_put_aside(work):
     first, second = make_deal(), make_deal()
     planned = plan(second)
