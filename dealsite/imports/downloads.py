@@ -35,6 +35,7 @@ CONNECT_SECONDS, READ_SECONDS = 4.0, 6.0
 REDIRECTS = 3
 CHUNK = 65_536
 AT_ONCE = 8
+DECODED_AT_ONCE = 2  # of them: a decoded picture and its copies may take 300 MB
 PORT = 443
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
 HEADERS = {"User-Agent": "Dealsite picture import", "Accept": "image/*", "Accept-Encoding": "identity"}
@@ -42,6 +43,8 @@ HEADERS = {"User-Agent": "Dealsite picture import", "Accept": "image/*", "Accept
 TOO_SLOW = gettext_lazy("The site broke off, or took too long.")
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_decoding = threading.BoundedSemaphore(DECODED_AT_ONCE)
 
 
 class CannotFetch(Exception):
@@ -61,7 +64,9 @@ def pictures_of(new: list[NewDeal]) -> dict[int, Picture | str]:
 
 def _picture(url: str) -> Picture | str:
     try:
-        return store_picture(fetch(url), "")
+        content = fetch(url)
+        with _decoding:
+            return store_picture(content, "")
     except (CannotFetch, Invalid) as error:
         return str(error)
 

@@ -385,3 +385,19 @@ def test_what_is_no_picture_is_explained(site, tmp_path, monkeypatch):
     with override_settings(MEDIA_ROOT=tmp_path):
         fetched = downloads.pictures_of(deals_with(f"https://{HOST}/picture"))
     assert str(fetched[2]).startswith("This file is not a picture")
+
+
+def test_few_pictures_are_decoded_at_once(monkeypatch):
+    one_too_many = threading.Barrier(downloads.DECODED_AT_ONCE + 1)
+    met = []
+
+    def store(content, alt):
+        with contextlib.suppress(threading.BrokenBarrierError):
+            met.append(one_too_many.wait(0.2))
+        return Picture(content.decode(), 40, 30, alt)
+
+    monkeypatch.setattr(downloads, "fetch", lambda url: url.rpartition("/")[2].encode())
+    monkeypatch.setattr(downloads, "store_picture", store)
+    fetched = downloads.pictures_of(deals_with(*(f"https://{HOST}/{n}" for n in range(6))))
+    assert [fetched[n + 2].name for n in range(6)] == [str(n) for n in range(6)]
+    assert met == []
