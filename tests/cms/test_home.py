@@ -491,3 +491,15 @@ def test_a_deal_that_is_not_there_is_404(editor, name):
         assert response.status_code in (404, 302), name
         if response.status_code == 302:
             assert said(response) == "This deal has another link by now."
+
+
+@pytest.mark.parametrize("ends_at", ["9999-12-31T23:59:59.999Z", "2102-01-01T00:00:00.000Z"])
+def test_an_end_that_cannot_be_shown_in_every_zone_is_refused(editor, ends_at):
+    deal = make_deal(expires_at=NOW + DAY)
+    page = editor.post(
+        reverse("cms_change_end", args=[deal.id]), {"ends_at": ends_at, "version": "1"}, follow=True
+    )
+    assert page.status_code == 200
+    undone = editor.post(reverse("cms_undo_expiry", args=[deal.id]), {"expires_at": ends_at, "version": "1"})
+    assert undone.status_code == 400
+    assert deals.get(deal.id).content.expires_at == NOW + DAY
