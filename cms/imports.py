@@ -110,8 +110,10 @@ def bring(request: EditorRequest, file: IO[bytes], name: str | None, *, encoding
     brought = brought_of(upload, name or "", file.seek(0, io.SEEK_END) or file.tell())
     now = timezone.now()
     import_id = new_ulid(now)
+    # First what sees to it that the file is deleted, then the file.
+    noted = imports.create(brought, import_id=import_id, by=request.user.username, now=now)
     store(import_id, file)
-    return imports.create(brought, import_id=import_id, by=request.user.username, now=now)
+    return noted
 
 
 def store(import_id: str, file: IO[bytes]) -> None:

@@ -156,8 +156,8 @@ def _again(request: EditorRequest, one: Import, layout: Layout, rows: list[list[
     if len(content) > MOST_CHARACTERS * 10:
         raise Invalid(_("These rows are too long to be mended here."))
     import_id = new_ulid(now)
-    store(import_id, io.BytesIO(content))
     mended = imports.create(brought, import_id=import_id, by=request.user.username, now=now)
+    store(import_id, io.BytesIO(content))
     imports.check(
         mended,
         chosen.as_item(),

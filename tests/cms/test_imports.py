@@ -211,6 +211,15 @@ def test_a_file_that_is_too_large_is_refused(editor, monkeypatch):
     assert "larger than 50 MB" in text(upload(editor))
 
 
+def test_no_file_is_kept_that_no_job_deletes(editor, private, monkeypatch):
+    def fail(*args, **more):
+        raise errors.Unavailable()
+
+    monkeypatch.setattr(imports, "create", fail)
+    assert upload(editor).status_code == 503
+    assert not [path for path in private.rglob("*") if path.is_file()]
+
+
 def test_no_file_at_all_is_refused(editor):
     assert editor.post(LIST, {}).status_code == 422
 
