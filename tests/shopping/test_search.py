@@ -225,7 +225,7 @@ def test_a_deal_that_is_over_shows_live_ones_like_it(client: Client, search_inde
     html = response.content.decode()
     assert titles(html) == ["Steel lamp"]
     assert "Live deals like this one" in html
-    assert len(response.wsgi_request.meter.log) == 2  # type: ignore[attr-defined] # it and its prices
+    assert len(response.wsgi_request.meter.log) == 2  # type: ignore[attr-defined]
 
 
 def test_what_is_found_can_be_put_into_the_cart(client: Client, search_index):
