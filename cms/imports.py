@@ -23,7 +23,7 @@ from cms.import_forms import NAME_OF_FILE_CHARACTERS, SEPARATORS, LayoutForm, Pa
 from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data import imports, jobs
-from dealsite.data.errors import Conflict, Invalid, NotFound
+from dealsite.data.errors import Conflict, Invalid, NotFound, Unavailable
 from dealsite.data.ids import new_ulid, normalise
 from dealsite.data.imports import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED, Brought, Import
 from dealsite.data.jobs import Job
@@ -196,14 +196,17 @@ def _check(request: EditorRequest, one: Import) -> HttpResponse:
         return _columns_page(request, one, form)
     now = timezone.now()
     chosen = form.layout(now)
-    imports.check(
-        one,
-        chosen.as_item(),
-        fingerprint=layout.fingerprint(chosen.titles),
-        version=form.cleaned_data["version"],
-        job_id=new_ulid(now),
-        now=now,
-    )
+    try:
+        imports.check(
+            one,
+            chosen.as_item(),
+            fingerprint=layout.fingerprint(chosen.titles),
+            version=form.cleaned_data["version"],
+            job_id=new_ulid(now),
+            now=now,
+        )
+    except Unavailable as error:
+        return _columns_page(request, one, form, trouble=str(error))
     return redirect("cms_import", one.id)
 
 
@@ -226,10 +229,17 @@ def _cancel(request: EditorRequest, one: Import) -> HttpResponse:
 
 
 def _columns_page(
-    request: EditorRequest, one: Import, form: LayoutForm | None, read_form: ReadForm | None = None
+    request: EditorRequest,
+    one: Import,
+    form: LayoutForm | None,
+    read_form: ReadForm | None = None,
+    *,
+    trouble: str = "",
 ) -> HttpResponse:
     """Ask which column is which field."""
-    remembered = one.layout or imports.layout_of(layout.fingerprint(one.brought.titles))
+    remembered = one.layout
+    if not remembered and not trouble:  # nothing is asked of a table that does not answer
+        remembered = imports.layout_of(layout.fingerprint(one.brought.titles))
     separator = uploads.SEPARATORS[one.brought.separator]
     initial = {"encoding": one.brought.encoding, "separator": separator}
     context = {
@@ -238,12 +248,14 @@ def _columns_page(
         "read_form": read_form or ReadForm(initial=initial),
         "may_read_again": one.stage == UPLOADED,
         "remembered": bool(remembered) and not one.layout,
+        "trouble": trouble,
         "encoding": uploads.ENCODINGS[one.brought.encoding],
         "separator": SEPARATORS[one.brought.separator],
         "trail": _trail(one),
     }
     errors = (form and form.errors) or (read_form and read_form.errors)
-    return render(request, "cms/import_columns.html", context, status=422 if errors else 200)
+    status = 503 if trouble else 422 if errors else 200
+    return render(request, "cms/import_columns.html", context, status=status)
 
 
 def _context(one: Import, job: Job | None) -> dict[str, Any]:

@@ -312,6 +312,20 @@ def test_what_was_mended_is_not_lost_where_it_cannot_be_stored(editor, monkeypat
     assert "Nothing that you entered is lost." in text(answer)
 
 
+def test_the_columns_that_were_chosen_are_not_lost_where_they_cannot_be_stored(editor, monkeypatch):
+    def fail(*arguments, **options):
+        raise errors.Unavailable()
+
+    address = bring(editor)
+    sent = chosen(editor, address, become="deals", brand="Typed with care")
+    for name in ("check", "layout_of"):
+        monkeypatch.setattr(imports, name, fail)
+    answer = editor.post(address, sent)
+    assert answer.status_code == 503
+    assert "Typed with care" in answer.content.decode()
+    assert "Nothing that you entered is lost." in text(answer)
+
+
 def test_there_is_nothing_to_mend_before_the_check(editor):
     assert editor.get(f"{bring(editor)}mend/").status_code == 404
 
