@@ -188,7 +188,7 @@ def carry_out(change: Change, thing: Thing, means: Means, note: Note, *, by: str
         errand = note("", deal_id)
         deals.publish(thing.content, deal_id=deal_id, brand=brand, by=by, now=now, draft=thing, errand=errand)
     elif change.action == DELETE:
-        _delete(thing, note("", ""), by=by, now=now)
+        _delete(thing, note(str(thing.version), ""), by=by, now=now)
     elif isinstance(thing, Deal) and change.action == EXPIRE:
         deals.expire_now(thing, by=by, now=now, errand=note(before, iso(now)))
     elif isinstance(thing, Deal) and change.action in (FEATURE, UNFEATURE):
@@ -293,7 +293,8 @@ def take_back(
     becomes a draft again.
     """
     if change.action == DELETE:
-        trash.restore(change.kind, row.id, by=by, now=now, errand=note("", ""))
+        version = int(row.before) if row.before else None
+        trash.restore(change.kind, row.id, by=by, now=now, version=version, errand=note("", ""))
         return
     assert thing is not None  # noqa: S101 - it would have been refused
     if change.action == PUBLISH:

@@ -191,11 +191,13 @@ def delete(draft: Draft, *, by: str, now: datetime, errand: Errand = NO_ERRAND) 
         raise
 
 
-def restore(draft_id: str, *, by: str, now: datetime, errand: Errand = NO_ERRAND) -> Draft:
+def restore(
+    draft_id: str, *, by: str, now: datetime, version: int | None = None, errand: Errand = NO_ERRAND
+) -> Draft:
     """Bring a draft back from the trash; harmless if it is back.
 
-    NotFound if it is not in the trash (any more), Conflict if its id is taken again or the trash is being
-    emptied. 2 gets + 1 transaction.
+    NotFound if it is not in the trash (any more), Conflict if its id is taken again, the trash is being
+    emptied, or it was not deleted at `version`. 2 gets + 1 transaction.
     """
     for _ in range(TRIES):
         found = trashed.find("draft", draft_id)
@@ -207,6 +209,7 @@ def restore(draft_id: str, *, by: str, now: datetime, errand: Errand = NO_ERRAND
             except NotFound:
                 raise NotFound(gettext_lazy("This draft is not in the trash any more.")) from None
         trashed.refuse_emptied(found)
+        trashed.refuse_other(found, version)
         kept = dict(found.kept or {})
         card = kept["card"]
         with contextlib.suppress(NotFound):  # a draft may name a brand that does not exist any more

@@ -77,17 +77,26 @@ def newest(*, after: str | None = None) -> TrashPage:
     return TrashPage([trashed.from_item(row) for row in shown], str(shown[-1]["GSI1SK"]) if more else None)
 
 
-def restore(kind: str, thing_id: str, *, by: str, now: datetime, errand: Errand = NO_ERRAND) -> Restored:
+def restore(
+    kind: str,
+    thing_id: str,
+    *,
+    by: str,
+    now: datetime,
+    version: int | None = None,
+    errand: Errand = NO_ERRAND,
+) -> Restored:
     """Bring a deal or draft back under its id, with all it had but its featured places; harmless if it is back.
 
     NotFound if it is not in the trash (any more); Conflict, with a sentence, if its brand is gone, its id
-    taken again, or it is being deleted for good. 2 gets + 1 transaction.
+    taken again, or it is being deleted for good. With `version`, Conflict too if it was not deleted at that one:
+    somebody restored it and deleted it again. 2 gets + 1 transaction.
     """
     if kind == "deal":
-        deal, found = deals.restore(thing_id, by=by, now=now, errand=errand)
+        deal, found = deals.restore(thing_id, by=by, now=now, version=version, errand=errand)
         return Restored(kind, thing_id, deal.content.title, found.featured_on if found else ())
     if kind == "draft":
-        draft = drafts.restore(thing_id, by=by, now=now, errand=errand)
+        draft = drafts.restore(thing_id, by=by, now=now, version=version, errand=errand)
         return Restored(kind, thing_id, draft.content.title)
     raise NotFound(gettext_lazy("This is not in the trash."))
 

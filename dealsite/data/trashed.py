@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
@@ -103,6 +104,12 @@ def take_write(trashed: Trashed) -> Delete:
 def refuse_emptied(trashed: Trashed) -> None:
     if trashed.is_being_emptied:
         raise Conflict(gettext_lazy("This is being deleted for good and cannot come back."))
+
+
+def refuse_other(trashed: Trashed, version: int | None) -> None:
+    """Refuse what is not the version that was to come back: somebody restored it meanwhile, and deleted it again."""
+    if version is not None and (trashed.kept or {}).get("version") != version:
+        raise Conflict(_("%(name)s changed it since.") % {"name": trashed.by})
 
 
 def emptying_write(day: date) -> Update:

@@ -277,6 +277,21 @@ def test_what_was_restored_meanwhile_is_reported():
     assert deals.get(deal.id).version == 2
 
 
+@pytest.mark.parametrize("kind", ["deal", "draft"])
+def test_what_was_restored_and_deleted_again_meanwhile_stays_deleted(kind):
+    thing: Any = make_deals(1)[0] if kind == "deal" else make_draft(title="Half", now=NOW - DAY)
+    order(Change(kind, bulk.DELETE), chosen(thing, seen=""))
+    work()
+    trash.restore(kind, thing.id, by="olga", now=NOW + MINUTE)
+    if kind == "deal":
+        deals.delete(deals.get(thing.id), by="olga", now=NOW + MINUTE)
+    else:
+        drafts.delete(drafts.get(thing.id), by="olga", now=NOW + MINUTE)
+    undo()
+    assert trash.get(kind, thing.id).by == "olga"
+    assert reasons(UNDO) == {thing.id: "olga changed it since."}
+
+
 def test_deals_are_featured_after_what_a_page_features_already_and_taken_off_again():
     first, *others = make_deals(3)
     page, found = featured.load("front", [first.id])

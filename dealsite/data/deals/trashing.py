@@ -89,12 +89,13 @@ def _as_read(offer: Item | None) -> tuple[Condition, ...]:
 
 
 def restore(
-    deal_id: str, *, by: str, now: datetime, errand: Errand = NO_ERRAND
+    deal_id: str, *, by: str, now: datetime, version: int | None = None, errand: Errand = NO_ERRAND
 ) -> tuple[Deal, Trashed | None]:
     """Bring a deal back from the trash, with its stock; return it and what the trash held, None if it was back before.
 
     It is featured nowhere; where it was, the trash says. NotFound if it is not in the trash (any more); Conflict if its
-    brand is gone, its id taken again, or the trash is being emptied. 2 gets + 1 transaction.
+    brand is gone, its id taken again, the trash is being emptied, or it was not deleted at `version`.
+    2 gets + 1 transaction.
     """
     for _ in range(TRIES):
         found = trashed.find("deal", deal_id)
@@ -106,6 +107,7 @@ def restore(
             except NotFound:
                 raise NotFound(gettext_lazy("This deal is not in the trash any more.")) from None
         trashed.refuse_emptied(found)
+        trashed.refuse_other(found, version)
         brand = _brand_of(found.card)
         put, others = _restore_writes(found, brand, by=by, now=now)
         deal = deal_from_items(put.item, dict(found.offer or {}))
