@@ -151,7 +151,7 @@ def _compare(
         "newer": newer,
         "changed": [field for field in fields if field.is_changed],
         "same": [field for field in fields if not field.is_changed],
-        "may_restore": [one for one in (older, newer) if subject.thing and one is not subject.now],
+        "may_restore": [found[n] for n in sorted(numbers) if subject.thing and found[n] is not subject.now],
         "refused": refused,
         "end_passed": {one.number for one in (older, newer) if _end_has_passed(one, subject)},
         "trail": [

@@ -245,3 +245,10 @@ def test_very_long_texts_are_compared_by_lines():
 def test_a_version_of_a_number_that_there_cannot_be_is_404(editor, number):
     address = f"{history(make_deal())}{number}/restore/"
     assert editor.post(address, {"version": "1"}).status_code == 404
+
+
+def test_a_version_beside_itself_can_be_restored_once(editor):
+    deal = change(make_deal(), title="New")
+    html = editor.get(f"{history(deal)}compare/?a=1&b=1").content.decode()
+    assert "These two versions hold the same." in html
+    assert html.count('id="restore-1"') == 1
