@@ -4,6 +4,8 @@
   if (!dialog) return;
   const input = dialog.querySelector("[role=combobox]");
   const list = dialog.querySelector("[role=listbox]");
+  let shownFor = ""; // the words whose options are shown
+  let follow = false; // Enter came before the options for what is typed
   const options = () => [...list.querySelectorAll("[role=option]:not([aria-disabled])")];
   const chosen = () => list.querySelector("[aria-selected=true]");
 
@@ -22,6 +24,7 @@
     if (dialog.open || document.querySelector("dialog[open]")) return;
     dialog.showModal();
     input.value = "";
+    follow = false;
     input.dispatchEvent(new Event("palette-open"));
   };
 
@@ -41,7 +44,14 @@
     if (event.target === dialog) dialog.close();
   });
 
-  list.addEventListener("htmx:afterSettle", () => choose(options()[0]));
+  list.addEventListener("htmx:afterSettle", (event) => {
+    shownFor = new URL(event.detail.pathInfo.finalRequestPath, location.href).searchParams.get("q") ?? "";
+    choose(options()[0]);
+    if (!follow || !dialog.open || shownFor !== input.value) return;
+    follow = false;
+    chosen()?.click();
+  });
+  input.addEventListener("input", () => { follow = false; });
   input.addEventListener("keydown", (event) => {
     const all = options();
     const place = all.indexOf(chosen());
@@ -54,7 +64,8 @@
       choose(to);
     } else if (event.key === "Enter") {
       event.preventDefault();
-      chosen()?.click();
+      if (shownFor === input.value) chosen()?.click();
+      else follow = true;
     }
   });
 })();

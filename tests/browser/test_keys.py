@@ -32,6 +32,14 @@ def test_the_palette_finds_a_page_and_opens_it_by_keys_alone(page):
     expect(page.get_by_role("heading", level=1)).to_have_text("New deal")
 
 
+def test_enter_waits_for_what_goes_with_the_words(page):
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("option", selected=True)).to_contain_text("Overview")
+    page.keyboard.type("brands")
+    page.keyboard.press("Enter")  # long before the site has answered
+    expect(page.get_by_role("heading", level=1)).to_have_text("Brands")
+
+
 def test_arrow_keys_move_round_the_options(page):
     page.keyboard.press("Control+k")
     expect(page.get_by_role("option", selected=True)).to_contain_text("Overview")
