@@ -168,7 +168,7 @@ def check_again(deal_id: str, *, now: datetime) -> None:
 def accept(deal_id: str, *, link: str, by: str, now: datetime) -> None:
     """Take an editor's word that a link is fine: for 30 days it is neither checked nor called broken.
 
-    VersionConflict if the deal has another link by now, NotFound if it is gone. 1 transaction.
+    VersionConflict if the deal has another link by now, or is gone. 1 transaction.
     """
     kept = {"link": link, "accepted_until": iso(now + ACCEPTED)}
     changed = VersionConflict(_("This deal has another link by now."))
