@@ -288,4 +288,5 @@ def test_the_back_office_sees_only_its_own_part_of_the_menu(office_window):
     page = office_window()
     page.goto("/cms/")
     menu = page.get_by_role("navigation", name="CMS").get_by_role("link")
-    assert menu.all_inner_texts() == ["Orders", "Payments", "Exports", "Numbers", "Ask"]
+    own = ["Orders", "Payments", "Exports", "Numbers", "Ask"]
+    assert menu.all_inner_texts() == [*own, "Settings", "Help and shortcuts"]
