@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
@@ -27,7 +28,7 @@ from dealsite.templatetags.orders import payment_status
 
 MOST_DAYS = 31
 CLOSED = "closed"  # the list of closed days, beside those of the statuses
-LISTS = {status.lower(): payment_status(status) for status in STATUSES} | {
+LISTS = {status.lower(): lazy(payment_status, str)(status) for status in STATUSES} | {
     CLOSED: gettext_lazy("Closed days")
 }
 SORTED_BY = {  # what the time means by which a list is sorted

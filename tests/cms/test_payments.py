@@ -8,7 +8,9 @@ from html import unescape
 import pytest
 from django.core.files.storage import FileSystemStorage
 from django.urls import reverse
+from django.utils import translation
 
+from cms import payments as payment_pages
 from cms.payments import address_of
 from dealsite import exports as files
 from dealsite import worker
@@ -363,3 +365,9 @@ def test_looking_changes_no_payment(office, failed):
     for what in ("retry", "cancel", "refund"):
         office.get(reverse(f"cms_{what}_payment", args=[failed.id]), query)
     assert read(failed) == failed
+
+
+@pytest.mark.parametrize(("language", "said"), [("de", "Geplant"), ("en-gb", "Scheduled")])
+def test_the_lists_are_named_in_the_readers_language(language, said):
+    with translation.override(language):
+        assert str(payment_pages.LISTS["scheduled"]) == said
