@@ -4,7 +4,7 @@
   const editor = form?.querySelector("textarea[name=sql]");
   if (!editor) return;
 
-  form.querySelector("[data-shortcut]").hidden = false;
+  form.querySelector("[data-key-hint]").hidden = false;
   editor.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
@@ -16,7 +16,7 @@
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = name.dataset.insert;
-    button.title = form.dataset.insert;
+    button.title = form.dataset.insertTitle;
     button.addEventListener("click", () => {
       editor.setRangeText(name.dataset.insert, editor.selectionStart, editor.selectionEnd, "end");
       editor.focus();

@@ -98,7 +98,7 @@ def test_a_planned_message_is_paused_resumed_and_cancelled(editor_window, script
     for button, state in (("Pause", "Paused"), ("Resume", "Planned"), ("Cancel", "Cancelled")):
         page.get_by_role("button", name=f"{button} : Cordless drill").click()
         expect(main.locator(".state-badge")).to_have_text(state)
-    expect(main.get_by_role("button")).to_have_count(0)
+    expect(main.get_by_role("button", name="Cordless drill")).to_have_count(0)
 
 
 @with_and_without_script

@@ -580,7 +580,7 @@ def test_a_mark_that_is_right_is_left_alone(settle):
 
 
 def test_a_deal_that_is_gone_needs_no_mark(settle):
-    table.write(stock_marks.mark_later([make_id()], now=NOW))
+    table.transact([stock_marks.mark_later([make_id()], now=NOW)])
     settle()
     assert run_jobs()[stock_marks.MARK_SOLD_OUT] == 1
 
@@ -589,7 +589,7 @@ def test_a_deal_that_is_gone_needs_no_mark(settle):
 def test_a_mark_is_made_from_the_stock_of_the_same_moment(whole, monkeypatch, settle):
     deal = make_deal(stock=2)
     table.write(Update(key=keys.offer(deal.id), set={"stock": 0}))  # as a checkout without room leaves it
-    table.write(stock_marks.mark_later([deal.id], now=NOW))
+    table.transact([stock_marks.mark_later([deal.id], now=NOW)])
     settle()
     real = table.transact
 
