@@ -71,6 +71,9 @@ def test_a_picture_is_sent_as_soon_as_it_is_dropped_or_pasted(editor_window, kin
 
 def test_a_picture_is_chosen_by_the_keyboard_and_sent_at_once(editor_window):
     page: Page = editor_window()
+    page.on(
+        "filechooser", lambda chooser: None
+    )  # from now on: Chromium is told a moment after one begins to listen
     page.goto(NEW)
     page.get_by_label("Picture", exact=False).and_(page.locator("input[type=file]")).focus()
     with page.expect_file_chooser() as chooser:

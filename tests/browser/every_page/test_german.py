@@ -1,15 +1,13 @@
 """Every page in German: nothing English is left of what the site itself says, and long words stick out nowhere."""
 
-# ruff: noqa: F811 - the fixtures of the furnished site are asked for by their names
-
 import re
 
 import pytest
 from playwright.sync_api import Page
 
 from dealsite import texts
+from tests.browser.every_page.pages import PAGES
 from tests.browser.looking import NEXT_FRAME, OVERHANG
-from tests.browser.test_accessibility import PAGES, content, look  # noqa: F401
 
 # What a page says, node by node, and what it says to those who do not see it.
 SAID = """() => {
