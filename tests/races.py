@@ -13,7 +13,7 @@ def at_once(*actions: Callable[[], Any]) -> list[Any]:
     outcomes: list[Any] = [None] * len(actions)
 
     def run(number: int) -> None:
-        barrier.wait(10)
+        barrier.wait(60)
         try:
             outcomes[number] = actions[number]()
         except Exception as error:  # noqa: BLE001 - handed to the test, whatever it is

@@ -132,8 +132,11 @@ def test_a_text_belongs_to_the_message_and_not_to_its_row():
 @pytest.mark.engines("native", "local")
 def test_many_senders_of_one_message_write_it_once():
     items = [make_message(number) for number in range(25)]
-    new = at_once(*[lambda: messages.deliver(items)] * 8)
-    assert sum(new) == 25
+    outcomes = at_once(*[lambda: messages.deliver(items)] * 8)
+    assert len(messages.inbox("sam").messages) == 25
+    # Where eight at once are too much for an engine, who gave up is told so and counts nothing.
+    counts = [outcome for outcome in outcomes if not isinstance(outcome, errors.Busy)]
+    assert sum(counts) == 25 if len(counts) == 8 else sum(counts) <= 25
 
 
 @pytest.mark.engines("native", "local")
