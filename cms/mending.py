@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from cms.imports import store
+from cms.bringing import store
 from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data import imports
