@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 
 from django.utils.translation import gettext_lazy
 
@@ -219,15 +219,7 @@ class Cursor:
     def moment(self, now: datetime) -> datetime:
         """Return where in time the page starts, not after `now`."""
         given = self.after or self.before
-        return now if given is None else min(time_of_cursor(given, now), now)
-
-
-def time_of_cursor(ulid: str, now: datetime) -> datetime:
-    """Return a cursor's time; one too far off for a date is as good as now."""
-    try:
-        return time_of(ulid)
-    except OverflowError:
-        return now
+        return now if given is None else min(time_of(given), now)
 
 
 def read(
@@ -272,7 +264,7 @@ def _collect(
     keep: Callable[[DealCard], bool] | None,
 ) -> tuple[list[DealCard], str | None]:
     """Read buckets until enough cards are there; return them and, if it stopped early, the last id looked at."""
-    first, last = feed.bucket(_time_or_end(low)), feed.bucket(_time_or_end(high))
+    first, last = feed.bucket(time_of(low)), feed.bucket(time_of(high))
     cards: list[DealCard] = []
     queries = rows_read = 0
     for bucket in _in_turn(feed, first, last, ascending):
@@ -308,14 +300,6 @@ def _in_turn(feed: Feed, first: str, last: str, ascending: bool) -> Iterator[str
     yield from sorted((b for b in feed.buckets if first <= b <= last), reverse=not ascending)
     if feed.further is not None:
         yield from sorted((b for b in feed.further() if first <= b <= last), reverse=not ascending)
-
-
-def _time_or_end(ulid: str) -> datetime:
-    """Return a ULID's time, or the end of time where it lies beyond what a date can say."""
-    try:
-        return time_of(ulid)
-    except OverflowError:
-        return datetime.max.replace(tzinfo=UTC)
 
 
 def _page(cards: list[DealCard], cursor: Cursor, more: bool, stopped: str | None) -> Page:

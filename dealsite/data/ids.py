@@ -21,7 +21,6 @@ ULID_PATTERN = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 USERNAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9_.-]{2,29}")
 EMAIL_PATTERN = re.compile(r"[^@\s<>\"(),:;\\\[\]#]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z0-9-]{2,}")
 SLUG_CHARACTERS = 60
-LAST_ULID = "7" + "Z" * 25
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 RANDOM_BITS = 80
@@ -40,8 +39,8 @@ def time_of(ulid: str) -> datetime:
 
 
 def is_ulid(text: str) -> bool:
-    """Tell whether a text is a ULID in its one canonical spelling."""
-    return ULID_PATTERN.fullmatch(text) is not None
+    """Tell whether a text is a ULID in its one canonical spelling, of a moment up to the end of `LAST_YEAR`."""
+    return ULID_PATTERN.fullmatch(text) is not None and text <= LAST_ULID
 
 
 def last_ulid_until(moment: datetime) -> str:
@@ -55,12 +54,12 @@ def first_ulid_of(moment: datetime) -> str:
 
 
 def next_ulid(ulid: str) -> str:
-    """Return the ULID right after one."""
-    return str(ULID.from_int(min(int(ULID.from_str(ulid)) + 1, (1 << 128) - 1)))
+    """Return the ULID right after one; that of the last is itself."""
+    return min(str(ULID.from_int(int(ULID.from_str(ulid)) + 1)), LAST_ULID)
 
 
 def previous_ulid(ulid: str) -> str:
-    """Return the ULID right before one."""
+    """Return the ULID right before one; that of the first is itself."""
     return str(ULID.from_int(max(int(ULID.from_str(ulid)) - 1, 0)))
 
 
@@ -70,6 +69,12 @@ def _milliseconds(moment: datetime) -> int:
 
 def _ulid(milliseconds: int, randomness: int) -> str:
     return str(ULID.from_int((milliseconds << RANDOM_BITS) | randomness))
+
+
+# A ULID could name moments up to the year 10,889, of which no date can be made. The calendar's own last year
+# is left out, too: other zones and what is kept for a while after a moment would lead out of it.
+LAST_YEAR = 9998
+LAST_ULID = last_ulid_until(datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC) - timedelta(milliseconds=1))
 
 
 def iso(moment: datetime) -> str:

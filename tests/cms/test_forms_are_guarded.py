@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dealsite.data import deals, drafts, exports, jobs, orders, trash
-from dealsite.data.ids import new_ulid
+from dealsite.data.ids import iso, new_ulid
 from tests.builders import DAY, NOW, make_announcement, make_deal, make_draft
 from tests.orders import make_order
 
@@ -114,6 +114,32 @@ def test_a_message_to_watchers_asks_for_no_password(editor, monkeypatch):
     data = posts()[reverse("cms_new_message")] | {"audience": "brand", "token": new_ulid(NOW)}
     monkeypatch.setattr(timezone, "now", lambda: NOW + timedelta(minutes=16))
     assert editor.post(reverse("cms_new_message"), data).status_code != 401
+
+
+@pytest.mark.parametrize("beyond", ["7" + "Z" * 25, f"76EZ91ZR{'0' * 18}"])  # no date has a year so late
+def test_an_id_of_a_time_beyond_the_calendar_is_refused_as_any_id_that_is_none(sign_in, beyond):
+    browser = sign_in("editor", "back office")
+    deal = make_deal().id
+    change = {"deal": deal, "action": "expire_now", "asked_at": iso(NOW), "token": beyond}
+    message = {"audience": "all", "headline": "x", "token": beyond, "action": "send", "sure": "yes"}
+    forms = {
+        reverse("cms_export_orders"): {"first": "2026-11-01", "last": "2026-11-02", "token": beyond},
+        reverse("cms_export_list", args=["deals"]): {"token": beyond},
+        reverse("cms_preview_deal") + f"?deal={beyond}": {"description": "x"},
+        reverse("cms_start_bulk"): change,
+        reverse("cms_undo_bulk", args=[deal]): {"token": beyond},
+        reverse("cms_new_message"): message,
+        reverse("cms_draft", args=[beyond]): {"title": "Lamp", "version": "0"},
+        reverse("cms_autosave_draft", args=[beyond]): {"title": "Lamp", "version": "0"},
+        reverse("cms_pause_job", args=[beyond]): {},
+        reverse("cms_save_view"): {"id": beyond, "name": "Mine"},
+    }
+    answers = {address: browser.post(address, data).status_code for address, data in forms.items()}
+    pages = [reverse(name, args=[beyond]) for name in ("cms_deal", "cms_draft", "cms_bulk_job", "cms_import")]
+    pages += [f"{reverse(name)}?after={beyond}" for name in ("cms_deals", "cms_jobs", "cms_imports")]
+    answers |= {address: browser.get(address).status_code for address in pages}
+    as_the_others_are = (200, 302, 400, 404, 409, 422)
+    assert {one: status for one, status in answers.items() if status not in as_the_others_are} == {}
 
 
 # The back office's own forms

@@ -47,7 +47,7 @@ def test_the_next_ulid_and_the_previous_one_are_neighbours(moment, random):
 
 
 def test_the_ends_of_all_ulids_have_no_neighbour_beyond():
-    assert ids.next_ulid("7ZZZZZZZZZZZZZZZZZZZZZZZZZ") == "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"
+    assert ids.next_ulid(ids.LAST_ULID) == ids.LAST_ULID
     assert ids.previous_ulid("0" * 26) == "0" * 26
 
 
@@ -62,10 +62,18 @@ def test_the_ends_of_all_ulids_have_no_neighbour_beyond():
         "0" * 25 + "\n",
         "0" * 25 + "U",
         "٠" * 26,
+        "7" + "Z" * 25,
     ],
 )
 def test_only_the_canonical_spelling_is_a_ulid(text):
     assert ids.is_ulid(text) is False
+
+
+def test_the_last_ulid_is_of_a_moment_that_every_zone_can_show_and_none_comes_after_it():
+    moment = ids.time_of(ids.LAST_ULID)
+    assert moment == datetime(9998, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)
+    assert ids.is_ulid(ids.LAST_ULID)
+    assert not ids.is_ulid(ids.first_ulid_of(moment + timedelta(milliseconds=1)))
 
 
 def test_times_are_written_in_utc_with_milliseconds():

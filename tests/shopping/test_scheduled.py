@@ -12,6 +12,7 @@ from django.urls.resolvers import URLPattern, URLResolver
 from dealsite import page_cache
 from dealsite.data import category_names, featured
 from dealsite.data.categories import CATEGORIES
+from dealsite.data.ids import LAST_ULID
 from tests.builders import DAY, HOUR, NOW, make_brand, make_category, make_deal
 
 pytestmark = pytest.mark.usefixtures("shop")
@@ -131,7 +132,7 @@ def test_no_public_page_counts_a_scheduled_deal(client: Client):
 
 def test_a_scheduled_deal_cannot_be_bought_and_is_not_known_either(client: Client):
     deal = make_deal(live_at=NOW + DAY, title="Zanzibar lamp")
-    for deal_id in (deal.id, "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"):
+    for deal_id in (deal.id, LAST_ULID):
         answer = client.post(
             "/cart/add/",
             {"offer": f"{deal_id}:79.90"},
