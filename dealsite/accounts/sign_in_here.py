@@ -13,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dealsite.accounts import cookies, second_factor
+from dealsite.accounts.answers import form_page, too_many
 from dealsite.accounts.forms import CodeForm, SignInForm
 from dealsite.accounts.sign_in import WRONG, authenticated, enter, half_of, half_signed_in
 from dealsite.data.errors import TooManyRequests
@@ -41,11 +42,9 @@ def sign_in_here(request: HttpRequest) -> HttpResponse:
     try:
         return _second_step(request, now) if "code" in request.POST else _first_step(request, now)
     except TooManyRequests as error:
-        form: forms.Form = (CodeForm if "code" in request.POST else SignInForm)(request.POST, auto_id=IDS)
-        form.add_error(None, str(error))
-        response = _form(request, form, error.status)
-        response["Retry-After"] = str(error.retry_after)
-        return response
+        is_code = "code" in request.POST
+        form: forms.Form = (CodeForm if is_code else SignInForm)(request.POST, auto_id=IDS)
+        return too_many(request, TEMPLATE, form, error, is_code=is_code)
 
 
 def _first_step(request: HttpRequest, now: datetime) -> HttpResponse:
@@ -85,4 +84,4 @@ def _signed_in(request: HttpRequest, user: User, now: datetime) -> HttpResponse:
 
 
 def _form(request: HttpRequest, form: forms.Form, status: int = 200) -> HttpResponse:
-    return render(request, TEMPLATE, {"form": form, "is_code": isinstance(form, CodeForm)}, status=status)
+    return form_page(request, TEMPLATE, form, status, is_code=isinstance(form, CodeForm))
