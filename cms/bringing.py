@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+from datetime import datetime, timedelta
 from typing import IO
 
 from django.core.files.base import File
@@ -15,19 +17,26 @@ from django.views.decorators.http import require_http_methods
 
 from cms.import_forms import NAME_OF_FILE_CHARACTERS, PasteForm
 from cms.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from dealsite.accounts.decorators import role, sent_again
 from dealsite.data import imports
-from dealsite.data.ids import new_ulid, normalise
-from dealsite.data.imports import Brought, Import
+from dealsite.data.errors import Unavailable
+from dealsite.data.ids import is_ulid, new_ulid, normalise, time_of
+from dealsite.data.imports import UPLOADED, Brought, Import
 from dealsite.imports import formats, layout, reports, running, uploads
 from dealsite.imports.lines import BadFile
 
+LIFETIME = timedelta(days=1)  # of the id that a form has ready
+CHUNK = 64 * 1024
 
+
+@sent_again
 @role("editor")
 @require_http_methods(["GET", "HEAD", "POST"])
 def paste_rows(request: EditorRequest) -> HttpResponse:
     """A form for rows copied from a spreadsheet; they become a file."""
-    form = PasteForm(request.POST if request.method == "POST" else None)
+    is_sent = request.method == "POST"
+    form = PasteForm(request.POST) if is_sent else PasteForm(initial={"token": new_ulid(timezone.now())})
+    trouble = ""
     if form.is_valid():
         text = form.cleaned_data["rows"].replace("\r\n", "\n")
         if not form.cleaned_data["has_titles"]:
@@ -35,30 +44,65 @@ def paste_rows(request: EditorRequest) -> HttpResponse:
             text = "\t".join(_("Column %(number)s") % {"number": n + 1} for n in range(width)) + "\n" + text
         try:
             content = text.encode("utf-8", "replace")
-            one = bring(request, io.BytesIO(content), _("Pasted rows"), encoding="utf-8")
+            one = bring(
+                request,
+                io.BytesIO(content),
+                _("Pasted rows"),
+                encoding="utf-8",
+                token=form.cleaned_data["token"],
+            )
             return redirect("cms_import", one.id)
         except BadFile as error:
             form.add_error("rows", str(error))
+        except Unavailable as error:
+            trouble = str(error)
     trail = [(reverse("cms_imports"), _("Imports")), ("", _("Paste rows"))]
-    context = {"form": form, "trail": trail}
-    return render(request, "cms/paste_rows.html", context, status=422 if form.errors else 200)
+    context = {"form": form, "trail": trail, "trouble": trouble}
+    status = 503 if trouble else 422 if form.errors else 200
+    return render(request, "cms/paste_rows.html", context, status=status)
 
 
-def bring(request: EditorRequest, file: IO[bytes], name: str | None, *, encoding: str = "") -> Import:
-    """Store a file and note the import; raises lines.BadFile."""
+def bring(
+    request: EditorRequest, file: IO[bytes], name: str | None, *, encoding: str = "", token: str
+) -> Import:
+    """Store a file and note the import, as `keep` does; raises lines.BadFile."""
     upload = uploads.look(file, encoding=encoding)
     brought = brought_of(upload, name or "", file.seek(0, io.SEEK_END) or file.tell())
-    now = timezone.now()
-    import_id = new_ulid(now)
+    return keep(brought, file, token=token, by=request.user.username, now=timezone.now())
+
+
+def keep(brought: Brought, file: IO[bytes], *, token: str, by: str, now: datetime) -> Import:
+    """Note an import and store its file; a second click leads to what the first one brought.
+
+    `token` is the id that the form had ready for it. One that is too old, or was used for something else, is not taken.
+    """
+    fits = is_ulid(token) and now - LIFETIME <= time_of(token) <= now
     # First what sees to it that the file is deleted, then the file.
-    noted = imports.create(brought, import_id=import_id, by=request.user.username, now=now)
-    store(import_id, file)
+    noted = imports.create(brought, import_id=token if fits else new_ulid(now), by=by, now=now)
+    is_same = (noted.by, noted.brought) == (by, brought)
+    if not is_same or (noted.stage != UPLOADED and not _is_stored(noted.id, file)):
+        noted = imports.create(brought, import_id=new_ulid(now), by=by, now=now)
+    if noted.stage == UPLOADED:
+        file.seek(0)
+        running.storage().save(reports.file_name(noted.id, running.ROWS), File(file))
     return noted
 
 
-def store(import_id: str, file: IO[bytes]) -> None:
+def _is_stored(import_id: str, file: IO[bytes]) -> bool:
+    """Tell whether the file of an import is this one."""
     file.seek(0)
-    running.storage().save(reports.file_name(import_id, running.ROWS), File(file))
+    try:
+        with running.storage().open(reports.file_name(import_id, running.ROWS)) as stored:
+            return _digest(stored) == _digest(file)
+    except FileNotFoundError:
+        return False
+
+
+def _digest(file: IO[bytes] | File[bytes]) -> bytes:
+    digest = hashlib.sha256()
+    while chunk := file.read(CHUNK):
+        digest.update(chunk)
+    return digest.digest()
 
 
 def brought_of(upload: uploads.Upload, name: str, size: int) -> Brought:

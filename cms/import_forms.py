@@ -39,8 +39,9 @@ SEPARATORS = {",": _("Comma"), ";": _("Semicolon"), "\t": _("Tab")}
 
 
 class UploadForm(forms.Form):
-    """A CSV file."""
+    """A CSV file; `token` is the id that its import is to have, so that a second click brings nothing twice."""
 
+    token = forms.CharField(required=False, widget=forms.HiddenInput)
     file = forms.FileField(
         label=_("CSV file"),
         allow_empty_file=True,  # refused where files are looked at, with a better sentence
@@ -60,8 +61,9 @@ class UploadForm(forms.Form):
 
 
 class PasteForm(forms.Form):
-    """Rows copied from a spreadsheet."""
+    """Rows copied from a spreadsheet; `token` as in UploadForm."""
 
+    token = forms.CharField(required=False, widget=forms.HiddenInput)
     rows = forms.CharField(
         label=_("Rows"),
         max_length=PASTED_CHARACTERS,

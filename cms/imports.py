@@ -20,7 +20,7 @@ from cms.bringing import bring, brought_of
 from cms.deal_list import query
 from cms.import_forms import SEPARATORS, LayoutForm, ReadForm, UploadForm
 from cms.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from dealsite.accounts.decorators import role, sent_again
 from dealsite.data import imports, jobs
 from dealsite.data.errors import Conflict, Invalid, NotFound, Unavailable
 from dealsite.data.ids import new_ulid
@@ -56,16 +56,19 @@ class Row:
     percent: int | None
 
 
+@sent_again
 @role("editor")
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_list(request: EditorRequest) -> HttpResponse:
     """The imports so far, and a form that brings another file."""
     is_sent = request.method == "POST"
-    form = UploadForm(request.POST, request.FILES) if is_sent else UploadForm()
+    token = {"token": new_ulid(timezone.now())}
+    form = UploadForm(request.POST, request.FILES) if is_sent else UploadForm(initial=token)
     if is_sent and form.is_valid():
         file = form.cleaned_data["file"]
         try:
-            return redirect("cms_import", bring(request, file, file.name).id)
+            one = bring(request, file, file.name, token=form.cleaned_data["token"])
+            return redirect("cms_import", one.id)
         except BadFile as error:
             form.add_error("file", str(error))
     page = imports.newest(after=request.GET.get("after"), before=request.GET.get("before"))
@@ -82,6 +85,7 @@ def import_list(request: EditorRequest) -> HttpResponse:
     return render(request, "cms/imports.html", context, status=422 if form.errors else 200)
 
 
+@sent_again
 @role("editor")
 @require_http_methods(["GET", "HEAD", "POST"])
 @vary_on_headers("HX-Request")

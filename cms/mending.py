@@ -16,13 +16,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from cms.bringing import store
+from cms.bringing import keep
 from cms.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from dealsite.accounts.decorators import role, sent_again
 from dealsite.data import imports
 from dealsite.data.errors import Invalid, NotFound, Unavailable
 from dealsite.data.ids import new_ulid
-from dealsite.data.imports import CHECKED, IMPORTED, Brought, Import
+from dealsite.data.imports import CHECKED, IMPORTED, UPLOADED, Brought, Import
 from dealsite.imports import layout as layouts
 from dealsite.imports import reports, running
 from dealsite.imports.layout import Layout
@@ -57,6 +57,7 @@ class Row:
     is_left_out: bool = False
 
 
+@sent_again
 @role("editor")
 @require_http_methods(["GET", "HEAD", "POST"])
 def mend_import(request: EditorRequest, import_id: str) -> HttpResponse:
@@ -85,6 +86,7 @@ def mend_import(request: EditorRequest, import_id: str) -> HttpResponse:
         "one": one,
         "rows": shown,
         "trouble": trouble,
+        "token": request.POST.get("token") or new_ulid(timezone.now()),
         "titles": [cell.title for cell in shown[0].cells],
         "more": max(one.totals.get("refused", 0) - len(shown), 0),
         "trail": [
@@ -155,15 +157,15 @@ def _again(request: EditorRequest, one: Import, layout: Layout, rows: list[list[
     chosen = replace(layout, titles=titles, columns=tuple(layout.columns[n] for n in places), moment=now)
     if len(content) > MOST_CHARACTERS * 10:
         raise Invalid(_("These rows are too long to be mended here."))
-    import_id = new_ulid(now)
-    mended = imports.create(brought, import_id=import_id, by=request.user.username, now=now)
-    store(import_id, io.BytesIO(content))
-    imports.check(
-        mended,
-        chosen.as_item(),
-        fingerprint=layouts.fingerprint(titles),
-        version=mended.version,
-        job_id=new_ulid(now),
-        now=now,
-    )
+    token = request.POST.get("token", "")
+    mended = keep(brought, io.BytesIO(content), token=token, by=request.user.username, now=now)
+    if mended.stage == UPLOADED:  # else it is a second click
+        imports.check(
+            mended,
+            chosen.as_item(),
+            fingerprint=layouts.fingerprint(titles),
+            version=mended.version,
+            job_id=new_ulid(now),
+            now=now,
+        )
     return mended

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import structlog
 from django.core.exceptions import RequestDataTooBig
@@ -65,13 +66,16 @@ class BodyMiddleware:
         return self.get_response(request)
 
 
-def error_page(request: HttpRequest, error: errors.DataError) -> HttpResponse | None:
-    """Return the page for a data error; None for one that is a mistake of ours and belongs in the log as such."""
+def error_page(request: HttpRequest, error: errors.DataError, **more: Any) -> HttpResponse | None:
+    """Return the page for a data error; None for one that is a mistake of ours and belongs in the log as such.
+
+    `more` is for its template.
+    """
     if error.status not in PAGES:
         return None
     if error.status == 503:
         logger.warning("data_unavailable", path=request.path, reason=repr(error.__cause__ or error))
-    response = render(request, f"{error.status}.html", {"error": error}, status=error.status)
+    response = render(request, f"{error.status}.html", {"error": error, **more}, status=error.status)
     if isinstance(error, errors.TooManyRequests):
         response["Retry-After"] = str(error.retry_after)
     if isinstance(error, errors.Unavailable):

@@ -69,6 +69,15 @@ def role(*names: str) -> Callable[[View], View]:
     return decorate
 
 
+def sent_again(view: View) -> View:
+    """Keep what a form sends to this view in vain: while the table is away, the page that says so sends it again.
+
+    Not for forms with a password: the page holds what was typed. Where htmx sent it, the form still stands there.
+    """
+    view.is_sent_again = True  # type: ignore[attr-defined]
+    return view
+
+
 def needs_second_factor(user: SignedIn) -> bool:
     """Tell whether somebody with a role has to set up two-factor sign-in before he goes on."""
     required: bool = settings.DEALSITE_REQUIRE_TWO_FACTOR

@@ -6,6 +6,8 @@ start with `proof-`; they are taken out again before the view sees the form.
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -23,6 +25,19 @@ def ask(
     """Return the page that asks, with the form that was sent kept in it: 401, or 429 after too many tries."""
     if error:
         form.add_error(None, str(error))
+    response = render(
+        request, template, kept_of(request) | {"form": form}, status=error.status if error else 401
+    )
+    if error:
+        response["Retry-After"] = str(error.retry_after)
+    else:
+        response["WWW-Authenticate"] = "Form"
+    patch_cache_control(response, private=True, no_store=True)
+    return response
+
+
+def kept_of(request: HttpRequest) -> dict[str, Any]:
+    """Return what `accounts/_kept_form.html` keeps of a form that was sent, and the address that it was sent to."""
     kept = [
         (name, value)
         for name, values in request.POST.lists()
@@ -31,14 +46,7 @@ def ask(
     ]
     # A browser gives no page a file of another one: it can only be chosen again.
     files = [(name, file.name) for name in request.FILES for file in request.FILES.getlist(name)]
-    context = {"form": form, "kept": kept, "files": files, "address": request.get_full_path()}
-    response = render(request, template, context, status=error.status if error else 401)
-    if error:
-        response["Retry-After"] = str(error.retry_after)
-    else:
-        response["WWW-Authenticate"] = "Form"
-    patch_cache_control(response, private=True, no_store=True)
-    return response
+    return {"kept": kept, "files": files, "address": request.get_full_path()}
 
 
 def sends(request: HttpRequest, name: str) -> bool:

@@ -12,7 +12,7 @@ from django.utils import timezone, translation
 from django.utils.cache import patch_vary_headers
 from django.utils.functional import SimpleLazyObject
 
-from dealsite.accounts import cookies, languages
+from dealsite.accounts import cookies, kept_form, languages
 from dealsite.accounts.addresses import client_address
 from dealsite.accounts.sign_in import give_cookies
 from dealsite.accounts.timezones import UserZone, zone_of
@@ -22,6 +22,7 @@ from dealsite.data.errors import Unavailable
 from dealsite.data.relations import Standing, Target
 from dealsite.data.sessions import Session
 from dealsite.data.users import User
+from dealsite.middleware import error_page
 
 CMS_ROUTE = "cms/"
 
@@ -107,12 +108,21 @@ class AccountMiddleware:
         if match and match.route.startswith(CMS_ROUTE) and not getattr(view, "required_roles", None):
             raise PermissionDenied(f"{match.route} names no role.")
 
-    def process_exception(self, request: HttpRequest, exception: Exception) -> None:
-        """Show the page of an error as to a visitor, when who is signed in may be what cannot be known."""
-        if isinstance(exception, Unavailable):
-            request.user = Anonymous()  # type: ignore[assignment]
-            timezone.activate(zone_of(""))
-            languages.activate()
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """Show the page of an error as to a visitor, when who is signed in may be what cannot be known.
+
+        It holds the form that was sent where the view's decorator says so.
+        """
+        if not isinstance(exception, Unavailable):
+            return None
+        request.user = Anonymous()  # type: ignore[assignment]
+        timezone.activate(zone_of(""))
+        languages.activate()
+        view = request.resolver_match.func if request.resolver_match else None
+        htmx = getattr(request, "htmx", None)
+        if request.method == "POST" and not htmx and getattr(view, "is_sent_again", False):
+            return error_page(request, exception, **kept_form.kept_of(request))
+        return None
 
 
 def _language(request: HttpRequest) -> str:

@@ -153,14 +153,22 @@ def get(import_id: str) -> Import:
 
 
 def read_again(one: Import, brought: Brought, *, version: int) -> None:
-    """Take a file for something else: another encoding or separator. VersionConflict. 1 transaction."""
+    """Take a file for something else: another encoding or separator; the same again is harmless. VersionConflict.
+
+    1 transaction, and 1 get after a conflict.
+    """
     changed = Update(
         key=keys.deal_import(one.id),
         set={"brought": brought.as_item(), "version": version + 1},
         when=(*at_version(version), equals(("card", "stage"), UPLOADED)),
         otherwise=VersionConflict(_("Somebody else has gone on with this import.")),
     )
-    table.transact([changed])
+    try:
+        table.transact([changed])
+    except VersionConflict:
+        there = get(one.id)
+        if (there.version, there.brought) != (version + 1, brought):
+            raise
 
 
 def layout_of(fingerprint: str) -> dict[str, Any]:
@@ -180,27 +188,48 @@ def check(
 ) -> None:
     """Have a file checked row by row, and remember how it is read for the next one with such a first line.
 
-    Conflict while deals are imported from it, VersionConflict if somebody else did something with it. 1 transaction.
+    The same again is harmless. Conflict while deals are imported from it, VersionConflict if somebody else did
+    something with it. 1 transaction, and 1 get after a conflict.
     """
     if one.stage in (IMPORTING, IMPORTED):
         raise Conflict(_("Deals were imported from this file already."))
     kept = {"type": "ImportLayout", "fingerprint": fingerprint, "layout": layout}
     changes: dict[Path, Any] = {"layout": layout, "totals": None, "remarks": None}
-    table.transact(
-        [
-            _moved(one, CHECKING, job_id, version, changes),
-            job_write(CHECK_IMPORT, {"import": one.id}, job_id=job_id, due=now),
-            Put(key=keys.import_layout(fingerprint), item=kept),
-        ]
-    )
+    try:
+        table.transact(
+            [
+                _moved(one, CHECKING, job_id, version, changes),
+                job_write(CHECK_IMPORT, {"import": one.id}, job_id=job_id, due=now),
+                Put(key=keys.import_layout(fingerprint), item=kept),
+            ]
+        )
+    except VersionConflict:
+        there = get(one.id)
+        if there.version != version + 1 or _timeless(there.layout) != _timeless(layout):
+            raise
+
+
+def _timeless(layout: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a layout without the time at which it was chosen."""
+    return {name: value for name, value in layout.items() if name != "moment"}
 
 
 def run(one: Import, *, version: int, job_id: str, by: str, now: datetime) -> None:
     """Have the deals of a checked file imported; again, after it was cancelled, those that are missing.
 
-    Conflict where it is not checked, or is being imported; VersionConflict if somebody else did something with it.
-    1 transaction.
+    The same person's same click again is harmless. Conflict where it is not checked, or is being imported;
+    VersionConflict if somebody else did something with it. 1 transaction, and 2 gets after a conflict.
     """
+    try:
+        _run(one, version=version, job_id=job_id, by=by, now=now)
+    except Conflict:
+        there, job = load(one.id)
+        was_us = job is not None and job.kind == RUN_IMPORT and job.payload["by"] == by
+        if there.version != version + 1 or not was_us:
+            raise
+
+
+def _run(one: Import, *, version: int, job_id: str, by: str, now: datetime) -> None:
     if one.stage not in (CHECKED, IMPORTING):
         raise Conflict(_("This file is not checked yet."))
     over: list[Write] = []

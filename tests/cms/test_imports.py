@@ -326,6 +326,96 @@ def test_the_columns_that_were_chosen_are_not_lost_where_they_cannot_be_stored(e
     assert "Nothing that you entered is lost." in text(answer)
 
 
+def _fail(*arguments, **options):
+    raise errors.Unavailable()
+
+
+def test_what_was_pasted_stands_in_the_form_again_where_it_cannot_be_stored(editor, monkeypatch):
+    monkeypatch.setattr(imports, "create", _fail)
+    answer = editor.post(PASTE, {"rows": HEADER + ROWS, "has_titles": "on"})
+    assert answer.status_code == 503
+    assert "Nothing that you entered is lost." in text(answer)
+    assert answer.context["form"]["rows"].value() == HEADER + ROWS
+
+
+def test_a_form_that_came_while_nothing_could_be_read_is_kept_to_be_sent_again(editor, monkeypatch):
+    address = bring(editor)
+    sent = chosen(editor, address, brand="Typed with care")
+    with monkeypatch.context() as away:
+        away.setattr(table, "get", _fail)
+        away.setattr(table, "batch_get", _fail)  # who asks cannot be found out either
+        for form in (address, f"{address}mend/", PASTE):
+            answer = editor.post(form, sent)
+            assert answer.status_code == 503, form
+            assert "What you entered is kept on this page" in text(answer), form
+            assert (answer.context["address"], dict(answer.context["kept"])) == (form, _as_texts(sent))
+        assert "kept on this page" not in text(editor.get(address))
+    kept = dict(answer.context["kept"])
+    assert editor.post(address, kept).status_code == 302
+    assert imports.newest().imports[0].card["stage"] == "checking"
+
+
+def _as_texts(sent):
+    return {name: str(value) for name, value in sent.items()}
+
+
+def test_a_file_that_came_while_nothing_could_be_stored_is_asked_for_again_with_its_form(editor, monkeypatch):
+    token = new_ulid(NOW)
+    with monkeypatch.context() as away:
+        away.setattr(imports, "create", _fail)
+        file = SimpleUploadedFile("angebote.csv", (HEADER + ROWS).encode(), content_type="text/csv")
+        answer = editor.post(LIST, {"file": file, "token": token})
+    assert answer.status_code == 503
+    assert answer.context["kept"] == [("token", token)]
+    assert answer.context["files"] == [("file", "angebote.csv")]
+
+
+@pytest.mark.parametrize("where", ["file", "rows", "mended"])
+def test_a_second_click_leads_to_what_the_first_one_brought(editor, private, where):
+    if where == "mended":
+        first = bring(editor)
+        check(editor, first)
+        page = f"{first}mend/"
+        token = editor.get(page).context["token"]
+    else:
+        page = LIST if where == "file" else PASTE
+        token = editor.get(page).context["form"]["token"].value()
+    before = len(imports.newest().imports)
+
+    def send(rows=HEADER + ROWS, token=token):
+        if where == "file":
+            return editor.post(page, {"file": SimpleUploadedFile("a.csv", rows.encode()), "token": token})
+        if where == "rows":
+            return editor.post(page, {"rows": rows.replace(";", "\t"), "has_titles": "on", "token": token})
+        return editor.post(page, {"cell-0-3": rows[-4:], "cell-0-0": "Lamp", "token": token})
+
+    brought = send()["Location"]
+    assert send()["Location"] == brought
+    work()
+    if where != "mended":
+        check(editor, brought)
+    assert send()["Location"] == brought
+    assert len(imports.newest().imports) == before + 1
+    # What is sent from there after it was changed is something else.
+    assert send((HEADER + ROWS)[:-2] + "d\n")["Location"] != brought
+    assert send(token="x")["Location"] != brought
+    assert send(token=new_ulid(NOW - timedelta(days=2)))["Location"] != brought
+    assert len(imports.newest().imports) == before + 4
+
+
+def test_nobody_replaces_the_file_of_another_one(editor, other_editor, private):
+    token = new_ulid(NOW)
+
+    def send(browser, rows):
+        return browser.post(LIST, {"file": SimpleUploadedFile("a.csv", rows.encode()), "token": token})
+
+    theirs = send(other_editor, HEADER + ROWS)["Location"]
+    assert send(editor, HEADER + ROWS)["Location"] != theirs
+    assert send(other_editor, HEADER)["Location"] != theirs
+    kept = next((private / "imports" / token).glob("*")).read_text("utf-8")
+    assert kept == HEADER + ROWS
+
+
 def test_there_is_nothing_to_mend_before_the_check(editor):
     assert editor.get(f"{bring(editor)}mend/").status_code == 404
 
@@ -397,8 +487,10 @@ def test_a_second_click_imports_nothing_twice(editor, other_editor):
     version = editor.get(address).context["one"].version
     sent = {"do": "import", "version": version}
     assert editor.post(address, sent).status_code == 302
+    assert editor.post(address, sent).headers["Location"] == address
     assert other_editor.post(address, sent).status_code == 409
     work()
+    assert editor.post(address, sent).headers["Location"] == address
     kinds = [job.kind for job in _jobs()]
     assert kinds.count(jobs.RUN_IMPORT) == 1
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -68,6 +70,35 @@ def test_a_file_is_noted_with_its_deletion_and_with_who_brought_it(settle):
 def test_bringing_it_again_under_the_same_id_is_harmless():
     one = bring()
     assert imports.create(FILE, import_id=one.id, by="oscar", now=NOW) == one
+
+
+@pytest.mark.fast
+def test_a_second_click_is_harmless():
+    one = bring()
+    other = replace(FILE, encoding="cp1252")
+    imports.read_again(one, other, version=1)
+    imports.read_again(one, other, version=1)
+    one = imports.get(one.id)
+    check(one, job_id=new_ulid(NOW, 1))
+    checked = finish(check(one, job_id=new_ulid(NOW, 2)))
+    assert (checked.version, checked.job) == (3, new_ulid(NOW, 1))
+    run(checked, job_id=new_ulid(NOW, 3))
+    assert run(checked, job_id=new_ulid(NOW, 4)).job == new_ulid(NOW, 3)
+    assert finish(imports.get(one.id)).stage == IMPORTED
+    imports.run(imports.get(one.id), version=3, job_id=new_ulid(NOW, 5), by=EDITOR, now=NOW)
+    assert imports.get(one.id).stage == IMPORTED
+    with pytest.raises(errors.Conflict):
+        run(checked, job_id=new_ulid(NOW, 6), by="oscar")
+    assert jobs.get_many([new_ulid(NOW, n) for n in (2, 4, 5, 6)]) == {}
+
+
+def test_a_check_in_another_way_meanwhile_is_a_conflict():
+    one = bring()
+    check(one)
+    with pytest.raises(errors.VersionConflict):
+        imports.check(
+            one, LAYOUT | {"drafts": False}, fingerprint="f", version=1, job_id=new_ulid(NOW), now=NOW
+        )
 
 
 @pytest.mark.fast
@@ -149,13 +180,13 @@ def test_an_import_that_was_cancelled_can_go_on(settle):
 def test_of_many_who_start_an_import_at_once_one_does(settle):
     one = finish(check(bring()))
 
-    def start():
+    def start(by):
         try:
-            return run(one).job
+            return run(one, by=by).job
         except errors.VersionConflict:
             return "late"
 
-    outcomes = at_once(*[start] * 12)
+    outcomes = at_once(*[partial(start, f"editor{n}") for n in range(12)])
     assert outcomes.count("late") == 11
     settle()
     kinds = [entry.what for entry in audit.of_subject("import", one.id)]
