@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from cms.fields import LocalTimeField
+from cms.forms import show_zone
 from cms.search import words_in
 from dealsite.data import brands, bulk, category_names
 from dealsite.data.bulk import BRAND, CATEGORY, EXPIRY, FEATURE, UNFEATURE, Change, Matching
@@ -93,8 +94,7 @@ class ChangeForm(forms.Form):
         }
         for name, of_field in choices.items():
             self.fields[name].choices = of_field  # type: ignore[attr-defined]
-        zone = timezone.get_current_timezone_name()
-        self.fields["to_expiry"].help_text = _("Time zone: %(zone)s") % {"zone": zone}
+        show_zone(self)
 
     @property
     def chosen_action(self) -> str:

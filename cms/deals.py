@@ -44,8 +44,6 @@ RANDOM_PART = slice(10, 26)  # of a ULID; the first ten characters are its time
 @require_http_methods(["GET", "HEAD", "POST"])
 def deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     """One deal: its form; changed by POST."""
-    if not is_ulid(deal_id):
-        raise NotFound(_("There is no such deal."))
     if request.method == "POST":
         return change_deal(request, deal_id)
     stored = deals.get(deal_id)

@@ -17,8 +17,8 @@ from cms import undo
 from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data import brands, deals
-from dealsite.data.errors import Conflict, NotFound
-from dealsite.data.ids import from_iso, is_ulid, iso
+from dealsite.data.errors import Conflict
+from dealsite.data.ids import from_iso, iso
 
 
 @role("editor")
@@ -26,7 +26,7 @@ from dealsite.data.ids import from_iso, is_ulid, iso
 def expire_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Let a live deal end now. A form that says its `version` ends only that one."""
     now = timezone.now()
-    stored = _of_id(deal_id)
+    stored = deals.get(deal_id)
     if stored.live_at > now:
         messages.error(request, _("This deal is not live yet. Delete it, or give it another time."))
     elif stored.card.state(now) == "expired":
@@ -54,7 +54,7 @@ def expire_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
 def undo_expiry(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Give a deal back the end that it had before it was made to expire, if nothing else has changed since."""
     now = timezone.now()
-    stored = _of_id(deal_id)
+    stored = deals.get(deal_id)
     expires_at = _time(request.POST.get("expires_at", ""))
     if request.POST.get("version") != str(stored.version):
         text = _("The deal was changed since, so its end stays as it is. Give it another one in the form.")
@@ -73,12 +73,6 @@ def undo_expiry(request: EditorRequest, deal_id: str) -> HttpResponse:
         except Conflict as error:
             messages.error(request, str(error))
     return redirect("cms_deal", deal_id)
-
-
-def _of_id(deal_id: str) -> deals.Deal:
-    if not is_ulid(deal_id):
-        raise NotFound(_("There is no such deal."))
-    return deals.get(deal_id)
 
 
 def _time(text: str) -> datetime | None:

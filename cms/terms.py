@@ -24,9 +24,9 @@ from django.views.decorators.vary import vary_on_headers
 
 from cms import undo
 from cms.columns import shown_columns
-from cms.deal_list import ListedDeal, back_to_list, row_context
+from cms.deal_list import back_to_list, listed, row_context
 from cms.fields import LocalTimeField, PriceField, typed_time
-from cms.forms import typed_number
+from cms.forms import show_zone, typed_number
 from cms.list_address import list_query
 from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
@@ -36,7 +36,7 @@ from dealsite.data.content import DealContent, text_problems
 from dealsite.data.deals import Deal
 from dealsite.data.drafts import Draft
 from dealsite.data.errors import Busy, Invalid, VersionConflict
-from dealsite.data.ids import from_iso, iso, new_ulid
+from dealsite.data.ids import from_iso, iso
 
 FIELDS = ("price", "was_price", "expires_at")
 TRIES = 5
@@ -164,11 +164,11 @@ def _sent(data: QueryDict, stored: Deal | Draft) -> Work:
 
 def _form(stored: Deal | Draft, **arguments: Any) -> TermsForm:
     form = TermsForm(auto_id=f"%s-{stored.id}", **arguments)
+    show_zone(form)
     form.fields["price"].required = isinstance(stored, Deal)
     expires_at = form.fields["expires_at"]
     if isinstance(expires_at, LocalTimeField):
         expires_at.stored = stored.content.expires_at
-        expires_at.help_text = _("Time zone: %(zone)s") % {"zone": timezone.get_current_timezone_name()}
     return form
 
 
@@ -239,11 +239,7 @@ def _form_page(
 
 
 def _context(request: EditorRequest, stored: Deal | Draft) -> dict[str, Any]:
-    now = timezone.now()
-    if isinstance(stored, Deal):
-        row = ListedDeal(stored.card, "deal", stored.card.state(now), new_ulid(now))
-    else:
-        row = ListedDeal(stored.card, "draft", "draft", new_ulid(now))
+    (row,) = listed([stored.card], "all" if isinstance(stored, Deal) else "draft", timezone.now())
     given = request.POST if request.method == "POST" else request.GET
     back = list_query(given.get("back", ""))
     columns = shown_columns(request, QueryDict(back.removeprefix("?")).get("columns", ""))
