@@ -72,6 +72,7 @@ KINDS = {
 
 def compared(older: Version, newer: Version) -> list[Field]:
     """Return all fields of two versions, in the order of the form."""
+    changed = changed_fields(older, newer)
     return [
         Field(
             name,
@@ -79,7 +80,7 @@ def compared(older: Version, newer: Version) -> list[Field]:
             KINDS.get(name, "text" if name in TEXTS else "word"),
             _shown(older, name),
             _shown(newer, name),
-            name in changed_fields(older, newer),
+            name in changed,
         )
         for name in CONTENT_FIELDS
     ]

@@ -191,10 +191,12 @@ def _restore(request: EditorRequest, subject: Subject, number: int) -> HttpRespo
         return redirect(subject.address)
     to = versions.get(subject.history_id, number)
     seen = _number(request.POST.get("version", ""))
-    stock, end = "stock" in request.POST, "end" in request.POST
+    asks = {name: "on" for name in ("stock", "end") if name in request.POST}
     try:
         if isinstance(thing, Deal):
-            back: Deal | Draft = deals.revert(thing, to, version=seen, stock=stock, end=end, by=by, now=now)
+            back: Deal | Draft = deals.revert(
+                thing, to, version=seen, stock="stock" in asks, end="end" in asks, by=by, now=now
+            )
         else:
             back = _restore_draft(thing, to, seen, by=by, now=now)
     except VersionConflict:
@@ -210,14 +212,12 @@ def _restore(request: EditorRequest, subject: Subject, number: int) -> HttpRespo
             request, _("Nothing was to be changed: it is as it was in version %(n)s.") % {"n": number}
         )
         return redirect(subject.page)
-    asks = {"stock": "on"} if stock else {}
     undo.offer(
         request,
         _("Version %(n)s is restored.") % {"n": number},
         reverse(f"cms_restore_{subject.kind}_version", args=[subject.id, thing.version]),
         version=back.version,
         **asks,
-        **({"end": "on"} if end else {}),
     )
     return redirect(subject.page)
 
