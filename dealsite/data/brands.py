@@ -11,12 +11,12 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import audit, keys, table
 from dealsite.data.cards import Picture
-from dealsite.data.categories import Counts
+from dealsite.data.categories import Counts, in_words, texts_write
 from dealsite.data.convert import Item
 from dealsite.data.errors import AlreadyExists, Invalid, NotFound, VersionConflict
 from dealsite.data.ids import iso, new_ulid, normalise, slugify
 from dealsite.data.jobs import job_write
-from dealsite.data.writes import Put, Update, Write, absent, at_version, exists
+from dealsite.data.writes import Put, Update, Write, absent
 
 NAME_CHARACTERS = 80
 NAME_ATTRIBUTE = "brand:"
@@ -177,20 +177,15 @@ def edit(brand: Brand, *, name: str, description: str, logo: Picture | None, by:
     name = clean_name(name)
     token = new_ulid(now)
     writes: list[Write] = [
-        Update(
-            key=keys.brand(brand.slug),
-            set={
-                "name": name,
-                "description": description,
-                "version": brand.version + 1,
-                "last_edit": token,
-                "updated_at": iso(now),
-                "updated_by": by,
-                **({"logo": logo.as_item()} if logo else {}),
-            },
-            remove=() if logo else ("logo",),
-            when=(exists(), *at_version(brand.version)),
-            otherwise=VersionConflict(),
+        texts_write(
+            keys.brand(brand.slug),
+            version=brand.version,
+            name=name,
+            description=description,
+            logo=logo,
+            token=token,
+            by=by,
+            now=now,
         )
     ]
     changed = replace(
@@ -211,13 +206,8 @@ def edit(brand: Brand, *, name: str, description: str, logo: Picture | None, by:
 
 
 def _noted(brand: Brand, what: str, *, by: str, now: datetime, old: Brand | None = None) -> Put:
-    differing = audit.changed(_in_words(old) if old else {}, _in_words(brand))
+    differing = audit.changed(in_words(old) if old else {}, in_words(brand))
     return audit.entry_write(by=by, kind="brand", subject=brand.slug, what=what, now=now, **differing)
-
-
-def _in_words(brand: Brand) -> dict[str, str]:
-    logo = f"{brand.logo.name} ({brand.logo.alt})" if brand.logo else ""
-    return {"name": brand.name, "description": brand.description, "logo": logo}
 
 
 def from_items(item: Item | None, counts: Item | None) -> Brand | None:

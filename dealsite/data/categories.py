@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Protocol
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -44,6 +45,17 @@ class Counts:
             name.removeprefix("deals_"): n for name, n in item.items() if name.startswith("deals_") and n > 0
         }
         return cls(item.get("deals", 0), item.get("likes", 0), item.get("watches", 0), buckets)
+
+
+class Described(Protocol):
+    """A category or a brand: what editors write of it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def logo(self) -> Picture | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,31 +144,22 @@ def edit(
     """Change a category's texts and logo; VersionConflict if it changed since it was loaded. 1 transaction."""
     token = new_ulid(now)
     changed = replace(category, name=name, description=description, logo=logo, version=category.version + 1)
-    differing = audit.changed(_in_words(category), _in_words(changed))
+    write = texts_write(
+        keys.category(category.slug),
+        version=category.version,
+        name=name,
+        description=description,
+        logo=logo,
+        token=token,
+        by=by,
+        now=now,
+    )
+    differing = audit.changed(in_words(category), in_words(changed))
     entry = audit.entry_write(
         by=by, kind="category", subject=category.slug, what="changed", now=now, **differing
     )
     try:
-        table.transact(
-            [
-                Update(
-                    key=keys.category(category.slug),
-                    set={
-                        "name": name,
-                        "description": description,
-                        "version": category.version + 1,
-                        "last_edit": token,
-                        "updated_at": iso(now),
-                        "updated_by": by,
-                        **({"logo": logo.as_item()} if logo else {}),
-                    },
-                    remove=() if logo else ("logo",),
-                    when=(exists(), *at_version(category.version)),
-                    otherwise=VersionConflict(),
-                ),
-                entry,
-            ]
-        )
+        table.transact([write, entry])
     except VersionConflict as conflict:
         current = get(category.slug)
         if current.last_edit != token:
@@ -165,9 +168,39 @@ def edit(
     return changed
 
 
-def _in_words(category: Category) -> dict[str, str]:
-    logo = f"{category.logo.name} ({category.logo.alt})" if category.logo else ""
-    return {"name": category.name, "description": category.description, "logo": logo}
+def texts_write(
+    key: keys.Key,
+    *,
+    version: int,
+    name: str,
+    description: str,
+    logo: Picture | None,
+    token: str,
+    by: str,
+    now: datetime,
+) -> Update:
+    """Return the write that changes the texts and logo of a category, or brand, that has a version."""
+    return Update(
+        key=key,
+        set={
+            "name": name,
+            "description": description,
+            "version": version + 1,
+            "last_edit": token,
+            "updated_at": iso(now),
+            "updated_by": by,
+            **({"logo": logo.as_item()} if logo else {}),
+        },
+        remove=() if logo else ("logo",),
+        when=(exists(), *at_version(version)),
+        otherwise=VersionConflict(),
+    )
+
+
+def in_words(described: Described) -> dict[str, str]:
+    """Return the texts and the logo as texts by field: what the audit log compares."""
+    logo = f"{described.logo.name} ({described.logo.alt})" if described.logo else ""
+    return {"name": described.name, "description": described.description, "logo": logo}
 
 
 def _check_slug(slug: str) -> None:
