@@ -14,7 +14,7 @@ from itertools import chain, islice
 
 from django.utils.translation import gettext_lazy
 
-from dealsite.data import audit, keys, mails, sessions, table
+from dealsite.data import audit, keys, mails, profiles, sessions, table
 from dealsite.data.convert import Item
 from dealsite.data.errors import Conflict
 from dealsite.data.ids import new_ulid, time_of
@@ -67,7 +67,7 @@ def turn_on(
         key=keys.user(user.username),
         set={"two_factor": made.id},
         when=(equals("password", user.password), missing("two_factor")),
-        otherwise=_changed(),
+        otherwise=profiles.changed(),
     )
     put = Put(
         key=keys.two_factor(user.username),
@@ -97,7 +97,7 @@ def turn_off(user: User, *, by: str, key: str = "", now: datetime) -> None:
         key=keys.user(user.username),
         remove=("two_factor",),
         when=(equals("two_factor", user.two_factor),),
-        otherwise=_changed(),
+        otherwise=profiles.changed(),
     )
     gone = Delete(key=keys.two_factor(user.username))
     told = _told(user, by=by, what="turned two-factor sign-in off", now=now)
@@ -151,7 +151,7 @@ def renew_recovery_codes(user: User, *, recovery: Iterable[str], now: datetime) 
         key=keys.two_factor(user.username),
         set={"recovery": set(recovery)},
         when=(equals("id", user.two_factor),),
-        otherwise=_changed(),
+        otherwise=profiles.changed(),
     )
     table.transact([renewed, _told(user, by=user.username, what="made new recovery codes", now=now)])
 
@@ -165,10 +165,6 @@ def _carry_out(user: User, writes: list[Write], key: str) -> None:
 
 def _told(user: User, *, by: str, what: str, now: datetime) -> Write:
     return audit.entry_write(by=by, kind="user", subject=user.username, what=what, now=now)
-
-
-def _changed() -> Conflict:
-    return Conflict(gettext_lazy("Your account was changed elsewhere meanwhile. Load this page again."))
 
 
 def _from_item(item: Item) -> TwoFactor:
