@@ -24,6 +24,7 @@ from tests.people import make_user
 
 pytestmark = [
     pytest.mark.engines("native", "local"),  # moto leaves records out
+    pytest.mark.own_stream,
     pytest.mark.usefixtures("fresh_table"),
 ]
 
