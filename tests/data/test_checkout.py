@@ -27,7 +27,7 @@ from dealsite.data import (
 )
 from dealsite.data.carts import CartChanged
 from dealsite.data.deals import stock as stock_marks
-from dealsite.data.orders import checkout
+from dealsite.data.orders.buyers import buyer
 from dealsite.data.payments.changes import change_write
 from dealsite.data.payments.totals import changes, writes
 from dealsite.data.writes import Put, Update
@@ -127,12 +127,12 @@ def test_whoever_ordered_is_told_and_the_log_knows(settle):
 
 
 def test_the_address_is_kept_for_the_next_time():
-    assert orders.address_of("ann") == orders.Address()
+    assert buyer("ann").address == orders.Address()
     buy("ann", make_deal(), address=replace(ADDRESS, street="  2 \n Low   Street ", extra="\u202e"))
-    assert orders.address_of("ann") == replace(ADDRESS, street="2 Low Street")
+    assert buyer("ann").address == replace(ADDRESS, street="2 Low Street")
     profile = profiles.get("ann")
     profiles.edit(profile, name="Ann", timezone="")
-    assert orders.address_of("ann").street == "2 Low Street"
+    assert buyer("ann").address.street == "2 Low Street"
 
 
 @pytest.mark.parametrize("plan", payments.PLANS)
@@ -457,7 +457,7 @@ def test_stock_that_changes_at_the_last_moment_is_right_when_an_order_is_cancell
 def test_stock_whose_counting_ends_at_the_last_moment_does_not_begin_again(monkeypatch):
     deal = make_deal(stock=2)
     order = buy("ann", deal, quantity=2)
-    monkeypatch.setattr(checkout, "MAX_ACTIONS", 0)  # no room for marks, so the deal itself is not looked at
+    monkeypatch.setattr(stock_marks, "MAX_ACTIONS", 0)  # no room for marks: the deal itself is not looked at
     real = table.transact
 
     def interrupted(writes):

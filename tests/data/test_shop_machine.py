@@ -36,7 +36,6 @@ from dealsite.data.deals import stock as stock_marks
 from dealsite.data.jobs import Job
 from dealsite.data.keys import CartOwner
 from dealsite.data.orders import CANCELLED, DELIVERED, PLACED, SHIPPED, Purchase
-from dealsite.data.orders import checkout as order_checkout
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_category, make_content, make_id
 from tests.people import make_user
 from tests.shop import ADDRESS, CATEGORY
@@ -386,7 +385,7 @@ class Shop(RuleBasedStateMachine):
             return
         with pytest.MonkeyPatch.context() as patch:
             if cramped:
-                patch.setattr(order_checkout, "MAX_ACTIONS", 0)
+                patch.setattr(stock_marks, "MAX_ACTIONS", 0)
             if not shown or any(self.problems(deal, line) for deal, line in cart.active.items()):
                 if shown and form.plan not in payments.plans_for(form.total):
                     with pytest.raises(errors.Invalid):
@@ -428,7 +427,7 @@ class Shop(RuleBasedStateMachine):
         act = {SHIPPED: orders.ship, DELIVERED: orders.deliver, CANCELLED: orders.cancel}[step]
         with pytest.MonkeyPatch.context() as patch:
             if flag:
-                patch.setattr(order_checkout, "MAX_ACTIONS", 0)
+                patch.setattr(stock_marks, "MAX_ACTIONS", 0)
             if order.status not in (before, step):
                 with pytest.raises(errors.Conflict):
                     act(order.username, order_id, by="bo", now=self.now)

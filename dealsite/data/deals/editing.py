@@ -15,11 +15,11 @@ from dealsite.data.brands import Brand
 from dealsite.data.brands import get as get_brand
 from dealsite.data.content import DealContent
 from dealsite.data.deals.publishing import TRIES, BrandChanged, check_brand, noted, refuse_problems
-from dealsite.data.deals.stored import Deal, get
+from dealsite.data.deals.stored import Deal, get, stock_is
 from dealsite.data.errors import Busy, Conflict, VersionConflict
 from dealsite.data.ids import iso, new_ulid
 from dealsite.data.versions import Version
-from dealsite.data.writes import Check, Update, Write, equals, exists, missing
+from dealsite.data.writes import Check, Update, Write, equals, exists
 
 
 class StockChanged(Conflict):
@@ -154,7 +154,7 @@ def _offer_writes(deal: Deal, content: DealContent) -> list[Write]:
         else:
             gone.append("expires_at")
     if content.stock != was.stock:
-        when.append(equals("stock", was.stock) if was.stock is not None else missing("stock"))
+        when.append(stock_is(was.stock))
         if content.stock is None:
             gone.append("stock")
         else:

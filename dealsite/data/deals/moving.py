@@ -19,11 +19,11 @@ from dealsite.data.deals.publishing import (
     refuse_problems,
     written,
 )
-from dealsite.data.deals.stored import Deal, get
+from dealsite.data.deals.stored import Deal, get, stock_is
 from dealsite.data.errors import AlreadyExists, Busy, Conflict, NotFound, VersionConflict
 from dealsite.data.ids import iso, time_of
 from dealsite.data.jobs import Job, job_from_item
-from dealsite.data.writes import Condition, Delete, Put, Write, equals, exists, missing
+from dealsite.data.writes import Delete, Put, Write, equals, exists
 
 
 def reschedule(deal: Deal, live_at: datetime, *, new_id: str, by: str, now: datetime) -> Deal:
@@ -104,7 +104,7 @@ def _reschedule_writes(
         offer,
         *prices.move_writes(deal.id, new_id, content),
         _delete_deal(deal),
-        Delete(key=keys.offer(deal.id), when=_same_stock(deal), otherwise=VersionConflict()),
+        Delete(key=keys.offer(deal.id), when=(exists(), stock_is(deal.stock)), otherwise=VersionConflict()),
         check_brand(brand),
         audit.entry_write(
             by=by,
@@ -149,7 +149,3 @@ def _places(deal: Deal) -> tuple[dict[str, int], Job | None, Changes | None]:
 
 def _delete_deal(deal: Deal) -> Delete:
     return Delete(key=keys.deal(deal.id), when=(equals("writes", deal.writes),), otherwise=VersionConflict())
-
-
-def _same_stock(deal: Deal) -> tuple[Condition, ...]:
-    return (exists(), equals("stock", deal.stock) if deal.stock is not None else missing("stock"))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from dealsite.data import featured_cards, jobs, keys, table
-from dealsite.data.deals.stored import Deal, deal_from_items, get
+from dealsite.data.deals.stored import Deal, deal_from_items, get, stock_is
 from dealsite.data.errors import Busy, NotFound, VersionConflict
 from dealsite.data.ids import new_ulid
 from dealsite.data.jobs import Job, job_write
-from dealsite.data.writes import Check, Put, Update, Write, equals, missing
+from dealsite.data.writes import MAX_ACTIONS, Check, Put, Update, Write, equals, merge
 
 MARK_SOLD_OUT = "mark_sold_out"  # the kind of job that renews cards for which a transaction had no room
 TRIES = 6
@@ -30,6 +30,19 @@ def mark_writes(deal: Deal, *, sold_out: bool) -> list[Write]:
         ),
         *featured_cards.renew(deal.featured_on, card),
     ]
+
+
+def mark_within(deals: Sequence[Deal], actions: int, *, sold_out: bool, now: datetime) -> list[Write]:
+    """Return the marks of deals as far as a transaction of so many actions has room, and a job for the rest."""
+    writes: list[Write] = []
+    later: list[str] = []
+    for deal in deals:
+        together = merge([*writes, *mark_writes(deal, sold_out=sold_out)])
+        if len(together) + actions < MAX_ACTIONS:
+            writes = together
+        else:
+            later.append(deal.id)
+    return [*writes, mark_later(later, now=now)] if later else writes
 
 
 def mark_later(deal_ids: Iterable[str], *, now: datetime) -> Put:
@@ -54,8 +67,7 @@ def _mark(deal_id: str) -> None:
             return
         if deal.card.sold_out == (deal.stock == 0):
             return
-        as_read = equals("stock", deal.stock) if deal.stock is not None else missing("stock")
-        offer = Check(key=keys.offer(deal_id), when=(as_read,), otherwise=VersionConflict())
+        offer = Check(key=keys.offer(deal_id), when=(stock_is(deal.stock),), otherwise=VersionConflict())
         try:
             table.transact([offer, *mark_writes(deal, sold_out=deal.stock == 0)])
         except VersionConflict:

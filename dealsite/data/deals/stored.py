@@ -14,6 +14,7 @@ from dealsite.data.content import DealContent, content_from_item
 from dealsite.data.convert import Item
 from dealsite.data.errors import NotFound
 from dealsite.data.ids import from_iso, is_ulid
+from dealsite.data.writes import Condition, equals, missing
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,11 @@ def get(deal_id: str) -> Deal:
     if item is None:
         raise NotFound(gettext_lazy("There is no such deal."))
     return deal_from_items(item, items.get(keys.offer(deal_id)))
+
+
+def stock_is(stock: int | None) -> Condition:
+    """Return the condition that an offer has so many pieces, or that they are not counted."""
+    return missing("stock") if stock is None else equals("stock", stock)
 
 
 def get_visible(deal_id: str, *, now: datetime) -> Deal:

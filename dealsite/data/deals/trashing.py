@@ -15,11 +15,11 @@ from dealsite.data.brands import Brand
 from dealsite.data.cards import DealCard
 from dealsite.data.convert import Item
 from dealsite.data.deals.publishing import TRIES, BrandChanged, check_brand, noted
-from dealsite.data.deals.stored import Deal, deal_from_items, get
+from dealsite.data.deals.stored import Deal, deal_from_items, get, stock_is
 from dealsite.data.errors import AlreadyExists, Busy, Conflict, NotFound, VersionConflict
 from dealsite.data.ids import from_iso, iso, new_ulid
 from dealsite.data.trashed import Trashed
-from dealsite.data.writes import Condition, Delete, Put, Write, absent, equals, exists, missing
+from dealsite.data.writes import Condition, Delete, Put, Write, absent, equals, exists
 
 BACK_ALREADY = gettext_lazy("There is a deal with this id again, so the one in the trash cannot come back.")
 GONE = gettext_lazy("It was deleted meanwhile.")
@@ -85,7 +85,7 @@ def _as_read(offer: Item | None) -> tuple[Condition, ...]:
     """Return what holds while an offer's stock is as it was read: what is kept of it must be true."""
     if offer is None:
         return (absent(),)
-    return (exists(), equals("stock", offer["stock"]) if "stock" in offer else missing("stock"))
+    return (exists(), stock_is(offer.get("stock")))
 
 
 def restore(

@@ -26,7 +26,7 @@ from dealsite.data.carts.stored import (
     line_item,
     read_active,
 )
-from dealsite.data.deals.stock import mark_later, mark_writes, with_offers
+from dealsite.data.deals.stock import mark_within, with_offers
 from dealsite.data.deals.stored import Deal
 from dealsite.data.errors import AlreadyExists, Busy, Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.ids import is_ulid, iso, new_ulid
@@ -42,7 +42,6 @@ from dealsite.data.orders.stored import (
 )
 from dealsite.data.payments import PLANS, Payment, insert_writes, new_payments, plans_for
 from dealsite.data.writes import (
-    MAX_ACTIONS,
     Check,
     Condition,
     Delete,
@@ -247,23 +246,7 @@ def _offers_read(
             )
         else:
             writes += _offer_unread(line, now)
-    return writes + mark_within(sold_out, {one.id: True for one in sold_out}, actions + len(writes), now)
-
-
-def mark_within(
-    deals: Sequence[Deal], sold_out: Mapping[str, bool], actions: int, now: datetime
-) -> list[Write]:
-    """Return the marks of deals that sell out, or no longer do, as far as there is room, and a job for the rest."""
-    writes: list[Write] = []
-    later: list[str] = []
-    for deal in deals:
-        marks = mark_writes(deal, sold_out=sold_out[deal.id])
-        together = merge([*writes, *marks])
-        if len(together) + actions < MAX_ACTIONS:
-            writes = together
-        else:
-            later.append(deal.id)
-    return [*writes, *([mark_later(later, now=now)] if later else [])]
+    return writes + mark_within(sold_out, actions + len(writes), sold_out=True, now=now)
 
 
 def _offer_of(deal: Deal) -> dict[str, object]:

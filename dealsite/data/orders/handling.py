@@ -11,12 +11,11 @@ from django.utils.translation import pgettext_lazy
 
 from dealsite.data import keys, payments, table
 from dealsite.data.carts.stored import RETURNED, TRIES, Line, line_item
-from dealsite.data.deals.stock import with_offers
+from dealsite.data.deals.stock import mark_within, with_offers
 from dealsite.data.deals.stored import Deal
 from dealsite.data.errors import Busy, Conflict, VersionConflict
 from dealsite.data.ids import new_ulid
 from dealsite.data.orders import notices, reading
-from dealsite.data.orders.checkout import mark_within
 from dealsite.data.orders.stored import (
     CANCELLED,
     DELIVERED,
@@ -166,4 +165,4 @@ def _stock_back(lines: Sequence[Line], deals: dict[str, Deal], actions: int, now
             when = equals("stock", 0)
             on_sale.append(deal)
         writes.append(Update(key=keys.offer(line.deal), add={"stock": line.quantity}, when=(when,)))
-    return writes + mark_within(on_sale, dict.fromkeys(deals, False), actions + len(writes), now)
+    return writes + mark_within(on_sale, actions + len(writes), sold_out=False, now=now)
