@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from typing import TypeVar
 
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from cms import undo
 from cms.attention import TOPICS
 from cms.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from dealsite.accounts.decorators import role, sent_again
 from dealsite.data import brands, deals, drafts, featured, links
 from dealsite.data.content import ALT_CHARACTERS, UNSTORABLE, DealContent, text_problems
 from dealsite.data.deals import Deal
+from dealsite.data.drafts import Draft
 from dealsite.data.errors import Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.ids import from_iso, is_ulid, iso, new_ulid
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
+CHANGED = gettext_lazy(
+    "Somebody changed this meanwhile. See whether your words still fit, and save them again."
+)
+Thing = TypeVar("Thing", Deal, Draft)
 NOW, NEVER = "now", "never"  # stand for times in the form of a deal's end
 
 
@@ -95,56 +104,79 @@ def publish_ready(request: EditorRequest, draft_id: str) -> HttpResponse:
     return _back(request)
 
 
+@sent_again
 @role("editor")
 @require_POST
 def describe_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Give a deal's picture its alt text."""
-    stored = _deal(deal_id)
-    content = _described(request, stored.content, stored.version)
-    if content:
+
+    def save(stored: Deal, content: DealContent) -> None:
         now, by = timezone.now(), request.user.username
-        if _edit(request, stored, content, by=by, now=now):
-            messages.success(request, _("The picture has its words."))
-    return _back(request)
+        brand = brands.get(content.brand)
+        deals.edit(stored, content, version=stored.version, brand=brand, by=by, now=now)
+
+    return _describe(request, lambda: _deal(deal_id), save)
 
 
+@sent_again
 @role("editor")
 @require_POST
 def describe_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
     """Give a draft's picture its alt text."""
-    stored = drafts.get(draft_id)
-    content = _described(request, stored.content, stored.version)
-    if content:
+
+    def save(stored: Draft, content: DealContent) -> None:
         now, by = timezone.now(), request.user.username
+        brand = brands.get(content.brand) if content.brand else None
+        drafts.save(stored, content, version=stored.version, brand=brand, by=by, now=now)
+
+    return _describe(request, lambda: drafts.get(draft_id), save)
+
+
+def _describe(
+    request: EditorRequest, read: Callable[[], Thing], save: Callable[[Thing, DealContent], None]
+) -> HttpResponse:
+    """Store the words that were typed for a picture; where they cannot be taken, a page gives them back."""
+    stored = read()
+    alt = " ".join(request.POST.get("alt", "")[: ALT_CHARACTERS * 4].split())
+    if stored.content.picture is None:
+        _say_changed(request)
+    elif stored.content.picture.alt == alt and alt:
+        messages.info(request, _("This was done already."))
+    elif request.POST.get("version") != str(stored.version):
+        return _words_page(request, stored, alt, CHANGED, status=409)
+    else:
+        described = replace(stored.content, picture=replace(stored.content.picture, alt=alt))
+        problem = text_problems(described).get("picture_alt")
+        if not alt or UNSTORABLE.search(alt):
+            problem = _("Describe the picture for those who cannot see it.")
+        if problem:
+            return _words_page(request, stored, alt, problem, status=422)
         try:
-            brand = brands.get(content.brand) if content.brand else None
-            drafts.save(stored, content, version=stored.version, brand=brand, by=by, now=now)
-            messages.success(request, _("The picture has its words."))
+            save(stored, described)
         except VersionConflict:
-            _say_changed(request)
-        except (Invalid, NotFound) as error:
-            messages.error(request, str(error))
+            return _words_page(request, read(), alt, CHANGED, status=409)
+        except (Conflict, Invalid, NotFound) as error:
+            return _words_page(request, stored, alt, str(error), status=error.status)
+        messages.success(request, _("The picture has its words."))
     return _back(request)
 
 
-def _described(request: EditorRequest, content: DealContent, version: int) -> DealContent | None:
-    """Return the content with the words that were typed; None, after saying why, where they cannot be taken."""
-    alt = " ".join(request.POST.get("alt", "")[: ALT_CHARACTERS * 4].split())
-    if content.picture is None:
-        _say_changed(request)
-        return None
-    described = replace(content, picture=replace(content.picture, alt=alt))
-    if content.picture.alt == alt and alt:
-        messages.info(request, _("This was done already."))
-    elif request.POST.get("version") != str(version):
-        _say_changed(request)
-    elif not alt or UNSTORABLE.search(alt):
-        messages.error(request, _("Describe the picture for those who cannot see it."))
-    elif problem := text_problems(described).get("picture_alt"):
-        messages.error(request, problem)
-    else:
-        return described
-    return None
+def _words_page(
+    request: EditorRequest, stored: Deal | Draft, alt: str, trouble: str | Promise, *, status: int
+) -> HttpResponse:
+    """A picture as it is now, with the words that were typed for it."""
+    is_deal = isinstance(stored, Deal)
+    page = {
+        "stored": stored,
+        "state": stored.card.state(timezone.now()) if is_deal else "draft",
+        "address": reverse("cms_describe_deal" if is_deal else "cms_describe_draft", args=[stored.id]),
+        "leave": _back_address(request),
+        "back": request.POST.get("back", ""),
+        "alt": UNSTORABLE.sub("", alt),
+        "most": ALT_CHARACTERS,
+        "trouble": trouble,
+    }
+    return render(request, "cms/describe.html", page, status=status)
 
 
 @role("editor")
@@ -280,5 +312,9 @@ def _offer(request: EditorRequest, text: str, address: str, **fields: str) -> No
 
 def _back(request: EditorRequest) -> HttpResponse:
     """Lead to the list that the form stood on: a topic's own, or the first page."""
+    return redirect(_back_address(request))
+
+
+def _back_address(request: EditorRequest) -> str:
     topic = request.POST.get("back", "")
-    return redirect(reverse("cms_attention", args=[topic]) if topic in TOPICS else reverse("cms_home"))
+    return reverse("cms_attention", args=[topic]) if topic in TOPICS else reverse("cms_home")
