@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from threading import Event
+from typing import Any
 
 from playwright.sync_api import Dialog, Locator, Page, expect
 
@@ -64,13 +66,21 @@ def test_by_keyboard_alone_saving_by_itself_is_turned_off_and_leaving_warns(edit
     expect(opened(page, draft).get_by_role("switch", name="Save by itself")).not_to_be_checked()
 
 
-def test_leaving_at_once_still_saves(editor_window):
+def test_leaving_at_once_still_saves(editor_window, monkeypatch):
     draft = make_draft(title="Idea")
     page = opened(editor_window(), draft)
     field(page, "Title").fill("Idea of mine")
-    with page.expect_request(re.compile("/autosave/")):
-        page.goto("/cms/")
-    page.wait_for_timeout(500)
+    stored, save = Event(), drafts.save
+
+    def note_saving(*arguments: Any, **options: Any) -> Any:
+        try:
+            return save(*arguments, **options)
+        finally:
+            stored.set()
+
+    monkeypatch.setattr(drafts, "save", note_saving)
+    page.goto("/cms/")
+    assert stored.wait(10)
     assert drafts.get(draft.id).content.title == "Idea of mine"
 
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from dealsite import exports, worker
+from dealsite.data import deals
 from tests.browser.content import now_deal
 
 
@@ -38,3 +39,21 @@ def test_a_filtered_list_is_exported_and_fetched(editor_window):
         page.keyboard.press("Enter")
     with Path(download.value.path()).open(encoding="utf-8-sig", newline="") as file:
         assert [row["title"] for row in csv.DictReader(file)] == ["Puzzle"]
+
+
+def test_the_trash_is_exported_and_fetched(editor_window):
+    deals.delete(now_deal(title="Lamp"), by="eve", now=timezone.now())
+    page = editor_window()
+    page.goto("/cms/trash/")
+    page.get_by_role("button", name="Export this list").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Waiting", exact=True)).to_be_visible()
+    while worker.run_next(now=timezone.now()):
+        pass
+    link = page.get_by_role("link", name="Trash")
+    link.and_(page.get_by_text("Download")).wait_for()
+    link.and_(page.get_by_text("Download")).focus()
+    with page.expect_download() as download:
+        page.keyboard.press("Enter")
+    with Path(download.value.path()).open(encoding="utf-8-sig", newline="") as file:
+        assert [row["title"] for row in csv.DictReader(file)] == ["Lamp"]

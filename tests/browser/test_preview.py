@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import parse_qs
 
-from playwright.sync_api import FrameLocator, Locator, Page, expect
+from playwright.sync_api import FrameLocator, Locator, Page, Route, expect
 
 from dealsite.data import sessions
 from tests.browser.content import now_deal
@@ -136,6 +137,25 @@ def test_the_preview_waits_while_the_table_is_away_and_goes_on(editor_window, br
     mend()
     expect(inside(page).locator("h1")).to_have_text("Better lamp")
     expect(panel(page)).not_to_contain_text("The preview waits")
+
+
+def test_a_preview_that_is_refused_says_so_and_is_asked_for_again_after_the_next_change_alone(editor_window):
+    page: Page = editor_window()
+    asked: list[str] = []
+
+    def refuse(route: Route) -> None:
+        asked.append(parse_qs(route.request.post_data or "").get("title", [""])[0])
+        route.fulfill(status=400, body="")
+
+    page.clock.install()
+    page.route("**/cms/deals/preview/", refuse)
+    page.goto("/cms/deals/new/")
+    expect(panel(page).get_by_role("status")).to_contain_text("The preview cannot be made.")
+    page.clock.fast_forward(60_000)
+    with page.expect_request(lambda request: "title=Lamp" in (request.post_data or "")):
+        field(page, "Title").fill("Lamp")
+        page.clock.fast_forward(1_000)
+    assert asked == ["", "Lamp"]
 
 
 def test_the_preview_says_that_the_session_has_ended_and_keeps_the_page(editor_window):
