@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from dealsite.data.cards import DealCard
 from dealsite.data.ids import is_ulid
+from dealsite.digits import number_in
 
 MOST_ROWS = 60  # more than a page may feature, so that an editor can add first and remove then
 
@@ -53,11 +54,12 @@ class Arrangement:
             typed = positions.get(deal_id, str(place)).strip()
             if typed == str(place):
                 continue
-            if not (typed.isascii() and typed.isdigit() and len(typed) < 6):
+            number = number_in(typed, most=5)
+            if number is None:
                 said = _("“%(typed)s” is no position; “%(title)s” stays where it was.")
                 self.said = said % {"typed": typed[:20], "title": self.title(deal_id)}
                 continue
-            wanted.append((int(typed), deal_id))
+            wanted.append((number, deal_id))
         for _place, deal_id in wanted:
             self.ids.remove(deal_id)
         for place, deal_id in sorted(wanted):

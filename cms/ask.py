@@ -26,6 +26,7 @@ from dealsite.data import questions
 from dealsite.data.errors import DataError, Invalid, NotFound, TooManyRequests, VersionConflict
 from dealsite.data.ids import is_ulid, new_ulid
 from dealsite.data.questions import LONGEST_SQL, LONGEST_TITLE, SavedQuestion
+from dealsite.digits import number_in
 
 SHOWN = 100  # rows on a page
 LONGEST_CELL = 500  # characters on a page
@@ -129,8 +130,9 @@ def _shown(request: EditorRequest, run: Run) -> dict[str, Any]:
     if run.state != "answered":
         return {"run": run}
     whole = run.answer()
-    text = request.GET.get("page", "1")
-    page = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 1
+    page = number_in(request.GET.get("page", ""), most=5)
+    if page is None:
+        page = 1
     first = (page - 1) * SHOWN
     if page < 1 or (first and first >= len(whole.rows)):
         raise NotFound(_("The answer has no such page."))

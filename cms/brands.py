@@ -18,6 +18,7 @@ from dealsite.data import brands
 from dealsite.data.brands import Brand
 from dealsite.data.errors import AlreadyExists, Invalid, Unavailable, VersionConflict
 from dealsite.data.ids import slugify
+from dealsite.digits import number_in
 
 BRANDS_A_PAGE = 50
 
@@ -55,7 +56,7 @@ def brand_list(request: EditorRequest) -> HttpResponse:
 
 
 def _place(text: str, total: int) -> int:
-    place = int(text) if text.isascii() and text.isdigit() and len(text) < 8 else 0
+    place = number_in(text, most=7) or 0
     return place if place < total else 0
 
 

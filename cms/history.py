@@ -26,6 +26,7 @@ from dealsite.data.drafts import Draft
 from dealsite.data.errors import Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.ids import from_iso, is_ulid
 from dealsite.data.versions import Version
+from dealsite.digits import number_in
 
 DIGITS = 8
 
@@ -231,7 +232,7 @@ def _restore_draft(draft: Draft, to: Version, seen: int, *, by: str, now: Any) -
 
 def _number(text: str) -> int:
     """Return a version's number as an address holds it, 0 for none."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= DIGITS else 0
+    return number_in(text, most=DIGITS) or 0
 
 
 def _subject(kind: str, thing_id: str) -> Subject:

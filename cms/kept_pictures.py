@@ -22,6 +22,7 @@ from dealsite.data import renditions
 from dealsite.data.cards import CENTRE, Picture
 from dealsite.data.content import ALT_CHARACTERS
 from dealsite.data.errors import Invalid
+from dealsite.digits import number_in
 
 _signer = Signer(salt="cms.kept_pictures")
 ACCEPTED = "image/jpeg,image/png,image/webp,image/avif,image/gif"
@@ -133,5 +134,5 @@ def focused(picture: Picture, data: Mapping[str, Any]) -> Picture:
 
 
 def _percent(text: Any) -> int | None:
-    text = str(text or "").strip()
-    return min(int(text), 100) if text.isascii() and text.isdigit() and len(text) < 6 else None
+    number = number_in(str(text or "").strip(), most=5)
+    return None if number is None else min(number, 100)

@@ -24,6 +24,7 @@ from dealsite.data import saved_views
 from dealsite.data.errors import Invalid, NotFound
 from dealsite.data.ids import new_ulid, slugify
 from dealsite.data.saved_views import LONGEST_NAME, TEAM, SavedView
+from dealsite.digits import number_in
 
 OWNERS = ("mine", "team")
 
@@ -93,11 +94,10 @@ def save_view(request: EditorRequest) -> HttpResponse:
     filters = {name: given.get(name, "") for name in FILTERS}
     view = SavedView(request.POST.get("id", ""), request.POST.get("name", ""), filters, columns)
     owner = _owner(request)
-    place = request.POST.get("place", "")
-    at = int(place) if place.isascii() and place.isdigit() and len(place) < 4 else None
+    place = number_in(request.POST.get("place", ""), most=3)
     try:
         replaced = saved_views.save(
-            _username(request, owner), view, by=request.user.username, now=timezone.now(), place=at
+            _username(request, owner), view, by=request.user.username, now=timezone.now(), place=place
         )
     except Invalid as error:
         messages.error(request, str(error))
@@ -135,12 +135,12 @@ def rename_view(request: EditorRequest, view_id: str) -> HttpResponse:
 @require_POST
 def move_view(request: EditorRequest, view_id: str) -> HttpResponse:
     """Put a view at another place in its order."""
-    place = request.POST.get("place", "")
-    if not (place.isascii() and place.isdigit() and len(place) < 4):
+    place = number_in(request.POST.get("place", ""), most=3)
+    if place is None:
         raise NotFound(_("There is no such place."))
     owner = _owner(request)
     views = saved_views.move(
-        _username(request, owner), view_id, int(place), by=request.user.username, now=timezone.now()
+        _username(request, owner), view_id, place, by=request.user.username, now=timezone.now()
     )
     at, name = next((n, view.name) for n, view in enumerate(views, 1) if view.id == view_id)
     said = _("“%(name)s” is now number %(at)d of %(all)d.") % {"name": name, "at": at, "all": len(views)}

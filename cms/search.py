@@ -6,6 +6,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext_lazy
 
+from dealsite.digits import number_in
 from dealsite.search.finding import MOST_PAGES, Found, find
 from dealsite.search.question import MOST_CHARACTERS, Question
 
@@ -34,6 +35,5 @@ def find_deals(
 
 def page_number(text: str) -> int:
     """Return the number of a page that an address names, 0 if it is none."""
-    if not (text.isascii() and text.isdigit() and len(text) <= 3):
-        return 0
-    return int(text) if 1 <= int(text) <= MOST_PAGES else 0
+    number = number_in(text, most=3)
+    return number if number and number <= MOST_PAGES else 0

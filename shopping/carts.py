@@ -25,6 +25,7 @@ from dealsite.accounts.decorators import signed_in
 from dealsite.data import carts
 from dealsite.data.carts import CartOwner, Line
 from dealsite.data.errors import Conflict, DataError, Invalid, NotFound, Text
+from dealsite.digits import number_in
 from shopping.cart_forms import NUMBER, Removed
 
 NOT_THERE = gettext_lazy("This deal is not in your cart any more.")
@@ -39,12 +40,13 @@ def cart(request: HttpRequest) -> HttpResponse:
 @require_POST
 def change_quantity(request: HttpRequest) -> HttpResponse:
     """Have so many pieces of a deal. 1 batch get + 1 transaction."""
-    text, deal_id = request.POST.get("quantity", "").strip(), request.POST.get("deal", "")
+    number = number_in(request.POST.get("quantity", "").strip(), most=8)
+    deal_id = request.POST.get("deal", "")
 
     def have(owner: CartOwner) -> str:
-        if not (text.isascii() and text.isdigit() and len(text) < 9):
+        if number is None:
             raise Invalid(NUMBER)
-        carts.change_quantity(owner, deal_id, int(text), now=timezone.now())
+        carts.change_quantity(owner, deal_id, number, now=timezone.now())
         return _("The number of pieces is changed.")
 
     return change(request, have)
