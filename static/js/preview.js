@@ -21,7 +21,7 @@
   };
 
   let loaded = false;
-  let shown = null; // what the preview was made of
+  let shown = null; // what the preview was made of, or was refused for
   let timer = 0;
   let asking = null;
 
@@ -54,9 +54,13 @@
         say(panel.dataset.ended);
         return;
       }
-      if (!answer.ok) throw new Error(answer.status);
-      page().innerHTML = await answer.text();
+      if (answer.status >= 500 || answer.status === 429) throw new Error(answer.status);
       shown = body;
+      if (!answer.ok) { // asking the same again would be refused again
+        say(panel.dataset.refused);
+        return;
+      }
+      page().innerHTML = await answer.text();
       say("");
     } catch (error) {
       if (error.name === "AbortError") return;
