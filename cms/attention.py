@@ -6,7 +6,7 @@ what was just put right is no longer there although the index may lag by a momen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -21,17 +21,16 @@ from django.views.decorators.http import require_safe
 
 from cms.requests import EditorRequest
 from cms.search import page_number
+from dealsite import attention as needs
 from dealsite.accounts.decorators import role
-from dealsite.data import attention, deals
+from dealsite.attention import Today
+from dealsite.data import deals
 from dealsite.data.attention import Looked
-from dealsite.data.cards import ENDING_SOON, DealCard
-from dealsite.data.content import DealContent
+from dealsite.data.cards import DealCard
 from dealsite.data.errors import BadCursor, NotFound
 from dealsite.data.ids import iso
 from dealsite.data.links import LinkCheck
-from dealsite.search.documents import ALT, DRAFT, LINK, PICTURE, STOCK
 from dealsite.search.finding import Found, find
-from dealsite.search.question import Question
 
 SHOWN = 3  # rows of a topic on the first page
 PAGE_SIZE = 25
@@ -78,16 +77,18 @@ class Row:
 
 @dataclass(frozen=True)
 class Topic:
-    """One thing that needs looking after: what it is called, how to ask for it, what to read while there is none."""
+    """One thing that needs looking after: what it is called, and what to read while there is none."""
 
     name: str
     title: Promise
     about: Promise
     fine: Promise
     icon: str
-    sort: str = "newest"
-    ask: Callable[[datetime], Question] | None = None
-    holds: Callable[[DealContent, DealCard, LinkCheck | None, datetime], bool] = lambda *_: True
+
+    @property
+    def wanted(self) -> needs.Topic:
+        """How to ask for it."""
+        return needs.TOPICS[self.name]
 
 
 @dataclass(frozen=True)
@@ -105,23 +106,6 @@ class Shown:
         return self.number > len(self.rows)
 
 
-def end_of_today(now: datetime) -> datetime:
-    """Return the last moment of today in the editor's zone."""
-    zone = timezone.get_current_timezone()
-    tomorrow = now.astimezone(zone).date() + timedelta(days=1)
-    midnight = datetime.combine(tomorrow, datetime.min.time(), tzinfo=zone)
-    return midnight - timedelta(milliseconds=1)
-
-
-def _editors(**asked: object) -> Callable[[datetime], Question]:
-    question = Question(for_editors=True, **asked)  # type: ignore[arg-type]
-    return lambda now: question
-
-
-def _today(now: datetime) -> Question:
-    return Question(state="scheduled", live_until=end_of_today(now), for_editors=True)
-
-
 TOPICS = {
     topic.name: topic
     for topic in (
@@ -131,7 +115,6 @@ TOPICS = {
             _("Deals in the making. Those that lack nothing can be published right here."),
             _("There are no drafts."),
             "file-pen",
-            ask=_editors(kind="draft"),
         ),
         Topic(
             "today",
@@ -139,9 +122,6 @@ TOPICS = {
             _("Scheduled deals that shoppers will see before midnight in your time zone."),
             _("Nothing is scheduled for today."),
             "calendar-clock",
-            sort="soonest",
-            ask=_today,
-            holds=lambda content, card, check, now: now < card.live_at <= end_of_today(now),
         ),
         Topic(
             "ending",
@@ -149,11 +129,6 @@ TOPICS = {
             _("Deals that end within two days. Give them longer if the shop does."),
             _("Nothing ends within two days."),
             "clock",
-            sort="ending",
-            ask=_editors(state="ending"),
-            holds=lambda content, card, check, now: (
-                card.expires_at is not None and now < card.expires_at <= now + ENDING_SOON
-            ),
         ),
         Topic(
             "featured",
@@ -168,8 +143,6 @@ TOPICS = {
             _("Nothing was found behind the link to the shop, twice in a row."),
             _("No broken link is known."),
             "unlink",
-            ask=_editors(kind="either", lacks=LINK),
-            holds=lambda content, card, check, now: check is not None and check.is_broken,
         ),
         Topic(
             "sold-out",
@@ -177,8 +150,6 @@ TOPICS = {
             _("Live deals without stock. Set a new stock, or end them."),
             _("Every live deal has stock."),
             "package-x",
-            ask=_editors(state="live", lacks=STOCK),
-            holds=lambda content, card, check, now: card.state(now) == "sold_out",
         ),
         Topic(
             "alt-texts",
@@ -188,8 +159,6 @@ TOPICS = {
             ),
             _("Every picture has its alt text."),
             "eye",
-            ask=_editors(kind="either", lacks=ALT),
-            holds=lambda content, card, check, now: bool(content.picture and not content.picture.alt.strip()),
         ),
         Topic(
             "pictures",
@@ -197,8 +166,6 @@ TOPICS = {
             _("Deals and drafts that shoppers would see without a picture."),
             _("Every deal has a picture."),
             "image",
-            ask=_editors(kind="either", lacks=PICTURE),
-            holds=lambda content, card, check, now: content.picture is None,
         ),
     )
 }
@@ -206,54 +173,56 @@ TOPICS = {
 
 def show_all(now: datetime) -> list[Shown]:
     """Return every topic with its first rows. 1 batch get."""
-    asked = [(topic, _ask(topic, now, size=SHOWN)) for topic in TOPICS.values() if topic.ask]
-    looked = _look([found for _topic, found in asked], pages=True)
-    shown = {topic.name: _shown(topic, found, looked, now) for topic, found in asked}
+    today = _today(now)
+    asked = [(topic, found) for topic in TOPICS.values() if (found := _ask(topic, today, size=SHOWN))]
+    looked = needs.look((hit for _topic, found in asked for hit in found.hits), pages=True)
+    shown = {topic.name: _shown(topic, found, looked, today) for topic, found in asked}
     shown["featured"] = _featured(looked, now, most=SHOWN)
     return [shown[name] for name in TOPICS]
 
 
 def show(topic: Topic, now: datetime, *, page: int) -> Shown:
     """Return a page of one topic. 1 batch get."""
-    if topic.ask is None:
-        return _featured(_look([], pages=True), now)
-    found = _ask(topic, now, size=PAGE_SIZE, page=page)
-    return _shown(topic, found, _look([found]), now)
+    today = _today(now)
+    found = _ask(topic, today, size=PAGE_SIZE, page=page)
+    if found is None:
+        return _featured(needs.look([], pages=True), now)
+    return _shown(topic, found, needs.look(found.hits), today)
 
 
-def _ask(topic: Topic, now: datetime, *, size: int, page: int = 1) -> Found:
-    if topic.ask is None:
-        raise ValueError(f"The index knows nothing of {topic.name}.")
-    return find(topic.ask(now), now=now, sort=topic.sort, page=page, size=size)
+def _today(now: datetime) -> Today:
+    return Today.of(now, timezone.get_current_timezone())
 
 
-def _look(found: Iterable[Found], *, pages: bool = False) -> Looked:
-    hits = {hit.card.id: hit for one in found for hit in one.hits}.values()
-    drafts = [hit.card.id for hit in hits if hit.kind == DRAFT]
-    return attention.look([hit.card.id for hit in hits if hit.kind != DRAFT], drafts, pages=pages)
+def _ask(topic: Topic, today: Today, *, size: int, page: int = 1) -> Found | None:
+    """Return what search finds of a topic, None for one that is known without it."""
+    wanted = topic.wanted
+    if wanted.ask is None:
+        return None
+    return find(wanted.ask(today), now=today.now, sort=wanted.sort, page=page, size=size)
 
 
-def _shown(topic: Topic, found: Found, looked: Looked, now: datetime) -> Shown:
-    rows = [row for hit in found.hits if (row := _row(topic, hit.card.id, looked, now))]
+def _shown(topic: Topic, found: Found, looked: Looked, today: Today) -> Shown:
+    rows = [row for hit in found.hits if (row := _row(topic.wanted, hit.card.id, looked, today))]
     gone = len(found.hits) - len(rows)
     return Shown(topic, found.total - gone, rows, found.ready, found.pages)
 
 
-def _row(topic: Topic, id_: str, looked: Looked, now: datetime) -> Row | None:
+def _row(topic: needs.Topic, id_: str, looked: Looked, today: Today) -> Row | None:
     """Return the row of a deal or draft; None where the table no longer agrees that it belongs to the topic."""
     if draft := looked.drafts.get(id_):
-        if not topic.holds(draft.content, draft.card, None, now):
+        if not topic.holds(draft.content, draft.card, None, today):
             return None
-        lacking = [FIELDS[name] for name in deals.problems(draft.content, live_at=now)]
+        lacking = [FIELDS[name] for name in deals.problems(draft.content, live_at=today.now)]
         address = reverse("cms_draft", args=[draft.id])
         return Row(draft.card, "draft", address, draft.version, True, lacking=lacking)
     deal, check = looked.deals.get(id_), looked.checks.get(id_)
-    if deal is None or not topic.holds(deal.content, deal.card, check, now):
+    if deal is None or not topic.holds(deal.content, deal.card, check, today):
         return None
     ends = deal.content.expires_at
     return Row(
         deal.card,
-        deal.card.state(now),
+        deal.card.state(today.now),
         reverse("cms_deal", args=[deal.id]),
         deal.version,
         link=deal.content.link,
@@ -271,9 +240,7 @@ def _featured(looked: Looked, now: datetime, *, most: int | None = None) -> Show
             page.version,
             page=(page.id, page.title),
         )
-        for page in looked.pages
-        for card in page.cards
-        if card.state(now) in ("expired", "sold_out")
+        for page, card in needs.featured_but_over(looked.pages, now)
     ]
     return Shown(TOPICS["featured"], len(rows), rows[:most])
 

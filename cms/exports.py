@@ -1,4 +1,4 @@
-"""Files of orders and payments: asked for here, written by a job, fetched here by the back office alone."""
+"""Files of orders, payments and lists of the CMS: asked for here, written by a job, fetched by those who may see it."""
 
 from __future__ import annotations
 
@@ -14,52 +14,23 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from cms.deal_list import query
+from cms.exported_lists import AUDIENCES, ROLE_FOR, WHAT, label_of
 from cms.requests import EditorRequest
 from dealsite import exports as files
 from dealsite.accounts.decorators import role
-from dealsite.data import deal_lists, exports
-from dealsite.data.categories import CATEGORIES
-from dealsite.data.errors import Forbidden, Invalid, NotFound, Text
+from dealsite.data import exports
+from dealsite.data.errors import Forbidden, NotFound, Text
 from dealsite.data.exports import Export, Wanted, WantedList
 from dealsite.data.ids import is_ulid, new_ulid
-from dealsite.data.jobs import EXPORTS
 from dealsite.data.orders import STATUSES
 from dealsite.templatetags.orders import order_status, payment_status
 
 MOST_DAYS = 366
 ALL = "all"
-WHAT = {
-    exports.ORDERS: gettext_lazy("Orders"),
-    exports.PAYMENTS: gettext_lazy("Payments"),
-    exports.DEALS: gettext_lazy("Deals"),
-    exports.DRAFTS: gettext_lazy("Drafts"),
-    exports.BRANDS: gettext_lazy("Brands"),
-    exports.CATEGORIES: gettext_lazy("Categories"),
-    exports.MESSAGES: gettext_lazy("Messages"),
-    exports.JOBS: gettext_lazy("Jobs"),
-    exports.USERS: gettext_lazy("Users"),
-    exports.AUDIT: gettext_lazy("Audit log"),
-}
-AUDIENCES = {  # the name in an address -> whose files, what they are called, the role that may have them
-    "editors": (exports.EDITORS, gettext_lazy("Of editors"), "editor"),
-    "office": (exports.OFFICE, gettext_lazy("Of the back office"), "back office"),
-    "admins": (exports.ADMINS, gettext_lazy("Of admins"), "admin"),
-}
-ROLE_FOR = {audience: role_name for audience, _label, role_name in AUDIENCES.values()}
-FILTERS = {  # of the lists that can be exported
-    exports.DEALS: ("state", "brand", "category", "q"),
-    exports.BRANDS: (),
-    exports.CATEGORIES: (),
-    exports.MESSAGES: (),
-    exports.JOBS: ("month",),
-    exports.USERS: (),
-    exports.AUDIT: ("day", "by", "kind", "subject"),
-}
-FILTER_CHARACTERS = 400
 STATES = {
     "open": (gettext_lazy("Waiting"), "scheduled"),
     "running": (gettext_lazy("Being written"), "live"),
@@ -153,51 +124,6 @@ def ask_for_file(request: EditorRequest, what: str, choices: list[tuple[str, str
     return render(request, "cms/export.html", page, status=422 if form.errors else 200)
 
 
-class ListForm(forms.Form):
-    """The filters of a list that is to be exported, as its page has them."""
-
-    state = forms.ChoiceField(required=False, choices=[(name, name) for name in deal_lists.STATES])
-    brand = forms.CharField(required=False, max_length=FILTER_CHARACTERS)
-    category = forms.ChoiceField(required=False, choices=list(CATEGORIES.items()))
-    q = forms.CharField(required=False, max_length=FILTER_CHARACTERS)
-    month = forms.RegexField("^20[0-9]{2}-(0[1-9]|1[0-2])$", required=False)
-    day = forms.DateField(required=False, input_formats=["%Y-%m-%d"])
-    by = forms.CharField(required=False, max_length=FILTER_CHARACTERS)
-    kind = forms.CharField(required=False, max_length=FILTER_CHARACTERS)
-    subject = forms.CharField(required=False, max_length=FILTER_CHARACTERS)
-    token = forms.CharField(max_length=26)
-
-    def filters(self, what: str) -> dict[str, str]:
-        """Return what of the list is wanted, without what is left empty."""
-        return {name: str(value) for name in FILTERS[what] if (value := self.cleaned_data[name])}
-
-
-@role("editor")
-@require_POST
-def export_listed(request: EditorRequest, what: str) -> HttpResponse:
-    """Have a list of the CMS written into a file, as its filters show it."""
-    if what not in FILTERS:
-        raise NotFound(_("There is no such list."))
-    if not request.user.has_role(ROLE_FOR[EXPORTS[exports.KIND_OF[what]]]):
-        raise Forbidden()
-    form = ListForm(request.POST)
-    if not form.is_valid() or not is_ulid(form.cleaned_data["token"]):
-        raise Invalid(_("This form is damaged. Load the page again."))
-    filters = form.filters(what)
-    if what == exports.DEALS and filters.get("state") == "draft":
-        what = exports.DRAFTS
-        del filters["state"]
-    if what == exports.AUDIT and not filters:  # as its page shows today where nothing else is asked for
-        filters = {"day": f"{timezone.now():%Y-%m-%d}"}
-    zone = timezone.get_current_timezone_name()
-    wanted = WantedList(what, filters, zone, request.user.username)
-    exports.request(wanted, job_id=form.cleaned_data["token"], now=timezone.now())
-    messages.success(request, _("The file is being written. It stands here when it is ready."))
-    audience = EXPORTS[exports.KIND_OF[what]]
-    chosen = next(name for name, (of, _label, _role) in AUDIENCES.items() if of == audience)
-    return redirect(reverse("cms_exports") + query({"list": chosen}))
-
-
 @dataclass(frozen=True)
 class Row:
     """A file as the list shows it; `first` and `last` are the days of a span, None where there is none."""
@@ -225,7 +151,7 @@ def _row(export: Export, now: datetime) -> Row:
     if is_over:
         state, look = _("Deleted"), ""
     if isinstance(wanted, WantedList):
-        label = ", ".join(wanted.filters.values()) or pgettext("orders or payments", "all")
+        label = label_of(wanted)
         return Row(export, state, look, f"{WHAT[wanted.what]}: {label}", None, None, is_over)
     if not wanted.status:
         label = pgettext("orders or payments", "all")

@@ -13,8 +13,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from cms import undo
 from cms.arrangement import Arrangement
-from cms.featured import number_in, show
+from cms.featured import number_in
 from cms.requests import EditorRequest
+from cms.working_list import show
 from dealsite.accounts.decorators import role
 from dealsite.data import featured, featured_versions
 from dealsite.data.errors import NotFound, VersionConflict
@@ -40,16 +41,8 @@ def featured_history(request: EditorRequest, page_id: str) -> HttpResponse:
     if page.version:
         versions.insert(0, featured_versions.as_version(page))
     changes = [
-        Change(
-            version,
-            featured_versions.difference(versions[n + 1].deals, version.deals)
-            if n + 1 < len(versions)
-            else featured_versions.difference((), version.deals)
-            if version.version == 1
-            else None,
-            version.version == page.version,
-        )
-        for n, version in enumerate(versions)
+        Change(version, changed, version.version == page.version)
+        for version, changed in zip(versions, featured_versions.differences(versions), strict=True)
     ]
     return render(request, "cms/featured_history.html", {"page": page, "changes": changes})
 

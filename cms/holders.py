@@ -48,6 +48,7 @@ def holders(request: EditorRequest, deal_id: str) -> HttpResponse:
         "deal_id": deal_id,
         "state": found[deal_id].card.state(timezone.now()) if deal_id in found else "",
         "listed": listed,
+        "status": LISTS[listed][0],
         "label": LISTS[listed][1],
         "lists": [(name, words, query(chosen | {"list": name})) for name, (_, words) in LISTS.items()],
         "day": chosen["day"],

@@ -28,9 +28,13 @@ DELETE_EXPORT = "delete_export"  # the kind of job
 ORDERS, PAYMENTS = "orders", "payments"
 DEALS, DRAFTS, BRANDS, CATEGORIES = "deals", "drafts", "brands", "categories"
 MESSAGES, JOBS, USERS, AUDIT = "messages", "jobs", "users", "audit"
+ATTENTION, TRASH, IMPORTS = "attention", "trash", "imports"
+PLANS, EARLIER = "planned-lists", "earlier-lists"  # of featured deals
+HOLDERS = "holders"  # of a deal
 KIND_OF = {
-    **dict.fromkeys((ORDERS, PAYMENTS), EXPORT),
-    **dict.fromkeys((DEALS, DRAFTS, BRANDS, CATEGORIES, MESSAGES, JOBS), EDITORS_EXPORT),
+    **dict.fromkeys((ORDERS, PAYMENTS, HOLDERS), EXPORT),
+    **dict.fromkeys((DEALS, DRAFTS, ATTENTION, TRASH, IMPORTS), EDITORS_EXPORT),
+    **dict.fromkeys((BRANDS, CATEGORIES, PLANS, EARLIER, MESSAGES, JOBS), EDITORS_EXPORT),
     **dict.fromkeys((USERS, AUDIT), ADMINS_EXPORT),
 }
 OFFICE, EDITORS, ADMINS = (EXPORTS[kind] for kind in (EXPORT, EDITORS_EXPORT, ADMINS_EXPORT))  # the audiences

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import Any, Protocol
 
 from django.utils.translation import gettext as _
@@ -124,6 +125,19 @@ def difference(before: Sequence[Listed], after: Sequence[Listed]) -> Difference:
         went=tuple(deal.title for deal in before if deal.id not in new),
         moved=tuple(deal.title for deal in stayed if places[deal.id] not in in_order),
     )
+
+
+def differences(lists: Sequence[FeaturedVersion]) -> list[Difference | None]:
+    """Return what each of a page's lists, newest first, changed; None for the oldest that is kept.
+
+    Of the first list that the page ever had, that is all of it.
+    """
+    found: list[Difference | None] = [
+        difference(older.deals, newer.deals) for newer, older in pairwise(lists)
+    ]
+    if lists:
+        found.append(difference((), lists[-1].deals) if lists[-1].version == 1 else None)
+    return found
 
 
 def _longest_rise(places: Sequence[int]) -> set[int]:

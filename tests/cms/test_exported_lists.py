@@ -2,16 +2,33 @@
 
 import csv
 import io
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.core.files.storage import FileSystemStorage
 
-from dealsite import exported_lists, worker
+from dealsite import exported_deals, exported_lists, worker
 from dealsite import exports as files
-from dealsite.data import audit, exports, jobs
+from dealsite.data import audit, deals, drafts, exports, featured, featured_plans, jobs, trash
+from dealsite.data.featured_versions import Listed
 from dealsite.data.ids import new_ulid
-from tests.builders import DAY, NOW, make_announcement, make_brand, make_deal, make_draft
+from dealsite.data.orders import reading
+from tests import import_files
+from tests.builders import (
+    DAY,
+    EDITOR,
+    HOUR,
+    NOW,
+    PICTURE,
+    make_announcement,
+    make_brand,
+    make_deal,
+    make_draft,
+)
+from tests.cms.test_holders import put_in_cart
+from tests.cms.test_home import break_link, damage_alt
+from tests.orders import make_order
 from tests.people import make_user
 
 SECOND = timedelta(seconds=1)
@@ -23,6 +40,8 @@ def private(tmp_path, monkeypatch):
     storage = FileSystemStorage(tmp_path / "private", allow_overwrite=True)
     monkeypatch.setattr(files, "storage", lambda: storage)
     monkeypatch.setattr(exported_lists, "AT_ONCE", 3)
+    monkeypatch.setattr(exported_deals, "AT_ONCE", 3)
+    monkeypatch.setattr(exported_deals, "HOLDERS_AT_ONCE", 3)
 
 
 @pytest.fixture
@@ -110,6 +129,211 @@ def test_drafts_are_a_list_too_and_may_be_half_empty(editor):
     ]
 
 
+def feature(page_id, *made):
+    page, found = featured.load(page_id, [deal.id for deal in made])
+    featured.set_featured(page, [found[deal.id] for deal in made], version=page.version, by=EDITOR, now=NOW)
+
+
+def test_a_file_of_what_words_find_waits_until_search_can_tell(editor, search_index):
+    make_deal(title="Lamp")
+    job_id = ask(editor, "deals", q="lamp")
+    while worker.run_next(now=NOW):
+        pass
+    assert jobs.get(job_id).error == "Search is being set up, so nobody can tell now what is in this list."
+    search_index()
+    while worker.run_next(now=NOW + HOUR):
+        pass
+    assert jobs.get(job_id).state == "done"
+
+
+def test_each_list_of_what_needs_an_editor_is_a_file(editor, search_index):
+    picture = {"picture": PICTURE}
+    make_deal(title="Goes live", live_at=NOW + HOUR, **picture)
+    make_deal(title="Tomorrow", live_at=NOW + DAY, **picture)
+    make_deal(title="Ends", expires_at=NOW + HOUR, **picture)
+    sold = make_deal(title="Sold", stock=0, **picture)
+    damage_alt(make_deal(title="Silent", **picture))
+    break_link(make_deal(title="Broken", **picture))
+    over = make_deal(title="Over", expires_at=NOW - HOUR / 2, **picture)
+    make_draft(title="Half done")
+    feature("front", over, sold)
+    feature("editors-choice", over)
+    search_index()
+    for topic, titles in (
+        ("drafts", ["Half done"]),
+        ("today", ["Goes live"]),
+        ("ending", ["Ends"]),
+        ("featured", ["Over", "Sold", "Over"]),
+        ("links", ["Broken"]),
+        ("sold-out", ["Sold"]),
+        ("alt-texts", ["Silent"]),
+        ("pictures", ["Half done"]),
+    ):
+        found = written(editor, "attention", topic=topic)
+        assert [row["title"] for row in found] == titles, topic
+        if topic == "links":
+            assert (found[0]["link_error"], found[0]["link_broken_since (UTC)"]) == (
+                "404",
+                "2026-11-19 12:00:00",
+            )
+        elif topic == "featured":
+            assert [(row["featured_on"], row["state"]) for row in found] == [
+                ("front", "expired"),
+                ("front", "sold_out"),
+                ("editors-choice", "expired"),
+            ]
+        elif topic == "drafts":
+            assert (found[0]["state"], found[0]["published_at (UTC)"]) == ("draft", "")
+            assert {"brand", "price", "link"} <= set(found[0]["lacks"].split(", "))
+        assert topic in ("links", "featured") or not any(
+            row["link_error"] or row["featured_on"] for row in found
+        )
+
+
+def test_all_that_needs_an_editor_is_in_the_file_page_by_page_and_in_its_order(editor, search_index):
+    ends = [make_deal(title=f"{n}", expires_at=NOW + (8 - n) * HOUR) for n in range(1, 8)]
+    search_index()
+    found = written(editor, "attention", topic="ending")
+    assert [row["id"] for row in found] == [deal.id for deal in reversed(ends)]
+    found = written(editor, "attention", topic="pictures")
+    assert sorted(row["id"] for row in found) == [deal.id for deal in ends]
+
+
+def test_what_was_put_right_is_not_in_the_file_though_search_lags(editor, search_index):
+    left, gone = make_deal(title="Left"), make_deal(title="Gone")
+    mended = make_deal(title="Mended", stock=0)
+    search_index()
+    deals.delete(gone, by=EDITOR, now=NOW)
+    stored = deals.get(mended.id)
+    deals.edit(
+        stored,
+        replace(stored.content, stock=5),
+        version=stored.version,
+        brand=make_brand(),
+        by=EDITOR,
+        now=NOW,
+    )
+    assert written(editor, "attention", topic="sold-out") == []
+    titles = [row["title"] for row in written(editor, "attention", topic="pictures")]
+    assert sorted(titles) == [left.content.title, "Mended"]
+
+
+def test_today_ends_where_the_editor_is(sign_in, search_index):
+    make_deal(title="Late", live_at=datetime(2026, 11, 21, 23, 30, tzinfo=UTC))
+    search_index()
+    assert len(written(sign_in("editor"), "attention", topic="today")) == 1
+    assert written(sign_in("editor", zone="Europe/Berlin"), "attention", topic="today") == []
+
+
+def test_all_of_the_trash_is_a_file(editor, monkeypatch):
+    monkeypatch.setattr(trash, "PAGE_SIZE", 2)
+    made = [make_deal(title=f"=Deal {n}") for n in range(5)]
+    for n, deal in enumerate(made):
+        deals.delete(deal, by="eve", now=NOW - n * SECOND)
+    drafts.delete(make_draft(title="Half done"), by="oscar", now=NOW - DAY)
+    found = written(editor, "trash")
+    assert [row["id"] for row in found[:-1]] == [deal.id for deal in made]
+    assert found[-1]["title"] == "Half done"
+    assert found[0] == {
+        "id": made[0].id,
+        "kind": "deal",
+        "title": "'=Deal 0",
+        "brand": "Nordlicht",
+        "category": "peripherals-networking",
+        "price": "79.90",
+        "was_price": "119.00",
+        "deleted_at (UTC)": "2026-11-21 12:00:00",
+        "deleted_by": "eve",
+        "kept_until (UTC)": "2026-12-21 12:00:00",
+    }
+    assert (found[-1]["kind"], found[-1]["deleted_by"]) == ("draft", "oscar")
+
+
+def test_all_imports_are_a_file(editor):
+    made = [import_files.bring(new_ulid(NOW - n * SECOND), by="@eve") for n in range(27)]
+    import_files.check(made[:1], now=NOW)
+    found = written(editor, "imports")
+    assert [row["id"] for row in found] == made
+    assert [found[0][name] for name in ("state", "new", "imported", "refused")] == ["checked", "3", "", "3"]
+    assert found[1] == {
+        "id": made[1],
+        "brought_at (UTC)": "2026-11-21 11:59:59",
+        "brought_by": "'@eve",
+        "file": "Angebote.csv",
+        "state": "uploaded",
+        "job": "",
+        "rows": "6",
+        "new": "",
+        "imported": "",
+        "there_before": "",
+        "refused": "",
+    }
+
+
+def test_planned_and_earlier_lists_of_featured_deals_are_files(editor):
+    first, second = make_deal(title="=First"), make_deal(title="Second")
+    feature("front", first)
+    feature("front", second, first)
+    page = featured.get("front")
+    listed = [Listed(second.id, "Second")]
+    plan = featured_plans.create(page, listed, at=NOW + DAY, plan_id=new_ulid(NOW), by="eve", now=NOW)
+    (row,) = written(editor, "planned-lists")
+    assert row == {
+        "id": plan.id,
+        "page": "front",
+        "shown_from (UTC)": "2026-11-22 12:00:00",
+        "state": "planned",
+        "deals": "1",
+        "titles": f"1. Second ({second.id})",
+        "planned_by": "eve",
+        "changed_at (UTC)": "2026-11-21 12:00:00",
+        "why": "",
+        "left_out": "",
+    }
+    found = written(editor, "earlier-lists", page="front")
+    assert [(row["version"], row["is_now"], row["deals"], row["came"]) for row in found] == [
+        ("2", "yes", "2", "Second"),
+        ("1", "no", "1", "'=First"),
+    ]
+    assert found[0]["set_at (UTC)"] == "2026-11-21 12:00:00"
+    assert written(editor, "earlier-lists", page="editors-choice") == []
+
+
+def test_who_has_a_deal_is_a_file_for_the_back_office(office, monkeypatch):
+    deal = make_deal(live_at=NOW - 3 * DAY, title="=Lamp")
+    for n in range(7):
+        put_in_cart(f"shopper{n}", deal, quantity=2, now=NOW - n * HOUR)
+    put_in_cart("early", deal, now=NOW - DAY)
+    put_in_cart("later", deal, saved=True)
+    bought = make_order("dan", deal)
+    monkeypatch.setattr(reading, "TOTALLED", 3)  # what one query reads
+    found = written(office, "holders", deal=deal.id, status="ACTIVE")
+    assert [row["user_name"] for row in found] == [*(f"shopper{n}" for n in range(7)), "early"]
+    assert found[0] == {
+        "since (UTC)": "2026-11-21 12:00:00",
+        "user_name": "shopper0",
+        "pieces": "2",
+        "price": "79.90",
+        "amount": "159.80",
+        "order": "",
+        "deal": deal.id,
+        "title": "'=Lamp",
+    }
+    of_day = written(office, "holders", deal=deal.id, status="ACTIVE", day="2026-11-20")
+    assert [row["user_name"] for row in of_day] == ["early"]
+    (row,) = written(office, "holders", deal=deal.id, status="PURCHASED")
+    assert (row["user_name"], row["order"]) == ("dan", bought.id)
+    assert "Who has this deal: Bought" in text(office.get("/cms/exports/"))
+
+
+def test_a_file_is_called_what_its_list_is(editor):
+    ask(editor, "attention", topic="alt-texts")
+    ask(editor, "earlier-lists", page="front")
+    page = text(editor.get("/cms/exports/"))
+    assert "What needs you: Pictures without words" in page
+    assert "Earlier lists: Front page" in page
+
+
 @pytest.mark.parametrize("start", ["=", "+", "-", "@"])
 def test_no_title_is_a_formula_in_a_file(editor, start):
     make_deal(title=f"{start}1+1")
@@ -161,6 +385,17 @@ def test_the_audit_log_is_for_admins_and_has_its_filters(admin, editor):
     assert {row["person"] for row in written(admin, "audit", by="oscar")} == {"oscar"}
     assert {"eve", "oscar"} <= {row["person"] for row in written(admin, "audit")}
     assert written(admin, "audit", day="2020-01-01") == []
+
+
+def test_lists_of_editors_and_of_the_back_office_are_for_themselves(editor, office):
+    deal, token = make_deal(), new_ulid(NOW)
+    for browser, what in (
+        *((office, what) for what in ("deals", "brands", "trash", "imports", "attention", "planned-lists")),
+        (editor, "holders"),
+    ):
+        sent = {"token": token, "topic": "drafts", "deal": deal.id, "status": "ACTIVE"}
+        assert browser.post(f"/cms/exports/of/{what}/", sent).status_code == 403
+    assert exports.newest(exports.EDITORS).exports == exports.newest(exports.OFFICE).exports == []
 
 
 @pytest.mark.parametrize("what", ["users", "audit"])
@@ -216,12 +451,33 @@ def test_a_second_click_asks_for_no_second_file(editor):
         ("deals", {"q": "x" * 401}, 400),
         ("deals", {"q": "\x00"}, 400),
         ("jobs", {"month": "2026-13"}, 400),
+        ("attention", {}, 404),
+        ("attention", {"topic": "gone"}, 400),
+        ("earlier-lists", {}, 404),
+        ("earlier-lists", {"page": "garden"}, 400),
     ],
 )
 def test_what_is_no_list_is_refused(editor, what, sent, status):
     answer = editor.post(f"/cms/exports/of/{what}/", {"token": new_ulid(NOW)} | sent)
     assert answer.status_code == status
     assert exports.newest(exports.EDITORS).exports == []
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        ({}, 404),
+        ({"status": "ACTIVE"}, 404),
+        ({"deal": "0" * 26}, 404),
+        ({"deal": "x", "status": "ACTIVE"}, 400),
+        ({"deal": "0" * 26, "status": "GONE"}, 400),
+        ({"deal": "0" * 26, "status": "ACTIVE", "day": "2026-02-30"}, 400),
+    ],
+)
+def test_what_is_nobody_s_deal_is_refused(office, sent, status):
+    answer = office.post("/cms/exports/of/holders/", {"token": new_ulid(NOW)} | sent)
+    assert answer.status_code == status
+    assert exports.newest(exports.OFFICE).exports == []
 
 
 def test_lists_are_exported_by_post_with_their_token_alone(editor, sign_in):
@@ -247,6 +503,41 @@ def test_every_list_has_the_button(admin, page):
     answer = text(admin.get(f"/cms/{page}"))
     assert f'action="/cms/exports/of/{page.split("/")[0]}/"' in answer
     assert "Export this list" in answer
+
+
+def test_the_lists_of_what_was_done_and_is_to_be_done_have_the_button(admin, search_index):
+    deal, bare = make_deal(), make_deal(title="Bare")
+    addresses = {
+        "/cms/trash/": ("trash", []),
+        "/cms/imports/": ("imports", []),
+        "/cms/attention/pictures/": ("attention", ['name="topic" value="pictures"']),
+        "/cms/attention/featured/": ("attention", ['name="topic" value="featured"']),
+        "/cms/featured/": ("planned-lists", []),
+        "/cms/featured/front/history/": ("earlier-lists", ['name="page" value="front"']),
+        f"/cms/deals/{deal.id}/holders/?list=saved&day=2026-11-21": (
+            "holders",
+            [
+                f'name="deal" value="{deal.id}"',
+                'name="status" value="SAVED"',
+                'name="day" value="2026-11-21"',
+            ],
+        ),
+    }
+    for address, (what, _fields) in addresses.items():  # nothing is there to be exported yet
+        assert f'action="/cms/exports/of/{what}/"' not in text(admin.get(address)), address
+    over = make_deal(title="Over", expires_at=NOW - HOUR / 2)
+    feature("front", over)
+    page, listed = featured.get("front"), [Listed(deal.id, "x")]
+    featured_plans.create(page, listed, at=NOW + DAY, plan_id=new_ulid(NOW), by="eve", now=NOW)
+    deals.delete(bare, by="eve", now=NOW)
+    import_files.bring(new_ulid(NOW))
+    put_in_cart("ada", deal, saved=True)
+    search_index()
+    for address, (what, fields) in addresses.items():
+        html = text(admin.get(address))
+        assert f'action="/cms/exports/of/{what}/"' in html, address
+        form = html[html.index(f'action="/cms/exports/of/{what}/"') :].split("</form>")[0]
+        assert all(field in form for field in fields), address
 
 
 def test_the_button_below_a_list_carries_its_filters(editor):

@@ -197,10 +197,18 @@ class Holders:
     after: str | None = None
 
 
-def who_has(deal_id: str, status: str, *, day: date | None = None, after: str | None = None) -> Holders:
+def who_has(
+    deal_id: str,
+    status: str,
+    *,
+    day: date | None = None,
+    after: str | None = None,
+    size: int = PAGE_SIZE,
+) -> Holders:
     """Return who has a deal in the cart (ACTIVE), saved, bought or given back, newest first. 1 query a page (GSI2).
 
-    With `day` (UTC), those who came to it on that day. BadCursor, Invalid, NotFound for what is no deal's id.
+    With `day` (UTC), those who came to it on that day; a page holds up to 1,000. BadCursor, Invalid, NotFound for
+    what is no deal's id.
     """
     if not is_ulid(deal_id):
         raise NotFound(gettext_lazy("There is no such deal."))
@@ -217,8 +225,9 @@ def who_has(deal_id: str, status: str, *, day: date | None = None, after: str | 
     )
     items = [row for row in rows.items if row["GSI2SK"] != high or not after]
     lines = [line_from_item(row) for row in items]
-    shown = lines[:PAGE_SIZE]
-    last = items[PAGE_SIZE - 1]["GSI2SK"].removeprefix(f"{status}#") if len(items) > PAGE_SIZE else None
+    shown = lines[:size]
+    more = len(items) > size or rows.start is not None
+    last = items[len(shown) - 1]["GSI2SK"].removeprefix(f"{status}#") if shown and more else None
     return Holders(
         shown,
         len(lines),
