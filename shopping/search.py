@@ -11,11 +11,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 
 from dealsite.data import category_names
 from dealsite.search.finding import Found, find
+from dealsite.templatetags.design import grouped
 from shopping.asked import SORTS, STATES, Asked
 
 QUICK = 6  # deals that show under the box
@@ -72,8 +73,7 @@ def _words_for(found: Found) -> str:
     """What screen readers hear when results come."""
     if not found.ready:
         return _("Search is not ready.")
-    return (
-        f"{found.total:,} {'deal' if found.total == 1 else 'deals'} found."
-        if found.total
-        else _("No deals found.")
-    )
+    if not found.total:
+        return _("No deals found.")
+    words = ngettext("%(count)s deal found.", "%(count)s deals found.", found.total)
+    return words % {"count": grouped(found.total)}
