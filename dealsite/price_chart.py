@@ -8,6 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from dealsite.data.prices import Price
@@ -74,5 +75,4 @@ def _words(prices: Sequence[Price], lowest: Decimal, highest: Decimal) -> str:
 
 
 def _day(when: datetime) -> str:
-    local = when.astimezone(timezone.get_current_timezone())
-    return f"{local.day} {local:%b %Y}"
+    return date_format(timezone.localtime(when))
