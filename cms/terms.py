@@ -29,7 +29,7 @@ from cms.fields import LocalTimeField, PriceField, typed_time
 from cms.forms import show_zone, typed_number
 from cms.list_address import list_query
 from cms.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from dealsite.accounts.decorators import role, sent_again
 from dealsite.data import deals, drafts
 from dealsite.data.brands import Brand
 from dealsite.data.content import DealContent, text_problems
@@ -81,6 +81,7 @@ class Work:
         return [(self.form[name], self.seen[name], self.contested.get(name)) for name in FIELDS]
 
 
+@sent_again
 @role("editor")
 @require_http_methods(["GET", "HEAD", "POST"])
 @vary_on_headers("HX-Request")
@@ -89,6 +90,7 @@ def deal_terms(request: EditorRequest, deal_id: str) -> HttpResponse:
     return _terms(request, lambda: deals.get(deal_id))
 
 
+@sent_again
 @role("editor")
 @require_http_methods(["GET", "HEAD", "POST"])
 @vary_on_headers("HX-Request")

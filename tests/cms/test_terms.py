@@ -14,7 +14,7 @@ import pytest
 from django.urls import reverse
 
 from cms.list_address import list_query
-from dealsite.data import audit_log, brands, deals, drafts, prices
+from dealsite.data import audit_log, brands, deals, drafts, errors, prices
 from dealsite.data.deals import Deal
 from tests.builders import DAY, HOUR, NOW, make_deal, make_draft
 from tests.cms.conftest import HTMX
@@ -84,6 +84,31 @@ def test_without_script_a_page_does_the_same(editor):
     assert response.headers["Location"] == f"{LIST}?state=live&page=2"
     assert deals.get(deal.id).content.expires_at == NOW.replace(day=30, hour=18)
     assert "Undo" in editor.get(LIST).content.decode()
+
+
+@pytest.mark.parametrize("where", ["read", "written"])
+@pytest.mark.parametrize("make", [make_deal, make_draft])
+def test_without_script_what_was_typed_is_kept_while_the_table_is_away(editor, monkeypatch, make, where):
+    stored = make()
+    module = deals if isinstance(stored, Deal) else drafts
+    sent = opened(editor, stored) | {"price": "9.50", "back": "?state=live"}
+    name = "get" if where == "read" else "edit" if module is deals else "save"
+    with monkeypatch.context() as away:
+        away.setattr(module, name, _unavailable)
+        page = editor.post(terms(stored), sent)
+        part = editor.post(terms(stored), sent, headers=HTMX)
+    assert (page.status_code, part.status_code) == (503, 503)
+    kept = fields_of(page.content.decode(), terms(stored))
+    assert (
+        kept.items() >= {name: text for name, text in sent.items() if name != "csrfmiddlewaretoken"}.items()
+    )
+    assert 'value="9.50"' not in part.content.decode()  # the row that htmx sent still stands in the list
+    editor.post(terms(stored), kept)
+    assert module.get(stored.id).content.price == Decimal("9.50")
+
+
+def _unavailable(*arguments: Any, **options: Any) -> Any:
+    raise errors.Unavailable()
 
 
 def test_a_draft_is_changed_as_well(editor):
