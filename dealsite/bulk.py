@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
-from dealsite.data import bulk, bulk_changes, deal_lists, jobs
+from dealsite.data import bulk, bulk_changes, bulk_undoing, deal_lists, jobs
 from dealsite.data.audit import Errand
 from dealsite.data.bulk import CHUNK, Bulk, Chunk, Row, Subject
 from dealsite.data.bulk_changes import Means, Thing
@@ -235,16 +235,16 @@ class _Undoing(_Turn):
 
     def prepare(self, left: Sequence[Subject]) -> dict[str, Thing]:
         rows = [self.rows[subject.id] for subject in left]
-        things = bulk_changes.read_changed(self.change, rows)
-        before = bulk_changes.brands_before(self.change, rows)
+        things = bulk_undoing.read_changed(self.change, rows)
+        before = bulk_undoing.brands_before(self.change, rows)
         self.means = bulk_changes.means_of(self.change, things.values(), more_brands=before)
         return things
 
     def attempt(self, subject: Subject, thing: Thing | None) -> str:
         row, moment = self.rows[subject.id], self.moment
-        reason = bulk_changes.refusal_to_undo(self.change, row, thing, self.means)
+        reason = bulk_undoing.refusal_to_undo(self.change, row, thing, self.means)
         if not reason:
-            bulk_changes.take_back(
+            bulk_undoing.take_back(
                 self.change,
                 row,
                 thing,

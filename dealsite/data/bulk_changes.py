@@ -1,4 +1,4 @@
-"""What a bulk change does to one deal or draft, why it cannot, and how it is taken back."""
+"""What a bulk change does to one deal or draft, and why it cannot."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from dealsite.data import brands, deals, drafts, featured, trash
+from dealsite.data import brands, deals, drafts, featured
 from dealsite.data.audit import Errand
 from dealsite.data.brands import Brand
 from dealsite.data.bulk import (
@@ -22,7 +22,6 @@ from dealsite.data.bulk import (
     PUBLISH,
     UNFEATURE,
     Change,
-    Row,
     Subject,
 )
 from dealsite.data.cards import DealCard
@@ -158,6 +157,11 @@ def _refusal_to_feature(change: Change, deal: Deal, means: Means, now: datetime)
         return _("It is on this page already.")
     if deal.card.state(now) == "expired":
         return _("It has expired.")
+    return no_room(means)
+
+
+def no_room(means: Means) -> str:
+    """Return why no deal can be put on the page that is changed, in a sentence; '' if one can."""
     if means.page and len(means.page.ids) >= MAX_CARDS:
         return _("The page features %(number)s deals already; no more fit.") % {"number": MAX_CARDS}
     return ""
@@ -192,15 +196,14 @@ def carry_out(change: Change, thing: Thing, means: Means, note: Note, *, by: str
     elif isinstance(thing, Deal) and change.action == EXPIRE:
         deals.expire_now(thing, by=by, now=now, errand=note(before, iso(now)))
     elif isinstance(thing, Deal) and change.action in (FEATURE, UNFEATURE):
-        _feature(change, thing, means, note, by=by, now=now, on=change.action == FEATURE)
+        feature(change, thing, means, note, by=by, now=now, on=change.action == FEATURE)
     else:
         content = with_value(change, thing.content)
-        _save(thing, content, means, note(before, change.value), by=by, now=now)
+        save(thing, content, means, note(before, change.value), by=by, now=now)
 
 
-def _save(
-    thing: Thing, content: DealContent, means: Means, errand: Errand, *, by: str, now: datetime
-) -> None:
+def save(thing: Thing, content: DealContent, means: Means, errand: Errand, *, by: str, now: datetime) -> None:
+    """Give a deal or draft another content."""
     version, brand = thing.version, means.brands.get(content.brand)
     if isinstance(thing, Draft):
         drafts.save(thing, content, version=version, brand=brand, by=by, now=now, errand=errand)
@@ -217,7 +220,7 @@ def _delete(thing: Thing, errand: Errand, *, by: str, now: datetime) -> None:
         deals.delete(thing, by=by, now=now, version=thing.version, errand=errand)
 
 
-def _feature(
+def feature(
     change: Change,
     deal: Deal,
     means: Means,
@@ -243,81 +246,3 @@ def _feature(
     errand = note("" if on else str(was), change.value if on else "")
     listed = [found[one] for one in order if one in found]
     means.page = featured.set_featured(page, listed, version=page.version, by=by, now=now, errand=errand)
-
-
-# Taking it back
-
-
-def read_changed(change: Change, rows: Iterable[Row]) -> dict[str, Thing]:
-    """Return what some rows are about, as it is now, by the rows' ids. As many requests as `read`."""
-    if change.action == DELETE:
-        return {}
-    if change.action == PUBLISH:
-        ids = {row.after: row.id for row in rows}
-        return {ids[deal_id]: deal for deal_id, deal in read("deal", ids).items()}
-    return read(change.kind, [row.id for row in rows])
-
-
-def refusal_to_undo(change: Change, row: Row, thing: Thing | None, means: Means) -> str:
-    """Return why a change cannot be taken back, in a sentence; '' if it can, as far as can be seen."""
-    if change.action == DELETE:
-        return ""
-    if thing is None or (isinstance(thing, Draft) and thing.published_as):
-        return (
-            _("It was deleted since, or published.") if change.kind == "draft" else _("It was deleted since.")
-        )
-    whose = {"name": thing.updated_by}
-    if change.action in FIELDS:
-        if value_in(change, thing) != row.after:
-            return _("%(name)s changed it since.") % whose
-        return ""
-    if change.action == PUBLISH:
-        return _("%(name)s changed it since.") % whose if thing.version != 1 else ""
-    assert isinstance(thing, Deal)  # noqa: S101 - only deals are featured
-    listed = change.value in thing.featured_on
-    if change.action == FEATURE:
-        return "" if listed else _("It is not on this page any more.")
-    if listed:
-        return _("It is on this page again.")
-    if means.page and len(means.page.ids) >= MAX_CARDS:
-        return _("The page features %(number)s deals already; no more fit.") % {"number": MAX_CARDS}
-    return ""
-
-
-def take_back(
-    change: Change, row: Row, thing: Thing | None, means: Means, note: Note, *, by: str, now: datetime
-) -> None:
-    """Bring back what a change replaced, and note it in the same transaction; whatever its own module raises.
-
-    1 transaction; 1 batch get more for featured deals, and 2 gets for what is restored from the trash or
-    becomes a draft again.
-    """
-    if change.action == DELETE:
-        version = int(row.before) if row.before else None
-        trash.restore(change.kind, row.id, by=by, now=now, version=version, errand=note("", ""))
-        return
-    assert thing is not None  # noqa: S101 - it would have been refused
-    if change.action == PUBLISH:
-        _withdraw(row, thing, note, by=by, now=now)
-    elif change.action in FIELDS:
-        content = with_value(change, thing.content, row.before)
-        _save(thing, content, means, note(row.after, row.before), by=by, now=now)
-    elif isinstance(thing, Deal):
-        back = change.action == UNFEATURE
-        place = int(row.before) if row.before else MAX_CARDS
-        _feature(change, thing, means, note, by=by, now=now, on=back, place=place)
-
-
-def _withdraw(row: Row, deal: Thing, note: Note, *, by: str, now: datetime) -> None:
-    """Make a deal the draft again that it was published from; the deal goes to the trash."""
-    pointer = drafts.get(row.id)
-    errand = note(row.after, "")
-    reopen = drafts.reopen_write(pointer, deal.content, deal.card, by=by, now=now)
-    assert isinstance(deal, Deal)  # noqa: S101 - it was published
-    errand = replace(errand, writes=(*errand.writes, reopen))
-    deals.delete(deal, by=by, now=now, version=deal.version, errand=errand)
-
-
-def brands_before(change: Change, rows: Iterable[Row]) -> list[str]:
-    """Return the brands that taking some changes back brings back."""
-    return [row.before for row in rows] if change.action == BRAND else []

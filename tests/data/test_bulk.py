@@ -143,7 +143,7 @@ def test_what_is_no_change_is_refused():
 
 
 def test_a_selection_of_two_chunks_is_changed_whole(monkeypatch):
-    monkeypatch.setattr(bulk, "CHUNK", 2)
+    monkeypatch.setattr("dealsite.data.bulk.ordering.CHUNK", 2)
     made = make_deals(5)
     order(subjects=chosen(*made))
     work()
@@ -451,7 +451,7 @@ def test_what_was_changed_thirty_days_ago_cannot_be_undone():
 
 def test_a_job_that_was_cancelled_half_way_is_undone_as_far_as_it_came(monkeypatch):
     monkeypatch.setattr(running, "TURN_SECONDS", 0.0)
-    monkeypatch.setattr(bulk, "CHUNK", 2)
+    monkeypatch.setattr("dealsite.data.bulk.ordering.CHUNK", 2)
     made = make_deals(5)
     order(subjects=chosen(*made))
     worker.run_next(now=NOW + SOON)

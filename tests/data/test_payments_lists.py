@@ -188,16 +188,6 @@ def test_overdue_payments_are_told_apart_by_age(settle, monkeypatch):
     assert lists.overdue(now=NOW).older_at_least is True
 
 
-def test_what_is_with_a_runner_is_counted(settle):
-    owe(order_number=1)
-    owe(order_number=2)
-    settle()
-    (row, _) = running.due(now=NOW)
-    running.claim(row, now=NOW)
-    settle()
-    assert lists.pending_count() == 1
-
-
 def test_totals_of_a_span_add_up():
     owe(3)
     owe(1, order_number=2)

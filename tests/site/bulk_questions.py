@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dealsite.data import bulk, bulk_changes, jobs
+from dealsite.data import bulk, bulk_changes, bulk_undoing, jobs
 from dealsite.data.bulk import Change, Row, Subject
 from dealsite.data.deals import Deal
 from dealsite.data.keys import CHANGED, REFUSED
@@ -54,10 +54,10 @@ def take_back(job: jobs.Job) -> None:
     undoing = jobs.take_next(now=NOW)
     assert undoing is not None
     (row,) = bulk.rows(JOB, CHANGED)
-    things = bulk_changes.read_changed(TO_TOYS, [row])
+    things = bulk_undoing.read_changed(TO_TOYS, [row])
     means = bulk_changes.means_of(TO_TOYS, things.values(), more_brands=())
     errand = bulk.errand(undoing, Row(row.id, "x", CHANGED, chunk=1), changed=1)
-    bulk_changes.take_back(TO_TOYS, row, things[row.id], means, lambda *_: errand, by=EDITOR, now=NOW)
+    bulk_undoing.take_back(TO_TOYS, row, things[row.id], means, lambda *_: errand, by=EDITOR, now=NOW)
 
 
 def refuse(prepared: tuple[Deal, jobs.Job]) -> None:
@@ -83,5 +83,5 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "bulk.collect": (taken, collect),
     "bulk.refuse": (taken, refuse),
     "bulk_changes.carry_out": (taken, change),
-    "bulk_changes.take_back": (changed, take_back),
+    "bulk_undoing.take_back": (changed, take_back),
 }

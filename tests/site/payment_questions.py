@@ -87,7 +87,6 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "payments.lists.history_of": (owe, lambda _: lists.history_of(TODAY, TODAY)),
     "payments.lists.by_transaction": (paid, lambda _: lists.by_transaction("x")),
     "payments.lists.overdue": (owe, lambda _: lists.overdue(now=NOW)),
-    "payments.lists.pending_count": (claimed, lambda _: lists.pending_count()),
     "payments.totals.of_days": (owe, lambda _: totals.of_days(TODAY, TODAY)),
     "payments.totals.apply_totals": (to_count, lambda job: totals.apply_totals(job, NOW)),
     "payments.running.due": (owe, lambda _: running.due(now=NOW)),

@@ -201,12 +201,6 @@ def overdue(*, now: datetime) -> Overdue:
     return Overdue(span(0, 0), span(1, 7), span(8, 30), older, full)
 
 
-def pending_count() -> int:
-    """Return how many payments are with a runner just now, 1,000 for 1,000 and more. 10 queries in parallel."""
-    low, high = keys.prefix("PENDING#")
-    return len(merged(LIVE, index=keys.GSI3, low=low, high=high, limit=MANY))
-
-
 def row_of(item: Item, position: str) -> PaymentRow:
     """Return what a row of an index says of a payment."""
     card = item["card"]
