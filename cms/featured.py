@@ -5,69 +5,32 @@ Or plan them for a time, see the page as it will be, and bring an earlier list b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from cms import undo
 from cms.arrangement import Arrangement
 from cms.deal_list import id_in
-from cms.fields import LocalTimeField, typed_time
-from cms.forms import show_zone
-from cms.picker import Picker
+from cms.fields import typed_time
 from cms.requests import EditorRequest
+from cms.working_list import PlanForm, cards_of, plan_of, show
+from dealsite import digits
 from dealsite.accounts.decorators import role
 from dealsite.data import featured, featured_plans
 from dealsite.data.audit import NO_ERRAND
-from dealsite.data.cards import DealCard
 from dealsite.data.deals import Deal
 from dealsite.data.errors import Invalid, NotFound, Unavailable, VersionConflict
 from dealsite.data.featured import MAX_CARDS, PAGES, FeaturedPage
 from dealsite.data.featured_plans import Plan, PlanChanged
 from dealsite.data.featured_versions import Listed
 from dealsite.data.ids import is_ulid, new_ulid
-
-WARNINGS = {
-    "expired": gettext_lazy("It has expired: shoppers see it marked as over."),
-    "sold_out": gettext_lazy("It is sold out: shoppers see it marked so."),
-    "scheduled": gettext_lazy("It is not live yet: shoppers see it here from its time on."),
-}
-
-
-class PlanForm(forms.Form):
-    """From when on a list is to be shown."""
-
-    at = LocalTimeField(label=gettext_lazy("From"))
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        show_zone(self)
-        self.fields["at"].widget.attrs["data-enter"] = "plan-list"
-
-
-@dataclass(frozen=True)
-class Row:
-    """A deal of the working list; `card` is None where the table did not answer."""
-
-    id: str
-    title: str
-    card: DealCard | None
-    state: str
-    place: int
-
-    @property
-    def warning(self) -> str:
-        return str(WARNINGS.get(self.state, ""))
 
 
 @role("editor")
@@ -86,22 +49,20 @@ def featured_page(request: EditorRequest, page_id: str) -> HttpResponse:
     if request.method == "POST":
         return arrange(request, page_id)
     if "plan" in request.GET:
-        return open_plan(request, page_id, featured_plans.get(request.GET["plan"]))
+        return open_plan(request, plan_of(page_id, request.GET["plan"]))
     added = request.GET.get("add", "")
     page, found = featured.load(page_id, [added] if is_ulid(added) else [])
     work = Arrangement.of(page.cards)
     work.add(added)
-    cards = {card.id: card for card in page.cards} | {deal_id: deal.card for deal_id, deal in found.items()}
+    cards = {card.id: card for card in page.cards} | cards_of(found)
     return show(request, page, work, cards, version=page.version)
 
 
-def open_plan(request: EditorRequest, page_id: str, plan: Plan) -> HttpResponse:
+def open_plan(request: EditorRequest, plan: Plan) -> HttpResponse:
     """Show a planned list, to be changed; one that is over is where another plan starts from."""
-    if plan.page != page_id:
-        raise NotFound(_("There is no such plan for this page."))
-    page, found = featured.load(page_id, plan.ids)
+    page, found = featured.load(plan.page, plan.ids)
     work = Arrangement(plan.ids, {deal.id: deal.title for deal in plan.deals})
-    cards = {deal_id: deal.card for deal_id, deal in found.items()}
+    cards = cards_of(found)
     at = plan.at if plan.at > timezone.now() else None
     form = PlanForm(initial={"at": typed_time(at)})
     opened = plan if plan.is_open else None
@@ -115,7 +76,7 @@ def _check_page(page_id: str) -> None:
 
 def number_in(text: str) -> int:
     """Return the number that a hidden field holds, 0 if it holds none."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    return digits.number_in(text, most=9) or 0
 
 
 def arrange(request: EditorRequest, page_id: str) -> HttpResponse:
@@ -142,12 +103,12 @@ def arrange(request: EditorRequest, page_id: str) -> HttpResponse:
             return _save(request, page, work, found, seen, plan)
         if action == "plan":
             return _plan(request, page, work, found, seen, plan)
-        cards = {found_id: deal.card for found_id, deal in found.items()}
+        cards = cards_of(found)
         conflict = request.POST.get("conflict") == "1"
         return show(request, page, work, cards, version=seen, conflict=conflict, plan=plan)
     except PlanChanged as error:
         page, found = featured.load(page_id, work.ids)
-        cards = {found_id: deal.card for found_id, deal in found.items()}
+        cards = cards_of(found)
         return show(request, page, work, cards, version=seen, trouble=str(error), status=409)
     except Unavailable as error:
         page = FeaturedPage(page_id, str(PAGES[page_id]), seen, [])
@@ -158,9 +119,7 @@ def _plan_of(request: EditorRequest, page_id: str) -> Plan | None:
     """Return the plan that the form changes, as far as it is open; 1 get where it names one."""
     if not (plan_id := request.POST.get("plan", "")):
         return None
-    plan = featured_plans.get(plan_id)
-    if plan.page != page_id:
-        raise NotFound(_("There is no such plan for this page."))
+    plan = plan_of(page_id, plan_id)
     if not plan.is_open or plan.version != number_in(request.POST.get("plan_version", "")):
         raise PlanChanged
     return plan
@@ -175,7 +134,7 @@ def _save(
     plan: Plan | None,
 ) -> HttpResponse:
     """Save the list on top of the version that the editor saw; otherwise show both lists."""
-    cards = {deal_id: deal.card for deal_id, deal in found.items()}
+    cards = cards_of(found)
     if len(found) < len(work.ids):
         return show(request, page, work, cards, version=seen, plan=plan, status=409)
     now = timezone.now()
@@ -191,7 +150,7 @@ def _save(
         return show(request, conflict.current or page, work, cards, conflict=True, plan=plan, status=409)
     except NotFound:
         page, found = featured.load(page.id, work.ids)
-        cards = {deal_id: deal.card for deal_id, deal in found.items()}
+        cards = cards_of(found)
         return show(request, page, work, cards, version=seen, plan=plan, status=409)
     except Invalid as error:
         return show(request, page, work, cards, version=seen, plan=plan, trouble=str(error), status=422)
@@ -218,7 +177,7 @@ def _plan(
     plan: Plan | None,
 ) -> HttpResponse:
     """Plan the list for its time, on top of the version that the editor saw."""
-    cards = {deal_id: deal.card for deal_id, deal in found.items()}
+    cards = cards_of(found)
     form = PlanForm(request.POST)
     shown: dict[str, Any] = {"plan": plan, "plan_form": form}
     if not form.is_valid():
@@ -253,78 +212,3 @@ def cancel_plan(request: EditorRequest, plan_id: str) -> HttpResponse:
     said = _("The plan for “%(page)s” is cancelled. Open it below to plan it again.") % {"page": plan.title}
     messages.success(request, said)
     return redirect("cms_featured")
-
-
-def show(
-    request: EditorRequest,
-    page: FeaturedPage,
-    work: Arrangement,
-    cards: dict[str, DealCard] | None,
-    *,
-    version: int | None = None,
-    conflict: bool = False,
-    plan: Plan | None = None,
-    plan_form: PlanForm | None = None,
-    trouble: str = "",
-    status: int = 200,
-) -> HttpResponse:
-    """The working list, where to add from, and, in a conflict, what others made of it.
-
-    `cards` holds those deals of the list that exist. In a conflict the form takes the version of now,
-    so that saving it again stands on top.
-    """
-    now = timezone.now()
-    gone = [work.title(deal_id) for deal_id in work.ids if cards is not None and deal_id not in cards]
-    rows = _rows(work, cards, now)
-    if work.said == "added":
-        row = next((row for row in rows if row.id == work.moved), None)
-        work.said = (
-            _("“%(title)s” is added at position %(place)d.") % {"title": row.title, "place": row.place}
-            if row
-            else _("This deal does not exist (any more).")
-        )
-    picker = Picker.of(request, now=now, answers=cards is not None)
-    picked = {row.id for row in rows}
-    context: dict[str, Any] = {
-        "page": page,
-        "pages": PAGES,
-        "rows": rows,
-        "work": work,
-        "version": page.version if version is None else version,
-        "gone": gone,
-        "most": MAX_CARDS,
-        "too_many": max(len(rows) - MAX_CARDS, 0),
-        "changed": [row.id for row in rows] != page.ids,
-        "conflict": conflict,
-        "direction": request.POST.get("do", "").partition(":")[0],
-        "theirs": [(card, card.state(now), card.id in picked) for card in page.cards] if conflict else [],
-        "only_mine": [row for row in rows if row.id not in set(page.ids)] if conflict else [],
-        "picker": picker,
-        "choices": [(card, card.state(now), card.id in picked) for card in picker.cards],
-        "trouble": trouble,
-        "plan": plan,
-        "plan_form": plan_form or _plan_form(request, plan),
-        "new_plan": request.POST.get("new_plan") or new_ulid(now),
-    }
-    template = "cms/featured_page.html"
-    if not request.htmx and cards is not None:
-        context["plans"] = [one for one in featured_plans.newest() if one.page == page.id]
-    if request.htmx:
-        template = (
-            f"cms/_featured_{'picker' if request.htmx.target in ('picker', 'choices') else 'page'}.html"
-        )
-    return render(request, template, context, status=status)
-
-
-def _plan_form(request: EditorRequest, plan: Plan | None) -> PlanForm:
-    """Return the form with the time that was typed, or else the plan's."""
-    typed = request.POST.get("at", typed_time(plan.at) if plan else "")
-    return PlanForm(initial={"at": typed[:40]})
-
-
-def _rows(work: Arrangement, cards: dict[str, DealCard] | None, now: datetime) -> list[Row]:
-    """Return the deals of the list that exist; all of them where the table did not answer."""
-    if cards is None:
-        return [Row(deal_id, work.title(deal_id), None, "", work.place(deal_id)) for deal_id in work.ids]
-    there = enumerate((cards[deal_id] for deal_id in work.ids if deal_id in cards), start=1)
-    return [Row(card.id, card.title, card, card.state(now), place) for place, card in there]

@@ -13,10 +13,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from cms.arrangement import Arrangement
-from cms.featured import PlanForm
 from cms.requests import EditorRequest
+from cms.working_list import PlanForm, plan_of
 from dealsite.accounts.decorators import role
-from dealsite.data import deals, featured, featured_plans, feeds
+from dealsite.data import deals, featured, feeds
 from dealsite.data.cards import DealCard
 from dealsite.data.errors import NotFound
 from dealsite.data.featured import PAGES
@@ -60,9 +60,7 @@ def _wanted(request: EditorRequest, page_id: str, now: datetime) -> tuple[list[s
         return Arrangement.posted(request.POST).ids, max(at, now)
     if "plan" not in request.GET:
         return featured.get(page_id).ids, now
-    plan = featured_plans.get(request.GET["plan"])
-    if plan.page != page_id:
-        raise NotFound(_("There is no such plan for this page."))
+    plan = plan_of(page_id, request.GET["plan"])
     return plan.ids, max(plan.at, now)
 
 
