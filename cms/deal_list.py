@@ -21,8 +21,8 @@ from cms.bulk_bar import bulk_bar
 from cms.columns import COLUMNS, own_columns, shown_columns
 from cms.list_address import list_query, query_of
 from cms.requests import EditorRequest
-from cms.saved_views import view_bar
 from cms.search import NOT_READY, find_deals, page_number, words_in
+from cms.view_bar import RefusedView, view_bar
 from dealsite.accounts.decorators import role
 from dealsite.data import category_names, deal_lists, deals, drafts
 from dealsite.data.cards import DealCard
@@ -83,6 +83,11 @@ class ListedDeal:
 @vary_on_headers("HX-Request")
 def deal_list(request: EditorRequest) -> HttpResponse:
     """One page of deals, newest first; of those that hold some words, by how well they fit."""
+    return show_list(request)
+
+
+def show_list(request: EditorRequest, *, refused: RefusedView | None = None) -> HttpResponse:
+    """The page that the address asks for; with a view that could not be saved, its form is open again."""
     state = request.GET.get("state", "all")
     if state not in STATES:
         raise NotFound(_("There is no such list of deals."))
@@ -92,7 +97,7 @@ def deal_list(request: EditorRequest) -> HttpResponse:
         raise NotFound(_("There is no such category."))
     words = words_in(request.GET.get("q", ""))
     if words:
-        return found_deals(request, words, state=state, brand=brand, category=category)
+        return found_deals(request, words, state=state, brand=brand, category=category, refused=refused)
     now, not_found = timezone.now(), ""
     try:
         page = deal_lists.cms_list(
@@ -116,10 +121,12 @@ def deal_list(request: EditorRequest) -> HttpResponse:
         "teaches": not (brand or category),
         "not_found": not_found,
     }
-    return _list_page(request, chosen, context, now, status=404 if not_found else 200)
+    return _list_page(request, chosen, context, now, status=404 if not_found else 200, refused=refused)
 
 
-def found_deals(request: EditorRequest, words: str, *, state: str, brand: str, category: str) -> HttpResponse:
+def found_deals(
+    request: EditorRequest, words: str, *, state: str, brand: str, category: str, refused: RefusedView | None
+) -> HttpResponse:
     """One page of the deals or drafts of a state that hold some words, those that fit best first."""
     if id_in(words) and not request.htmx:
         return redirect(reverse("cms_find_deal") + query({"q": words}))
@@ -141,7 +148,7 @@ def found_deals(request: EditorRequest, words: str, *, state: str, brand: str, c
         "empty": empty if found.ready else NOT_READY,
         "note": note if found.total else "",
     }
-    return _list_page(request, chosen, context, now)
+    return _list_page(request, chosen, context, now, refused=refused)
 
 
 def _chosen(request: EditorRequest, *, state: str, brand: str, category: str) -> dict[str, str]:
@@ -157,6 +164,7 @@ def _list_page(
     now: datetime,
     *,
     status: int = 200,
+    refused: RefusedView | None,
 ) -> HttpResponse:
     """The whole page, or for htmx the list and the tabs over it."""
     columns = shown_columns(request, chosen["columns"])
@@ -173,8 +181,8 @@ def _list_page(
         **bulk_bar(chosen, request.GET.get("brand", "")[:80], now),
     }
     if not request.htmx:
-        context |= view_bar(request.user.username, chosen, columns, now)
-        return render(request, "cms/deals.html", context, status=status)
+        context |= view_bar(request.user.username, chosen, columns, now, refused=refused)
+        return render(request, "cms/deals.html", context, status=422 if refused else status)
     response = render(request, "cms/_deals_found.html", context, status=status)
     response["HX-Replace-Url"] = request.path + query(chosen)
     return response

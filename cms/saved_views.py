@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
-
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
@@ -17,53 +12,18 @@ from django.views.decorators.http import require_POST, require_safe
 
 from cms import undo
 from cms.columns import shown_columns
+from cms.deal_list import show_list
 from cms.list_address import FILTERS, list_query, query_of
 from cms.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.view_bar import RefusedView, shown
+from dealsite.accounts.decorators import role, sent_again
 from dealsite.data import saved_views
 from dealsite.data.errors import Invalid, NotFound
-from dealsite.data.ids import new_ulid, slugify
 from dealsite.data.saved_views import LONGEST_NAME, TEAM, SavedView
 from dealsite.digits import number_in
 
 OWNERS = ("mine", "team")
-
-
-@dataclass(frozen=True)
-class ShownView:
-    """A saved view with the address that shows it."""
-
-    view: SavedView
-    owner: str
-    address: str
-    is_current: bool = False
-
-
-def view_bar(
-    username: str, chosen: Mapping[str, str], columns: tuple[str, ...], now: datetime
-) -> dict[str, Any]:
-    """Return what the list says of its saved views; `chosen` is what it is narrowed by now. 1 batch get."""
-    mine, team = saved_views.of(username)
-    return {
-        "saved_views": [
-            _shown(view, owner, _compared(chosen) == _compared(view.filters) and columns == view.columns)
-            for owner, views in (("mine", mine), ("team", team))
-            for view in views
-        ],
-        "new_view_id": new_ulid(now),
-        "longest_name": LONGEST_NAME,
-    }
-
-
-def _compared(filters: Mapping[str, str]) -> dict[str, str]:
-    """Return filters so that those which show the same are the same."""
-    same = {name: filters.get(name, "") for name in FILTERS}
-    return same | {"state": same["state"] or "all", "brand": slugify(same["brand"])}
-
-
-def _shown(view: SavedView, owner: str, is_current: bool = False) -> ShownView:
-    address = query_of({**view.filters, "columns": ",".join(view.columns)})
-    return ShownView(view, owner, reverse("cms_deals") + address, is_current)
+MOST_SHOWN = 200  # characters of a name that was refused
 
 
 @role("editor")
@@ -78,13 +38,14 @@ def _page(
 ) -> HttpResponse:
     mine, team = saved_views.of(request.user.username)
     groups = [
-        ("mine", _("My views"), [_shown(view, "mine") for view in mine]),
-        ("team", _("Views for all editors"), [_shown(view, "team") for view in team]),
+        ("mine", _("My views"), [shown(view, "mine") for view in mine]),
+        ("team", _("Views for all editors"), [shown(view, "team") for view in team]),
     ]
     page = {"groups": groups, "wrong": wrong, "typed": typed, "error": error, "longest_name": LONGEST_NAME}
     return render(request, "cms/saved_views.html", page, status=status)
 
 
+@sent_again
 @role("editor")
 @require_POST
 def save_view(request: EditorRequest) -> HttpResponse:
@@ -100,8 +61,11 @@ def save_view(request: EditorRequest) -> HttpResponse:
             _username(request, owner), view, by=request.user.username, now=timezone.now(), place=place
         )
     except Invalid as error:
-        messages.error(request, str(error))
-        return redirect(reverse("cms_deals") + list_query(request.POST.get("back", "")))
+        if request.POST.get("to") == "views":
+            messages.error(request, str(error))
+            return redirect("cms_views")
+        request.GET = given
+        return show_list(request, refused=RefusedView(view.name[:MOST_SHOWN], owner, str(error)))
     name = view.name.strip()
     if replaced:
         _offer(request, _("“%(name)s” now shows this list.") % {"name": name}, replaced, owner)
@@ -109,9 +73,10 @@ def save_view(request: EditorRequest) -> HttpResponse:
         messages.success(request, _("The view “%(name)s” is saved.") % {"name": name})
     if request.POST.get("to") == "views":
         return redirect("cms_views")
-    return redirect(_shown(view, owner).address)
+    return redirect(shown(view, owner).address)
 
 
+@sent_again
 @role("editor")
 @require_POST
 def rename_view(request: EditorRequest, view_id: str) -> HttpResponse:

@@ -119,10 +119,30 @@ def test_a_name_in_use_is_refused_beside_its_field(editor):
     assert mine() == ["a", "b"]
 
 
-def test_what_is_no_name_is_said_over_the_list(editor):
-    response = save(editor, " ", "?state=live")
-    assert response.headers["Location"] == f"{LIST}?state=live"
-    assert "Give the view a name." in editor.get(LIST).content.decode()
+@pytest.mark.parametrize("back", ["?state=live", "?state=draft&q=lamp&columns=price"])
+@pytest.mark.parametrize("name", [" ", "L" * 61])
+def test_what_is_no_name_comes_back_in_its_form_over_the_same_list(editor, name, back):
+    response = save(editor, name, back, owner="team")
+    html = response.content.decode()
+    assert response.status_code == 422
+    assert re.search(r'<details class="popup" data-popup open>', html)
+    assert re.search(rf'name="name"\s+value="{name}"', html)
+    assert re.search(r'value="team"\s+checked', html)
+    said = re.search(r'id="view-error" role="alert">.*?<span>([^<]+)</span>', html, re.S)
+    assert said[1] in ("Give the view a name.", "A name has at most 60 characters.")
+    assert re.search(r'id="view-back"\s+name="back"\s+value="([^"]+)"', html)[1] == back.replace("&", "&amp;")
+    assert saved_views.of("eve") == ((), ())
+    assert "open" not in re.search(r"<details[^>]*data-popup[^>]*>", editor.get(LIST).content.decode())[0]
+
+
+def test_a_view_that_came_while_the_table_was_away_is_kept(editor, monkeypatch):
+    def away(*arguments, **options):
+        raise errors.Unavailable()
+
+    monkeypatch.setattr(saved_views, "save", away)
+    page = save(editor, "Lamps")
+    assert page.status_code == 503
+    assert ("name", "Lamps") in page.context["kept"]
 
 
 @pytest.mark.parametrize("place", ["", "x", "-1", "²", "9" * 10])
