@@ -76,19 +76,14 @@ def forget_session(response: HttpResponse) -> None:
 
 def device(request: HttpRequest) -> Device | None:
     """Return the user whom this device has been signed in to, as this site itself noted."""
-    try:
-        text = signing.TimestampSigner(salt=DEVICE_SALT).unsign(
-            request.COOKIES.get(_name("device"), ""), max_age=DEVICE_LIFETIME
-        )
-    except signing.BadSignature:
-        return None
-    return Device(*text.partition(":")[::2])
+    read = _unsigned(request.COOKIES.get(_name("device"), ""), DEVICE_SALT, DEVICE_LIFETIME)
+    return Device(*read) if read else None
 
 
 def set_device(response: HttpResponse, username: str) -> None:
     """Note that a user has signed in here: strangers' failed tries will not keep him out on this device."""
-    text = f"{username}:{secrets.token_urlsafe(16)}"
-    _set(response, _name("device"), signing.TimestampSigner(salt=DEVICE_SALT).sign(text), DEVICE_LIFETIME)
+    text = _signed(Device(username, secrets.token_urlsafe(16)), DEVICE_SALT)
+    _set(response, _name("device"), text, DEVICE_LIFETIME)
 
 
 def forget_device(response: HttpResponse) -> None:
@@ -97,51 +92,43 @@ def forget_device(response: HttpResponse) -> None:
 
 def reset_link(request: HttpRequest) -> ResetLink | None:
     """Return the reset link that was followed a moment ago."""
-    try:
-        text = signing.TimestampSigner(salt=RESET_SALT).unsign(
-            request.COOKIES.get(_reset_name(), ""), max_age=settings.PASSWORD_RESET_TIMEOUT
-        )
-    except signing.BadSignature:
-        return None
-    return ResetLink(*text.partition(":")[::2])
+    lifetime = timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT)
+    read = _unsigned(request.COOKIES.get(_name_with_path("reset"), ""), RESET_SALT, lifetime)
+    return ResetLink(*read) if read else None
 
 
 def set_reset_link(response: HttpResponse, link: ResetLink) -> None:
     """Carry a reset link past the redirect that takes its token out of the address."""
-    text = signing.TimestampSigner(salt=RESET_SALT).sign(f"{link.username}:{link.token}")
     lifetime = timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT)
-    _set(response, _reset_name(), text, lifetime, path=RESET_PATH)
+    _set(response, _name_with_path("reset"), _signed(link, RESET_SALT), lifetime, path=RESET_PATH)
 
 
 def forget_reset_link(response: HttpResponse) -> None:
-    _delete(response, _reset_name(), path=RESET_PATH)
+    _delete(response, _name_with_path("reset"), path=RESET_PATH)
 
 
 def half(request: HttpRequest) -> Half | None:
     """Return who gave his password here some minutes ago."""
-    return read_half(request.COOKIES.get(_half_name(), ""))
+    return read_half(request.COOKIES.get(_name_with_path("half"), ""))
 
 
 def read_half(text: str) -> Half | None:
     """Return what `half_text` wrote some minutes ago; None for anything else."""
-    try:
-        signed = signing.TimestampSigner(salt=HALF_SALT).unsign(text, max_age=HALF_LIFETIME)
-    except signing.BadSignature:
-        return None
-    return Half(*signed.partition(":")[::2])
+    read = _unsigned(text, HALF_SALT, HALF_LIFETIME)
+    return Half(*read) if read else None
 
 
 def half_text(half: Half) -> str:
-    return signing.TimestampSigner(salt=HALF_SALT).sign(f"{half.username}:{half.mark}")
+    return _signed(half, HALF_SALT)
 
 
 def set_half(response: HttpResponse, half: Half) -> None:
     """Note that somebody has given his password; it signs nobody in, and goes to the sign-in pages only."""
-    _set(response, _half_name(), half_text(half), HALF_LIFETIME, path=HALF_PATH)
+    _set(response, _name_with_path("half"), half_text(half), HALF_LIFETIME, path=HALF_PATH)
 
 
 def forget_half(response: HttpResponse) -> None:
-    _delete(response, _half_name(), path=HALF_PATH)
+    _delete(response, _name_with_path("half"), path=HALF_PATH)
 
 
 def cart(request: HttpRequest) -> str:
@@ -172,13 +159,23 @@ def _name(name: str) -> str:
     return session_name.replace("session", name)
 
 
-def _reset_name() -> str:
+def _name_with_path(name: str) -> str:
     """Return the name of a cookie with a path, which `__Host-` does not allow."""
-    return _name("reset").replace("__Host-", "__Secure-")
+    return _name(name).replace("__Host-", "__Secure-")
 
 
-def _half_name() -> str:
-    return _name("half").replace("__Host-", "__Secure-")
+def _signed(parts: tuple[str, str], salt: str) -> str:
+    """Return a user name and what goes with it as text that this site knows again."""
+    return signing.TimestampSigner(salt=salt).sign(":".join(parts))
+
+
+def _unsigned(text: str, salt: str, lifetime: timedelta) -> tuple[str, str] | None:
+    """Return what `_signed` wrote at most so long ago; None for anything else."""
+    try:
+        username, _, more = signing.TimestampSigner(salt=salt).unsign(text, max_age=lifetime).partition(":")
+    except signing.BadSignature:
+        return None
+    return username, more
 
 
 def _set(response: HttpResponse, name: str, value: str, lifetime: timedelta, path: str = "/") -> None:
