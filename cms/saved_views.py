@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
@@ -18,7 +20,7 @@ from cms.requests import EditorRequest
 from cms.view_bar import RefusedView, shown
 from dealsite.accounts.decorators import role, sent_again
 from dealsite.data import saved_views
-from dealsite.data.errors import Invalid, NotFound
+from dealsite.data.errors import Conflict, Invalid, NotFound
 from dealsite.data.saved_views import LONGEST_NAME, TEAM, SavedView
 from dealsite.digits import number_in
 
@@ -58,7 +60,12 @@ def save_view(request: EditorRequest) -> HttpResponse:
     place = number_in(request.POST.get("place", ""), most=3)
     try:
         replaced = saved_views.save(
-            _username(request, owner), view, by=request.user.username, now=timezone.now(), place=place
+            _username(request, owner),
+            view,
+            by=request.user.username,
+            now=timezone.now(),
+            place=place,
+            instead_of=request.POST.get("instead_of"),
         )
     except Invalid as error:
         if request.POST.get("to") == "views":
@@ -66,9 +73,13 @@ def save_view(request: EditorRequest) -> HttpResponse:
             return redirect("cms_views")
         request.GET = given
         return show_list(request, refused=RefusedView(view.name[:MOST_SHOWN], owner, str(error)))
+    except Conflict as conflict:
+        messages.warning(request, str(conflict))
+        return redirect("cms_views")
     name = view.name.strip()
     if replaced:
-        _offer(request, _("“%(name)s” now shows this list.") % {"name": name}, replaced, owner)
+        said = _("“%(name)s” now shows this list.") % {"name": name}
+        _offer(request, said, replaced, owner, instead_of=saved_views.mark_of(view))
     else:
         messages.success(request, _("The view “%(name)s” is saved.") % {"name": name})
     if request.POST.get("to") == "views":
@@ -92,7 +103,8 @@ def rename_view(request: EditorRequest, view_id: str) -> HttpResponse:
         "before": before.name,
         "name": name.strip(),
     }
-    _offer(request, said, before, owner, to="views")
+    renamed = saved_views.mark_of(replace(before, name=name))
+    _offer(request, said, before, owner, to="views", instead_of=renamed)
     return redirect("cms_views")
 
 
@@ -124,7 +136,7 @@ def delete_view(request: EditorRequest, view_id: str) -> HttpResponse:
     if deleted:
         view, place = deleted
         said = _("The view “%(name)s” is deleted.") % {"name": view.name}
-        _offer(request, said, view, owner, place=str(place), to="views")
+        _offer(request, said, view, owner, place=str(place), to="views", instead_of="")
     return redirect("cms_views")
 
 

@@ -7,6 +7,8 @@ done: repeating it, after a lost answer or by a second click, changes nothing mo
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -16,7 +18,7 @@ from django.utils.translation import gettext as _
 from dealsite.data import audit, keys, table
 from dealsite.data.content import UNSTORABLE
 from dealsite.data.convert import Item
-from dealsite.data.errors import Busy, Invalid, NotFound, VersionConflict
+from dealsite.data.errors import Busy, Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.ids import is_ulid, iso, normalise
 from dealsite.data.writes import Delete, Put, Write, at_version
 
@@ -50,17 +52,28 @@ def of(username: str) -> tuple[Views, Views]:
 
 
 def save(
-    owner: str, view: SavedView, *, by: str, now: datetime, place: int | None = None
+    owner: str,
+    view: SavedView,
+    *,
+    by: str,
+    now: datetime,
+    place: int | None = None,
+    instead_of: str | None = None,
 ) -> SavedView | None:
     """Keep a view: as the last one, at a place (0 is the first), or instead of the one with its id or name.
 
-    Return the one that it replaced, if any. Invalid for what is no view, and above 30 of an owner.
-    1 get + 1 transaction.
+    Return the one that it replaced, if any. Where something is undone, `instead_of` is the mark of what was done, ''
+    where that left no view: Conflict if somebody has put another one there since. Invalid for what is no view, and
+    above 30 of an owner. 1 get + 1 transaction.
     """
     view = _checked(view)
     replaced: list[SavedView] = []
 
     def change(views: Views) -> Views:
+        there = [other for other in views if _is_same(other, view)]
+        done = [instead_of] if instead_of else []
+        if instead_of is not None and there != [view] and [mark_of(other) for other in there] != done:
+            raise Conflict(_("Somebody has changed this view since, so it stays as it is."))
         replaced[:] = [other for other in views if _is_same(other, view) and other != view] or replaced
         if any(_is_same(other, view) for other in views):
             kept = [view if _is_same(other, view) else other for other in views]
@@ -73,6 +86,13 @@ def save(
 
     _change(owner, change, "saved", view.name, by=by, now=now)
     return replaced[0] if replaced else None
+
+
+def mark_of(view: SavedView) -> str:
+    """Return what tells a view from every other one, and from itself with another name, filters or columns."""
+    view = _checked(view)
+    told = [view.id, view.name, sorted(view.filters.items()), view.columns]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
 
 
 def rename(owner: str, view_id: str, name: str, *, by: str, now: datetime) -> SavedView:

@@ -82,6 +82,23 @@ def test_a_second_view_of_a_name_replaces_the_first_until_undo(editor):
     assert [(view.name, view.filters) for view in saved_views.of("eve")[0]] == [("Lamps", {"state": "live"})]
 
 
+@pytest.mark.parametrize("what", ["replaced", "renamed", "deleted"])
+def test_undo_leaves_what_a_colleague_has_saved_since(editor, other_editor, what):
+    save(editor, "Lamps", "?state=live", owner="team")
+    view = saved_views.of(TEAM)[1][0]
+    if what == "replaced":
+        page = editor.get(save(editor, "lamps", "?state=draft", owner="team").headers["Location"])
+    else:
+        sent = {"owner": "team", "name": "Old lamps"}
+        name = "cms_rename_view" if what == "renamed" else "cms_delete_view"
+        page = editor.post(reverse(name, args=[view.id]), sent, follow=True)
+    save(other_editor, "Lamps", "?state=expired", owner="team")
+    kept = saved_views.of(TEAM)
+    answer = editor.post(SAVE, undo_fields(page, SAVE), follow=True)
+    assert "Somebody has changed this view since" in answer.content.decode()
+    assert saved_views.of(TEAM) == kept
+
+
 def test_a_deleted_view_comes_back_to_its_place_by_undo(editor):
     for name in "abc":
         save(editor, name)

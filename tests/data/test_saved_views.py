@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dealsite.accounts import handlers
@@ -63,6 +65,41 @@ def test_a_view_takes_the_place_of_the_one_that_is_called_so():
     assert names() == ["toys", "Other"]
     assert keep(first) == second  # which is how it is undone
     assert names() == ["Toys", "Other"]
+
+
+def test_what_is_undone_takes_no_newer_view_away():
+    first, second, newer = view("Toys", state="live"), view("toys", state="draft"), view("TOYS", q="x")
+    keep(first)
+    keep(second)
+    keep(newer)
+
+    def undo(instead_of: str) -> None:
+        saved_views.save(EDITOR, first, by=EDITOR, now=NOW, instead_of=instead_of)
+
+    for gone in (saved_views.mark_of(second), ""):
+        with pytest.raises(errors.Conflict):
+            undo(gone)
+    assert saved_views.of(EDITOR)[0] == (newer,)
+    undo(saved_views.mark_of(newer))
+    undo(saved_views.mark_of(newer))  # a second click
+    assert saved_views.of(EDITOR)[0] == (first,)
+    saved_views.delete(EDITOR, first.id, by=EDITOR, now=NOW)
+    with pytest.raises(errors.Conflict):
+        undo(saved_views.mark_of(second))
+    undo("")
+    assert saved_views.of(EDITOR)[0] == (first,)
+
+
+def test_marks_tell_views_apart():
+    one = SavedView(make_id(NOW), "Toys", {"state": "live"}, ("price",))
+    others = [
+        replace(one, id=make_id(NOW)),
+        replace(one, name="toys"),
+        replace(one, filters={"state": "draft"}),
+        replace(one, columns=("price", "state")),
+    ]
+    assert len({saved_views.mark_of(other) for other in [one, *others]}) == 5
+    assert saved_views.mark_of(replace(one, name=" Toys ")) == saved_views.mark_of(one)
 
 
 def test_a_view_with_the_id_of_one_and_the_name_of_another_replaces_both():
