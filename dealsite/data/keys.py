@@ -600,11 +600,6 @@ def order_line_row(order_id: str, line_id: str) -> Row:
     return {"GSI1PK": order_group(order_id), "GSI1SK": f"ITEM#{ulid_part(line_id)}"}
 
 
-def orders_of_status(username: str, status: str) -> tuple[str, str, str]:
-    """GSI2: a user's orders of a status: the partition, its lowest and its highest sort key."""
-    return (of_user(username), *prefix(f"{part(status)}#"))
-
-
 WAITING = {"PLACED": "OPENORDERS", "SHIPPED": "SHIPPEDORDERS"}  # the lists of what has to be done
 
 

@@ -133,7 +133,6 @@ TAKES_TEXT = [
     lambda text: keys.cart_line(keys.user_cart("ann"), text, NOON, A_ULID),
     lambda text: keys.cart_lines(text),
     lambda text: keys.order(text, A_ULID),
-    lambda text: keys.orders_of_status("ann", text),
     lambda text: keys.order_rows(A_ULID, text, "DELIVERED", NOON),
     lambda text: keys.order_rows(A_ULID, "ann", text, NOON),
     lambda text: keys.audit_of(text, "X1"),

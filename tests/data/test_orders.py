@@ -10,6 +10,7 @@ import pytest
 from dealsite.data import audit, carts, errors, messages, orders, profiles, table
 from dealsite.data.ids import iso, new_ulid
 from dealsite.data.orders import CANCELLED, DELIVERED, PLACED, SHIPPED
+from dealsite.data.orders.buyers import buyer
 from tests.builders import DAY, HOUR, NOW, make_deal, make_id
 from tests.people import make_user
 from tests.shop import ANN, BOB, add, buy, delete, make_deals
@@ -339,7 +340,7 @@ def test_reading_orders_costs_no_more_than_it_says():
         (lambda: orders.of_user("ann"), ["Query"]),
         (lambda: orders.of_user("ann", status=PLACED), ["Query"]),
         (lambda: orders.account_page("ann"), ["Query"]),
-        (lambda: orders.address_of("ann"), ["GetItem"]),
+        (lambda: buyer("ann"), ["GetItem"]),
         (lambda: orders.waiting(PLACED), ["Query"] * 4),
         (lambda: orders.who_has(deal.id, carts.PURCHASED), ["Query"]),
         (lambda: ship(order), ["GetItem", "TransactWriteItems"]),

@@ -11,18 +11,10 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, shards, table
 from dealsite.data.carts.stored import ACTIVE, PURCHASED, RETURNED, SAVED, Line, line_from_item
-from dealsite.data.convert import Item
 from dealsite.data.errors import BadCursor, Invalid, NotFound
-from dealsite.data.ids import (
-    LAST_ULID,
-    from_iso,
-    is_ulid,
-    iso,
-    next_ulid,
-    normalise_username,
-    previous_ulid,
-)
+from dealsite.data.ids import from_iso, is_ulid, iso, normalise_username, previous_ulid
 from dealsite.data.orders.stored import CANCELLED, STATUSES, Address, Order, OrderCard, order_from_item
+from dealsite.data.paging import newest_first
 from dealsite.data.profiles import Profile
 from dealsite.data.profiles import from_item as profile_from_item
 
@@ -95,22 +87,18 @@ def of_user(
     """
     if status and status not in STATUSES:
         raise Invalid(status=gettext_lazy("There is no such status."))
-    after, before = after or None, before or None
-    if (after and before) or any(cursor and not is_ulid(cursor) for cursor in (after, before)):
-        raise BadCursor()
-    start = f"{status or 'ORDER'}#"
-    rows = table.query(
+    page = newest_first(
         keys.of_user(username),
+        f"{status or 'ORDER'}#",
         index=keys.GSI2 if status else None,
-        low=f"{start}{next_ulid(before) if before else '0' * 26}",
-        high=f"{start}{previous_ulid(after) if after else LAST_ULID}",
-        newest_first=not before,
-        limit=PAGE_SIZE + 1,
+        after=after,
+        before=before,
+        size=PAGE_SIZE,
         consistent=not status,
     )
-    return _page(
-        [OrderCard.from_item(row["card"]) for row in rows], [_order_id(row) for row in rows], after, before
-    )
+    if not page.rows:
+        return OrdersPage([])
+    return OrdersPage([OrderCard.from_item(row["card"]) for row in page.rows], page.after, page.before)
 
 
 def account_page(username: str) -> tuple[Profile, Address, list[OrderCard]]:
@@ -123,11 +111,6 @@ def account_page(username: str) -> tuple[Profile, Address, list[OrderCard]]:
         raise NotFound(gettext_lazy("There is no such user."))
     address = Address.from_item(rows[0].get("address"))
     return profile_from_item(rows[0]), address, [OrderCard.from_item(row["card"]) for row in rows[1:]]
-
-
-def address_of(username: str) -> Address:
-    """Return where a user's orders went last, empty before the first. 1 get."""
-    return Address.from_item((table.get(keys.profile(username)) or {}).get("address"))
 
 
 def waiting(status: str, *, after: str | None = None, before: str | None = None) -> OrdersPage:
@@ -178,11 +161,6 @@ def _page(
         return OrdersPage(shown, places[-1] if shown else None, places[0] if shown and more else None)
     newer = places[0] if after and shown else None
     return OrdersPage(shown, places[-1] if shown and more else None, newer)
-
-
-def _order_id(row: Item) -> str:
-    order_id: str = row["card"]["id"]
-    return order_id
 
 
 @dataclass(frozen=True, slots=True)
