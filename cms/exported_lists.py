@@ -75,10 +75,8 @@ FILTER_CHARACTERS = 400
 
 def label_of(wanted: WantedList) -> str:
     """Return what narrows a list down, in words."""
-    filters = {name: wanted.filters[name] for name in FILTERS.get(wanted.what, ()) if name in wanted.filters}
-    said = [
-        str(WORDS.get(name, {}).get(value, value)) for name, value in {**filters, **wanted.filters}.items()
-    ]
+    names = [name for name in FILTERS.get(wanted.what, wanted.filters) if name in wanted.filters]
+    said = [str(WORDS.get(name, {}).get(wanted.filters[name], wanted.filters[name])) for name in names]
     return ", ".join(said) or pgettext("orders or payments", "all")
 
 
