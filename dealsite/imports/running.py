@@ -79,13 +79,18 @@ class _Turn:
     def __init__(self, job: Job, now: datetime) -> None:
         self.job, self.now, self.began = job, now, monotonic()
         self.noted_at = self.began
-        self.found = imports.get(job.payload["import"])
-        if self.found.job != job.id:
-            raise jobs.Cancelled(_("Somebody has gone on with this import in another way."))
+        self.found = self._own()
         self.layout = Layout.from_item(self.found.layout)
         self.of_the_row: Remark | None = None
         self.done_line = int(job.checkpoint.get("line", 0))
         self.late = [Remark(**remark) for remark in job.checkpoint.get("late", ())]
+
+    def _own(self) -> imports.Import:
+        """Return the import as it is now; jobs.Cancelled if it is another job's by now."""
+        found = imports.get(self.job.payload["import"])
+        if found.job != self.job.id:
+            raise jobs.Cancelled(_("Somebody has gone on with this import in another way."))
+        return found
 
     def run(self, *, dry: bool) -> None:
         with tempfile.TemporaryDirectory() as name:
@@ -94,6 +99,7 @@ class _Turn:
             with Report(folder) as self.report:
                 try:
                     self._run(path, dry=dry)
+                    self._own()  # a newer check has a report of its own, in the same place
                     mendable = self.report.finish(path, self.found.brought.separator, self.found.id)
                 except BadFile as error:
                     raise jobs.Cancelled(str(error)) from None

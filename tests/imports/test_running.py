@@ -220,6 +220,25 @@ def test_a_check_that_was_ordered_again_leaves_the_older_one():
     assert jobs.get(one.job).state == "cancelled"
 
 
+def test_a_check_that_ends_late_leaves_the_report_of_the_newer_one_alone(monkeypatch):
+    import_id = bring([make_row(0, price="1,50")])  # the older check refuses it
+    one, check_as = imports.get(import_id), rows.check_as
+
+    def late(*arguments):
+        monkeypatch.setattr(rows, "check_as", check_as)
+        other = one.layout | {"decimal": ","}
+        imports.check(one, other, fingerprint="f", version=2, job_id=new_ulid(NOW, 9), now=NOW)
+        work()
+        return check_as(*arguments)
+
+    monkeypatch.setattr(rows, "check_as", late)
+    work()
+    assert len(table_of(import_id, reports.REPORT)) == 1  # its titles
+    assert json.loads(kept(import_id, reports.MENDABLE_ROWS)) == []
+    assert imports.get(import_id).totals["refused"] == 0
+    assert jobs.get(one.job).state == "cancelled"
+
+
 def test_progress_is_noted_and_an_editor_can_cancel_it(monkeypatch):
     seconds = iter(range(0, 100_000, 3))
     monkeypatch.setattr(running, "monotonic", lambda: float(next(seconds)))
@@ -298,6 +317,7 @@ def test_a_row_that_the_table_refuses_is_in_the_report_too(monkeypatch):
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_worker_may_end_at_any_request(when, drafts_wanted, new_table, monkeypatch):
     monkeypatch.setattr(running, "WINDOW", 4)
+    monkeypatch.setattr(running, "monotonic", lambda: 0.0)  # on a slow machine the lease would end after LATER
     made = [make_row(n, brand=f"Brand {n % 2}") for n in range(9)] + [make_row(99, price="x")]
     at, crashed, seen = 0, True, set()
     while crashed:
