@@ -317,7 +317,9 @@ def test_a_row_that_the_table_refuses_is_in_the_report_too(monkeypatch):
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_worker_may_end_at_any_request(when, drafts_wanted, new_table, monkeypatch):
     monkeypatch.setattr(running, "WINDOW", 4)
-    monkeypatch.setattr(running, "monotonic", lambda: 0.0)  # on a slow machine the lease would end after LATER
+    monkeypatch.setattr(
+        running, "monotonic", lambda: 0.0
+    )  # on a slow machine the lease would end after LATER
     made = [make_row(n, brand=f"Brand {n % 2}") for n in range(9)] + [make_row(99, price="x")]
     at, crashed, seen = 0, True, set()
     while crashed:
