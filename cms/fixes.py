@@ -3,38 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from typing import TypeVar
 
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from cms import undo
 from cms.attention import TOPICS
 from cms.requests import EditorRequest
-from dealsite.accounts.decorators import role, sent_again
+from dealsite.accounts.decorators import role
 from dealsite.data import brands, deals, drafts, featured, links
-from dealsite.data.content import ALT_CHARACTERS, UNSTORABLE, DealContent, text_problems
+from dealsite.data.content import DealContent
 from dealsite.data.deals import Deal
-from dealsite.data.drafts import Draft
 from dealsite.data.errors import Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.ids import from_iso, is_ulid, iso, new_ulid
+from dealsite.digits import number_in
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
-CHANGED = gettext_lazy(
-    "Somebody changed this meanwhile. See whether your words still fit, and save them again."
-)
-Thing = TypeVar("Thing", Deal, Draft)
 NOW, NEVER = "now", "never"  # stand for times in the form of a deal's end
 
 
@@ -43,14 +35,14 @@ NOW, NEVER = "now", "never"  # stand for times in the form of a deal's end
 def change_end(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Let a deal end at another time, now, or never."""
     now, by = timezone.now(), request.user.username
-    stored = _deal(deal_id)
+    stored = deals.get(deal_id)
     wanted = request.POST.get("ends_at", "")
     ends_at = now if wanted == NOW else None if wanted == NEVER else _time(wanted)
     was = stored.content.expires_at
     if was == ends_at or (wanted == NOW and was is not None and was <= now):
         messages.info(request, _("This was done already."))
     elif request.POST.get("version") != str(stored.version):
-        _say_changed(request)
+        say_changed(request)
     elif wanted == NOW:
         ended = deals.expire_now(stored, by=by, now=now)
         _offer_end(request, _("“%(title)s” has ended."), ended, was)
@@ -60,7 +52,7 @@ def change_end(request: EditorRequest, deal_id: str) -> HttpResponse:
         content = replace(stored.content, expires_at=ends_at)
         if changed := _edit(request, stored, content, by=by, now=now):
             _offer_end(request, _("“%(title)s” has its new end."), changed, was)
-    return _back(request)
+    return back(request)
 
 
 def _offer_end(request: EditorRequest, text: str, changed: Deal, was: datetime | None) -> None:
@@ -86,10 +78,10 @@ def publish_ready(request: EditorRequest, draft_id: str) -> HttpResponse:
     stored = drafts.get(draft_id)
     if stored.published_as:
         messages.info(request, _("This was done already."))
-        return _back(request)
+        return back(request)
     title = stored.content.title or _("Without a title")
     if request.POST.get("version") != str(stored.version):
-        _say_changed(request)
+        say_changed(request)
     elif deals.problems(stored.content, live_at=now):
         messages.error(request, _("“%(title)s” lacks something. Open it to see what.") % {"title": title})
     else:
@@ -98,85 +90,10 @@ def publish_ready(request: EditorRequest, draft_id: str) -> HttpResponse:
             deals.publish(stored.content, deal_id=new_ulid(now), brand=brand, by=by, now=now, draft=stored)
             messages.success(request, _("“%(title)s” is published.") % {"title": title})
         except VersionConflict:
-            _say_changed(request)
+            say_changed(request)
         except (Invalid, NotFound) as error:
             messages.error(request, str(error))
-    return _back(request)
-
-
-@sent_again
-@role("editor")
-@require_POST
-def describe_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
-    """Give a deal's picture its alt text."""
-
-    def save(stored: Deal, content: DealContent) -> None:
-        now, by = timezone.now(), request.user.username
-        brand = brands.get(content.brand)
-        deals.edit(stored, content, version=stored.version, brand=brand, by=by, now=now)
-
-    return _describe(request, lambda: _deal(deal_id), save)
-
-
-@sent_again
-@role("editor")
-@require_POST
-def describe_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
-    """Give a draft's picture its alt text."""
-
-    def save(stored: Draft, content: DealContent) -> None:
-        now, by = timezone.now(), request.user.username
-        brand = brands.get(content.brand) if content.brand else None
-        drafts.save(stored, content, version=stored.version, brand=brand, by=by, now=now)
-
-    return _describe(request, lambda: drafts.get(draft_id), save)
-
-
-def _describe(
-    request: EditorRequest, read: Callable[[], Thing], save: Callable[[Thing, DealContent], None]
-) -> HttpResponse:
-    """Store the words that were typed for a picture; where they cannot be taken, a page gives them back."""
-    stored = read()
-    alt = " ".join(request.POST.get("alt", "")[: ALT_CHARACTERS * 4].split())
-    if stored.content.picture is None:
-        _say_changed(request)
-    elif stored.content.picture.alt == alt and alt:
-        messages.info(request, _("This was done already."))
-    elif request.POST.get("version") != str(stored.version):
-        return _words_page(request, stored, alt, CHANGED, status=409)
-    else:
-        described = replace(stored.content, picture=replace(stored.content.picture, alt=alt))
-        problem = text_problems(described).get("picture_alt")
-        if not alt or UNSTORABLE.search(alt):
-            problem = _("Describe the picture for those who cannot see it.")
-        if problem:
-            return _words_page(request, stored, alt, problem, status=422)
-        try:
-            save(stored, described)
-        except VersionConflict:
-            return _words_page(request, read(), alt, CHANGED, status=409)
-        except (Conflict, Invalid, NotFound) as error:
-            return _words_page(request, stored, alt, str(error), status=error.status)
-        messages.success(request, _("The picture has its words."))
-    return _back(request)
-
-
-def _words_page(
-    request: EditorRequest, stored: Deal | Draft, alt: str, trouble: str | Promise, *, status: int
-) -> HttpResponse:
-    """A picture as it is now, with the words that were typed for it."""
-    is_deal = isinstance(stored, Deal)
-    page = {
-        "stored": stored,
-        "state": stored.card.state(timezone.now()) if is_deal else "draft",
-        "address": reverse("cms_describe_deal" if is_deal else "cms_describe_draft", args=[stored.id]),
-        "leave": _back_address(request),
-        "back": request.POST.get("back", ""),
-        "alt": UNSTORABLE.sub("", alt),
-        "most": ALT_CHARACTERS,
-        "trouble": trouble,
-    }
-    return render(request, "cms/describe.html", page, status=status)
+    return back(request)
 
 
 @role("editor")
@@ -197,25 +114,25 @@ def unfeature(request: EditorRequest, page_id: str) -> HttpResponse:
             deal=deal_id,
             place=str(page.ids.index(deal_id)),
         )
-    return _back(request)
+    return back(request)
 
 
 @role("editor")
 @require_POST
 def feature_again(request: EditorRequest, page_id: str) -> HttpResponse:
     """Put a deal back to its place on the featured list of a page."""
-    deal_id, place = request.POST.get("deal", ""), request.POST.get("place", "")
+    deal_id, place = request.POST.get("deal", ""), number_in(request.POST.get("place", ""), most=3)
     page = featured.get(page_id)
-    if not is_ulid(deal_id) or not (place.isascii() and place.isdigit() and len(place) <= 3):
+    if not is_ulid(deal_id) or place is None:
         raise Invalid()
     ids = page.ids
     if deal_id in ids:
         messages.info(request, _("This was done already."))
     else:
-        ids.insert(int(place), deal_id)
+        ids.insert(place, deal_id)
         if _set(request, page, ids):
             messages.success(request, _("The deal is back on the list “%(page)s”.") % {"page": page.title})
-    return _back(request)
+    return back(request)
 
 
 def _set(request: EditorRequest, page: featured.FeaturedPage, ids: list[str]) -> bool:
@@ -248,7 +165,7 @@ def check_link(request: EditorRequest, deal_id: str) -> HttpResponse:
     else:
         off = _("Links are not checked here: the setting DEALSITE_CHECK_LINKS is off.")
         messages.error(request, off)
-    return _back(request)
+    return back(request)
 
 
 @role("editor")
@@ -268,13 +185,7 @@ def accept_link(request: EditorRequest, deal_id: str) -> HttpResponse:
             _offer(request, said, reverse("cms_accept_link", args=[deal_id]), again="yes")
     except VersionConflict as conflict:
         messages.error(request, str(conflict))
-    return _back(request)
-
-
-def _deal(deal_id: str) -> Deal:
-    if not is_ulid(deal_id):
-        raise NotFound()
-    return deals.get(deal_id)
+    return back(request)
 
 
 def _time(text: str) -> datetime:
@@ -295,13 +206,14 @@ def _edit(
         brand = brands.get(content.brand)
         return deals.edit(stored, content, version=stored.version, brand=brand, by=by, now=now)
     except VersionConflict:
-        _say_changed(request)
+        say_changed(request)
     except (Conflict, Invalid, NotFound) as error:
         messages.error(request, str(error))
     return None
 
 
-def _say_changed(request: EditorRequest) -> None:
+def say_changed(request: EditorRequest) -> None:
+    """Say that nothing was done, since somebody else was faster."""
     messages.error(request, _("Somebody changed this meanwhile, so nothing was done. Here is how it is now."))
 
 
@@ -310,11 +222,12 @@ def _offer(request: EditorRequest, text: str, address: str, **fields: str) -> No
     undo.offer(request, text, address, **fields, back=request.POST.get("back", ""))
 
 
-def _back(request: EditorRequest) -> HttpResponse:
+def back(request: EditorRequest) -> HttpResponse:
     """Lead to the list that the form stood on: a topic's own, or the first page."""
-    return redirect(_back_address(request))
+    return redirect(back_address(request))
 
 
-def _back_address(request: EditorRequest) -> str:
+def back_address(request: EditorRequest) -> str:
+    """Return the address of that list."""
     topic = request.POST.get("back", "")
     return reverse("cms_attention", args=[topic]) if topic in TOPICS else reverse("cms_home")

@@ -26,6 +26,7 @@ from dealsite.data.errors import Conflict, Invalid, NotFound, Unavailable
 from dealsite.data.ids import new_ulid
 from dealsite.data.imports import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED, Import
 from dealsite.data.jobs import Job
+from dealsite.digits import number_in
 from dealsite.imports import layout, reports, running, uploads
 from dealsite.imports.lines import BadFile
 
@@ -111,10 +112,10 @@ def _steps(request: EditorRequest, one: Import) -> HttpResponse:
 
 
 def _version(request: EditorRequest) -> int:
-    text = request.POST.get("version", "")
-    if not (text.isascii() and text.isdigit() and len(text) < 9):
+    version = number_in(request.POST.get("version", ""), most=8)
+    if version is None:
         raise Invalid(_("This form is damaged. Load the page again."))
-    return int(text)
+    return version
 
 
 def _read_again(request: EditorRequest, one: Import) -> HttpResponse:
