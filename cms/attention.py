@@ -30,6 +30,7 @@ from dealsite.data.cards import DealCard
 from dealsite.data.errors import BadCursor, NotFound
 from dealsite.data.ids import iso
 from dealsite.data.links import LinkCheck
+from dealsite.search.documents import Stored
 from dealsite.search.finding import Found, find
 
 SHOWN = 3  # rows of a topic on the first page
@@ -171,14 +172,15 @@ TOPICS = {
 }
 
 
-def show_all(now: datetime) -> list[Shown]:
-    """Return every topic with its first rows. 1 batch get."""
+def show_all(now: datetime, *, changed: Sequence[DealCard] = ()) -> tuple[list[Shown], list[DealCard]]:
+    """Return every topic with its first rows, and those of the `changed` whose deals are there. 1 batch get."""
     today = _today(now)
     asked = [(topic, found) for topic in TOPICS.values() if (found := _ask(topic, today, size=SHOWN))]
-    looked = needs.look((hit for _topic, found in asked for hit in found.hits), pages=True)
+    hits = [hit for _topic, found in asked for hit in found.hits]
+    looked = needs.look([*hits, *(Stored("", card=card) for card in changed)], pages=True)
     shown = {topic.name: _shown(topic, found, looked, today) for topic, found in asked}
     shown["featured"] = _featured(looked, now, most=SHOWN)
-    return [shown[name] for name in TOPICS]
+    return [shown[name] for name in TOPICS], [card for card in changed if card.id in looked.deals]
 
 
 def show(topic: Topic, now: datetime, *, page: int) -> Shown:

@@ -10,7 +10,9 @@ from django.views.decorators.http import require_safe
 from cms.attention import show_all
 from cms.requests import EditorRequest
 from dealsite.accounts.decorators import role
+from dealsite.data import changes, featured_plans
 from dealsite.data.featured import PAGES
+from dealsite.data.featured_plans import PUT_ASIDE
 
 
 @role("editor", "back office")
@@ -19,8 +21,10 @@ def home(request: EditorRequest) -> HttpResponse:
     """Everything that needs an editor, by topic; the back office is led to its orders."""
     if not request.user.has_role("editor"):
         return redirect("cms_orders")
-    topics = show_all(timezone.now())
+    topics, changed = show_all(timezone.now(), changed=changes.cards())
     page = {
+        "put_aside": [plan for plan in featured_plans.newest() if plan.state == PUT_ASIDE],
+        "changed": changed,
         "open": [shown for shown in topics if shown.rows],
         "fine": [shown.topic for shown in topics if shown.ready and not shown.rows],
         "ready": all(shown.ready for shown in topics),

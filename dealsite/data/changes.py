@@ -199,6 +199,15 @@ def newest() -> list[tuple[Deal, Changes]]:
     return [(deal, one) for deal, one in found if _is_of(one, deal)]
 
 
+def cards() -> list[DealCard]:
+    """Return what deals are to become, as lists show it, last changed first, up to 50. 1 query.
+
+    Also of a deal that lies in the trash: whether it is there is for the caller to see.
+    """
+    rows = table.query(keys.CHANGES, index=keys.GSI1, newest_first=True, limit=MOST_LISTED)
+    return [DealCard.from_item(row["card"]) for row in rows]
+
+
 def moved_write(deal: Deal, new_id: str, changes: Changes | None) -> Write:
     """Return the write that tells a deal's changes, if it has any, that it moves to a new id, one version up."""
     key = keys.changes(deal.history_id)
@@ -209,7 +218,7 @@ def moved_write(deal: Deal, new_id: str, changes: Changes | None) -> Write:
     )  # the move changes nothing of theirs
     return Update(
         key=key,
-        set={"deal": new_id, "base": base},
+        set={"deal": new_id, ("card", "id"): new_id, "base": base},
         when=at_version(changes.version),
         otherwise=VersionConflict(),
     )

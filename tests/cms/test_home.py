@@ -13,10 +13,35 @@ from django.contrib.messages import get_messages
 from django.urls import reverse
 
 from cms.undo import from_tags
-from dealsite.data import attention, audit, deals, drafts, errors, featured, jobs, keys, links, table
+from dealsite.data import (
+    attention,
+    audit,
+    changes,
+    deals,
+    drafts,
+    errors,
+    featured,
+    featured_plans,
+    featured_versions,
+    jobs,
+    keys,
+    links,
+    table,
+)
 from dealsite.data.ids import iso
 from dealsite.data.writes import Update
-from tests.builders import DAY, EDITOR, HOUR, NOW, PICTURE, make_brand, make_content, make_deal, make_draft
+from tests.builders import (
+    DAY,
+    EDITOR,
+    HOUR,
+    NOW,
+    PICTURE,
+    make_brand,
+    make_content,
+    make_deal,
+    make_draft,
+    make_id,
+)
 
 HOME = reverse("cms_home")
 SILENT = replace(PICTURE, alt="")
@@ -134,8 +159,40 @@ def test_each_topic_has_a_page_of_its_own_for_one_request(editor, calls, name, l
 
 
 @pytest.mark.usefixtures("troubles")
-def test_the_first_page_costs_one_request(editor, calls):
-    assert calls(lambda: editor.get(HOME)) == ["BatchGetItem"]
+def test_the_first_page_costs_three_requests(editor, calls):
+    assert sorted(calls(lambda: editor.get(HOME))) == ["BatchGetItem", "Query", "Query"]
+
+
+def test_unpublished_changes_are_listed_as_long_as_their_deal_is_there(editor, search_index):
+    deal, gone = make_deal(title="Lamp"), make_deal(title="Gone")
+    for one in (deal, gone):
+        kept = replace(one.content, title=f"Better {one.content.title}")
+        changes.keep(one, kept, brand_name="Nordlicht", base=1, seen="{}", before=None, by=EDITOR, now=NOW)
+    deals.delete(gone, by=EDITOR, now=NOW)
+    search_index()
+    html = editor.get(HOME).content.decode()
+    assert shown(html)["unpublished"] == ["Better Lamp"]
+    assert f'href="{reverse("cms_deal", args=[deal.id])}?changes=1"' in html
+    found = changes.find(deal)
+    assert found
+    changes.discard(found, by=EDITOR, now=NOW)
+    assert "unpublished" not in shown(editor.get(HOME).content.decode())
+
+
+def test_planned_lists_that_were_put_aside_are_listed_until_somebody_settles_them(editor, search_index):
+    page, found = featured.load("front", [make_deal().id])
+    listed = [featured_versions.Listed(deal.id, deal.content.title) for deal in found.values()]
+    plans = [
+        featured_plans.create(page, listed, plan_id=make_id(NOW), at=NOW + DAY, by=EDITOR, now=NOW)
+        for _number in range(2)
+    ]
+    table.write(Update(key=keys.featured_plan(plans[0].id), set={"state": "put aside", "why": "hand"}))
+    search_index()
+    address = f'href="{reverse("cms_featured_page", args=["front"])}?plan='
+    html = editor.get(HOME).content.decode()
+    assert re.findall(address.replace("?", r"\?") + "([0-9A-Z]+)", html) == [plans[0].id]
+    featured_plans.cancel(featured_plans.get(plans[0].id), by=EDITOR, now=NOW)
+    assert address not in editor.get(HOME).content.decode()
 
 
 def test_a_long_topic_says_how_many_there_are_and_leads_to_all_of_them(editor, search_index):

@@ -150,6 +150,7 @@ def test_they_move_with_a_deal_that_gets_another_time(settle):
     found = changes.find(moved)
     assert (found.deal_id, found.content, found.base) == (moved.id, kept.content, moved.version)
     assert [(one.id, two.deal_id) for one, two in changes.newest()] == [(moved.id, moved.id)]
+    assert [(card.id, card.title) for card in changes.cards()] == [(moved.id, "Better")]
     publish(moved, found)
     assert changes.find(moved) is None
 

@@ -342,6 +342,7 @@ MEASURED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
         lambda discarded: changes.bring_back(discarded, by=EDITOR, now=NOW),
     ),
     "changes.newest": (lambda: keep_changes(make_deal()), lambda _: changes.newest()),
+    "changes.cards": (lambda: keep_changes(make_deal()), lambda _: changes.cards()),
     "trash.newest": (lambda: deleted(make_deal()), lambda _: trash.newest()),
     "trash.find": (lambda: deleted(make_deal()), lambda deal_id: trash.find("deal", deal_id)),
     "trash.restore": (
