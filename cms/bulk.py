@@ -24,7 +24,7 @@ from cms.deal_list import STATES
 from cms.jobs import row as job_row
 from cms.list_address import list_query
 from cms.requests import EditorRequest
-from cms.search import find_deals
+from cms.search import LACKS, find_deals
 from dealsite.accounts.decorators import role
 from dealsite.data import bulk, bulk_changes, deal_lists
 from dealsite.data.bulk import BRAND, FIELDS, Bulk, Change, Row, Subject
@@ -106,13 +106,14 @@ def _outlook(change: Change, chosen: Chosen, now: datetime) -> Outlook:
     ids = list(chosen.ids)
     if (matching := chosen.matching) is not None:
         outlook.total, outlook.how = total_of(matching, now)
-        if matching.words:
+        if matching.is_searched:
             found = find_deals(
                 matching.words,
                 state=matching.state,
                 now=now,
                 brand=matching.brand,
                 category=matching.category,
+                lacks=matching.lacks,
             )
             cards = found.cards
         else:
@@ -235,6 +236,7 @@ def _whom(one: Bulk) -> dict[str, str]:
         "brand": one.matching.brand,
         "category": value_in_words(change, one.matching.category) if one.matching.category else "",
         "words": one.matching.words,
+        "lacks": str(LACKS.get(one.matching.lacks, "")),
     }
 
 

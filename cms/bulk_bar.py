@@ -32,7 +32,8 @@ def bulk_bar(chosen: Mapping[str, str], brand: str, now: datetime) -> dict[str, 
     state = chosen["state"]
     kind = "draft" if state == "draft" else "deal"
     filters = {"state": state, "brand": brand, "category": chosen["category"], "q": chosen.get("q", "")}
-    matching = Matching(state, slugify(brand), chosen["category"], filters["q"])
+    filters["lacks"] = chosen.get("lacks", "")
+    matching = Matching(state, slugify(brand), chosen["category"], filters["q"], lacks=filters["lacks"])
     return {"bulk": Bar(ChangeForm(kind=kind, now=now), filters, total_of(matching, now)[0])}
 
 

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from cms.fields import LocalTimeField
 from cms.forms import show_zone
-from cms.search import words_in
+from cms.search import LACKS, words_in
 from dealsite.data import brands, bulk, category_names
 from dealsite.data.bulk import BRAND, CATEGORY, EXPIRY, FEATURE, UNFEATURE, Change, Matching
 from dealsite.data.categories import CATEGORIES
@@ -55,15 +55,15 @@ class Chosen:
 
 def chosen_in(data: QueryDict) -> Chosen:
     """Return what was ticked, or the list all of which is meant; NotFound for no such list."""
-    state, category = data.get("state", "all"), data.get("category", "")
-    if state not in STATES or (category and category not in CATEGORIES):
+    state, category, lacks = data.get("state", "all"), data.get("category", ""), data.get("lacks", "")
+    if state not in STATES or (category and category not in CATEGORIES) or (lacks and lacks not in LACKS):
         raise NotFound(_("There is no such list of deals."))
     typed = {"state": state, "brand": data.get("brand", "")[:80], "category": category}
-    typed["q"] = words_in(data.get("q", ""))
+    typed |= {"q": words_in(data.get("q", "")), "lacks": lacks}
     matching = None
     if data.get("all"):
         brand = slugify(data.get("brand", "")[:200])
-        matching = Matching(state=state, brand=brand, category=category, words=typed["q"])
+        matching = Matching(state=state, brand=brand, category=category, words=typed["q"], lacks=lacks)
     ids = dict.fromkeys(one for one in data.getlist("deal") if is_ulid(one))
     kind = "draft" if state == "draft" else "deal"
     return Chosen(kind, () if matching else tuple(ids)[: bulk.MOST_CHOSEN], matching, typed)

@@ -21,13 +21,13 @@ from cms.bulk_bar import bulk_bar
 from cms.columns import COLUMNS, own_columns, shown_columns
 from cms.list_address import list_query, query_of
 from cms.requests import EditorRequest
-from cms.search import NOT_READY, find_deals, page_number, words_in
+from cms.search import LACKS, NOT_READY, find_deals, page_number, words_in
 from cms.view_bar import RefusedView, view_bar
 from dealsite.accounts.decorators import role
 from dealsite.data import category_names, deal_lists, deals, drafts
 from dealsite.data.cards import DealCard
 from dealsite.data.categories import CATEGORIES
-from dealsite.data.errors import BadCursor, NotFound
+from dealsite.data.errors import BadCursor, NotFound, Text
 from dealsite.data.feeds import Page
 from dealsite.data.ids import new_ulid, slugify
 from dealsite.search.finding import Found
@@ -95,9 +95,13 @@ def show_list(request: EditorRequest, *, refused: RefusedView | None = None) -> 
     category = request.GET.get("category", "")
     if category and category not in CATEGORIES:
         raise NotFound(_("There is no such category."))
+    lacks = request.GET.get("lacks", "")
+    if lacks and lacks not in LACKS:
+        raise NotFound(_("There is no such list of deals."))
     words = words_in(request.GET.get("q", ""))
-    if words:
-        return found_deals(request, words, state=state, brand=brand, category=category, refused=refused)
+    chosen = _chosen(request, state=state, brand=brand, category=category)
+    if words or lacks:
+        return found_deals(request, {"q": words} | chosen | {"lacks": lacks}, refused=refused)
     now, not_found = timezone.now(), ""
     try:
         page = deal_lists.cms_list(
@@ -111,7 +115,6 @@ def show_list(request: EditorRequest, *, refused: RefusedView | None = None) -> 
     except NotFound:
         page = Page([])
         not_found = _("There is no brand “%(name)s”.") % {"name": request.GET.get("brand", "")[:80]}
-    chosen = _chosen(request, state=state, brand=brand, category=category)
     context: dict[str, Any] = {
         "page": page,
         "deals": listed(page.cards, state, now),
@@ -125,18 +128,21 @@ def show_list(request: EditorRequest, *, refused: RefusedView | None = None) -> 
 
 
 def found_deals(
-    request: EditorRequest, words: str, *, state: str, brand: str, category: str, refused: RefusedView | None
+    request: EditorRequest, chosen: dict[str, str], *, refused: RefusedView | None
 ) -> HttpResponse:
-    """One page of the deals or drafts of a state that hold some words, those that fit best first."""
+    """One page of the deals or drafts of a state that hold some words, those that fit best first, or lack something."""
+    words, state = chosen["q"], chosen["state"]
     if id_in(words) and not request.htmx:
         return redirect(reverse("cms_find_deal") + query({"q": words}))
     number = page_number(request.GET.get("page", "1"))
     if not number:
         raise BadCursor()
     now = timezone.now()
-    found = find_deals(words, state=state, now=now, brand=brand, category=category, page=number)
-    chosen = {"q": words} | _chosen(request, state=state, brand=brand, category=category)
-    empty = _("Nothing here holds the words “%(words)s”.") % {"words": words}
+    filters = {name: chosen[name] for name in ("state", "brand", "category", "lacks")}
+    found = find_deals(words, now=now, page=number, **filters)
+    empty: Text = NOTHING_FOUND
+    if words:
+        empty = _("Nothing here holds the words “%(words)s”.") % {"words": words}
     if id_in(words):
         found, empty = Found(), _("Press Enter to open the deal with this id.")
     note = ngettext("%(total)s found", "%(total)s found", found.total) % {"total": f"{found.total:,}"}
@@ -175,6 +181,8 @@ def _list_page(
         "chosen": chosen,
         "states": [(name, label, query(chosen | {"state": name})) for name, label in STATES.items()],
         "category_choices": category_names.names(),
+        "lacks": chosen.get("lacks", ""),
+        "lacking_choices": LACKS,
         "column_choices": [(name, label, name in columns) for name, label in COLUMNS.items()],
         "back": query_of(request.GET.dict()),
         **row_context(columns),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
@@ -15,6 +18,7 @@ from django.views.decorators.http import require_POST
 from cms import attention, holders
 from cms.deal_list import query
 from cms.requests import EditorRequest
+from cms.search import LACKS
 from dealsite.accounts.decorators import role
 from dealsite.data import deal_lists, exports
 from dealsite.data.categories import CATEGORIES
@@ -49,7 +53,7 @@ AUDIENCES = {  # the name in an address -> whose files, what they are called, th
 }
 ROLE_FOR = {audience: role_name for audience, _label, role_name in AUDIENCES.values()}
 FILTERS = {  # of the lists that can be exported
-    exports.DEALS: ("state", "brand", "category", "q"),
+    exports.DEALS: ("state", "brand", "category", "q", "lacks"),
     exports.ATTENTION: ("topic",),
     exports.TRASH: (),
     exports.IMPORTS: (),
@@ -65,8 +69,9 @@ FILTERS = {  # of the lists that can be exported
 }
 NEEDED = {exports.ATTENTION: ("topic",), exports.EARLIER: ("page",), exports.HOLDERS: ("status", "deal")}
 HOLDING = dict(holders.LISTS.values())
-WORDS = {  # of what filters say
+WORDS: dict[str, Mapping[str, Any]] = {  # of what filters say
     "topic": {name: topic.title for name, topic in attention.TOPICS.items()},
+    "lacks": LACKS,
     "page": PAGES,
     "status": HOLDING,
 }
@@ -92,6 +97,7 @@ class ListForm(forms.Form):
     brand = forms.CharField(required=False, max_length=FILTER_CHARACTERS)
     category = forms.ChoiceField(required=False, choices=list(CATEGORIES.items()))
     q = forms.CharField(required=False, max_length=FILTER_CHARACTERS)
+    lacks = forms.ChoiceField(required=False, choices=list(LACKS.items()))
     topic = forms.ChoiceField(required=False, choices=list(WORDS["topic"].items()))
     page = forms.ChoiceField(required=False, choices=list(PAGES.items()))
     status = forms.ChoiceField(required=False, choices=list(HOLDING.items()))

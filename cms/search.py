@@ -7,9 +7,16 @@ from datetime import datetime
 from django.utils.translation import gettext_lazy
 
 from dealsite.digits import number_in
+from dealsite.search.documents import ALT, LINK, PICTURE, STOCK
 from dealsite.search.finding import MOST_PAGES, Found, find
 from dealsite.search.question import MOST_CHARACTERS, Question
 
+LACKS = {  # what a list of deals can be narrowed down by
+    PICTURE: gettext_lazy("Without a picture"),
+    ALT: gettext_lazy("Pictures without words"),
+    LINK: gettext_lazy("Broken links"),
+    STOCK: gettext_lazy("Sold out"),
+}
 NOT_READY = gettext_lazy("Search is being set up. Please try again in a moment, or use the lists.")
 
 
@@ -19,9 +26,16 @@ def words_in(text: str) -> str:
 
 
 def find_deals(
-    words: str, *, state: str, now: datetime, brand: str = "", category: str = "", page: int = 1
+    words: str,
+    *,
+    state: str,
+    now: datetime,
+    brand: str = "",
+    category: str = "",
+    lacks: str = "",
+    page: int = 1,
 ) -> Found:
-    """Return one page of the deals or drafts of a state (see `deal_lists`) that hold some words."""
+    """Return one page of the deals or drafts of a state (see `deal_lists`) that hold some words, or lack something."""
     question = Question(
         text=words,
         brand=brand,
@@ -29,6 +43,7 @@ def find_deals(
         state="" if state in ("all", "draft") else state,
         kind="draft" if state == "draft" else "deal",
         for_editors=True,
+        lacks=lacks,
     )
     return find(question, now=now, page=page)
 

@@ -170,7 +170,7 @@ class _Changing(_Turn):
         """Return the next deals of the list, and where to go on, '' at its end."""
         matching = self.bulk.matching
         assert matching is not None  # noqa: S101 - else there is nothing to collect
-        if matching.words:
+        if matching.is_searched:
             return walking.page(matching, after=after, now=self.bulk.asked_at, size=CHUNK)
         page = deal_lists.cms_list(
             state=matching.state,

@@ -54,11 +54,12 @@ def draft_rows(filters: dict[str, str], now: datetime, zone: tzinfo) -> Iterator
 
 
 def _cards(filters: dict[str, str], now: datetime, *, draft: bool) -> Iterator[DealCard]:
-    """Yield the cards of a list of deals: 1 page of it after the other, or of what holds some words."""
+    """Yield the cards of a list of deals: 1 page of it after the other, or of what search finds."""
     state = "draft" if draft else filters.get("state", "all")
     brand, category = slugify(filters.get("brand", "")), filters.get("category", "")
-    if words := filters.get("q", ""):
-        question = walking.question_of(Matching(state, brand, category, words))
+    listed = Matching(state, brand, category, filters.get("q", ""), lacks=filters.get("lacks", ""))
+    if listed.is_searched:
+        question = walking.question_of(listed)
         how = find(question, now=now, size=1).how
         for found in walking.walk(question, how=how, now=now, size=AT_ONCE):
             if found.card:

@@ -31,6 +31,7 @@ def question_of(matching: Matching) -> Question:
         state="" if matching.state in ("all", "draft") else matching.state,
         kind="draft" if matching.state == "draft" else "deal",
         for_editors=True,
+        lacks=matching.lacks,
     )
 
 

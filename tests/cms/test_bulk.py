@@ -16,7 +16,18 @@ from dealsite.data import brands, bulk, deals, drafts, featured, jobs
 from dealsite.data.bulk import Change, Subject
 from dealsite.data.ids import iso
 from dealsite.data.keys import REFUSED
-from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_category, make_deal, make_draft, make_id
+from tests.builders import (
+    DAY,
+    EDITOR,
+    HOUR,
+    NOW,
+    PICTURE,
+    make_brand,
+    make_category,
+    make_deal,
+    make_draft,
+    make_id,
+)
 from tests.cms.conftest import HTMX, inputs
 
 LIST, BULK, START = "/cms/deals/", "/cms/deals/bulk/", "/cms/deals/bulk/start/"
@@ -233,6 +244,25 @@ def test_all_that_search_finds_are_changed(editor, made, search_index, monkeypat
     work()
     assert {deals.get(deal.id).content.category for deal in made} == {"toys-hobbies"}
     assert deals.get(other.id).content.category == "peripherals-networking"
+
+
+def test_all_that_lacks_something_is_changed_and_nothing_else(editor, made, search_index, monkeypatch):
+    make_category("toys-hobbies")
+    monkeypatch.setattr("dealsite.bulk.CHUNK", 2)
+    complete = make_deal(title="Complete", picture=PICTURE, now=NOW - DAY)
+    search_index()
+    bar = editor.get(LIST, {"lacks": "picture"}).content.decode().split('id="bulk"')[1]
+    assert 'name="lacks" value="picture"' in bar
+    preview = editor.get(BULK, {"all": "1", "lacks": "picture"} | TOYS).content.decode()
+    assert 'name="lacks" value="picture"' in preview
+    assert "Complete" not in preview
+    page = text_of(order(editor, all="1", lacks="picture", **TOYS))
+    assert "All of the list:" in page
+    assert "Without a picture" in page
+    work()
+    assert {deals.get(deal.id).content.category for deal in made} == {"toys-hobbies"}
+    assert deals.get(complete.id).content.category == "peripherals-networking"
+    assert editor.get(BULK, {"all": "1", "lacks": "sense"} | TOYS).status_code == 404
 
 
 def test_drafts_are_published(editor):

@@ -134,6 +134,18 @@ def feature(page_id, *made):
     featured.set_featured(page, [found[deal.id] for deal in made], version=page.version, by=EDITOR, now=NOW)
 
 
+def test_a_file_holds_what_lacks_something(editor, search_index):
+    bare = [make_deal(title=f"Bare {n}").id for n in range(4)]
+    make_deal(title="Complete", picture=PICTURE)
+    make_deal(title="Bare lamp", brand="Aurora")
+    make_draft(title="Bare draft")
+    search_index()
+    found = written(editor, "deals", lacks="picture", brand="Nordlicht")
+    assert sorted(row["id"] for row in found) == bare
+    drafted = written(editor, "deals", lacks="picture", state="draft")
+    assert [row["title"] for row in drafted] == ["Bare draft"]
+
+
 def test_a_file_of_what_words_find_waits_until_search_can_tell(editor, search_index):
     make_deal(title="Lamp")
     job_id = ask(editor, "deals", q="lamp")
@@ -450,6 +462,7 @@ def test_a_second_click_asks_for_no_second_file(editor):
         ("deals", {"category": "garden"}, 400),
         ("deals", {"q": "x" * 401}, 400),
         ("deals", {"q": "\x00"}, 400),
+        ("deals", {"lacks": "sense"}, 400),
         ("jobs", {"month": "2026-13"}, 400),
         ("attention", {}, 404),
         ("attention", {"topic": "gone"}, 400),

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.urls import reverse
 
-from tests.builders import DAY, HOUR, NOW, make_deal, make_draft
+from tests.builders import DAY, HOUR, NOW, PICTURE, make_deal, make_draft
 from tests.cms.conftest import HTMX, inputs
 from tests.cms.test_deal_list import titles
 
@@ -174,3 +174,49 @@ def test_the_picker_has_pages_of_what_was_found(editor, search_index):
     second = editor.post(FRONT, form | {"do": "after:2"})
     assert len(offered(first) | offered(second)) == 30
     assert 'value="before:1"' in second.content.decode()
+
+
+@pytest.fixture
+def lacking(search_index):
+    make_deal(title="Bare lamp")
+    make_deal(title="Bare chair", brand="Vela", stock=0, live_at=NOW - 2 * HOUR)
+    make_deal(title="Complete", picture=PICTURE)
+    make_draft(title="Bare draft")
+    search_index()
+
+
+@pytest.mark.usefixtures("lacking")
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ({"lacks": "picture"}, ["Bare lamp", "Bare chair"]),
+        ({"lacks": "picture", "brand": "Vela"}, ["Bare chair"]),
+        ({"lacks": "picture", "q": "lamp"}, ["Bare lamp"]),
+        ({"lacks": "picture", "state": "draft"}, ["Bare draft"]),
+        ({"lacks": "stock"}, ["Bare chair"]),
+        ({"lacks": "alt"}, []),
+        ({"lacks": "link"}, []),
+    ],
+)
+def test_a_list_is_narrowed_down_by_what_is_wrong(editor, asked, found):
+    for headers in ({}, HTMX):
+        response = editor.get(LIST, asked, headers=headers)
+        assert [row.card.title for row in response.context["deals"]] == found
+        html = response.content.decode()
+        if found:
+            assert f'name="lacks" value="{asked["lacks"]}"' in html  # of the bar, and of the file
+            assert f"lacks={asked['lacks']}" in html  # of the tabs
+        else:
+            assert "No deal fits all of these filters." in html
+
+
+@pytest.mark.usefixtures("lacking")
+def test_what_is_wrong_stays_chosen_and_costs_no_more_than_words(editor, calls):
+    html = editor.get(LIST, {"lacks": "picture"}).content.decode()
+    assert re.search(r'<option value="picture" selected>', html)
+    by_words = calls(lambda: editor.get(LIST, {"q": "lamp"}))
+    assert calls(lambda: editor.get(LIST, {"lacks": "picture"})) == by_words
+
+
+def test_no_other_wrong_is_known(editor):
+    assert editor.get(LIST, {"lacks": "sense"}).status_code == 404

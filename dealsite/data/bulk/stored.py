@@ -41,13 +41,21 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """A list of deals or drafts, whole: its filters as `deal_lists` and search take them; `how` as search found it."""
+    """A list of deals or drafts, whole: its filters as `deal_lists` and search take them; `how` as search found it.
+
+    `lacks` is what they lack: picture, alt, link or stock. A list with it, or with words, is search's.
+    """
 
     state: str = "all"
     brand: str = ""
     category: str = ""
     words: str = ""
     how: str = "exact"
+    lacks: str = ""
+
+    @property
+    def is_searched(self) -> bool:
+        return bool(self.words or self.lacks)
 
 
 @dataclass(frozen=True, slots=True)
