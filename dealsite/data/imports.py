@@ -18,12 +18,13 @@ from django.utils.translation import gettext_lazy as _
 from dealsite.data import audit, jobs, keys, table
 from dealsite.data.convert import Item
 from dealsite.data.errors import AlreadyExists, Conflict, NotFound, VersionConflict
-from dealsite.data.ids import is_ulid, new_ulid, time_of
+from dealsite.data.ids import epoch_seconds, is_ulid, new_ulid, time_of
 from dealsite.data.jobs import CHECK_IMPORT, RUN_IMPORT, Job, job_write
 from dealsite.data.paging import newest_first
 from dealsite.data.writes import Check, Path, Put, Update, Write, absent, at_version, differs, equals
 
 KEPT = timedelta(days=7)
+LAYOUT_KEPT = timedelta(days=365)  # after its last use
 DELETE_IMPORT = "delete_import"  # the kind of job
 PAGE_SIZE = 25
 UPLOADED, CHECKING, CHECKED, IMPORTING, IMPORTED = "uploaded", "checking", "checked", "importing", "imported"
@@ -186,14 +187,19 @@ def check(
     job_id: str,
     now: datetime,
 ) -> None:
-    """Have a file checked row by row, and remember how it is read for the next one with such a first line.
+    """Have a file checked row by row, and remember for a year how it is read, for the next one with such a first line.
 
     The same again is harmless. Conflict while deals are imported from it, VersionConflict if somebody else did
     something with it. 1 transaction, and 1 get after a conflict.
     """
     if one.stage in (IMPORTING, IMPORTED):
         raise Conflict(_("Deals were imported from this file already."))
-    kept = {"type": "ImportLayout", "fingerprint": fingerprint, "layout": layout}
+    kept = {
+        "type": "ImportLayout",
+        "fingerprint": fingerprint,
+        "layout": layout,
+        "ttl": epoch_seconds(now + LAYOUT_KEPT),
+    }
     changes: dict[Path, Any] = {"layout": layout, "totals": None, "remarks": None}
     try:
         table.transact(

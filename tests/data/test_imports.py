@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from dealsite.data import audit, drafts, errors, imports, jobs
+from dealsite.data import audit, drafts, errors, imports, jobs, sweeping
 from dealsite.data.ids import new_ulid
 from dealsite.data.imports import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED, Brought
 from tests.builders import DAY, EDITOR, NOW, make_brand, make_content, make_id
@@ -123,6 +123,17 @@ def test_how_a_file_is_read_is_remembered_by_its_first_line():
     check(bring())
     assert imports.layout_of("f" * 64) == LAYOUT
     assert imports.layout_of("e" * 64) == {}
+
+
+def test_how_a_file_is_read_is_forgotten_a_year_after_its_last_use():
+    check(bring())
+    sweeping.sweep(now=NOW + 364 * DAY)
+    later = NOW + 200 * DAY
+    check(bring(now=later), now=later, job_id=new_ulid(later))
+    sweeping.sweep(now=later + 364 * DAY)
+    assert imports.layout_of("f" * 64) == LAYOUT
+    sweeping.sweep(now=later + 365 * DAY)
+    assert imports.layout_of("f" * 64) == {}
 
 
 def test_a_file_can_be_taken_for_another_one_until_it_is_checked():
