@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.core.files.storage import FileSystemStorage
 
-from dealsite import exported_deals, exported_lists, worker
+from cms import attention as shown
+from dealsite import attention, exported_deals, exported_lists, worker
 from dealsite import exports as files
 from dealsite.data import audit, deals, drafts, exports, featured, featured_plans, jobs, trash
 from dealsite.data.featured_versions import Listed
@@ -200,6 +201,10 @@ def test_each_list_of_what_needs_an_editor_is_a_file(editor, search_index):
         assert topic in ("links", "featured") or not any(
             row["link_error"] or row["featured_on"] for row in found
         )
+
+
+def test_every_list_of_what_needs_an_editor_can_be_asked_for():
+    assert list(shown.TOPICS) == list(attention.TOPICS)
 
 
 def test_all_that_needs_an_editor_is_in_the_file_page_by_page_and_in_its_order(editor, search_index):
