@@ -125,14 +125,17 @@ def test_how_a_file_is_read_is_remembered_by_its_first_line():
     assert imports.layout_of("e" * 64) == {}
 
 
-def test_how_a_file_is_read_is_forgotten_a_year_after_its_last_use():
+def test_how_a_file_is_read_is_forgotten_a_year_after_its_last_use(settle):
     check(bring())
+    settle()
     sweeping.sweep(now=NOW + 364 * DAY)
     later = NOW + 200 * DAY
     check(bring(now=later), now=later, job_id=new_ulid(later))
+    settle()
     sweeping.sweep(now=later + 364 * DAY)
     assert imports.layout_of("f" * 64) == LAYOUT
     sweeping.sweep(now=later + 365 * DAY)
+    settle()
     assert imports.layout_of("f" * 64) == {}
 
 
