@@ -61,6 +61,13 @@ def local_engine(engine_folder: Path) -> Iterator[str]:
         yield endpoint_url
 
 
+@pytest.fixture(scope="session")
+def local_stream_engine(engine_folder: Path) -> Iterator[str]:
+    """The address of a DynamoDB Local whose streams are read: whatever else was written to it would slow them down."""
+    with running_engine(engine_folder / "local-stream", kind="local") as endpoint_url:
+        yield endpoint_url
+
+
 @pytest.fixture
 def engine_kind() -> str:
     """native, local, moto, or weak: the embedded engine with faults. tests/data runs on each of them."""
@@ -102,9 +109,10 @@ def engine(
     # A machine busy with tests answers late; what a page does about late answers has tests of its own.
     monkeypatch.setattr(table, "READ_TIMEOUT", 15.0)
     monkeypatch.setattr(middleware, "DATA_SECONDS", 30.0)
-    settings.DYNAMODB_ENDPOINT_URL = request.getfixturevalue(
-        "local_engine" if engine_kind == "local" else "native_engine"
-    )
+    fixture = "local_engine" if engine_kind == "local" else "native_engine"
+    if engine_kind == "local" and request.node.get_closest_marker("own_stream"):
+        fixture = "local_stream_engine"
+    settings.DYNAMODB_ENDPOINT_URL = request.getfixturevalue(fixture)
     # One connection for all tests of an engine: making a client takes 50 ms.
     if table._current is None or table._current.url.rstrip("/") != settings.DYNAMODB_ENDPOINT_URL.rstrip("/"):
         table.reset()

@@ -39,6 +39,7 @@ WITHOUT_BACKGROUND = [
     "--disable-component-update",
     "--disable-default-apps",
     "--disable-domain-reliability",
+    "--disable-gpu",
     "--disable-sync",
     "--no-first-run",
     "--no-pings",
