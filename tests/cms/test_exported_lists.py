@@ -160,14 +160,13 @@ def test_a_file_of_what_words_find_waits_until_search_can_tell(editor, search_in
 
 
 def test_each_list_of_what_needs_an_editor_is_a_file(editor, search_index):
-    picture = {"picture": PICTURE}
-    make_deal(title="Goes live", live_at=NOW + HOUR, **picture)
-    make_deal(title="Tomorrow", live_at=NOW + DAY, **picture)
-    make_deal(title="Ends", expires_at=NOW + HOUR, **picture)
-    sold = make_deal(title="Sold", stock=0, **picture)
-    damage_alt(make_deal(title="Silent", **picture))
-    break_link(make_deal(title="Broken", **picture))
-    over = make_deal(title="Over", expires_at=NOW - HOUR / 2, **picture)
+    make_deal(title="Goes live", live_at=NOW + HOUR, picture=PICTURE)
+    make_deal(title="Tomorrow", live_at=NOW + DAY, picture=PICTURE)
+    make_deal(title="Ends", expires_at=NOW + HOUR, picture=PICTURE)
+    sold = make_deal(title="Sold", stock=0, picture=PICTURE)
+    damage_alt(make_deal(title="Silent", picture=PICTURE))
+    break_link(make_deal(title="Broken", picture=PICTURE))
+    over = make_deal(title="Over", expires_at=NOW - HOUR / 2, picture=PICTURE)
     make_draft(title="Half done")
     feature("front", over, sold)
     feature("editors-choice", over)
