@@ -24,7 +24,7 @@ from cms.deal_list import STATES
 from cms.jobs import row as job_row
 from cms.list_address import list_query
 from cms.requests import EditorRequest
-from cms.search import LACKS, find_deals
+from cms.search import LACKS, find_deals, is_found
 from dealsite.accounts.decorators import role
 from dealsite.data import bulk, bulk_changes, deal_lists
 from dealsite.data.bulk import BRAND, FIELDS, Bulk, Change, Row, Subject
@@ -106,7 +106,7 @@ def _outlook(change: Change, chosen: Chosen, now: datetime) -> Outlook:
     ids = list(chosen.ids)
     if (matching := chosen.matching) is not None:
         outlook.total, outlook.how = total_of(matching, now)
-        if matching.is_searched:
+        if is_found(matching):
             found = find_deals(
                 matching.words,
                 state=matching.state,

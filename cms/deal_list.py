@@ -21,10 +21,11 @@ from cms.bulk_bar import bulk_bar
 from cms.columns import COLUMNS, own_columns, shown_columns
 from cms.list_address import list_query, query_of
 from cms.requests import EditorRequest
-from cms.search import LACKS, NOT_READY, find_deals, page_number, words_in
+from cms.search import LACKS, NOT_READY, find_deals, is_found, page_number, words_in
 from cms.view_bar import RefusedView, view_bar
 from dealsite.accounts.decorators import role
 from dealsite.data import category_names, deal_lists, deals, drafts
+from dealsite.data.bulk import Matching
 from dealsite.data.cards import DealCard
 from dealsite.data.categories import CATEGORIES
 from dealsite.data.errors import BadCursor, NotFound, Text
@@ -100,7 +101,7 @@ def show_list(request: EditorRequest, *, refused: RefusedView | None = None) -> 
         raise NotFound(_("There is no such list of deals."))
     words = words_in(request.GET.get("q", ""))
     chosen = _chosen(request, state=state, brand=brand, category=category)
-    if words or lacks:
+    if is_found(Matching(state, brand, category, words, lacks=lacks)):
         return found_deals(request, {"q": words} | chosen | {"lacks": lacks}, refused=refused)
     now, not_found = timezone.now(), ""
     try:
@@ -130,7 +131,7 @@ def show_list(request: EditorRequest, *, refused: RefusedView | None = None) -> 
 def found_deals(
     request: EditorRequest, chosen: dict[str, str], *, refused: RefusedView | None
 ) -> HttpResponse:
-    """One page of the deals or drafts of a state that hold some words, those that fit best first, or lack something."""
+    """One page of the deals or drafts that search finds: those that fit best first, or without words the newest."""
     words, state = chosen["q"], chosen["state"]
     if id_in(words) and not request.htmx:
         return redirect(reverse("cms_find_deal") + query({"q": words}))

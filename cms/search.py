@@ -6,10 +6,12 @@ from datetime import datetime
 
 from django.utils.translation import gettext_lazy
 
+from dealsite.data.bulk import Matching
 from dealsite.digits import number_in
 from dealsite.search.documents import ALT, LINK, PICTURE, STOCK
 from dealsite.search.finding import MOST_PAGES, Found, find
 from dealsite.search.question import MOST_CHARACTERS, Question
+from dealsite.search.reader import searcher
 
 LACKS = {  # what a list of deals can be narrowed down by
     PICTURE: gettext_lazy("Without a picture"),
@@ -17,12 +19,21 @@ LACKS = {  # what a list of deals can be narrowed down by
     LINK: gettext_lazy("Broken links"),
     STOCK: gettext_lazy("Sold out"),
 }
+ORDER_OF = {"ending": "ending", "expired": "ended"}  # where no words say what fits best; else the newest first
 NOT_READY = gettext_lazy("Search is being set up. Please try again in a moment, or use the lists.")
 
 
 def words_in(text: str) -> str:
     """Return what somebody typed into a search box, no longer than can be looked for."""
     return " ".join(text[: MOST_CHARACTERS * 4].replace("\x00", " ").split())[:MOST_CHARACTERS]
+
+
+def is_found(matching: Matching) -> bool:
+    """Tell whether search answers a list: words, what is wrong, and what no index of the table holds.
+
+    The last only once search is ready; until then rows of the table are looked through.
+    """
+    return matching.is_searched or (matching.is_narrowed and searcher() is not None)
 
 
 def find_deals(
@@ -45,7 +56,7 @@ def find_deals(
         for_editors=True,
         lacks=lacks,
     )
-    return find(question, now=now, page=page)
+    return find(question, now=now, page=page, sort="" if question.words else ORDER_OF.get(state, ""))
 
 
 def page_number(text: str) -> int:

@@ -39,6 +39,7 @@ ORDERS: dict[str, tuple[str, Order]] = {
     "discount": ("by_discount", Order.Desc),
     "soonest": ("newest", Order.Asc),
     "ending": ("expires_at", Order.Asc),
+    "ended": ("expires_at", Order.Desc),
 }
 logger = structlog.get_logger(__name__)
 
@@ -94,7 +95,8 @@ def find(
 ) -> Found:
     """Return one page of what answers a question, by how well it fits or by `sort`.
 
-    That is newest, price or discount; for editors' lists also soonest (to go live) and ending (soonest first).
+    That is newest, price or discount; for editors' lists also soonest (to go live), ending (soonest first) and
+    ended (latest first).
 
     With `narrowing` also brands and categories to narrow it down to. Asks nothing of the table but, once
     a minute, the categories' names.

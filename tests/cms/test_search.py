@@ -220,3 +220,51 @@ def test_what_is_wrong_stays_chosen_and_costs_no_more_than_words(editor, calls):
 
 def test_no_other_wrong_is_known(editor):
     assert editor.get(LIST, {"lacks": "sense"}).status_code == 404
+
+
+@pytest.fixture
+def crowd(search_index):
+    """A brand and a category that have many deals, but few together."""
+    for number in range(30):
+        make_deal(title=f"Other {number}", live_at=NOW - number * DAY)
+    both = {"category": "toys-hobbies"}
+    make_deal(title="Robot", live_at=NOW - 40 * DAY, **both)
+    make_deal(title="Train", live_at=NOW - 41 * DAY, expires_at=NOW + 2 * HOUR, **both)
+    make_deal(title="Kite", live_at=NOW - 42 * DAY, expires_at=NOW + HOUR, **both)
+    make_deal(title="Drum", live_at=NOW - 43 * DAY, expires_at=NOW - 2 * HOUR, **both)
+    make_deal(title="Doll", live_at=NOW - 44 * DAY, expires_at=NOW - HOUR, **both)
+    make_draft(title="Puzzle", brand="Nordlicht", **both)
+    make_draft(title="Puzzle of another", brand="Vela", **both)
+
+
+TOGETHER = {"brand": "Nordlicht", "category": "toys-hobbies"}
+
+
+@pytest.mark.parametrize("ready", [True, False], ids=["by search", "while search is set up"])
+@pytest.mark.parametrize(
+    ("state", "listed"),
+    [
+        ("all", ["Robot", "Train", "Kite", "Drum", "Doll"]),
+        ("live", ["Robot", "Train", "Kite"]),
+        ("ending", ["Kite", "Train"]),
+        ("expired", ["Doll", "Drum"]),
+        ("draft", ["Puzzle"]),
+    ],
+)
+def test_a_brand_and_a_category_together_are_listed(editor, crowd, search_index, state, listed, ready):
+    if ready:
+        search_index()
+    response = editor.get(LIST, TOGETHER | {"state": state})
+    assert [row.card.title for row in response.context["deals"]] == listed
+
+
+def test_a_brand_and_a_category_together_cost_nothing_more_where_the_brand_has_many_deals(
+    editor, crowd, search_index, calls
+):
+    search_index()
+    by_words = calls(lambda: editor.get(LIST, {"q": "robot"}))
+    assert calls(lambda: editor.get(LIST, TOGETHER)) == by_words
+    preview = {"all": "1", "action": "category", "to_category": "home-furniture", "state": "live"}
+    address = reverse("cms_bulk")
+    few = calls(lambda: editor.get(address, preview | {"q": "robot"}))
+    assert calls(lambda: editor.get(address, preview | TOGETHER)) == few

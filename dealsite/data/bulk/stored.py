@@ -57,6 +57,11 @@ class Matching:
     def is_searched(self) -> bool:
         return bool(self.words or self.lacks)
 
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether no index of the table holds such a list, so that the brand's rows would be looked through."""
+        return bool(self.brand and self.category)
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:
