@@ -19,7 +19,10 @@ LACKS = {  # what a list of deals can be narrowed down by
     LINK: gettext_lazy("Broken links"),
     STOCK: gettext_lazy("Sold out"),
 }
-ORDER_OF = {"ending": "ending", "expired": "ended"}  # where no words say what fits best; else the newest first
+ORDER_OF = {
+    "ending": "ending",
+    "expired": "ended",
+}  # where no words say what fits best; else the newest first
 NOT_READY = gettext_lazy("Search is being set up. Please try again in a moment, or use the lists.")
 
 
