@@ -19,10 +19,8 @@ LACKS = {  # what a list of deals can be narrowed down by
     LINK: gettext_lazy("Broken links"),
     STOCK: gettext_lazy("Sold out"),
 }
-ORDER_OF = {
-    "ending": "ending",
-    "expired": "ended",
-}  # where no words say what fits best; else the newest first
+# Where no words say what fits best; the newest first in all other states.
+ORDER_OF = {"ending": "ending", "expired": "ended"}
 NOT_READY = gettext_lazy("Search is being set up. Please try again in a moment, or use the lists.")
 
 

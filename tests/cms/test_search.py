@@ -227,14 +227,14 @@ def crowd(search_index):
     """A brand and a category that have many deals, but few together."""
     for number in range(30):
         make_deal(title=f"Other {number}", live_at=NOW - number * DAY)
-    both = {"category": "toys-hobbies"}
-    make_deal(title="Robot", live_at=NOW - 40 * DAY, **both)
-    make_deal(title="Train", live_at=NOW - 41 * DAY, expires_at=NOW + 2 * HOUR, **both)
-    make_deal(title="Kite", live_at=NOW - 42 * DAY, expires_at=NOW + HOUR, **both)
-    make_deal(title="Drum", live_at=NOW - 43 * DAY, expires_at=NOW - 2 * HOUR, **both)
-    make_deal(title="Doll", live_at=NOW - 44 * DAY, expires_at=NOW - HOUR, **both)
-    make_draft(title="Puzzle", brand="Nordlicht", **both)
-    make_draft(title="Puzzle of another", brand="Vela", **both)
+    toys = "toys-hobbies"
+    make_deal(title="Robot", live_at=NOW - 40 * DAY, category=toys)
+    make_deal(title="Train", live_at=NOW - 41 * DAY, expires_at=NOW + 2 * HOUR, category=toys)
+    make_deal(title="Kite", live_at=NOW - 42 * DAY, expires_at=NOW + HOUR, category=toys)
+    make_deal(title="Drum", live_at=NOW - 43 * DAY, expires_at=NOW - 2 * HOUR, category=toys)
+    make_deal(title="Doll", live_at=NOW - 44 * DAY, expires_at=NOW - HOUR, category=toys)
+    make_draft(title="Puzzle", brand="Nordlicht", category=toys)
+    make_draft(title="Puzzle of another", brand="Vela", category=toys)
 
 
 TOGETHER = {"brand": "Nordlicht", "category": "toys-hobbies"}
