@@ -73,16 +73,15 @@ def preview(request: EditorRequest) -> HttpResponse:
         return HttpResponseRedirect(_list_address(chosen, back))
     form = ChangeForm(request.GET, kind=chosen.kind, now=now)
     context: dict[str, Any] = {"form": form, "chosen": chosen, "back": _list_address(chosen, back)}
-    context |= {"list_query": back, "number": len(chosen.ids)}
-    if chosen.matching is not None:
-        context["number"] = total_of(chosen.matching, now)[0]
+    total, how = total_of(chosen.matching, now) if chosen.matching else (len(chosen.ids), "exact")
+    context |= {"list_query": back, "number": total}
     if not form.has_value:
         return render(request, "cms/bulk_value.html", context | {"field": form.value_field})
     if not form.is_valid():
         return render(
             request, "cms/bulk_value.html", context | {"field": form.value_field, "wrong": True}, status=422
         )
-    outlook = _outlook(form.change(), chosen, now)
+    outlook = _outlook(form.change(), chosen, now, total=total, how=how)
     context |= {
         "outlook": outlook,
         "title": in_words(outlook.change),
@@ -100,22 +99,13 @@ def _list_address(chosen: Chosen, back: str) -> str:
     return f"{reverse('cms_deals')}?{query.urlencode()}"
 
 
-def _outlook(change: Change, chosen: Chosen, now: datetime) -> Outlook:
+def _outlook(change: Change, chosen: Chosen, now: datetime, *, total: int | None, how: str) -> Outlook:
     """Return what would change. 2 batch gets and 1 more or a get; for a list what its first page costs besides."""
-    outlook = Outlook(change, total=len(chosen.ids))
+    outlook = Outlook(change, total=total, how=how)
     ids = list(chosen.ids)
     if (matching := chosen.matching) is not None:
-        outlook.total, outlook.how = total_of(matching, now)
         if is_found(matching):
-            found = find_deals(
-                matching.words,
-                state=matching.state,
-                now=now,
-                brand=matching.brand,
-                category=matching.category,
-                lacks=matching.lacks,
-            )
-            cards = found.cards
+            cards = find_deals(matching, now=now).cards
         else:
             cards = deal_lists.cms_list(
                 state=matching.state, brand=matching.brand, category=matching.category, now=now, size=SHOWN

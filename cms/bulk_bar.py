@@ -10,7 +10,7 @@ from cms.bulk_form import LABELS, ChangeForm
 from dealsite.data import bulk
 from dealsite.data.bulk import Matching
 from dealsite.data.ids import slugify
-from dealsite.search.finding import find
+from dealsite.search.finding import Found, find
 from dealsite.search.walking import question_of
 
 
@@ -27,17 +27,25 @@ class Bar:
         return [(action, str(LABELS[action])) for action in bulk.ACTIONS[self.form.kind]]
 
 
-def bulk_bar(chosen: Mapping[str, str], brand: str, now: datetime) -> dict[str, Bar]:
-    """Return the bar for the context of a list; `brand` is as it was typed. No requests."""
+def bulk_bar(chosen: Mapping[str, str], brand: str, now: datetime, *, found: Found | None) -> dict[str, Bar]:
+    """Return the bar for the context of a list; `brand` is as it was typed. No requests.
+
+    `found` is what search has of the list, None where it was not asked.
+    """
     state = chosen["state"]
     kind = "draft" if state == "draft" else "deal"
     filters = {"state": state, "brand": brand, "category": chosen["category"], "q": chosen.get("q", "")}
     filters["lacks"] = chosen.get("lacks", "")
-    matching = Matching(state, slugify(brand), chosen["category"], filters["q"], lacks=filters["lacks"])
-    return {"bulk": Bar(ChangeForm(kind=kind, now=now), filters, total_of(matching, now)[0])}
+    if found is None:
+        found = find(question_of(Matching(state, slugify(brand), chosen["category"])), now=now, size=1)
+    return {"bulk": Bar(ChangeForm(kind=kind, now=now), filters, _number(found))}
 
 
 def total_of(matching: Matching, now: datetime) -> tuple[int | None, str]:
     """Return how many deals a list holds, None where search cannot tell, and how search found them. No requests."""
     found = find(question_of(matching), now=now, size=1)
-    return (found.total if found.ready else None), found.how
+    return _number(found), found.how
+
+
+def _number(found: Found) -> int | None:
+    return found.total if found.ready else None

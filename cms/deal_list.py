@@ -101,8 +101,9 @@ def show_list(request: EditorRequest, *, refused: RefusedView | None = None) -> 
         raise NotFound(_("There is no such list of deals."))
     words = words_in(request.GET.get("q", ""))
     chosen = _chosen(request, state=state, brand=brand, category=category)
-    if is_found(Matching(state, brand, category, words, lacks=lacks)):
-        return found_deals(request, {"q": words} | chosen | {"lacks": lacks}, refused=refused)
+    matching = Matching(state, brand, category, words, lacks=lacks)
+    if is_found(matching):
+        return found_deals(request, matching, {"q": words} | chosen | {"lacks": lacks}, refused=refused)
     now, not_found = timezone.now(), ""
     try:
         page = deal_lists.cms_list(
@@ -129,18 +130,17 @@ def show_list(request: EditorRequest, *, refused: RefusedView | None = None) -> 
 
 
 def found_deals(
-    request: EditorRequest, chosen: dict[str, str], *, refused: RefusedView | None
+    request: EditorRequest, matching: Matching, chosen: dict[str, str], *, refused: RefusedView | None
 ) -> HttpResponse:
     """One page of the deals or drafts that search finds: those that fit best first, or without words the newest."""
-    words, state = chosen["q"], chosen["state"]
+    words, state = matching.words, matching.state
     if id_in(words) and not request.htmx:
         return redirect(reverse("cms_find_deal") + query({"q": words}))
     number = page_number(request.GET.get("page", "1"))
     if not number:
         raise BadCursor()
     now = timezone.now()
-    filters = {name: chosen[name] for name in ("state", "brand", "category", "lacks")}
-    found = find_deals(words, now=now, page=number, **filters)
+    found = find_deals(matching, now=now, page=number)
     empty: Text = NOTHING_FOUND
     if words:
         empty = _("Nothing here holds the words “%(words)s”.") % {"words": words}
@@ -155,7 +155,7 @@ def found_deals(
         "empty": empty if found.ready else NOT_READY,
         "note": note if found.total else "",
     }
-    return _list_page(request, chosen, context, now, refused=refused)
+    return _list_page(request, chosen, context, now, found=found, refused=refused)
 
 
 def _chosen(request: EditorRequest, *, state: str, brand: str, category: str) -> dict[str, str]:
@@ -170,6 +170,7 @@ def _list_page(
     context: dict[str, Any],
     now: datetime,
     *,
+    found: Found | None = None,
     status: int = 200,
     refused: RefusedView | None,
 ) -> HttpResponse:
@@ -187,7 +188,7 @@ def _list_page(
         "column_choices": [(name, label, name in columns) for name, label in COLUMNS.items()],
         "back": query_of(request.GET.dict()),
         **row_context(columns),
-        **bulk_bar(chosen, request.GET.get("brand", "")[:80], now),
+        **bulk_bar(chosen, request.GET.get("brand", "")[:80], now, found=found),
     }
     if not request.htmx:
         context |= view_bar(request.user.username, chosen, columns, now, refused=refused)

@@ -19,6 +19,7 @@ from cms.requests import EditorRequest
 from cms.search import find_deals, words_in
 from dealsite.accounts.decorators import role
 from dealsite.data import brands
+from dealsite.data.bulk import Matching
 from dealsite.data.ids import slugify
 
 MOST_SHOWN = 5  # of deals, of drafts and of brands
@@ -74,7 +75,7 @@ def _deals(words: str, state: str) -> list[Choice]:
         address = reverse("cms_find_deal") + query({"q": deal_id})
         return [Choice(_("Open the deal with this id"), address, "tag", deal_id)] if state == "all" else []
     now = timezone.now()
-    found = find_deals(words, state=state, now=now).cards[:MOST_SHOWN]
+    found = find_deals(Matching(state, words=words), now=now).cards[:MOST_SHOWN]
     icon = "file-pen" if state == "draft" else "tag"
     return [
         Choice(card.title or _("Draft without a title"), address, icon, card.brand_name)

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 from cms.requests import EditorRequest
 from cms.search import NOT_READY, find_deals, page_number, words_in
 from dealsite.data import deal_lists
+from dealsite.data.bulk import Matching
 from dealsite.data.cards import DealCard
 from dealsite.data.categories import CATEGORIES
 from dealsite.data.errors import BadCursor, Unavailable
@@ -89,14 +90,13 @@ class Picker:
     def _find(self, brand: str, now: datetime) -> None:
         """Find deals by their words; the place is the number of a page, and any other is the first."""
         number = page_number(self.place.partition(":")[2]) or 1
-        found = find_deals(
+        matching = Matching(
+            "scheduled" if self.source == "scheduled" else "live",
+            brand if self.source == "brand" else "",
+            self.source if self.source in CATEGORIES else "",
             self.words,
-            state="scheduled" if self.source == "scheduled" else "live",
-            brand=brand if self.source == "brand" else "",
-            category=self.source if self.source in CATEGORIES else "",
-            page=number,
-            now=now,
         )
+        found = find_deals(matching, page=number, now=now)
         self.cards = found.cards
         self.after = str(number + 1) if number < found.pages else ""
         self.before = str(number - 1) if number > 1 else ""

@@ -10,8 +10,9 @@ from dealsite.data.bulk import Matching
 from dealsite.digits import number_in
 from dealsite.search.documents import ALT, LINK, PICTURE, STOCK
 from dealsite.search.finding import MOST_PAGES, Found, find
-from dealsite.search.question import MOST_CHARACTERS, Question
+from dealsite.search.question import MOST_CHARACTERS
 from dealsite.search.reader import searcher
+from dealsite.search.walking import question_of
 
 LACKS = {  # what a list of deals can be narrowed down by
     PICTURE: gettext_lazy("Without a picture"),
@@ -37,27 +38,10 @@ def is_found(matching: Matching) -> bool:
     return matching.is_searched or (matching.is_narrowed and searcher() is not None)
 
 
-def find_deals(
-    words: str,
-    *,
-    state: str,
-    now: datetime,
-    brand: str = "",
-    category: str = "",
-    lacks: str = "",
-    page: int = 1,
-) -> Found:
-    """Return one page of the deals or drafts of a state (see `deal_lists`) that hold some words, or lack something."""
-    question = Question(
-        text=words,
-        brand=brand,
-        category=category,
-        state="" if state in ("all", "draft") else state,
-        kind="draft" if state == "draft" else "deal",
-        for_editors=True,
-        lacks=lacks,
-    )
-    return find(question, now=now, page=page, sort="" if question.words else ORDER_OF.get(state, ""))
+def find_deals(matching: Matching, *, now: datetime, page: int = 1) -> Found:
+    """Return one page of the deals or drafts of a list that hold some words, or lack something. No requests."""
+    sort = "" if matching.words else ORDER_OF.get(matching.state, "")
+    return find(question_of(matching), now=now, page=page, sort=sort)
 
 
 def page_number(text: str) -> int:
