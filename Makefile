@@ -40,17 +40,32 @@ run: setup ## Run the site until Ctrl-C
 dev: setup ## Run the site, reload it when a file changes, show errors
 	@exec $(BIN)/python manage.py run --dev
 
+# Compiled tests are kept, whatever the environment says: to compile them anew takes longer than to collect them.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n 2 --dist worksteal \
+  --durations=20 --seconds=build/test-seconds.md
+MAY_BE_NONE := $(if $(TESTS),|| [ $$? -eq 5 ]) # of some tests, perhaps none belongs to a part
+
 .PHONY: test
-test: setup-dev ## Run every test
-	$(BIN)/python -m pytest -n 2 --dist worksteal $(TESTS)
+test: setup-dev ## Run what every change has to pass: under 10 minutes. TESTS=tests/data/test_deals.py for some of it
+	@rm -f build/test-seconds.md
+	$(PYTEST) -m "not thorough" $(TESTS) $(MAY_BE_NONE)
+
+.PHONY: test-all
+test-all: test ## Run make test and then what it leaves out: under 25 minutes in all
+	$(PYTEST) -m thorough $(TESTS) $(MAY_BE_NONE)
+
+.PHONY: guards
+guards: setup-dev ## Take 32 guards out, one at a time, and expect that make test notices
+	$(BIN)/python -m tests.guards
 
 .PHONY: check
-check: setup $(STAMPS)/python-dev ## Check style, types, templates and who imports whom
+check: setup $(STAMPS)/python-dev ## Check style, types, templates, who imports whom, and that nothing is unused
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/djlint templates --check --lint --quiet
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.dead_code
 
 .PHONY: format
 format: $(STAMPS)/python-dev ## Format code and templates
@@ -109,7 +124,7 @@ $(STAMPS)/local-engine: dealsite/install/local_engine.py requirements-java.txt |
 	@$(BIN)/python -m dealsite.install.local_engine
 	@touch $@
 
-$(STAMPS)/assets: $(STATIC_SOURCES) dealsite/assets.py dealsite/texts.py $(STAMPS)/packages $(STAMPS)/python
+$(STAMPS)/assets: $(STATIC_SOURCES) dealsite/install/assets.py dealsite/text/translations.py $(STAMPS)/packages $(STAMPS)/python
 	@echo "Building the CSS and the icons ..."
 	@DEALSITE_SECRET_KEY=none $(BIN)/python manage.py build_assets
 	@touch $@

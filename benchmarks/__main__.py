@@ -95,7 +95,9 @@ def _measure(name, load, folder, options, costs, served) -> None:  # type: ignor
     from django.conf import settings
 
     from benchmarks import pages, serving
-    from dealsite.data import buckets, category_names, schema, table
+    from dealsite.data import table
+    from dealsite.data.catalogue import buckets, category_names
+    from dealsite.data.table import schema
     from dealsite.engine import running_engine
     from dealsite.search.projection import SearchIndex
     from dealsite.stream import rebuilding

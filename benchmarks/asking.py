@@ -58,7 +58,7 @@ def measure(root: Path, named: Path | None, times: int = 9) -> list[Asking]:
 def _ask(title: str, sql: str, times: int) -> Asking:
     from dealsite.ask import runs
     from dealsite.ask.lake import open_lake
-    from dealsite.data.ids import new_ulid
+    from dealsite.data.table.ids import new_ulid
 
     taken, rows = [], 0
     for _ in range(times):

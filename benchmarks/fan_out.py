@@ -47,7 +47,9 @@ def measure(folder: Path, users: int = USERS) -> Sending:
     """Fill an engine with users, let it write as fast as it can, then let a worker in a process of its own send."""
     from django.conf import settings
 
-    from dealsite.data import buckets, schema, table
+    from dealsite.data import table
+    from dealsite.data.catalogue import buckets
+    from dealsite.data.table import schema
     from dealsite.engine import running_engine
 
     with running_engine(folder) as endpoint_url:
@@ -85,7 +87,7 @@ def _worker(endpoint_url: str) -> dict[str, Any]:
 
 def _bare_rate(endpoint_url: str, number: int, count: int) -> float:
     """Return how many messages a second the engine takes by BatchWriteItem, from requests that are ready made."""
-    from dealsite.data.ids import new_ulid
+    from dealsite.data.table.ids import new_ulid
 
     message_id = new_ulid(datetime.now(UTC), number)
     bodies = list(requests(_message(n, message_id) for n in range(count)))
@@ -104,7 +106,7 @@ def write(endpoint_url: str, items: Iterable[dict[str, Any]]) -> None:
 def requests(items: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     """Yield the bodies of BatchWriteItem that put items, 25 each."""
     from dealsite.data import table
-    from dealsite.data.convert import to_attributes
+    from dealsite.data.table.convert import to_attributes
 
     left = iter(items)
     while batch := list(islice(left, BATCH)):
@@ -134,7 +136,7 @@ def post(endpoint_url: str, bodies: list[bytes]) -> None:
 
 def _user(number: int) -> dict[str, Any]:
     from dealsite.data import keys
-    from dealsite.data.ids import iso
+    from dealsite.data.table.ids import iso
 
     username = f"user{number:06d}"
     pk, sk = keys.user(username)
@@ -153,7 +155,7 @@ def _user(number: int) -> dict[str, Any]:
 
 
 def _message(number: int, message_id: str) -> dict[str, Any]:
-    from dealsite.data.messages import message_item
+    from dealsite.data.people.messages import message_item
 
     return message_item(f"user{number:06d}", message_id, **WORDS)
 
@@ -163,9 +165,10 @@ WORDS = {"kind": "hot_deal", "headline": "Mechanical keyboard with quiet switche
 
 def announce() -> None:
     """Publish a deal and order a message about it to all users."""
-    from dealsite.data import announcements, brands, categories, deals
-    from dealsite.data.content import DealContent
-    from dealsite.data.ids import new_ulid
+    from dealsite.data.catalogue import brands, categories, deals
+    from dealsite.data.catalogue.content import DealContent
+    from dealsite.data.people import announcements
+    from dealsite.data.table.ids import new_ulid
 
     now = datetime.now(UTC)
     categories.create("peripherals-networking")

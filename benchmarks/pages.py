@@ -11,9 +11,10 @@ from django.test import Client
 from django.utils import timezone
 
 from dealsite.accounts import cookies
-from dealsite.data import brands, categories, feeds, sessions, users
-from dealsite.data.errors import AlreadyExists
-from dealsite.data.ids import new_ulid
+from dealsite.data.catalogue import brands, categories, feeds
+from dealsite.data.people import sessions, users
+from dealsite.data.table.errors import AlreadyExists
+from dealsite.data.table.ids import new_ulid
 
 EDITOR = "benchmark"
 WARM_UP = 5

@@ -44,7 +44,8 @@ def measure(folder: Path, count: int = PAYMENTS) -> Inserting:
     """Let the engine write payments as fast as it can, then load as many by the command, then the engine again."""
     from django.conf import settings
 
-    from dealsite.data import schema, table
+    from dealsite.data import table
+    from dealsite.data.table import schema
     from dealsite.engine import running_engine
 
     with running_engine(folder) as endpoint_url:
@@ -111,7 +112,7 @@ def _memory(process: int) -> float:
 def _bare_rate(endpoint_url: str, name: str, count: int) -> float:
     """Return how many such payments a second the engine takes by BatchWriteItem, from requests ready made."""
     from benchmarks.fan_out import post, requests
-    from dealsite.data.payments.stored import payment_item
+    from dealsite.data.commerce.payment.payment_record import payment_item
     from dealsite.loads.generated import GeneratedSource
 
     now = datetime.now(UTC).replace(microsecond=0)

@@ -55,7 +55,9 @@ def measure(folder: Path, load) -> Searching:  # type: ignore[no-untyped-def]
     """Load deals into an engine of their own, index them, search, and publish while the consumer runs."""
     from django.conf import settings
 
-    from dealsite.data import buckets, category_names, schema, table
+    from dealsite.data import table
+    from dealsite.data.catalogue import buckets, category_names
+    from dealsite.data.table import schema
     from dealsite.engine import running_engine
     from dealsite.search.projection import SearchIndex
     from dealsite.stream import rebuilding
@@ -119,9 +121,9 @@ def _publish() -> list[float]:
 
 
 def _until_found(word: str) -> float:
-    from dealsite.data import brands, deals
-    from dealsite.data.content import DealContent
-    from dealsite.data.ids import new_ulid
+    from dealsite.data.catalogue import brands, deals
+    from dealsite.data.catalogue.content import DealContent
+    from dealsite.data.table.ids import new_ulid
     from dealsite.search.finding import find
     from dealsite.search.question import Question
 

@@ -17,8 +17,10 @@ def main() -> int:
 
     django.setup()
 
-    from dealsite import worker
-    from dealsite.data import announcements, jobs, table
+    from dealsite.data import table
+    from dealsite.data.jobs import jobs
+    from dealsite.data.people import announcements
+    from dealsite.worker import loop
 
     table.be_patient()
     (sent,) = announcements.newest().rows
@@ -29,7 +31,7 @@ def main() -> int:
     started = time.perf_counter()
     with table.metered() as meter:
         while jobs.get(sent.id).state == "open":
-            worker.run_next(now=datetime.now(UTC))
+            loop.run_next(now=datetime.now(UTC))
     seconds = time.perf_counter() - started
     stop.set()
     watch.join()

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from dealsite.engine.running import free_port
+from dealsite.engine.server import free_port
 
 THREADS = 4
 

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from dealsite.data import keys
-from dealsite.data.categories import CATEGORIES
-from dealsite.data.convert import Item
-from dealsite.data.ids import iso, new_ulid
-from dealsite.stream.changes import Change, padded
+from dealsite.data.catalogue.categories import CATEGORIES
+from dealsite.data.commerce import carts
+from dealsite.data.table.convert import Item
+from dealsite.data.table.ids import iso, new_ulid
+from dealsite.stream.changes import ItemChange, padded
 
 BRANDS = 40
 MOST_LINES = 25  # of one order here, as in a cart
@@ -30,7 +31,7 @@ class Story:
         with gzip.open(path, "rt", encoding="utf-8") as file:
             lines = sorted(map(json.loads, file), key=itemgetter("ts", "order_id", "line_no"))
         self.now = now
-        self.changes: list[Change] = []
+        self.changes: list[ItemChange] = []
         self._shift = now - datetime.fromisoformat(lines[-1]["ts"])
         self._begin = datetime.fromisoformat(lines[0]["ts"]) + self._shift - timedelta(days=1)
         self._cards: dict[str, Item] = {}
@@ -44,7 +45,7 @@ class Story:
             self._order(number, at, list(group)[:MOST_LINES])
 
     def _tell(self, key: keys.Key, new: Item | None, at: datetime, old: Item | None = None) -> None:
-        self.changes.append(Change(key, old, new, padded(str(len(self.changes) + 1)), at))
+        self.changes.append(ItemChange(key, old, new, padded(str(len(self.changes) + 1)), at))
 
     def _user(self, username: str, at: datetime) -> None:
         if username in self._users:
@@ -84,7 +85,7 @@ class Story:
     def _order(self, number: int, at: datetime, lines: list[dict[str, Any]]) -> None:
         username = lines[0]["user_id"]
         self._user(username, at)
-        order_id, owner, total, pieces = new_ulid(at, number), keys.user_cart(username), Decimal(), 0
+        order_id, owner, total, pieces = new_ulid(at, number), carts.user_cart(username), Decimal(), 0
         for n, line in enumerate(lines):
             card, line_id = self._card(line), new_ulid(at - SHOPPING, number * 100 + n)
             held = {
@@ -96,13 +97,13 @@ class Story:
                 "at": iso(at - SHOPPING),
                 "card": card | {"deal": card["id"], "quantity": line["qty"], "username": username},
             }
-            there = keys.cart_line(owner, "ACTIVE", at - SHOPPING, line_id)
+            there = owner.line("ACTIVE", at - SHOPPING, line_id)
             self._tell(there, held, at - SHOPPING)
             if (number + n) % 10 == 0:
                 continue  # it stays in the cart
             self._tell(there, None, at, held)
             bought = held | {"status": "PURCHASED", "at": iso(at), "order": order_id}
-            self._tell(keys.cart_line(owner, "PURCHASED", at, line_id), bought, at)
+            self._tell(owner.line("PURCHASED", at, line_id), bought, at)
             total, pieces = total + card["price"] * line["qty"], pieces + line["qty"]
         status = "CANCELLED" if number % 17 == 0 else "DELIVERED" if number % 3 else "PLACED"
         note = "Ordered twice." if number % 2 else "Changed my mind."

@@ -9,6 +9,8 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
+from dealsite.data.commerce import carts
+
 RECORDS = 20_000
 DAYS = 30
 
@@ -52,7 +54,8 @@ def measure(folder: Path, records: int = RECORDS) -> Streaming:
     """Write cart lines to an engine of their own, then read its stream from the start."""
     from django.conf import settings
 
-    from dealsite.data import schema, table
+    from dealsite.data import table
+    from dealsite.data.table import schema
     from dealsite.engine import running_engine
     from dealsite.lake.projection import Lake
     from dealsite.lake.store import Folder
@@ -95,14 +98,14 @@ def measure(folder: Path, records: int = RECORDS) -> Streaming:
 def _lines(number: int) -> Iterator[dict]:
     """Yield cart lines as shoppers make them, over a month."""
     from dealsite.data import keys
-    from dealsite.data.ids import iso, new_ulid
+    from dealsite.data.table.ids import iso, new_ulid
 
     now = datetime.now(UTC)
     for n in range(number):
         at = now - timedelta(days=n % DAYS, seconds=n)
         line, deal = new_ulid(at, n), new_ulid(now - timedelta(days=DAYS), n % 500)
-        owner = keys.user_cart(f"user{n % 2000}")
-        pk, sk = keys.cart_line(owner, "ACTIVE", at, line)
+        owner = carts.user_cart(f"user{n % 2000}")
+        pk, sk = owner.line("ACTIVE", at, line)
         yield {
             "PK": pk,
             "SK": sk,
@@ -122,7 +125,7 @@ def _lines(number: int) -> Iterator[dict]:
                 "quantity": n % 3 + 1,
                 "username": owner.username,
             },
-            **keys.sku_row(deal, owner, "ACTIVE", at, line),
+            **keys.carts_with(deal, "ACTIVE", at, owner.username, line),
         }
 
 

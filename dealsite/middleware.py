@@ -12,7 +12,8 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.shortcuts import render
 
-from dealsite.data import errors, table
+from dealsite.data import table
+from dealsite.data.table import errors
 
 # No call starts later than this many seconds into a request. The last one may take 1.5 s (connect and
 # answer), so that a visitor waits for less than 3 s, whatever the engine does.
@@ -38,7 +39,7 @@ class MeterMiddleware:
 
 
 class ErrorsMiddleware:
-    """Turns what `dealsite.data.errors` says into the page of its HTTP status."""
+    """Turns what `dealsite.data.table.errors` says into the page of its HTTP status."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response

@@ -60,7 +60,7 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 3_000  # a table of refused rows of an import ha
 DATA_UPLOAD_MAX_NUMBER_FILES = 2
 
 INSTALLED_APPS = [
-    "dealsite.static_files.StaticFiles",
+    "dealsite.web.static_files.StaticFiles",
     "django.contrib.messages",
     "django_htmx",
     "csp",
@@ -98,7 +98,7 @@ TEMPLATES = [
         },
     }
 ]
-MESSAGE_STORAGE = "dealsite.message_cookie.MessageCookie"
+MESSAGE_STORAGE = "dealsite.web.message_cookie.MessageCookie"
 
 # What the site speaks to visitors, and to users who chose no language. docs/translating.md says how to add one.
 LANGUAGES = [("en-gb", "English"), ("de", "Deutsch")]

@@ -3,12 +3,14 @@
 from django.conf import settings
 from django.urls import URLPattern, URLResolver, include, path
 
-from dealsite import health, media
+from dealsite.pictures import media
+from dealsite.web import health
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", health.process, name="healthz"),
     path("readyz", health.ready, name="readyz"),
     path("account/", include("dealsite.accounts.urls")),
+    path("account/", include("shopping.my.urls")),
     path("cms/", include("cms.urls")),
     path("", include("shopping.urls")),
 ]

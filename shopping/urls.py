@@ -2,35 +2,46 @@
 
 from django.urls import path
 
-from shopping import adding, atom, carts, checkout, likes, search, sitemaps, views, watches
+from dealsite.data.catalogue.relations import BRAND_LIKE, BRAND_WATCH, CATEGORY_LIKE, CATEGORY_WATCH
+from shopping.cart import add_to_cart, cart
+from shopping.catalogue import atom, pages, search, sitemaps
+from shopping.checkout import checkout
+from shopping.my import relations
 
 urlpatterns = [
-    path("", views.front_page, name="front_page"),
+    path("", pages.front_page, name="front_page"),
     path("search/", search.search, name="search"),
-    path("editors-choice/", views.editors_choice, name="editors_choice"),
-    path("brands/", views.brands, name="brands"),
-    path("brands/<str:slug>/", views.brand, name="brand"),
-    path("brands/<str:slug>/like/", likes.like_brand, name="like_brand"),
-    path("brands/<str:slug>/unlike/", likes.unlike_brand, name="unlike_brand"),
-    path("brands/<str:slug>/watch/", watches.watch_brand, name="watch_brand"),
-    path("brands/<str:slug>/unwatch/", watches.unwatch_brand, name="unwatch_brand"),
-    path("categories/<str:slug>/", views.category, name="category"),
-    path("categories/<str:slug>/like/", likes.like_category, name="like_category"),
-    path("categories/<str:slug>/unlike/", likes.unlike_category, name="unlike_category"),
-    path("categories/<str:slug>/watch/", watches.watch_category, name="watch_category"),
-    path("categories/<str:slug>/unwatch/", watches.unwatch_category, name="unwatch_category"),
-    path("deals/<str:deal_id>/", views.deal, name="deal"),
-    path("deals/<str:deal_id>/<str:slug>/", views.deal, name="deal"),
-    path("cart/", carts.cart, name="cart"),
-    path("cart/add/", adding.add_to_cart, name="add_to_cart"),
-    path("cart/badge/", carts.cart_badge, name="cart_badge"),
-    path("cart/quantity/", carts.change_quantity, name="change_quantity"),
-    path("cart/remove/", carts.remove_from_cart, name="remove_from_cart"),
-    path("cart/undo/", adding.undo_removal, name="undo_removal"),
-    path("cart/save/", carts.save_for_later, name="save_for_later"),
-    path("cart/move/", carts.move_to_cart, name="move_to_cart"),
-    path("cart/changes/", carts.accept_changes, name="accept_changes"),
-    path("cart/merge/", carts.merge_cart, name="merge_cart"),
+    path("editors-choice/", pages.editors_choice, name="editors_choice"),
+    path("brands/", pages.brands, name="brands"),
+    path("brands/<str:slug>/", pages.brand, name="brand"),
+    path("brands/<str:slug>/like/", relations.add, {"relation": BRAND_LIKE}, name="like_brand"),
+    path("brands/<str:slug>/unlike/", relations.remove, {"relation": BRAND_LIKE}, name="unlike_brand"),
+    path("brands/<str:slug>/watch/", relations.add, {"relation": BRAND_WATCH}, name="watch_brand"),
+    path("brands/<str:slug>/unwatch/", relations.remove, {"relation": BRAND_WATCH}, name="unwatch_brand"),
+    path("categories/<str:slug>/", pages.category, name="category"),
+    path("categories/<str:slug>/like/", relations.add, {"relation": CATEGORY_LIKE}, name="like_category"),
+    path(
+        "categories/<str:slug>/unlike/", relations.remove, {"relation": CATEGORY_LIKE}, name="unlike_category"
+    ),
+    path("categories/<str:slug>/watch/", relations.add, {"relation": CATEGORY_WATCH}, name="watch_category"),
+    path(
+        "categories/<str:slug>/unwatch/",
+        relations.remove,
+        {"relation": CATEGORY_WATCH},
+        name="unwatch_category",
+    ),
+    path("deals/<str:deal_id>/", pages.deal, name="deal"),
+    path("deals/<str:deal_id>/<str:slug>/", pages.deal, name="deal"),
+    path("cart/", cart.cart, name="cart"),
+    path("cart/add/", add_to_cart.add_to_cart, name="add_to_cart"),
+    path("cart/badge/", cart.cart_badge, name="cart_badge"),
+    path("cart/quantity/", cart.change_quantity, name="change_quantity"),
+    path("cart/remove/", cart.remove_from_cart, name="remove_from_cart"),
+    path("cart/undo/", add_to_cart.undo_removal, name="undo_removal"),
+    path("cart/save/", cart.save_for_later, name="save_for_later"),
+    path("cart/move/", cart.move_to_cart, name="move_to_cart"),
+    path("cart/changes/", cart.accept_changes, name="accept_changes"),
+    path("cart/merge/", cart.merge_cart, name="merge_cart"),
     path("checkout/", checkout.checkout, name="checkout"),
     path("checkout/<str:order_id>/done/", checkout.checkout_done, name="checkout_done"),
     path("deals.atom", atom.front_page_feed, name="front_page_feed"),

@@ -7,13 +7,16 @@ from decimal import Decimal
 from itertools import count
 from typing import Any
 
-from dealsite.data import announcements, brands, categories, deals, drafts, errors, ids
-from dealsite.data.announcements import Audience
-from dealsite.data.brands import Brand
-from dealsite.data.cards import Picture
-from dealsite.data.content import DealContent
-from dealsite.data.deals import Deal
-from dealsite.data.drafts import Draft
+from dealsite.data.catalogue import brands, categories, deals, drafts
+from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.cards import Picture
+from dealsite.data.catalogue.content import DealContent
+from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.drafts import Draft
+from dealsite.data.names import slugify
+from dealsite.data.people import announcements
+from dealsite.data.people.announcements import Audience
+from dealsite.data.table import errors, ids
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -47,7 +50,7 @@ def make_brand(name: str = "Nordlicht", **overrides: Any) -> Brand:
         filled: dict[str, Any] = {"by": EDITOR, "now": NOW}
         return brands.create(name, **(filled | overrides))
     except errors.AlreadyExists:
-        return brands.get(ids.slugify(name))
+        return brands.get(slugify(name))
 
 
 def make_deal(
@@ -62,7 +65,7 @@ def make_deal(
     **content: Any,
 ) -> Deal:
     """Publish a deal with its brand (given by display name) and category, created where missing."""
-    made = make_content(**({"brand": ids.slugify(brand)} | content))
+    made = make_content(**({"brand": slugify(brand)} | content))
     make_category(made.category)
     of_brand = make_brand(brand)
     return deals.publish(

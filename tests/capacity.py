@@ -10,7 +10,8 @@ from typing import Any
 
 from botocore.awsrequest import AWSResponse
 
-from dealsite.data import capacity, table
+from benchmarks import capacity
+from dealsite.data import table
 from tests.faults import READS, WRITES, Faults, Item, ItemKey, _answer, _inserted, _key_of, _text, _written
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import itertools
 import os
 import random
@@ -15,24 +16,34 @@ import hypothesis
 import pytest
 
 from dealsite import middleware
-from dealsite.data import buckets, checks, schema, table
+from dealsite.data import table
+from dealsite.data.catalogue import buckets
+from dealsite.data.integrity import checks
+from dealsite.data.table import connection, retries, schema
 from dealsite.engine import running_engine
 from dealsite.search import reader
 from tests.faults import READS, WRITES, Faults
 from tests.searching import index_table
 
+pytest_plugins = ["tests.seconds"]
 MEMORY = Path("/dev/shm")  # noqa: S108 - a folder in memory, where there is one: engines wait for disks otherwise
+if os.access(MEMORY, os.W_OK):
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))  # and tmp_path is there, too
 hypothesis.settings.register_profile("dealsite", deadline=None, max_examples=100)
 hypothesis.settings.load_profile("dealsite")
 SEED = int(os.environ.get("FAULT_SEED") or 0)  # another seed, other faults
 _numbers = itertools.count()
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "budget: counts calls, which weak mode repeats")
-    config.addinivalue_line("markers", "fast: short enough to run on moto as well")
-    config.addinivalue_line("markers", "own_stream: reads the stream of its table from the beginning")
-    config.addinivalue_line("markers", "engines(*kinds): runs on these engines only")
+def pytest_collection_finish() -> None:
+    """Leave thousands of collected tests out of every later look for garbage, which took seconds each."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Let the end of the process find what DuckDB would otherwise call leaked."""
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")
@@ -107,14 +118,14 @@ def engine(
         table.reset()
         return
     # A machine busy with tests answers late; what a page does about late answers has tests of its own.
-    monkeypatch.setattr(table, "READ_TIMEOUT", 15.0)
+    monkeypatch.setattr(connection, "READ_TIMEOUT", 15.0)
     monkeypatch.setattr(middleware, "DATA_SECONDS", 30.0)
     fixture = "local_engine" if engine_kind == "local" else "native_engine"
     if engine_kind == "local" and request.node.get_closest_marker("own_stream"):
         fixture = "local_stream_engine"
     settings.DYNAMODB_ENDPOINT_URL = request.getfixturevalue(fixture)
     # One connection for all tests of an engine: making a client takes 50 ms.
-    if table._current is None or table._current.url.rstrip("/") != settings.DYNAMODB_ENDPOINT_URL.rstrip("/"):
+    if connection.endpoint_url() != settings.DYNAMODB_ENDPOINT_URL:
         table.reset()
     yield engine_kind
 
@@ -147,8 +158,8 @@ def new_table(
         if made and engine != "moto":
             table.call("DeleteTable", TableName=made[0])
         return
-    monkeypatch.setattr(table, "pause", faults.pause)
-    monkeypatch.setattr(table, "jitter", random.Random(SEED))
+    monkeypatch.setattr(retries, "pause", faults.pause)
+    monkeypatch.setattr(retries, "jitter", random.Random(SEED))
     events = table.events()
     names = [f"before-send.dynamodb.{operation}" for operation in (*READS, *WRITES)]
     for name in names:

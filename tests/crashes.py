@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+from collections.abc import Iterator
 from typing import Any, Self
 
+import pytest
+
 from dealsite.data import table
+from dealsite.data.table import connection
+
+EVERY = 4
 
 
 class Crash(BaseException):
@@ -26,7 +33,7 @@ class Crasher:
         if number < self.at:
             return
         if number == self.at and self.when == "after":
-            table._connection().http.send(request)
+            connection.connect().http.send(request)
         raise Crash
 
     @property
@@ -40,3 +47,20 @@ class Crasher:
 
     def __exit__(self, *_: object) -> None:
         self.events.unregister("before-send.dynamodb", self)
+
+
+def some(when: str, first: int) -> Iterator[int]:
+    """Every fourth request; those before which a process ends lie between those after which it does."""
+    return itertools.count(first + (when == "after"), EVERY)
+
+
+def _others(when: str, first: int) -> Iterator[int]:
+    chosen = first + (when == "after")
+    return (at for at in itertools.count(first) if (at - chosen) % EVERY)
+
+
+# A function that says at which requests to end, one after the other, without end. `make test` tries some of them.
+at_some_or_the_others = pytest.mark.parametrize(
+    "requests",
+    [pytest.param(some, id="some"), pytest.param(_others, id="others", marks=pytest.mark.thorough)],
+)

@@ -7,11 +7,14 @@ from datetime import datetime
 
 from django.core.files.base import ContentFile
 
-from dealsite.data import imports, jobs
-from dealsite.data.ids import new_ulid, time_of
-from dealsite.data.imports import Brought, Import
-from dealsite.imports import layout, reports, running
+from dealsite.data.editing import imports
+from dealsite.data.editing.import_record import SourceFile
+from dealsite.data.editing.imports import Import
+from dealsite.data.jobs import jobs
+from dealsite.data.table.ids import new_ulid, time_of
+from dealsite.imports import layout, reports
 from dealsite.imports.layout import Layout
+from dealsite.worker import imports as running
 from tests.builders import EDITOR
 
 TITLES = ("Artikel", "Marke", "Warengruppe", "Preis", "Produkt-URL", "Notiz")
@@ -33,7 +36,7 @@ def bring(import_id: str, text: str | None = None, *, by: str = EDITOR) -> str:
     data = (content() if text is None else text).encode()
     running.storage().save(reports.file_name(import_id, running.ROWS), ContentFile(data))
     samples = (("Lampe 0", "Lampadine", "Home & Furniture", "10,90", "https://shop.example/0", ""),)
-    brought = Brought("Angebote.csv", len(data), 6, "utf-8", ";", TITLES, ",", "day", samples)
+    brought = SourceFile("Angebote.csv", len(data), 6, "utf-8", ";", TITLES, ",", "day", samples)
     imports.create(brought, import_id=import_id, by=by, now=time_of(import_id))
     return import_id
 

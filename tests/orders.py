@@ -6,9 +6,11 @@ import itertools
 from datetime import datetime
 from decimal import Decimal
 
-from dealsite.data import carts, errors, orders, users
-from dealsite.data.deals import Deal
-from dealsite.data.ids import new_ulid
+from dealsite.data.catalogue.deals import Deal
+from dealsite.data.commerce import carts, orders
+from dealsite.data.people import users
+from dealsite.data.table import errors
+from dealsite.data.table.ids import new_ulid
 from tests.builders import NOW, make_deal
 from tests.people import make_user
 
@@ -35,7 +37,7 @@ def make_order(
     owner = carts.user_cart(shopper.username)
     for deal in deals or (make_deal(),):
         number = next(_numbers)
-        wanted = carts.Wanted(
+        wanted = carts.CartAddition(
             deal.id, quantity, new_ulid(now, number), token=f"t{number}", seen=deal.content.price
         )
         carts.add(owner, wanted, now=now)

@@ -8,13 +8,16 @@ from datetime import datetime
 from decimal import Decimal
 from functools import partial
 
-from dealsite.data import audit, jobs, keys, payments, table
-from dealsite.data.carts.stored import PURCHASED, Line, line_item
-from dealsite.data.ids import new_ulid
-from dealsite.data.orders.stored import PLACED, Address, Event, Order, OrderCard, order_item
-from dealsite.data.payments import changes, loads, refunding, running, totals
-from dealsite.data.payments.stored import Payment
-from dealsite.data.writes import Put, absent
+from dealsite.data import keys, table
+from dealsite.data.commerce import carts, payments
+from dealsite.data.commerce.cart.cart_record import PURCHASED, Line, line_item
+from dealsite.data.commerce.order.order_record import PLACED, Address, Event, Order, OrderCard, order_item
+from dealsite.data.commerce.payment import charging, order_payments, payment_loads, payment_totals, refunding
+from dealsite.data.commerce.payment.payment_record import Payment
+from dealsite.data.editing import audit
+from dealsite.data.jobs import jobs
+from dealsite.data.table.ids import new_ulid
+from dealsite.data.table.writes import Put, absent
 from dealsite.gateways import Gateway
 from dealsite.gateways.testing import TestGateway
 from dealsite.loads.generated import GeneratedSource
@@ -36,7 +39,7 @@ def owe(
     job_id = new_ulid(NOW)
     place(made, job_id)
     job = jobs.get(job_id)
-    totals.apply_totals(job, NOW)
+    payment_totals.apply_totals(job, NOW)
     return made
 
 
@@ -61,17 +64,17 @@ def place(made: list[Payment], job_id: str) -> None:
         username=account,
         order=order_id,
     )
-    owner = keys.user_cart(account)
+    owner = carts.user_cart(account)
     table.transact(
         [
             Put(key=keys.order(account, order_id), item=order_item(order), when=(absent(),)),
             Put(
-                key=keys.cart_line(owner, PURCHASED, at, line.id),
+                key=owner.line(PURCHASED, at, line.id),
                 item=line_item(line, owner, None),
                 when=(absent(),),
             ),
             audit.entry_write(by=account, kind="order", subject=order_id, what="placed", now=at),
-            *changes.insert_writes(made, now=NOW, job_id=job_id),
+            *order_payments.insert_writes(made, now=NOW, job_id=job_id),
         ]
     )
 
@@ -79,7 +82,7 @@ def place(made: list[Payment], job_id: str) -> None:
 def work(now: datetime, gateway: Gateway) -> None:
     """Carry out the jobs of payments that are due."""
     handlers: dict[str, jobs.Handler] = {
-        payments.PAYMENT_TOTALS: totals.apply_totals,
+        payments.PAYMENT_TOTALS: payment_totals.apply_totals,
         payments.REFUND_PAYMENT: partial(refunding.refund_payments, gateway=gateway, currency="EUR"),
     }
     while (job := jobs.take_next(now=now)) is not None:
@@ -91,7 +94,7 @@ def work(now: datetime, gateway: Gateway) -> None:
 
 def run(gateway: Gateway, now: datetime) -> Counter[str]:
     """Let one runner charge what is due."""
-    return running.run_due(gateway, currency="EUR", clock=lambda: now)
+    return charging.run_due(gateway, currency="EUR", clock=lambda: now)
 
 
 def read(payment: Payment) -> Payment:
@@ -105,11 +108,11 @@ def furnish_payments(settle: Callable[[], None] = lambda: None) -> list[Payment]
     owe(1, order_number=601, method="test:decline")
     gateway = TestGateway()
     settle()
-    row, *_ = [row for row in running.due(now=NOW) if row["card"]["order"] == made[0].order]
-    assert running.run_one(row, gateway, currency="EUR", clock=lambda: NOW) == "processed"
+    row, *_ = [row for row in charging.due(now=NOW) if row["card"]["order"] == made[0].order]
+    assert charging.run_one(row, gateway, currency="EUR", clock=lambda: NOW) == "processed"
     source = GeneratedSource(5, first=NOW, days=2, size=10)
-    for segment in loads.begin(source, now=NOW):
-        loads.load_segment(source, segment)
+    for segment in payment_loads.begin(source, now=NOW):
+        payment_loads.load_segment(source, segment)
     return made
 
 

@@ -11,9 +11,9 @@ from django.conf import settings
 from django.test import Client
 
 from dealsite.accounts import cookies
-from dealsite.data import sessions, users
-from dealsite.data.ids import new_ulid
-from dealsite.data.users import User
+from dealsite.data.people import sessions, users
+from dealsite.data.people.users import User
+from dealsite.data.table.ids import new_ulid
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 _numbers = itertools.count(1)

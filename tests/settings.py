@@ -19,3 +19,6 @@ DEALSITE_PAGE_CACHE_SECONDS = 0  # a page shows what a test has just done
 WHITENOISE_AUTOREFRESH = (
     True  # static files are looked up when asked for: each client would list them all first
 )
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.MD5PasswordHasher"
+]  # what takes long is dealsite.settings' own

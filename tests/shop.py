@@ -9,14 +9,16 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from dealsite.data import brands, carts, deals, featured, jobs, orders, payments
-from dealsite.data.carts import CartOwner, Wanted, user_cart, visitor_cart
-from dealsite.data.deals import Deal
-from dealsite.data.deals import stock as stock_marks
-from dealsite.data.errors import NotFound
-from dealsite.data.featured_cards import EDITORS_CHOICE, FRONT
-from dealsite.data.orders import Address, Order, Purchase
-from dealsite.data.payments.totals import apply_totals
+from dealsite.data.catalogue import brands, deals, featured
+from dealsite.data.catalogue.deal import stock as stock_marks
+from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.featured_cards import EDITORS_CHOICE, FRONT
+from dealsite.data.commerce import carts, orders, payments
+from dealsite.data.commerce.carts import CartAddition, CartOwner, user_cart, visitor_cart
+from dealsite.data.commerce.orders import Address, Order, Purchase
+from dealsite.data.commerce.payment.payment_totals import apply_totals
+from dealsite.data.jobs import jobs
+from dealsite.data.table.errors import NotFound
 from tests.builders import EDITOR, HOUR, NOW, make_brand, make_category, make_content, make_id
 
 ANN, BOB, GUEST = user_cart("ann"), user_cart("bob"), visitor_cart("what the cookie holds")
@@ -39,11 +41,11 @@ def make_deals(count: int, *, live_at: datetime = NOW - HOUR, **content: Any) ->
     return [made[deal_id] for deal_id, _, _ in wanted]
 
 
-def want(deal: Deal | str, quantity: int = 1, **more: Any) -> Wanted:
+def want(deal: Deal | str, quantity: int = 1, **more: Any) -> CartAddition:
     """Return what a form sends to add a deal."""
     deal_id = deal if isinstance(deal, str) else deal.id
     form: dict[str, Any] = {"deal": deal_id, "quantity": quantity, "line_id": make_id(NOW)}
-    return Wanted(**(form | more))
+    return CartAddition(**(form | more))
 
 
 def add(owner: CartOwner, deal: Deal | str, quantity: int = 1, *, now: datetime = NOW, **more: Any) -> Deal:

@@ -7,12 +7,12 @@ from typing import Any
 from django import template
 from django.utils import timezone
 
-from dealsite.data.ids import new_ulid
+from dealsite.data.table.ids import new_ulid
 
 register = template.Library()
 
 
-@register.inclusion_tag("cms/_export_button.html", takes_context=True)
+@register.inclusion_tag("cms/shared/_export_button.html", takes_context=True)
 def export_button(context: template.Context, what: str, **filters: object) -> dict[str, Any]:
     """A form that has a list exported, with the filters that are set."""
     return {

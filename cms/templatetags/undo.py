@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from django import template
 
-from cms.undo import WayBack, from_tags
+from cms.shared.undo import UndoAction, from_tags
 
 register = template.Library()
 
 
 @register.filter
-def way_back(tags: str | None) -> WayBack | None:
+def way_back(tags: str | None) -> UndoAction | None:
     """The way back that a message offers; None for other messages."""
     return from_tags(tags or "")

@@ -12,10 +12,10 @@ from django.conf import settings
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
 
-from dealsite.data.carts import VISITOR_CART_LIFETIME
-from dealsite.data.errors import Invalid
-from dealsite.data.ids import normalise_username
-from dealsite.data.sessions import LONGEST
+from dealsite.data.commerce.carts import VISITOR_CART_LIFETIME
+from dealsite.data.names import normalise_username
+from dealsite.data.people.sessions import LONGEST
+from dealsite.data.table.errors import Invalid
 
 KEY_BYTES = 32
 KEY_PATTERN = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -45,7 +45,7 @@ class ResetLink(NamedTuple):
     token: str
 
 
-class Half(NamedTuple):
+class HalfSignIn(NamedTuple):
     """Who has given his password; `mark` says which one, and which second factor is asked for."""
 
     username: str
@@ -107,22 +107,22 @@ def forget_reset_link(response: HttpResponse) -> None:
     _delete(response, _name_with_path("reset"), path=RESET_PATH)
 
 
-def half(request: HttpRequest) -> Half | None:
+def half(request: HttpRequest) -> HalfSignIn | None:
     """Return who gave his password here some minutes ago."""
     return read_half(request.COOKIES.get(_name_with_path("half"), ""))
 
 
-def read_half(text: str) -> Half | None:
+def read_half(text: str) -> HalfSignIn | None:
     """Return what `half_text` wrote some minutes ago; None for anything else."""
     read = _unsigned(text, HALF_SALT, HALF_LIFETIME)
-    return Half(*read) if read else None
+    return HalfSignIn(*read) if read else None
 
 
-def half_text(half: Half) -> str:
+def half_text(half: HalfSignIn) -> str:
     return _signed(half, HALF_SALT)
 
 
-def set_half(response: HttpResponse, half: Half) -> None:
+def set_half(response: HttpResponse, half: HalfSignIn) -> None:
     """Note that somebody has given his password; it signs nobody in, and goes to the sign-in pages only."""
     _set(response, _name_with_path("half"), half_text(half), HALF_LIFETIME, path=HALF_PATH)
 

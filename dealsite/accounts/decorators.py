@@ -15,8 +15,8 @@ from django.utils.http import urlencode
 
 from dealsite.accounts import ended_session
 from dealsite.accounts.visitors import SignedIn
-from dealsite.data.errors import Forbidden
-from dealsite.data.users import ROLES
+from dealsite.data.people.users import ROLES
+from dealsite.data.table.errors import Forbidden
 
 View = Callable[..., HttpResponseBase]
 
@@ -96,7 +96,7 @@ def to_set_up(request: HttpRequest) -> HttpResponse:
 def to_sign_in(request: HttpRequest, *, back: str = "", then: str = "") -> HttpResponse:
     """Redirect to the sign-in page, which leads back to this page, or to the one whose form was sent.
 
-    `then` is what the visitor wanted to do there (see `wishes`).
+    `then` is what the visitor wanted to do there (see `after_sign_in`).
     """
     htmx = _htmx(request)
     if back:

@@ -12,8 +12,8 @@ from dealsite.accounts.forms import CodeAgainForm, SignInAgainForm
 from dealsite.accounts.sign_in import WRONG, authenticated, begin, half_of, half_signed_in
 from dealsite.accounts.timezones import UserZone
 from dealsite.accounts.visitors import SignedIn
-from dealsite.data.errors import TooManyRequests
-from dealsite.data.users import User
+from dealsite.data.people.users import User
+from dealsite.data.table.errors import TooManyRequests
 
 PAGE = "accounts/ended_session.html"
 

@@ -11,8 +11,9 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.accounts import languages, passwords, timezones
 from dealsite.accounts.passwords import Owner
-from dealsite.data.errors import Invalid, Text
-from dealsite.data.ids import normalise, normalise_email, normalise_username
+from dealsite.data.names import normalise, normalise_email, normalise_username
+from dealsite.data.table.errors import Invalid
+from dealsite.text.lazy import Text
 
 NAME_CHARACTERS = 50
 BROWSER_ZONE = gettext_lazy("That of my browser, or else of the site")
@@ -99,7 +100,7 @@ class CodeForm(forms.Form):
     )
 
 
-class ProofForm(forms.Form):
+class ReauthenticationForm(forms.Form):
     """What a user is asked for in the middle of something dangerous; its names stay apart from the page's own."""
 
     prefix = "proof"

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.cache import patch_cache_control
 
-from dealsite.data.errors import TooManyRequests
+from dealsite.data.table.errors import TooManyRequests
 
 PROOF = "proof-"
 TOKEN = "csrfmiddlewaretoken"  # noqa: S105 - a field's name: the page has one of its own

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from dealsite.data import throttles
-from dealsite.data.errors import TooManyRequests
-from dealsite.data.throttles import Limit
+from dealsite.data.people import throttles
+from dealsite.data.people.throttles import Limit
+from dealsite.data.table.errors import TooManyRequests
 
 # Failed sign-ins
 NAME_AT_ADDRESS = Limit("sign-in", 5, timedelta(minutes=15))
@@ -40,7 +40,7 @@ class Tries:
         """Give back what was counted: only failures are kept. 1 update each."""
         while self.counted:
             limit, subject = self.counted.pop()
-            throttles.give_back(limit, subject, now=self.now)
+            throttles.undo_attempt(limit, subject, now=self.now)
 
 
 def count(*tries: Try, now: datetime) -> Tries:

@@ -17,11 +17,13 @@ from dealsite.accounts.addresses import client_address
 from dealsite.accounts.sign_in import give_cookies
 from dealsite.accounts.timezones import UserZone, zone_of
 from dealsite.accounts.visitors import Anonymous, SignedIn
-from dealsite.data import relations, sessions
-from dealsite.data.errors import Unavailable
-from dealsite.data.relations import Standing, Target
-from dealsite.data.sessions import Session
-from dealsite.data.users import User
+from dealsite.data.catalogue import relations
+from dealsite.data.catalogue.relations import RelationState
+from dealsite.data.catalogue.taxonomy import Kind
+from dealsite.data.people import sessions
+from dealsite.data.people.sessions import Session
+from dealsite.data.people.users import User
+from dealsite.data.table.errors import Unavailable
 from dealsite.middleware import error_page
 
 CMS_ROUTE = "cms/"
@@ -35,8 +37,8 @@ class Visit:
         self.looked = False
         self.is_stale = False
         self.begun: tuple[str, str] | None = None  # user name and key of a session that this request began
-        self.asked: tuple[Target, str] | None = None
-        self.found: Standing | None = None
+        self.asked: tuple[Kind, str] | None = None
+        self.found: RelationState | None = None
 
     def look(self) -> Anonymous | SignedIn:
         """Return who it is; what failed is tried again by the next look."""
@@ -55,15 +57,15 @@ class Visit:
         )
         return SignedIn(session, user)
 
-    def _read(self, username: str, key: str) -> tuple[Session, User, Standing | None] | None:
+    def _read(self, username: str, key: str) -> tuple[Session, User, RelationState | None] | None:
         now = timezone.now()
         if self.asked:
             target, slug = self.asked
-            return sessions.read_standing(username, key, target=target, slug=slug, now=now)
+            return sessions.read_with_relation_state(username, key, target=target, slug=slug, now=now)
         found = sessions.read(username, key, now=now)
         return (*found, None) if found else None
 
-    def standing(self, target: Target, slug: str) -> Standing | None:
+    def relation_state(self, target: Kind, slug: str) -> RelationState | None:
         """Return how the user stands to a brand or category; None for who is not signed in.
 
         It is read along with who it is; 1 batch get more only where somebody asked for that before.
@@ -73,7 +75,7 @@ class Visit:
         if not user.is_authenticated:
             return None
         if self.found is None or (self.found.target, self.found.slug) != self.asked:
-            self.found = relations.standing_of(user.username, target, slug)
+            self.found = relations.relation_state_of(user.username, target, slug)
         return self.found
 
 

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from dealsite.accounts import cookies, limits, passwords
-from dealsite.accounts.answers import form_page, too_many
 from dealsite.accounts.decorators import signed_in
+from dealsite.accounts.form_errors import form_page, too_many
 from dealsite.accounts.forms import PasswordForm
 from dealsite.accounts.passwords import Owner
-from dealsite.accounts.visitors import SignedIn
-from dealsite.data import passwords as stored_passwords
-from dealsite.data.errors import TooManyRequests
+from dealsite.accounts.requests import UserRequest
+from dealsite.data.people import passwords as stored_passwords
+from dealsite.data.table.errors import TooManyRequests
+from dealsite.web.pages import page
 
 
+@page("none")
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
-def change_password(request: HttpRequest) -> HttpResponse:
+def change_password(request: UserRequest) -> HttpResponse:
     """Change the password: all other sessions end, this one goes on."""
-    user: SignedIn = request.user  # type: ignore[assignment]
+    user = request.user
     owner = Owner(user.username, user.name, user.email)
     form = PasswordForm(request.POST or None, owner=owner)
     if request.method != "POST":
@@ -48,9 +50,9 @@ def change_password(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("account"))
 
 
-def is_confirmed(request: HttpRequest, form: forms.Form) -> bool:
+def is_confirmed(request: UserRequest, form: forms.Form) -> bool:
     """Tell whether a form's `old_password` is the user's, else say so in the form; TooManyRequests."""
-    user: SignedIn = request.user  # type: ignore[assignment]
+    user = request.user
     tries = limits.count((limits.PASSWORD, user.username), now=timezone.now())
     if passwords.matches(form.cleaned_data["old_password"], user.account.password):
         tries.succeeded()

@@ -15,16 +15,18 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from dealsite.accounts import cookies, limits, passwords, reset_tokens
 from dealsite.accounts.addresses import client_address, network_of
-from dealsite.accounts.answers import form_page, too_many
+from dealsite.accounts.form_errors import form_page, too_many
 from dealsite.accounts.forms import NewPasswordForm, PasswordResetForm
 from dealsite.accounts.passwords import Owner
 from dealsite.accounts.sign_in import go_on
-from dealsite.data import mails, users
-from dealsite.data import passwords as stored_passwords
-from dealsite.data.errors import Conflict, TooManyRequests
-from dealsite.data.users import User
+from dealsite.data.people import mails, users
+from dealsite.data.people import passwords as stored_passwords
+from dealsite.data.people.users import User
+from dealsite.data.table.errors import Conflict, TooManyRequests
+from dealsite.web.pages import page
 
 
+@page("none")
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def reset_password(request: HttpRequest) -> HttpResponse:
@@ -45,12 +47,14 @@ def reset_password(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("reset_password_sent"))
 
 
+@page("none")
 @require_safe
 def reset_password_sent(request: HttpRequest) -> HttpResponse:
     """Say that a link was sent, if the address is an account's."""
     return render(request, "accounts/password_reset_sent.html")
 
 
+@page("1 get")
 @never_cache
 @require_safe
 def follow_reset_link(request: HttpRequest, username: str, token: str) -> HttpResponse:
@@ -65,6 +69,7 @@ def follow_reset_link(request: HttpRequest, username: str, token: str) -> HttpRe
     return response
 
 
+@page("none")
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_password(request: HttpRequest) -> HttpResponse:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -13,30 +13,34 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dealsite.accounts import cookies, languages
-from dealsite.accounts.answers import form_page, refuse, too_many
 from dealsite.accounts.decorators import signed_in
+from dealsite.accounts.form_errors import form_page, refuse, too_many
 from dealsite.accounts.forms import DeleteAccountForm, ProfileForm
 from dealsite.accounts.password import is_confirmed
-from dealsite.accounts.visitors import SignedIn
-from dealsite.data import orders, preferences, profiles, users
-from dealsite.data.errors import Conflict, TooManyRequests, VersionConflict
-from dealsite.data.ids import new_ulid
-from dealsite.data.profiles import Profile
+from dealsite.accounts.requests import UserRequest
+from dealsite.data.commerce import orders
+from dealsite.data.people import preferences, profiles, users
+from dealsite.data.people.profiles import Profile
+from dealsite.data.table.errors import Conflict, TooManyRequests, VersionConflict
+from dealsite.data.table.ids import new_ulid
+from dealsite.web.pages import page
 
 
+@page("1 query")
 @signed_in
 @require_safe
-def account(request: HttpRequest) -> HttpResponse:
+def account(request: UserRequest) -> HttpResponse:
     """Show the user's profile, his newest orders, and the ways to all that is his. 1 query."""
-    profile, _, newest = orders.account_page(request.user.username)  # type: ignore[union-attr]
+    profile, _, newest = orders.account_page(request.user.username)
     return render(request, "accounts/account.html", {"profile": profile, "orders": newest})
 
 
+@page("1 get")
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
-def edit_profile(request: HttpRequest) -> HttpResponse:
+def edit_profile(request: UserRequest) -> HttpResponse:
     """Change name, e-mail address, time zone and language; another address needs the password."""
-    profile = profiles.get(request.user.username)  # type: ignore[union-attr]
+    profile = profiles.get(request.user.username)
     if request.method != "POST":
         return form_page(request, "accounts/profile.html", _form_of(profile, _language(request)))
     form = ProfileForm(request.POST)
@@ -59,11 +63,12 @@ def edit_profile(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("account"))
 
 
+@page("none")
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
-def delete_account(request: HttpRequest) -> HttpResponse:
+def delete_account(request: UserRequest) -> HttpResponse:
     """Delete the account: signed out everywhere at once, the user name never given out again."""
-    user: SignedIn = request.user  # type: ignore[assignment]
+    user = request.user
     form = DeleteAccountForm(request.POST or None)
     if request.method != "POST":
         return form_page(request, "accounts/delete.html", form)
@@ -82,9 +87,8 @@ def delete_account(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _language(request: HttpRequest) -> str:
-    language: str = request.user.preferences.language  # type: ignore[union-attr]
-    return language
+def _language(request: UserRequest) -> str:
+    return request.user.preferences.language
 
 
 def _form_of(profile: Profile, language: str) -> ProfileForm:
@@ -99,9 +103,9 @@ def _form_of(profile: Profile, language: str) -> ProfileForm:
     )
 
 
-def _save(request: HttpRequest, form: ProfileForm, profile: Profile) -> bool:
+def _save(request: UserRequest, form: ProfileForm, profile: Profile) -> bool:
     """Save a valid form over the profile as it was opened; False where the form now says what is wrong."""
-    user: SignedIn = request.user  # type: ignore[assignment]
+    user = request.user
     data = form.cleaned_data
     opened = replace(profile, version=data["version"])
     name, zone, email = data["name"], data["timezone"], data["email"]
@@ -118,7 +122,7 @@ def _save(request: HttpRequest, form: ProfileForm, profile: Profile) -> bool:
     return True
 
 
-def _reopened(request: HttpRequest, current: Profile) -> ProfileForm:
+def _reopened(request: UserRequest, current: Profile) -> ProfileForm:
     """Return the form as it was sent, at the version that is there now, with what that version says."""
     data = request.POST.copy()
     data["version"] = str(current.version)

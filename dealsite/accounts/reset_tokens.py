@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 
-from dealsite.data.users import User
+from dealsite.data.people.users import User
 
 
 class _TokenUser:

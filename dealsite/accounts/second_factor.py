@@ -21,10 +21,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from dealsite.accounts import cookies, limits
-from dealsite.data import two_factor
-from dealsite.data.errors import Conflict
-from dealsite.data.two_factor import TwoFactor
-from dealsite.data.users import User
+from dealsite.data.people import two_factor
+from dealsite.data.people.two_factor import TwoFactor
+from dealsite.data.people.users import User
+from dealsite.data.table.errors import Conflict
 
 DRIFT = 1  # steps of 30 seconds by which a clock may be off
 DIGITS = 6

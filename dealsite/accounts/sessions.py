@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -14,18 +14,20 @@ from django.views.decorators.http import require_POST, require_safe
 
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.devices import device_name
-from dealsite.accounts.visitors import SignedIn
-from dealsite.data import sessions as stored_sessions
-from dealsite.data.errors import NotFound
+from dealsite.accounts.requests import UserRequest
+from dealsite.data.people import sessions as stored_sessions
+from dealsite.data.table.errors import NotFound
+from dealsite.web.pages import action, page
 
 KEY_HASH = re.compile(r"[0-9a-f]{64}")
 
 
+@page("1 query")
 @signed_in
 @require_safe
-def sessions(request: HttpRequest) -> HttpResponse:
+def sessions(request: UserRequest) -> HttpResponse:
     """Show where the user is signed in, this device first."""
-    user: SignedIn = request.user  # type: ignore[assignment]
+    user = request.user
     found = stored_sessions.of_user(user.username, now=timezone.now())
     rows = [
         {
@@ -39,23 +41,25 @@ def sessions(request: HttpRequest) -> HttpResponse:
     return render(request, "accounts/sessions.html", {"rows": rows})
 
 
+@action
 @signed_in
 @require_POST
-def end_session(request: HttpRequest) -> HttpResponse:
+def end_session(request: UserRequest) -> HttpResponse:
     """End one of the user's own sessions."""
     key_hash = request.POST.get("session", "")
     if not KEY_HASH.fullmatch(key_hash):
         raise NotFound(_("There is no such session."))
-    stored_sessions.end(request.user.username, key_hash)  # type: ignore[union-attr]
+    stored_sessions.end(request.user.username, key_hash)
     messages.success(request, _("That session is ended."))
     return HttpResponseRedirect(reverse("sessions"))
 
 
+@action
 @signed_in
 @require_POST
-def end_other_sessions(request: HttpRequest) -> HttpResponse:
+def end_other_sessions(request: UserRequest) -> HttpResponse:
     """End all of the user's sessions but this one."""
-    user: SignedIn = request.user  # type: ignore[assignment]
+    user = request.user
     stored_sessions.end_all(user.username, but=user.session.key_hash)
     messages.success(request, _("You are signed out everywhere else."))
     return HttpResponseRedirect(reverse("sessions"))

@@ -17,30 +17,32 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dealsite.accounts import carts, cookies, limits, passwords, second_factor, wishes
+from dealsite.accounts import after_sign_in, cookies, limits, passwords, second_factor
 from dealsite.accounts.addresses import client_address, network_of
-from dealsite.accounts.answers import form_page, too_many
+from dealsite.accounts.after_sign_in import PendingAction, pending_action_of
 from dealsite.accounts.destinations import destination
+from dealsite.accounts.form_errors import form_page, too_many
 from dealsite.accounts.forms import CodeForm, SignInForm
 from dealsite.accounts.limits import Tries
-from dealsite.accounts.wishes import Wish
-from dealsite.data import passwords as stored_passwords
-from dealsite.data import sessions, users
-from dealsite.data.errors import TooManyRequests
-from dealsite.data.sessions import Session
-from dealsite.data.users import User
+from dealsite.data.people import passwords as stored_passwords
+from dealsite.data.people import sessions, users
+from dealsite.data.people.sessions import Session
+from dealsite.data.people.users import User
+from dealsite.data.table.errors import TooManyRequests
+from dealsite.web.pages import action, page
 
 WRONG = gettext_lazy("The user name or e-mail and the password do not belong together.")
 
 
+@page("none")
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
     """Sign in with a user name or e-mail address and a password."""
     form = SignInForm(request.POST or None)
     status = 200
-    context: dict[str, Any] = {"next": destination(request), "wish": wishes.asked(request)}
-    if request.method != "POST" and context["wish"] and request.user.is_authenticated:
+    context: dict[str, Any] = {"next": destination(request), "pending": pending_action_of(request)}
+    if request.method != "POST" and context["pending"] and request.user.is_authenticated:
         return HttpResponseRedirect(context["next"])  # where he does it himself: nothing is done by a link
     if request.method == "POST":
         status = 422
@@ -51,21 +53,24 @@ def sign_in(request: HttpRequest) -> HttpResponse:
             except TooManyRequests as error:
                 return too_many(request, "accounts/sign_in.html", form, error, **context)
             if user:
-                return go_on(request, user, context["next"], now=now, wish=context["wish"])
+                return go_on(request, user, context["next"], now=now, pending=context["pending"])
             form.add_error(None, WRONG)
     return form_page(request, "accounts/sign_in.html", form, status, **context)
 
 
+@page("1 get")
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in_code(request: HttpRequest) -> HttpResponse:
     """The second step of signing in: a code. Who has not taken the first one just now is led to it."""
     form = CodeForm(request.POST or None)
-    context: dict[str, Any] = {"next": destination(request), "wish": wishes.asked(request)}
+    context: dict[str, Any] = {"next": destination(request), "pending": pending_action_of(request)}
     user = half_signed_in(cookies.half(request))
     if user is None:
         messages.info(request, _("Please enter your password first."))
-        response: HttpResponse = HttpResponseRedirect(_address("sign_in", context["next"], context["wish"]))
+        response: HttpResponse = HttpResponseRedirect(
+            _address("sign_in", context["next"], context["pending"])
+        )
         cookies.forget_half(response)
         return response
     status = 200
@@ -78,11 +83,12 @@ def sign_in_code(request: HttpRequest) -> HttpResponse:
             except TooManyRequests as error:
                 return too_many(request, "accounts/sign_in_code.html", form, error, **context)
             if not wrong:
-                return enter(request, user, context["next"], now=now, wish=context["wish"])
+                return enter(request, user, context["next"], now=now, pending=context["pending"])
             form.add_error("code", wrong)
     return form_page(request, "accounts/sign_in_code.html", form, status, **context)
 
 
+@action
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
     """End this session, here and in the table; harmless when it has ended."""
@@ -107,23 +113,23 @@ def authenticated(request: HttpRequest, *, name: str, password: str, now: dateti
 
 
 def go_on(
-    request: HttpRequest, user: User, to: str, *, now: datetime, wish: Wish | None = None
+    request: HttpRequest, user: User, to: str, *, now: datetime, pending: PendingAction | None = None
 ) -> HttpResponse:
     """Start a session for a user who gave his password, or ask him for a code where he has a second factor."""
     if not user.two_factor:
-        return enter(request, user, to, now=now, wish=wish)
-    response = HttpResponseRedirect(_address("sign_in_code", to, wish))
+        return enter(request, user, to, now=now, pending=pending)
+    response = HttpResponseRedirect(_address("sign_in_code", to, pending))
     cookies.set_half(response, half_of(user))
     return response
 
 
-def half_of(user: User) -> cookies.Half:
+def half_of(user: User) -> cookies.HalfSignIn:
     """Return what carries a given password to the second step: void as soon as password or factor change."""
     mark = salted_hmac(cookies.HALF_SALT, f"{user.password}{user.two_factor}", algorithm="sha256")
-    return cookies.Half(user.username, mark.hexdigest())
+    return cookies.HalfSignIn(user.username, mark.hexdigest())
 
 
-def half_signed_in(half: cookies.Half | None) -> User | None:
+def half_signed_in(half: cookies.HalfSignIn | None) -> User | None:
     """Return the user who has given his password and is to give a code; None for nobody. No call or 1 get."""
     user = users.find(half.username) if half and "@" not in half.username else None
     if half is None or user is None or not user.two_factor:
@@ -131,26 +137,24 @@ def half_signed_in(half: cookies.Half | None) -> User | None:
     return user if constant_time_compare(half.mark, half_of(user).mark) else None
 
 
-def _address(name: str, to: str, wish: Wish | None) -> str:
+def _address(name: str, to: str, pending: PendingAction | None) -> str:
     """Return a sign-in page's address that leads on to where the visitor was going."""
-    return f"{reverse(name)}?{urlencode({'next': to} | ({'then': str(wish)} if wish else {}))}"
+    return f"{reverse(name)}?{urlencode({'next': to} | ({'then': str(pending)} if pending else {}))}"
 
 
 def enter(
-    request: HttpRequest, user: User, to: str, *, now: datetime, wish: Wish | None = None
+    request: HttpRequest, user: User, to: str, *, now: datetime, pending: PendingAction | None = None
 ) -> HttpResponse:
     """Start a session and redirect. 1 put + 1 delete.
 
-    What the visitor wished for before he was asked who he is, is done now: 1 transaction. So is his cart
-    brought over: 1 query + 1 get + 1 transaction.
+    What the visitor wanted to do before they were asked to sign in is done now: 1 transaction. Their cart
+    is merged: 1 query + 1 get + 1 transaction.
     """
     _, key = begin(request, user, now=now)
-    if wish:
-        wishes.fulfil(request, wish, user.username, now=now)
-    came_over = carts.bring_over(request, user.username, now=now)
+    if pending:
+        pending.carry_out(request, user.username, now=now)
     response = HttpResponseRedirect(to)
-    if came_over and cookies.cart(request):
-        cookies.forget_cart(response)
+    after_sign_in.follow_up(request, response, user.username, now=now)
     give_cookies(response, user.username, key)
     return response
 

@@ -13,17 +13,19 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dealsite.accounts import cookies, second_factor
-from dealsite.accounts.answers import form_page, too_many
+from dealsite.accounts.form_errors import form_page, too_many
 from dealsite.accounts.forms import CodeForm, SignInForm
 from dealsite.accounts.sign_in import WRONG, authenticated, enter, half_of, half_signed_in
-from dealsite.data.errors import TooManyRequests
-from dealsite.data.users import User
+from dealsite.data.people.users import User
+from dealsite.data.table.errors import TooManyRequests
+from dealsite.web.pages import part
 
 TEMPLATE = "accounts/_sign_in_here.html"
 MOST_CHARACTERS = 254
 IDS = "here_%s"  # the page has forms of its own
 
 
+@part("none")
 @never_cache
 @require_safe
 def session(request: HttpRequest) -> HttpResponse:
@@ -31,6 +33,7 @@ def session(request: HttpRequest) -> HttpResponse:
     return HttpResponse(status=204 if request.user.is_authenticated else 401)
 
 
+@part("none")
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in_here(request: HttpRequest) -> HttpResponse:

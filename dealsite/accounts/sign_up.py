@@ -11,23 +11,26 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from dealsite.accounts import limits, passwords, wishes
+from dealsite.accounts import limits, passwords
 from dealsite.accounts.addresses import client_address, network_of
-from dealsite.accounts.answers import form_page, refuse, too_many
+from dealsite.accounts.after_sign_in import pending_action_of
 from dealsite.accounts.destinations import destination
+from dealsite.accounts.form_errors import form_page, refuse, too_many
 from dealsite.accounts.forms import SignUpForm
 from dealsite.accounts.sign_in import enter
-from dealsite.data import users
-from dealsite.data.errors import AlreadyExists, Invalid, TooManyRequests
-from dealsite.data.ids import new_ulid
+from dealsite.data.people import users
+from dealsite.data.table.errors import AlreadyExists, Invalid, TooManyRequests
+from dealsite.data.table.ids import new_ulid
+from dealsite.web.pages import page
 
 
+@page("none")
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_up(request: HttpRequest) -> HttpResponse:
     """Make an account and sign in to it."""
     template = "accounts/sign_up.html"
-    context: dict[str, Any] = {"next": destination(request), "wish": wishes.asked(request)}
+    context: dict[str, Any] = {"next": destination(request), "pending": pending_action_of(request)}
     now = timezone.now()
     if request.method != "POST":
         form = SignUpForm(initial={"registration": new_ulid(now)})
@@ -49,4 +52,4 @@ def sign_up(request: HttpRequest) -> HttpResponse:
         refuse(form, AlreadyExists(_("This user name is taken. Choose another one."), field="username"))
         return form_page(request, template, form, 409, **context)
     messages.success(request, _("Welcome, %(name)s. Your account is ready.") % {"name": user.name})
-    return enter(request, user, context["next"], now=now, wish=context["wish"])
+    return enter(request, user, context["next"], now=now, pending=context["pending"])

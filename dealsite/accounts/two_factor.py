@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -14,30 +14,34 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dealsite.accounts import cookies, second_factor
-from dealsite.accounts.answers import form_page, refuse, too_many
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.destinations import destination
+from dealsite.accounts.form_errors import form_page, refuse, too_many
 from dealsite.accounts.forms import SetUpTwoFactorForm, TwoFactorForm
 from dealsite.accounts.password import is_confirmed
+from dealsite.accounts.requests import UserRequest
 from dealsite.accounts.visitors import SignedIn
-from dealsite.data import two_factor as stored
-from dealsite.data.errors import Conflict, Forbidden, TooManyRequests
+from dealsite.data.people import two_factor as stored
+from dealsite.data.table.errors import Conflict, Forbidden, TooManyRequests
+from dealsite.web.pages import page
 
 
+@page("1 get", seen_by="admin")
 @signed_in
 @require_safe
-def two_factor(request: HttpRequest) -> HttpResponse:
+def two_factor(request: UserRequest) -> HttpResponse:
     """Show whether signing in asks for a code, and how many recovery codes are left. 1 get."""
-    user: SignedIn = request.user  # type: ignore[assignment]
+    user = request.user
     factor = stored.get(user.username) if user.account.two_factor else None
     return render(request, "accounts/two_factor.html", {"factor": factor, "is_required": _is_required(user)})
 
 
+@page("none")
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
-def set_up_two_factor(request: HttpRequest) -> HttpResponse:
+def set_up_two_factor(request: UserRequest) -> HttpResponse:
     """Show a secret for an app, take the first code of it, and show the recovery codes, once."""
-    user: SignedIn = request.user  # type: ignore[assignment]
+    user = request.user
     if user.account.two_factor:
         return HttpResponseRedirect(reverse("two_factor"))
     form = SetUpTwoFactorForm(request.POST or None)
@@ -80,11 +84,12 @@ def set_up_two_factor(request: HttpRequest) -> HttpResponse:
     return _codes_page(request, codes, is_new=True)
 
 
+@page("none", seen_by="admin")
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
-def renew_recovery_codes(request: HttpRequest) -> HttpResponse:
+def renew_recovery_codes(request: UserRequest) -> HttpResponse:
     """Make new recovery codes, by password and code, and show them once; the old ones are void."""
-    user: SignedIn = request.user  # type: ignore[assignment]
+    user = request.user
 
     def renew() -> HttpResponse:
         codes = second_factor.new_recovery_codes()
@@ -95,11 +100,12 @@ def renew_recovery_codes(request: HttpRequest) -> HttpResponse:
     return _by_code(request, "accounts/renew_recovery_codes.html", renew)
 
 
+@page("none", seen_by="admin")
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
-def turn_off_two_factor(request: HttpRequest) -> HttpResponse:
+def turn_off_two_factor(request: UserRequest) -> HttpResponse:
     """Turn two-factor sign-in off, by password and code; not where the site asks staff for it."""
-    user: SignedIn = request.user  # type: ignore[assignment]
+    user = request.user
     if _is_required(user):
         raise Forbidden(_("This site asks everybody with a role for two-factor sign-in."))
 
@@ -111,9 +117,9 @@ def turn_off_two_factor(request: HttpRequest) -> HttpResponse:
     return _by_code(request, "accounts/turn_off_two_factor.html", turn_off)
 
 
-def _by_code(request: HttpRequest, template: str, act: Callable[[], HttpResponse]) -> HttpResponse:
+def _by_code(request: UserRequest, template: str, act: Callable[[], HttpResponse]) -> HttpResponse:
     """Do something for a user who gives his password and a code; ask for them until he does."""
-    user: SignedIn = request.user  # type: ignore[assignment]
+    user = request.user
     if not user.account.two_factor:
         return HttpResponseRedirect(reverse("two_factor"))
     form = TwoFactorForm(request.POST or None)
@@ -135,16 +141,16 @@ def _by_code(request: HttpRequest, template: str, act: Callable[[], HttpResponse
 
 
 def _set_up_page(
-    request: HttpRequest, form: SetUpTwoFactorForm, secret: str, status: int = 200
+    request: UserRequest, form: SetUpTwoFactorForm, secret: str, status: int = 200
 ) -> HttpResponse:
     return form_page(
         request, "accounts/set_up_two_factor.html", form, status, **_secret_shown(request, secret)
     )
 
 
-def _secret_shown(request: HttpRequest, secret: str) -> dict[str, object]:
+def _secret_shown(request: UserRequest, secret: str) -> dict[str, object]:
     """Return what the page shows of a secret: as a picture, as text, as a link, and sealed for the form."""
-    user: SignedIn = request.user  # type: ignore[assignment]
+    user = request.user
     return {
         "qr_code": second_factor.qr_code(user.username, secret),
         "groups": [secret[first : first + 4] for first in range(0, len(secret), 4)],
@@ -155,7 +161,7 @@ def _secret_shown(request: HttpRequest, secret: str) -> dict[str, object]:
     }
 
 
-def _codes_page(request: HttpRequest, codes: list[str], *, is_new: bool = False) -> HttpResponse:
+def _codes_page(request: UserRequest, codes: list[str], *, is_new: bool = False) -> HttpResponse:
     to = destination(request, reverse("two_factor"))
     context = {"codes": codes, "is_new": is_new, "next": to}
     return render(request, "accounts/recovery_codes.html", context)
@@ -165,6 +171,6 @@ def _is_required(user: SignedIn) -> bool:
     return bool(settings.DEALSITE_REQUIRE_TWO_FACTOR and user.roles)
 
 
-def _key(request: HttpRequest) -> str:
+def _key(request: UserRequest) -> str:
     cookie = cookies.session(request)
     return cookie.key if cookie else ""

@@ -1,15 +1,10 @@
-"""The addresses under /account/."""
+"""The addresses under /account/ of the account itself; those of what a shopper has are in shopping/my/urls.py."""
 
 from django.urls import path
 
 from dealsite.accounts import (
-    cards,
-    inbox,
-    interests,
-    orders,
     password,
     password_reset,
-    payments,
     profile,
     sessions,
     sign_in,
@@ -43,27 +38,5 @@ urlpatterns = [
     path("two-factor/set-up/", two_factor.set_up_two_factor, name="set_up_two_factor"),
     path("two-factor/recovery-codes/", two_factor.renew_recovery_codes, name="renew_recovery_codes"),
     path("two-factor/off/", two_factor.turn_off_two_factor, name="turn_off_two_factor"),
-    path("messages/", inbox.inbox, name="inbox"),
-    path("messages/badge/", inbox.unread_badge, name="unread_badge"),
-    path("messages/read/", inbox.mark_all_read, name="mark_all_read"),
-    path("messages/settings/", interests.message_settings, name="message_settings"),
-    path("messages/settings/hot-deals/", interests.mute_hot_deals, name="mute_hot_deals"),
-    path("messages/settings/all/", interests.mute_all, name="mute_all"),
-    path("messages/<str:message_id>/", inbox.open_message, name="open_message"),
-    path("messages/<str:message_id>/read/", inbox.mark_read, name="mark_read"),
-    path("messages/<str:message_id>/delete/", inbox.delete_message, name="delete_message"),
-    path("orders/", orders.orders, name="orders"),
-    path("orders/<str:order_id>/", orders.order, name="order"),
-    path("orders/<str:order_id>/cancel/", orders.cancel_order, name="cancel_order"),
-    path("orders/<str:order_id>/again/", orders.order_again, name="order_again"),
-    path("payments/", payments.payments, name="payments"),
-    path("payments/<str:payment_id>/pay/", payments.pay, name="pay"),
-    path("card/", cards.card, name="card"),
-    path("card/begin/", cards.begin_card, name="begin_card"),
-    path("card/finish/", cards.finish_card, name="finish_card"),
-    path("card/forget/", cards.forget_card, name="forget_card"),
-    path("likes/", interests.likes, name="likes"),
-    path("watching/", interests.watching, name="watching"),
-    path("watching/mute/", interests.mute_watch, name="mute_watch"),
     path("delete/", profile.delete_account, name="delete_account"),
 ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from dealsite.data.preferences import USUAL, Preferences
-from dealsite.data.sessions import Session
-from dealsite.data.users import User
+from dealsite.data.people.preferences import USUAL, Preferences
+from dealsite.data.people.sessions import Session
+from dealsite.data.people.users import User
 
 
 @dataclass(frozen=True)

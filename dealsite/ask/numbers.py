@@ -17,8 +17,8 @@ from dealsite.ask import charts, runs
 from dealsite.ask.answers import Answer
 from dealsite.ask.charts import Chart
 from dealsite.ask.lake import Lake
-from dealsite.data.errors import DataError
-from dealsite.data.ids import new_ulid
+from dealsite.data.table.errors import DataError
+from dealsite.data.table.ids import new_ulid
 
 SQL = (Path(__file__).parent / "numbers.sql").read_text("utf-8")
 NUMBERS = {

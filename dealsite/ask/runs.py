@@ -32,8 +32,8 @@ from django.utils.translation import gettext as _
 from dealsite.ask import answers
 from dealsite.ask.answers import Answer, Refusal
 from dealsite.ask.lake import Lake, lake_in
-from dealsite.data.errors import Invalid, NotFound, TooManyRequests
-from dealsite.data.ids import from_iso, is_ulid, iso, time_of
+from dealsite.data.table.errors import Invalid, NotFound, TooManyRequests
+from dealsite.data.table.ids import from_iso, is_ulid, iso, time_of
 
 CHILD = Path(__file__).parent / "child.py"
 KEPT = timedelta(hours=1)

@@ -1,23 +1,21 @@
-"""Draws the demo's pictures: an object of the installed icon set on a calm stage, and brands' marks."""
+"""Draws the demo's pictures: an object of the installed icon set on a calm stage, and categories' emblems."""
 
 from __future__ import annotations
 
-import colorsys
-import math
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
 from django.conf import settings
-from PIL import Image, ImageChops, ImageColor, ImageDraw, ImageFilter, ImageFont
+from PIL import Image, ImageChops, ImageDraw, ImageFilter
+
+from dealsite.demo.colors import gradient, luminance, mix, rgb
+from dealsite.demo.logos import LOGO
 
 OBJECTS = Path("node_modules/@lobehub/fluent-emoji-3d/assets")
-FONT = Path("node_modules/@fontsource-variable/figtree/files/figtree-latin-wght-normal.woff2")
 WIDTH, HEIGHT = 960, 720
 FLOOR = 0.70  # where the wall ends
-LOGO = 480
 
-Color = tuple[int, int, int]
 Figure = tuple[str, tuple[int, int, int, int]]  # ellipse, rectangle or rounded, and its box
 
 
@@ -47,13 +45,14 @@ STAGES = (
     Stage("#6a4a5e", "#583c4e", "#7d5b70", "#4a3242"),  # plum
     Stage("#f1d9b8", "#e9c799", "#f9ead3", "#dcb581"),  # caramel
 )
-SHAPES = ("arch", "sun", "podium", "window", "waves", "plain")
-POSES = ("one", "pair", "trio", "companion")
 
 
 @dataclass(frozen=True)
 class Scene:
-    """What a picture shows: objects by file name without ending, and how they stand on which stage."""
+    """What a picture shows: objects by file name without ending, and how they stand on which stage.
+
+    `shape` is arch, sun, podium, window, waves or plain; `pose` is one, pair, trio or companion.
+    """
 
     objects: tuple[str, ...]
     stage: int
@@ -68,7 +67,7 @@ def draw(scene: Scene) -> Image.Image:
     stage = STAGES[scene.stage]
     empty, ground = _empty(stage, scene.shape)
     picture = empty.copy()
-    _place(picture, scene, ground, dark=_luminance(stage.top) < 110)
+    _place(picture, scene, ground, dark=luminance(stage.top) < 110)
     return picture
 
 
@@ -80,20 +79,20 @@ def _empty(stage: Stage, shape: str) -> tuple[Image.Image, int]:
 
 
 def _wall(stage: Stage) -> Image.Image:
-    wall = _gradient(stage.top, stage.bottom, (WIDTH, HEIGHT))
+    wall = gradient(stage.top, stage.bottom, (WIDTH, HEIGHT))
     edge = int(HEIGHT * FLOOR)
-    floor = _gradient(stage.floor, _mix(stage.floor, stage.top, 0.35), (WIDTH, HEIGHT - edge))
+    floor = gradient(stage.floor, mix(stage.floor, stage.top, 0.35), (WIDTH, HEIGHT - edge))
     wall.paste(floor, (0, edge))
     # A soft light from the upper left.
     light = Image.new("L", (WIDTH // 4, HEIGHT // 4), 0)
-    ImageDraw.Draw(light).ellipse((-70, -90, 170, 130), fill=26 if _luminance(stage.top) < 110 else 70)
+    ImageDraw.Draw(light).ellipse((-70, -90, 170, 130), fill=26 if luminance(stage.top) < 110 else 70)
     light = light.filter(ImageFilter.GaussianBlur(44)).resize((WIDTH, HEIGHT), Image.Resampling.BICUBIC)
     wall.paste(Image.new("RGB", wall.size, "white"), mask=light)
     # Where wall and floor meet.
     seam = Image.new("L", (WIDTH, 24), 0)
     for y in range(24):
         seam.paste(int(26 * (1 - y / 24) ** 2), (0, y, WIDTH, y + 1))
-    wall.paste(Image.new("RGB", seam.size, _mix(stage.floor, "#20160c", 0.5)), (0, edge), seam)
+    wall.paste(Image.new("RGB", seam.size, mix(stage.floor, "#20160c", 0.5)), (0, edge), seam)
     return wall
 
 
@@ -121,16 +120,16 @@ def _shape(picture: Image.Image, shape: str, stage: Stage) -> int:
 def _podium(picture: Image.Image, stage: Stage) -> int:
     mid, top, half, tall, flat = WIDTH // 2, 520, 270, 92, 46
     side = Image.new("RGB", (half * 2, 1))
-    light, shade = _mix(stage.shape, stage.floor, 0.25), _mix(stage.floor, "#1a1410", 0.16)
+    light, shade = mix(stage.shape, stage.floor, 0.25), mix(stage.floor, "#1a1410", 0.16)
     for x in range(half * 2):
         across = x / (half * 2)
-        side.putpixel((x, 0), _rgb(_mix(light, shade, min(1.0, abs(across - 0.32) * 1.5))))
+        side.putpixel((x, 0), rgb(mix(light, shade, min(1.0, abs(across - 0.32) * 1.5))))
     shadow = Image.new("L", (WIDTH // 4, HEIGHT // 4), 0)
     ImageDraw.Draw(shadow).ellipse(
         [v // 4 for v in (mid - half - 10, top + tall - 50, mid + half + 90, top + tall + 74)], fill=90
     )
     shadow = shadow.filter(ImageFilter.GaussianBlur(7)).resize(picture.size, Image.Resampling.BICUBIC)
-    picture.paste(Image.new("RGB", picture.size, _mix(stage.floor, "#1a1410", 0.6)), mask=shadow)
+    picture.paste(Image.new("RGB", picture.size, mix(stage.floor, "#1a1410", 0.6)), mask=shadow)
     body = side.resize((half * 2 + 4, tall + flat * 2))
     layer = Image.new("RGB", picture.size)
     layer.paste(body, (mid - half - 2, top))
@@ -230,57 +229,12 @@ def _object(name: str, tint: float) -> Image.Image:
 def emblem(name: str, stage: int) -> Image.Image:
     """Return a category's emblem: one object in front of a disc, LOGO x LOGO."""
     colors = STAGES[stage]
-    image = _gradient(colors.top, colors.bottom, (LOGO * 2, LOGO * 2))
+    image = gradient(colors.top, colors.bottom, (LOGO * 2, LOGO * 2))
     ImageDraw.Draw(image).ellipse((80, 80, LOGO * 2 - 80, LOGO * 2 - 80), fill=colors.shape)
     image = image.reduce(2)
     thing = _object(name, 0.0).resize((310, 310), Image.Resampling.LANCZOS)
     image.paste(thing, ((LOGO - 310) // 2, (LOGO - 310) // 2), thing)
     return image
-
-
-def logo(initials: str, mark: int, hue: float) -> Image.Image:
-    """Return a brand's mark: its initials on a simple figure, LOGO x LOGO."""
-    deep = _hsl(hue, 0.42, 0.34)
-    mid = _hsl(hue + 0.03, 0.45, 0.55)
-    pale = _hsl(hue + 0.06, 0.55, 0.92)
-    size = LOGO * 2
-    image = Image.new("RGB", (size, size), pale)
-    d = ImageDraw.Draw(image)
-    c = size // 2
-    ink = pale
-    if mark == 0:  # disc
-        d.ellipse((70, 70, size - 70, size - 70), fill=deep)
-    elif mark == 1:  # two discs that overlap
-        d.ellipse((60, 190, 640, 770), fill=mid)
-        d.ellipse((320, 190, 900, 770), fill=deep)
-    elif mark == 2:  # leaf
-        d.rounded_rectangle(
-            (110, 110, size - 110, size - 110), 370, fill=deep, corners=(True, False, True, False)
-        )
-    elif mark == 3:  # squircle with a horizon
-        d.rounded_rectangle((100, 100, size - 100, size - 100), 190, fill=deep)
-        d.rounded_rectangle(
-            (100, 640, size - 100, size - 100), 190, fill=mid, corners=(False, False, True, True)
-        )
-    elif mark == 4:  # ring
-        d.ellipse((70, 70, size - 70, size - 70), fill=mid)
-        d.ellipse((130, 130, size - 130, size - 130), fill=pale)
-        ink = deep
-    elif mark == 5:  # diamond
-        d.polygon([(c, 40), (size - 40, c), (c, size - 40), (40, c)], fill=deep)
-    elif mark == 6:  # arch
-        d.ellipse((150, 90, size - 150, 750), fill=deep)
-        d.rectangle((150, 420, size - 150, size - 100), fill=deep)
-    else:  # hexagon
-        points = [
-            (c + 430 * math.cos(math.radians(60 * n + 30)), c + 430 * math.sin(math.radians(60 * n + 30)))
-            for n in range(6)
-        ]
-        d.polygon(points, fill=deep)
-    font = ImageFont.truetype(str(settings.BASE_DIR / FONT), 330 if len(initials) == 2 else 420)
-    font.set_variation_by_axes([700])
-    d.text((c, c), initials, fill=ink, font=font, anchor="mm")
-    return image.resize((LOGO, LOGO), Image.Resampling.LANCZOS)
 
 
 def _fill(
@@ -292,7 +246,7 @@ def _fill(
         mask.paste(0, (0, below, WIDTH, HEIGHT))
     if strength < 1:
         mask = mask.point(lambda v: int(v * strength))
-    picture.paste(_gradient(stage.shape, _mix(stage.shape, stage.bottom, 0.35), picture.size), mask=mask)
+    picture.paste(gradient(stage.shape, mix(stage.shape, stage.bottom, 0.35), picture.size), mask=mask)
 
 
 def _mask(*figures: Figure) -> Image.Image:
@@ -306,29 +260,3 @@ def _mask(*figures: Figure) -> Image.Image:
         else:
             draw.rounded_rectangle(box, 56 if kind == "rounded" else 0, fill=255)
     return mask.reduce(2)
-
-
-def _gradient(top: str, bottom: str, size: tuple[int, int]) -> Image.Image:
-    column = Image.new("RGB", (1, 64))
-    for y in range(64):
-        column.putpixel((0, y), _rgb(_mix(top, bottom, y / 63)))
-    return column.resize(size, Image.Resampling.BICUBIC)
-
-
-def _mix(a: str, b: str, share: float) -> str:
-    return "#" + "".join(f"{round(x + (y - x) * share):02x}" for x, y in zip(_rgb(a), _rgb(b), strict=True))
-
-
-def _rgb(color: str) -> Color:
-    r, g, b = ImageColor.getrgb(color)[:3]
-    return r, g, b
-
-
-def _hsl(hue: float, saturation: float, lightness: float) -> Color:
-    r, g, b = colorsys.hls_to_rgb(hue % 1.0, lightness, saturation)
-    return round(r * 255), round(g * 255), round(b * 255)
-
-
-def _luminance(color: str) -> float:
-    r, g, b = _rgb(color)
-    return 0.299 * r + 0.587 * g + 0.114 * b

@@ -1,377 +1,51 @@
-"""The demo's brands, all invented."""
+"""The demo's brands, all invented, and what it says of the categories."""
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass
+from pathlib import Path
 
-COMPUTERS, PERIPHERALS = "computers-components", "peripherals-networking"
-AUDIO, OFFICE = "audio-tv-photo", "office-software"
-HOME, GROCERY = "home-furniture", "grocery-household"
-FASHION, TOYS = "fashion-beauty", "toys-hobbies"
+FILE = Path(__file__).parent / "brands.csv"
 
 
 @dataclass(frozen=True)
 class DemoBrand:
-    """A brand, its mark (`hue` of 0 to 1, `figure` of 0 to 7), and words of the products that it makes."""
+    """A brand and its mark: initials on a figure (0 to 7) in colours around `hue` (0 to 1)."""
 
     name: str
     initials: str
     figure: int
     hue: float
     description: str
-    makes: tuple[str, ...]
 
 
-BRANDS = (
-    DemoBrand(
-        "Veltrix",
-        "V",
-        7,
-        0.60,
-        "Veltrix builds laptops and desktops that can be opened with one screwdriver, and sells every part of them.",
-        ("14-inch laptop", "desktop", "tablet"),
-    ),
-    DemoBrand(
-        "Nordbit",
-        "N",
-        3,
-        0.55,
-        "Components from the north: quiet, cool and tested for a week before they leave the house.",
-        (
-            "cooler",
-            "memory",
-            "power supply",
-            "USB drive",
-            "printer",
-            "security key",
-            "mouse",
-            "router",
-            "laptop",
-        ),
-    ),
-    DemoBrand(
-        "Quillon",
-        "Q",
-        4,
-        0.76,
-        "Quillon began with memory for one university and now makes it for everyone who is short of it.",
-        ("memory", "USB drive", "disc", "tablet", "14-inch laptop"),
-    ),
-    DemoBrand(
-        "Cobaltine",
-        "Co",
-        0,
-        0.63,
-        "Plain cases, honest figures and a telephone number that a person answers.",
-        ("desktop", "power bank", "tablet", "speaker", "television", "disc"),
-    ),
-    DemoBrand(
-        "Ferrox & Daughter",
-        "FD",
-        1,
-        0.05,
-        "A family workshop for power supplies, coolers and the tools to fit them.",
-        ("power supply", "cooler", "repair kit", "screwdriver", "power bank"),
-    ),
-    DemoBrand(
-        "Tessaro",
-        "T",
-        5,
-        0.47,
-        "Tessaro has drawn mice, keyboards and trackballs around real hands since the days of the serial port.",
-        ("mouse", "keyboard", "trackball"),
-    ),
-    DemoBrand(
-        "Klikka",
-        "K",
-        2,
-        0.93,
-        "Cheerful controllers and keyboards that sound the way you like them.",
-        ("controller", "arcade", "keyboard", "mouse"),
-    ),
-    DemoBrand(
-        "Meshwell",
-        "M",
-        6,
-        0.42,
-        "Networks for thick walls. Meshwell sends its routers with a cable of ten metres, just in case.",
-        ("Wi-Fi", "antenna", "doorbell", "printer"),
-    ),
-    DemoBrand(
-        "Portolan",
-        "P",
-        0,
-        0.52,
-        "Named after old sea charts: antennas, locks and doorbells that know where they are.",
-        ("antenna", "cable lock", "doorbell", "security key", "Wi-Fi"),
-    ),
-    DemoBrand(
-        "Halden Audio",
-        "HA",
-        4,
-        0.08,
-        "Headphones and speakers tuned by two people who have argued about bass for twenty years.",
-        ("headphones", "speaker", "radio"),
-    ),
-    DemoBrand(
-        "Brightmoor",
-        "B",
-        3,
-        0.70,
-        "Televisions and projectors for people who switch off the light before the film starts.",
-        ("television", "projector", "radio"),
-    ),
-    DemoBrand(
-        "Obscura & Lowe",
-        "OL",
-        1,
-        0.58,
-        "Cameras with few menus. Obscura & Lowe mends all that it ever sold.",
-        ("camera", "camcorder", "projector"),
-    ),
-    DemoBrand(
-        "Kestrel & Moon",
-        "KM",
-        5,
-        0.66,
-        "Optics for the night sky and instruments for the evening.",
-        ("telescope", "guitar", "piano", "camera"),
-    ),
-    DemoBrand(
-        "Tonrausch",
-        "Tr",
-        7,
-        0.99,
-        "Microphones, mixers and pianos for small stages and thin walls.",
-        ("microphone", "piano", "headphones", "guitar"),
-    ),
-    DemoBrand(
-        "Inkwell & Rye",
-        "IR",
-        2,
-        0.61,
-        "Pens and paper from a mill by a river, made for people who still write by hand.",
-        ("pen", "notebook", "folder"),
-    ),
-    DemoBrand(
-        "Foliant",
-        "F",
-        6,
-        0.11,
-        "Notebooks, folders and planners, sewn and bound so that they lie flat.",
-        ("notebook", "folder", "planner", "briefcase"),
-    ),
-    DemoBrand(
-        "Ledgerly",
-        "L",
-        3,
-        0.38,
-        "Software for the paperwork that nobody started a firm for.",
-        ("software", "password", "protection"),
-    ),
-    DemoBrand(
-        "Quietdesk",
-        "QD",
-        0,
-        0.49,
-        "Things for rooms where people think: cabinets, trays, lamps and chairs.",
-        ("cabinet", "desk tidy", "briefcase", "chair", "alarm clock", "planner", "bulbs"),
-    ),
-    DemoBrand(
-        "Marginal",
-        "Ma",
-        7,
-        0.86,
-        "Small software for large ideas. Every licence may be given to a friend.",
-        ("software", "password", "protection"),
-    ),
-    DemoBrand(
-        "Oakhaven",
-        "O",
-        4,
-        0.10,
-        "Furniture of solid wood from forests that are older than the firm.",
-        ("bed", "chair", "clock", "wall mirror", "basket"),
-    ),
-    DemoBrand(
-        "Fjell & Fir",
-        "FF",
-        2,
-        0.40,
-        "Simple shapes, warm wood, and instructions that fit on one page.",
-        ("sofa", "bed", "chair", "basket", "plant"),
-    ),
-    DemoBrand(
-        "Morrow Home",
-        "MH",
-        6,
-        0.03,
-        "Sofas, mirrors and lamps for homes that are lived in.",
-        ("sofa", "wall mirror", "clock", "shower", "plant"),
-    ),
-    DemoBrand(
-        "Lampadine",
-        "L",
-        0,
-        0.13,
-        "Light in every warmth, from people who care about shadows too.",
-        ("bulbs", "wall mirror", "clock"),
-    ),
-    DemoBrand(
-        "Copperleaf",
-        "CL",
-        5,
-        0.06,
-        "Pans, pots and baskets to hand down.",
-        ("pan", "teapot", "basket", "shower"),
-    ),
-    DemoBrand(
-        "Alba Verde",
-        "AV",
-        1,
-        0.33,
-        "Oil, wine and pasta from seven villages that share one press.",
-        ("olive oil", "wine", "pasta"),
-    ),
-    DemoBrand(
-        "Greenspoon",
-        "G",
-        2,
-        0.29,
-        "Fruit, bread and honey by bicycle, before breakfast.",
-        ("fruit", "croissants", "honey", "juice", "plant"),
-    ),
-    DemoBrand(
-        "Casa Tilia",
-        "CT",
-        6,
-        0.24,
-        "A farm shop under lime trees that has learned to send parcels.",
-        ("cheese", "honey", "juice", "wine", "pasta", "olive oil"),
-    ),
-    DemoBrand(
-        "Brisk & Clean",
-        "BC",
-        4,
-        0.50,
-        "Soap, paper and lotion with short lists of what is in them.",
-        ("soap", "toilet paper", "lotion"),
-    ),
-    DemoBrand(
-        "Tamarind Lane",
-        "TL",
-        3,
-        0.02,
-        "Coffee and chocolate from growers that are visited every year and named on every bag.",
-        ("coffee", "chocolate", "croissants"),
-    ),
-    DemoBrand(
-        "Ondelle",
-        "O",
-        0,
-        0.90,
-        "Dresses, bags and colour for the mouth, cut and mixed in small numbers.",
-        ("dress", "handbag", "lipstick"),
-    ),
-    DemoBrand(
-        "Harlow Thread",
-        "HT",
-        7,
-        0.64,
-        "Shirts, jeans and coats that are mended free of charge.",
-        ("T-shirt", "jeans", "coat", "scarf", "dress"),
-    ),
-    DemoBrand(
-        "Sable & Sage",
-        "SS",
-        1,
-        0.27,
-        "Skin care without perfume, and scarves without scratch.",
-        ("lotion", "scarf", "lipstick", "soap"),
-    ),
-    DemoBrand(
-        "Stride North",
-        "SN",
-        5,
-        0.57,
-        "Shoes and packs for people who walk when they could have driven.",
-        ("shoes", "backpack", "umbrella"),
-    ),
-    DemoBrand(
-        "Pavonine",
-        "P",
-        6,
-        0.80,
-        "Watches and glasses in colours that others do not dare.",
-        ("watch", "sunglasses", "umbrella", "handbag"),
-    ),
-    DemoBrand(
-        "Tinkerton",
-        "Ti",
-        3,
-        0.15,
-        "Kits that become robots, railways and, now and then, engineers.",
-        ("robot", "railway"),
-    ),
-    DemoBrand(
-        "Wobble & Co",
-        "W",
-        0,
-        0.97,
-        "Toys that have been dropped from every height before you buy them.",
-        ("teddy", "football", "skateboard", "kite", "railway"),
-    ),
-    DemoBrand(
-        "Pinecone Games",
-        "PG",
-        2,
-        0.36,
-        "Board games and puzzles for tables with too few chairs.",
-        ("puzzle", "board game", "chess"),
-    ),
-    DemoBrand(
-        "Little Atlas",
-        "LA",
-        4,
-        0.53,
-        "For small explorers: kites, tents and bears that travel well.",
-        ("kite", "tent", "teddy", "puzzle"),
-    ),
-    DemoBrand(
-        "Brushstroke Club",
-        "BC",
-        5,
-        0.83,
-        "Colours, wool and music for evenings without a screen.",
-        ("watercolour", "knitting", "drawing", "pens"),
-    ),
-    DemoBrand(
-        "Summit & Sons",
-        "S",
-        7,
-        0.44,
-        "Bicycles, boards and bags for the hours after work.",
-        ("bicycle", "skateboard", "tent", "backpack", "football", "sunglasses"),
-    ),
-)
+def _read() -> tuple[DemoBrand, ...]:
+    with FILE.open(encoding="utf-8", newline="") as file:
+        return tuple(
+            DemoBrand(row["name"], row["initials"], int(row["figure"]), float(row["hue"]), row["description"])
+            for row in csv.DictReader(file)
+        )
 
+
+BRANDS = _read()
 CATEGORY_TEXTS = {
-    COMPUTERS: "Laptops, tablets and the parts inside them, from memory to power supplies.",
-    PERIPHERALS: "Mice, keyboards, printers, and everything that brings the network into every room.",
-    AUDIO: "Headphones, televisions, cameras and instruments: things to listen with and look through.",
-    OFFICE: "Pens, paper, furniture for files, and software that does the dull part.",
-    HOME: "Furniture, light, plants and kitchen things for rooms that are lived in.",
-    GROCERY: "Coffee, cheese, fruit and soap: the good everyday, for less than every day.",
-    FASHION: "Shoes, clothes, bags, watches and what stands on the shelf in the bathroom.",
-    TOYS: "Games, kits, instruments, bicycles and tents for all ages.",
+    "computers-components": "Laptops, tablets and the parts inside them, from memory to power supplies.",
+    "peripherals-networking": "Mice, keyboards, printers, and everything that brings the network into every room.",
+    "audio-tv-photo": "Headphones, televisions, cameras and instruments: things to listen with and look through.",
+    "office-software": "Pens, paper, furniture for files, and software that does the dull part.",
+    "home-furniture": "Furniture, light, plants and kitchen things for rooms that are lived in.",
+    "grocery-household": "Coffee, cheese, fruit and soap: the good everyday, for less than every day.",
+    "fashion-beauty": "Shoes, clothes, bags, watches and what stands on the shelf in the bathroom.",
+    "toys-hobbies": "Games, kits, instruments, bicycles and tents for all ages.",
 }
 CATEGORY_OBJECTS = {
-    COMPUTERS: "1f4bb",
-    PERIPHERALS: "1f5b1-fe0f",
-    AUDIO: "1f3a7",
-    OFFICE: "1f58b-fe0f",
-    HOME: "1f6cb-fe0f",
-    GROCERY: "1f34e",
-    FASHION: "1f45f",
-    TOYS: "1f9f8",
+    "computers-components": "1f4bb",
+    "peripherals-networking": "1f5b1-fe0f",
+    "audio-tv-photo": "1f3a7",
+    "office-software": "1f58b-fe0f",
+    "home-furniture": "1f6cb-fe0f",
+    "grocery-household": "1f34e",
+    "fashion-beauty": "1f45f",
+    "toys-hobbies": "1f9f8",
 }

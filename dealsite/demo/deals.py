@@ -1,47 +1,39 @@
-"""Makes up the demo's deals from the catalogue: always the same ones, dated from a given moment."""
+"""The demo's deals: `deals.csv`, in the columns of an import and some of the demo's own, dated from a given moment."""
 
 from __future__ import annotations
 
 import hashlib
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from decimal import Decimal
+from datetime import UTC, datetime, time, timedelta
+from functools import cache
+from pathlib import Path
 
-from dealsite.data.content import DealContent
-from dealsite.data.ids import RANDOM_BITS, first_ulid_of, new_ulid, slugify
-from dealsite.demo.art import SHAPES, STAGES, Scene
-from dealsite.demo.brands import BRANDS, FASHION, GROCERY, HOME, DemoBrand
-from dealsite.demo.catalogue import PRODUCTS, Product
-from dealsite.demo.people import EDITORS
+from dealsite.data.catalogue.categories import CATEGORIES
+from dealsite.data.catalogue.content import DealContent
+from dealsite.data.table.ids import RANDOM_BITS, first_ulid_of, new_ulid, time_of
+from dealsite.demo.art import Scene
+from dealsite.imports import formats, lines, rows
+from dealsite.imports.layout import Layout, guess_columns
+from dealsite.imports.rows import NewDeal, Remark
 
-DEALS = 400
+FILE = Path(__file__).parent / "deals.csv"
+DATED = datetime(2026, 11, 21, 13, 0, 7, tzinfo=UTC)  # the moment that the file's times are seen from
+DEALS = 400  # the rows after them are drafts
 SCHEDULED = 14
 DAYS = 60
 DAYS_AHEAD = 4
 DRAFTS = 9
 FEATURED = {"front": 9, "editors-choice": 12}
 FEATURED_IN_CATEGORY = 6
-
-REMARKS = (
-    "Delivery is free.",
-    "Returns are free for thirty days.",
-    "The guarantee is two years, from {brand} itself.",
-    "It has not been this cheap all year.",
-    "Somebody here ordered it before this was written.",
-    "The price holds while the shop has some left.",
-    "New in the shop, and already reduced.",
-    "Our readers asked for this one again and again.",
-)
+DAYS_END = time(22)
 
 
-@dataclass(frozen=True)
-class DemoDeal:
-    """A deal as the demo makes it; its picture is drawn from `scene` and named by `alt`."""
+@dataclass(frozen=True, kw_only=True)
+class DemoDeal(NewDeal):
+    """A deal as the demo makes it; its picture is drawn from `scene` and named by `alt`, `by` is its editor."""
 
-    id: str
-    content: DealContent
-    brand: DemoBrand
     scene: Scene
     alt: str
     by: str
@@ -60,17 +52,13 @@ class DemoDraft:
 
 def all_deals(now: datetime) -> list[DemoDeal]:
     """Return the 400 deals, oldest first: the last 60 days before `now`, and some in the days after it."""
-    times = _times(now)
-    order = _products()
-    return [_deal(n, *order[n % len(order)], live_at=live_at, now=now) for n, live_at in enumerate(times)]
+    return [_dated(deal, at, now) for deal, at in zip(_in_file()[:DEALS], _times(now), strict=True)]
 
 
 def all_drafts(now: datetime) -> list[DemoDraft]:
     """Return some drafts: the first ones complete, the others with fields still missing."""
-    order = _products()
     drafts = []
-    for n in range(DRAFTS):
-        deal = _deal(DEALS + n, *order[(n * 13 + 5) % len(order)], live_at=now + timedelta(days=1), now=now)
+    for n, deal in enumerate(_in_file()[DEALS:]):
         content = replace(deal.content, expires_at=None)
         if n > 2:
             content = replace(content, price=None, was_price=None)
@@ -107,7 +95,7 @@ def featured(deals: list[DemoDeal], now: datetime) -> dict[str, list[str]]:
         led.add(leader.content.category)
         pages[page] = _spread([leader, *there], count)
         taken |= set(pages[page])
-    for category in PRODUCTS:
+    for category in CATEGORIES:
         there = [deal for deal in good if deal.content.category == category]
         there.sort(key=lambda deal: deal.id in taken)  # new faces first
         leader = next(deal for deal in there if _leads(deal))
@@ -150,106 +138,42 @@ def _times(now: datetime) -> list[datetime]:
     return sorted(past) + sorted(future)
 
 
-def _products() -> list[tuple[str, Product]]:
-    """Return every product with its category, in an order that mixes the categories."""
-    rng = random.Random("products")  # noqa: S311
-    queues = {category: rng.sample(products, len(products)) for category, products in PRODUCTS.items()}
-    mixed: list[tuple[str, Product]] = []
-    while any(queues.values()):
-        for category in rng.sample(list(queues), len(queues)):
-            if queues[category]:
-                mixed.append((category, queues[category].pop()))
-    return mixed
+def _dated(deal: DemoDeal, live_at: datetime, now: datetime) -> DemoDeal:
+    """Return a deal of the file as of another moment; one that ends with a day does so as many days later."""
+    ends = deal.content.expires_at
+    if ends is not None and ends.time() == DAYS_END:
+        ends = datetime.combine(live_at + (ends.date() - time_of(deal.id).date()), DAYS_END, UTC)
+    elif ends is not None:
+        ends += now - DATED
+    new_id = rows.deal_id(deal.content.link, deal.content.title, live_at)
+    return replace(deal, id=new_id, content=replace(deal.content, expires_at=ends))
 
 
-def _deal(n: int, category: str, product: Product, *, live_at: datetime, now: datetime) -> DemoDeal:
-    rng = random.Random(f"deal {n}")  # noqa: S311
-    brand = rng.choice(makers(product))
-    variant = rng.randrange(len(product.variants))
-    price = _price(rng, product, variant)
-    was_price = _was_price(rng, price)
-    title = f"{brand.name} {rng.choice(product.models)} {product.noun}, {product.variants[variant]}"
-    voucher = ""
-    if rng.random() < 0.24:
-        voucher = f"{slugify(brand.name).replace('-', '').upper()[:8]}{rng.choice((5, 10, 15, 20))}"
-    stock = rng.choice((3, 8, 12, 25, 40, 60, 120)) if rng.random() < 0.3 else None
-    if n % 83 == 40:
-        stock = 0
-    content = DealContent(
-        title=title,
-        brand=slugify(brand.name),
-        category=category,
-        price=price,
-        was_price=was_price,
-        voucher_code=voucher,
-        link=f"https://{slugify(brand.name)}.example/shop/{slugify(title)}",
-        description=_description(rng, product, brand, voucher, stock),
-        stock=stock,
-        expires_at=_expiry(rng, live_at, now),
+@cache
+def _in_file() -> list[DemoDeal]:
+    return list(_read())
+
+
+def _read() -> Iterator[DemoDeal]:
+    header, *records = lines.read(FILE)
+    columns = tuple(guess_columns(header.cells))
+    layout = Layout(
+        tuple(header.cells), columns, formats.POINT, formats.DAY_FIRST, "UTC", DATED, drafts=False
     )
-    deal_id = new_ulid(live_at, _bits(f"deal {n}"))
-    return DemoDeal(deal_id, content, brand, _scene(rng, category, product), product.alt, rng.choice(EDITORS))
-
-
-def makers(product: Product) -> list[DemoBrand]:
-    """Return the brands that make a product."""
-    return [brand for brand in BRANDS if any(word in product.noun for word in brand.makes)]
-
-
-def _price(rng: random.Random, product: Product, variant: int) -> Decimal:
-    """Return a price in the product's range, higher for the later variants, with the ending that shops like."""
-    share = (variant + rng.random()) / len(product.variants)
-    amount = product.low + (product.high - product.low) * share**1.3
-    if amount >= 150:
-        return Decimal(int(amount / 10) * 10 + 9)
-    return Decimal(int(amount)) + rng.choice(
-        (Decimal("0.99"), Decimal("0.90"), Decimal("0.49"), Decimal("0.95"))
-    )
-
-
-def _was_price(rng: random.Random, price: Decimal) -> Decimal | None:
-    if rng.random() < 0.14:
-        return None
-    before = float(price) / (1 - rng.choice((0.1, 0.15, 0.2, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)))
-    if before >= 150:
-        return Decimal(round(before / 10) * 10 + 9)
-    return Decimal(round(before)) + Decimal("0.99")
-
-
-def _description(
-    rng: random.Random, product: Product, brand: DemoBrand, voucher: str, stock: int | None
-) -> str:
-    points = "\n".join(f"- {point}" for point in product.points)
-    remarks = [remark.format(brand=brand.name) for remark in rng.sample(REMARKS, 2)]
-    if voucher:
-        remarks.insert(0, f"Enter **{voucher}** at the checkout to get this price.")
-    if stock:
-        remarks[-1] = f"The shop has put {stock} of them aside for us."
-    return f"{product.pitch}\n\n{points}\n\n{' '.join(remarks)}"
-
-
-def _expiry(rng: random.Random, live_at: datetime, now: datetime) -> datetime | None:
-    """Return when a deal ends: often never, sometimes within the next two days, mostly at a day's end."""
-    chance = rng.random()
-    if chance < 0.4:
-        return None
-    if chance < 0.5 and live_at < now:
-        return now + timedelta(hours=rng.randrange(5, 47), minutes=rng.randrange(60))
-    days = rng.choice((3, 5, 7, 10, 14, 21, 30, 45))
-    return (live_at + timedelta(days=days)).replace(hour=22, minute=0, second=0)
-
-
-def _scene(rng: random.Random, category: str, product: Product) -> Scene:
-    shape = rng.choice(SHAPES)
-    poses = ["one", "one"] + (["companion", "companion"] if len(product.objects) > 1 else ["one"])
-    if category != HOME:
-        poses.append("pair")
-    if shape in ("sun", "waves", "plain") and category != HOME:
-        poses.append("trio")
-    pose = rng.choice(poses)
-    turns = (0.0, 0.0, -7.0, 7.0) if category in (FASHION, GROCERY) and shape != "podium" else (0.0,)
-    tint = rng.choice((0.0, 0.0, 0.48, 0.6, 0.74, 0.88)) if product.tints else 0.0
-    return Scene(product.objects, rng.randrange(len(STAGES)), shape, pose, rng.choice(turns), tint)
+    cells = {record.line: dict(zip(header.cells, record.cells, strict=True)) for record in records}
+    for new in rows.check_as([header, *records], layout):
+        if isinstance(new, Remark):
+            raise lines.BadFile(f"{FILE.name}, line {new.line}: {new.reason}")
+        own = cells[new.line]
+        scene = Scene(
+            tuple(own["objects"].split()),
+            int(own["stage"]),
+            own["shape"],
+            own["pose"],
+            float(own["turn"]),
+            float(own["tint"]),
+        )
+        yield DemoDeal(**vars(new), scene=scene, alt=own["alt"], by=own["editor"])
 
 
 def _bits(text: str) -> int:

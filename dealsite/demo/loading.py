@@ -12,20 +12,23 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from dealsite import pictures
 from dealsite.accounts import passwords
-from dealsite.data import brands, categories, deals, drafts, featured, users
-from dealsite.data.brands import Brand
-from dealsite.data.cards import Picture
-from dealsite.data.errors import AlreadyExists, Conflict, NotFound
-from dealsite.data.ids import from_iso, iso, new_ulid, slugify
-from dealsite.demo import art, orders
+from dealsite.data.catalogue import brands, categories, deals, drafts, featured
+from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.cards import Picture
+from dealsite.data.names import slugify
+from dealsite.data.people import users
+from dealsite.data.table.errors import AlreadyExists, Conflict, NotFound
+from dealsite.data.table.ids import from_iso, iso, new_ulid
+from dealsite.demo import art, logos, purchases
 from dealsite.demo.brands import BRANDS, CATEGORY_OBJECTS, CATEGORY_TEXTS
 from dealsite.demo.deals import DEALS, DRAFTS, DemoDeal, all_deals, all_drafts
 from dealsite.demo.deals import featured as featured_ids
-from dealsite.demo.people import ADMIN, EDITOR, EMAIL_DOMAIN, PEOPLE, Person
+from dealsite.demo.people import ADMIN, EDITOR, EDITORS, EMAIL_DOMAIN, PEOPLE, Person
+from dealsite.imports.publishing import Import
+from dealsite.imports.rows import Remark
+from dealsite.pictures import uploads
 
-AT_ONCE = 12  # deals in one transaction
 DRAWING_THREADS = 2  # Pillow computes outside the interpreter's lock
 
 BY = EDITOR.username.lower()
@@ -76,7 +79,7 @@ def load_content(started: datetime, step: Step) -> None:
     _load_categories(started, step)
     there = _load_brands(started, step)
     made_up = all_deals(started)
-    _load_deals(made_up, there, started, step)
+    _load_deals(made_up, started, step)
     _load_drafts(there, started, step)
     _load_featured(made_up, started, step)
 
@@ -84,11 +87,11 @@ def load_content(started: datetime, step: Step) -> None:
 def finish(started: datetime, *, random_passwords: bool) -> Iterator[SignIn]:
     """Make the other users and what the shoppers bought; users made just now are returned, to be told at once.
 
-    The last user marks the end, so he is made when all else is there; he has bought nothing yet.
+    The last user marks the end, so they are made when all else is there; they have bought nothing yet.
     """
     for person in PEOPLE[1:]:
         if person is PEOPLE[-1]:
-            orders.load(all_deals(started), started)
+            purchases.load(all_deals(started), started)
         made = _make_user(person, started, random_passwords=random_passwords)
         if made:
             yield made
@@ -113,7 +116,7 @@ def _make_user(person: Person, now: datetime, *, random_passwords: bool) -> Sign
 def _load_categories(now: datetime, step: Step) -> None:
     for n, category in enumerate(categories.all_categories()):
         if not category.description and not category.logo:
-            logo = pictures.store_image(art.emblem(CATEGORY_OBJECTS[category.slug], n), category.name)
+            logo = uploads.store_image(art.emblem(CATEGORY_OBJECTS[category.slug], n), category.name)
             categories.edit(
                 category,
                 name=category.name,
@@ -129,39 +132,38 @@ def _load_brands(now: datetime, step: Step) -> dict[str, Brand]:
     there = brands.get_many(slugify(brand.name) for brand in BRANDS)
     for brand in BRANDS:
         if slugify(brand.name) not in there:
-            logo = pictures.store_image(
-                art.logo(brand.initials, brand.figure, brand.hue), f"The mark of {brand.name}"
+            logo = uploads.store_image(
+                logos.logo(brand.initials, brand.figure, brand.hue), f"The mark of {brand.name}"
             )
             brands.create(brand.name, by=BY, now=now, description=brand.description, logo=logo)
         step(1)
     return brands.get_many(slugify(brand.name) for brand in BRANDS)
 
 
-def _load_deals(made_up: list[DemoDeal], there: dict[str, Brand], now: datetime, step: Step) -> None:
+def _load_deals(made_up: list[DemoDeal], now: datetime, step: Step) -> None:
+    """Import the deals that are missing, those of each editor in their name."""
     stored = deals.get_many(deal.id for deal in made_up)
     missing = [deal for deal in made_up if deal.id not in stored]
     step(2 * len(stored))
     drawn = _draw(missing, step)
-    for start in range(0, len(missing), AT_ONCE):
-        batch = missing[start : start + AT_ONCE]
-        new = [
-            (deal.id, replace(deal.content, picture=drawn[deal.id]), there[deal.content.brand])
-            for deal in batch
-        ]
-        # An editor's name stands on each deal; one transaction has one.
-        try:
-            deals.publish_many(new, by=batch[0].by, now=now)
-        except Conflict:  # somebody publishes at the same time: one by one
-            for deal_id, content, brand in new:
-                deals.publish(content, deal_id=deal_id, brand=brand, by=batch[0].by, now=now)
-        step(len(batch))
+    for editor in EDITORS:
+        own = (
+            replace(deal, content=replace(deal.content, picture=drawn[deal.id]))
+            for deal in missing
+            if deal.by == editor
+        )
+        Import(by=editor, now=now, report=_refused, step=step).run(own)
+
+
+def _refused(remark: Remark) -> None:
+    raise Conflict(remark.reason)
 
 
 def _draw(wanted: Iterable[DemoDeal], step: Step) -> dict[str, Picture]:
     """Draw and store the pictures of some deals, stage by stage, since a stage is drawn once."""
 
     def one(deal: DemoDeal) -> tuple[str, Picture]:
-        return deal.id, pictures.store_image(art.draw(deal.scene), deal.alt)
+        return deal.id, uploads.store_image(art.draw(deal.scene), deal.alt)
 
     ordered = sorted(wanted, key=lambda deal: (deal.scene.stage, deal.scene.shape))
     drawn: dict[str, Picture] = {}
@@ -176,7 +178,7 @@ def _load_drafts(there: dict[str, Brand], now: datetime, step: Step) -> None:
     for draft in all_drafts(now):
         content = draft.content
         if draft.has_picture:
-            picture = pictures.store_image(art.draw(draft.deal.scene), draft.deal.alt)
+            picture = uploads.store_image(art.draw(draft.deal.scene), draft.deal.alt)
             content = replace(content, picture=picture)
         drafts.create(
             content, draft_id=draft.id, by=draft.deal.by, now=draft.updated_at, brand=there.get(content.brand)

@@ -20,7 +20,7 @@ def connect(database: Path) -> sqlite3.Connection:
     )
 
 
-def mend_stream(database: Path) -> None:
+def repair_stream(database: Path) -> None:
     """Give the stream's newest record an index to be found by; harmless when it is there or the engine runs."""
     with contextlib.closing(connect(database)) as connection:
         connection.execute(

@@ -7,21 +7,21 @@ from django.core.exceptions import ImproperlyConfigured
 
 from dealsite.gateways.interface import (
     CardRefused,
-    Charged,
-    Declined,
+    ChargeDecline,
+    ChargeResult,
     Gateway,
     GatewayUnavailable,
-    Refunded,
+    RefundResult,
     SavedCard,
 )
 
 __all__ = [
     "CardRefused",
-    "Charged",
-    "Declined",
+    "ChargeDecline",
+    "ChargeResult",
     "Gateway",
     "GatewayUnavailable",
-    "Refunded",
+    "RefundResult",
     "SavedCard",
     "current",
 ]

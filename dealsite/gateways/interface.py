@@ -21,21 +21,21 @@ class CardRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Charged:
+class ChargeResult:
     """The money is ours."""
 
     transaction_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class Refunded:
+class RefundResult:
     """The money is on its way back."""
 
     refund_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class Declined:
+class ChargeDecline:
     """No money moved; `reason` is a sentence for people."""
 
     reason: str
@@ -57,17 +57,17 @@ class Gateway(Protocol):
 
     def charge(
         self, method: str, amount: Decimal, currency: str, *, idempotency_key: str, description: str
-    ) -> Charged | Declined:
+    ) -> ChargeResult | ChargeDecline:
         """Charge a saved card, its owner not being there. GatewayUnavailable. 1 request."""
         ...
 
-    def find_charge(self, method: str, *, idempotency_key: str) -> Charged | None:
+    def find_charge(self, method: str, *, idempotency_key: str) -> ChargeResult | None:
         """Return the charge that was made under a key, however long ago; None if there is none. GatewayUnavailable."""
         ...
 
     def refund(
         self, transaction_id: str, amount: Decimal, currency: str, *, idempotency_key: str
-    ) -> Refunded | Declined:
+    ) -> RefundResult | ChargeDecline:
         """Give a charge back. GatewayUnavailable. 1 request."""
         ...
 

@@ -15,10 +15,10 @@ import stripe
 
 from dealsite.gateways.interface import (
     CardRefused,
-    Charged,
-    Declined,
+    ChargeDecline,
+    ChargeResult,
     GatewayUnavailable,
-    Refunded,
+    RefundResult,
     SavedCard,
 )
 
@@ -63,7 +63,7 @@ class StripeGateway:
 
     def charge(
         self, method: str, amount: Decimal, currency: str, *, idempotency_key: str, description: str
-    ) -> Charged | Declined:
+    ) -> ChargeResult | ChargeDecline:
         """Charge a saved card, its owner not being there. GatewayUnavailable. 1 request, 2 if it takes its time."""
         customer, _, payment_method = method.partition("|")
         try:
@@ -83,25 +83,25 @@ class StripeGateway:
             if intent.status == "processing":  # a repeated request is answered as the first one: ask anew
                 intent = self.api.payment_intents.retrieve(intent.id)
         except stripe.CardError as error:
-            return Declined(error.user_message or DECLINED)
+            return ChargeDecline(error.user_message or DECLINED)
         except stripe.InvalidRequestError as error:
             return _refused(error)
         except stripe.StripeError as error:
             raise _unavailable(error) from error
         if intent.status == "succeeded":
-            return Charged(intent.id)
+            return ChargeResult(intent.id)
         if intent.status == "processing":
             raise GatewayUnavailable("Stripe is still processing this charge.")
-        return Declined(DECLINED)
+        return ChargeDecline(DECLINED)
 
-    def find_charge(self, method: str, *, idempotency_key: str) -> Charged | None:
+    def find_charge(self, method: str, *, idempotency_key: str) -> ChargeResult | None:
         """Return the charge that was made under a key for the card's owner. GatewayUnavailable. 1 request a page."""
         customer = method.partition("|")[0]
         try:
             intents = self.api.payment_intents.list({"customer": customer, "limit": 100})
             for intent in intents.auto_paging_iter():
                 if _key_of(intent) == idempotency_key and intent.status == "succeeded":
-                    return Charged(intent.id)
+                    return ChargeResult(intent.id)
         except stripe.InvalidRequestError:
             return None  # there is no such customer
         except stripe.StripeError as error:
@@ -110,7 +110,7 @@ class StripeGateway:
 
     def refund(
         self, transaction_id: str, amount: Decimal, currency: str, *, idempotency_key: str
-    ) -> Refunded | Declined:
+    ) -> RefundResult | ChargeDecline:
         """Give a charge back. GatewayUnavailable. 1 request."""
         try:
             made = self.api.refunds.create(
@@ -119,13 +119,13 @@ class StripeGateway:
             )
         except stripe.InvalidRequestError as error:
             if error.code == "charge_already_refunded":
-                return Refunded(transaction_id)
+                return RefundResult(transaction_id)
             return _refused(error)
         except stripe.StripeError as error:
             raise _unavailable(error) from error
         if made.status in ("failed", "canceled"):
-            return Declined("The bank did not take the money back.")
-        return Refunded(made.id)
+            return ChargeDecline("The bank did not take the money back.")
+        return RefundResult(made.id)
 
     def begin_card(self, *, return_url: str, cancel_url: str, account: str) -> str:
         """Return the address of Stripe's page for a card, which leads back. GatewayUnavailable. 1 request."""
@@ -175,11 +175,13 @@ def _unavailable(error: stripe.StripeError) -> GatewayUnavailable:
     return GatewayUnavailable(f"Stripe: {type(error).__name__}")
 
 
-def _refused(error: stripe.InvalidRequestError) -> Declined:
+def _refused(error: stripe.InvalidRequestError) -> ChargeDecline:
     """Return a definite refusal as a sentence for people: Stripe's own may name objects that mean nothing to them."""
     if error.http_status in (409, 429):  # somebody else is at it: no outcome yet
         raise _unavailable(error) from error
-    return Declined(f"The payment provider could not take this payment ({error.code or 'invalid request'}).")
+    return ChargeDecline(
+        f"The payment provider could not take this payment ({error.code or 'invalid request'})."
+    )
 
 
 def _key_of(intent: stripe.PaymentIntent) -> str:

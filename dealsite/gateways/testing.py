@@ -11,16 +11,16 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 
 from dealsite.data import keys, table
-from dealsite.data.convert import Item
-from dealsite.data.errors import AlreadyExists, Unavailable
-from dealsite.data.keys import hash_of
-from dealsite.data.writes import Put, absent
+from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import AlreadyExists, Unavailable
+from dealsite.data.table.ids import hash_of
+from dealsite.data.table.writes import Put, absent
 from dealsite.gateways.interface import (
     CardRefused,
-    Charged,
-    Declined,
+    ChargeDecline,
+    ChargeResult,
     GatewayUnavailable,
-    Refunded,
+    RefundResult,
     SavedCard,
 )
 
@@ -48,7 +48,7 @@ class TestGateway:
 
     def charge(
         self, method: str, amount: Decimal, currency: str, *, idempotency_key: str, description: str
-    ) -> Charged | Declined:
+    ) -> ChargeResult | ChargeDecline:
         """Charge a card as its token says; the first answer under a key is the last word. 1 put, 1 get if repeated."""
         behaviour = _behaviour(method)
         reason = REASONS.get(behaviour, "")
@@ -70,14 +70,14 @@ class TestGateway:
             pause(LATE_SECONDS)
         return _outcome(stored)
 
-    def find_charge(self, method: str, *, idempotency_key: str) -> Charged | None:
+    def find_charge(self, method: str, *, idempotency_key: str) -> ChargeResult | None:
         """Return the charge that was made under a key. 1 get."""
         kept = _get(idempotency_key)
-        return Charged(kept["transaction_id"]) if kept and kept["transaction_id"] else None
+        return ChargeResult(kept["transaction_id"]) if kept and kept["transaction_id"] else None
 
     def refund(
         self, transaction_id: str, amount: Decimal, currency: str, *, idempotency_key: str
-    ) -> Refunded | Declined:
+    ) -> RefundResult | ChargeDecline:
         """Give a charge back, once. 1 put."""
         stored: Item = {
             "type": "TestCharge",
@@ -89,7 +89,7 @@ class TestGateway:
             "description": transaction_id,
         }
         _keep(stored)
-        return Refunded(f"refund_{hash_of(idempotency_key)[:24]}")
+        return RefundResult(f"refund_{hash_of(idempotency_key)[:24]}")
 
     def begin_card(self, *, return_url: str, cancel_url: str, account: str) -> str:
         """Return where the card number is asked for: the page that goes on, on which the site asks for it itself."""
@@ -109,8 +109,12 @@ def _behaviour(method: str) -> str:
     return behaviour if kind == "test" and behaviour in BEHAVIOURS.values() else "decline"
 
 
-def _outcome(stored: Item) -> Charged | Declined:
-    return Charged(stored["transaction_id"]) if stored["transaction_id"] else Declined(stored["reason"])
+def _outcome(stored: Item) -> ChargeResult | ChargeDecline:
+    return (
+        ChargeResult(stored["transaction_id"])
+        if stored["transaction_id"]
+        else ChargeDecline(stored["reason"])
+    )
 
 
 def _keep(stored: Item) -> Item | None:

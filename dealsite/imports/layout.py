@@ -10,7 +10,8 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from dealsite.data.ids import from_iso, iso, slugify
+from dealsite.data.names import slugify
+from dealsite.data.table.ids import from_iso, iso
 from dealsite.imports import formats
 
 FIELDS = (

@@ -9,11 +9,11 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from dealsite.data import brands, deals, drafts, renditions
-from dealsite.data.brands import Brand
-from dealsite.data.cards import Picture
-from dealsite.data.errors import AlreadyExists, DataError, Unavailable
-from dealsite.data.ids import time_of
+from dealsite.data.catalogue import brands, deals, drafts, renditions
+from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.cards import Picture
+from dealsite.data.table.errors import AlreadyExists, DataError, Unavailable
+from dealsite.data.table.ids import time_of
 from dealsite.imports.rows import NewDeal, Remark, Result
 
 WINDOW = 1_000  # rows looked at together, so that deals of one brand meet in one transaction

@@ -11,10 +11,10 @@ from typing import Any
 from django.core.files.base import File
 from django.utils.translation import gettext as _
 
-from dealsite import exports
 from dealsite.imports import lines
 from dealsite.imports.lines import Record
 from dealsite.imports.rows import Remark
+from dealsite.worker import exports
 
 SHOWN = 50  # remarks that the page shows; the file has all
 MENDABLE = 200  # refused rows that can be mended in the page

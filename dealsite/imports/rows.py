@@ -12,11 +12,12 @@ from decimal import Decimal
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dealsite.data.brands import clean_name
-from dealsite.data.categories import CATEGORIES
-from dealsite.data.content import TITLE_CHARACTERS, DealContent, problems
-from dealsite.data.errors import Invalid
-from dealsite.data.ids import RANDOM_BITS, new_ulid, normalise, slugify
+from dealsite.data.catalogue.brands import clean_name
+from dealsite.data.catalogue.categories import CATEGORIES
+from dealsite.data.catalogue.content import TITLE_CHARACTERS, DealContent, problems
+from dealsite.data.names import normalise, slugify
+from dealsite.data.table.errors import Invalid
+from dealsite.data.table.ids import RANDOM_BITS, new_ulid
 from dealsite.imports.formats import Unreadable
 from dealsite.imports.layout import Layout
 from dealsite.imports.lines import BadFile, Record

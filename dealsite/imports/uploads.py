@@ -12,7 +12,7 @@ from typing import IO
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dealsite.data.ids import normalise
+from dealsite.data.names import normalise
 from dealsite.imports import lines
 from dealsite.imports.lines import BadFile
 

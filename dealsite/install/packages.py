@@ -11,7 +11,7 @@ from dealsite.install import InstallError, local_engine, node
 
 def install() -> None:
     """Run npm ci. It ends with 0 even if the engine could not be had: so that is tried by running it."""
-    node_command, npm = node.bring()
+    node_command, npm = node.find_or_install()
     done = subprocess.run(
         [*npm, "ci", "--loglevel=error"],
         cwd=node.ROOT,

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import orjson
 import pyarrow as pa
 
-from dealsite.data.convert import Item
+from dealsite.data.table.convert import Item
 
 Kind = Literal["text", "integer", "money", "time", "date", "flag", "json"]
 Source = Callable[[Item], Any]

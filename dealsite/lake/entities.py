@@ -15,8 +15,8 @@ from functools import cached_property
 
 from django.utils.crypto import salted_hmac
 
-from dealsite.data.convert import Item
-from dealsite.data.ids import from_iso, time_of
+from dealsite.data.table.convert import Item
+from dealsite.data.table.ids import from_iso, time_of
 from dealsite.lake.columns import SQL, Column, Kind, Source, attribute
 
 TIMELESS = date(2000, 1, 1)  # the partition of what has no day of its creation
@@ -277,4 +277,3 @@ LEFT_OUT: Mapping[str, str] = {
 }
 
 BY_TYPE: Mapping[str, Entity] = {entity.type: entity for entity in ENTITIES}
-BY_TABLE: Mapping[str, Entity] = {entity.table: entity for entity in ENTITIES}

@@ -7,23 +7,20 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 
 import orjson
-import structlog
 from django.conf import settings
 
-from dealsite.data.convert import Item
+from dealsite.data.table.convert import Item
 from dealsite.lake import layout, rows
 from dealsite.lake.compaction import compact
 from dealsite.lake.entities import BY_TYPE, Entity
 from dealsite.lake.store import Store, store_of_site
-from dealsite.stream import turns
-from dealsite.stream.changes import Change
+from dealsite.stream import leases
+from dealsite.stream.changes import ItemChange
 from dealsite.stream.checkpoints import Checkpoint
 
 COMPACT_AFTER = 30  # commits
 COMPACT_SECONDS = 300.0  # since the last time, if anything was written
 BUILT_AT_ONCE = 50_000  # rows held in memory while a new lake is made
-
-logger = structlog.get_logger(__name__)
 
 
 def utc_now() -> datetime:
@@ -51,7 +48,7 @@ class Lake:
         self.store = store or store_of_site()
         self.folder = settings.VAR / "lake"
         self._clock, self._ticks = clock, ticks
-        self._changes: dict[Entity, list[Change]] = {}
+        self._changes: dict[Entity, list[ItemChange]] = {}
         self._commits = 0
         self._compacted_at = ticks()
 
@@ -66,7 +63,7 @@ class Lake:
             self._finish_swap()
         return self.checkpoint()
 
-    def apply(self, changes: Sequence[Change]) -> None:
+    def apply(self, changes: Sequence[ItemChange]) -> None:
         for change in changes:
             if entity := BY_TYPE.get(change.type):
                 self._changes.setdefault(entity, []).append(change)
@@ -88,12 +85,14 @@ class Lake:
         for path in self.store.paths(layout.MADE):
             self.store.delete(path)
         replaced = [*self.store.paths(layout.CURRENT), *self.store.paths(layout.RECENT)]
-        found: dict[Entity, list[rows.Row]] = {}
+        found: dict[Entity, list[rows.LakeRow]] = {}
         number = 0
         for item in items:
             if entity := BY_TYPE.get(str(item.get("type", ""))):
                 key = (item["PK"], item["SK"])
-                found.setdefault(entity, []).append(rows.Row(key, item, start.floor, None, entity.day(item)))
+                found.setdefault(entity, []).append(
+                    rows.LakeRow(key, item, start.floor, None, entity.day(item))
+                )
                 number += 1
             if number >= BUILT_AT_ONCE:
                 self._write_aside(found)
@@ -123,8 +122,8 @@ class Lake:
         for path in (layout.READY, layout.SWAPPING, *self.store.paths(layout.MADE)):
             self.store.delete(path)
 
-    def _write(self, entity: Entity, changes: list[Change]) -> None:
-        events: dict[str, list[rows.Row]] = {}
+    def _write(self, entity: Entity, changes: list[ItemChange]) -> None:
+        events: dict[str, list[rows.LakeRow]] = {}
         for row in rows.events(changes):
             events.setdefault(layout.history(entity, row.day), []).append(row)
         for folder, of_day in events.items():
@@ -132,9 +131,9 @@ class Lake:
         newest = rows.states(entity, changes)
         self._put(layout.recent(entity), newest, rows.written(rows.state_table(entity, newest)))
 
-    def _write_aside(self, found: dict[Entity, list[rows.Row]]) -> None:
+    def _write_aside(self, found: dict[Entity, list[rows.LakeRow]]) -> None:
         for entity, states in found.items():
-            by_day: dict[str, list[rows.Row]] = {}
+            by_day: dict[str, list[rows.LakeRow]] = {}
             for row in states:
                 by_day.setdefault(f"{layout.MADE}/{layout.current(entity, row.day)}", []).append(row)
             for folder, of_day in by_day.items():
@@ -142,7 +141,7 @@ class Lake:
                 self._put(folder, of_day, rows.written(table))
         found.clear()
 
-    def _put(self, folder: str, states: Sequence[rows.Row], content: bytes) -> None:
+    def _put(self, folder: str, states: Sequence[rows.LakeRow], content: bytes) -> None:
         name = rows.name_of((rows.item_key(row.key), row.sequence) for row in states)
         self.store.put(f"{folder}/{name}", content)
 
@@ -150,6 +149,6 @@ class Lake:
         """Compact after some commits or some time, but not while a new lake is made: it notes the old one's files."""
         waited = self._ticks() - self._compacted_at
         due = self._commits >= COMPACT_AFTER or (self._commits and waited >= COMPACT_SECONDS)
-        if due and not turns.is_locked(self.folder, turns.BUILDING):
+        if due and not leases.is_locked(self.folder, leases.BUILDING):
             compact(self.store, now=self._clock())
             self._commits, self._compacted_at = 0, self._ticks()

@@ -17,11 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from dealsite.data.convert import Item
 from dealsite.data.keys import Key
+from dealsite.data.table.convert import Item
 from dealsite.lake.columns import ARROW
 from dealsite.lake.entities import Entity
-from dealsite.stream.changes import Change
+from dealsite.stream.changes import ItemChange
 
 COMPRESSION = "zstd"
 KEY = [("item_key", pa.string()), ("sequence", pa.string()), ("changed_at", pa.timestamp("ms"))]
@@ -30,7 +30,7 @@ CHANGE = [*KEY, ("change", pa.string())]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LakeRow:
     """An item at one moment: `item` is None for a state that is gone, `day` its partition."""
 
     key: Key
@@ -51,9 +51,9 @@ def item_key(key: Key) -> str:
     return hashlib.blake2b("\t".join(key).encode(errors="surrogatepass"), digest_size=16).hexdigest()
 
 
-def states(entity: Entity, changes: Iterable[Change]) -> list[Row]:
+def states(entity: Entity, changes: Iterable[ItemChange]) -> list[LakeRow]:
     """Return the newest state of each item that changed, and where it left the day that it was filed under, that."""
-    newest: dict[tuple[Key, date], Row] = {}
+    newest: dict[tuple[Key, date], LakeRow] = {}
     for change in changes:
         for row in _states_of(entity, change):
             place = (row.key, row.day)
@@ -62,19 +62,19 @@ def states(entity: Entity, changes: Iterable[Change]) -> list[Row]:
     return list(newest.values())
 
 
-def _states_of(entity: Entity, change: Change) -> Iterator[Row]:
+def _states_of(entity: Entity, change: ItemChange) -> Iterator[LakeRow]:
     day = entity.day(change.new) if change.new is not None else None
     before = entity.day(change.old) if change.old is not None else None
     if change.new is not None and day is not None:
-        yield Row(change.key, change.new, change.sequence, change.at, day)
+        yield LakeRow(change.key, change.new, change.sequence, change.at, day)
     if before is not None and before != day:
-        yield Row(change.key, None, change.sequence, change.at, before, deleted=True)
+        yield LakeRow(change.key, None, change.sequence, change.at, before, deleted=True)
 
 
-def events(changes: Iterable[Change]) -> list[Row]:
+def events(changes: Iterable[ItemChange]) -> list[LakeRow]:
     """Return one row for each change: the item as it was after it, or before it where it was deleted."""
     return [
-        Row(
+        LakeRow(
             change.key,
             change.old if change.new is None else change.new,
             change.sequence,
@@ -90,18 +90,18 @@ def schema(entity: Entity, more: Sequence[tuple[str, pa.DataType]]) -> pa.Schema
     return pa.schema([*((column.name, ARROW[column.kind]) for column in entity.columns), *more])
 
 
-def state_table(entity: Entity, rows: Sequence[Row]) -> pa.Table:
+def state_table(entity: Entity, rows: Sequence[LakeRow]) -> pa.Table:
     """Return states as a table, with their day as a column."""
     return _table(entity, rows, STATE, deleted=[row.deleted for row in rows], day=[row.day for row in rows])
 
 
-def event_table(entity: Entity, rows: Sequence[Row]) -> pa.Table:
+def event_table(entity: Entity, rows: Sequence[LakeRow]) -> pa.Table:
     """Return changes as a table."""
     return _table(entity, rows, CHANGE, change=["delete" if row.deleted else "put" for row in rows])
 
 
 def _table(
-    entity: Entity, rows: Sequence[Row], more: Sequence[tuple[str, pa.DataType]], **values: list[Any]
+    entity: Entity, rows: Sequence[LakeRow], more: Sequence[tuple[str, pa.DataType]], **values: list[Any]
 ) -> pa.Table:
     nothing: Item = {}
     items = [nothing if row.item is None else row.item for row in rows]

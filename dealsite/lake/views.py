@@ -55,12 +55,6 @@ def history_query(entity: Entity, changes: str) -> str:
     )
 
 
-def duckdb_statements(root: Path, entities: Iterable[Entity] = ENTITIES) -> list[str]:
-    """Return the statements that make the views in a DuckDB connection, for a lake in a folder."""
-    queries = duckdb_queries(root, entities)
-    return [f"CREATE OR REPLACE VIEW {quoted(name)} AS {query}" for name, query in queries.items()]
-
-
 def duckdb_queries(root: Path, entities: Iterable[Entity] = ENTITIES) -> dict[str, str]:
     """Return the SELECT of the views by their names, for DuckDB and a lake in a folder.
 

@@ -1,1 +1,1 @@
-"""Where loads of payments come from: files, and a generator for trials. `dealsite.data.payments.loads` writes them."""
+"""Where loads of payments come from: files, and a generator for trials. `payment_loads` writes them."""

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from dealsite.data import keys
-from dealsite.data.cards import CENT
-from dealsite.data.ids import EPOCH, RANDOM_BITS, new_ulid
-from dealsite.data.payments.stored import DATA_BYTES, Payment
+from dealsite.data.catalogue.cards import CENT
+from dealsite.data.commerce.payment.payment_record import DATA_BYTES, Payment
+from dealsite.data.table.ids import EPOCH, RANDOM_BITS, new_ulid
 
 LARGEST_AMOUNT = Decimal("1000000000")
 ACCOUNT_CHARACTERS = 200

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from dealsite.data.ids import RANDOM_BITS, iso, new_ulid
-from dealsite.data.payments.stored import Payment
+from dealsite.data.commerce.payment.payment_record import Payment
+from dealsite.data.table.ids import RANDOM_BITS, iso, new_ulid
 
 PAYMENTS_OF_AN_ACCOUNT = 12
 

@@ -19,11 +19,12 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from dealsite.data.cards import CENT
-from dealsite.data.carts import MAX_ACTIVE, MAX_QUANTITY
-from dealsite.data.content import MAX_PRICE, TITLE_CHARACTERS
-from dealsite.data.errors import Invalid
-from dealsite.data.ids import EPOCH, RANDOM_BITS, new_ulid, normalise, normalise_username
+from dealsite.data.catalogue.cards import CENT
+from dealsite.data.catalogue.content import MAX_PRICE, TITLE_CHARACTERS
+from dealsite.data.commerce.carts import MAX_ACTIVE, MAX_QUANTITY
+from dealsite.data.names import normalise, normalise_username
+from dealsite.data.table.errors import Invalid
+from dealsite.data.table.ids import EPOCH, RANDOM_BITS, new_ulid
 from dealsite.loads.files import BadFile
 
 SKU_CHARACTERS = 60
@@ -38,7 +39,7 @@ class Product:
 
 
 @dataclass(frozen=True, slots=True)
-class Sold:
+class SaleLine:
     """One line of an order."""
 
     product: Product
@@ -47,14 +48,14 @@ class Sold:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class OrderEntry:
     """An order as the file has it."""
 
     id: str
     username: str
     at: datetime
     country: str
-    lines: tuple[Sold, ...]
+    lines: tuple[SaleLine, ...]
 
     def parts(self) -> list[dict[Product, int]]:
         """Return what the site places as one order each: pieces by product."""
@@ -82,13 +83,13 @@ def derived_id(at: datetime, *parts: object) -> str:
     return new_ulid(at, int.from_bytes(digest[: RANDOM_BITS // 8], "big"))
 
 
-def read(path: Path) -> Iterator[Recorded]:
+def read(path: Path) -> Iterator[OrderEntry]:
     """Yield the orders of a file; BadFile names the line that cannot be taken."""
     for order_id, rows in itertools.groupby(_rows(path), key=lambda row: row[1]["order_id"]):
         taken = list(rows)
         number, first = taken[0]
         try:
-            yield Recorded(
+            yield OrderEntry(
                 id=str(order_id),
                 username=normalise_username(first["user_id"]),
                 at=_time(first["ts"]),
@@ -122,7 +123,7 @@ def _time(text: str) -> datetime:
     return at.replace(microsecond=at.microsecond // 1000 * 1000)
 
 
-def _sold(number: int, row: dict[str, Any]) -> Sold:
+def _sold(number: int, row: dict[str, Any]) -> SaleLine:
     try:
         price = Decimal(str(row["unit_price"]))
         title, sku, quantity = (
@@ -136,4 +137,4 @@ def _sold(number: int, row: dict[str, Any]) -> Sold:
         raise BadFile(f"Line {number:,}: {price} is no price.")
     if not 1 <= quantity <= 1_000_000 or not title or not 1 <= len(sku) <= SKU_CHARACTERS:
         raise BadFile(f"Line {number:,} lacks a title, a product number of up to 60 characters, or pieces.")
-    return Sold(Product(sku, price.quantize(CENT)), title, quantity)
+    return SaleLine(Product(sku, price.quantize(CENT)), title, quantity)

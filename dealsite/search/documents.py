@@ -11,13 +11,13 @@ import orjson
 import tantivy
 from ulid import ULID
 
-from dealsite import text
-from dealsite.data.cards import DealCard
-from dealsite.data.categories import CATEGORIES
-from dealsite.data.convert import Item
-from dealsite.data.ids import EPOCH
-from dealsite.data.links import check_of
+from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.categories import CATEGORIES
+from dealsite.data.editing.links import check_of
+from dealsite.data.table.convert import Item
+from dealsite.data.table.ids import EPOCH
 from dealsite.search.words import join, other_spellings, plain_analyser, stemming_analyser, words_of
+from dealsite.text import markdown
 
 FORMAT = 2  # counts up when the fields change: an index of another format is made anew
 
@@ -54,7 +54,7 @@ def open_index(folder: str, *, create: bool = False) -> tantivy.Index:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredDocument:
     """What the index gives back of a document: the change that wrote it, its kind, a card, plain words to show."""
 
     sequence: str
@@ -64,7 +64,7 @@ class Stored:
     checkpoint: str | None = None
 
     @classmethod
-    def of(cls, document: tantivy.Document) -> Stored:
+    def of(cls, document: tantivy.Document) -> StoredDocument:
         kept = orjson.loads(document.get_first("stored") or b"{}")
         card = kept.get("card")
         return cls(
@@ -84,7 +84,7 @@ def is_indexed(item: Item | None) -> bool:
 def document_of(key: str, item: Item, sequence: str) -> tantivy.Document:
     """Return the document of a deal's or a draft's item."""
     card = DealCard.from_item(item["card"])
-    plain = text.to_plain(item.get("description") or "")
+    plain = markdown.to_plain(item.get("description") or "")
     number = int(ULID.from_str(card.id))
     seconds = min((number >> 80) // 1000, 2**SECOND_BITS - 1)
     cents = min(int(card.price * 100), 2**CENT_BITS - 1) if card.price is not None else 2**CENT_BITS - 1

@@ -9,10 +9,10 @@ import structlog
 from django.utils.safestring import SafeString
 from tantivy import DocAddress, Order, Query, Schema, Searcher
 
-from dealsite.data import category_names
-from dealsite.data.cards import DealCard
+from dealsite.data.catalogue import category_names
+from dealsite.data.catalogue.cards import DealCard
 from dealsite.search import reader
-from dealsite.search.documents import BRAND_SEPARATOR, DEAL, Stored
+from dealsite.search.documents import BRAND_SEPARATOR, DEAL, StoredDocument
 from dealsite.search.question import (
     How,
     Question,
@@ -45,7 +45,7 @@ logger = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
-class Hit:
+class SearchHit:
     """A deal or draft that was found, and the words of its description, marked, where it was found by them."""
 
     card: DealCard
@@ -54,7 +54,7 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchPage:
     """One page of answers. `ready` is False where there is no index, or nothing in it yet.
 
     `hits` can be had, `over` have expired or are sold out; they come after all that can be had. To editors
@@ -64,8 +64,8 @@ class Found:
     """
 
     ready: bool = True
-    hits: list[Hit] = field(default_factory=list)
-    over: list[Hit] = field(default_factory=list)
+    hits: list[SearchHit] = field(default_factory=list)
+    over: list[SearchHit] = field(default_factory=list)
     total: int = 0
     page: int = 1
     pages: int = 0
@@ -92,7 +92,7 @@ def find(
     page: int = 1,
     size: int = PAGE_SIZE,
     narrowing: bool = False,
-) -> Found:
+) -> SearchPage:
     """Return one page of what answers a question, by how well it fits or by `sort`.
 
     That is newest, price or discount; for editors' lists also soonest (to go live), ending (soonest first) and
@@ -103,16 +103,16 @@ def find(
     """
     opened = reader.searcher()
     if opened is None:
-        return Found(ready=False)
+        return SearchPage(ready=False)
     searcher, schema = opened
     if sort not in ORDERS:
         sort = "" if question.words else "newest"  # where nothing was asked for, nothing fits better
-    asking = _Asking(searcher, schema, question, now, category_names.names(), sort)
+    asking = _SearchRun(searcher, schema, question, now, category_names.names(), sort)
     try:
         return _find(asking, page, size, narrowing)
     except (OSError, ValueError) as error:
         logger.warning("search_failed", reason=str(error))
-        return Found(ready=False)
+        return SearchPage(ready=False)
 
 
 def related(card: DealCard, *, now: datetime, size: int = RELATED) -> list[DealCard]:
@@ -137,7 +137,7 @@ def related(card: DealCard, *, now: datetime, size: int = RELATED) -> list[DealC
 
 
 @dataclass(frozen=True)
-class _Asking:
+class _SearchRun:
     """One search: where, for what, when, and what the categories are called."""
 
     searcher: Searcher
@@ -182,13 +182,13 @@ class _Asking:
         return [address for _, address in result.hits], result.count  # type: ignore[attr-defined]
 
 
-def _find(asking: _Asking, page: int, size: int, narrowing: bool) -> Found:
+def _find(asking: _SearchRun, page: int, size: int, narrowing: bool) -> SearchPage:
     searcher, question = asking.searcher, asking.question
     of_deals = Query.term_query(asking.schema, "kind", DEAL)
     if not question.for_editors and not searcher.search(of_deals, 1, count=False).hits:
-        return Found(ready=False)
+        return SearchPage(ready=False)
     how, query, addresses, number = _as_asked(asking, (page - 1) * size, size)
-    found = Found(total=number, page=page, pages=min(-(-number // size), MOST_PAGES), how=how)
+    found = SearchPage(total=number, page=page, pages=min(-(-number // size), MOST_PAGES), how=how)
     for address in addresses:
         hit = _hit(searcher, address, question)
         is_over = not question.for_editors and hit.card.state(asking.now) in ("expired", "sold_out")
@@ -198,7 +198,7 @@ def _find(asking: _Asking, page: int, size: int, narrowing: bool) -> Found:
     return found
 
 
-def _as_asked(asking: _Asking, offset: int, size: int) -> tuple[How, Query, list[DocAddress], int]:
+def _as_asked(asking: _SearchRun, offset: int, size: int) -> tuple[How, Query, list[DocAddress], int]:
     """Return the strictest query that finds something, and its page.
 
     Where the words as they are find nothing, rare ones among them may have typos; where they find next to
@@ -218,17 +218,17 @@ def _as_asked(asking: _Asking, offset: int, size: int) -> tuple[How, Query, list
     return "exact", query, addresses, number
 
 
-def _hit(searcher: Searcher, address: DocAddress, question: Question) -> Hit:
+def _hit(searcher: Searcher, address: DocAddress, question: Question) -> SearchHit:
     stored = _stored(searcher, address)
     assert stored.card is not None  # noqa: S101 - only deals and drafts are found
-    return Hit(stored.card, snippet(stored.words, stored.card, question.words), stored.kind)
+    return SearchHit(stored.card, snippet(stored.words, stored.card, question.words), stored.kind)
 
 
-def _stored(searcher: Searcher, address: DocAddress) -> Stored:
-    return Stored.of(searcher.doc(address))
+def _stored(searcher: Searcher, address: DocAddress) -> StoredDocument:
+    return StoredDocument.of(searcher.doc(address))
 
 
-def _narrow(found: Found, asking: _Asking, how: How, query: Query) -> None:
+def _narrow(found: SearchPage, asking: _SearchRun, how: How, query: Query) -> None:
     """Count the brands and categories that an answer could be narrowed down to; each without its own filter."""
     question, searcher = asking.question, asking.searcher
     counts = {"brand_label": MOST_BRANDS, "category": len(asking.names) + 1}

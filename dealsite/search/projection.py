@@ -6,12 +6,12 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from dealsite.data.convert import Item
 from dealsite.data.keys import Key
+from dealsite.data.table.convert import Item
 from dealsite.search import folder
 from dealsite.search.documents import is_indexed
 from dealsite.search.writer import Writer, checkpoint_in
-from dealsite.stream.changes import Change
+from dealsite.stream.changes import ItemChange
 from dealsite.stream.checkpoints import Checkpoint
 
 INDEXED = ("DEAL#", "DRAFT#")
@@ -42,7 +42,7 @@ class SearchIndex:
             self._writer = Writer(generation)
         return checkpoint
 
-    def apply(self, changes: Sequence[Change]) -> None:
+    def apply(self, changes: Sequence[ItemChange]) -> None:
         writer = self._opened()
         for change in changes:
             if is_of_index(change.key):

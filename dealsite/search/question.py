@@ -11,8 +11,8 @@ from typing import Literal
 
 from tantivy import FieldType, Occur, Query, Schema, Searcher
 
-from dealsite.data.cards import ENDING_SOON
-from dealsite.data.ids import normalise
+from dealsite.data.catalogue.cards import ENDING_SOON
+from dealsite.data.names import normalise
 from dealsite.search.documents import DEAL, DRAFT, NEVER, milliseconds
 from dealsite.search.words import COMPOUND, STOP_WORDS, WORD, fold, pieces, stem, words_of
 

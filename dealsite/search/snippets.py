@@ -9,7 +9,7 @@ from functools import lru_cache
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from dealsite.data.cards import DealCard
+from dealsite.data.catalogue.cards import DealCard
 from dealsite.search.words import fold, stem, words_of
 
 BEFORE, AFTER = 40, 110  # characters around the first word found

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import tantivy
 
-from dealsite.data.convert import Item
+from dealsite.data.table.convert import Item
 from dealsite.search.documents import (
     CHECKPOINT,
     GONE,
-    Stored,
+    StoredDocument,
     document_of,
     is_indexed,
     note_of,
@@ -75,7 +75,7 @@ def checkpoint_in(generation: Path) -> str | None:
     return found.checkpoint if found else None
 
 
-def _stored(index: tantivy.Index, key: str) -> Stored | None:
+def _stored(index: tantivy.Index, key: str) -> StoredDocument | None:
     searcher = index.searcher()
     found = searcher.search(tantivy.Query.term_query(index.schema, "key", key), limit=1, count=False).hits
-    return Stored.of(searcher.doc(found[0][1])) if found else None
+    return StoredDocument.of(searcher.doc(found[0][1])) if found else None

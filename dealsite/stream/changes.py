@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from dealsite.data.convert import Item, from_attributes
-from dealsite.data.ids import EPOCH
 from dealsite.data.keys import Key
+from dealsite.data.table.convert import Item, from_attributes
+from dealsite.data.table.ids import EPOCH
 
 SEQUENCE_DIGITS = 40  # as long as a sequence number ever is
 BEFORE_ALL = "0" * SEQUENCE_DIGITS
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ItemChange:
     """What an item was and what it is now: `old` is None for a new item, `new` for a deleted one.
 
     `sequence` is 40 digits and grows with each change of the same item: of two changes the greater one
@@ -41,11 +41,11 @@ def padded(sequence: str) -> str:
     return sequence.rjust(SEQUENCE_DIGITS, "0")
 
 
-def change_of(record: Mapping[str, Any]) -> Change:
-    """Return the change that a record tells of, in the form that both the stream's API and a Lambda event have."""
+def change_of(record: Mapping[str, Any]) -> ItemChange:
+    """Return the change that a record of the stream tells of."""
     data = record["dynamodb"]
     key = from_attributes(data["Keys"])
-    return Change(
+    return ItemChange(
         key=(key["PK"], key["SK"]),
         old=from_attributes(data["OldImage"]) if "OldImage" in data else None,
         new=from_attributes(data["NewImage"]) if "NewImage" in data else None,
@@ -54,7 +54,7 @@ def change_of(record: Mapping[str, Any]) -> Change:
     )
 
 
-def changes_of(records: Iterable[Mapping[str, Any]]) -> list[Change]:
+def changes_of(records: Iterable[Mapping[str, Any]]) -> list[ItemChange]:
     """Return the changes that records tell of, in their order.
 
     A write that leaves an item as it was is no change: Amazon tells of none, the embedded engine does.

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from dealsite.data.ids import from_iso, iso
+from dealsite.data.table.ids import from_iso, iso
 from dealsite.stream.changes import BEFORE_ALL
 
 # A stream keeps its records for 24 hours; an hour is left for clocks that differ and for the reading itself.

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from dealsite.data.errors import DataError
-from dealsite.stream import rebuilding, turns
+from dealsite.data.table.errors import DataError
+from dealsite.stream import leases, rebuilding
 from dealsite.stream.checkpoints import FINISHED, Checkpoint
 from dealsite.stream.projection import Projection
 from dealsite.stream.shards import Expired, Lost, Shard, Stream, in_order
@@ -112,7 +112,7 @@ def consume(projection: Projection, stop: threading.Event, *, clock: Callable[[]
     lost = False
     while not stop.is_set():
         try:
-            with turns.locked(projection.folder, turns.OPEN, wait=False) as ours:
+            with leases.locked(projection.folder, leases.OPEN, wait=False) as ours:
                 if ours:
                     lost = not _take_turn(projection, stop, clock, anew=lost)
         except OSError as reason:  # no place for the lock: the disk is full, or the folder is not ours
@@ -129,7 +129,7 @@ def _take_turn(
     """
     try:
         consumer = opened(projection, Stream.of_table(), clock=clock, anew=anew)
-        while not stop.is_set() and not turns.is_locked(projection.folder, turns.WAITING):
+        while not stop.is_set() and not leases.is_locked(projection.folder, leases.WAITING):
             if not consumer.round():
                 stop.wait(IDLE_SECONDS)
         consumer.commit()

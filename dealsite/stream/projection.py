@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from dealsite.data.convert import Item
-from dealsite.stream.changes import Change
+from dealsite.data.table.convert import Item
+from dealsite.stream.changes import ItemChange
 from dealsite.stream.checkpoints import Checkpoint
 
 
@@ -17,7 +17,7 @@ class Projection(Protocol):
     One consumer at a time has it open. It calls, over and over: apply, apply, ..., commit. After a crash it opens
     the projection again and goes on from the checkpoint that `open` returns, so whatever was applied and
     not committed comes again, and may come in other portions. A projection may also be given changes that
-    it has committed already (a repeated Lambda event): it takes a change only where its sequence is
+    it has committed already: it takes a change only where its sequence is
     greater than that of the item's last one.
     """
 
@@ -32,14 +32,11 @@ class Projection(Protocol):
     def open(self) -> Checkpoint | None:
         """Get ready for changes and return where it stands; None where it has to be built first."""
 
-    def apply(self, changes: Sequence[Change]) -> None:
+    def apply(self, changes: Sequence[ItemChange]) -> None:
         """Take changes in, those of each item in their order."""
 
     def commit(self, checkpoint: Checkpoint | None) -> None:
-        """Keep what was applied, and with it, never before it, the checkpoint; None leaves that as it is.
-
-        None comes from AWS Lambda, which keeps its place in the stream itself.
-        """
+        """Keep what was applied, and with it, never before it, the checkpoint; None leaves that as it is."""
 
     def close(self) -> None:
         """Give up what was not committed, and everything that another process would need."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from dealsite.data import table
-from dealsite.data.convert import Item
-from dealsite.stream import turns
+from dealsite.data.table.convert import Item
+from dealsite.stream import leases
 from dealsite.stream.checkpoints import Checkpoint
 from dealsite.stream.projection import Projection
 from dealsite.stream.shards import Stream
@@ -28,7 +28,7 @@ def rebuild(projection: Projection, *, now: datetime) -> int:
     """
     with only_builder(projection):
         items = build(projection, Stream.of_table(), projection.checkpoint(), now=now)
-        with turns.next_turn(projection.folder):
+        with leases.next_turn(projection.folder):
             projection.swap()
     return items
 
@@ -43,7 +43,7 @@ def build_first(projection: Projection, stream: Stream, *, now: datetime) -> Non
 @contextlib.contextmanager
 def only_builder(projection: Projection) -> Iterator[None]:
     """Be the only one to build a projection for the time of the block; raises Busy."""
-    with turns.locked(projection.folder, turns.BUILDING, wait=False) as ours:
+    with leases.locked(projection.folder, leases.BUILDING, wait=False) as ours:
         if not ours:
             raise Busy(f"The {projection.name} is being built already.")
         yield

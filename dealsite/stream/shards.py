@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from dealsite.data import errors, table
-from dealsite.data.refusals import Refused, as_error
-from dealsite.stream.changes import Change, changes_of, padded
+from dealsite.data import table
+from dealsite.data.table import errors
+from dealsite.data.table.refusals import Refused, as_error
+from dealsite.stream.changes import ItemChange, changes_of, padded
 
 PAGE = 1000  # records in one answer, as many as DynamoDB gives
 LOST = {"TrimmedDataAccessException", "ResourceNotFoundException"}
@@ -36,7 +37,7 @@ class Page:
     """Some records of a shard, in order; `next` is None once the shard is closed and read to its end."""
 
     records: int
-    changes: list[Change]  # fewer, where a record tells of no change
+    changes: list[ItemChange]  # fewer, where a record tells of no change
     last: str  # the sequence number of the last record, '' where there was none
     next: str | None
 

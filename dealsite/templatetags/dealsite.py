@@ -4,16 +4,18 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from dealsite import pictures, renditions, stored_words, text
-from dealsite.data.cards import Picture
+from dealsite.data.catalogue.cards import Picture
+from dealsite.pictures import renditions, uploads
+from dealsite.text import markdown as text
+from dealsite.text import stored_words
 
 register = template.Library()
 
 
 @register.filter
-def picture_url(picture: Picture, width: int = pictures.WIDTHS[0]) -> str:
+def picture_url(picture: Picture, width: int = uploads.WIDTHS[0]) -> str:
     """`{{ card.picture|picture_url:480 }}`: the address of a stored picture at about a width."""
-    return pictures.url(picture, width)
+    return uploads.url(picture, width)
 
 
 FOCAL_STEP = 5  # percent; static/css/site.css has a class for each
@@ -23,7 +25,7 @@ FOCAL_STEP = 5  # percent; static/css/site.css has a class for each
 def picture_element(
     picture: Picture,
     sizes: str,
-    width: int = pictures.WIDTHS[0],
+    width: int = uploads.WIDTHS[0],
     *,
     alt: str | None = None,
     css: str = "",
@@ -39,8 +41,8 @@ def picture_element(
     image = format_html(
         '<img{} src="{}" srcset="{}" sizes="{}" alt="{}" width="{}" height="{}" decoding="async"{}>',
         _attribute("class", " ".join(filter(None, (css, focal_classes(picture))))),
-        pictures.url(picture, width),
-        pictures.srcset(picture),
+        uploads.url(picture, width),
+        uploads.srcset(picture),
         sizes,
         picture.alt if alt is None else alt,
         box or picture.width,

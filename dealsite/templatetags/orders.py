@@ -5,8 +5,8 @@ from datetime import datetime
 from django import template
 from django.utils.translation import gettext_lazy as _
 
-from dealsite.data import orders, payments
-from dealsite.data.ids import iso
+from dealsite.data.commerce import orders, payments
+from dealsite.data.table.ids import iso
 
 register = template.Library()
 
@@ -21,8 +21,8 @@ PAYMENTS = {
     payments.PENDING: (_("Being charged"), "ending"),
     payments.PROCESSED: (_("Paid"), "live"),
     payments.FAILED: (_("Failed"), "failed"),
-    payments.CANCELLED: (_("Called off"), ""),
-    payments.REFUNDED: (_("Given back"), ""),
+    payments.CANCELLED: (_("Cancelled"), ""),
+    payments.REFUNDED: (_("Refunded"), ""),
 }
 
 

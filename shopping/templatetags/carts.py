@@ -5,10 +5,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dealsite.data.carts import Shown
-from dealsite.data.ids import new_ulid
+from dealsite.data.commerce.carts import LineView
+from dealsite.data.table.ids import new_ulid
 from dealsite.templatetags.design import money
-from shopping.cart_forms import Removed
+from shopping.cart.cart_forms import RemovedLine
 
 register = template.Library()
 
@@ -20,7 +20,7 @@ def form_token() -> str:
 
 
 @register.filter
-def problems(shown: Shown) -> list[str]:
+def problems(shown: LineView) -> list[str]:
     """What changed about a line since the shopper last looked, and what taking it would mean: a sentence each."""
     line = shown.line
     sentences = {
@@ -43,6 +43,6 @@ def problems(shown: Shown) -> list[str]:
 
 
 @register.filter
-def removed(tags: str) -> Removed | None:
+def removed(tags: str) -> RemovedLine | None:
     """What a message says was removed, for the button that takes that back; None for other messages."""
-    return Removed.from_tags(tags or "")
+    return RemovedLine.from_tags(tags or "")

@@ -9,8 +9,8 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
-from dealsite import renditions
-from dealsite.data.cards import DealCard
+from dealsite.data.catalogue.cards import DealCard
+from dealsite.pictures import renditions
 from dealsite.templatetags.design import time_left
 
 register = template.Library()
@@ -31,7 +31,7 @@ def _rendered(
     # Two thirds of a page's time is the rendering of cards, and the same cards are shown again and again.
     # `made` and `language` are part of what one is kept under: the files that it shows of its picture, and its words.
     context = {"card": card, "state": state, "left": left, "large": large, "lazy": lazy}
-    return render_to_string("shopping/_deal_card.html", context)
+    return render_to_string("shopping/shared/_deal_card.html", context)
 
 
 @register.filter

@@ -11,8 +11,8 @@ from django.test import Client
 from django.utils import timezone
 
 from dealsite.accounts import passwords
-from dealsite.data import throttles
-from dealsite.data.users import User
+from dealsite.data.people import throttles
+from dealsite.data.people.users import User
 from tests.people import make_user
 
 PASSWORD = "correct horse battery"

@@ -8,11 +8,13 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from dealsite import worker
-from dealsite.accounts import handlers, passwords
-from dealsite.data import jobs, likes, messages, profiles, relations, sessions, users, watches
-from dealsite.data.ids import new_ulid
-from dealsite.data.users import User
+from dealsite.accounts import passwords
+from dealsite.data.catalogue import relations
+from dealsite.data.jobs import jobs
+from dealsite.data.people import messages, profiles, sessions, users
+from dealsite.data.people.users import User
+from dealsite.data.table.ids import new_ulid
+from dealsite.worker import accounts, loop
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.accounts.test_passwords import work
 from tests.builders import make_brand, make_category
@@ -180,35 +182,35 @@ def test_a_deleted_user_leaves_no_likes_watches_and_messages_behind(signed_in: C
     now = timezone.now()
 
     def come_in() -> None:
-        likes.like_brand("nordlicht", username="ada", now=now)
-        likes.like_category("toys-hobbies", username="ada", now=now)
-        watches.watch_brand("nordlicht", username="ada", now=now)
-        watches.watch_category("toys-hobbies", username="ada", now=now)
+        relations.add(relations.BRAND_LIKE, "nordlicht", username="ada", now=now)
+        relations.add(relations.CATEGORY_LIKE, "toys-hobbies", username="ada", now=now)
+        relations.add(relations.BRAND_WATCH, "nordlicht", username="ada", now=now)
+        relations.add(relations.CATEGORY_WATCH, "toys-hobbies", username="ada", now=now)
         made = {"kind": "hot_deal", "headline": "Hot", "deal": "x"}
         messages.deliver([messages.message_item("ada", new_ulid(now, number), **made) for number in range(3)])
 
     def left() -> tuple[int, ...]:
-        standing = relations.standing_of("ada", "brand", "nordlicht")
-        other = relations.standing_of("ada", "category", "toys-hobbies")
+        relation_state = relations.relation_state_of("ada", "brand", "nordlicht")
+        other = relations.relation_state_of("ada", "category", "toys-hobbies")
         return (
-            len(likes.likes_of("ada")),
-            len(watches.watched_by("ada")),
+            len(relations.likes_of("ada")),
+            len(relations.watched_by("ada")),
             len(messages.inbox("ada").messages),
-            *(standing.likes, standing.watches, other.likes, other.watches),
+            *(relation_state.likes, relation_state.watches, other.likes, other.watches),
         )
 
     come_in()
-    likes.like_brand("nordlicht", username="bob", now=now)
+    relations.add(relations.BRAND_LIKE, "nordlicht", username="bob", now=now)
     assert left() == (2, 2, 3, 2, 1, 1, 1)
     signed_in.post("/account/delete/", {"old_password": PASSWORD})
     work()
     assert left() == (0, 0, 0, 1, 0, 0, 0)
 
     come_in()  # what was on its way when the account went
-    assert not worker.run_next(now=timezone.now())
-    assert worker.run_next(now=timezone.now() + handlers.SECOND_LOOK)
+    assert not loop.run_next(now=timezone.now())
+    assert loop.run_next(now=timezone.now() + accounts.SECOND_LOOK)
     assert left() == (0, 0, 0, 1, 0, 0, 0)
-    assert not worker.run_next(now=timezone.now() + 10 * handlers.SECOND_LOOK)
+    assert not loop.run_next(now=timezone.now() + 10 * accounts.SECOND_LOOK)
 
 
 def test_pages_of_accounts_are_not_for_search_engines(signed_in: Client):

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from dealsite.accounts import passwords
-from dealsite.data import users
+from dealsite.data.people import users
 from tests.accounts.conftest import PASSWORD
 from tests.people import make_user
 

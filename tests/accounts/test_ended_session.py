@@ -11,9 +11,10 @@ from django.test import Client
 from django.utils import timezone
 
 from dealsite.accounts import passwords, second_factor
-from dealsite.data import brands, drafts, sessions, two_factor
-from dealsite.data.errors import NotFound
-from dealsite.data.users import User
+from dealsite.data.catalogue import brands, drafts
+from dealsite.data.people import sessions, two_factor
+from dealsite.data.people.users import User
+from dealsite.data.table.errors import NotFound
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.cms.conftest import inputs, picture_file
 from tests.people import make_user

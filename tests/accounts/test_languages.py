@@ -12,13 +12,16 @@ from django.test import Client
 from django.utils import timezone, translation
 from django.utils.translation import gettext
 
-from cms.fields import PriceField
-from dealsite import page_cache, worker
+from cms.shared.fields import PriceField
 from dealsite.accounts import languages, passwords
-from dealsite.data import carts, mails, preferences, sessions, table, users
-from dealsite.data.errors import Unavailable
-from dealsite.data.users import User
+from dealsite.data import table
+from dealsite.data.commerce import carts
+from dealsite.data.people import mails, preferences, sessions, users
+from dealsite.data.people.users import User
+from dealsite.data.table.errors import Unavailable
 from dealsite.templatetags.design import grouped, moment, money, price, time_left
+from dealsite.web import page_cache
+from dealsite.worker import loop
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.builders import DAY, HOUR, NOW, make_brand, make_deal
 from tests.people import calls, make_user, signed_in
@@ -165,7 +168,7 @@ def test_what_django_says_about_a_form_is_translated_too(ada_browser: Client):
 
 
 def work() -> None:
-    while worker.run_next(now=timezone.now()):
+    while loop.run_next(now=timezone.now()):
         pass
 
 

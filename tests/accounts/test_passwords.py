@@ -11,12 +11,13 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from dealsite import worker
 from dealsite.accounts import limits, passwords, reset_tokens
-from dealsite.data import passwords as stored_passwords
-from dealsite.data import sessions, table, users
-from dealsite.data.ids import new_ulid
-from dealsite.data.users import User
+from dealsite.data import table
+from dealsite.data.people import passwords as stored_passwords
+from dealsite.data.people import sessions, users
+from dealsite.data.people.users import User
+from dealsite.data.table.ids import new_ulid
+from dealsite.worker import loop
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.people import make_user
 
@@ -25,7 +26,7 @@ NEW = "a much better password"
 
 def work() -> list[Any]:
     """Run all jobs that are due; return the mail they sent."""
-    while worker.run_next(now=timezone.now()):
+    while loop.run_next(now=timezone.now()):
         pass
     sent, mail.outbox = mail.outbox, []
     return sent

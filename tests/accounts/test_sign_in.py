@@ -12,9 +12,10 @@ from django.test import Client
 from django.utils import timezone
 
 from dealsite.accounts import limits, passwords
-from dealsite.data import sessions, table, users
-from dealsite.data.throttles import Limit
-from dealsite.data.users import User
+from dealsite.data import table
+from dealsite.data.people import sessions, users
+from dealsite.data.people.throttles import Limit
+from dealsite.data.people.users import User
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.people import make_user
 from tests.races import at_once

@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from dealsite.data import sessions
+from dealsite.data.people import sessions
 from tests.accounts.conftest import PASSWORD
 
 HERE, SESSION = reverse("sign_in_here"), reverse("session")

@@ -8,9 +8,9 @@ import pytest
 from django.test import Client
 
 from dealsite.accounts import limits
-from dealsite.data import users
-from dealsite.data.errors import Unavailable
-from dealsite.data.users import User
+from dealsite.data.people import users
+from dealsite.data.people.users import User
+from dealsite.data.table.errors import Unavailable
 from tests.accounts.conftest import PASSWORD
 
 

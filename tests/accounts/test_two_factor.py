@@ -14,10 +14,10 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from dealsite import worker
 from dealsite.accounts import passwords, second_factor
-from dealsite.data import sessions, two_factor, users
-from dealsite.data.users import User
+from dealsite.data.people import sessions, two_factor, users
+from dealsite.data.people.users import User
+from dealsite.worker import loop
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.people import make_user
 
@@ -237,7 +237,7 @@ def test_a_recovery_code_signs_in_once_and_the_user_is_told(browser: Client, ada
     assert step_two(first, code.replace("-", " ")).status_code == 302
     assert step_two(second, code).status_code == 422
     assert len(two_factor.get("ada").recovery) == 9
-    while worker.run_next(now=timezone.now()):
+    while loop.run_next(now=timezone.now()):
         pass
     subjects = [sent.subject for sent in mail.outbox]
     assert sorted(subjects) == ["Dealsite: A recovery code was used", "Dealsite: Two-factor sign-in is on"]

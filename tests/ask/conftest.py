@@ -12,7 +12,7 @@ import pytest
 from dealsite.ask import numbers, runs
 from dealsite.ask.lake import Lake, lake_in
 from dealsite.ask.runs import Run
-from dealsite.data.ids import new_ulid
+from dealsite.data.table.ids import new_ulid
 from tests.ask import lakes
 from tests.builders import NOW
 

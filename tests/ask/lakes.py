@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from dealsite.data import keys
-from dealsite.data.ids import iso, new_ulid
+from dealsite.data.commerce import carts
+from dealsite.data.table.ids import iso, new_ulid
 from dealsite.lake.projection import Lake
 from dealsite.lake.store import Folder
-from dealsite.stream.changes import Change, padded
+from dealsite.stream.changes import ItemChange, padded
 from dealsite.stream.checkpoints import Checkpoint
 
 TODAY = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)  # questions ask of the last days
@@ -28,13 +29,13 @@ class Teller:
     """Collects changes, each with the next sequence number."""
 
     def __init__(self) -> None:
-        self.changes: list[Change] = []
+        self.changes: list[ItemChange] = []
 
     def put(self, key: keys.Key, moment: datetime = TODAY, /, **item: Any) -> None:
-        self.changes.append(Change(key, None, item, padded(str(len(self.changes) + 1)), moment))
+        self.changes.append(ItemChange(key, None, item, padded(str(len(self.changes) + 1)), moment))
 
     def gone(self, key: keys.Key, moment: datetime = TODAY, /, **old: Any) -> None:
-        self.changes.append(Change(key, old, None, padded(str(len(self.changes) + 1)), moment))
+        self.changes.append(ItemChange(key, old, None, padded(str(len(self.changes) + 1)), moment))
 
 
 def deal_id(title: str) -> str:
@@ -107,7 +108,7 @@ def shop() -> Teller:
         )
     for name in ("ann", "bob"):
         message_id = new_ulid(TODAY - DAY, 7)
-        unread = keys.unread_row(name, message_id) if name == "bob" else {}
+        unread = keys.unread_messages(name, message_id) if name == "bob" else {}
         sent = {"id": message_id, "kind": "hot_deal", "headline": "Hot", "deal": deal_id("Kettle")}
         key = keys.message(name, message_id)
         tell.put(key, type="Message", id=message_id, username=name, card=sent, **unread)
@@ -128,7 +129,7 @@ def into_cart(
         "at": iso(at),
         "card": card(title, deal=deal_id(title), quantity=quantity, username=username),
     }
-    tell.put(keys.cart_line(keys.user_cart(username), "ACTIVE", at, line_id), at, **item)
+    tell.put(carts.user_cart(username).line("ACTIVE", at, line_id), at, **item)
     return item
 
 
@@ -144,14 +145,14 @@ def buy(
     country: str = "DE",
 ) -> None:
     """Put lines into the cart an hour before, then order them."""
-    order_id, owner = new_ulid(at, number), keys.user_cart(username)
+    order_id, owner = new_ulid(at, number), carts.user_cart(username)
     early, total = at - timedelta(hours=1), Decimal()
     state = "RETURNED" if status == "CANCELLED" else "PURCHASED"
     for n, (title, quantity) in enumerate(lines.items()):
         held = into_cart(tell, username, number * 10 + n, title, quantity, early)
-        tell.gone(keys.cart_line(owner, "ACTIVE", early, held["id"]), at, **held)
+        tell.gone(owner.line("ACTIVE", early, held["id"]), at, **held)
         bought = held | {"status": state, "at": iso(at), "order": order_id}
-        tell.put(keys.cart_line(owner, state, at, held["id"]), at, **bought)
+        tell.put(owner.line(state, at, held["id"]), at, **bought)
         total += Decimal(DEALS[title][2]) * quantity
     step = {"status": status, "at": iso(at + timedelta(hours=2)), "by": username, "note": note}
     tell.put(
@@ -169,7 +170,7 @@ def buy(
     )
 
 
-def write(folder: Path, changes: Iterable[Change]) -> None:
+def write(folder: Path, changes: Iterable[ItemChange]) -> None:
     """Let a lake in a folder take the changes in."""
     lake = Lake(Folder(folder))
     lake.open()

@@ -118,6 +118,7 @@ NOT_FOR_EVERYBODY = {
 
 
 @pytest.mark.parametrize("hole", sorted(HOLES.keys() - NOT_FOR_EVERYBODY))
+@pytest.mark.thorough
 def test_without_the_layers_it_could(hole, confined):
     """Else the test above would prove nothing."""
     assert confined(HOLES[hole], confine="").stdout == "done\n"

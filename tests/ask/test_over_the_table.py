@@ -8,8 +8,11 @@ import pytest
 
 from dealsite.ask import ready
 from dealsite.ask.lake import lake_in
-from dealsite.data import carts, messages, orders, table, watches
-from dealsite.stream.changes import Change, padded
+from dealsite.data import table
+from dealsite.data.catalogue import relations
+from dealsite.data.commerce import carts, orders
+from dealsite.data.people import messages
+from dealsite.stream.changes import ItemChange, padded
 from tests.ask import lakes
 from tests.builders import HOUR, make_deal, make_id
 from tests.orders import make_order
@@ -23,16 +26,16 @@ def answers(fresh_table, ask, tmp_path):
     lamp = make_deal(title="Lamp", live_at=now - HOUR, now=now, stock=5)
     mug = make_deal(title="Mug", live_at=now - HOUR, now=now)
     make_user("ada", now=now)
-    watches.watch_brand("nordlicht", username="ada", now=now)
+    relations.add(relations.BRAND_WATCH, "nordlicht", username="ada", now=now)
     make_order("ada", lamp, quantity=2, now=now)
     late = make_order("ada", mug, plan=3, now=now)
     orders.cancel("ada", late.id, by="ada", reason="Changed my mind.", now=now)
-    carts.add(carts.user_cart("ada"), carts.Wanted(mug.id, 1, make_id(now, 999)), now=now)
+    carts.add(carts.user_cart("ada"), carts.CartAddition(mug.id, 1, make_id(now, 999)), now=now)
     messages.deliver(
         [messages.message_item("ada", make_id(now), kind="hot_deal", headline="Look", deal=lamp.id)]
     )
     items = enumerate(table.scan_all(consistent=True), 1)
-    changes = [Change((item["PK"], item["SK"]), None, item, padded(str(n)), now) for n, item in items]
+    changes = [ItemChange((item["PK"], item["SK"]), None, item, padded(str(n)), now) for n, item in items]
     lakes.write(tmp_path / "lake", changes)
 
     def of(slug: str) -> list[list[object]]:

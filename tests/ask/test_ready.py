@@ -10,7 +10,7 @@ from dealsite.ask import numbers, ready, runs
 from dealsite.ask.charts import chart_of
 from dealsite.ask.lake import lake_in
 from dealsite.data import keys
-from dealsite.data.ids import iso, new_ulid
+from dealsite.data.table.ids import iso, new_ulid
 from tests.ask.lakes import DAY, TODAY, Teller, card, deal_id, write
 from tests.builders import NOW
 

@@ -12,8 +12,8 @@ import pytest
 from dealsite.ask import runs
 from dealsite.ask.lake import lake_in, open_lake
 from dealsite.ask.runs import Limits
-from dealsite.data import errors
-from dealsite.data.ids import new_ulid
+from dealsite.data.table import errors
+from dealsite.data.table.ids import new_ulid
 from tests.ask import lakes
 from tests.builders import NOW, make_id
 

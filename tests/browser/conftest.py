@@ -19,20 +19,21 @@ from playwright.sync_api import (
     BrowserContext,
     Page,
     Playwright,
-    ViewportSize,
     expect,
     sync_playwright,
 )
 
-from dealsite import page_cache
 from dealsite.accounts import cookies, passwords
-from dealsite.data import categories, category_names, sessions, users
-from dealsite.data.users import User
+from dealsite.data.catalogue import categories, category_names
+from dealsite.data.people import sessions, users
+from dealsite.data.people.users import User
 from dealsite.install import browser as chromium_programs
+from dealsite.web import page_cache
 from tests import people
+from tests.browser.looking import FIRST_VIEWS, OTHER_VIEWS, View
 from tests.browser.troubles import Troubles
+from tests.browser.windows import PATIENCE, Window, Windows
 
-PATIENCE = 15_000  # milliseconds; a busy machine is slow, a broken page is broken for good
 PASSWORD = "correct horse battery"
 WITHOUT_BACKGROUND = [
     "--disable-background-networking",
@@ -54,13 +55,44 @@ WITHOUT_FEATURES = [
     *("NetworkTimeServiceQuerying", "AimEnabled", "PreconnectToSearch"),
 ]
 
-with_and_without_script = pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
+
+def thorough(*cases: Any) -> list[Any]:
+    """Return cases of a test that only make test-all tries."""
+    as_tuples = [case if isinstance(case, tuple) else (case,) for case in cases]
+    return [pytest.param(*case, marks=pytest.mark.thorough) for case in as_tuples]
+
+
+# A story that is the same without script. That forms and links lead on without it is checked on every page; how
+# a browser sends each kind of form, in the stories that are always told twice.
+with_and_without_script = pytest.mark.parametrize(
+    "script",
+    [pytest.param(True, id="script"), pytest.param(False, id="no script", marks=pytest.mark.thorough)],
+)
+always_with_and_without_script = pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
+
+both_widths = pytest.mark.parametrize(
+    "width", [pytest.param(390, id="phone"), pytest.param(1280, id="desk", marks=pytest.mark.thorough)]
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
+            # Each worker with such a test starts a Chromium, and makes the site that every page is seen on.
+            group = "pages" if item.path.parent.name == "every_page" else "stories"
+            item.add_marker(pytest.mark.xdist_group(group))
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(FIRST_VIEWS, id="first views"),
+        pytest.param(OTHER_VIEWS, id="other views", marks=pytest.mark.thorough),
+    ]
+)
+def views(request: pytest.FixtureRequest) -> list[View]:
+    """The sizes and themes in which a test looks for flaws."""
+    return request.param
 
 
 @pytest.fixture(scope="session")
@@ -123,27 +155,41 @@ def troubles(address: str) -> Iterator[Troubles]:
     assert troubles.found == []
 
 
+@pytest.fixture(scope="session")
+def windows(chromium: Browser, server: str) -> Windows:
+    """The windows that one test after the other uses."""
+    return Windows(chromium, server)
+
+
 @pytest.fixture
-def window(chromium: Browser, address: str, troubles: Troubles) -> Iterator[Callable[..., Page]]:
-    """A function that opens a window of a new visitor, or of a user who is signed in."""
-    contexts: list[BrowserContext] = []
+def window(windows: Windows, address: str, troubles: Troubles) -> Iterator[Callable[..., Page]]:
+    """A function that opens a window of a new visitor, or of a user who is signed in.
+
+    Test after test uses the same few windows, emptied of what they kept. One that is opened `alone`, or with options
+    of its own, is closed for good: a test asks for that where it listens to the page or sets the page's clock.
+    """
+    opened: list[Window] = []
 
     def open_window(
-        user: User | None = None, *, width: int = 1280, script: bool = True, **options: Any
+        user: User | None = None,
+        *,
+        width: int = 1280,
+        script: bool = True,
+        alone: bool = False,
+        **options: Any,
     ) -> Page:
-        size: ViewportSize = {"width": width, "height": 844 if width < 768 else 800}
-        usual = {"locale": "en-GB", "timezone_id": "UTC", "viewport": size}
-        context = chromium.new_context(base_url=address, java_script_enabled=script, **(usual | options))
-        contexts.append(context)
-        context.set_default_timeout(PATIENCE)
+        one = windows.open(script=script, **options) if alone or options else windows.take(script=script)
+        opened.append(one)
+        one.page.set_viewport_size({"width": width, "height": 844 if width < 768 else 800})
         if user:
-            sign_in(context, user, address)
-        troubles.watch(context)
-        return context.new_page()
+            sign_in(one.context, user, address)
+        troubles.watch(one.context)
+        return one.page
 
     yield open_window
-    for context in contexts:
-        context.close()
+    for one in opened:
+        troubles.leave(one.context)
+        windows.give_back(one)
 
 
 @pytest.fixture
@@ -157,11 +203,16 @@ def editor_window(site: str, window: Callable[..., Page]) -> Callable[..., Page]
     return open_window
 
 
-def sign_in(context: BrowserContext, user: User, address: str) -> None:
-    """Give a browser a session without the form."""
+def new_session(user: User) -> str:
+    """Begin a session of a user; return what its cookie holds."""
     key = cookies.new_key()
     sessions.start(user, key=key, user_agent="", address="127.0.0.1", now=timezone.now())
-    cookie = {"name": site_settings.SESSION_COOKIE_NAME, "value": f"{user.username}:{key}", "url": address}
+    return f"{user.username}:{key}"
+
+
+def sign_in(context: BrowserContext, user: User, address: str) -> None:
+    """Give a browser a session without the form."""
+    cookie = {"name": site_settings.SESSION_COOKIE_NAME, "value": new_session(user), "url": address}
     context.add_cookies([cookie])  # type: ignore[list-item]
 
 

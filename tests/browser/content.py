@@ -8,8 +8,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from dealsite.data import featured
-from dealsite.data.deals import Deal
+from dealsite.data.catalogue import featured
+from dealsite.data.catalogue.deals import Deal
 from tests.builders import EDITOR, make_deal
 
 MINUTE = timedelta(minutes=1)

@@ -8,15 +8,20 @@ from typing import Any, Literal
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
+AXE = Axe().axe_script
 STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-EVERYTHING = {"runOnly": STANDARDS, "resultTypes": ["violations"]}
+EVERYTHING = {"runOnly": STANDARDS, "resultTypes": ["violations"], "selectors": False}
 # What a size or a theme can change; the rest is the same page.
 LOOKS = {"runOnly": ["color-contrast", "target-size", "link-in-text-block", "scrollable-region-focusable"]}
 View = tuple[int, Literal["light", "dark"], dict[str, Any]]  # width, theme, what axe is asked for
 PHONE: View = (390, "light", EVERYTHING)
 DESK: View = (1280, "dark", EVERYTHING)
-VIEWS: list[View] = [PHONE, (390, "dark", LOOKS), (1280, "light", LOOKS), DESK]
+FIRST_VIEWS = [PHONE, DESK]
+OTHER_VIEWS: list[View] = [(390, "dark", LOOKS), (1280, "light", LOOKS)]
+VIEWS = FIRST_VIEWS + OTHER_VIEWS
 NEXT_FRAME = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+VIOLATIONS = """options => axe.run(document, options).then(({ violations }) => violations.flatMap((rule) =>
+  rule.nodes.map((node) => `${rule.id}: ${node.html.slice(0, 200)} ${node.failureSummary}`)))"""
 # Content that sticks out at the side, past what scrolls by itself.
 OVERHANG = "document.documentElement.scrollWidth - innerWidth"
 
@@ -24,7 +29,7 @@ OVERHANG = "document.documentElement.scrollWidth - innerWidth"
 def flaws(page: Page, views: Sequence[View] = VIEWS) -> list[str]:
     """Return what is wrong with the page that is open, in some sizes and themes."""
     if not page.evaluate("'axe' in window"):
-        page.evaluate(Axe().axe_script)
+        page.evaluate(AXE)
     found = []
     for width, scheme, options in views:
         page.set_viewport_size({"width": width, "height": 844})
@@ -39,9 +44,4 @@ def flaws(page: Page, views: Sequence[View] = VIEWS) -> list[str]:
 
 
 def _axe(page: Page, options: dict[str, Any]) -> list[str]:
-    answer = page.evaluate("options => axe.run(document, options)", options)
-    return [
-        f"{rule['id']}: {node['html'][:200]} {node['failureSummary']}"
-        for rule in answer["violations"]
-        for node in rule["nodes"]
-    ]
+    return page.evaluate(VIOLATIONS, options)

@@ -11,9 +11,10 @@ from django.core.files.storage import FileSystemStorage
 from django.utils import timezone
 from playwright.sync_api import FilePayload, Page, expect
 
-from dealsite import exports, worker
-from dealsite.data import deal_lists, deals, featured
-from dealsite.data.deals import Deal
+from dealsite.data.catalogue import deal_lists, deals, featured
+from dealsite.data.catalogue.deal_lists import DealFilter
+from dealsite.data.catalogue.deals import Deal
+from dealsite.worker import exports, loop
 from tests.browser.deal_form import field, said
 from tests.searching import index_table
 
@@ -43,7 +44,7 @@ def file_of_deals() -> FilePayload:
 def work(page: Page) -> None:
     """Let the worker do all that is to be done, and look at the page again."""
     for turn in range(200):
-        if not worker.run_next(now=timezone.now() + timedelta(seconds=turn)):
+        if not loop.run_next(now=timezone.now() + timedelta(seconds=turn)):
             break
     page.reload()
 
@@ -52,7 +53,7 @@ def listed(state: str) -> list[str]:
     """Return the titles of all deals of a state."""
     found, after = [], None
     while True:
-        page = deal_lists.cms_list(state=state, now=timezone.now(), after=after)
+        page = deal_lists.cms_list(DealFilter(state), now=timezone.now(), after=after)
         found += [card.title for card in page.cards]
         after = page.after
         if after is None:
@@ -63,13 +64,14 @@ def the_deal(title: str) -> Deal:
     """Return the live deal with a title."""
     found, after = None, None
     while found is None:
-        page = deal_lists.cms_list(state="live", now=timezone.now(), after=after)
+        page = deal_lists.cms_list(DealFilter("live"), now=timezone.now(), after=after)
         found = next((card.id for card in page.cards if card.title == title), None)
         after = page.after
     return deals.get(found)
 
 
 @pytest.mark.usefixtures("search_index")
+@pytest.mark.thorough
 def test_a_whole_day_of_an_editor(editor_window):
     page: Page = editor_window("eve")
     page.goto("/cms/", wait_until="networkidle")
@@ -91,19 +93,19 @@ def import_fifty_deals(page: Page) -> None:
     page.get_by_label("CSV file").set_input_files(file_of_deals())
     page.get_by_role("button", name="Upload the file").click()
     page.get_by_role("button", name="Check the rows").click()
-    expect(page.get_by_text("It waits for its turn.")).to_be_visible()
+    expect(page.get_by_text("It is waiting to start.")).to_be_visible()
     work(page)
 
 
 def mend_the_refused_ones(page: Page) -> None:
-    page.get_by_role("link", name="Mend refused rows here").click()
+    page.get_by_role("link", name="Fix rejected rows").click()
     page.get_by_label("price, 12", exact=True).fill("20.90")
     page.get_by_label("category, 22").fill("Home & Furniture")
     page.get_by_role("button", name="Check these rows again").click()
     work(page)
     page.get_by_role("button", name="Import 2 drafts").click()
     work(page)
-    page.get_by_role("link", name="mended rows of another import").click()
+    page.get_by_role("link", name="fixed rows of another import").click()
     page.get_by_role("button", name="Import 48 drafts").click()
     work(page)
     assert sorted(listed("draft")) == sorted(TITLES)

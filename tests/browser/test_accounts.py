@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from django.core import mail
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from dealsite import worker
-from dealsite.data import users
+from dealsite.data.people import users
+from dealsite.worker import loop
 from tests.browser.conftest import PASSWORD, make_user, sign_in_by_form, with_and_without_script
 
 NEW = "a much better password"
@@ -17,7 +18,7 @@ NEW = "a much better password"
 
 def work() -> None:
     """Run all jobs that are due."""
-    while worker.run_next(now=timezone.now()):
+    while loop.run_next(now=timezone.now()):
         pass
 
 
@@ -40,6 +41,7 @@ def test_an_account_is_made_by_keyboard_alone(site, window, script):
 
 
 @with_and_without_script
+@pytest.mark.thorough
 def test_a_forgotten_password_is_replaced_by_a_link(site, window, script):
     make_user("ada")
     page: Page = window(script=script)
@@ -64,10 +66,11 @@ def test_a_forgotten_password_is_replaced_by_a_link(site, window, script):
     sign_in_by_form(other, "ada", NEW)
     expect(other.get_by_role("heading", level=1)).to_have_text("ada")
     other.goto(link[0])
-    expect(other.get_by_role("heading", level=1)).to_have_text("This link is over")
+    expect(other.get_by_role("heading", level=1)).to_have_text("This link has expired")
 
 
 @with_and_without_script
+@pytest.mark.thorough
 def test_a_session_is_ended_from_another_device_and_the_account_deleted(site, window, script):
     ada = make_user("ada")
     here: Page = window(ada, script=script)
@@ -87,6 +90,7 @@ def test_a_session_is_ended_from_another_device_and_the_account_deleted(site, wi
 
 
 @with_and_without_script
+@pytest.mark.thorough
 def test_an_admin_gives_a_role_and_it_holds_at_once(site, window, script):
     make_user("bob")
     bob: Page = window(users.get("bob"), script=script)

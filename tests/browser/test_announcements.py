@@ -8,11 +8,14 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from dealsite import worker
-from dealsite.data import announcements, brand_names, jobs, keys, table, watches
-from dealsite.data.announcements import Audience
-from dealsite.data.ids import new_ulid
-from dealsite.data.writes import Update
+from dealsite.data import keys, table
+from dealsite.data.catalogue import brand_names, relations
+from dealsite.data.jobs import jobs
+from dealsite.data.people import announcements
+from dealsite.data.people.announcements import Audience
+from dealsite.data.table.ids import new_ulid
+from dealsite.data.table.writes import Update
+from dealsite.worker import loop
 from tests.browser.conftest import make_user, with_and_without_script
 from tests.browser.content import now_deal
 from tests.browser.deal_form import CATEGORY, fill_in, said
@@ -26,13 +29,13 @@ def ada(site: str):
     brand_names.forget()
     make_brand("Ochsenkopf")
     user = make_user("ada")
-    watches.watch_brand("ochsenkopf", username="ada", now=timezone.now())
+    relations.add(relations.BRAND_WATCH, "ochsenkopf", username="ada", now=timezone.now())
     return user
 
 
 def work() -> None:
     """Let the worker do what is due."""
-    while worker.run_next(now=timezone.now()):
+    while loop.run_next(now=timezone.now()):
         pass
 
 
@@ -80,6 +83,7 @@ def test_an_editor_sends_a_message_and_a_shopper_reads_it(editor_window, window,
 
 
 @with_and_without_script
+@pytest.mark.thorough
 def test_a_planned_message_is_paused_resumed_and_cancelled(editor_window, script):
     deal = now_deal(title="Cordless drill", brand="Ochsenkopf")
     page: Page = editor_window(script=script)
@@ -102,6 +106,7 @@ def test_a_planned_message_is_paused_resumed_and_cancelled(editor_window, script
 
 
 @with_and_without_script
+@pytest.mark.thorough
 def test_a_deal_is_announced_as_it_is_published(editor_window, window, ada, script):
     page: Page = editor_window(script=script)
     page.goto("/cms/deals/new/")
@@ -160,7 +165,8 @@ def test_without_script_the_page_of_jobs_has_a_link_to_reload(editor_window):
     expect(page.locator("#jobs")).to_contain_text("833 a second")
 
 
-def test_messages_and_jobs_are_for_everybody_on_every_screen(editor_window):
+@pytest.mark.thorough
+def test_messages_and_jobs_are_for_everybody_on_every_screen(editor_window, views):
     deal = now_deal(title="Cordless drill", brand="Ochsenkopf")
     running, failed, paused = (
         order(f"{word} message about a drill") for word in ("One", "Another", "A third")
@@ -177,10 +183,10 @@ def test_messages_and_jobs_are_for_everybody_on_every_screen(editor_window):
     page: Page = editor_window()
     for path in ("/cms/messages/", "/cms/jobs/", "/cms/messages/new/", f"/cms/messages/new/?deal={deal.id}"):
         page.goto(path)
-        assert flaws(page) == []
+        assert flaws(page, views) == []
     page.get_by_label("Text").fill("Only while there are some.\n\nSecond paragraph.")
     page.get_by_role("button", name="Preview").click()
-    assert flaws(page) == []
+    assert flaws(page, views) == []
     page.get_by_role("button", name="Send it now").click()
-    assert flaws(page) == []
+    assert flaws(page, views) == []
     assert jobs.get(running).state == "open"

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from dealsite.ask import numbers
 from tests.ask import lakes
 from tests.browser.conftest import make_user, with_and_without_script
-from tests.data.test_questions import make_question
+from tests.data.editing.test_questions import make_question
 
 FOREVER = "SELECT sum(a.range * b.range) FROM range(9999999) a, range(9999999) b"
 
@@ -59,6 +59,7 @@ def test_from_a_ready_question_to_a_file_for_a_spreadsheet(office, script):
 
 
 @with_and_without_script
+@pytest.mark.thorough
 def test_a_question_is_mended_asked_and_saved(office, script):
     page = office(script=script)
     page.goto("/cms/ask/")
@@ -96,7 +97,7 @@ def test_a_long_question_is_followed_and_cancelled(office, script):
 
 
 def test_an_answer_that_takes_a_while_comes_by_itself_and_is_announced(office, monkeypatch):
-    monkeypatch.setattr("cms.ask.PATIENCE", 0.0)
+    monkeypatch.setattr("cms.ask.ask.PATIENCE", 0.0)
     page = office()
     page.goto("/cms/ask/")
     editor(page).fill("SELECT country, sum(total) AS money FROM orders GROUP BY 1 ORDER BY 1")
@@ -135,6 +136,7 @@ def test_a_columns_name_goes_where_the_cursor_is_and_ctrl_enter_asks(office):
     expect(page.get_by_role("cell", name="42")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_who_saves_late_is_shown_the_others_question(office):
     question = make_question(title="Ours")
     first, second = office(), office()

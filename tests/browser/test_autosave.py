@@ -8,7 +8,8 @@ from typing import Any
 
 from playwright.sync_api import Dialog, Locator, Page, expect
 
-from dealsite.data import drafts, preferences, sessions
+from dealsite.data.catalogue import drafts
+from dealsite.data.people import preferences, sessions
 from tests.browser.deal_form import field, said
 from tests.browser.looking import flaws
 from tests.browser.test_engine_down import break_table  # noqa: F401 - a fixture
@@ -27,7 +28,7 @@ def opened(page: Page, draft: drafts.Draft) -> Page:
     return page
 
 
-def test_a_draft_is_saved_a_moment_after_typing_and_when_a_field_is_left(editor_window):
+def test_a_draft_is_saved_a_moment_after_typing_and_when_a_field_is_left(editor_window, views):
     page: Page = editor_window()
     page.goto("/cms/deals/new/")
     field(page, "Title").press_sequentially("Cordless drill")
@@ -40,12 +41,12 @@ def test_a_draft_is_saved_a_moment_after_typing_and_when_a_field_is_left(editor_
     assert drafts.get(draft_id).content.link == "https://shop.example/"
     page.get_by_role("button", name="Save as draft").click()
     expect(said(page, "The draft is saved.")).to_be_visible()
-    assert flaws(page) == []
+    assert flaws(page, views) == []
 
 
 def test_by_keyboard_alone_saving_by_itself_is_turned_off_and_leaving_warns(editor_window):
     draft = make_draft(title="Idea")
-    page = opened(editor_window(), draft)
+    page = opened(editor_window(alone=True), draft)
     asked: list[str] = []
 
     def answer(dialog: Dialog) -> None:
@@ -53,7 +54,7 @@ def test_by_keyboard_alone_saving_by_itself_is_turned_off_and_leaving_warns(edit
         dialog.accept()
 
     page.on("dialog", answer)
-    switch = page.get_by_role("switch", name="Save by itself")
+    switch = page.get_by_role("switch", name="Autosave")
     switch.focus()
     with page.expect_response(re.compile("/autosave/")):
         page.keyboard.press("Space")
@@ -63,7 +64,7 @@ def test_by_keyboard_alone_saving_by_itself_is_turned_off_and_leaving_warns(edit
     page.goto("/cms/")
     assert asked == ["beforeunload"]
     assert drafts.get(draft.id) == draft
-    expect(opened(page, draft).get_by_role("switch", name="Save by itself")).not_to_be_checked()
+    expect(opened(page, draft).get_by_role("switch", name="Autosave")).not_to_be_checked()
 
 
 def test_leaving_at_once_still_saves(editor_window, monkeypatch):
@@ -86,7 +87,7 @@ def test_leaving_at_once_still_saves(editor_window, monkeypatch):
 
 def test_leaving_warns_where_the_text_is_too_long_to_be_sent_on_leaving(editor_window):
     draft = make_draft(title="Idea")
-    page = opened(editor_window(), draft)
+    page = opened(editor_window(alone=True), draft)
     asked: list[str] = []
 
     def answer(dialog: Dialog) -> None:

@@ -15,12 +15,13 @@ from django.core.files.storage import FileSystemStorage
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from dealsite import exports, worker
-from dealsite.data import orders, users
-from dealsite.data.payments import running
+from dealsite.data.commerce import orders
+from dealsite.data.commerce.payment import charging
+from dealsite.data.people import users
 from dealsite.gateways.testing import TestGateway
+from dealsite.worker import exports, loop
 from tests import people
-from tests.browser.conftest import with_and_without_script
+from tests.browser.conftest import always_with_and_without_script, both_widths, with_and_without_script
 from tests.browser.content import now_deal
 from tests.browser.looking import flaws
 from tests.orders import make_order
@@ -62,12 +63,12 @@ def shown(page: Page) -> list[str]:
 
 def work() -> None:
     """Let the worker do what is due."""
-    while worker.run_next(now=timezone.now()):
+    while loop.run_next(now=timezone.now()):
         pass
 
 
-@with_and_without_script
-@pytest.mark.parametrize("width", [390, 1280])
+@always_with_and_without_script
+@both_widths
 def test_orders_are_shipped_together_and_delivered(office_window, script, width):
     made = [order_of(name, minutes_ago=9 - number) for number, name in enumerate(("ada", "bob", "cyd"))]
     page = office_window(script=script, width=width)
@@ -91,6 +92,7 @@ def test_orders_are_shipped_together_and_delivered(office_window, script, width)
 
 
 @with_and_without_script
+@pytest.mark.thorough
 def test_a_cancellation_asks_for_its_reason(office_window, script):
     order = order_of("ada")
     page = office_window(script=script)
@@ -147,7 +149,7 @@ def test_without_script_there_is_no_box_that_would_do_nothing(office_window):
     expect(page.get_by_role("checkbox")).to_have_count(1)
 
 
-def test_new_orders_come_by_themselves_and_leave_what_is_ticked_alone(office_window):
+def test_new_orders_come_by_themselves_and_leave_what_is_ticked_alone(office_window, views):
     first = order_of("ada", minutes_ago=5)
     page = office_window()
     page.goto("/cms/orders/")
@@ -161,7 +163,7 @@ def test_new_orders_come_by_themselves_and_leave_what_is_ticked_alone(office_win
     third = order_of("cyd")
     expect(page.locator(f"#order-{third.id}")).to_be_visible()
     assert shown(page) == [first.id, second.id, third.id]
-    assert flaws(page) == []
+    assert flaws(page, views) == []
     tick(page, third)
     page.get_by_role("button", name="Mark shipped").click()
     expect(page.get_by_role("button", name="Mark 2 orders shipped")).to_be_visible()
@@ -169,7 +171,7 @@ def test_new_orders_come_by_themselves_and_leave_what_is_ticked_alone(office_win
 
 def test_a_page_that_nobody_looks_at_does_not_ask_and_one_that_is_seen_again_asks_at_once(office_window):
     order_of("ada", minutes_ago=5)
-    page = office_window()
+    page = office_window(alone=True)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if "/news/" in request.url else None)
     page.goto("/cms/orders/")
@@ -184,6 +186,7 @@ def test_a_page_that_nobody_looks_at_does_not_ask_and_one_that_is_seen_again_ask
 
 
 @with_and_without_script
+@pytest.mark.thorough
 def test_an_order_and_a_shopper_are_found(office_window, troubles, script):
     troubles.allowed.add(404)
     order = order_of("ada")
@@ -242,10 +245,11 @@ def test_a_file_of_orders_is_asked_for_and_fetched(office_window, tmp_path, monk
 
 
 @with_and_without_script
+@pytest.mark.thorough
 def test_a_payment_that_failed_is_tried_again_and_one_that_is_paid_given_back(
     office_window, monkeypatch, script
 ):
-    monkeypatch.setattr(running, "THREADS", 1)
+    monkeypatch.setattr(charging, "THREADS", 1)
     now = timezone.now()
     (failed,) = owe(method="test:decline", account="bob", order_number=2, first=now - MINUTE)
     (paid,) = owe(method="test:approve", account="ada", first=now - MINUTE)
@@ -257,12 +261,12 @@ def test_a_payment_that_failed_is_tried_again_and_one_that_is_paid_given_back(
     search = page.get_by_label("Account or transaction id")
     search.fill(read(paid).transaction_id)
     search.press("Enter")
-    page.get_by_role("link", name="Give back").click()
-    page.get_by_role("button", name="Give €90.00 back").click()
+    page.get_by_role("link", name="Refund payment").click()
+    page.get_by_role("button", name="Refund €90.00").click()
     expect(page.get_by_role("alert").filter(has_text="Say why")).to_be_visible()
     page.get_by_label("Reason").fill("Broken")
-    page.get_by_role("button", name="Give €90.00 back").click()
-    expect(page.get_by_text("The money is given back within seconds.")).to_be_visible()
+    page.get_by_role("button", name="Refund €90.00").click()
+    expect(page.get_by_text("The money is refunded within seconds.")).to_be_visible()
     work()
     assert read(paid).status == "REFUNDED"
     search_page = page
@@ -279,7 +283,7 @@ def test_who_has_a_deal_is_seen_from_its_page_by_whoever_may(site, window):
     make_order("ada", deal, now=timezone.now())
     page = window(people.make_user("root", roles=["admin"]))
     page.goto(f"/cms/deals/{deal.id}/")
-    page.get_by_role("link", name="Who has it").click()
+    page.get_by_role("link", name="Carts and buyers").click()
     page.get_by_role("link", name="Bought").click()
     expect(page.get_by_role("table").get_by_role("link", name="ada")).to_be_visible()
 

@@ -10,10 +10,10 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from dealsite import worker
-from dealsite.data import deals
-from dealsite.data.deals import Deal
-from tests.browser.conftest import with_and_without_script
+from dealsite.data.catalogue import deals
+from dealsite.data.catalogue.deals import Deal
+from dealsite.worker import loop
+from tests.browser.conftest import always_with_and_without_script
 from tests.browser.content import now_deal
 from tests.builders import make_category
 
@@ -32,7 +32,7 @@ def made(site: str) -> list[Deal]:
 def working() -> Iterator[None]:
     """A worker that runs jobs as they come."""
     stop = threading.Event()
-    thread = threading.Thread(target=worker.run, args=(stop,), kwargs={"sweep": False})
+    thread = threading.Thread(target=loop.run, args=(stop,), kwargs={"sweep": False})
     thread.start()
     yield
     stop.set()
@@ -41,7 +41,7 @@ def working() -> Iterator[None]:
 
 def work() -> None:
     for turn in range(20):
-        if not worker.run_next(now=timezone.now() + timedelta(seconds=turn)):
+        if not loop.run_next(now=timezone.now() + timedelta(seconds=turn)):
             return
 
 
@@ -50,7 +50,7 @@ def categories(made: list[Deal]) -> list[bool]:
     return [deals.get(deal.id).content.category == TOYS for deal in made]
 
 
-@with_and_without_script
+@always_with_and_without_script
 def test_chosen_deals_are_changed_and_changed_back(editor_window, made, script):
     page: Page = editor_window(script=script)
     page.goto("/cms/deals/")
@@ -138,6 +138,7 @@ def test_rows_that_come_by_themselves_can_be_chosen(editor_window, made, search_
     expect(page.get_by_role("link", name="Ash", exact=True)).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_a_change_can_be_cancelled_before_it_begins(editor_window, made):
     page: Page = editor_window()
     page.goto("/cms/deals/?state=live")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from dealsite.data import deals, drafts
-from dealsite.data.deals import Deal
-from tests.browser.conftest import with_and_without_script
+from dealsite.data.catalogue import deals, drafts
+from dealsite.data.catalogue.deals import Deal
+from tests.browser.conftest import always_with_and_without_script, with_and_without_script
 from tests.browser.content import now_deal
 from tests.browser.deal_form import field, said
 from tests.builders import make_draft
@@ -28,7 +28,7 @@ def difference(page: Page, label: str) -> Locator:
     return page.get_by_role("group", name=label, exact=True)
 
 
-@with_and_without_script
+@always_with_and_without_script
 def test_the_second_editor_chooses_field_by_field_and_saves_on_top(editor_window, lamp, script):
     address = f"/cms/deals/{lamp.id}/"
     eve: Page = editor_window("eve", script=script)
@@ -80,6 +80,7 @@ def test_typing_into_ones_own_text_chooses_it(editor_window, lamp):
 
 
 @with_and_without_script
+@pytest.mark.thorough
 def test_a_draft_that_another_editor_changed_comes_back_with_both_texts(editor_window, script):
     draft = make_draft(title="Sofa")
     eve: Page = editor_window("eve", script=script)

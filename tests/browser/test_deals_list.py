@@ -7,8 +7,9 @@ from decimal import Decimal
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from dealsite.data import deals, saved_views
-from dealsite.data.deals import Deal
+from dealsite.data.catalogue import deals
+from dealsite.data.catalogue.deals import Deal
+from dealsite.data.editing import saved_views
 from tests.browser.conftest import with_and_without_script
 from tests.browser.content import now_deal
 from tests.browser.deal_form import said
@@ -90,6 +91,7 @@ def test_a_view_is_saved_shown_and_deleted(editor_window, script):
 
 
 @with_and_without_script
+@pytest.mark.thorough
 def test_columns_are_chosen_and_a_deal_is_duplicated(editor_window, script, some):
     page: Page = editor_window(script=script)
     page.goto(LIST)

@@ -11,14 +11,15 @@ from playwright.sync_api import Page, expect
 
 from dealsite import middleware
 from dealsite.data import table
-from dealsite.engine.running import free_port
-from tests.browser.conftest import make_user, titles, with_and_without_script
+from dealsite.data.table import connection
+from dealsite.engine.server import free_port
+from tests.browser.conftest import make_user, thorough, titles, with_and_without_script
 from tests.browser.content import feature, now_deal
 from tests.browser.deal_form import field, fill_in, said
 from tests.browser.troubles import Troubles
 
 SECONDS = 3.0
-READ_TIMEOUT, DATA_SECONDS = table.READ_TIMEOUT, middleware.DATA_SECONDS  # other tests are more patient
+READ_TIMEOUT, DATA_SECONDS = connection.READ_TIMEOUT, middleware.DATA_SECONDS  # other tests are more patient
 NOTHING_LISTENS, NOTHING_ANSWERS = "nothing listens", "nothing answers"
 
 
@@ -36,7 +37,7 @@ def break_table(site: str, settings: Any, troubles: Troubles) -> Iterator[Callab
             table.reset()
 
         def break_it(how: str = NOTHING_LISTENS) -> Callable[[], None]:
-            limits.setattr(table, "READ_TIMEOUT", READ_TIMEOUT)
+            limits.setattr(connection, "READ_TIMEOUT", READ_TIMEOUT)
             limits.setattr(middleware, "DATA_SECONDS", DATA_SECONDS)
             port = silent.getsockname()[1] if how == NOTHING_ANSWERS else free_port()
             settings.DYNAMODB_ENDPOINT_URL = f"http://127.0.0.1:{port}"
@@ -49,7 +50,7 @@ def break_table(site: str, settings: Any, troubles: Troubles) -> Iterator[Callab
 
 
 @with_and_without_script
-@pytest.mark.parametrize("how", [NOTHING_LISTENS, NOTHING_ANSWERS])
+@pytest.mark.parametrize("how", [NOTHING_ANSWERS, *thorough(NOTHING_LISTENS)])
 def test_a_page_says_so_in_time_and_comes_back_by_itself(window, break_table, how, script):
     now_deal(title="Desk lamp")
     page: Page = window(make_user("ada"), script=script)
@@ -67,7 +68,7 @@ def test_a_page_says_so_in_time_and_comes_back_by_itself(window, break_table, ho
 
 
 @with_and_without_script
-@pytest.mark.parametrize("how", [NOTHING_LISTENS, NOTHING_ANSWERS])
+@pytest.mark.parametrize("how", [NOTHING_LISTENS, *thorough(NOTHING_ANSWERS)])
 def test_a_form_that_could_not_be_saved_is_sent_again_by_reloading(editor_window, break_table, how, script):
     page: Page = editor_window(script=script)
     page.goto("/cms/deals/new/")

@@ -10,8 +10,8 @@ from django.core.files.storage import FileSystemStorage
 from django.utils import timezone
 from playwright.sync_api import Locator, Page, expect
 
-from dealsite import exports, worker
-from dealsite.data import deals
+from dealsite.data.catalogue import deals
+from dealsite.worker import exports, loop
 from tests.browser.content import now_deal
 
 
@@ -27,7 +27,7 @@ def exported(page: Page, link: Locator) -> list[str]:
     page.get_by_role("button", name="Export this list").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_text("Waiting", exact=True)).to_be_visible()
-    while worker.run_next(now=timezone.now()):
+    while loop.run_next(now=timezone.now()):
         pass
     link.wait_for()
     link.focus()
@@ -45,6 +45,7 @@ def test_a_filtered_list_is_exported_and_fetched(editor_window):
     assert exported(page, page.get_by_role("link", name="toys-hobbies")) == ["Puzzle"]
 
 
+@pytest.mark.thorough
 def test_the_trash_is_exported_and_fetched(editor_window):
     deals.delete(now_deal(title="Lamp"), by="eve", now=timezone.now())
     page = editor_window()

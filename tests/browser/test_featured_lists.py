@@ -7,9 +7,9 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from dealsite.data import featured
-from dealsite.data.deals import Deal
-from tests.browser.conftest import with_and_without_script
+from dealsite.data.catalogue import featured
+from dealsite.data.catalogue.deals import Deal
+from tests.browser.conftest import always_with_and_without_script, with_and_without_script
 from tests.browser.content import feature, now_deal
 from tests.browser.deal_form import said
 
@@ -49,7 +49,7 @@ def save(page: Page) -> None:
     expect(said(page, "the featured deals are saved")).to_be_visible()
 
 
-@with_and_without_script
+@always_with_and_without_script
 def test_a_deal_is_moved_by_its_buttons_which_keep_the_focus(editor_window, script):
     page: Page = editor_window(script=script)
     page.goto(ADDRESS)
@@ -205,6 +205,7 @@ def test_a_list_is_planned_by_keyboard_and_looked_at_before(editor_window, scrip
 
 
 @with_and_without_script
+@pytest.mark.thorough
 def test_a_saved_list_is_undone_and_an_earlier_one_restored_by_keyboard(editor_window, script):
     page: Page = editor_window(script=script)
     page.goto(ADDRESS)

@@ -9,8 +9,8 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Locator, Page, expect
 
-from dealsite.data import deals, drafts, featured
-from dealsite.data.cards import Picture
+from dealsite.data.catalogue import deals, drafts, featured
+from dealsite.data.catalogue.cards import Picture
 from tests.browser.conftest import with_and_without_script
 from tests.browser.content import feature, now_deal
 from tests.browser.deal_form import said
@@ -64,18 +64,19 @@ def test_a_picture_gets_its_words_right_where_it_is_listed(editor_window, script
     tab_to(page, page.get_by_label("What the picture shows: Lamp"))
     page.keyboard.type("A lamp on a desk")
     page.keyboard.press("Enter")
-    expect(said(page, "The picture has its words.")).to_be_visible()
+    expect(said(page, "The alt text is saved.")).to_be_visible()
     assert drafts.get(draft.id).content.picture == replace(SILENT, alt="A lamp on a desk")
 
 
 @with_and_without_script
+@pytest.mark.thorough
 def test_an_expired_deal_is_taken_off_its_list_and_put_back(editor_window, script):
     over, fine = now_deal(title="Over", age=2 * DAY, expires_at=timezone.now() - DAY), now_deal(title="Fine")
     feature("front", [over, fine])
     index_table()
     page: Page = editor_window(script=script)
     page.goto("/cms/attention/featured/")
-    press(page, "Take off: Over")
+    press(page, "Remove: Over")
     expect(said(page, "“Over” is off the list “Front page”.")).to_be_visible()
     assert featured.get("front").ids == [fine.id]
     press(page, "Undo")
@@ -88,7 +89,7 @@ def test_the_numbers_come_by_themselves_and_the_page_does_not_wait_for_them(edit
     index_table()
     page: Page = editor_window()
     page.goto("/cms/")
-    expect(page.get_by_role("heading", name="Nothing needs you")).to_be_visible()
+    expect(page.get_by_role("heading", name="Nothing needs attention")).to_be_visible()
     expect(page.get_by_role("heading", name="The last two weeks")).to_be_visible()
     expect(page.get_by_role("link", name="Day by day, as charts and tables")).to_be_visible()
 

@@ -9,10 +9,10 @@ from django.core.files.storage import FileSystemStorage
 from django.utils import timezone
 from playwright.sync_api import FilePayload, expect
 
-from dealsite import exports, worker
 from dealsite.data import table
+from dealsite.worker import exports, loop
 from tests import import_files
-from tests.browser.conftest import with_and_without_script
+from tests.browser.conftest import always_with_and_without_script
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def private(tmp_path, monkeypatch):
 
 
 def work():
-    while worker.run_next(now=timezone.now()):
+    while loop.run_next(now=timezone.now()):
         pass
 
 
@@ -35,7 +35,7 @@ CONTENT = import_files.content(3, ["Stuhl;Vela;Home & Furniture;x;https://shop.e
 FILE: FilePayload = {"name": "angebote.csv", "mimeType": "text/csv", "buffer": CONTENT}
 
 
-@with_and_without_script
+@always_with_and_without_script
 def test_a_file_is_brought_its_refused_row_mended_and_all_imported(editor_window, script):
     page = editor_window(script=script)
     page.goto("/cms/imports/")
@@ -43,11 +43,11 @@ def test_a_file_is_brought_its_refused_row_mended_and_all_imported(editor_window
     page.get_by_role("button", name="Upload the file").click()
     expect(page.get_by_label("Artikel")).to_have_value("title")
     page.get_by_role("button", name="Check the rows").click()
-    expect(page.get_by_text("It waits for its turn.")).to_be_visible()
+    expect(page.get_by_text("It is waiting to start.")).to_be_visible()
     work()
     if not script:
         page.get_by_role("link", name="Reload").click()
-    page.get_by_role("link", name="Mend refused rows here").click()
+    page.get_by_role("link", name="Fix rejected rows").click()
     page.get_by_label("Preis, 5").fill("49,90")
     page.get_by_role("button", name="Check these rows again").click()
     work()
@@ -55,7 +55,7 @@ def test_a_file_is_brought_its_refused_row_mended_and_all_imported(editor_window
     page.get_by_role("button", name="Import 1 draft").click()
     work()
     page.reload()
-    page.get_by_role("link", name="mended rows of another import").click()
+    page.get_by_role("link", name="fixed rows of another import").click()
     page.get_by_role("button", name="Import 3 drafts").click()
     work()
     page.reload()
@@ -97,7 +97,7 @@ def test_rows_are_pasted_and_imported_by_keyboard_alone(editor_window):
     page.get_by_label("Fetch the pictures").focus()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("It waits for its turn.")).to_be_visible()
+    expect(page.get_by_text("It is waiting to start.")).to_be_visible()
     work()
     button = page.get_by_role("button", name="Import 1 draft")
     button.wait_for()
@@ -109,6 +109,7 @@ def test_rows_are_pasted_and_imported_by_keyboard_alone(editor_window):
     assert stored() == ["Lampe"]
 
 
+@pytest.mark.thorough
 def test_an_import_is_cancelled(editor_window):
     page = editor_window()
     page.goto("/cms/imports/")

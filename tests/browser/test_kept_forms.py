@@ -9,7 +9,10 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from dealsite.accounts import passwords
-from dealsite.data import deals, sessions, trash
+from dealsite.data.catalogue import deals
+from dealsite.data.editing import trash
+from dealsite.data.people import sessions
+from tests.browser.conftest import thorough
 from tests.browser.content import now_deal
 from tests.browser.deal_form import field
 from tests.browser.looking import flaws
@@ -25,7 +28,7 @@ def eve(site):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("script", [True, False])
+@pytest.mark.parametrize("script", [True, *thorough(False)])
 def test_deleting_a_deal_for_good_long_after_signing_in_asks_for_the_password_and_goes_on(
     window, eve, monkeypatch, script
 ):
@@ -48,7 +51,7 @@ def test_deleting_a_deal_for_good_long_after_signing_in_asks_for_the_password_an
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("script", [True, False])
+@pytest.mark.parametrize("script", [True, *thorough(False)])
 def test_a_draft_that_was_sent_after_the_session_ended_is_stored_after_signing_in(window, eve, script):
     page = window(eve, script=script)
     page.goto("/cms/deals/new/")

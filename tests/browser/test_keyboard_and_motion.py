@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import PASSWORD, make_user, with_and_without_script
+from tests.browser.conftest import PASSWORD, make_user, thorough, with_and_without_script
 from tests.browser.content import feature, now_deal
 from tests.browser.deal_form import TEXTS, brand_field, category_field, field, said
 from tests.builders import make_brand
@@ -70,7 +70,7 @@ def test_enter_in_a_field_of_a_deal_saves_and_never_publishes(editor_window, win
     expect(said(page, "The draft is saved.")).to_be_visible()
 
 
-@pytest.mark.parametrize("path", ["/", "deal", "/cms/deals/new/", "/cms/featured/front/"])
+@pytest.mark.parametrize("path", ["/", "/cms/featured/front/", *thorough("deal", "/cms/deals/new/")])
 def test_nothing_moves_for_those_who_do_not_want_it(editor_window, path):
     deal = now_deal(voucher_code="SAVE")
     feature("front", [deal, now_deal(), now_deal()])

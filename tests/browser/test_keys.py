@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from dealsite.data import preferences
+from dealsite.data.people import preferences
+from tests.browser.conftest import both_widths
 from tests.browser.content import now_deal
 from tests.browser.looking import flaws
 from tests.searching import index_table
@@ -19,13 +20,13 @@ def page(editor_window) -> Page:
     return page
 
 
-def test_the_palette_finds_a_page_and_opens_it_by_keys_alone(page):
+def test_the_palette_finds_a_page_and_opens_it_by_keys_alone(page, views):
     page.keyboard.press("Control+k")
     palette = page.get_by_role("dialog", name="Go to")
     expect(palette).to_be_visible()
     expect(page.get_by_role("combobox", name="A page, a deal, a draft or a brand")).to_be_focused()
     expect(page.get_by_role("option", selected=True)).to_have_count(1)
-    assert flaws(page) == []
+    assert flaws(page, views) == []
     page.keyboard.type("new d")
     expect(page.get_by_role("option")).to_have_count(1)
     page.keyboard.press("Enter")
@@ -87,12 +88,12 @@ def test_two_keys_lead_to_a_page_and_one_begins_a_deal(page):
     expect(page.get_by_label("Title")).to_have_value("gd n?")
 
 
-def test_the_question_mark_tells_what_keys_there_are(page):
+def test_the_question_mark_tells_what_keys_there_are(page, views):
     page.keyboard.press("?")
     told = page.get_by_role("dialog", name="Shortcuts")
     expect(told).to_be_visible()
     expect(told.get_by_text("Go to anything")).to_be_visible()
-    assert flaws(page) == []
+    assert flaws(page, views) == []
     page.keyboard.press("Escape")
     expect(told).to_be_hidden()
 
@@ -118,7 +119,7 @@ def test_turned_off_single_keys_do_nothing_but_the_palette_still_opens(editor_wi
     expect(page.get_by_role("dialog", name="Go to")).to_be_visible()
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@both_widths
 def test_the_palette_fits_the_window(editor_window, width):
     page = editor_window(width=width)
     page.goto("/cms/jobs/", wait_until="networkidle")

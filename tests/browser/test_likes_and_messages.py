@@ -10,11 +10,18 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from dealsite.data import brand_names, likes, messages, relations, users, watches
-from dealsite.data.ids import new_ulid
-from tests.browser.conftest import make_user, sign_in_by_form, with_and_without_script
+from dealsite.data.catalogue import brand_names, relations
+from dealsite.data.people import messages, users
+from dealsite.data.table.ids import new_ulid
+from tests.browser.conftest import (
+    always_with_and_without_script,
+    make_user,
+    sign_in_by_form,
+    thorough,
+    with_and_without_script,
+)
 from tests.browser.content import now_deal
-from tests.browser.looking import flaws
+from tests.browser.looking import View, flaws
 from tests.builders import make_brand
 
 pytestmark = pytest.mark.usefixtures("site")
@@ -59,7 +66,9 @@ def test_a_brand_is_liked_and_watched_and_both_are_taken_back(window, script):
         button(page, name).click()
         expect(button(page, name)).to_have_attribute("aria-pressed", "false")
         expect(button(page, name)).to_contain_text("0")
-    assert relations.standing_of("ada", "brand", "nordlicht") == relations.Standing("brand", "nordlicht")
+    assert relations.relation_state_of("ada", "brand", "nordlicht") == relations.RelationState(
+        "brand", "nordlicht"
+    )
 
 
 def test_a_button_changes_in_place_and_keeps_the_focus(window):
@@ -86,18 +95,18 @@ def test_an_impatient_double_click_counts_once(window):
     expect(button(page, "like")).to_have_attribute("aria-pressed", "true")
     page.reload()
     expect(button(page, "like")).to_contain_text("1")
-    assert relations.standing_of("ada", "brand", "nordlicht").likes == 1
+    assert relations.relation_state_of("ada", "brand", "nordlicht").likes == 1
 
 
-@with_and_without_script
-@pytest.mark.parametrize("verb", ["like", "watch"])
+@always_with_and_without_script
+@pytest.mark.parametrize("verb", ["like", *thorough("watch")])
 def test_a_visitor_signs_in_on_the_way_and_it_is_done(window, script, verb):
     make_user("ada")
     page: Page = window(script=script)
     page.goto(BRAND)
     button(page, verb).click()
     expect(page.get_by_role("main")).to_contain_text(f"You want to {verb} Nordlicht.")
-    assert likes.likes_of("ada") == watches.watched_by("ada") == []
+    assert relations.likes_of("ada") == relations.watched_by("ada") == []
     sign_in_by_form(page, "ada", "a wrong password")
     sign_in_by_form(page, "ada")
     expect(page).to_have_url(re.compile(f"{BRAND}$"))
@@ -167,9 +176,9 @@ def test_a_badge_that_cannot_be_had_is_left_out_without_a_word(window, troubles)
 def test_what_is_watched_is_muted_and_given_up(window, script):
     ada = make_user("ada")
     now = timezone.now()
-    watches.watch_brand("nordlicht", username="ada", now=now)
-    watches.watch_category("toys-hobbies", username="ada", now=now)
-    likes.like_brand("nordlicht", username="ada", now=now)
+    relations.add(relations.BRAND_WATCH, "nordlicht", username="ada", now=now)
+    relations.add(relations.CATEGORY_WATCH, "toys-hobbies", username="ada", now=now)
+    relations.add(relations.BRAND_LIKE, "nordlicht", username="ada", now=now)
     page: Page = window(ada, script=script)
     page.goto("/account/")
     page.get_by_role("main").get_by_role("link", name="Watching").click()
@@ -177,7 +186,7 @@ def test_what_is_watched_is_muted_and_given_up(window, script):
     expect(page.locator("#messages")).to_contain_text("You get no messages about Nordlicht.")
     page.get_by_role("button", name="Stop watching Toys & Hobbies").click()
     expect(page.locator("#messages")).to_contain_text("You no longer watch Toys & Hobbies.")
-    assert [(row.slug, row.muted) for row in watches.watched_by("ada")] == [("nordlicht", True)]
+    assert [(row.slug, row.muted) for row in relations.watched_by("ada")] == [("nordlicht", True)]
 
     page.get_by_role("link", name="message settings").click()
     page.get_by_role("button", name="Mute hot deals").click()
@@ -194,32 +203,33 @@ def test_what_is_watched_is_muted_and_given_up(window, script):
     expect(page.get_by_role("main")).to_contain_text("You like nothing yet.")
 
 
-def test_the_pages_are_accessible_and_fit(window):
+@pytest.mark.thorough
+def test_the_pages_are_accessible_and_fit(window, views):
     found: list[str] = []
     visitor: Page = window()
     for path in (BRAND, f"/account/sign-in/?next={BRAND}&then=watch_brand:nordlicht"):
-        found += _flaws_at(visitor, path)
+        found += _flaws_at(visitor, path, views)
     user: Page = window(make_user("ada"))
     pages = ["/account/likes/", "/account/watching/", "/account/messages/", "/account/messages/settings/"]
     for path in pages:
-        found += _flaws_at(user, path)
+        found += _flaws_at(user, path, views)
     now = timezone.now()
     long_name = make_brand("Donaudampfschifffahrtsgesellschaft" * 2)
-    watches.watch_brand(long_name.slug, username="ada", now=now)
+    relations.add(relations.BRAND_WATCH, long_name.slug, username="ada", now=now)
     for target, slug in (("brand", "nordlicht"), ("category", "toys-hobbies")):
         for relation in relations.RELATIONS:
             if relation.target == target:
                 relations.add(relation, slug, "ada", now=now)
-    watches.mute_watch(relations.BRAND_WATCH, "nordlicht", username="ada", muted=True)
+    relations.mute_watch(relations.BRAND_WATCH, "nordlicht", username="ada", muted=True)
     send(120)
     (long,) = send(1, headline="Donaudampfschifffahrtsgesellschaft" * 5, text="x" * 300)
     for path in [*pages, "/account/messages/?show=unread", f"/account/messages/{long}/", BRAND, "/account/"]:
-        found += _flaws_at(user, path)
+        found += _flaws_at(user, path, views)
     expect(user.locator("header .unread-badge")).to_have_text("99+")
     assert found == []
 
 
-def _flaws_at(page: Page, path: str) -> list[str]:
+def _flaws_at(page: Page, path: str, views: list[View]) -> list[str]:
     page.goto(path)
     page.wait_for_load_state("networkidle")
-    return flaws(page)
+    return flaws(page, views)

@@ -8,6 +8,7 @@ import pytest
 from django.template.loader import render_to_string
 from playwright.sync_api import Page, Route, expect
 
+from tests.browser.conftest import thorough
 from tests.browser.content import MINUTE, now_deal
 from tests.browser.troubles import Troubles
 
@@ -105,7 +106,7 @@ def test_a_click_for_a_new_tab_opens_a_new_tab(window: Window):
     assert len(shown(page)) == 100
 
 
-@pytest.mark.parametrize("status", [429, 500, 503])
+@pytest.mark.parametrize("status", [500, *thorough(429, 503)])
 def test_a_page_that_cannot_be_loaded_is_noted_and_the_list_stays(
     window: Window, troubles: Troubles, status: int
 ):

@@ -8,11 +8,11 @@ import re
 import pytest
 from playwright.sync_api import FilePayload, Page, Route, expect
 
-from dealsite import renditions
-from dealsite.data import deals, drafts
-from dealsite.data.deals import Deal
-from dealsite.pictures import store_picture
-from dealsite.worker import run_next, utc_now
+from dealsite.data.catalogue import deals, drafts
+from dealsite.data.catalogue.deals import Deal
+from dealsite.pictures import renditions
+from dealsite.pictures.uploads import store_picture
+from dealsite.worker.loop import run_next, utc_now
 from tests.browser.content import now_deal
 from tests.browser.deal_form import field, picture_bytes, said
 from tests.browser.looking import DESK, PHONE, flaws
@@ -70,7 +70,7 @@ def test_a_picture_is_sent_as_soon_as_it_is_dropped_or_pasted(editor_window, kin
 
 
 def test_a_picture_is_chosen_by_the_keyboard_and_sent_at_once(editor_window):
-    page: Page = editor_window()
+    page: Page = editor_window(alone=True)
     page.on(
         "filechooser", lambda chooser: None
     )  # from now on: Chromium is told a moment after one begins to listen

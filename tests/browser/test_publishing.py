@@ -10,7 +10,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from dealsite.accounts import timezones
-from tests.browser.conftest import titles, with_and_without_script
+from tests.browser.conftest import always_with_and_without_script, titles, with_and_without_script
 from tests.browser.content import now_deal
 from tests.browser.deal_form import (
     CATEGORY,
@@ -41,6 +41,7 @@ def focused_id(page: Page) -> str:
 
 
 @with_and_without_script
+@pytest.mark.thorough
 def test_a_draft_may_be_incomplete_and_is_found_again(editor_window, script):
     page: Page = editor_window(script=script)
     page.goto("/cms/deals/new/")
@@ -54,7 +55,7 @@ def test_a_draft_may_be_incomplete_and_is_found_again(editor_window, script):
     assert titles(page) == []
 
 
-@with_and_without_script
+@always_with_and_without_script
 def test_what_is_missing_is_listed_and_leads_to_its_field_and_nothing_typed_is_lost(editor_window, script):
     page: Page = editor_window(script=script)
     page.goto("/cms/deals/new/")
@@ -88,6 +89,7 @@ def test_what_is_missing_is_listed_and_leads_to_its_field_and_nothing_typed_is_l
 
 
 @with_and_without_script
+@pytest.mark.thorough
 def test_a_scheduled_deal_is_not_to_be_seen_until_its_time(editor_window, window, monkeypatch, script):
     now_deal(title="Desk lamp")
     page: Page = editor_window(script=script)
@@ -161,6 +163,7 @@ def test_a_deal_is_expired_and_deleted_and_both_are_undone(editor_window, window
 
 
 @with_and_without_script
+@pytest.mark.thorough
 def test_a_brand_is_renamed_with_a_logo_and_a_category_is_described(editor_window, script):
     page: Page = editor_window(script=script)
     page.goto("/cms/brands/")

@@ -11,14 +11,21 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Locator, Page, expect
 
-from dealsite.data import carts, deals, orders
-from dealsite.data.carts import Wanted
-from dealsite.data.deals import Deal
-from dealsite.data.ids import new_ulid
-from dealsite.data.orders.buyers import PaymentCard, save_card
-from tests.browser.conftest import make_user, sign_in_by_form, with_and_without_script
+from dealsite.data.catalogue import deals
+from dealsite.data.catalogue.deals import Deal
+from dealsite.data.commerce import carts, orders
+from dealsite.data.commerce.carts import CartAddition
+from dealsite.data.commerce.order.saved_details import PaymentCard, save_card
+from dealsite.data.table.ids import new_ulid
+from tests.browser.conftest import (
+    always_with_and_without_script,
+    both_widths,
+    make_user,
+    sign_in_by_form,
+    with_and_without_script,
+)
 from tests.browser.content import now_deal
-from tests.browser.looking import flaws
+from tests.browser.looking import View, flaws
 from tests.builders import EDITOR, make_brand, make_content
 
 pytestmark = pytest.mark.usefixtures("site")
@@ -31,7 +38,6 @@ ADDRESS = {
     "Country": "Germany",
 }
 CARD = PaymentCard("test", "test:approve", "Visa ending in 4242")
-both_widths = pytest.mark.parametrize("width", [390, 1280])
 
 
 def path(deal: Deal) -> str:
@@ -67,14 +73,14 @@ def shopper(*some: Deal, card: bool = True) -> Any:
     ada, now = make_user("ada"), timezone.now()
     if card:
         save_card("ada", CARD, job_id=new_ulid(now), now=now)
-    wanted = [Wanted(deal.id, 1, new_ulid(now)) for deal in some]
+    wanted = [CartAddition(deal.id, 1, new_ulid(now)) for deal in some]
     if wanted:
         assert carts.add_many(carts.user_cart("ada"), wanted, now=now).refused == {}
     return ada
 
 
 @both_widths
-@with_and_without_script
+@always_with_and_without_script
 def test_a_visitor_buys_on_instalments_and_cancels(window: Callable[..., Page], script: bool, width: int):
     make_user("ada")
     lamp = now_deal(title="A warm lamp", price=Decimal("50.00"), was_price=None, stock=9)
@@ -244,20 +250,20 @@ def test_what_cannot_be_added_is_told_beside_the_page(window: Callable[..., Page
     expect(page.get_by_role("heading", level=1)).to_have_text("Lamp")
 
 
-def test_notes_and_dialogs_of_a_purchase_are_accessible(window: Callable[..., Page]):
+def test_notes_and_dialogs_of_a_purchase_are_accessible(window: Callable[..., Page], views: list[View]):
     lamp, chair = (now_deal(title=title) for title in ("Lamp" * 20, "Chair"))
     page = window(shopper(lamp, chair))
     page.goto("/")
     button(page, "Add to cart: Chair").click()
     expect(told(page, True)).to_be_visible()
-    found = flaws(page)
+    found = flaws(page, views)
     page.goto("/cart/")
     button(page, f"Remove {'Lamp' * 20}").click()
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
-    found += flaws(page)
+    found += flaws(page, views)
     page.goto("/checkout/")
     page.get_by_text("All dates and amounts").click()
     button(page, "Place order").click()
     page.get_by_role("alert").filter(has_text="Please check the form").wait_for()
-    found += flaws(page)
+    found += flaws(page, views)
     assert found == []

@@ -9,7 +9,12 @@ from decimal import Decimal
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import titles, with_and_without_script
+from tests.browser.conftest import (
+    always_with_and_without_script,
+    both_widths,
+    titles,
+    with_and_without_script,
+)
 from tests.browser.content import MINUTE, now_deal
 from tests.searching import index_table
 
@@ -30,8 +35,8 @@ def box(page: Page):
     return page.locator("[data-search-box] input:visible")
 
 
-@with_and_without_script
-@pytest.mark.parametrize("width", [390, 1280])
+@always_with_and_without_script
+@both_widths
 def test_from_the_box_of_any_page_to_the_results(window: Window, script: bool, width: int):
     make_lamps()
     page = window(script=script, width=width)
@@ -108,7 +113,7 @@ def test_words_found_in_the_text_are_marked_and_bring_no_markup(window: Window):
     expect(page.locator(".deal-snippet b")).to_have_count(0)
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@both_widths
 def test_some_results_show_under_the_box_and_escape_closes_them(window: Window, width: int):
     make_lamps()
     page = window(width=width)
@@ -141,6 +146,7 @@ def test_a_new_deal_is_there_at_the_next_letter(window: Window):
 
 
 @with_and_without_script
+@pytest.mark.thorough
 def test_without_an_index_the_page_says_so(window: Window, script: bool):
     page = window(script=script)
     page.goto("/search/?q=lamp")
@@ -165,6 +171,7 @@ def test_an_editor_finds_deals_as_he_types(editor_window: Window):
 
 
 @with_and_without_script
+@pytest.mark.thorough
 def test_an_editor_features_what_he_finds(editor_window: Window, script: bool):
     make_lamps()
     page = editor_window(script=script)

@@ -7,7 +7,7 @@ from django.utils import timezone
 from playwright.sync_api import FilePayload, Page, expect
 
 from dealsite.accounts import passwords
-from dealsite.data import sessions
+from dealsite.data.people import sessions
 from tests.browser.deal_form import brand_field, choose_picture, field, picture_bytes
 from tests.browser.looking import flaws
 from tests.people import make_user
@@ -32,7 +32,7 @@ def sign_in_over(page: Page) -> None:
     expect(dialog).to_be_hidden()
 
 
-def test_a_form_that_is_sent_waits_for_the_sign_in_and_goes_on_with_its_picture(window, eve):
+def test_a_form_that_is_sent_waits_for_the_sign_in_and_goes_on_with_its_picture(window, eve, views):
     page = window(eve)
     page.goto("/cms/brands/new/", wait_until="networkidle")
     field(page, "Name").fill("Typed for an hour")
@@ -41,7 +41,7 @@ def test_a_form_that_is_sent_waits_for_the_sign_in_and_goes_on_with_its_picture(
     page.evaluate(LATER)
     page.get_by_role("main").get_by_role("button", name="Create the brand").click()
     expect(page.get_by_role("dialog", name="Your session has ended")).to_be_visible()
-    assert flaws(page) == []
+    assert flaws(page, views) == []
     sign_in_over(page)
     expect(page.get_by_role("heading", level=1)).to_have_text("Typed for an hour")
     expect(page.get_by_role("main").get_by_alt_text("A lamp").first).to_be_visible()

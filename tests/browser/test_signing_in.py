@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import PASSWORD, make_user, sign_in_by_form, with_and_without_script
@@ -30,6 +31,7 @@ def test_a_wrong_password_is_refused_a_right_one_leads_on_and_signing_out_ends_i
 
 
 @with_and_without_script
+@pytest.mark.thorough
 def test_a_new_password_ends_all_other_sessions(site, window, script):
     ada = make_user("ada")
     here: Page = window(ada, script=script)
@@ -53,6 +55,7 @@ def test_a_new_password_ends_all_other_sessions(site, window, script):
 
 
 @with_and_without_script
+@pytest.mark.thorough
 def test_a_profile_is_edited(site, window, script):
     page: Page = window(make_user("ada"), script=script)
     page.goto("/account/profile/")

@@ -10,6 +10,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from dealsite.accounts import passwords
+from tests.browser.conftest import thorough
 from tests.browser.looking import flaws
 from tests.people import make_user
 
@@ -17,7 +18,7 @@ PASSWORD = "correct horse battery"
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("script", [True, False])
+@pytest.mark.parametrize("script", [True, *thorough(False)])
 def test_it_is_set_up_by_the_keyboard_and_asked_for_at_the_next_sign_in(site, window, script):
     user = make_user("ada", password=passwords.hashed(PASSWORD), now=timezone.now())
     page = window(user, script=script)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
-from dealsite.data import changes, deals
+from dealsite.data.catalogue import deals
+from dealsite.data.editing import pending_edits
 from tests.browser.conftest import with_and_without_script
 from tests.browser.content import now_deal
 from tests.browser.deal_form import field, said
@@ -15,6 +17,7 @@ from tests.browser.test_autosave import note
 
 
 @with_and_without_script
+@pytest.mark.thorough
 def test_changes_are_kept_opened_discarded_brought_back_and_published(editor_window, script):
     deal = now_deal(title="Desk lamp")
     page: Page = editor_window(script=script)
@@ -38,7 +41,7 @@ def test_changes_are_kept_opened_discarded_brought_back_and_published(editor_win
     page.get_by_role("button", name="Publish changes").click()
     expect(said(page, "The deal is saved.")).to_be_visible()
     assert deals.get(deal.id).content.title == "Desk lamp, dimmable"
-    assert changes.find(deal) is None
+    assert pending_edits.find(deal) is None
 
 
 def test_by_keyboard_alone_a_live_deal_is_changed_unseen_and_published(editor_window):
@@ -72,10 +75,10 @@ def test_saving_after_it_was_saved_by_itself_leaves_no_changes_behind(editor_win
     expect(said(page, "The deal is saved.")).to_be_visible()
     stored = deals.get(deal.id)
     assert (stored.content.title, stored.content.voucher_code) == ("Better lamp", "LAMP")
-    assert changes.find(stored) is None
+    assert pending_edits.find(stored) is None
 
 
-def test_another_editor_is_told_of_unpublished_changes_and_is_not_saved_by_itself(editor_window):
+def test_another_editor_is_told_of_unpublished_changes_and_is_not_saved_by_itself(editor_window, views):
     deal = now_deal(title="Desk lamp")
     eve: Page = editor_window("eve")
     eve.goto(f"/cms/deals/{deal.id}/")
@@ -85,18 +88,18 @@ def test_another_editor_is_told_of_unpublished_changes_and_is_not_saved_by_itsel
     oscar: Page = editor_window("oscar")
     oscar.goto(f"/cms/deals/{deal.id}/")
     expect(oscar.get_by_role("region", name="Unpublished changes")).to_contain_text("by eve")
-    expect(note(oscar)).to_contain_text("It is not saved by itself")
+    expect(note(oscar)).to_contain_text("It is not saved automatically")
     field(oscar, "Description").fill("Bends.")
     oscar.get_by_role("button", name="Keep as draft").click()
     expect(oscar.get_by_role("alert").filter(has_text="eve changed this deal")).to_be_focused()
-    assert flaws(oscar) == []
+    assert flaws(oscar, views) == []
     oscar.get_by_role("button", name="Keep as draft").click()
     expect(said(oscar, "The changes are kept.")).to_be_visible()
-    kept = changes.find(deal).content
+    kept = pending_edits.find(deal).content
     assert (kept.title, kept.description) == ("Better lamp", "Bends.")
 
 
-def test_a_link_to_a_preview_is_copied_and_opened_by_a_colleague(editor_window):
+def test_a_link_to_a_preview_is_copied_and_opened_by_a_colleague(editor_window, views):
     deal = now_deal(title="Desk lamp")
     eve: Page = editor_window("eve", permissions=["clipboard-read", "clipboard-write"])
     eve.goto(f"/cms/deals/{deal.id}/")
@@ -105,10 +108,10 @@ def test_a_link_to_a_preview_is_copied_and_opened_by_a_colleague(editor_window):
     eve.locator("summary", has_text="Share a preview").press("Enter")
     eve.get_by_role("button", name="Copy").press("Enter")
     expect(eve.get_by_text("The link is copied.")).to_be_visible()
-    assert flaws(eve) == []
+    assert flaws(eve, views) == []
     link = eve.evaluate("navigator.clipboard.readText()")
     oscar: Page = editor_window("oscar")
     oscar.goto(link)
     expect(oscar.get_by_role("heading", level=1)).to_have_text("Better lamp")
     expect(oscar.get_by_role("main")).to_contain_text("A preview for colleagues")
-    assert flaws(oscar) == []
+    assert flaws(oscar, views) == []

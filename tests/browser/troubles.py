@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from playwright.sync_api import BrowserContext, ConsoleMessage, Request, Response, WebError
 
 PAGES = ("document", "xhr", "fetch")  # what may answer with a 4xx that belongs to the story
@@ -19,11 +22,22 @@ class Troubles:
 
     def watch(self, context: BrowserContext) -> None:
         """Note what goes wrong in the windows of a browser."""
-        context.on("weberror", self._error)
-        context.on("console", self._message)
-        context.on("request", self._request)
-        context.on("requestfailed", self._failure)
-        context.on("response", self._response)
+        for event, note in self._notes().items():
+            context.on(event, note)  # type: ignore[call-overload]
+
+    def leave(self, context: BrowserContext) -> None:
+        """Note no more of what happens in the windows of a browser."""
+        for event, note in self._notes().items():
+            context.remove_listener(event, note)
+
+    def _notes(self) -> dict[str, Callable[[Any], None]]:
+        return {
+            "weberror": self._error,
+            "console": self._message,
+            "request": self._request,
+            "requestfailed": self._failure,
+            "response": self._response,
+        }
 
     def _error(self, error: WebError) -> None:
         self.found.append(f"Script error: {error.error}")

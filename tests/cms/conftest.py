@@ -17,7 +17,9 @@ from django.utils import timezone
 from PIL import Image
 
 from dealsite.accounts import cookies
-from dealsite.data import category_names, sessions, table
+from dealsite.data import table
+from dealsite.data.catalogue import category_names
+from dealsite.data.people import sessions
 from tests.builders import NOW, make_brand, make_category
 from tests.people import make_user
 
@@ -36,8 +38,8 @@ def site(fresh_table: None, settings: Any, tmp_path: Any, monkeypatch: pytest.Mo
     """An empty table with one brand, and a folder for pictures."""
     settings.MEDIA_ROOT = tmp_path
     settings.ALLOWED_HOSTS = ["testserver"]
-    monkeypatch.setattr(category_names, "_names", {})
-    monkeypatch.setattr(category_names, "_fresh_until", 0.0)
+    monkeypatch.setattr(category_names.cache, "names", {})
+    category_names.forget()
     category_names.names()  # read once a minute; not any page's call
     make_brand()
     make_category("peripherals-networking")

@@ -6,10 +6,15 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from dealsite.data import deals, drafts, exports, jobs, orders, trash
-from dealsite.data.ids import iso, new_ulid
+from dealsite.data.catalogue import deals, drafts
+from dealsite.data.commerce import orders
+from dealsite.data.editing import trash
+from dealsite.data.jobs import exports, jobs
+from dealsite.data.table.ids import iso, new_ulid
 from tests.builders import DAY, NOW, make_announcement, make_deal, make_draft
 from tests.orders import make_order
+
+pytestmark = pytest.mark.promise
 
 
 def posts():

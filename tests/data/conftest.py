@@ -1,8 +1,10 @@
-"""The data tests run on each engine, and once more with faults."""
+"""The data tests run on each engine, and once more with faults: on DynamoDB Local mostly in make test-all."""
 
 from __future__ import annotations
 
 import pytest
+
+ALWAYS = ("native", "weak")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -16,4 +18,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             kinds.append("weak")
         if metafunc.definition.get_closest_marker("fast"):
             kinds.append("moto")
-    metafunc.parametrize("engine_kind", kinds)
+    mark = metafunc.definition.get_closest_marker
+    always = set(kinds if mark("engines_differ") else ALWAYS)
+    if later := mark("later"):
+        always -= set(later.args)
+    metafunc.parametrize(
+        "engine_kind",
+        [pytest.param(kind, marks=() if kind in always else pytest.mark.thorough) for kind in kinds],
+    )

@@ -8,24 +8,13 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from dealsite.data import (
-    brands,
-    buckets,
-    changes,
-    checks,
-    deals,
-    drafts,
-    errors,
-    featured,
-    feeds,
-    jobs,
-    prices,
-    renames,
-    trash,
-    versions,
-)
-from dealsite.data.audit import Errand
-from dealsite.data.content import DealContent
+from dealsite.data.catalogue import brand_renames, brands, buckets, deals, drafts, featured, feeds, prices
+from dealsite.data.catalogue.content import DealContent
+from dealsite.data.editing import pending_edits, trash, versions
+from dealsite.data.editing.audit import AuditContext
+from dealsite.data.integrity import checks
+from dealsite.data.jobs import jobs
+from dealsite.data.table import errors
 from tests.builders import (
     DAY,
     EDITOR,
@@ -38,7 +27,7 @@ from tests.builders import (
     make_draft,
     make_id,
 )
-from tests.crashes import Crash, Crasher
+from tests.crashes import Crash, Crasher, at_some_or_the_others
 
 DEAL, MOVED, DRAFT = make_id(NOW - HOUR, 1), make_id(NOW + 2 * DAY, 2), make_id(NOW, 3)
 SCHEDULED = make_id(NOW + HOUR, 4)
@@ -141,7 +130,7 @@ def furnish_a_renamed_brand() -> None:
 def rename() -> None:
     job = jobs.take_next(now=NOW + DAY)
     if job is not None:
-        renames.rename_brand(job, NOW + DAY)
+        brand_renames.rename_brand(job, NOW + DAY)
         jobs.finish(job)
 
 
@@ -202,13 +191,13 @@ def furnish_changes(deal_id: str = DEAL) -> None:
 def keep_changes(deal_id: str = DEAL) -> None:
     deal = deals.get(deal_id)
     content = replace(deal.content, title="Better")
-    changes.keep(
+    pending_edits.keep(
         deal,
         content,
         brand_name="Nordlicht",
         base=deal.version,
         seen="",
-        before=changes.find(deal),
+        before=pending_edits.find(deal),
         by=EDITOR,
         now=NOW,
     )
@@ -216,20 +205,28 @@ def keep_changes(deal_id: str = DEAL) -> None:
 
 def publish_changes() -> None:
     deal = deals.get(DEAL)
-    kept = changes.find(deal)
+    kept = pending_edits.find(deal)
     if kept is not None:
-        errand = Errand(writes=(changes.publish_write(kept),))
+        audit_context = AuditContext(writes=(pending_edits.publish_write(kept),))
         brand = brands.get("nordlicht")
-        deals.edit(deal, kept.content, version=deal.version, brand=brand, by=EDITOR, now=NOW, errand=errand)
+        deals.edit(
+            deal,
+            kept.content,
+            version=deal.version,
+            brand=brand,
+            by=EDITOR,
+            now=NOW,
+            audit_context=audit_context,
+        )
 
 
 def changes_are_published() -> bool:
     deal = deals.get(DEAL)
-    return (deal.content.title, deal.version, changes.find(deal)) == ("Better", 2, None)
+    return (deal.content.title, deal.version, pending_edits.find(deal)) == ("Better", 2, None)
 
 
 def changes_moved() -> bool:
-    kept = changes.find(deals.get(MOVED))
+    kept = pending_edits.find(deals.get(MOVED))
     return rescheduled() and kept is not None and kept.deal_id == MOVED
 
 
@@ -296,7 +293,7 @@ ACTIONS = {
     "keep changes": Action(
         furnish_a_featured_deal,
         keep_changes,
-        lambda: changes.find(deals.get(DEAL)).content.title == "Better",
+        lambda: pending_edits.find(deals.get(DEAL)).content.title == "Better",
     ),
     "publish changes": Action(furnish_changes, publish_changes, changes_are_published),
     "reschedule what has changes": Action(lambda: furnish_changes(SCHEDULED), reschedule, changes_moved),
@@ -324,14 +321,15 @@ ACTIONS = {
 }
 
 
+@at_some_or_the_others
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("name", ACTIONS)
 @pytest.mark.engines("native")
-def test_a_crash_at_any_request_leaves_the_table_whole_and_another_try_completes(name, when, new_table):
+def test_a_crash_at_any_request_leaves_the_table_whole_and_another_try_completes(
+    name, when, requests, new_table
+):
     action = ACTIONS[name]
-    at = 0
-    while True:
-        at += 1
+    for at in requests(when, 1):
         new_table()
         action.furnish()
         with Crasher(at, when) as crasher, contextlib.suppress(Crash):
@@ -354,6 +352,6 @@ def rename_after_the_lease(at: int) -> None:
     """A job whose worker crashed is taken again when its lease is over."""
     job = jobs.take_next(now=NOW + 2 * DAY)
     if job is not None:
-        renames.rename_brand(job, NOW + 2 * DAY)
+        brand_renames.rename_brand(job, NOW + 2 * DAY)
         jobs.finish(job)
     assert jobs.take_next(now=NOW + 3 * DAY) is None

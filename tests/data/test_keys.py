@@ -9,19 +9,23 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dealsite.data import ids, keys
+from dealsite.data import keys, names
+from dealsite.data.commerce import carts
+from dealsite.data.table import ids
 from tests.hostile import moments, texts
+
+pytestmark = pytest.mark.promise
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 A_ULID = ids.new_ulid(NOON, 1)
 ulids = st.builds(ids.new_ulid, moments, st.integers(0, 2**80 - 1))
-slugs = texts.map(ids.slugify).filter(bool)
-usernames = st.from_regex(ids.USERNAME_PATTERN, fullmatch=True)
+slugs = texts.map(names.slugify).filter(bool)
+usernames = st.from_regex(names.USERNAME_PATTERN, fullmatch=True)
 emails = st.from_regex(r"[a-z.+'%]{1,9}@[a-z]{1,9}\.[a-z]{2,5}", fullmatch=True)
 days = st.dates(date(2000, 1, 1), date(2099, 12, 31))
 letters = st.sampled_from("abcxyz0")
 statuses = st.sampled_from(["ACTIVE", "SAVED", "PURCHASED", "RETURNED"])
-owners = st.one_of(usernames.map(keys.user_cart), texts.map(keys.visitor_cart))
+owners = st.one_of(usernames.map(carts.user_cart), texts.map(carts.visitor_cart))
 
 # Each kind of item with what its key is made of: two items meet only where they are one.
 KINDS: dict[str, st.SearchStrategy[keys.Key]] = {
@@ -33,19 +37,19 @@ KINDS: dict[str, st.SearchStrategy[keys.Key]] = {
     "brand letter": letters.map(keys.brand_letter),
     "category": slugs.map(keys.category),
     "category counts": slugs.map(keys.category_counts),
-    "front page": st.just(keys.FRONT_PAGE),
-    "editors' choice page": st.just(keys.EDITORS_CHOICE_PAGE),
+    "front page": st.just(keys.front_page()),
+    "editors' choice page": st.just(keys.editors_choice_page()),
     "days": st.integers(2000, 2099).map(keys.days),
     "day count": days.map(keys.day_count),
     "user": usernames.map(keys.user),
     "profile": usernames.map(keys.profile),
     "email guard": emails.map(keys.email_guard),
-    "user count": st.integers(0, 3).map(keys.user_count_shard),
+    "user count": st.integers(0, 3).map(keys.user_count.given),
     "session": st.builds(keys.session, usernames, texts),
     "throttle": st.builds(keys.throttle, st.sampled_from(["account", "address"]), texts, moments),
     "job": ulids.map(keys.job),
-    "cart head": owners.map(keys.cart_head),
-    "cart line": st.builds(keys.cart_line, owners, statuses, moments, ulids),
+    "cart head": owners.map(lambda owner: owner.head),
+    "cart line": st.builds(carts.CartOwner.line, owners, statuses, moments, ulids),
     "order": st.builds(keys.order, usernames, ulids),
     "audit entry": st.builds(keys.audit, moments, ulids),
     "payment": st.builds(keys.payment, usernames, moments, ulids),
@@ -55,28 +59,30 @@ KINDS: dict[str, st.SearchStrategy[keys.Key]] = {
     "message": st.builds(keys.message, usernames, ulids),
 }
 PARTITIONS: dict[str, st.SearchStrategy[str]] = {
-    "GSI1 deals of a day": days.map(keys.deals_of_day),
-    "GSI1 expiring": days.map(keys.month_of).map(keys.expiring),
-    "GSI1 drafts": st.just(keys.DRAFTS),
-    "GSI1 jobs": days.map(keys.month_of).map(keys.jobs_of_month),
-    "GSI2 deals of a brand": st.builds(keys.deals_of_brand, slugs, st.integers(2000, 2099)),
-    "GSI2 expiring": st.builds(keys.expiring_of_brand, slugs, days.map(keys.month_of)),
-    "GSI2 drafts": slugs.map(keys.drafts_of_brand),
-    "GSI1 an order": ulids.map(keys.order_group),
-    "GSI1 transactions": usernames.map(lambda name: keys.transaction_row(name)["GSI1PK"]),
-    "GSI1 what somebody did": usernames.map(keys.audit_by),
-    "GSI1 unread": st.builds(lambda name, ulid: keys.unread_row(name, ulid)["GSI1PK"], usernames, ulids),
-    "GSI2 of a user": usernames.map(keys.of_user),
-    "GSI2 who has a deal": ulids.map(keys.sku),
-    "GSI2 what was done to a thing": st.builds(keys.audit_of, st.sampled_from(["order", "payment"]), ulids),
-    "GSI3 placed orders": st.builds(keys.waiting_orders, st.just("PLACED"), st.integers(0, 3)),
-    "GSI3 shipped orders": st.builds(keys.waiting_orders, st.just("SHIPPED"), st.integers(0, 3)),
-    "GSI3 payments": st.integers(0, 9).map(keys.payments_of_shard),
-    "GSI3 past payments": st.integers(0, 9).map(keys.payment_history_of_shard),
-    "GSI3 deals of a category": st.builds(keys.deals_of_category, slugs, days.map(keys.month_of)),
-    "GSI3 expiring": st.builds(keys.expiring_of_category, slugs, days.map(keys.month_of)),
-    "GSI3 drafts": slugs.map(keys.drafts_of_category),
-    "GSI3 open jobs": st.just(keys.OPEN_JOBS),
+    "GSI1 deals of a day": days.map(keys.deals_of_day.partition),
+    "GSI1 expiring": days.map(ids.month_of).map(keys.expiring.partition),
+    "GSI1 drafts": st.just(keys.drafts.partition()),
+    "GSI1 jobs": days.map(ids.month_of).map(keys.jobs_of_month.partition),
+    "GSI2 deals of a brand": st.builds(keys.deals_of_brand.partition, slugs, st.integers(2000, 2099)),
+    "GSI2 expiring": st.builds(keys.expiring_of_brand.partition, slugs, days.map(ids.month_of)),
+    "GSI2 drafts": slugs.map(keys.drafts_of_brand.partition),
+    "GSI1 an order": ulids.map(keys.order_lines.partition),
+    "GSI1 transactions": usernames.map(lambda name: keys.payment_of_transaction(name)["GSI1PK"]),
+    "GSI1 what somebody did": usernames.map(keys.audit_by.partition),
+    "GSI1 unread": st.builds(lambda name, ulid: keys.unread_messages(name, ulid)["GSI1PK"], usernames, ulids),
+    "GSI2 of a user": usernames.map(keys.relations_of_user.partition),
+    "GSI2 who has a deal": ulids.map(keys.carts_with.partition),
+    "GSI2 what was done to a thing": st.builds(
+        keys.audit_of.partition, st.sampled_from(["order", "payment"]), ulids
+    ),
+    "GSI3 placed orders": st.integers(0, 3).map(keys.WAITING["PLACED"].partition),
+    "GSI3 shipped orders": st.integers(0, 3).map(keys.WAITING["SHIPPED"].partition),
+    "GSI3 payments": st.integers(0, 9).map(keys.payments_by_status.partition),
+    "GSI3 past payments": st.integers(0, 9).map(keys.closed_payments.partition),
+    "GSI3 deals of a category": st.builds(keys.deals_of_category.partition, slugs, days.map(ids.month_of)),
+    "GSI3 expiring": st.builds(keys.expiring_of_category.partition, slugs, days.map(ids.month_of)),
+    "GSI3 drafts": slugs.map(keys.drafts_of_category.partition),
+    "GSI3 open jobs": st.just(keys.open_jobs.partition()),
 }
 
 
@@ -99,9 +105,11 @@ def test_index_partitions_of_different_lists_never_collide(pair, data):
 def test_two_brands_never_share_a_partition(one, other):
     assume(one != other)
     assert keys.brand(one) != keys.brand(other)
-    assert keys.deals_of_brand(one, 2026) != keys.deals_of_brand(other, 2026)
-    assert keys.drafts_of_brand(one) != keys.drafts_of_brand(other)
-    assert keys.expiring_of_brand(one, "2026-11") != keys.expiring_of_brand(other, "2026-11")
+    assert keys.deals_of_brand.partition(one, 2026) != keys.deals_of_brand.partition(other, 2026)
+    assert keys.drafts_of_brand.partition(one) != keys.drafts_of_brand.partition(other)
+    assert keys.expiring_of_brand.partition(one, "2026-11") != keys.expiring_of_brand.partition(
+        other, "2026-11"
+    )
 
 
 TAKES_TEXT = [
@@ -114,49 +122,49 @@ TAKES_TEXT = [
     keys.profile,
     keys.email_guard,
     keys.user_index,
-    keys.sessions,
-    keys.expiring,
-    keys.jobs_of_month,
-    keys.drafts_of_brand,
-    keys.drafts_of_category,
-    lambda text: keys.deals_of_brand(text, 2026),
-    lambda text: keys.deals_of_category(text, "2026-11"),
-    lambda text: keys.expiring_of_brand(text, "2026-11"),
-    lambda text: keys.expiring_of_category(text, "2026-11"),
-    lambda text: keys.session_of_hash("ann", text),
+    keys.session.partition,
+    keys.expiring.partition,
+    keys.jobs_of_month.partition,
+    keys.drafts_of_brand.partition,
+    keys.drafts_of_category.partition,
+    lambda text: keys.deals_of_brand.partition(text, 2026),
+    lambda text: keys.deals_of_category.partition(text, "2026-11"),
+    lambda text: keys.expiring_of_brand.partition(text, "2026-11"),
+    lambda text: keys.expiring_of_category.partition(text, "2026-11"),
+    lambda text: keys.session.given("ann", text),
     lambda text: keys.throttle(text, "ann", NOON),
-    keys.user_cart,
-    keys.payments,
-    keys.payment_history,
+    carts.user_cart,
+    keys.payment.partition,
+    keys.past_payment.partition,
     keys.transaction,
-    keys.audit_by,
-    lambda text: keys.cart_line(keys.user_cart("ann"), text, NOON, A_ULID),
-    lambda text: keys.cart_lines(text),
+    keys.audit_by.partition,
+    lambda text: carts.user_cart("ann").line(text, NOON, A_ULID),
+    lambda text: keys.cart_line.between(text),
     lambda text: keys.order(text, A_ULID),
     lambda text: keys.order_rows(A_ULID, text, "DELIVERED", NOON),
     lambda text: keys.order_rows(A_ULID, "ann", text, NOON),
-    lambda text: keys.audit_of(text, "X1"),
-    lambda text: keys.audit_of("order", text),
+    lambda text: keys.audit_of.partition(text, "X1"),
+    lambda text: keys.audit_of.partition("order", text),
 ]
 TAKES_ULID = [
     keys.deal,
     keys.offer,
     keys.draft,
     keys.job,
-    keys.feed_position,
+    keys.deals_of_day.position,
     lambda text: keys.feed_rows(text, "lian-li", "grocery-household"),
-    lambda text: keys.expiry_position(NOON, text),
+    lambda text: keys.expiring.position(NOON, text),
     lambda text: keys.draft_rows(text, "", ""),
     lambda text: keys.job_rows(text, NOON),
-    keys.sku,
-    keys.order_group,
-    lambda text: keys.cart_line(keys.user_cart("ann"), "ACTIVE", NOON, text),
-    lambda text: keys.sku_row(text, keys.user_cart("ann"), "ACTIVE", NOON, A_ULID),
-    lambda text: keys.sku_row(A_ULID, keys.user_cart("ann"), "ACTIVE", NOON, text),
+    keys.carts_with.partition,
+    keys.order_lines.partition,
+    lambda text: carts.user_cart("ann").line("ACTIVE", NOON, text),
+    lambda text: keys.carts_with(text, "ACTIVE", NOON, "ann", A_ULID),
+    lambda text: keys.carts_with(A_ULID, "ACTIVE", NOON, "ann", text),
     lambda text: keys.order("ann", text),
-    lambda text: keys.order_line_row(A_ULID, text),
+    lambda text: keys.order_lines(A_ULID, text),
     lambda text: keys.order_rows(text, "ann", "PLACED", NOON),
-    lambda text: keys.waiting_position(NOON, text),
+    lambda text: keys.orders_to_ship.position(NOON, text),
     lambda text: keys.payment("ann", NOON, text),
     lambda text: keys.past_payment("ann", NOON, text),
     lambda text: keys.audit(NOON, text),
@@ -187,10 +195,10 @@ def test_only_a_ulid_stands_where_an_id_does(function, text):
 @given(texts, texts)
 def test_a_slug_always_fits_into_its_key_and_out_again(one, other):
     for name in (one, other):
-        if slug := ids.slugify(name):
+        if slug := names.slugify(name):
             assert keys.brand(slug) == (f"BRAND#{slug}", f"BRAND#{slug}")
             assert keys.brand(slug)[0].count("#") == 1
-            assert keys.deals_of_brand(slug, 2026).split("#") == ["BRAND", slug, "2026"]
+            assert keys.deals_of_brand.partition(slug, 2026).split("#") == ["BRAND", slug, "2026"]
 
 
 @given(texts, texts)
@@ -201,8 +209,8 @@ def test_a_secret_or_an_address_stands_in_keys_as_its_hash_only(secret, subject)
 
 
 def test_the_longest_key_stays_within_dynamodbs_limits():
-    slug = ids.slugify("\U00020000" * 400)
-    assert len(keys.deals_of_brand(slug, 2026).encode()) <= 2048
+    slug = names.slugify("\U00020000" * 400)
+    assert len(keys.deals_of_brand.partition(slug, 2026).encode()) <= 2048
     assert len(keys.expiry_rows(ids.new_ulid(NOON), slug, slug, NOON)["GSI2PK"].encode()) <= 2048
 
 

@@ -8,8 +8,10 @@ from functools import partial
 
 import pytest
 
-from dealsite.data import brands, categories, deals, drafts, errors, featured, feeds, jobs
-from dealsite.data.content import DealContent
+from dealsite.data.catalogue import brands, categories, deals, drafts, featured, feeds
+from dealsite.data.catalogue.content import DealContent
+from dealsite.data.jobs import jobs
+from dealsite.data.table import errors
 from tests import races
 from tests.builders import (
     DAY,
@@ -24,7 +26,11 @@ from tests.builders import (
     make_id,
 )
 
-pytestmark = [pytest.mark.engines("native", "local"), pytest.mark.usefixtures("whole_table")]
+pytestmark = [
+    pytest.mark.engines("native", "local"),
+    pytest.mark.engines_differ,
+    pytest.mark.usefixtures("whole_table"),
+]
 
 
 def at_once(actions) -> list:

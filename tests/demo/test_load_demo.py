@@ -11,13 +11,18 @@ from PIL import Image
 
 from dealsite.accounts import passwords
 from dealsite.accounts.passwords import Owner
-from dealsite.data import brands, carts, categories, deals, drafts, featured, orders, table, users
-from dealsite.data.ids import first_ulid_of, slugify
-from dealsite.demo import SIGN_INS, art, loading
+from dealsite.data import table
+from dealsite.data.catalogue import brands, categories, deals, drafts, featured
+from dealsite.data.commerce import carts, orders
+from dealsite.data.names import slugify
+from dealsite.data.people import users
+from dealsite.data.table.convert import Item
+from dealsite.data.table.ids import first_ulid_of
+from dealsite.demo import SIGN_INS, art, loading, logos
 from dealsite.demo.brands import BRANDS
 from dealsite.demo.deals import all_deals, all_drafts
-from dealsite.demo.orders import all_orders
 from dealsite.demo.people import PEOPLE
+from dealsite.demo.purchases import all_orders
 from tests.people import NOW, make_user
 
 
@@ -25,8 +30,8 @@ from tests.people import NOW, make_user
 def place(whole_table, tmp_path, monkeypatch):
     """An own engine with an empty table; pictures are one small drawing, for speed."""
     drawing = Image.new("RGB", (40, 30), "teal")
-    for name in ("draw", "logo", "emblem"):
-        monkeypatch.setattr(art, name, lambda *_: drawing)
+    for module, name in ((art, "draw"), (logos, "logo"), (art, "emblem")):
+        monkeypatch.setattr(module, name, lambda *_: drawing)
     with override_settings(MEDIA_ROOT=tmp_path / "media", DEALSITE_EMBEDDED=True):
         yield
 
@@ -38,13 +43,25 @@ def load(*arguments):
     return out.getvalue()
 
 
+_loaded: list[Item] = []
+
+
+@pytest.fixture
+def loaded(place) -> None:
+    """The demo's items, without its pictures: loaded once, then copied."""
+    if _loaded:
+        table.insert(_loaded)
+        return
+    load()
+    _loaded.extend(table.scan_all(consistent=True))
+
+
 def loaded_deals():
     started = users.get(PEOPLE[0].username.lower()).created_at
     return deals.get_many(deal.id for deal in all_deals(started))
 
 
-def test_the_shoppers_have_bought_something_and_have_something_in_their_carts():
-    load()
+def test_the_shoppers_have_bought_something_and_have_something_in_their_carts(loaded):
     started = users.get("ada").created_at
     placed = [orders.get(order.username, order.id) for order in all_orders(all_deals(started), started)]
     assert Counter(order.status for order in placed) == {
@@ -85,8 +102,7 @@ def test_all_of_it_is_loaded_and_a_second_time_nothing_changes():
     assert everything() == before
 
 
-def test_the_known_sign_ins_work_and_keep_the_sites_own_rules():
-    load()
+def test_the_known_sign_ins_work_and_keep_the_sites_own_rules(loaded):
     for role, username, password in SIGN_INS:
         user = users.find(username)
         assert user is not None
@@ -118,8 +134,7 @@ def test_an_interrupted_load_goes_on_where_it_was(monkeypatch):
     )
 
 
-def test_what_was_deleted_does_not_come_back():
-    load()
+def test_what_was_deleted_does_not_come_back(loaded):
     deal_id = next(iter(loaded_deals()))
     deals.delete(deals.get(deal_id), by="mara", now=users.get("ada").created_at)
     load()
@@ -174,8 +189,7 @@ def test_the_progress_adds_up():
     assert sum(steps) == loading.steps()
 
 
-def test_nothing_scheduled_is_featured():
-    load()
+def test_nothing_scheduled_is_featured(loaded):
     now = users.get("ada").created_at
     for page in featured.PAGES:
         assert all(card.id < first_ulid_of(now) for card in featured.get(page).cards)

@@ -2,7 +2,7 @@
 
 import io
 
-from dealsite.progress import Progress
+from dealsite.management.progress import Progress
 
 
 class Terminal(io.StringIO):

@@ -35,8 +35,8 @@ def test_a_mistake_of_ours_is_a_friendly_500():
     "path", ["/", "/editors-choice/", "/brands/", "/brands/x/", "/deals.atom", "/sitemap.xml"]
 )
 def test_a_silent_engine_is_a_503_that_says_when_to_come_back(client: Client, settings, path: str):
-    from dealsite import page_cache
     from dealsite.data import table
+    from dealsite.web import page_cache
 
     settings.DYNAMODB_ENDPOINT_URL = "http://127.0.0.1:9"
     table.reset()

@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.template.engine import Engine
+
+pytestmark = pytest.mark.promise
 
 ROOT = Path(settings.BASE_DIR)
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 NAMES = [str(path.relative_to(ROOT)) for path in TEMPLATES]
 ELEMENT = re.compile(r"<[a-z][^<>]*(?:<[^<>]*>[^<>]*)*>")
+TAG = re.compile(r"\{%-?\s*(\w+).*?%\}|\{\{.*?\}\}", re.DOTALL)
 every_template = pytest.mark.parametrize("path", TEMPLATES, ids=NAMES)
 
 
@@ -27,6 +31,18 @@ def with_parts(path: Path) -> str:
         lambda found: with_parts(ROOT / "templates" / found[1]),
         path.read_text("utf-8"),
     )
+
+
+@every_template
+def test_no_template_loads_tags_that_it_does_not_use(path: Path):
+    libraries = Engine.get_default().template_libraries
+    tags = list(TAG.finditer(path.read_text("utf-8")))
+    names = {tag[1] for tag in tags}
+    filters = {name for tag in tags for name in re.findall(r"\|(\w+)", tag[0])}
+    loaded = {name for tag in tags if tag[1] == "load" for name in tag[0].split()[2:-1]}
+    for name in loaded:
+        library = libraries[name]
+        assert names & library.tags.keys() or filters & library.filters.keys(), name
 
 
 @every_template

@@ -7,7 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 
-from dealsite.gateways.interface import Charged, Declined, GatewayUnavailable, Refunded, SavedCard
+from dealsite.gateways.interface import (
+    ChargeDecline,
+    ChargeResult,
+    GatewayUnavailable,
+    RefundResult,
+    SavedCard,
+)
 
 
 class Ledger:
@@ -22,7 +28,7 @@ class Ledger:
 
     def __init__(self, *script: str) -> None:
         self.script = list(script)
-        self.kept: dict[str, Charged | Declined] = {}
+        self.kept: dict[str, ChargeResult | ChargeDecline] = {}
         self.charged: Counter[str] = Counter()  # by payment: the key's first part
         self.refunded: Counter[str] = Counter()  # by transaction id
         self.asked: list[str] = []
@@ -31,7 +37,7 @@ class Ledger:
 
     def charge(
         self, method: str, amount: Decimal, currency: str, *, idempotency_key: str, description: str
-    ) -> Charged | Declined:
+    ) -> ChargeResult | ChargeDecline:
         with self.lock:
             self.asked.append(idempotency_key)
             if idempotency_key in self.kept:
@@ -40,9 +46,9 @@ class Ledger:
             if what == "silent":
                 raise GatewayUnavailable("No answer.")
             payment = idempotency_key.partition("-")[0]
-            outcome: Charged | Declined = Charged(f"txn-{idempotency_key}")
+            outcome: ChargeResult | ChargeDecline = ChargeResult(f"txn-{idempotency_key}")
             if what == "decline" or method == "declines":
-                outcome = Declined("Your card was declined.")
+                outcome = ChargeDecline("Your card was declined.")
             else:
                 self.charged[payment] += 1
             self.kept[idempotency_key] = outcome
@@ -51,18 +57,18 @@ class Ledger:
             raise GatewayUnavailable("The answer was lost.")
         return outcome
 
-    def find_charge(self, method: str, *, idempotency_key: str) -> Charged | None:
+    def find_charge(self, method: str, *, idempotency_key: str) -> ChargeResult | None:
         found = self.kept.get(idempotency_key)
-        return found if isinstance(found, Charged) else None
+        return found if isinstance(found, ChargeResult) else None
 
     def refund(
         self, transaction_id: str, amount: Decimal, currency: str, *, idempotency_key: str
-    ) -> Refunded | Declined:
+    ) -> RefundResult | ChargeDecline:
         with self.lock:
             if idempotency_key not in self.kept:
-                self.kept[idempotency_key] = Charged(idempotency_key)
+                self.kept[idempotency_key] = ChargeResult(idempotency_key)
                 self.refunded[transaction_id] += 1
-        return Refunded(f"back-{idempotency_key}")
+        return RefundResult(f"back-{idempotency_key}")
 
     def begin_card(self, *, return_url: str, cancel_url: str, account: str) -> str:
         raise NotImplementedError

@@ -8,10 +8,10 @@ import pytest
 
 from dealsite.gateways import (
     CardRefused,
-    Charged,
-    Declined,
+    ChargeDecline,
+    ChargeResult,
     GatewayUnavailable,
-    Refunded,
+    RefundResult,
     SavedCard,
     stripe_api,
 )
@@ -36,7 +36,7 @@ def charge(gateway, method=CARD, key="P-0", amount="33.34", currency="EUR"):
 
 
 def test_a_card_is_charged_in_cents_without_its_owner(stripe, gateway):
-    assert charge(gateway) == Charged("pi_0")
+    assert charge(gateway) == ChargeResult("pi_0")
     ((_, path, sent),) = stripe.requests
     assert path == "/v1/payment_intents"
     assert sent == {
@@ -57,19 +57,19 @@ def test_a_currency_without_cents_is_charged_whole(stripe, gateway):
 
 
 def test_the_same_key_charges_once(stripe, gateway):
-    assert [charge(gateway), charge(gateway)] == [Charged("pi_0")] * 2
+    assert [charge(gateway), charge(gateway)] == [ChargeResult("pi_0")] * 2
     assert len(stripe.intents) == 1
-    assert charge(gateway, key="P-1") == Charged("pi_1")
+    assert charge(gateway, key="P-1") == ChargeResult("pi_1")
 
 
 def test_a_declined_card_is_declined_in_stripes_words_and_stays_so_under_its_key(gateway):
-    declined = Declined("Your card was declined.")
+    declined = ChargeDecline("Your card was declined.")
     assert [charge(gateway, DECLINED_CARD), charge(gateway, DECLINED_CARD)] == [declined] * 2
 
 
 def test_a_customer_that_is_gone_is_a_decline_without_stripes_names(gateway):
     found = charge(gateway, "cus_gone|pm_card")
-    assert found == Declined("The payment provider could not take this payment (resource_missing).")
+    assert found == ChargeDecline("The payment provider could not take this payment (resource_missing).")
 
 
 @pytest.mark.parametrize("status", [409, 429, 500, 503])
@@ -77,7 +77,7 @@ def test_what_says_nothing_about_the_outcome_is_no_answer(status, stripe, gatewa
     stripe.broken.append(status)
     with pytest.raises(GatewayUnavailable):
         charge(gateway)
-    assert charge(gateway) == Charged("pi_0")
+    assert charge(gateway) == ChargeResult("pi_0")
 
 
 def test_a_wrong_secret_key_is_no_decline(stripe):
@@ -97,7 +97,7 @@ def test_an_answer_that_is_too_late_is_asked_for_again_and_charges_once(stripe, 
     stripe.slow.append(0.6)
     with pytest.raises(GatewayUnavailable):
         charge(hasty)
-    assert charge(hasty) == Charged("pi_0")
+    assert charge(hasty) == ChargeResult("pi_0")
     assert len(stripe.intents) == 1
 
 
@@ -108,7 +108,7 @@ def test_a_gateway_that_cannot_be_reached_is_no_answer():
 
 def test_a_charge_still_under_way_is_asked_for_anew(stripe, gateway):
     stripe.processing = 1
-    assert charge(gateway) == Charged("pi_0")
+    assert charge(gateway) == ChargeResult("pi_0")
     assert [path for _, path, _ in stripe.requests] == ["/v1/payment_intents", "/v1/payment_intents/pi_0"]
 
 
@@ -116,7 +116,7 @@ def test_a_charge_is_found_by_its_key_on_whatever_page(gateway):
     for number in range(5):
         charge(gateway, key=f"P-{number}")
     charge(gateway, DECLINED_CARD, key="Q-0")
-    assert gateway.find_charge(CARD, idempotency_key="P-1") == Charged("pi_1")
+    assert gateway.find_charge(CARD, idempotency_key="P-1") == ChargeResult("pi_1")
     assert gateway.find_charge(CARD, idempotency_key="Q-0") is None
     assert gateway.find_charge(CARD, idempotency_key="P-9") is None
 
@@ -126,9 +126,9 @@ def test_a_charge_is_given_back_once(stripe, gateway):
     back = [
         gateway.refund("pi_0", Decimal("33.34"), "EUR", idempotency_key=key) for key in ("r", "r", "other")
     ]
-    assert back == [Refunded("re_pi_0"), Refunded("re_pi_0"), Refunded("pi_0")]
+    assert back == [RefundResult("re_pi_0"), RefundResult("re_pi_0"), RefundResult("pi_0")]
     assert stripe.refunds["pi_0"]["amount"] == 3334
-    assert isinstance(gateway.refund("pi_9", Decimal("1.00"), "EUR", idempotency_key="s"), Declined)
+    assert isinstance(gateway.refund("pi_9", Decimal("1.00"), "EUR", idempotency_key="s"), ChargeDecline)
     stripe.broken.append(500)
     with pytest.raises(GatewayUnavailable):
         gateway.refund("pi_0", Decimal("1.00"), "EUR", idempotency_key="t")
@@ -148,7 +148,7 @@ def test_a_card_is_entered_on_stripes_page_and_comes_back_as_a_token(stripe, gat
     stripe.enter_card("cs_test_0")
     card = gateway.finish_card({"session_id": "cs_test_0"}, account="ann")
     assert card == SavedCard("cus_1|pm_card", "American Express ending in 0005")
-    assert charge(gateway, card.token) == Charged("pi_0")
+    assert charge(gateway, card.token) == ChargeResult("pi_0")
 
 
 def test_another_ones_card_and_a_card_not_entered_are_refused(stripe, gateway):

@@ -9,7 +9,14 @@ from django.core.exceptions import ImproperlyConfigured
 
 from dealsite import gateways
 from dealsite.data import keys, table
-from dealsite.gateways import CardRefused, Charged, Declined, GatewayUnavailable, Refunded, testing
+from dealsite.gateways import (
+    CardRefused,
+    ChargeDecline,
+    ChargeResult,
+    GatewayUnavailable,
+    RefundResult,
+    testing,
+)
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("whole_table")
@@ -29,7 +36,7 @@ def test_a_good_card_is_charged_once_for_each_key():
     assert saved.label == "Visa ending in 4242"
     assert "4242" not in saved.token
     first, again, other = charge(saved.token), charge(saved.token), charge(saved.token, "P-1")
-    assert isinstance(first, Charged)
+    assert isinstance(first, ChargeResult)
     assert first == again
     assert first != other
     found = testing.TestGateway().find_charge(saved.token, idempotency_key="P-1")
@@ -46,7 +53,7 @@ def test_a_good_card_is_charged_once_for_each_key():
 )
 def test_bad_cards_are_declined(number, reason):
     saved = card(number)
-    assert charge(saved.token) == charge(saved.token) == Declined(reason)
+    assert charge(saved.token) == charge(saved.token) == ChargeDecline(reason)
     assert testing.TestGateway().find_charge(saved.token, idempotency_key="P-0") is None
 
 
@@ -54,7 +61,7 @@ def test_a_card_that_times_out_once_was_charged_once():
     token = card("4000 0000 0000 0119").token
     with pytest.raises(GatewayUnavailable):
         charge(token)
-    assert isinstance(charge(token), Charged)
+    assert isinstance(charge(token), ChargeResult)
     charges = [item for item in table.scan_all(consistent=True) if item["type"] == "TestCharge"]
     assert len(charges) == 1
 
@@ -62,7 +69,7 @@ def test_a_card_that_times_out_once_was_charged_once():
 def test_a_late_card_answers_after_a_while(monkeypatch):
     waited: list[float] = []
     monkeypatch.setattr(testing, "pause", waited.append)
-    assert isinstance(charge(card("4000 0000 0000 0226").token), Charged)
+    assert isinstance(charge(card("4000 0000 0000 0226").token), ChargeResult)
     assert waited == [testing.LATE_SECONDS]
 
 
@@ -79,7 +86,7 @@ def test_a_charge_is_given_back_under_its_key():
         gateway.refund(charged.transaction_id, Decimal("9.50"), "EUR", idempotency_key="r") for _ in range(2)
     ]
     assert back[0] == back[1]
-    assert isinstance(back[0], Refunded)
+    assert isinstance(back[0], RefundResult)
     assert table.get(keys.test_charge("r"))["amount"] == Decimal("-9.5")
 
 
@@ -91,7 +98,7 @@ def test_other_cards_are_refused(number):
 
 @pytest.mark.parametrize("token", ["", "cus_1|pm_1", "test:nonsense"])
 def test_a_token_of_elsewhere_is_declined(token):
-    assert charge(token) == Declined("Your card was declined.")
+    assert charge(token) == ChargeDecline("Your card was declined.")
 
 
 def test_the_settings_choose_the_gateway(settings):

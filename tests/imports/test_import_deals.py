@@ -7,8 +7,8 @@ import io
 import pytest
 from django.core.management import CommandError, call_command
 
-from dealsite.data import deals
-from dealsite.data.errors import Unavailable
+from dealsite.data.catalogue import deals
+from dealsite.data.table.errors import Unavailable
 from dealsite.imports.publishing import Import
 from tests.imports.builders import as_csv, check_file, make_row, write_csv
 from tests.people import make_user

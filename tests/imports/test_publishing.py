@@ -2,9 +2,11 @@
 
 import pytest
 
-from dealsite.data import brands, categories, deals, jobs, table
-from dealsite.data.cards import Picture
-from dealsite.data.errors import AlreadyExists, Busy, Conflict, Invalid, Unavailable
+from dealsite.data import table
+from dealsite.data.catalogue import brands, categories, deals
+from dealsite.data.catalogue.cards import Picture
+from dealsite.data.jobs import jobs
+from dealsite.data.table.errors import AlreadyExists, Busy, Conflict, Invalid, Unavailable
 from dealsite.imports import lines, publishing, rows
 from dealsite.imports.publishing import Import
 from tests.builders import DAY

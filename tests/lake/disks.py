@@ -15,7 +15,7 @@ from dealsite.lake import views
 from dealsite.lake.entities import BY_TYPE, ENTITIES, Entity
 from dealsite.lake.rows import item_key
 from dealsite.lake.store import Folder
-from dealsite.stream.changes import Change
+from dealsite.stream.changes import ItemChange
 from tests.crashes import Crash
 
 Item = dict[str, Any]
@@ -58,9 +58,15 @@ class Disk(Folder):
         return self.crash_at < 0
 
 
+def view_statements(root: Path, entities: Iterable[Entity] = ENTITIES) -> list[str]:
+    """The statements that make the lake's views in a DuckDB connection."""
+    queries = views.duckdb_queries(root, entities)
+    return [f"CREATE OR REPLACE VIEW {views.quoted(name)} AS {query}" for name, query in queries.items()]
+
+
 def connected(root: Path, entities: Iterable[Entity] = ENTITIES) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(config={"threads": 1})
-    for statement in views.duckdb_statements(root, entities):
+    for statement in view_statements(root, entities):
         connection.execute(statement)
     return connection
 
@@ -83,7 +89,7 @@ def history_rows(connection: duckdb.DuckDBPyConnection, entity: Entity) -> Count
     return Counter(connection.execute(f"SELECT {columns} FROM {entity.table}_history").fetchall())  # noqa: S608
 
 
-def expected_history(changes: Iterable[Change], entity: Entity) -> Counter:
+def expected_history(changes: Iterable[ItemChange], entity: Entity) -> Counter:
     found = []
     for change in changes:
         item = change.old if change.new is None else change.new
@@ -95,7 +101,7 @@ def expected_history(changes: Iterable[Change], entity: Entity) -> Counter:
     return Counter(found)
 
 
-def assert_is(root: Path, items: dict[Key, Item], changes: Iterable[Change] | None) -> None:
+def assert_is(root: Path, items: dict[Key, Item], changes: Iterable[ItemChange] | None) -> None:
     """The lake's views show these items, and these changes."""
     assert {str(item["type"]) for item in items.values()} <= BY_TYPE.keys()
     changes = None if changes is None else list(changes)

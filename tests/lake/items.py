@@ -6,8 +6,8 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from dealsite.data.ids import iso, new_ulid
 from dealsite.data.keys import Key
+from dealsite.data.table.ids import iso, new_ulid
 from tests.builders import NOW
 
 SECRET = "hunter2"

@@ -5,13 +5,15 @@ from decimal import Decimal
 import pyarrow.parquet as pq
 import pytest
 
-from dealsite.data.checks.places import PLACES
+from dealsite.data.integrity.index_rows import PLACES
 from dealsite.lake import athena, views
 from dealsite.lake.columns import ARROW, CONVERT, SQL
 from dealsite.lake.entities import BY_TYPE, ENTITIES, LEFT_OUT, TIMELESS, columns, hash_of_email
 from dealsite.lake.projection import Lake
 from tests.lake.items import SECRET, item, key
 from tests.stream.fakes import FakeStream
+
+pytestmark = pytest.mark.promise
 
 WORDS_OF_SQL = {"order", "of", "at", "by", "number", "user", "group", "table", "select", "from", "end"}
 

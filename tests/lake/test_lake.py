@@ -7,19 +7,19 @@ from datetime import timedelta
 import hypothesis.strategies as st
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, note
+from hypothesis import given, note
 from hypothesis import settings as hypothesis_settings
 
-from dealsite.data.ids import iso
+from dealsite.data.table.ids import iso
 from dealsite.lake import compaction, layout, rows
 from dealsite.lake import projection as lakes
 from dealsite.lake.entities import BY_TYPE, ENTITIES
 from dealsite.lake.projection import Lake
-from dealsite.stream import turns
+from dealsite.stream import leases
 from dealsite.stream.checkpoints import Checkpoint
 from dealsite.stream.consumer import Consumer
 from tests.builders import NOW
-from tests.crashes import Crash
+from tests.crashes import Crash, at_some_or_the_others
 from tests.lake.disks import Disk, assert_is
 from tests.lake.items import item, key
 from tests.stream.fakes import FakeStream
@@ -60,7 +60,7 @@ class Site:
         self.disk.crash_at, self.disk.after = at, after
 
     def repeat(self, first: int, number: int) -> None:
-        """Deliver some changes once more, as Lambda does, and late at that."""
+        """Deliver some changes once more, and late at that."""
         first = max(first, self.rebuilt_at)
         applied = self.stream.changes[first : first + number]
         lake = self.lake()
@@ -120,45 +120,50 @@ STEPS = st.one_of(
 )
 
 
-@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(steps=st.lists(STEPS, max_size=40), page_size=st.integers(1, 5), few=st.booleans())
-def test_whatever_happens_the_lake_ends_equal_to_the_table(steps, page_size, few, tmp_path_factory):
-    site = Site(Disk(tmp_path_factory.mktemp("lake", numbered=True)), page_size)
-    for step, arguments in steps:
-        try:
-            match step:
-                case "write":
-                    kind, number, variant = arguments
-                    # All writes to few items meet more often.
-                    site.write(*((KINDS[len(kind) % 2], number % 2, variant) if few else arguments))
-                case "round":
-                    site.round()
-                case "crash":
-                    site.crash(*arguments)
-                case "repeat":
-                    site.repeat(*arguments)
-                case "rebuild":
-                    site.rebuild(*arguments)
-                case "split":
-                    site.stream.split()
-                case "compact":
-                    compaction.compact(site.disk, now=LATER)
-                case "restart":
-                    site.close()
-        except Crash:
-            note("crash")
-            site.disk.crash_at = None
-            site.consumer = None
-    site.settle()
-    site.assert_is_whole()
-    compaction.compact(site.disk, now=LATER)
-    site.assert_is_whole()
-    compaction.compact(site.disk, now=LATER)
-    site.assert_is_whole()
-    assert site.disk.paths(layout.RECENT) == []
+@pytest.mark.parametrize("histories", [20, pytest.param(80, marks=pytest.mark.thorough)])
+def test_whatever_happens_the_lake_ends_equal_to_the_table(histories, tmp_path_factory):
+    @hypothesis_settings(max_examples=histories)
+    @given(steps=st.lists(STEPS, max_size=40), page_size=st.integers(1, 5), few=st.booleans())
+    def live(steps, page_size, few):
+        site = Site(Disk(tmp_path_factory.mktemp("lake", numbered=True)), page_size)
+        for step, arguments in steps:
+            try:
+                match step:
+                    case "write":
+                        kind, number, variant = arguments
+                        # All writes to few items meet more often.
+                        site.write(*((KINDS[len(kind) % 2], number % 2, variant) if few else arguments))
+                    case "round":
+                        site.round()
+                    case "crash":
+                        site.crash(*arguments)
+                    case "repeat":
+                        site.repeat(*arguments)
+                    case "rebuild":
+                        site.rebuild(*arguments)
+                    case "split":
+                        site.stream.split()
+                    case "compact":
+                        compaction.compact(site.disk, now=LATER)
+                    case "restart":
+                        site.close()
+            except Crash:
+                note("crash")
+                site.disk.crash_at = None
+                site.consumer = None
+        site.settle()
+        site.assert_is_whole()
+        compaction.compact(site.disk, now=LATER)
+        site.assert_is_whole()
+        compaction.compact(site.disk, now=LATER)
+        site.assert_is_whole()
+        assert site.disk.paths(layout.RECENT) == []
+
+    live()
 
 
-def test_a_lake_is_whole_after_a_crash_at_each_of_its_writes(tmp_path):
+@at_some_or_the_others
+def test_a_lake_is_whole_after_a_crash_at_each_of_its_writes(requests, tmp_path):
     def story(site):
         for number in range(2):
             site.write("Deal", number, 1)
@@ -174,7 +179,7 @@ def test_a_lake_is_whole_after_a_crash_at_each_of_its_writes(tmp_path):
             pass
         compaction.compact(site.disk, now=LATER)
 
-    for at in range(1000):  # the last moment before a write is the first one after the write before
+    for at in requests("before", 0):  # the last moment before a write is the first one after the write before
         site = Site(Disk(tmp_path / str(at)), page_size=4)
         site.crash(at, after=False)
         try:
@@ -306,7 +311,7 @@ def test_the_consumer_compacts_after_some_commits_but_not_while_a_new_lake_is_ma
     for _ in range(3):
         site.round()
     assert len(compacted) == 2
-    with turns.locked(site.consumer.projection.folder, turns.BUILDING, wait=True):
+    with leases.locked(site.consumer.projection.folder, leases.BUILDING, wait=True):
         for _ in range(4):
             site.round()
         assert len(compacted) == 2

@@ -9,11 +9,13 @@ from django.core.management import CommandError, call_command
 
 from dealsite.lake import athena, layout, rows, views
 from dealsite.lake.columns import SQL
-from dealsite.lake.entities import BY_TABLE, ENTITIES, Entity, columns
+from dealsite.lake.entities import BY_TYPE, ENTITIES, Entity, columns
 from dealsite.lake.projection import Lake
-from tests.lake.disks import connected
+from tests.lake.disks import connected, view_statements
 from tests.lake.items import item, key
 from tests.stream.fakes import FakeStream
+
+ORDERS = BY_TYPE["Order"]
 
 
 @pytest.fixture
@@ -39,15 +41,14 @@ def test_an_empty_lake_has_every_view_with_every_column(tmp_path):
 
 def test_a_lake_with_files_has_the_same_columns(lake, disk):
     with connected(disk.root) as connection:
-        orders = BY_TABLE["orders"]
-        assert columns_of(connection, "orders") == views.current_columns(orders)
-        assert columns_of(connection, "orders_history") == views.history_columns(orders)
+        assert columns_of(connection, "orders") == views.current_columns(ORDERS)
+        assert columns_of(connection, "orders_history") == views.history_columns(ORDERS)
 
 
 def test_a_column_that_files_lack_is_null_and_one_that_is_no_more_is_ignored(lake, disk, monkeypatch):
-    newer = Entity("Order", "orders", columns("id total:money gift:flag"), BY_TABLE["orders"].created)
+    newer = Entity("Order", "orders", columns("id total:money gift:flag"), ORDERS.created)
     with duckdb.connect() as connection:
-        for statement in views.duckdb_statements(disk.root, [newer]):
+        for statement in view_statements(disk.root, [newer]):
             connection.execute(statement)
         assert columns_of(connection, "orders") == views.current_columns(newer)
         assert connection.execute("SELECT total, gift FROM orders").fetchall() == [(30, None)]
@@ -106,7 +107,7 @@ def test_what_athena_is_told_fits_the_files(lake, disk):
         assert connection.execute("SELECT total FROM lake.orders").fetchall() == [(30,)]
         totals = connection.execute("SELECT total FROM lake.orders_history ORDER BY sequence").fetchall()
         assert totals == [(10,), (20,), (30,)]
-        assert columns_of(connection, "lake.orders") == views.current_columns(BY_TABLE["orders"])
+        assert columns_of(connection, "lake.orders") == views.current_columns(ORDERS)
 
 
 def test_the_command_prints_the_statements():

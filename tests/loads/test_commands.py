@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from dealsite.data import payments
+from dealsite.data.commerce import payments
 from tests.builders import DAY, NOW
 from tests.payments import owe, read
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("whole_table")
 @pytest.fixture(autouse=True)
 def clock(monkeypatch):
     """The commands run at NOW and later, as told."""
-    from dealsite import charging
+    from dealsite.worker import charging
 
     times = [NOW]
     monkeypatch.setattr(timezone, "now", lambda: times[0])

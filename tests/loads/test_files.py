@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dealsite.data import table
-from dealsite.data.payments import loads
+from dealsite.data.commerce.payment import payment_loads
 from dealsite.loads.files import BadFile, FileSource, payment_of
 from dealsite.loads.generated import GeneratedSource
 from tests.builders import NOW
@@ -176,7 +176,7 @@ def test_generated_payments_are_always_the_same():
 
 @pytest.fixture
 def few_segments(monkeypatch):
-    monkeypatch.setattr(loads, "SEGMENTS", 3)
+    monkeypatch.setattr(payment_loads, "SEGMENTS", 3)
 
 
 def command(*args):

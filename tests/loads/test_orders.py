@@ -14,9 +14,13 @@ import pytest
 from django.contrib.auth.hashers import check_password
 from django.core.management import CommandError, call_command
 
-from dealsite.data import carts, checks, deals, errors, orders, profiles, users
-from dealsite.data.ids import from_iso
-from dealsite.loads import orders as loading
+from dealsite.data.catalogue import deals
+from dealsite.data.commerce import carts, orders
+from dealsite.data.integrity import checks
+from dealsite.data.people import profiles, users
+from dealsite.data.table import errors
+from dealsite.data.table.ids import from_iso
+from dealsite.loads import placing as loading
 from dealsite.loads.files import BadFile
 from dealsite.loads.orders_file import read
 from tests.crashes import Crash, Crasher

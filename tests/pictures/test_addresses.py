@@ -5,8 +5,8 @@ from django.http import Http404
 from django.template import Context, Template
 from django.test import RequestFactory, override_settings
 
-from dealsite import media, pictures
-from dealsite.data.cards import Picture
+from dealsite.data.catalogue.cards import Picture
+from dealsite.pictures import media, uploads
 
 NAME = "pictures/ab/" + "ab" * 16
 
@@ -27,10 +27,10 @@ def serve(name, method="get"):
 
 def test_the_smallest_file_that_is_wide_enough_is_named():
     picture = make_picture(1200)
-    assert pictures.url(picture, 100) == f"/media/{NAME}-480.webp"
-    assert pictures.url(picture, 480) == f"/media/{NAME}-480.webp"
-    assert pictures.url(picture, 481) == f"/media/{NAME}-1200.webp"
-    assert pictures.url(picture, 4000) == f"/media/{NAME}-1200.webp"
+    assert uploads.url(picture, 100) == f"/media/{NAME}-480.webp"
+    assert uploads.url(picture, 480) == f"/media/{NAME}-480.webp"
+    assert uploads.url(picture, 481) == f"/media/{NAME}-1200.webp"
+    assert uploads.url(picture, 4000) == f"/media/{NAME}-1200.webp"
 
 
 @pytest.mark.parametrize(
@@ -43,12 +43,12 @@ def test_the_smallest_file_that_is_wide_enough_is_named():
     ],
 )
 def test_the_srcset_names_each_stored_width_once(width, srcset):
-    assert pictures.srcset(make_picture(width)) == srcset
+    assert uploads.srcset(make_picture(width)) == srcset
 
 
 def test_a_tall_picture_is_as_wide_as_its_files_are():
     tall = Picture(name=NAME, width=400, height=2400, alt="A tower")  # fitted into 1200 x 2400
-    assert pictures.srcset(tall) == f"/media/{NAME}-480.webp 160w, /media/{NAME}-1200.webp 400w"
+    assert uploads.srcset(tall) == f"/media/{NAME}-480.webp 160w, /media/{NAME}-1200.webp 400w"
 
 
 def test_the_filters_give_the_addresses_to_templates():

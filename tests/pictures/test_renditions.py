@@ -11,11 +11,11 @@ from django.test import override_settings
 from moto import mock_aws
 from PIL import Image
 
-from dealsite import pictures, renditions
-from dealsite.data import renditions as requests
 from dealsite.data import table
-from dealsite.data.cards import Picture
-from dealsite.worker import run_next
+from dealsite.data.catalogue import renditions as requests
+from dealsite.data.catalogue.cards import Picture
+from dealsite.pictures import renditions, uploads
+from dealsite.worker.loop import run_next
 from shopping.templatetags.deals import deal_card
 from tests.builders import HOUR, NOW, make_content, make_id
 from tests.pictures.test_store_picture import S3, make_file
@@ -35,7 +35,7 @@ def media(tmp_path):
 
 @pytest.fixture
 def picture():
-    return pictures.store_picture(make_file(), "A red wall")
+    return uploads.store_picture(make_file(), "A red wall")
 
 
 def files_of(picture, folder):
@@ -47,7 +47,7 @@ def files_of(picture, folder):
 
 
 def image_of(picture, width, kind):
-    with default_storage.open(pictures.file_name(picture.name, width, kind)) as file:
+    with default_storage.open(uploads.file_name(picture.name, width, kind)) as file:
         image = Image.open(io.BytesIO(file.read()))
         image.load()
         return image
@@ -75,26 +75,26 @@ def test_making_them_again_changes_nothing(picture, media):
 
 
 def test_a_small_picture_is_not_enlarged():
-    small = pictures.store_picture(make_file(size=(300, 200)), "Small")
+    small = uploads.store_picture(make_file(size=(300, 200)), "Small")
     renditions.make(small.name)
     assert image_of(small, 1200, "avif").size == (300, 200)
     assert renditions.srcset(small, "avif") == f"/media/{small.name}-320.avif 300w"
 
 
 def test_a_transparent_picture_stays_so():
-    clear = pictures.store_picture(make_file(mode="RGBA", color=(10, 200, 10, 0)), "Clear")
+    clear = uploads.store_picture(make_file(mode="RGBA", color=(10, 200, 10, 0)), "Clear")
     renditions.make(clear.name)
     assert image_of(clear, 320, "avif").getpixel((5, 5))[3] == 0
 
 
 def test_the_further_files_are_made_from_what_was_brought_and_not_from_a_copy():
-    picture = pictures.store_picture(make_file("JPEG", size=(3000, 2250)), "Large")
-    with default_storage.open(pictures.original_name(picture.name)) as original:
+    picture = uploads.store_picture(make_file("JPEG", size=(3000, 2250)), "Large")
+    with default_storage.open(uploads.original_name(picture.name)) as original:
         assert Image.open(original).size == (2400, 1800)
 
 
 def test_a_picture_of_before_is_made_from_its_widest_file(picture, media):
-    default_storage.delete(pictures.original_name(picture.name))
+    default_storage.delete(uploads.original_name(picture.name))
     assert renditions.make(picture.name) is True
     assert files_of(picture, media) == [file for file in MADE if file != "-original.webp"]
 
@@ -107,7 +107,7 @@ def test_a_picture_that_is_gone_is_no_error():
 def test_killed_anywhere_it_goes_on_and_no_page_names_a_file_that_is_not_there(
     kept, picture, media, monkeypatch
 ):
-    save = pictures.save_file
+    save = uploads.save_file
     written: list[str] = []
 
     def save_some(name, content, content_type):
@@ -118,7 +118,7 @@ def test_killed_anywhere_it_goes_on_and_no_page_names_a_file_that_is_not_there(
         save(name, content, content_type)
 
     with monkeypatch.context() as patch:
-        patch.setattr(pictures, "save_file", save_some)
+        patch.setattr(uploads, "save_file", save_some)
         with pytest.raises(KeyboardInterrupt):
             renditions.make(picture.name)
     if kept < 6:
@@ -187,7 +187,7 @@ def test_a_picture_of_before_focal_points_is_centred():
 
 
 def test_the_worker_makes_what_was_asked_for(fresh_table, picture, media):
-    other = pictures.store_picture(make_file(color=(1, 2, 3)), "Dark")
+    other = uploads.store_picture(make_file(color=(1, 2, 3)), "Dark")
     requests.request([picture.name, other.name], now=NOW)
     assert run_next(now=LATER) is True
     assert renditions.are_made(picture.name)
@@ -202,7 +202,7 @@ def test_nothing_is_asked_for_no_pictures(fresh_table):
 
 
 def test_a_long_job_lets_others_have_their_turn(fresh_table, picture, monkeypatch):
-    names = [picture.name] + [pictures.store_picture(make_file(color=(n, 9, 9)), "").name for n in (1, 2)]
+    names = [picture.name] + [uploads.store_picture(make_file(color=(n, 9, 9)), "").name for n in (1, 2)]
     requests.request(names, now=NOW)
     seconds = iter(range(0, 1000, 6))
     monkeypatch.setattr(renditions, "monotonic", lambda: next(seconds))
@@ -222,7 +222,7 @@ def test_a_picture_that_is_gone_does_not_hold_up_the_others(fresh_table, picture
 
 
 def test_the_command_makes_what_pictures_of_before_lack(picture, media, capsys):
-    other = pictures.store_picture(make_file(color=(1, 2, 3)), "Dark")
+    other = uploads.store_picture(make_file(color=(1, 2, 3)), "Dark")
     renditions.make(other.name)
     call_command("make_renditions")
     assert "Made the files of 1 pictures." in capsys.readouterr().out
@@ -254,7 +254,7 @@ def bucket(monkeypatch):
 
 
 def test_in_a_bucket_the_files_have_their_types_and_may_be_kept_for_ever(bucket):
-    picture = pictures.store_picture(make_file(), "Red")
+    picture = uploads.store_picture(make_file(), "Red")
     renditions.make(picture.name)
     kinds = {}
     for item in bucket.list_objects_v2(Bucket="pictures-of-deals")["Contents"]:
@@ -274,7 +274,7 @@ def test_in_a_bucket_the_files_have_their_types_and_may_be_kept_for_ever(bucket)
 def test_no_page_waits_for_a_bucket(bucket, monkeypatch):
     asked = []
     monkeypatch.setattr(renditions.Bucket, "_answer", lambda self: None)
-    picture = pictures.store_picture(make_file(), "Red")
+    picture = uploads.store_picture(make_file(), "Red")
     renditions.make(picture.name)
     with monkeypatch.context() as patch:
         patch.setattr(default_storage.__class__, "exists", lambda *_: asked.append(1))
@@ -304,7 +304,7 @@ def test_a_bucket_is_asked_in_the_background_and_again_after_a_while(bucket, mon
 
 
 def test_what_is_asked_in_the_background_comes_to_be_known(bucket, monkeypatch):
-    picture = pictures.store_picture(make_file(), "Red")
+    picture = uploads.store_picture(make_file(), "Red")
     renditions.make(picture.name)
     knows = renditions.Bucket()
     knows._questions.put(picture.name)
@@ -327,8 +327,8 @@ def test_what_is_asked_in_the_background_comes_to_be_known(bucket, monkeypatch):
 
 
 def test_the_job_and_the_command_work_on_a_bucket_as_they_do_on_disk(bucket, capsys):
-    picture = pictures.store_picture(make_file(), "Red")
-    pictures.store_picture(make_file(color=(1, 2, 3)), "Dark")
+    picture = uploads.store_picture(make_file(), "Red")
+    uploads.store_picture(make_file(color=(1, 2, 3)), "Dark")
     assert renditions.make(picture.name) is True
     assert renditions.make(picture.name) is False
     call_command("make_renditions")

@@ -11,8 +11,8 @@ from django.test import override_settings
 from moto import mock_aws
 from PIL import Image, ImageCms
 
-from dealsite import pictures
-from dealsite.data.errors import Invalid
+from dealsite.data.table.errors import Invalid
+from dealsite.pictures import uploads
 
 RED, BLUE = (200, 30, 30), (30, 30, 200)
 
@@ -30,7 +30,7 @@ def make_file(kind="PNG", size=(1600, 900), mode="RGB", color=RED, **options):
 
 
 def stored(picture, width):
-    with default_storage.open(pictures.file_name(picture.name, width)) as file:
+    with default_storage.open(uploads.file_name(picture.name, width)) as file:
         image = Image.open(io.BytesIO(file.read()))
         image.load()
         return image
@@ -39,13 +39,13 @@ def stored(picture, width):
 def refusal(data):
     """The sentence that a picture is refused with."""
     with pytest.raises(Invalid) as caught:
-        pictures.store_picture(data, "A picture")
+        uploads.store_picture(data, "A picture")
     return caught.value.fields["picture"]
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "AVIF", "GIF"])
 def test_each_allowed_format_is_stored_at_both_widths(kind):
-    picture = pictures.store_picture(make_file(kind), "A red wall")
+    picture = uploads.store_picture(make_file(kind), "A red wall")
     assert (picture.width, picture.height, picture.alt) == (1200, 675, "A red wall")
     assert stored(picture, 480).size == (480, 270)
     assert stored(picture, 1200).size == (1200, 675)
@@ -58,41 +58,41 @@ def test_other_formats_are_refused(kind):
 
 
 def test_a_small_picture_is_never_enlarged():
-    picture = pictures.store_picture(make_file(size=(300, 200)), "Small")
+    picture = uploads.store_picture(make_file(size=(300, 200)), "Small")
     assert (picture.width, picture.height) == (300, 200)
     assert stored(picture, 480).size == stored(picture, 1200).size == (300, 200)
 
 
 def test_a_very_tall_picture_is_fitted_into_twice_its_width():
-    picture = pictures.store_picture(make_file(size=(1500, 9000)), "Tower")
+    picture = uploads.store_picture(make_file(size=(1500, 9000)), "Tower")
     assert (picture.width, picture.height) == (400, 2400)
 
 
 def test_a_file_object_is_read_too():
-    assert pictures.store_picture(io.BytesIO(make_file()), "Red").width == 1200
+    assert uploads.store_picture(io.BytesIO(make_file()), "Red").width == 1200
 
 
 def test_storing_a_picture_again_gives_the_same_name_and_no_second_file(media):
-    first = pictures.store_picture(make_file(), "Red")
+    first = uploads.store_picture(make_file(), "Red")
     times = {path: path.stat().st_mtime_ns for path in media.rglob("*.webp")}
-    assert pictures.store_picture(make_file(), "Also red").name == first.name
+    assert uploads.store_picture(make_file(), "Also red").name == first.name
     assert {path: path.stat().st_mtime_ns for path in media.rglob("*.webp")} == times
     assert len(times) == 3
 
 
 def test_different_pictures_have_different_names():
     assert (
-        pictures.store_picture(make_file(color=RED), "").name
-        != pictures.store_picture(make_file(color=BLUE), "").name
+        uploads.store_picture(make_file(color=RED), "").name
+        != uploads.store_picture(make_file(color=BLUE), "").name
     )
 
 
 def test_a_file_cut_short_by_a_crash_is_written_again(media):
-    picture = pictures.store_picture(make_file(), "Red")
-    path = media / pictures.file_name(picture.name, 1200)
+    picture = uploads.store_picture(make_file(), "Red")
+    path = media / uploads.file_name(picture.name, 1200)
     whole = path.read_bytes()
     path.write_bytes(whole[:20])
-    pictures.store_picture(make_file(), "Red")
+    uploads.store_picture(make_file(), "Red")
     assert path.read_bytes() == whole
 
 
@@ -104,9 +104,9 @@ def test_a_picture_that_came_in_twice_at_one_moment_leaves_one_file(media, monke
         def __getattr__(self, name):
             return getattr(default_storage, name)
 
-    pictures.store_picture(make_file(), "Red")
-    monkeypatch.setattr(pictures, "default_storage", SeesNothingYet())
-    pictures.store_picture(make_file(), "Red")
+    uploads.store_picture(make_file(), "Red")
+    monkeypatch.setattr(uploads, "default_storage", SeesNothingYet())
+    uploads.store_picture(make_file(), "Red")
     assert len(list(media.rglob("*.webp"))) == 3
 
 
@@ -117,7 +117,7 @@ def test_the_orientation_of_a_photograph_is_applied():
     exif[0x0112] = 6  # to be turned by 90 degrees clockwise
     file = io.BytesIO()
     image.save(file, "JPEG", exif=exif, quality=95)
-    picture = pictures.store_picture(file.getvalue(), "Turned")
+    picture = uploads.store_picture(file.getvalue(), "Turned")
     turned = stored(picture, 1200)
     assert turned.size == (200, 400)
     assert turned.getpixel((100, 50))[2] > 150  # blue is now on top
@@ -131,9 +131,9 @@ def test_metadata_is_dropped():
     data = make_file("JPEG", exif=exif, icc_profile=profile, comment=b"SECRETCOMMENT")
     assert b"SECRETMAKER" in data
     assert b"SECRETCOMMENT" in data
-    picture = pictures.store_picture(data, "Red")
-    names = [pictures.file_name(picture.name, width) for width in pictures.WIDTHS]
-    for name in (*names, pictures.original_name(picture.name)):
+    picture = uploads.store_picture(data, "Red")
+    names = [uploads.file_name(picture.name, width) for width in uploads.WIDTHS]
+    for name in (*names, uploads.original_name(picture.name)):
         with default_storage.open(name) as file:
             content = file.read()
         assert not any(word in content for word in (b"SECRET", b"EXIF", b"ICCP", b"XMP "))
@@ -144,13 +144,13 @@ def test_an_animated_picture_keeps_its_first_frame():
     for kind in ("GIF", "WEBP", "AVIF"):
         file = io.BytesIO()
         frames[0].save(file, kind, save_all=True, append_images=frames[1:], duration=100)
-        image = stored(pictures.store_picture(file.getvalue(), "Moves"), 1200)
+        image = stored(uploads.store_picture(file.getvalue(), "Moves"), 1200)
         assert getattr(image, "n_frames", 1) == 1
         assert image.getpixel((150, 150))[0] > 150
 
 
 def test_transparency_stays():
-    image = stored(pictures.store_picture(make_file(mode="RGBA", color=(10, 200, 10, 0)), "Clear"), 480)
+    image = stored(uploads.store_picture(make_file(mode="RGBA", color=(10, 200, 10, 0)), "Clear"), 480)
     assert image.mode == "RGBA"
     assert image.getpixel((5, 5))[3] == 0
 
@@ -158,17 +158,17 @@ def test_transparency_stays():
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "I;16"])
 def test_every_mode_of_png_is_taken(mode):
     color = {"1": 1, "L": 200, "LA": (200, 255), "P": 3, "I;16": 200 * 256}[mode]
-    picture = pictures.store_picture(make_file(mode=mode, size=(100, 100), color=color), "Grey")
+    picture = uploads.store_picture(make_file(mode=mode, size=(100, 100), color=color), "Grey")
     if mode in ("L", "I;16"):
         assert abs(stored(picture, 480).convert("L").getpixel((5, 5)) - 200) <= 3
 
 
 def test_a_cmyk_photograph_is_taken():
-    assert pictures.store_picture(make_file("JPEG", mode="CMYK", color=(0, 200, 200, 0)), "Red").width == 1200
+    assert uploads.store_picture(make_file("JPEG", mode="CMYK", color=(0, 200, 200, 0)), "Red").width == 1200
 
 
 def test_a_broken_colour_profile_does_not_matter():
-    assert pictures.store_picture(make_file("JPEG", icc_profile=b"no profile at all"), "Red").width == 1200
+    assert uploads.store_picture(make_file("JPEG", icc_profile=b"no profile at all"), "Red").width == 1200
 
 
 def test_a_file_over_ten_megabytes_is_refused_without_being_read_whole():
@@ -182,7 +182,7 @@ def test_a_file_over_ten_megabytes_is_refused_without_being_read_whole():
 
     source = Endless()
     assert refusal(source) == "The picture is larger than 10 MB. Choose a smaller one."
-    assert source.taken == pictures.MAX_BYTES + 1
+    assert source.taken == uploads.MAX_BYTES + 1
 
 
 def test_an_empty_file_is_refused():
@@ -205,7 +205,7 @@ def test_a_bomb_is_refused_from_its_header(size, monkeypatch):
         raise AssertionError("decoded")
 
     monkeypatch.setattr(Image.Image, "load", decoded)
-    monkeypatch.setattr(pictures, "_upright", decoded)
+    monkeypatch.setattr(uploads, "_upright", decoded)
     assert refusal(png_bomb(*size)).startswith("The picture has more than 20 million pixels")
 
 
@@ -220,7 +220,7 @@ def test_pillow_itself_is_told_the_limit():
 
 
 def test_twenty_million_pixels_are_taken():
-    assert pictures.store_picture(make_file("JPEG", size=(5000, 4000)), "Large").width == 1200
+    assert uploads.store_picture(make_file("JPEG", size=(5000, 4000)), "Large").width == 1200
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "AVIF", "GIF"])
@@ -244,13 +244,13 @@ def test_what_is_no_picture_is_refused():
 
 def test_a_picture_with_a_program_behind_it_is_made_anew():
     data = make_file("GIF", size=(50, 50)) + b"<script>alert(1)</script>"
-    picture = pictures.store_picture(data, "Red")
-    with default_storage.open(pictures.file_name(picture.name, 480)) as file:
+    picture = uploads.store_picture(data, "Red")
+    with default_storage.open(uploads.file_name(picture.name, 480)) as file:
         assert b"<script" not in file.read()
 
 
 def test_the_alt_text_is_normalised():
-    assert pictures.store_picture(make_file(), "  A\x00 red\n wall ").alt == "A red wall"
+    assert uploads.store_picture(make_file(), "  A\x00 red\n wall ").alt == "A red wall"
 
 
 S3 = {
@@ -279,10 +279,10 @@ def test_pictures_lie_in_a_bucket_as_they_do_on_disk():
         s3.create_bucket(
             Bucket="pictures-of-deals", CreateBucketConfiguration={"LocationConstraint": "eu-central-1"}
         )
-        picture = pictures.store_picture(make_file(), "Red")
-        pictures.store_picture(make_file(), "Red again")
+        picture = uploads.store_picture(make_file(), "Red")
+        uploads.store_picture(make_file(), "Red again")
         listed = [item["Key"] for item in s3.list_objects_v2(Bucket="pictures-of-deals")["Contents"]]
         assert listed == [f"{picture.name}-{file}.webp" for file in ("1200", "480", "original")]
-        assert pictures.url(picture, 480) == f"https://media.example/{picture.name}-480.webp"
+        assert uploads.url(picture, 480) == f"https://media.example/{picture.name}-480.webp"
         head = s3.head_object(Bucket="pictures-of-deals", Key=listed[0])
         assert head["ContentType"] == "image/webp"

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from dealsite.data import category_names
-from dealsite.data.categories import CATEGORIES
-from dealsite.data.content import DealContent
-from dealsite.data.convert import Item, from_attributes, to_attributes
-from dealsite.data.ids import slugify
+from dealsite.data.catalogue import category_names
+from dealsite.data.catalogue.categories import CATEGORIES
+from dealsite.data.catalogue.content import DealContent
+from dealsite.data.names import slugify
+from dealsite.data.table.convert import Item, from_attributes, to_attributes
 from dealsite.search import reader
-from dealsite.search.finding import Found, find
+from dealsite.search.finding import SearchPage, find
 from dealsite.search.projection import SearchIndex
 from dealsite.search.question import Question
 from dealsite.stream.checkpoints import Checkpoint
@@ -77,9 +77,11 @@ def _item(kind: str, item_id: str, content: DealContent, brand: str) -> Item:
     return from_attributes(to_attributes(item))  # as the table would give it back
 
 
-def titles(found: Found) -> list[str]:
+def titles(found: SearchPage) -> list[str]:
     return [card.title for card in found.cards]
 
 
-def search(text: str = "", *, now: datetime = NOW, sort: str = "", page: int = 1, **filters: Any) -> Found:
+def search(
+    text: str = "", *, now: datetime = NOW, sort: str = "", page: int = 1, **filters: Any
+) -> SearchPage:
     return find(Question(text=text, **filters), now=now, sort=sort, page=page, narrowing=True)

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from dealsite.data import category_names
+from dealsite.data.catalogue import category_names
 from dealsite.search import finding, folder, reader
 from dealsite.search.finding import PAGE_SIZE, related
 from dealsite.search.question import Question
@@ -293,7 +293,7 @@ def test_a_long_description_is_cut_around_the_word(index):
 def test_no_description_brings_markup_of_its_own(index, text):
     from html import unescape
 
-    from dealsite import text as site_text
+    from dealsite.text import markdown as site_text
 
     stored = text.replace("\ud800", "")  # lone surrogates cannot be stored
     description = f"{stored} quiet <script>alert(1)</script>"

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from dealsite.data.cards import Picture
-from dealsite.data.ids import iso
+from dealsite.data.catalogue.cards import Picture
+from dealsite.data.table.ids import iso
 from dealsite.search.finding import find
 from dealsite.search.question import Question
 from tests.builders import DAY, HOUR, NOW, PICTURE

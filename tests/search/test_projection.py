@@ -7,22 +7,22 @@ import sys
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dealsite.data.convert import Item
+from dealsite.data.table.convert import Item
 from dealsite.search import folder, reader
 from dealsite.search.documents import FORMAT
 from dealsite.search.projection import SearchIndex
-from dealsite.stream.changes import Change, padded
+from dealsite.stream.changes import ItemChange, padded
 from dealsite.stream.checkpoints import Checkpoint
 from tests.builders import NOW, make_id
 from tests.hostile import EXAMPLES
 from tests.search.conftest import START, deal_item, draft_item, search, titles
 
 
-def change(item: Item, number: int, *, gone: bool = False) -> Change:
-    return Change((item["PK"], item["SK"]), None, None if gone else item, padded(str(number)), NOW)
+def change(item: Item, number: int, *, gone: bool = False) -> ItemChange:
+    return ItemChange((item["PK"], item["SK"]), None, None if gone else item, padded(str(number)), NOW)
 
 
 @pytest.fixture
@@ -158,7 +158,7 @@ import os, sys, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
 django.setup()
 from django.conf import settings
-from dealsite.data import category_names
+from dealsite.data.catalogue import category_names
 settings.SEARCH_ROOT = {str(settings.SEARCH_ROOT)!r}
 category_names.names = dict
 from tests.search.conftest import search, titles
@@ -198,41 +198,45 @@ def histories(draw):
     return changes, draw(st.permutations(repeated))
 
 
-@settings(max_examples=EXAMPLES * 3, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(history=histories(), data=st.data())
-def test_any_order_any_repetition_and_any_crash_end_with_the_newest_of_each(index, history, data):
-    changes, delivered = history
-    index(deal_item("First", deal_id=make_id(number=99)))
-    projection = SearchIndex()
-    projection.open()
-    pending: list[Change] = []
-    for one in delivered:
-        projection.apply([one])
-        pending.append(one)
-        what = data.draw(st.sampled_from(["go on", "commit", "crash"]))
-        if what == "commit":
-            projection.commit(START)
-            pending = []
-        elif what == "crash":
-            projection.close()
-            projection.open()
-            projection.apply(pending)
-    projection.commit(START)
-    projection.close()
-    reader.forget()
-    newest = {one.key: one for one in sorted(changes, key=lambda one: one.sequence)}
-    for kind, prefix in (("deal", "DEAL#"), ("draft", "DRAFT#")):
-        expected = {
-            (one.new["id"], one.new["card"]["title"])
-            for key, one in newest.items()
-            if one.new and key[0].startswith(prefix)
-        }
-        found = {
-            (card.id, card.title)
-            for card in search("", for_editors=True, kind=kind).cards
-            if card.title != "First"
-        }
-        assert found == expected
+@pytest.mark.parametrize("runs", [EXAMPLES, pytest.param(EXAMPLES * 2, marks=pytest.mark.thorough)])
+def test_any_order_any_repetition_and_any_crash_end_with_the_newest_of_each(runs, index):
+    @settings(max_examples=runs)
+    @given(history=histories(), data=st.data())
+    def feed(history, data):
+        changes, delivered = history
+        index(deal_item("First", deal_id=make_id(number=99)))
+        projection = SearchIndex()
+        projection.open()
+        pending: list[ItemChange] = []
+        for one in delivered:
+            projection.apply([one])
+            pending.append(one)
+            what = data.draw(st.sampled_from(["go on", "commit", "crash"]))
+            if what == "commit":
+                projection.commit(START)
+                pending = []
+            elif what == "crash":
+                projection.close()
+                projection.open()
+                projection.apply(pending)
+        projection.commit(START)
+        projection.close()
+        reader.forget()
+        newest = {one.key: one for one in sorted(changes, key=lambda one: one.sequence)}
+        for kind, prefix in (("deal", "DEAL#"), ("draft", "DRAFT#")):
+            expected = {
+                (one.new["id"], one.new["card"]["title"])
+                for key, one in newest.items()
+                if one.new and key[0].startswith(prefix)
+            }
+            found = {
+                (card.id, card.title)
+                for card in search("", for_editors=True, kind=kind).cards
+                if card.title != "First"
+            }
+            assert found == expected
+
+    feed()
 
 
 def test_a_checkpoint_survives_as_it_was(fed):

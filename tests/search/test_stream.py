@@ -11,8 +11,9 @@ from django.core.management import call_command
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dealsite.data import deals, drafts, table
-from dealsite.data.content import DealContent
+from dealsite.data import table
+from dealsite.data.catalogue import deals, drafts
+from dealsite.data.catalogue.content import DealContent
 from dealsite.search.documents import is_indexed
 from dealsite.search.projection import SearchIndex
 from dealsite.stream.consumer import Consumer, consume, opened

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from dealsite.data import schema, table
-from dealsite.engine.running import Engine
+from dealsite.data import table
+from dealsite.data.table import schema
+from dealsite.engine.server import Engine
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -82,7 +83,7 @@ def wait_for_the_end_of(pid: int) -> None:
 @pytest.fixture
 def start_site(tmp_path: Path) -> Iterator[Callable[..., Site]]:
     """A function that starts a site on a data folder of this test's, at a free port."""
-    from dealsite.engine.running import free_port
+    from dealsite.engine.server import free_port
 
     sites: list[Site] = []
 

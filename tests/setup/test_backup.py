@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from dealsite.data import table
-from dealsite.data.writes import Put
+from dealsite.data.table.writes import Put
 from dealsite.engine import backup, running_engine
 from tests.setup.conftest import wait_for
 

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from dealsite import assets
 from dealsite.engine import programs
-from dealsite.install import InstallError, browser, local_engine, node, packages, system, virtualenv
+from dealsite.install import InstallError, assets, browser, local_engine, node, packages, system, virtualenv
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -98,7 +97,7 @@ def packed(folder: Path, contents: dict[str, bytes]) -> Path:
 
 def test_an_engine_that_does_not_run_is_replaced_by_dynamodb_local_and_said(monkeypatch, capsys):
     brought = []
-    monkeypatch.setattr(node, "bring", lambda: (["/bin/true"], ["/bin/true"]))
+    monkeypatch.setattr(node, "find_or_install", lambda: (["/bin/true"], ["/bin/true"]))
     monkeypatch.setattr(programs, "runs", lambda command: False)
     monkeypatch.setattr(local_engine, "install", lambda: brought.append("local"))
     packages.install()
@@ -108,7 +107,7 @@ def test_an_engine_that_does_not_run_is_replaced_by_dynamodb_local_and_said(monk
 
 def test_npm_that_fails_says_what_it_said(monkeypatch):
     monkeypatch.setattr(
-        node, "bring", lambda: (["/bin/true"], ["/bin/sh", "-c", "echo integrity is wrong; exit 1"])
+        node, "find_or_install", lambda: (["/bin/true"], ["/bin/sh", "-c", "echo integrity is wrong; exit 1"])
     )
     with pytest.raises(InstallError, match=r"(?s)npm ci failed.*integrity is wrong"):
         packages.install()
@@ -156,6 +155,7 @@ def test_a_missing_chromium_is_installed_and_its_absence_afterwards_noticed(noth
     assert calls.read_text().splitlines()[-1].endswith("install -y -qq --no-install-recommends chromium")
 
 
+@pytest.mark.thorough
 def test_a_working_environment_is_left_alone_and_a_broken_one_is_made_anew(tmp_path):
     venv = tmp_path / "venv"
     (venv / "bin").mkdir(parents=True)

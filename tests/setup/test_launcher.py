@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from dealsite import environment, launcher
-from dealsite.engine.running import port_is_free
+from dealsite import environment
+from dealsite.engine.server import port_is_free
+from dealsite.processes import launcher
 from tests.setup.conftest import alive, wait_for, wait_for_the_end_of
 
 
@@ -32,7 +33,13 @@ def is_ready(site) -> bool:
     return True
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGINT,
+        *(pytest.param(one, marks=pytest.mark.thorough) for one in (signal.SIGTERM, signal.SIGHUP)),
+    ],
+)
 def test_a_site_runs_until_a_signal_and_leaves_nothing_running(start_site, number):
     site = start_site()
     site.wait_until_up()
@@ -80,6 +87,7 @@ def test_a_second_site_on_the_same_data_is_refused(start_site):
     assert is_ready(first)
 
 
+@pytest.mark.thorough
 def test_two_sites_run_side_by_side(start_site):
     sites = [start_site("one"), start_site("two")]
     for site in sites:
@@ -161,7 +169,7 @@ def test_the_demo_content_can_be_left_out(loads, monkeypatch):
 
 
 def test_the_address_and_a_sign_in_of_each_kind_are_told(loads, tmp_path):
-    plan = launcher.Plan(port=8001)
+    plan = launcher.LaunchPlan(port=8001)
     (tmp_path / "demo-loaded").touch()
     text = launcher.welcome(plan, demo=True)
     assert "http://127.0.0.1:8001/" in text
@@ -172,4 +180,4 @@ def test_the_address_and_a_sign_in_of_each_kind_are_told(loads, tmp_path):
 
 def test_no_sign_ins_are_told_for_a_table_that_is_not_the_projects_own(loads, tmp_path):
     (tmp_path / "demo-loaded").touch()
-    assert "sign-ins" not in launcher.welcome(launcher.Plan(port=8001), demo=False)
+    assert "sign-ins" not in launcher.welcome(launcher.LaunchPlan(port=8001), demo=False)

@@ -3,6 +3,9 @@
 import re
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.promise
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = (ROOT / "docs" / "operations.md").read_text("utf-8")
 OURS = r"(?:DEALSITE_[A-Z_]+|DYNAMODB_ENDPOINT_URL|AWS_(?:DEFAULT_)?REGION|PORT)"

@@ -3,9 +3,10 @@
 import contextlib
 import sqlite3
 
-from dealsite.data import schema, table
-from dealsite.data.writes import Put
-from dealsite.engine import mend_stream, programs
+from dealsite.data import table
+from dealsite.data.table import schema
+from dealsite.data.table.writes import Put
+from dealsite.engine import programs, repair_stream
 from dealsite.engine.stream import INDEX, KEPT_SECONDS, trim_stream
 
 # What the engine asks for each write, word for word.
@@ -33,8 +34,8 @@ def test_without_the_mend_the_engine_reads_the_whole_stream(own_engine):
     rows(own_engine, f"DROP INDEX {INDEX}")
     (plan,) = rows(own_engine, f"EXPLAIN QUERY PLAN {NEWEST.decode()}", "deals")
     assert INDEX not in plan[3]
-    mend_stream(own_engine.database)
-    mend_stream(own_engine.database)
+    repair_stream(own_engine.database)
+    repair_stream(own_engine.database)
     put(1)
     assert rows(own_engine, "SELECT COUNT(*) FROM sqlite_master WHERE name = ?", INDEX) == [(1,)]
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from django.test import Client
 
-from dealsite.data import carts
-from dealsite.data.carts import Wanted
-from dealsite.data.deals import Deal
-from dealsite.data.ids import new_ulid
-from dealsite.data.orders.buyers import PaymentCard, save_card
+from dealsite.data.catalogue.deals import Deal
+from dealsite.data.commerce import carts
+from dealsite.data.commerce.carts import CartAddition
+from dealsite.data.commerce.order.saved_details import PaymentCard, save_card
+from dealsite.data.table.ids import new_ulid
 from tests.builders import NOW, make_deal
 from tests.people import make_user, signed_in
 
@@ -38,7 +38,7 @@ def make_shopper(username: str = "ada", *, card: bool = True) -> Client:
 def fill_cart(username: str = "ada", *some: Deal, quantity: int = 2) -> list[Deal]:
     """Put deals into a user's cart, one if none is named; returns them."""
     chosen = list(some) or [make_deal(title="A lamp", price=Decimal("50.00"), was_price=None)]
-    wanted = [Wanted(deal.id, quantity, new_ulid(NOW)) for deal in chosen]
+    wanted = [CartAddition(deal.id, quantity, new_ulid(NOW)) for deal in chosen]
     assert carts.add_many(carts.user_cart(username), wanted, now=NOW).refused == {}
     return chosen
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from dealsite import page_cache
+from dealsite.web import page_cache
 from tests.builders import DAY, HOUR, NOW, make_deal
 
-pytestmark = [pytest.mark.usefixtures("shop"), pytest.mark.budget]
+pytestmark = [pytest.mark.usefixtures("shop"), pytest.mark.budget, pytest.mark.promise]
 
 BATCH, QUERY, GET = "BatchGetItem", "Query", "GetItem"
 

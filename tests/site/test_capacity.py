@@ -12,16 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from dealsite.data import capacity, keys, table
-from dealsite.data.convert import to_attributes
-from dealsite.data.payments import volume
-from dealsite.data.payments.stored import payment_item
+from benchmarks import capacity, volume
+from dealsite.data import keys, table
+from dealsite.data.commerce.payment.payment_record import payment_item
+from dealsite.data.table.convert import to_attributes
 from dealsite.loads.generated import GeneratedSource
 from tests.builders import NOW
 from tests.capacity import Units, recorded
-from tests.site.test_access_patterns import MEASURED, QUESTIONS, shop
+from tests.data.examples import EXAMPLES
+from tests.questions import QUESTIONS
 
-__all__ = ["shop"]
+pytestmark = pytest.mark.promise
+
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "capacity.md"
 UPDATE = os.environ.get("UPDATE_DOCS") == "1"
 MODEL_BYTES = 8 * 1024  # of a payment's whole item, in the model
@@ -70,16 +72,15 @@ def test_every_question_has_its_costs():
         assert set(section("Questions")) == {f"`{name}`" for name in QUESTIONS}
 
 
-@pytest.mark.parametrize("function", MEASURED)
+@pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.usefixtures("shop")
-def test_a_question_costs_what_the_page_says_and_what_the_engine_counts(function: str):
-    prepare, ask = MEASURED[function]
-    prepared = prepare()
+def test_a_question_costs_what_the_page_says_and_what_the_engine_counts(question: str):
+    ask = EXAMPLES[QUESTIONS[question]]()
     with recorded() as units:
-        ask(prepared)
+        ask()
     assert (units.read, units.write + units.index) == (units.reported_read, units.reported_write)
     cells = [f"{units.read:g}", f"{units.write}", f"{units.index}"]
-    agree("Questions", f"`{function}`", cells)
+    agree("Questions", f"`{question}`", cells)
 
 
 # A million payments
@@ -150,16 +151,16 @@ def test_the_shards_are_even():
 
 @pytest.mark.usefixtures("fresh_table")
 def test_each_step_of_a_payment_costs_what_the_engine_counts():
-    from dealsite.data.payments import running
-    from dealsite.gateways import Charged
+    from dealsite.data.commerce.payment import charging
+    from dealsite.gateways import ChargeResult
 
     with recorded() as inserting:
         table.insert([payment_item(PAYMENT)])
-    (row,) = running.due(now=PAYMENT.due_at)
+    (row,) = charging.due(now=PAYMENT.due_at)
     with recorded() as claiming:
-        claimed = running.claim(row, now=PAYMENT.due_at)
+        claimed = charging.claim(row, now=PAYMENT.due_at)
     with recorded() as settling:
-        running.record(claimed, Charged(f"pi_{'0' * 24}"), now=PAYMENT.due_at + timedelta(seconds=1))
+        charging.record(claimed, ChargeResult(f"pi_{'0' * 24}"), now=PAYMENT.due_at + timedelta(seconds=1))
     steps = volume.stages(PAYMENT, now=PAYMENT.due_at)
     assert _written(inserting) == (steps.insert.item, steps.insert.total - steps.insert.item)
     assert _written(claiming) == (steps.claim.item, steps.claim.total - steps.claim.item)

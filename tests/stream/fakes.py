@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dealsite.data.keys import Key
-from dealsite.stream.changes import Change
+from dealsite.stream.changes import ItemChange
 from dealsite.stream.checkpoints import Checkpoint
 from dealsite.stream.shards import Lost, Page, Shard, Stream
 from tests.builders import NOW
@@ -24,8 +24,8 @@ class FakeStream(Stream):
     def __init__(self, page_size: int = 3) -> None:
         super().__init__("arn:fake")
         self.table: dict[Key, Item] = {}
-        self.changes: list[Change] = []
-        self.parts: list[tuple[Shard, list[Change]]] = [(Shard("shard-0"), [])]
+        self.changes: list[ItemChange] = []
+        self.parts: list[tuple[Shard, list[ItemChange]]] = [(Shard("shard-0"), [])]
         self.trimmed: set[str] = set()
         self.page_size = page_size
         self.asked: list[str] = []
@@ -40,7 +40,7 @@ class FakeStream(Stream):
         else:
             self.table[key] = deepcopy(new)
         number = len(self.changes) + 1
-        change = Change(
+        change = ItemChange(
             key, deepcopy(old), deepcopy(new), f"{number:040d}", NOW + timedelta(seconds=number * 1800)
         )
         self.changes.append(change)
@@ -95,7 +95,7 @@ class Copy:
             self.items = json.loads(self.file.read_text())["items"]
         return self.checkpoint()
 
-    def apply(self, changes: Sequence[Change]) -> None:
+    def apply(self, changes: Sequence[ItemChange]) -> None:
         for change in changes:
             self.applied.append(change.sequence)
             if change.new is None:

@@ -6,12 +6,12 @@ import time
 import pytest
 from django.template import Context, Template
 
-from dealsite import text
+from dealsite.text import markdown
 
 
 def test_the_usual_markdown_becomes_html():
     source = "# Title\n\nA *soft* **warm** [shop](https://shop.example/a?b=1&c=2)\n\n- one\n- two\n\n`code`"
-    assert text.to_html(source) == (
+    assert markdown.to_html(source) == (
         "<h3>Title</h3>\n"
         "<p>A <em>soft</em> <strong>warm</strong> "
         '<a href="https://shop.example/a?b=1&amp;c=2" rel="nofollow noopener">shop</a></p>\n'
@@ -21,18 +21,18 @@ def test_the_usual_markdown_becomes_html():
 
 def test_headings_start_below_those_of_the_page():
     source = "\n\n".join("#" * level + " x" for level in range(1, 7))
-    assert re.findall(r"<(h\d)>", text.to_html(source)) == ["h3", "h4", "h5", "h6", "h6", "h6"]
-    assert re.findall(r"<(h\d)>", text.to_html("x\n===\n\ny\n---")) == ["h3", "h4"]
+    assert re.findall(r"<(h\d)>", markdown.to_html(source)) == ["h3", "h4", "h5", "h6", "h6", "h6"]
+    assert re.findall(r"<(h\d)>", markdown.to_html("x\n===\n\ny\n---")) == ["h3", "h4"]
 
 
 def test_a_table_has_no_inline_style():
-    shown = text.to_html("| a | b |\n|:--|--:|\n| 1 | 2 |")
+    shown = markdown.to_html("| a | b |\n|:--|--:|\n| 1 | 2 |")
     assert "<td>1</td>" in shown
     assert "style" not in shown
 
 
 def test_a_picture_is_replaced_by_its_words():
-    assert text.to_html(
+    assert markdown.to_html(
         '![A <b> "lamp"](https://x.example/l.png)'
     ) == "<p>A &lt;b&gt; &quot;lamp&quot;</p>\n".replace("&quot;", '"')
 
@@ -41,7 +41,7 @@ def test_a_picture_is_replaced_by_its_words():
     "address", ["http://a.example", "https://a.example/x", "mailto:me@a.example", "HTTPS://a.example"]
 )
 def test_web_and_mail_addresses_are_links(address):
-    assert f'href="{address}"'.lower() in text.to_html(f"[x]({address})").lower()
+    assert f'href="{address}"'.lower() in markdown.to_html(f"[x]({address})").lower()
 
 
 HOSTILE = [
@@ -82,12 +82,12 @@ HOSTILE = [
 
 @pytest.mark.parametrize("source", HOSTILE)
 def test_hostile_markdown_is_harmless(source):
-    shown = text.to_html(source)
+    shown = markdown.to_html(source)
     tags = re.findall(r"<[^>]*>", shown)
     for tag in tags:
         name = re.match(r"</?([a-z0-9]+)", tag)
         assert name is not None, tag
-        assert name[1] in text.TAGS, tag
+        assert name[1] in markdown.TAGS, tag
         outside_quotes = re.sub(r'"[^"]*"', '""', tag)
         assert not re.search(r"\b(on\w+|style|src|class|id)=", outside_quotes), tag
         for address in re.findall(r'href="([^"]*)"', tag):
@@ -95,8 +95,8 @@ def test_hostile_markdown_is_harmless(source):
 
 
 def test_the_allow_list_holds_even_if_the_parser_lets_html_through(monkeypatch):
-    monkeypatch.setitem(text._PARSER.options, "html", True)
-    shown = text.to_html(
+    monkeypatch.setitem(markdown._PARSER.options, "html", True)
+    shown = markdown.to_html(
         "<script>alert(1)</script><p onclick=x style=y>ok <img src=x> <a href=javascript:x>z</a></p>"
     )
     for word in ("script", "onclick", "style", "img", "javascript"):
@@ -105,7 +105,7 @@ def test_the_allow_list_holds_even_if_the_parser_lets_html_through(monkeypatch):
 
 
 def test_the_parser_escapes_html_even_without_the_allow_list():
-    assert "<b>" not in text._PARSER.render("x <b>y</b>")
+    assert "<b>" not in markdown._PARSER.render("x <b>y</b>")
 
 
 @pytest.mark.parametrize(
@@ -114,21 +114,21 @@ def test_the_parser_escapes_html_even_without_the_allow_list():
 def test_long_repetitions_do_not_take_long(piece):
     source = piece * (20_000 // len(piece))
     start = time.perf_counter()
-    text.to_html(source)
+    markdown.to_html(source)
     assert time.perf_counter() - start < 3
 
 
 def test_plain_text_has_no_markup():
-    assert text.to_plain("# Warm\n\nA *soft* [lamp](https://a.example) & <b>more</b>\n\n- x") == (
+    assert markdown.to_plain("# Warm\n\nA *soft* [lamp](https://a.example) & <b>more</b>\n\n- x") == (
         "Warm A soft lamp & <b>more</b> x"
     )
 
 
 def test_an_excerpt_is_cut_between_words():
-    assert text.excerpt("A warm lamp, made of oak.", 16) == "A warm lamp…"
-    assert text.excerpt("A warm lamp.", 16) == "A warm lamp."
-    assert text.excerpt("x" * 50, 16) == "x" * 15 + "…"
-    assert text.excerpt("") == ""
+    assert markdown.excerpt("A warm lamp, made of oak.", 16) == "A warm lamp…"
+    assert markdown.excerpt("A warm lamp.", 16) == "A warm lamp."
+    assert markdown.excerpt("x" * 50, 16) == "x" * 15 + "…"
+    assert markdown.excerpt("") == ""
 
 
 def test_the_filters_serve_templates():
@@ -138,6 +138,6 @@ def test_the_filters_serve_templates():
 
 
 def test_no_level_of_headings_is_skipped_on_the_way_down():
-    assert re.findall(r"<(h\d)>", text.to_html("## x\n\n#### y\n\n###### z\n\n# x\n\n### y")) == [
+    assert re.findall(r"<(h\d)>", markdown.to_html("## x\n\n#### y\n\n###### z\n\n# x\n\n### y")) == [
         *("h3", "h4", "h5", "h3", "h4"),
     ]

@@ -11,8 +11,8 @@ from rich.table import Table
 from dealsite.ask import answers, ready, runs
 from dealsite.ask.answers import Answer
 from dealsite.ask.lake import open_lake
-from dealsite.data.errors import DataError
-from dealsite.data.ids import new_ulid
+from dealsite.data.table.errors import DataError
+from dealsite.data.table.ids import new_ulid
 
 WIDTH = 200  # of a table that is written into a file
 

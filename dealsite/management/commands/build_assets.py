@@ -6,7 +6,8 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from dealsite import assets, texts
+from dealsite.install import assets
+from dealsite.text import translations
 
 
 class Command(BaseCommand):
@@ -20,7 +21,7 @@ class Command(BaseCommand):
             assets.copy_installed()
             assets.build_sprite()
             assets.build_css()
-            texts.compile_all(settings.LOCALE_PATHS[0])
+            translations.compile_all(settings.LOCALE_PATHS[0])
         except assets.AssetError as error:
             raise CommandError(str(error)) from error
         # settings.py lists the folder only where it is there, and this command may just have made it.

@@ -7,8 +7,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from dealsite.data import checks, table
-from dealsite.data.errors import DataError
+from dealsite.data import table
+from dealsite.data.integrity import checks
+from dealsite.data.table.errors import DataError
 
 STEP = 1000
 

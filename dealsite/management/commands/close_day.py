@@ -11,9 +11,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from dealsite.data import table
-from dealsite.data.errors import DataError
-from dealsite.data.payments import closing
-from dealsite.progress import Progress
+from dealsite.data.commerce.payment import day_closing
+from dealsite.data.table.errors import DataError
+from dealsite.management.progress import Progress
 
 THREADS = 4
 
@@ -43,11 +43,13 @@ class Command(BaseCommand):
         label = f"Closing {day}, part"
         try:
             with (
-                Progress(label, closing.SHARDS, self.stderr) as progress,  # type: ignore[arg-type]
+                Progress(label, day_closing.SHARDS, self.stderr) as progress,  # type: ignore[arg-type]
                 ThreadPoolExecutor(THREADS, "close") as threads,
             ):
-                shards = range(closing.SHARDS)
-                for _ in threads.map(lambda shard: closing.close_shard(day, shard, advance=count), shards):
+                shards = range(day_closing.SHARDS)
+                for _ in threads.map(
+                    lambda shard: day_closing.close_shard(day, shard, advance=count), shards
+                ):
                     progress.advance()
         except DataError as error:
             raise CommandError(f"{error} {moved:,} payments were moved; run this again to go on.") from None

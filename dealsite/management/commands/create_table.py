@@ -5,8 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from dealsite.data import schema, table
-from dealsite.data.errors import DataError
+from dealsite.data import table
+from dealsite.data.table import schema
+from dealsite.data.table.errors import DataError
 
 
 class Command(BaseCommand):

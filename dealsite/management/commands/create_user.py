@@ -12,9 +12,10 @@ from django.utils import timezone
 
 from dealsite.accounts import passwords
 from dealsite.accounts.passwords import Owner
-from dealsite.data import users
-from dealsite.data.errors import DataError
-from dealsite.data.ids import new_ulid, normalise_email, normalise_username
+from dealsite.data.names import normalise_email, normalise_username
+from dealsite.data.people import users
+from dealsite.data.table.errors import DataError
+from dealsite.data.table.ids import new_ulid
 
 
 class Command(BaseCommand):

@@ -10,13 +10,14 @@ from typing import Any, TextIO
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from dealsite.data import categories, users
-from dealsite.data.errors import DataError, Invalid, NotFound, Unavailable
-from dealsite.data.ids import normalise_username
+from dealsite.data.catalogue import categories
+from dealsite.data.names import normalise_username
+from dealsite.data.people import users
+from dealsite.data.table.errors import DataError, Invalid, NotFound, Unavailable
 from dealsite.imports import downloads, lines, rows
 from dealsite.imports.publishing import Import
 from dealsite.imports.rows import Remark
-from dealsite.progress import Progress
+from dealsite.management.progress import Progress
 
 SHOWN = 20  # remarks printed; a report holds all
 BY = "import"

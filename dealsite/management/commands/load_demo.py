@@ -8,10 +8,10 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from dealsite.data.errors import DataError
+from dealsite.data.table.errors import DataError
 from dealsite.demo import loading
 from dealsite.demo.loading import SignIn
-from dealsite.progress import Progress
+from dealsite.management.progress import Progress
 
 
 class Command(BaseCommand):

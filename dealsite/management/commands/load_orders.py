@@ -11,10 +11,10 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dealsite.data import table
-from dealsite.data.errors import DataError
-from dealsite.loads import orders
+from dealsite.data.table.errors import DataError
+from dealsite.loads import placing
 from dealsite.loads.files import BadFile
-from dealsite.progress import Progress
+from dealsite.management.progress import Progress
 
 
 class Command(BaseCommand):
@@ -45,29 +45,29 @@ class Command(BaseCommand):
         table.be_patient()
         try:
             self._load(options["file"], options["processes"])
-        except (DataError, BadFile, orders.CannotLoad, OSError) as error:
+        except (DataError, BadFile, placing.CannotLoad, OSError) as error:
             raise CommandError(f"{error} Run this again to go on.") from None
         except KeyboardInterrupt:
             raise CommandError("Interrupted. Run the same command again to load the rest.") from None
 
     def _load(self, path: Path, processes: int) -> None:
-        contents = orders.survey(path)
+        contents = placing.survey(path)
         self.stdout.write(
             f"{contents.orders:,} orders of {len(contents.users):,} users and {len(contents.products):,} products at "
             f"their prices. {contents.split:,} orders hold more than 25 products, or 999 pieces of one: they are "
             f"split, so {contents.parts:,} orders will be there."
         )
-        orders.publish_products(contents)
+        placing.publish_products(contents)
         began, placed, there = time.monotonic(), 0, 0
         with Progress("Placing orders", contents.parts, self.stderr) as progress:  # type: ignore[arg-type]
 
-            def advance(step: orders.Step) -> None:
+            def advance(step: placing.Step) -> None:
                 nonlocal placed, there
                 placed, there = placed + step.placed, there + step.there
                 if self.stderr.isatty():  # in a log, the rate at the end is enough
                     progress.label = f"Placing orders, {placed / (time.monotonic() - began):,.0f} a second"
                 progress.advance(step.placed + step.there)
 
-            orders.load(path, contents, processes=processes, advance=advance)
+            placing.load(path, contents, processes=processes, advance=advance)
         rate = placed / max(time.monotonic() - began, 0.001)
         self.stdout.write(f"{placed:,} orders placed, {there:,} were there already. {rate:,.0f} a second.")

@@ -11,12 +11,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from dealsite.data import table
-from dealsite.data.errors import DataError
-from dealsite.data.payments.loads import Source
+from dealsite.data.commerce.payment.payment_loads import Source
+from dealsite.data.table.errors import DataError
 from dealsite.loads.files import BadFile, FileSource
 from dealsite.loads.generated import GeneratedSource
-from dealsite.loads.running import load
-from dealsite.progress import Progress
+from dealsite.loads.segments import load
+from dealsite.management.progress import Progress
 
 
 class Command(BaseCommand):

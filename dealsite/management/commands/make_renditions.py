@@ -8,7 +8,7 @@ from typing import Any
 from django.core.files.storage import default_storage
 from django.core.management.base import BaseCommand
 
-from dealsite import pictures, renditions
+from dealsite.pictures import renditions, uploads
 
 
 class Command(BaseCommand):
@@ -24,7 +24,7 @@ class Command(BaseCommand):
 
 def _names() -> Iterator[str]:
     """Yield the names of all stored pictures whose files are not all there."""
-    ending = pictures.file_name("", pictures.WIDTHS[-1])
+    ending = uploads.file_name("", uploads.WIDTHS[-1])
     for folder in _folders():
         files = set(default_storage.listdir(f"pictures/{folder}")[1])
         for file in sorted(files):

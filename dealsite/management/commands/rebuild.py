@@ -9,9 +9,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from dealsite.data import table
-from dealsite.data.errors import DataError
-from dealsite.projections import PROJECTIONS
+from dealsite.data.table.errors import DataError
 from dealsite.stream import rebuilding
+from dealsite.worker.projections import PROJECTIONS
 
 
 class Command(BaseCommand):

@@ -8,8 +8,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from dealsite.data import audit, two_factor, users
-from dealsite.data.errors import DataError
+from dealsite.data.editing import audit
+from dealsite.data.people import two_factor, users
+from dealsite.data.table.errors import DataError
 
 
 class Command(BaseCommand):

@@ -6,11 +6,11 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from dealsite import launcher
-from dealsite.assets import AssetError
-from dealsite.data.errors import DataError
+from dealsite.data.table.errors import DataError
 from dealsite.engine.programs import EngineError
 from dealsite.install import InstallError
+from dealsite.install.assets import AssetError
+from dealsite.processes import launcher
 
 
 class Command(BaseCommand):
@@ -25,7 +25,7 @@ class Command(BaseCommand):
         parser.add_argument("--dev", action="store_true", help="reload on changes, compile CSS, show errors")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        plan = launcher.Plan(port=options["port"], host=options["host"], dev=options["dev"])
+        plan = launcher.LaunchPlan(port=options["port"], host=options["host"], dev=options["dev"])
         try:
             launcher.run(plan, self._say)
         except (launcher.LaunchError, EngineError, AssetError, InstallError, DataError) as error:

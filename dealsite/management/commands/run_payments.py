@@ -9,9 +9,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from dealsite import charging, gateways
+from dealsite import gateways
 from dealsite.data import table
-from dealsite.data.errors import DataError
+from dealsite.data.table.errors import DataError
+from dealsite.worker import charging
 
 
 class Command(BaseCommand):

@@ -5,7 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from dealsite.data import schema
+from dealsite.data.table import schema
+
+ABOUT = "The one table of Dealsite. Printed by manage.py table_template."
 
 
 class Command(BaseCommand):
@@ -13,4 +15,4 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stdout.write(json.dumps(schema.cloudformation_template(), indent=2))
+        self.stdout.write(json.dumps(schema.cloudformation_template(ABOUT, table_name="dealsite"), indent=2))

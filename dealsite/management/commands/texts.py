@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from dealsite import texts
+from dealsite.text import translations
 
 
 class Command(BaseCommand):
@@ -12,8 +12,8 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        for language in texts.languages():
-            texts.update(language)
-            catalogue = texts.read(language)
-            missing = sum(1 for text in catalogue if text.id and not texts.is_translated(text))
+        for language in translations.languages():
+            translations.update(language)
+            catalogue = translations.read(language)
+            missing = sum(1 for text in catalogue if text.id and not translations.is_translated(text))
             self.stdout.write(f"{language}: {len(catalogue)} texts, {missing} without a translation.")

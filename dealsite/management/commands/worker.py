@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from dealsite import charging, worker
+from dealsite.worker import charging, loop
 
 
 class Command(BaseCommand):
@@ -24,5 +24,5 @@ class Command(BaseCommand):
             signal.signal(number, lambda *_: stop.set())
         charges = threading.Thread(target=charging.run, args=(stop,), name="charging", daemon=True)
         charges.start()  # a gateway that takes its time holds up no job
-        with worker.feeding(stop):
-            worker.run(stop, sweep=settings.DEALSITE_EMBEDDED)
+        with loop.feeding(stop):
+            loop.run(stop, sweep=settings.DEALSITE_EMBEDDED)

@@ -1,0 +1,138 @@
+"""A million payments in half an hour, on paper: the write units a second of each partition that is written to.
+
+Inserting, claiming and settling are taken to go on at once, at the same rate. Costs come from items as the site
+itself makes them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from benchmarks.capacity import Attributes, Cost, cost_of, item_size, write_units
+from dealsite.data import keys
+from dealsite.data.commerce.payment import payment_loads, payment_totals
+from dealsite.data.commerce.payment.charging import LEASE, RUNNER
+from dealsite.data.commerce.payment.payment_notices import PAYMENT_NOTICE
+from dealsite.data.commerce.payment.payment_record import PENDING, PROCESSED, Payment, Step, payment_item
+from dealsite.data.jobs.jobs import job_write
+from dealsite.data.table.convert import to_attributes
+from dealsite.data.table.ids import new_ulid, shard
+
+PAYMENTS, SECONDS = 1_000_000, 1800
+PAYMENTS_OF_AN_ACCOUNT = 12
+SAMPLE = 50_000  # ids by which the fullest shard is found
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """One payment as it is inserted, claimed and settled, and what each step costs."""
+
+    inserted: Attributes
+    claimed: Attributes
+    settled: Attributes
+    insert: Cost
+    claim: Cost
+    settle: Cost
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The write units a second that a partition takes."""
+
+    partition: str
+    what: str
+    units: float
+
+
+def rate() -> float:
+    """Return the payments a second."""
+    return PAYMENTS / SECONDS
+
+
+def stages(payment: Payment, *, now: datetime, whole: bool = False) -> Stages:
+    """Return what becomes of a payment and what it costs; `whole`: as if indexes held whole items."""
+    token = new_ulid(now)
+    claimed = replace(
+        payment, status=PENDING, next_at=now + LEASE, claimed_by=token, series_at=now, version=2
+    )
+    settled = claimed.after(
+        Step(PROCESSED, now, RUNNER),
+        next_at=now,
+        processed_at=now,
+        transaction_id=f"pi_{'0' * 24}",
+        claimed_by="",
+    )
+    first, second, third = (to_attributes(payment_item(one)) for one in (payment, claimed, settled))
+    return Stages(
+        first,
+        second,
+        third,
+        cost_of(None, first, whole=whole),
+        cost_of(first, second, whole=whole),
+        cost_of(second, third, transaction=True, whole=whole),
+    )
+
+
+def fullest_share(ids: Iterable[str]) -> float:
+    """Return the part of payments that the fullest of the shards has."""
+    counted = Counter(shard(payment_id, keys.PAYMENT_SHARDS) for payment_id in ids)
+    return max(counted.values()) / counted.total()
+
+
+def partition_loads(payment: Payment, *, now: datetime) -> list[Load]:
+    """Return what the partitions take of such payments, inserted, claimed and settled at once."""
+    steps = stages(payment, now=now)
+    share = fullest_share(new_ulid(now, number << 40) for number in range(SAMPLE))
+    of_shard = rate() * share
+    every = [steps.insert, steps.claim, steps.settle]
+    gsi3 = sum(step.indexes.get(keys.GSI3, 0) for step in every)
+    counters = {name: 10**6 for state in payment_totals.STATES for name in (state, f"{state}_amount")}
+    one_day = to_attributes({"type": "PaymentTotals", "day": "2026-11-21", "shard": 1, **counters})
+    return [
+        Load(
+            "PAYMENTS#account",
+            f"all {PAYMENTS_OF_AN_ACCOUNT} payments of an account within one second",
+            PAYMENTS_OF_AN_ACCOUNT * sum(step.item for step in every),
+        ),
+        Load("GSI3 PAYMENTS#k", f"rows of the fullest shard, {share:.1%} of all", of_shard * gsi3),
+        Load("GSI1 TXN#tid", "the one payment of a transaction", steps.settle.indexes[keys.GSI1]),
+        Load("TXN#tid", "the guard of a transaction", 2 * write_units(200)),
+        Load(
+            "PAYTOTALS#day#k",
+            "settling, if all were due on one day",
+            of_shard * cost_of(one_day, one_day, transaction=True).item,
+        ),
+        Load(
+            "LOAD#id",
+            "segments, an update for each 200",
+            rate() / payment_loads.LARGEST_CHUNK * _segment_units(),
+        ),
+    ]
+
+
+def _segment_units() -> int:
+    """Return what it costs to move on a segment that keeps as much to count as it may."""
+    moved = {"open": 10**3, "open_amount": 10**6}
+    pending = {f"2026-11-21#{number}": moved for number in range(payment_loads.MOST_PENDING)}
+    return write_units(item_size(to_attributes({"type": "PaymentLoadSegment", "pending": pending})))
+
+
+def told_at_most(*, now: datetime) -> float:
+    """Return how many payments of orders a second can be told to their owners: each is a job among the open ones."""
+    payload = {
+        "account": "a" * 30,
+        "order": "0" * 26,
+        "number": 1,
+        "of": 12,
+        "amount": 1,
+        "status": PROCESSED,
+    }
+    put = job_write(PAYMENT_NOTICE, payload, job_id=new_ulid(now), due=now)
+    new = to_attributes(put.item | {"PK": put.key[0], "SK": put.key[1]})
+    taken = {**new, "GSI3SK": {"S": keys.job_rows(put.item["id"], now + timedelta(minutes=1))["GSI3SK"]}}
+    done = {name: value for name, value in taken.items() if not name.startswith("GSI3")}
+    steps = [cost_of(None, new), cost_of(new, taken), cost_of(taken, done)]
+    return 1000 / sum(step.indexes.get(keys.GSI3, 0) for step in steps)

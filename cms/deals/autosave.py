@@ -1,0 +1,189 @@
+"""Saving what is being written a moment after each change: never publishes, never overwrites another's work.
+
+What a page saved without having heard so (its answer was lost) is known by a token, so that it is no conflict
+with itself. Whoever does not want it turns it off, for all his pages.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpResponse, JsonResponse
+from django.utils import timezone
+from django.utils.datastructures import MultiValueDict
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from cms.deals.drafts import find_draft, is_mine, typed_draft
+from cms.deals.pending_edits import active, stands_on
+from cms.shared.field_merge import base_of
+from cms.shared.forms import DealForm
+from cms.shared.requests import EditorRequest
+from cms.taxonomy.named_brands import find_brand
+from dealsite.accounts.decorators import role
+from dealsite.data.catalogue import deals, drafts
+from dealsite.data.catalogue.content import DealContent, text_problems
+from dealsite.data.catalogue.drafts import Draft
+from dealsite.data.editing import pending_edits
+from dealsite.data.names import slugify
+from dealsite.data.people import preferences
+from dealsite.data.table.errors import Invalid, NotFound, VersionConflict
+from dealsite.data.table.ids import is_ulid
+from dealsite.web.pages import action
+
+
+@action
+@role("editor")
+@require_POST
+def autosave_setting(request: EditorRequest) -> HttpResponse:
+    """Turn saving by itself on or off for whoever is signed in. 1 update."""
+    preferences.save(request.user.username, autosave="autosave" in request.POST)
+    return HttpResponse(status=204)
+
+
+@action
+@role("editor")
+@require_POST
+def autosave_draft(request: EditorRequest, draft_id: str) -> JsonResponse:
+    """Save a draft as far as it can be stored, and say so: 200 saved, 422 not right yet, 409 somebody was faster.
+
+    1 get for the draft, 1 for its brand, 1 transaction if anything is new.
+    """
+    if not is_ulid(draft_id):
+        raise NotFound(_("There is no such draft."))
+    form = posted(request)
+    now = timezone.now()
+    try:
+        stored = find_draft(draft_id)
+        if stored is None and form.version:
+            return not_saved(_("Somebody deleted this draft. Save it yourself to keep what you wrote."), 409)
+        if stored:
+            form.keep_times(stored.content)
+        content, brand = read(form)
+        if stored is None and content == DealContent():
+            return JsonResponse({"text": ""})
+        if stored is None:
+            stored = drafts.create(
+                content,
+                draft_id=draft_id,
+                brand=brand,
+                by=request.user.username,
+                now=now,
+                autosave=form.token,
+            )
+        if not is_mine(stored, form, content):
+            return _conflict(stored)
+        if stored.content != content:
+            stored = drafts.save(
+                stored,
+                content,
+                version=stored.version,
+                brand=brand,
+                by=request.user.username,
+                now=now,
+                autosave=form.token,
+            )
+    except Invalid as error:
+        return refused(form, error)
+    except VersionConflict as conflict:
+        return _conflict(conflict.current)
+    return saved(stored.version, typed_draft(stored), now)
+
+
+@action
+@role("editor")
+@require_POST
+def autosave_changes(request: EditorRequest, deal_id: str) -> JsonResponse:
+    """Keep what a deal is to become, unseen by shoppers, as far as it can be stored; answers as `autosave_draft`.
+
+    1 batch get and 1 get for the deal and its changes, 1 get for the brand, 1 transaction if anything is new.
+    """
+    form = posted(request)
+    now = timezone.now()
+    try:
+        deal = deals.get(deal_id)
+        form.kept = pending_edits.find(deal)
+        form.keep_times(deal.content)
+        content, brand = read(form)
+        kept = active(form)
+        if kept and not stands_on(form, kept):
+            return not_saved(by_another(kept.updated_by), 409)
+        stock = form.merge_stock(deal.stock)
+        shown = replace(content, stock=deal.stock) if stock and stock.choice == "theirs" else content
+        if kept is None and shown == deal.content:
+            return JsonResponse({"text": ""})
+        if kept is None or kept.content != content:
+            kept = pending_edits.keep(
+                deal,
+                content,
+                brand_name=brand.name if brand else "",
+                base=form.version,
+                seen=form.seen,
+                before=form.kept,
+                by=request.user.username,
+                now=now,
+                autosave=form.token,
+            )
+    except Invalid as error:
+        return refused(form, error)
+    except VersionConflict as conflict:
+        return not_saved(by_another(conflict.current.updated_by if conflict.current else ""), 409)
+    text = _("Saved %(time)s as unpublished changes") % {"time": in_short(now)}
+    return JsonResponse({"text": text, "fields": {"changes": kept.version}})
+
+
+def _conflict(stored: Draft | None) -> JsonResponse:
+    if stored and stored.published_as:
+        return not_saved(_("This draft was published. Save it yourself to see what became of it."), 409)
+    return not_saved(by_another(stored.updated_by if stored else ""), 409)
+
+
+def by_another(username: str) -> str:
+    """Say that somebody else saved meanwhile."""
+    who = {"who": username or _("Somebody")}
+    return _("%(who)s changed this meanwhile. Save it yourself to see both versions.") % who
+
+
+def posted(request: EditorRequest) -> DealForm:
+    """Return the form that a page sent by itself; files are not sent so."""
+    return DealForm.posted(request.POST, MultiValueDict())
+
+
+def read(form: DealForm) -> tuple[DealContent, Any]:
+    """Return what is in a form, and its brand or None; Invalid where something is not right yet. 1 get."""
+    if not form.is_valid():
+        raise Invalid
+    brand = find_brand(form)
+    name = form.cleaned_data.get("brand", "")
+    if name and brand is None and not form.errors:
+        form.add_error("brand", _("It is new: save yourself once, so that it is created."))
+    content = form.content(brand.slug if brand else slugify(name))
+    form.refuse(text_problems(content))
+    if form.errors:
+        raise Invalid
+    return content, brand
+
+
+def saved(version: int, typed: dict[str, str], now: datetime) -> JsonResponse:
+    """Say when it was saved, and what the form is made from, from now on."""
+    text = _("Saved %(time)s") % {"time": in_short(now)}
+    return JsonResponse({"text": text, "fields": {"version": version, "seen": base_of(typed)}})
+
+
+def in_short(now: datetime) -> str:
+    return timezone.localtime(now).strftime("%H:%M")
+
+
+def refused(form: DealForm, error: Invalid) -> JsonResponse:
+    """Say what is not right yet: the first thing is enough."""
+    form.refuse(error.fields)
+    for name, errors in form.errors.items():
+        label = f"{form.label_of(name)}: " if name in form.fields else ""
+        return not_saved(f"{label}{errors[0]}", 422)
+    return not_saved(str(error), 422)
+
+
+def not_saved(why: str, status: int) -> JsonResponse:
+    return JsonResponse({"text": _("Not saved: %(why)s") % {"why": why}}, status=status)

@@ -1,0 +1,232 @@
+"""Pages of drafts: begin, save, publish now or at a time.
+
+Nothing is published twice, however often a form is sent. A draft's id is made when its form is first
+shown and stands in the form's address; publishing always goes through the stored draft, in one
+transaction that needs it to be unpublished and at the version it was read at, and notes in it which
+deal it became. So of a double click, two editors, or a try whose answer was lost, one publishes; the
+others find the note and are led to the deal. The deal's own id is made from the publication time
+only then, so a form left open for hours does not date its deal back.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_safe
+
+from cms.deals.deal import deal_conflict, edit_page
+from cms.deals.preview import holds_a_frame
+from cms.deals.share_links import shared_link
+from cms.shared.forms import DealForm, typed_deal
+from cms.shared.requests import EditorRequest
+from cms.taxonomy.named_brands import create_brand, find_brand
+from dealsite.accounts.decorators import role
+from dealsite.data.catalogue import deals, drafts
+from dealsite.data.catalogue.content import DealContent, text_problems
+from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.drafts import Draft
+from dealsite.data.names import slugify
+from dealsite.data.table.errors import Invalid, NotFound, Unavailable, VersionConflict
+from dealsite.data.table.ids import is_ulid, new_ulid
+from dealsite.web.pages import page
+
+DELETED = gettext_lazy(
+    "Somebody deleted this draft while you worked on it. Save it again to keep what you wrote."
+)
+DEAL_DELETED = gettext_lazy(
+    "This draft was published, and its deal deleted since. Save it to keep it as a new draft."
+)
+
+
+@page("none")
+@role("editor")
+@holds_a_frame
+@require_safe
+def new_draft(request: EditorRequest) -> HttpResponse:
+    """An empty form, with the id that the draft will have."""
+    form = DealForm.opened(typed_deal(DealContent(), ""), version=0)
+    return draft_page(request, form, new_ulid(timezone.now()))
+
+
+@page("1 get")
+@role("editor")
+@holds_a_frame
+@require_http_methods(["GET", "HEAD", "POST"])
+def draft(request: EditorRequest, draft_id: str) -> HttpResponse:
+    """One draft: its form; saved or published by POST, which also creates it."""
+    if not is_ulid(draft_id):
+        raise NotFound(_("There is no such draft."))
+    if request.method == "POST":
+        return change_draft(request, draft_id)
+    stored = drafts.get(draft_id)
+    if stored.published_as:
+        messages.info(request, _("This draft was published. Here is the deal."))
+        return redirect("cms_deal", stored.published_as)
+    form = DealForm.opened(typed_draft(stored), stored.version)
+    return draft_page(request, form, draft_id, stored)
+
+
+def change_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
+    """Carry out what a button asks for; whatever fails, the form comes back with all that was typed."""
+    form = DealForm.posted(request.POST, request.FILES)
+    try:
+        try:
+            return _change(request, form, draft_id)
+        except VersionConflict as conflict:
+            return _conflict(request, form, conflict.current or drafts.get(draft_id))
+    except Invalid as error:
+        form.refuse(error.fields, str(error))
+        return draft_page(request, form, draft_id, status=422)
+    except NotFound:
+        if find_draft(draft_id):
+            raise  # it was not the draft that was missing
+        form.version = 0
+        return draft_page(request, form, draft_id, trouble=str(DELETED), status=409)
+    except Unavailable as error:
+        return draft_page(request, form, draft_id, trouble=str(error), status=503)
+
+
+def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpResponse:
+    now, by = timezone.now(), request.user.username
+    action = request.POST.get("action", "save")
+    stored = find_draft(draft_id)
+    if stored:
+        form.keep_times(stored.content)
+        if form.chooses:
+            form.take(typed_draft(stored))
+    is_valid = form.is_valid()
+    if action == "compare" and stored and not stored.published_as:  # to what another has saved meanwhile
+        if stored.version != form.version:
+            return _conflict(request, form, stored)
+        return draft_page(request, form, draft_id, stored)
+    if not is_valid:
+        return draft_page(request, form, draft_id, stored, status=422)
+    brand = find_brand(form)
+    content = form.content(brand.slug if brand else slugify(form.cleaned_data.get("brand", "")))
+    live_at = _live_at(form, action, now)
+    form.refuse(text_problems(content) if live_at is None else deals.problems(content, live_at=live_at))
+    if form.errors:
+        return draft_page(request, form, draft_id, stored, status=422)
+    if stored is None and form.version:
+        raise NotFound
+    if stored and not is_mine(stored, form, content):
+        return _conflict(request, form, stored, content)
+
+    if content.brand and brand is None:
+        brand = create_brand(form, by=by, now=now)
+    if stored is None:
+        stored = drafts.create(content, draft_id=draft_id, brand=brand, by=by, now=now)
+        if not is_mine(stored, form, content):
+            return _conflict(request, form, stored, content)
+    if live_at is None:
+        if stored.content != content:
+            drafts.save(stored, content, version=stored.version, brand=brand, by=by, now=now)
+        messages.success(request, _("The draft is saved."))
+        return redirect("cms_draft", draft_id)
+    if brand is None:
+        raise Invalid(brand=_("Choose a brand, or enter a new one."))
+    deal = deals.publish(
+        content,
+        deal_id=new_ulid(live_at),
+        brand=brand,
+        by=by,
+        now=now,
+        draft=stored,
+        announce=form.cleaned_data["announce"],
+    )
+    messages.success(request, _said(deal, now))
+    return redirect("cms_deal", deal.id)
+
+
+def is_mine(stored: Draft, form: DealForm, content: DealContent) -> bool:
+    """Tell whether the draft is as this editor saw it, or already as it is to be: that is no conflict."""
+    if stored.published_as:
+        return False
+    return stored.version == form.version or stored.content == content or stored.last_edit in form.autosaves
+
+
+def _said(deal: Deal, now: datetime) -> str:
+    return _("The deal is published.") if deal.live_at <= now else _("The deal is scheduled.")
+
+
+def _live_at(form: DealForm, action: str, now: datetime) -> datetime | None:
+    """Return when to publish, None for a draft; a time that is missing or past becomes an error."""
+    if action == "publish":
+        return now
+    if action != "schedule":
+        return None
+    chosen = form.cleaned_data.get("publish_at")
+    if chosen is None:
+        form.add_error("publish_at", _("Choose the time at which the deal is to be published."))
+    elif chosen <= now:
+        form.add_error("publish_at", _("This time has passed. Choose a later one, or publish now."))
+    return chosen or now
+
+
+def _conflict(
+    request: EditorRequest, form: DealForm, stored: Draft, content: DealContent | None = None
+) -> HttpResponse:
+    """Lead to the deal that the draft became, or show what somebody else made of the draft."""
+    if not stored.published_as:
+        form.set_against(typed_draft(stored), stored.version)
+        return draft_page(request, form, stored.id, stored, status=409)
+    try:
+        deal = deals.get(stored.published_as)
+    except NotFound:
+        form.version = 0
+        return draft_page(request, form, new_ulid(timezone.now()), trouble=str(DEAL_DELETED), status=409)
+    content = content or form.content(slugify(form.cleaned_data["brand"]))
+    if deal.content != content:
+        return deal_conflict(request, form, deal)
+    messages.success(request, _said(deal, timezone.now()))
+    return redirect("cms_deal", deal.id)
+
+
+def find_draft(draft_id: str) -> Draft | None:
+    """Return a draft, or None if there is none. 1 get."""
+    try:
+        return drafts.get(draft_id)
+    except NotFound:
+        return None
+
+
+def typed_draft(stored: Draft) -> dict[str, str]:
+    """Return a draft as its form's inputs hold it."""
+    return typed_deal(stored.content, stored.card.brand_name)
+
+
+def draft_page(
+    request: EditorRequest,
+    form: DealForm,
+    draft_id: str,
+    stored: Draft | None = None,
+    *,
+    trouble: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    """The form of a draft."""
+    return edit_page(
+        request,
+        "cms/deals/draft.html",
+        form,
+        reverse("cms_draft", args=[draft_id]),
+        {
+            "draft_id": draft_id,
+            "draft": stored,
+            "shared_link": shared_link("draft", draft_id, timezone.now()) if stored else "",
+            # Where somebody else was faster, or nothing could be stored, the editor decides how it goes on.
+            "autosave_address": reverse("cms_autosave_draft", args=[draft_id])
+            if status in (200, 422)
+            else "",
+            "lasting_address": reverse("cms_draft", args=[draft_id]),
+        },
+        trouble=trouble,
+        status=status,
+    )

@@ -1,0 +1,169 @@
+"""Deleting deals and drafts, which go to the trash; its list; bringing back from it, and deleting for good."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST, require_safe
+
+from cms.lists.deal_list import query
+from cms.shared import undo
+from cms.shared.requests import EditorRequest
+from dealsite.accounts.decorators import role
+from dealsite.accounts.reauthentication import fresh
+from dealsite.data.catalogue import deals, drafts
+from dealsite.data.catalogue.featured import PAGES
+from dealsite.data.editing import trash
+from dealsite.data.editing.trash import TrashEntry
+from dealsite.data.table.errors import Conflict, NotFound, VersionConflict
+from dealsite.data.table.ids import is_ulid
+from dealsite.web.pages import action, page
+
+KINDS = {"deal": gettext_lazy("Deal"), "draft": gettext_lazy("Draft")}
+PAGE_OF = {"deal": "cms_deal", "draft": "cms_draft"}
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class TrashRow:
+    """A thing in the trash as its list shows it."""
+
+    thing: TrashEntry
+    title: str
+    kind: object
+    days_left: int
+
+
+@page("1 query")
+@role("editor")
+@require_safe
+def trash_list(request: EditorRequest) -> HttpResponse:
+    """What was deleted in the last 30 days, newest first. 1 query."""
+    now = timezone.now()
+    page = trash.newest(after=request.GET.get("after"))
+    context = {
+        "rows": [_row(thing, now) for thing in page.things],
+        "days": trash.KEPT_FOR.days,
+        "before": "?" if request.GET.get("after") else "",
+        "after": query({"after": page.after}) if page.after else "",
+    }
+    return render(request, "cms/deals/trash.html", context)
+
+
+def _row(thing: TrashEntry, now: datetime) -> TrashRow:
+    days_left = max(0, -((now - thing.until) // DAY))
+    return TrashRow(thing, thing.card.title or _("Without a title"), KINDS[thing.kind], days_left)
+
+
+@action
+@role("editor")
+@require_POST
+def delete_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
+    """Move a deal to the trash. A form that says its `version` deletes only that one."""
+    if not is_ulid(deal_id):
+        raise NotFound(_("There is no such deal."))
+    try:
+        stored = deals.get(deal_id)
+    except NotFound:
+        return _deleted_before("deal", deal_id, request)
+    if _has_changed(request, stored.version):
+        return redirect("cms_deal", deal_id)
+    version = stored.version if "version" in request.POST else None
+    try:
+        deals.delete(stored, by=request.user.username, now=timezone.now(), version=version)
+    except VersionConflict:
+        _say_changed(request)
+        return redirect("cms_deal", deal_id)
+    _offer_back(request, "deal", deal_id, stored.content.title)
+    return redirect("cms_deals")
+
+
+@action
+@role("editor")
+@require_POST
+def delete_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
+    """Move a draft to the trash. A form that says its `version` deletes only that one."""
+    try:
+        stored = drafts.get(draft_id)
+    except NotFound:
+        return _deleted_before("draft", draft_id, request)
+    if stored.published_as:
+        messages.info(request, _("This draft was published meanwhile. Here is the deal."))
+        return redirect("cms_deal", stored.published_as)
+    if _has_changed(request, stored.version):
+        return redirect("cms_draft", draft_id)
+    try:
+        drafts.delete(stored, by=request.user.username, now=timezone.now())
+    except VersionConflict:
+        _say_changed(request)
+        return redirect("cms_draft", draft_id)
+    _offer_back(request, "draft", draft_id, stored.content.title)
+    return redirect(f"{reverse('cms_deals')}?state=draft")
+
+
+def _has_changed(request: EditorRequest, version: int) -> bool:
+    """Tell, and say, whether a thing is not as the editor saw it who wants it deleted."""
+    changed = request.POST.get("version", str(version)) != str(version)
+    if changed:
+        _say_changed(request)
+    return changed
+
+
+def _say_changed(request: EditorRequest) -> None:
+    text = _("Somebody changed this since you opened it, so it was not deleted. This is how it is now.")
+    messages.warning(request, text)
+
+
+def _deleted_before(kind: str, thing_id: str, request: EditorRequest) -> HttpResponse:
+    thing = trash.get(kind, thing_id)
+    _offer_back(request, kind, thing_id, thing.card.title)
+    return redirect("cms_trash")
+
+
+def _offer_back(request: EditorRequest, kind: str, thing_id: str, title: str) -> None:
+    text = _("“%(title)s” is in the trash, where it stays for %(days)s days.") % {
+        "title": title or _("Without a title"),
+        "days": trash.KEPT_FOR.days,
+    }
+    undo.offer(request, text, reverse("cms_restore", args=[kind, thing_id]))
+
+
+@action
+@role("editor")
+@require_POST
+def restore(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
+    """Bring a deal or draft back from the trash; where that cannot be, the note says why."""
+    try:
+        back = trash.restore(kind, thing_id, by=request.user.username, now=timezone.now())
+    except Conflict as error:
+        messages.error(request, str(error))
+        return redirect("cms_trash")
+    text = _("“%(title)s” is back.") % {"title": back.title or _("Without a title")}
+    if back.was_featured_on:
+        pages = ", ".join(str(PAGES[page]) for page in back.was_featured_on if page in PAGES)
+        text += " " + _("It was featured on: %(pages)s. Feature it there again if it is to be.") % {
+            "pages": pages
+        }
+    messages.success(request, text)
+    return redirect(PAGE_OF[back.kind], back.id)
+
+
+@action
+@role("editor")
+@fresh
+@require_POST
+def purge(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
+    """Delete for good what lies in the trash."""
+    thing = trash.get(kind, thing_id)
+    trash.purge(kind, thing_id, by=request.user.username, now=timezone.now())
+    title = thing.card.title or _("Without a title")
+    messages.success(request, _("“%(title)s” is deleted for good.") % {"title": title})
+    return redirect("cms_trash")

@@ -1,0 +1,97 @@
+"""The command palette: every page of the CMS, and deals, drafts and brands by name, a few keys away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from cms.lists.deal_list import id_in, query, rows
+from cms.lists.search import find_deals, words_in
+from cms.shared.navigation import Place, open_to
+from cms.shared.requests import EditorRequest
+from dealsite.accounts.decorators import role
+from dealsite.data.catalogue import brands
+from dealsite.data.catalogue.deal_lists import DealFilter
+from dealsite.data.names import slugify
+from dealsite.web.pages import page
+
+MOST_SHOWN = 5  # of deals, of drafts and of brands
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Something to go to; `note` tells it from others of the same name."""
+
+    title: str
+    address: str
+    icon: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Choices of one sort."""
+
+    title: str
+    choices: list[Choice]
+
+
+@page("1 query", at="?q=keyboard")
+@role("editor", "back office")
+@require_safe
+@vary_on_headers("HX-Request")
+def palette(request: EditorRequest) -> HttpResponse:
+    """What goes with the words typed so far, as a page or as the options of the dialog; all pages for no words."""
+    words = words_in(request.GET.get("q", ""))
+    places = [_choice(place) for place in open_to(request.user) if _fits(place, words)]
+    groups = [Group(_("Pages"), places)]
+    if words and request.user.has_role("editor"):
+        groups += [Group(_("Deals"), _deals(words, "all")), Group(_("Drafts"), _deals(words, "draft"))]
+        groups += [Group(_("Brands"), _brands(words))]
+    context: dict[str, Any] = {"groups": [group for group in groups if group.choices], "words": words}
+    context["number"] = sum(len(group.choices) for group in groups)
+    return render(
+        request, "cms/home/_palette_found.html" if request.htmx else "cms/home/palette.html", context
+    )
+
+
+def _fits(place: Place, words: str) -> bool:
+    """Tell whether each word begins one of the place's."""
+    known = f"{place.title} {place.words}".casefold().split()
+    return all(any(one.startswith(word) for one in known) for word in words.casefold().split())
+
+
+def _choice(place: Place) -> Choice:
+    return Choice(str(place.title), reverse(place.url_name), place.icon, place.shortcut)
+
+
+def _deals(words: str, state: str) -> list[Choice]:
+    """Return the deals or drafts that fit best; one alone for an id. No request to the table."""
+    if deal_id := id_in(words):
+        address = reverse("cms_find_deal") + query({"q": deal_id})
+        return [Choice(_("Open the deal with this id"), address, "tag", deal_id)] if state == "all" else []
+    now = timezone.now()
+    found = find_deals(DealFilter(state, words=words), now=now).cards[:MOST_SHOWN]
+    icon = "file-pen" if state == "draft" else "tag"
+    return [
+        Choice(card.title or _("Draft without a title"), address, icon, card.brand_name)
+        for card, _state, address in rows(found, state, now)
+    ]
+
+
+def _brands(words: str) -> list[Choice]:
+    """Return the brands that begin so, then those that hold it. 1 query."""
+    typed = slugify(words)
+    found = [brand for brand in brands.all_brands() if typed and typed in brand.slug]
+    found.sort(key=lambda brand: (not brand.slug.startswith(typed), brand.slug))
+    return [
+        Choice(brand.name, reverse("cms_brand", args=[brand.slug]), "store") for brand in found[:MOST_SHOWN]
+    ]

@@ -1,0 +1,212 @@
+"""The forms of an import: a file or pasted rows, and what the columns of it are."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+from django.utils import timezone
+from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
+
+from dealsite.data.catalogue.brands import NAME_CHARACTERS
+from dealsite.data.catalogue.categories import CATEGORIES
+from dealsite.data.editing.imports import Import
+from dealsite.imports import formats, uploads
+from dealsite.imports.layout import Layout, guess_columns
+
+PASTED_CHARACTERS = 300_000
+NAME_OF_FILE_CHARACTERS = 100
+ENDINGS = (".csv", ".tsv", ".txt")
+FIELDS = {
+    "title": _("Title"),
+    "brand": _("Brand"),
+    "category": _("Category"),
+    "price": _("Price"),
+    "was_price": _("Was-price"),
+    "voucher_code": _("Voucher code"),
+    "url": _("Link to the shop"),
+    "image_url": _("Address of a picture"),
+    "description": _("Description"),
+    "stock": _("Stock"),
+    "published_at": _("Publish at"),
+    "expires_at": _("Expires"),
+}
+NEEDED = ("title", "price", "url")
+SEPARATORS = {",": _("Comma"), ";": _("Semicolon"), "\t": _("Tab")}
+
+
+class UploadForm(forms.Form):
+    """A CSV file; `token` is the id that its import is to have, so that a second click brings nothing twice."""
+
+    token = forms.CharField(required=False, widget=forms.HiddenInput)
+    file = forms.FileField(
+        label=_("CSV file"),
+        allow_empty_file=True,  # refused where files are looked at, with a better sentence
+        widget=forms.FileInput(attrs={"accept": ".csv,.tsv,.txt,text/csv,text/tab-separated-values"}),
+        help_text=_(
+            "Up to 50 MB; separated by commas, semicolons or tabs. Its first line names the columns."
+        ),
+    )
+
+    def clean_file(self) -> UploadedFile:
+        file: UploadedFile = self.cleaned_data["file"]
+        if not (file.name or "").lower().endswith(ENDINGS):
+            raise forms.ValidationError(_("Choose a file whose name ends with .csv, .tsv or .txt."))
+        if (file.size or 0) > uploads.MAX_BYTES:
+            raise forms.ValidationError(_("The file is larger than 50 MB. Divide it into smaller ones."))
+        return file
+
+
+class PasteForm(forms.Form):
+    """Rows copied from a spreadsheet; `token` as in UploadForm."""
+
+    token = forms.CharField(required=False, widget=forms.HiddenInput)
+    rows = forms.CharField(
+        label=_("Rows"),
+        max_length=PASTED_CHARACTERS,
+        strip=False,
+        widget=forms.Textarea(
+            attrs={"rows": 10, "spellcheck": "false", "autocomplete": "off", "wrap": "off"}
+        ),
+        help_text=_("Copy the cells in the spreadsheet, and paste them here."),
+    )
+    has_titles = forms.BooleanField(label=_("The first row names the columns"), required=False, initial=True)
+
+
+class ReadForm(forms.Form):
+    """What to take a file for, where that was found out wrongly."""
+
+    encoding = forms.ChoiceField(label=_("Encoding"), choices=list(uploads.ENCODINGS.items()))
+    separator = forms.ChoiceField(
+        label=_("Separator"),
+        choices=[("comma", SEPARATORS[","]), ("semicolon", SEPARATORS[";"]), ("tab", SEPARATORS["\t"])],
+    )
+
+    def clean_separator(self) -> str:
+        chosen: str = self.cleaned_data["separator"]
+        return next(mark for mark, name in uploads.SEPARATORS.items() if name == chosen)
+
+
+class LayoutForm(forms.Form):
+    """Which column is which field, how amounts and times are written, and what becomes of the rows."""
+
+    become = forms.ChoiceField(
+        label=_("The rows become"),
+        choices=[("drafts", _("drafts, to look over first")), ("deals", _("deals, published at their time"))],
+        widget=forms.RadioSelect,
+    )
+    at_once = forms.BooleanField(
+        label=_("Publish rows without a time at once"),
+        required=False,
+        help_text=_("Otherwise they are rejected. Drafts need no time."),
+    )
+    decimal = forms.ChoiceField(
+        label=_("Amounts"),
+        choices=[(formats.POINT, "1,299.90"), (formats.COMMA, "1.299,90")],
+        widget=forms.RadioSelect,
+    )
+    dates = forms.ChoiceField(
+        label=_("Dates"),
+        choices=[
+            (formats.DAY_FIRST, _("Day first: 21.11.2026 or 21/11/2026")),
+            (formats.MONTH_FIRST, _("Month first: 11/21/2026")),
+        ],
+        widget=forms.RadioSelect,
+    )
+    category = forms.ChoiceField(
+        label=_("Category of rows without one"),
+        required=False,
+        choices=[("", _("None: reject them")), *CATEGORIES.items()],
+    )
+    brand = forms.CharField(
+        label=_("Brand of rows without one"),
+        required=False,
+        max_length=NAME_CHARACTERS,
+        help_text=_("Left empty, they are rejected. A brand that does not exist is created."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    pictures = forms.BooleanField(
+        label=_("Fetch the pictures"),
+        required=False,
+        help_text=_("From the addresses in the column chosen for them; this takes a while."),
+    )
+    version = forms.IntegerField(widget=forms.HiddenInput)
+
+    def __init__(self, one: Import, *arguments: Any, remembered: dict[str, Any], **options: Any) -> None:
+        initial = remembered or _guessed(one)
+        become = "deals" if initial and not initial.get("drafts", True) else "drafts"
+        options["initial"] = {**initial, "become": become, "version": one.version}
+        super().__init__(*arguments, **options)
+        self.titles = one.brought.titles
+        columns = list(initial.get("columns", ()))
+        if len(columns) != len(self.titles):
+            columns = guess_columns(self.titles)
+        for number, (title, field) in enumerate(zip(self.titles, columns, strict=True)):
+            self.fields[f"column_{number}"] = forms.ChoiceField(
+                label=title, required=False, choices=[("", _("Leave out")), *FIELDS.items()], initial=field
+            )
+        zone = timezone.get_current_timezone_name()
+        self.fields["dates"].help_text = _(
+            "2026-11-21 09:00 is always understood. Times without a zone are of %(zone)s."
+        ) % {"zone": zone}
+        self.samples = one.brought.samples
+
+    @property
+    def columns(self) -> list[dict[str, Any]]:
+        """The columns of the file, each with its first cells and its control."""
+        return [
+            {"field": self[f"column_{n}"], "samples": [cells[n] for cells in self.samples if cells[n]]}
+            for n in range(len(self.titles))
+        ]
+
+    @property
+    def options(self) -> list[Any]:
+        """The controls that are not a column's."""
+        return [field for field in self.visible_fields() if not field.name.startswith("column_")]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        chosen: dict[str, int] = {}
+        for number in range(len(self.titles)):
+            field = cleaned.get(f"column_{number}", "")
+            if field and field in chosen:
+                self.add_error(f"column_{number}", _("This is another column already."))
+            elif field:
+                chosen[field] = number
+        for field in NEEDED:
+            if field not in chosen:
+                self.add_error(None, _("Choose the column for: %(field)s.") % {"field": FIELDS[field]})
+        if "category" not in chosen and not cleaned.get("category"):
+            self.add_error("category", _("No column holds the category. Choose one for all rows."))
+        if "brand" not in chosen and not cleaned.get("brand"):
+            self.add_error("brand", _("No column holds the brand. Enter one for all rows."))
+        if "published_at" not in chosen and cleaned.get("become") == "deals" and not cleaned.get("at_once"):
+            self.add_error(
+                "at_once", _("No column holds the time of publication. Tick this, or choose drafts.")
+            )
+        return cleaned
+
+    def layout(self, now: datetime) -> Layout:
+        """Return what was chosen."""
+        cleaned = self.cleaned_data
+        return Layout(
+            titles=tuple(self.titles),
+            columns=tuple(cleaned[f"column_{number}"] for number in range(len(self.titles))),
+            decimal=cleaned["decimal"],
+            dates=cleaned["dates"],
+            zone=timezone.get_current_timezone_name(),
+            moment=now,
+            category=cleaned["category"],
+            brand=cleaned["brand"],
+            drafts=cleaned["become"] == "drafts",
+            at_once=cleaned["at_once"],
+            pictures=cleaned["pictures"],
+            language=get_language(),
+        )
+
+
+def _guessed(one: Import) -> dict[str, Any]:
+    return {"decimal": one.brought.decimal, "dates": one.brought.dates, "at_once": False}

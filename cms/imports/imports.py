@@ -1,0 +1,284 @@
+"""Imports of deals: say what the columns of a file are, have it checked, import it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.contrib import messages
+from django.http import FileResponse, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from cms.imports.import_forms import SEPARATORS, LayoutForm, ReadForm, UploadForm
+from cms.imports.upload import source_file_of, upload_file
+from cms.lists.deal_list import query
+from cms.shared.requests import EditorRequest
+from dealsite.accounts.decorators import role, sent_again
+from dealsite.data.editing import imports
+from dealsite.data.editing.import_record import ImportProgress
+from dealsite.data.editing.imports import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED, Import
+from dealsite.data.jobs import jobs
+from dealsite.data.jobs.jobs import Job
+from dealsite.data.jobs.payloads import from_item
+from dealsite.data.table.errors import Conflict, Invalid, NotFound, Unavailable
+from dealsite.data.table.ids import new_ulid
+from dealsite.imports import layout, reports, uploads
+from dealsite.imports.lines import BadFile
+from dealsite.text.digits import number_in
+from dealsite.web.pages import page, part
+from dealsite.worker import imports as running
+
+STATES = {
+    UPLOADED: (gettext_lazy("Columns to be chosen"), "scheduled"),
+    CHECKING: (gettext_lazy("Being checked"), "live"),
+    CHECKED: (gettext_lazy("Checked"), "scheduled"),
+    IMPORTING: (gettext_lazy("Being imported"), "live"),
+    IMPORTED: (gettext_lazy("Imported"), ""),
+}
+JOB_STATES = {
+    "paused": (gettext_lazy("Paused"), "ending"),
+    "failed": (gettext_lazy("Failed"), "failed"),
+    "cancelled": (gettext_lazy("Cancelled"), "ending"),
+}
+MAY_DOWNLOAD = (reports.REPORT, reports.REFUSED)
+
+
+@dataclass(frozen=True)
+class ImportRow:
+    """An import as the list shows it."""
+
+    id: str
+    at: datetime
+    card: dict[str, Any]
+    state: str
+    look: str
+    percent: int | None
+
+
+@page("1 query + 1 batch get")
+@sent_again
+@role("editor")
+@require_http_methods(["GET", "HEAD", "POST"])
+def import_list(request: EditorRequest) -> HttpResponse:
+    """The imports so far, and a form that brings another file."""
+    is_sent = request.method == "POST"
+    token = {"token": new_ulid(timezone.now())}
+    form = UploadForm(request.POST, request.FILES) if is_sent else UploadForm(initial=token)
+    if is_sent and form.is_valid():
+        file = form.cleaned_data["file"]
+        try:
+            one = upload_file(request, file, file.name, token=form.cleaned_data["token"])
+            return redirect("cms_import", one.id)
+        except BadFile as error:
+            form.add_error("file", str(error))
+    page = imports.newest(after=request.GET.get("after"), before=request.GET.get("before"))
+    context = {
+        "form": form,
+        "rows": [
+            ImportRow(one.id, one.at, one.card, *state_of(one.card["stage"], one.job), percent_of(one.job))
+            for one in page.imports
+        ],
+        "days": imports.KEPT.days,
+        "after": page.after and query({"after": page.after}),
+        "before": page.before and query({"before": page.before}),
+    }
+    return render(request, "cms/imports/imports.html", context, status=422 if form.errors else 200)
+
+
+@page("2 gets", at=("/cms/imports/{imports[0]}/", "/cms/imports/{imports[1]}/", "/cms/imports/{imports[2]}/"))
+@sent_again
+@role("editor")
+@require_http_methods(["GET", "HEAD", "POST"])
+@vary_on_headers("HX-Request")
+def deal_import(request: EditorRequest, import_id: str) -> HttpResponse:
+    """One import: what its columns are, how far it is, what came of it."""
+    one, job = imports.load(import_id)
+    if request.method == "POST":
+        return _steps(request, one)
+    wants_columns = "columns" in request.GET and not _is_busy(one, job)
+    if one.stage == UPLOADED or (wants_columns and one.stage in (CHECKING, CHECKED)):
+        return _columns_page(request, one, None)
+    template = "cms/imports/_import_state.html" if request.htmx else "cms/imports/import.html"
+    return render(request, template, _context(one, job))
+
+
+def _steps(request: EditorRequest, one: Import) -> HttpResponse:
+    """Go on with an import by what its button says."""
+    do = request.POST.get("do", "")
+    steps = {"read": _read_again, "check": _check, "import": _run, "cancel": _cancel}
+    if do not in steps:
+        raise Invalid(_("This form is damaged. Load the page again."))
+    return steps[do](request, one)
+
+
+def _version(request: EditorRequest) -> int:
+    version = number_in(request.POST.get("version", ""), most=8)
+    if version is None:
+        raise Invalid(_("This form is damaged. Load the page again."))
+    return version
+
+
+def _read_again(request: EditorRequest, one: Import) -> HttpResponse:
+    form = ReadForm(request.POST)
+    if not form.is_valid():
+        return _columns_page(request, one, None, form)
+    try:
+        with running.storage().open(reports.file_name(one.id, running.ROWS)) as file:
+            upload = uploads.look(file, **form.cleaned_data)
+    except FileNotFoundError:
+        raise _gone() from None
+    except BadFile as error:
+        form.add_error(None, str(error))
+        return _columns_page(request, one, None, form)
+    brought = replace(source_file_of(upload, one.brought.name, one.brought.bytes), of=one.brought.of)
+    imports.read_again(one, brought, version=_version(request))
+    return redirect("cms_import", one.id)
+
+
+def _check(request: EditorRequest, one: Import) -> HttpResponse:
+    form = LayoutForm(one, request.POST, remembered={})
+    if not form.is_valid():
+        return _columns_page(request, one, form)
+    now = timezone.now()
+    chosen = form.layout(now)
+    try:
+        imports.check(
+            one,
+            chosen.as_item(),
+            fingerprint=layout.fingerprint(chosen.titles),
+            version=form.cleaned_data["version"],
+            job_id=new_ulid(now),
+            now=now,
+        )
+    except Unavailable as error:
+        return _columns_page(request, one, form, trouble=str(error))
+    return redirect("cms_import", one.id)
+
+
+def _run(request: EditorRequest, one: Import) -> HttpResponse:
+    now = timezone.now()
+    imports.run(one, version=_version(request), job_id=new_ulid(now), by=request.user.username, now=now)
+    return redirect("cms_import", one.id)
+
+
+def _cancel(request: EditorRequest, one: Import) -> HttpResponse:
+    if not one.job:
+        raise NotFound(_("Nothing is being done with this file."))
+    try:
+        jobs.cancel(one.job, by=request.user.username, now=timezone.now())
+    except Conflict as conflict:
+        messages.warning(request, str(conflict))
+    else:
+        messages.success(request, _("Cancelled. What was imported already stays."))
+    return redirect("cms_import", one.id)
+
+
+def _columns_page(
+    request: EditorRequest,
+    one: Import,
+    form: LayoutForm | None,
+    read_form: ReadForm | None = None,
+    *,
+    trouble: str = "",
+) -> HttpResponse:
+    """Ask which column is which field."""
+    remembered = one.layout
+    if not remembered and not trouble:  # nothing is asked of a table that does not answer
+        remembered = imports.layout_of(layout.fingerprint(one.brought.titles))
+    separator = uploads.SEPARATORS[one.brought.separator]
+    initial = {"encoding": one.brought.encoding, "separator": separator}
+    context = {
+        "one": one,
+        "form": form or LayoutForm(one, remembered=remembered),
+        "read_form": read_form or ReadForm(initial=initial),
+        "may_read_again": one.stage == UPLOADED,
+        "remembered": bool(remembered) and not one.layout,
+        "trouble": trouble,
+        "encoding": uploads.ENCODINGS[one.brought.encoding],
+        "separator": SEPARATORS[one.brought.separator],
+        "trail": _trail(one),
+    }
+    errors = (form and form.errors) or (read_form and read_form.errors)
+    status = 503 if trouble else 422 if errors else 200
+    return render(request, "cms/imports/import_columns.html", context, status=status)
+
+
+def _context(one: Import, job: Job | None) -> dict[str, Any]:
+    state, look = state_of(one.stage, job)
+    ended = job is not None and job.state in ("cancelled", "failed")
+    new = one.totals.get("imported", 0)
+    drafts = one.layout.get("drafts", True)
+    word = (
+        ngettext("Import %(number)s draft", "Import %(number)s drafts", new)
+        if drafts
+        else ngettext("Import %(number)s deal", "Import %(number)s deals", new)
+    )
+    return {
+        "one": one,
+        "job": job,
+        "state": state,
+        "look": look,
+        "busy": _is_busy(one, job),
+        "ended": ended and one.stage in (CHECKING, IMPORTING),
+        "is_over": one.stage in (CHECKED, IMPORTED),
+        "percent": percent_of(job),
+        "drafts": drafts,
+        "import_label": word % {"number": f"{new:,}"},
+        "kept": one.kept_until > timezone.now(),
+        "here": reverse("cms_import", args=[one.id]),
+        "trail": _trail(one),
+    }
+
+
+def _trail(one: Import) -> list[tuple[str, str]]:
+    return [(reverse("cms_imports"), _("Imports")), ("", one.brought.name)]
+
+
+def _is_busy(one: Import, job: Job | None) -> bool:
+    return one.stage in (CHECKING, IMPORTING) and job is not None and job.state in ("open", "paused", "done")
+
+
+def state_of(stage: str, job: Job | None) -> tuple[str, str]:
+    """Return what an import's badge says, and its look."""
+    if stage in (CHECKING, IMPORTING) and job is not None and job.state in JOB_STATES:
+        label, look = JOB_STATES[job.state]
+    else:
+        label, look = STATES[stage]
+    return str(label), look
+
+
+def percent_of(job: Job | None) -> int | None:
+    """Return how much of its rows a job has done; None where it does not say."""
+    if job is None or not job.progress:
+        return None
+    progress = from_item(ImportProgress, job.progress)
+    return min(99, progress.done * 100 // progress.total) if progress.total else None
+
+
+def _gone() -> NotFound:
+    return NotFound(_("This file is gone: files are kept for a week."))
+
+
+@part("1 get")
+@role("editor")
+@require_safe
+def import_file(request: EditorRequest, import_id: str, part: str) -> HttpResponseBase:
+    """The report of an import, or its refused rows, as a download."""
+    one = imports.get(import_id)
+    if part not in MAY_DOWNLOAD or one.kept_until <= timezone.now() or not one.totals:
+        raise _gone()
+    try:
+        file = running.storage().open(reports.file_name(one.id, part))
+    except FileNotFoundError:
+        raise _gone() from None
+    name = f"{one.at:%Y-%m-%d}-{part}"
+    response = FileResponse(file, as_attachment=True, filename=name, content_type="text/csv; charset=utf-8")
+    response["X-Content-Type-Options"] = "nosniff"
+    return response

@@ -1,0 +1,131 @@
+"""Bringing rows into the site: a file is looked at, stored and noted as an import. Pasted rows become a file."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from datetime import datetime, timedelta
+from typing import IO
+
+from django.core.files.base import File
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from cms.imports.import_forms import NAME_OF_FILE_CHARACTERS, PasteForm
+from cms.shared.requests import EditorRequest
+from dealsite.accounts.decorators import role, sent_again
+from dealsite.data.editing import imports
+from dealsite.data.editing.import_record import SourceFile
+from dealsite.data.editing.imports import UPLOADED, Import
+from dealsite.data.names import normalise
+from dealsite.data.table.errors import Unavailable
+from dealsite.data.table.ids import is_ulid, new_ulid, time_of
+from dealsite.imports import formats, layout, reports, uploads
+from dealsite.imports.lines import BadFile
+from dealsite.web.pages import page
+from dealsite.worker import imports as running
+
+LIFETIME = timedelta(days=1)  # of the id that a form has ready
+CHUNK = 64 * 1024
+
+
+@page("none")
+@sent_again
+@role("editor")
+@require_http_methods(["GET", "HEAD", "POST"])
+def paste_rows(request: EditorRequest) -> HttpResponse:
+    """A form for rows copied from a spreadsheet; they become a file."""
+    is_sent = request.method == "POST"
+    form = PasteForm(request.POST) if is_sent else PasteForm(initial={"token": new_ulid(timezone.now())})
+    trouble = ""
+    if form.is_valid():
+        text = form.cleaned_data["rows"].replace("\r\n", "\n")
+        if not form.cleaned_data["has_titles"]:
+            width = max(line.count("\t") for line in text.split("\n")) + 1
+            text = "\t".join(_("Column %(number)s") % {"number": n + 1} for n in range(width)) + "\n" + text
+        try:
+            content = text.encode("utf-8", "replace")
+            one = upload_file(
+                request,
+                io.BytesIO(content),
+                _("Pasted rows"),
+                encoding="utf-8",
+                token=form.cleaned_data["token"],
+            )
+            return redirect("cms_import", one.id)
+        except BadFile as error:
+            form.add_error("rows", str(error))
+        except Unavailable as error:
+            trouble = str(error)
+    trail = [(reverse("cms_imports"), _("Imports")), ("", _("Paste rows"))]
+    context = {"form": form, "trail": trail, "trouble": trouble}
+    status = 503 if trouble else 422 if form.errors else 200
+    return render(request, "cms/imports/paste_rows.html", context, status=status)
+
+
+def upload_file(
+    request: EditorRequest, file: IO[bytes], name: str | None, *, encoding: str = "", token: str
+) -> Import:
+    """Store a file and note the import, as `keep` does; raises lines.BadFile."""
+    upload = uploads.look(file, encoding=encoding)
+    brought = source_file_of(upload, name or "", file.seek(0, io.SEEK_END) or file.tell())
+    return keep(brought, file, token=token, by=request.user.username, now=timezone.now())
+
+
+def keep(brought: SourceFile, file: IO[bytes], *, token: str, by: str, now: datetime) -> Import:
+    """Note an import and store its file; a second click leads to what the first one brought.
+
+    `token` is the id that the form had ready for it. One that is too old, or was used for something else, is not taken.
+    """
+    fits = is_ulid(token) and now - LIFETIME <= time_of(token) <= now
+    # First what sees to it that the file is deleted, then the file.
+    noted = imports.create(brought, import_id=token if fits else new_ulid(now), by=by, now=now)
+    is_same = (noted.by, noted.brought) == (by, brought)
+    if not is_same or (noted.stage != UPLOADED and not _is_stored(noted.id, file)):
+        noted = imports.create(brought, import_id=new_ulid(now), by=by, now=now)
+    if noted.stage == UPLOADED:
+        file.seek(0)
+        running.storage().save(reports.file_name(noted.id, running.ROWS), File(file))
+    return noted
+
+
+def _is_stored(import_id: str, file: IO[bytes]) -> bool:
+    """Tell whether the file of an import is this one."""
+    file.seek(0)
+    try:
+        with running.storage().open(reports.file_name(import_id, running.ROWS)) as stored:
+            return _digest(stored) == _digest(file)
+    except FileNotFoundError:
+        return False
+
+
+def _digest(file: IO[bytes] | File[bytes]) -> bytes:
+    digest = hashlib.sha256()
+    while chunk := file.read(CHUNK):
+        digest.update(chunk)
+    return digest.digest()
+
+
+def source_file_of(upload: uploads.Upload, name: str, size: int) -> SourceFile:
+    """Return what is noted of a file."""
+    columns = layout.guess_columns(upload.titles)
+
+    def cells(fields: tuple[str, ...]) -> list[str]:
+        places = [n for n, field in enumerate(columns) if field in fields]
+        return [cells[n] for cells in upload.first_rows for n in places]
+
+    return SourceFile(
+        name=normalise(name)[-NAME_OF_FILE_CHARACTERS:] or _("Rows"),
+        bytes=size,
+        rows=upload.rows,
+        encoding=upload.encoding,
+        separator=upload.separator,
+        titles=tuple(upload.titles),
+        decimal=formats.guess_decimal(cells(layout.AMOUNTS)),
+        dates=formats.guess_dates(cells(layout.TIMES)),
+        samples=tuple(tuple(row) for row in upload.samples),
+    )

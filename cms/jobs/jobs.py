@@ -1,0 +1,217 @@
+"""The page of jobs: how far each has come, and pausing, resuming, cancelling and retrying them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from cms.bulk.bulk_form import in_words
+from cms.lists.deal_list import query
+from cms.shared.requests import EditorRequest
+from dealsite.accounts.decorators import role
+from dealsite.data.catalogue.deal.stock import MARK_SOLD_OUT
+from dealsite.data.catalogue.featured_plans import SET_PLANNED
+from dealsite.data.catalogue.renditions import MAKE_RENDITIONS
+from dealsite.data.commerce.payments import PAYMENT_TOTALS, REFUND_PAYMENT
+from dealsite.data.editing import bulk
+from dealsite.data.editing.imports import DELETE_IMPORT
+from dealsite.data.editing.links import CHECK_LINK, CHECK_LINKS
+from dealsite.data.editing.trash import EMPTY_TRASH
+from dealsite.data.jobs import job_lists, jobs
+from dealsite.data.jobs.exports import DELETE_EXPORT
+from dealsite.data.jobs.jobs import (
+    BULK_CHANGE,
+    BULK_UNDO,
+    CHECK_IMPORT,
+    EXPORT,
+    RUN_IMPORT,
+    SEND_MESSAGE,
+    Job,
+)
+from dealsite.data.table.errors import Conflict, NotFound
+from dealsite.text import stored_words
+from dealsite.text.lazy import Text
+from dealsite.web.pages import action, page
+
+MONTH_PATTERN = re.compile(r"20[0-9]{2}-(0[1-9]|1[0-2])")
+KINDS = {
+    SEND_MESSAGE: gettext_lazy("Message"),
+    "rename_brand": gettext_lazy("New name of a brand"),
+    "remove_user": gettext_lazy("Removal of a deleted account"),
+    "read_all": gettext_lazy("Marking messages read"),
+    "mute_all": gettext_lazy("Muting of watches"),
+    MARK_SOLD_OUT: gettext_lazy("Sold-out marks of deals"),
+    PAYMENT_TOTALS: gettext_lazy("Sums of payments"),
+    REFUND_PAYMENT: gettext_lazy("Refund"),
+    MAKE_RENDITIONS: gettext_lazy("Further sizes of pictures"),
+    BULK_CHANGE: gettext_lazy("Bulk change"),
+    BULK_UNDO: gettext_lazy("Undoing of a change"),
+    SET_PLANNED: gettext_lazy("Planned featured list"),
+    EXPORT: gettext_lazy("File for the back office"),
+    DELETE_EXPORT: gettext_lazy("Deletion of a file"),
+    CHECK_IMPORT: gettext_lazy("Check of an import"),
+    RUN_IMPORT: gettext_lazy("Import of deals"),
+    DELETE_IMPORT: gettext_lazy("Deletion of an import's files"),
+    EMPTY_TRASH: gettext_lazy("Emptying of the trash"),
+    CHECK_LINKS: gettext_lazy("Check of links to shops"),
+    CHECK_LINK: gettext_lazy("Check of a link"),
+}
+MAIL = gettext_lazy("Mail")  # of whatever kind; to whom stays the worker's business
+STATES = {
+    "open": (gettext_lazy("Waiting"), "scheduled"),
+    "running": (gettext_lazy("Running"), "live"),
+    "paused": (gettext_lazy("Paused"), "ending"),
+    "done": (gettext_lazy("Done"), ""),
+    "failed": (gettext_lazy("Failed"), "ending"),
+    "cancelled": (pgettext_lazy("job", "Cancelled"), ""),
+}
+
+
+@dataclass(frozen=True)
+class JobRow:
+    """A job as its list shows it; `percent` is None where nothing is counted, `rate` in messages a second."""
+
+    job: Job
+    label: Text
+    state: Text
+    look: str
+    done: int
+    total: int
+    percent: int | None
+    rate: int | None
+    may: tuple[str, ...]
+
+    @property
+    def deal(self) -> str:
+        return str(self.job.payload.get("deal", "")) if self.job.kind == SEND_MESSAGE else ""
+
+    @property
+    def error(self) -> str:
+        """What went wrong; of a mail only that it did, since mail servers name the address."""
+        if self.job.error and self.job.kind not in KINDS:
+            return _("The mail could not be sent.")
+        return stored_words.shown(self.job.error)
+
+    @property
+    def is_bulk(self) -> bool:
+        return self.job.kind in (BULK_CHANGE, BULK_UNDO)
+
+    @property
+    def headline(self) -> str:
+        if self.is_bulk:
+            return in_words(bulk.of_job(self.job).change)
+        if self.job.kind != SEND_MESSAGE:
+            return ""
+        return str((self.job.checkpoint or self.job.payload).get("headline", ""))
+
+
+def row(job: Job, now: datetime) -> JobRow:
+    """Return what the list shows of a job."""
+    progress = job.progress
+    done = sum(progress.get(name, 0) for name in ("sent", "skipped", "changed", "refused"))
+    total = max(progress.get("total", 0), done)
+    state: Text
+    state, look = STATES["running" if job.state == "open" and job.taken_by else job.state]
+    if job.state == "open" and job.kind == SEND_MESSAGE and job.created_at > now:
+        state = _("Planned")
+    percent = None
+    if progress and job.kind in (SEND_MESSAGE, BULK_CHANGE, BULK_UNDO):
+        percent = 100 if job.state == "done" or not total else min(99, done * 100 // total)
+    seconds = progress.get("milliseconds", 0) / 1000
+    rate = round((progress.get("sent", 0) or done) / seconds) if seconds >= 1 else None
+    return JobRow(job, KINDS.get(job.kind, MAIL), state, look, done, total, percent, rate, jobs.may(job))
+
+
+@page("1 query + 1 batch get")
+@role("editor")
+@require_safe
+@vary_on_headers("HX-Request")
+def job_list(request: EditorRequest) -> HttpResponse:
+    """One page of a month's jobs; asked for again every two seconds while it is looked at."""
+    now = timezone.now()
+    month = request.GET.get("month") or f"{now:%Y-%m}"
+    if not MONTH_PATTERN.fullmatch(month):
+        raise NotFound(_("There is no such month."))
+    after, before = request.GET.get("after") or None, request.GET.get("before") or None
+    page = job_lists.of_month(month, after=after, before=before)
+    first = date(int(month[:4]), int(month[5:]), 1)
+    chosen = {"month": month}
+    here = query({"month": month, "after": after or "", "before": before or ""})
+    return render(
+        request,
+        "cms/jobs/_job_rows.html" if request.htmx else "cms/jobs/jobs.html",
+        {
+            "rows": [row(job, now) for job in page.jobs],
+            "month": first,
+            "earlier": _month(first, -1),
+            "later": _month(first, 1),
+            "here": reverse("cms_jobs") + here,
+            "after": page.after and query(chosen | {"after": page.after}),
+            "before": page.before and query(chosen | {"before": page.before}),
+        },
+    )
+
+
+def _month(first: date, step: int) -> date:
+    number = first.year * 12 + first.month - 1 + step
+    return date(number // 12, number % 12 + 1, 1)
+
+
+def _act(request: EditorRequest, job_id: str, act: Callable[..., None], said: str) -> HttpResponse:
+    """Do it and lead back to the list that the button stands in; a job that went on meanwhile is no error."""
+    try:
+        act(job_id, by=request.user.username, now=timezone.now())
+    except Conflict as conflict:
+        messages.warning(request, str(conflict))
+    else:
+        messages.success(request, said)
+    back = request.POST.get("next", "")
+    own = (reverse("cms_jobs"), reverse("cms_messages"), reverse("cms_bulk_job", args=[job_id]))
+    safe = url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.split("?")[0] in own
+    return HttpResponseRedirect(back if safe else reverse("cms_jobs"))
+
+
+@action
+@role("editor")
+@require_POST
+def pause_job(request: EditorRequest, job_id: str) -> HttpResponse:
+    """Let a job rest until it is resumed."""
+    return _act(request, job_id, jobs.pause, _("The job is paused."))
+
+
+@action
+@role("editor")
+@require_POST
+def resume_job(request: EditorRequest, job_id: str) -> HttpResponse:
+    """Let a paused job go on."""
+    return _act(request, job_id, jobs.resume, _("The job goes on."))
+
+
+@action
+@role("editor")
+@require_POST
+def cancel_job(request: EditorRequest, job_id: str) -> HttpResponse:
+    """End a job for good; messages that were sent stay."""
+    said = _("The job is cancelled. What it did already stays.")
+    return _act(request, job_id, jobs.cancel, said)
+
+
+@action
+@role("editor")
+@require_POST
+def retry_job(request: EditorRequest, job_id: str) -> HttpResponse:
+    """Try a failed job again."""
+    return _act(request, job_id, jobs.retry, _("The job is tried again."))

@@ -1,0 +1,281 @@
+"""What needs an editor: by topic its number and its rows, each with what can be done about it at once.
+
+The search index says how much of a topic there is and where; what the rows show is read from the table, so that
+what was just put right is no longer there although the index may lag by a moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_safe
+
+from cms.lists.search import page_number
+from cms.shared.requests import EditorRequest
+from dealsite.accounts.decorators import role
+from dealsite.data.catalogue import deals
+from dealsite.data.catalogue.attention import AttentionData
+from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.editing.links import LinkCheck
+from dealsite.data.table.errors import BadCursor, NotFound
+from dealsite.data.table.ids import iso
+from dealsite.search import attention as needs
+from dealsite.search.attention import Today
+from dealsite.search.documents import StoredDocument
+from dealsite.search.finding import SearchPage, find
+from dealsite.web.pages import page
+
+SHOWN = 3  # rows of a topic on the first page
+PAGE_SIZE = 25
+EXTENSIONS = ((timedelta(days=1), _("A day longer")), (timedelta(days=7), _("A week longer")))
+FIELDS = {
+    "title": _("title"),
+    "brand": _("brand"),
+    "category": _("category"),
+    "link": _("link"),
+    "price": _("price"),
+    "was_price": _("was-price"),
+    "picture_alt": _("alt text"),
+    "expires_at": _("end"),
+    "description": _("description"),
+    "voucher_code": _("voucher code"),
+    "stock": _("stock"),
+}
+
+
+@dataclass(frozen=True)
+class ProblemRow:
+    """A deal or draft that needs somebody; what does not concern its topic is empty.
+
+    `lacking`: what a draft lacks before it can be published. `ends`: (time as the form sends it, words).
+    `page`: id and title of the page that features it. `check`: what is known of its link.
+    """
+
+    card: DealCard
+    state: str
+    address: str
+    version: int
+    is_draft: bool = False
+    link: str = ""
+    lacking: Sequence[Promise] = ()
+    ends: Sequence[tuple[str, Promise]] = ()
+    page: tuple[str, str] | None = None
+    check: LinkCheck | None = None
+
+    @property
+    def key(self) -> str:
+        """What tells it from all other rows of a page of the site."""
+        return f"{self.page[0]}-{self.card.id}" if self.page else self.card.id
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One thing that needs looking after: what it is called, and what to read while there is none."""
+
+    name: str
+    title: Promise
+    about: Promise
+    fine: Promise
+    icon: str
+
+    @property
+    def wanted(self) -> needs.Topic:
+        """How to ask for it."""
+        return needs.TOPICS[self.name]
+
+
+@dataclass(frozen=True)
+class TopicView:
+    """A topic with how much there is of it, and some of its rows; not `ready` while there is no index to ask."""
+
+    topic: Topic
+    number: int
+    rows: list[ProblemRow]
+    ready: bool = True
+    pages: int = 1
+
+    @property
+    def more(self) -> bool:
+        return self.number > len(self.rows)
+
+
+TOPICS = {
+    topic.name: topic
+    for topic in (
+        Topic(
+            "drafts",
+            _("Newest drafts"),
+            _("Deals in the making. Those that lack nothing can be published right here."),
+            _("There are no drafts."),
+            "file-pen",
+        ),
+        Topic(
+            "today",
+            _("Goes live today"),
+            _("Scheduled deals that shoppers will see before midnight in your time zone."),
+            _("Nothing is scheduled for today."),
+            "calendar-clock",
+        ),
+        Topic(
+            "ending",
+            _("Ends soon"),
+            _("Deals that end within two days. Give them longer if the shop does."),
+            _("Nothing ends within two days."),
+            "clock",
+        ),
+        Topic(
+            "featured",
+            _("Featured, but expired or sold out"),
+            _("Deals on a featured list that have expired or are sold out."),
+            _("Every featured deal can be had."),
+            "star",
+        ),
+        Topic(
+            "links",
+            _("Broken links"),
+            _("Nothing was found behind the link to the shop, twice in a row."),
+            _("No broken link is known."),
+            "unlink",
+        ),
+        Topic(
+            "sold-out",
+            _("Sold out"),
+            _("Live deals without stock. Set a new stock, or end them."),
+            _("Every live deal has stock."),
+            "package-x",
+        ),
+        Topic(
+            "alt-texts",
+            _("Pictures without alt text"),
+            _(
+                "Say what the picture shows, for those who cannot see it. A draft cannot be published without."
+            ),
+            _("Every picture has its alt text."),
+            "eye",
+        ),
+        Topic(
+            "pictures",
+            _("Without a picture"),
+            _("Deals and drafts that shoppers would see without a picture."),
+            _("Every deal has a picture."),
+            "image",
+        ),
+    )
+}
+
+
+def show_all(now: datetime, *, changed: Sequence[DealCard] = ()) -> tuple[list[TopicView], list[DealCard]]:
+    """Return every topic with its first rows, and those of the `changed` whose deals are there. 1 batch get."""
+    today = _today(now)
+    asked = [(topic, found) for topic in TOPICS.values() if (found := _ask(topic, today, size=SHOWN))]
+    hits = [hit for _topic, found in asked for hit in found.hits]
+    looked = needs.look([*hits, *(StoredDocument("", card=card) for card in changed)], pages=True)
+    shown = {topic.name: _shown(topic, found, looked, today) for topic, found in asked}
+    shown["featured"] = _featured(looked, now, most=SHOWN)
+    return [shown[name] for name in TOPICS], [card for card in changed if card.id in looked.deals]
+
+
+def show(topic: Topic, now: datetime, *, page: int) -> TopicView:
+    """Return a page of one topic. 1 batch get."""
+    today = _today(now)
+    found = _ask(topic, today, size=PAGE_SIZE, page=page)
+    if found is None:
+        return _featured(needs.look([], pages=True), now)
+    return _shown(topic, found, needs.look(found.hits), today)
+
+
+def _today(now: datetime) -> Today:
+    return Today.of(now, timezone.get_current_timezone())
+
+
+def _ask(topic: Topic, today: Today, *, size: int, page: int = 1) -> SearchPage | None:
+    """Return what search finds of a topic, None for one that is known without it."""
+    wanted = topic.wanted
+    if wanted.ask is None:
+        return None
+    return find(wanted.ask(today), now=today.now, sort=wanted.sort, page=page, size=size)
+
+
+def _shown(topic: Topic, found: SearchPage, looked: AttentionData, today: Today) -> TopicView:
+    rows = [row for hit in found.hits if (row := _row(topic.wanted, hit.card.id, looked, today))]
+    gone = len(found.hits) - len(rows)
+    return TopicView(topic, found.total - gone, rows, found.ready, found.pages)
+
+
+def _row(topic: needs.Topic, id_: str, looked: AttentionData, today: Today) -> ProblemRow | None:
+    """Return the row of a deal or draft; None where the table no longer agrees that it belongs to the topic."""
+    if draft := looked.drafts.get(id_):
+        if not topic.holds(draft.content, draft.card, None, today):
+            return None
+        lacking = [FIELDS[name] for name in deals.problems(draft.content, live_at=today.now)]
+        address = reverse("cms_draft", args=[draft.id])
+        return ProblemRow(draft.card, "draft", address, draft.version, True, lacking=lacking)
+    deal, check = looked.deals.get(id_), looked.checks.get(id_)
+    if deal is None or not topic.holds(deal.content, deal.card, check, today):
+        return None
+    ends = deal.content.expires_at
+    return ProblemRow(
+        deal.card,
+        deal.card.state(today.now),
+        reverse("cms_deal", args=[deal.id]),
+        deal.version,
+        link=deal.content.link,
+        ends=[(iso(ends + longer), words) for longer, words in EXTENSIONS] if ends else [],
+        check=check,
+    )
+
+
+def _featured(looked: AttentionData, now: datetime, *, most: int | None = None) -> TopicView:
+    rows = [
+        ProblemRow(
+            card,
+            card.state(now),
+            reverse("cms_deal", args=[card.id]),
+            page.version,
+            page=(page.id, page.title),
+        )
+        for page, card in needs.featured_but_over(looked.pages, now)
+    ]
+    return TopicView(TOPICS["featured"], len(rows), rows[:most])
+
+
+@page(
+    "1 batch get",
+    at=(
+        "/cms/attention/drafts/",
+        "/cms/attention/ending/",
+        "/cms/attention/featured/",
+        "/cms/attention/links/",
+        "/cms/attention/sold-out/",
+        "/cms/attention/today/",
+        "/cms/attention/alt-texts/",
+        "/cms/attention/pictures/",
+    ),
+)
+@role("editor")
+@require_safe
+def attention_list(request: EditorRequest, topic: str) -> HttpResponse:
+    """All of one topic, a page at a time."""
+    if topic not in TOPICS:
+        raise NotFound()
+    number = page_number(request.GET.get("page", "1"))
+    if not number:
+        raise BadCursor()
+    shown = show(TOPICS[topic], timezone.now(), page=number)
+    page = {
+        "shown": shown,
+        "back": topic,
+        "unchecked": topic == "links" and not settings.DEALSITE_CHECK_LINKS,
+        "after": f"?page={number + 1}" if number < shown.pages else "",
+        "before": f"?page={number - 1}" if number > 1 else "",
+    }
+    return render(request, "cms/lists/attention.html", page)

@@ -1,0 +1,266 @@
+"""The list of deals and drafts, by state, brand, category and words; and finding one by its id or link."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from cms.bulk.bulk_bar import bulk_bar
+from cms.lists.columns import COLUMNS, own_columns, shown_columns
+from cms.lists.list_address import list_query, query_of
+from cms.lists.search import LACKS, NOT_READY, find_deals, is_found, page_number, words_in
+from cms.lists.view_bar import ViewProblem, view_bar
+from cms.shared.requests import EditorRequest
+from dealsite.accounts.decorators import role
+from dealsite.data.catalogue import category_names, deal_lists, deals, drafts
+from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.categories import CATEGORIES
+from dealsite.data.catalogue.deal_lists import DealFilter
+from dealsite.data.catalogue.lists import Page
+from dealsite.data.names import slugify
+from dealsite.data.table.errors import BadCursor, NotFound
+from dealsite.data.table.ids import new_ulid
+from dealsite.search.finding import SearchPage
+from dealsite.text.lazy import Text
+from dealsite.web.pages import page
+
+STATES = {
+    "all": gettext_lazy("All deals"),
+    "draft": gettext_lazy("Drafts"),
+    "scheduled": gettext_lazy("Scheduled"),
+    "live": gettext_lazy("Live"),
+    "ending": gettext_lazy("Ending soon"),
+    "expired": gettext_lazy("Expired"),
+}
+NOTHING_IN = {
+    "all": gettext_lazy("There are no deals yet. A deal starts as a draft, which only editors see."),
+    "draft": gettext_lazy("There are no drafts. A draft can be saved half-finished and published later."),
+    "scheduled": gettext_lazy("Nothing is scheduled. Give a draft a time, and it goes live automatically."),
+    "live": gettext_lazy("Nothing is live. Publish a draft, and shoppers see it at once."),
+    "ending": gettext_lazy("Nothing ends within 48 hours. Deals that are about to expire show up here."),
+    "expired": gettext_lazy("Nothing has expired. Deals that are over stay here and can be taken up again."),
+}
+NOTHING_FOUND = gettext_lazy("No deal fits all of these filters. Take one away to see more.")
+ID_PATTERN = re.compile(r"(?<![0-9A-Za-z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Za-z])", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class ListedDeal:
+    """A deal or draft as the list shows it; `copy_id` is the id that a duplicate made from this row will have."""
+
+    card: DealCard
+    kind: Literal["deal", "draft"]
+    state: str
+    copy_id: str
+
+    @property
+    def category_name(self) -> str:
+        return category_names.names().get(self.card.category, "")
+
+    @property
+    def address(self) -> str:
+        return reverse(f"cms_{self.kind}", args=[self.card.id])
+
+    @property
+    def terms_address(self) -> str:
+        return reverse(f"cms_{self.kind}_terms", args=[self.card.id])
+
+    @property
+    def duplicate_address(self) -> str:
+        return reverse(f"cms_duplicate_{self.kind}", args=[self.card.id])
+
+
+@page(
+    "1 query + d queries + 1 batch get or 2 batch gets",
+    at=(
+        "",
+        "?state=draft",
+        "?brand=nobody",
+        "?q=deal",
+        "?columns=picture,brand,category,price,was_price,discount,state,live,expires,voucher,id",
+    ),
+)
+@role("editor")
+@require_safe
+@vary_on_headers("HX-Request")
+def deal_list(request: EditorRequest) -> HttpResponse:
+    """One page of deals, newest first; of those that hold some words, by how well they fit."""
+    return show_list(request)
+
+
+def show_list(request: EditorRequest, *, refused: ViewProblem | None = None) -> HttpResponse:
+    """The page that the address asks for; with a view that could not be saved, its form is open again."""
+    state = request.GET.get("state", "all")
+    if state not in STATES:
+        raise NotFound(_("There is no such list of deals."))
+    brand = slugify(request.GET.get("brand", "")[:200])
+    category = request.GET.get("category", "")
+    if category and category not in CATEGORIES:
+        raise NotFound(_("There is no such category."))
+    lacks = request.GET.get("lacks", "")
+    if lacks and lacks not in LACKS:
+        raise NotFound(_("There is no such list of deals."))
+    words = words_in(request.GET.get("q", ""))
+    chosen = _chosen(request, state=state, brand=brand, category=category)
+    matching = DealFilter(state, brand, category, words, lacks=lacks)
+    if is_found(matching):
+        return found_deals(request, matching, {"q": words} | chosen | {"lacks": lacks}, refused=refused)
+    now, not_found = timezone.now(), ""
+    try:
+        page = deal_lists.cms_list(
+            matching,
+            now=now,
+            after=request.GET.get("after") or None,
+            before=request.GET.get("before") or None,
+        )
+    except NotFound:
+        page = Page([])
+        not_found = _("There is no brand “%(name)s”.") % {"name": request.GET.get("brand", "")[:80]}
+    context: dict[str, Any] = {
+        "page": page,
+        "deals": listed(page.cards, state, now),
+        "after": page.after and query(chosen | {"after": page.after}),
+        "before": page.before and query(chosen | {"before": page.before}),
+        "empty": NOTHING_FOUND if brand or category else NOTHING_IN[state],
+        "teaches": not (brand or category),
+        "not_found": not_found,
+    }
+    return _list_page(request, chosen, context, now, status=404 if not_found else 200, refused=refused)
+
+
+def found_deals(
+    request: EditorRequest, matching: DealFilter, chosen: dict[str, str], *, refused: ViewProblem | None
+) -> HttpResponse:
+    """One page of the deals or drafts that search finds: those that fit best first, or without words the newest."""
+    words, state = matching.words, matching.state
+    if id_in(words) and not request.htmx:
+        return redirect(reverse("cms_find_deal") + query({"q": words}))
+    number = page_number(request.GET.get("page", "1"))
+    if not number:
+        raise BadCursor()
+    now = timezone.now()
+    found = find_deals(matching, now=now, page=number)
+    empty: Text = NOTHING_FOUND
+    if words:
+        empty = _("Nothing here holds the words “%(words)s”.") % {"words": words}
+    if id_in(words):
+        found, empty = SearchPage(), _("Press Enter to open the deal with this id.")
+    note = ngettext("%(total)s found", "%(total)s found", found.total) % {"total": f"{found.total:,}"}
+    context: dict[str, Any] = {
+        "words": words,
+        "deals": listed(found.cards, state, now),
+        "after": query(chosen | {"page": str(number + 1)}) if number < found.pages else "",
+        "before": query(chosen | {"page": str(number - 1)}) if number > 1 else "",
+        "empty": empty if found.ready else NOT_READY,
+        "note": note if found.total else "",
+    }
+    return _list_page(request, chosen, context, now, found=found, refused=refused)
+
+
+def _chosen(request: EditorRequest, *, state: str, brand: str, category: str) -> dict[str, str]:
+    """Return what the list is narrowed by, and the columns that its address names."""
+    columns = request.GET.get("columns", "")[:400]
+    return {"state": state, "brand": brand, "category": category, "columns": columns}
+
+
+def _list_page(
+    request: EditorRequest,
+    chosen: dict[str, str],
+    context: dict[str, Any],
+    now: datetime,
+    *,
+    found: SearchPage | None = None,
+    status: int = 200,
+    refused: ViewProblem | None,
+) -> HttpResponse:
+    """The whole page, or for htmx the list and the tabs over it."""
+    columns = shown_columns(request, chosen["columns"])
+    context |= {
+        "state": chosen["state"],
+        "category": chosen["category"],
+        "brand": request.GET.get("brand", "")[:80],
+        "chosen": chosen,
+        "states": [(name, label, query(chosen | {"state": name})) for name, label in STATES.items()],
+        "category_choices": category_names.names(),
+        "lacks": chosen.get("lacks", ""),
+        "lacking_choices": LACKS,
+        "column_choices": [(name, label, name in columns) for name, label in COLUMNS.items()],
+        "back": query_of(request.GET.dict()),
+        **row_context(columns),
+        **bulk_bar(chosen, request.GET.get("brand", "")[:80], now, found=found),
+    }
+    if not request.htmx:
+        context |= view_bar(request.user.username, chosen, columns, now, refused=refused)
+        return render(request, "cms/lists/deals.html", context, status=422 if refused else status)
+    response = render(request, "cms/lists/_deals_found.html", context, status=status)
+    response["HX-Replace-Url"] = request.path + query(chosen)
+    return response
+
+
+def row_context(columns: tuple[str, ...]) -> dict[str, Any]:
+    """Return what a row of the list needs to know of its table."""
+    headings = own_columns(columns)
+    return {"columns": columns, "headings": headings, "width": len(headings) + 2}
+
+
+def listed(cards: list[DealCard], state: str, now: datetime) -> list[ListedDeal]:
+    """Return the cards of a list with their states now; those of a list of drafts are drafts."""
+    if state == "draft":
+        return [ListedDeal(card, "draft", "draft", new_ulid(now)) for card in cards]
+    return [ListedDeal(card, "deal", card.state(now), new_ulid(now)) for card in cards]
+
+
+def rows(cards: list[DealCard], listed: str, now: datetime) -> list[tuple[DealCard, str, str]]:
+    """Return each card with its state now and the address of its form; those of a list of drafts are drafts."""
+    if listed == "draft":
+        return [(card, "draft", reverse("cms_draft", args=[card.id])) for card in cards]
+    return [(card, card.state(now), reverse("cms_deal", args=[card.id])) for card in cards]
+
+
+def query(values: dict[str, str]) -> str:
+    """Return a query string of what is set."""
+    return "?" + urlencode({name: value for name, value in values.items() if value})
+
+
+def back_to_list(request: EditorRequest) -> str:
+    """Return the address of the list that a form was opened from."""
+    return reverse("cms_deals") + list_query(request.POST.get("back", "") or request.GET.get("back", ""))
+
+
+@page("none", at="?q=nothing")
+@role("editor")
+@require_safe
+def find_deal(request: EditorRequest) -> HttpResponse:
+    """Lead to the deal or draft whose id or link was pasted."""
+    text = request.GET.get("q", "")[:2000].strip()
+    deal_id = id_in(text)
+    if deal_id:
+        if deal_id in deals.get_many([deal_id]):
+            return redirect("cms_deal", deal_id)
+        try:
+            drafts.get(deal_id)
+        except NotFound:
+            pass
+        else:
+            return redirect("cms_draft", deal_id)
+    return render(
+        request, "cms/lists/find_deal.html", {"text": text, "deal_id": deal_id}, status=404 if text else 200
+    )
+
+
+def id_in(text: str) -> str:
+    """Return the id of a deal or draft in a pasted id or link, '' if there is none."""
+    found = ID_PATTERN.search(text)
+    return found.group().upper() if found else ""

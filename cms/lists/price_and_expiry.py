@@ -1,0 +1,234 @@
+"""What a deal or draft costs and until when it holds, changed in the list itself.
+
+The form says for each field what it showed when it was opened. A field that was left as it was keeps
+what is stored by now; one that was changed here and by somebody else, too, comes back with both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods
+from django.views.decorators.vary import vary_on_headers
+
+from cms.lists.columns import shown_columns
+from cms.lists.deal_list import back_to_list, listed, row_context
+from cms.lists.list_address import list_query
+from cms.shared import undo
+from cms.shared.edit_form import Difference
+from cms.shared.field_merge import base_of, merge
+from cms.shared.fields import LocalTimeField, PriceField, typed_time
+from cms.shared.forms import show_zone, typed_number
+from cms.shared.requests import EditorRequest
+from dealsite.accounts.decorators import role, sent_again
+from dealsite.data.catalogue import deals, drafts
+from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.content import DealContent, text_problems
+from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.drafts import Draft
+from dealsite.data.table.errors import Busy, Invalid, VersionConflict
+from dealsite.data.table.ids import from_iso, iso
+from dealsite.web.pages import page
+
+FIELDS = ("price", "was_price", "expires_at")
+TRIES = 5
+
+
+class TermsForm(forms.Form):
+    """Price, was-price and expiry."""
+
+    price = PriceField(required=False, label=gettext_lazy("Price"))
+    was_price = PriceField(required=False, label=gettext_lazy("Was-price"))
+    expires_at = LocalTimeField(required=False, label=gettext_lazy("Expires"))
+
+
+@dataclass
+class Work:
+    """A form as it was sent or is first shown; `seen` is what its fields showed, `contested` what others changed."""
+
+    form: TermsForm
+    seen: dict[str, str]
+    contested: dict[str, Difference] = field(default_factory=dict)
+
+    @property
+    def fields(self) -> list[tuple[Any, str, Difference | None]]:
+        """Each field with what it showed, and with both values where they contest it."""
+        return [(self.form[name], self.seen[name], self.contested.get(name)) for name in FIELDS]
+
+
+@page("1 batch get")
+@sent_again
+@role("editor")
+@require_http_methods(["GET", "HEAD", "POST"])
+@vary_on_headers("HX-Request")
+def deal_terms(request: EditorRequest, deal_id: str) -> HttpResponse:
+    """Price and expiry of a deal, as a form in its row or on a page of its own; changed by POST."""
+    return _terms(request, lambda: deals.get(deal_id))
+
+
+@page("1 get")
+@sent_again
+@role("editor")
+@require_http_methods(["GET", "HEAD", "POST"])
+@vary_on_headers("HX-Request")
+def draft_terms(request: EditorRequest, draft_id: str) -> HttpResponse:
+    """The same for a draft."""
+    return _terms(request, lambda: drafts.get(draft_id))
+
+
+def _terms(request: EditorRequest, read: Callable[[], Deal | Draft]) -> HttpResponse:
+    stored = read()
+    if isinstance(stored, Draft) and stored.published_as:
+        return redirect("cms_deal_terms", stored.published_as)
+    if request.method != "POST":
+        if request.htmx and "row" in request.GET:
+            return _row(request, stored)
+        shown = typed_terms(stored.content)
+        return _form_page(request, stored, Work(_form(stored, initial=shown), shown))
+    for _try in range(TRIES):
+        try:
+            return _change(request, stored)
+        except VersionConflict:  # whether it concerns us is seen when the fields are compared anew
+            stored = read()
+    raise Busy
+
+
+def typed_terms(content: DealContent) -> dict[str, str]:
+    """Return price, was-price and expiry as the form's inputs hold them."""
+    return {
+        "price": typed_number(content.price),
+        "was_price": typed_number(content.was_price),
+        "expires_at": typed_time(content.expires_at),
+    }
+
+
+def _change(request: EditorRequest, stored: Deal | Draft) -> HttpResponse:
+    work = _sent(request.POST, stored)
+    form, now = work.form, timezone.now()
+    if work.contested:
+        return _form_page(request, stored, work, status=409)
+    if not form.is_valid():
+        return _form_page(request, stored, work, status=422)
+    content = replace(stored.content, **form.cleaned_data)
+    if content == stored.content:
+        messages.info(request, _("Nothing was to be changed."))
+        return _done(request, stored)
+    try:
+        changed = _save(stored, content, by=request.user.username, now=now)
+    except Invalid as error:
+        for name, sentence in error.fields.items():
+            form.add_error(name if name in FIELDS else None, sentence)
+        return _form_page(request, stored, work, status=422)
+    _offer_undo(request, stored, changed)
+    return _done(request, changed)
+
+
+def _sent(data: QueryDict, stored: Deal | Draft) -> Work:
+    """Return what was sent, with the stored text where nothing was changed or "theirs" was chosen."""
+    current = typed_terms(stored.content)
+    seen = {name: data.get(f"seen_{name}", current[name])[:100] for name in FIELDS}
+    mine = {name: data.get(name, "")[:100].strip() for name in FIELDS}
+    choices = {name: data.get(f"choice_{name}", "") for name in FIELDS}
+    merged = merge(base_of(seen), mine, current, choices)
+    form = _form(stored, data=merged.result)
+    _keep_moment(form, data.get("moment", ""), merged.result["expires_at"])
+    contested = {
+        name: Difference(name, str(form[name].label), one.theirs, one.mine, one.choice, form[name])
+        for name, one in merged.conflicts.items()
+    }
+    return Work(form, current if contested else seen, contested)
+
+
+def _form(stored: Deal | Draft, **arguments: Any) -> TermsForm:
+    form = TermsForm(auto_id=f"%s-{stored.id}", **arguments)
+    show_zone(form)
+    form.fields["price"].required = isinstance(stored, Deal)
+    expires_at = form.fields["expires_at"]
+    if isinstance(expires_at, LocalTimeField):
+        expires_at.stored = stored.content.expires_at
+    return form
+
+
+def _keep_moment(form: TermsForm, text: str, typed: str) -> None:
+    """Take a typed time for the very moment that is given with it: what is undone comes back exactly."""
+    expires_at = form.fields["expires_at"]
+    try:
+        moment = from_iso(text) if text else None
+        is_meant = moment is not None and typed_time(moment) == typed
+    except (ValueError, OverflowError):  # no time of ours: without a zone, or at the end of the calendar
+        return
+    if is_meant and isinstance(expires_at, LocalTimeField):
+        expires_at.stored = moment
+
+
+def _save(stored: Deal | Draft, content: DealContent, *, by: str, now: datetime) -> Deal | Draft:
+    brand = Brand(stored.card.brand, stored.card.brand_name)
+    if isinstance(stored, Deal):
+        return deals.edit(stored, content, version=stored.version, brand=brand, by=by, now=now)
+    if found := _draft_problems(content):
+        raise Invalid(**found)
+    return drafts.save(
+        stored, content, version=stored.version, by=by, now=now, brand=brand if content.brand else None
+    )
+
+
+def _draft_problems(content: DealContent) -> dict[str, str]:
+    """Return what stands against a draft's terms: less than publishing asks for, but no was-price below the price."""
+    found = text_problems(content)
+    both = content.price is not None and content.was_price is not None
+    if both and content.was_price <= content.price:  # type: ignore[operator]
+        sentence = _("The was-price must be above the price. Leave it empty if there is none.")
+        found.setdefault("was_price", sentence)
+    return found
+
+
+def _offer_undo(request: EditorRequest, before: Deal | Draft, after: Deal | Draft) -> None:
+    """Say what was done, with a button that sets the fields back, unless somebody changes them again by then."""
+    fields = typed_terms(before.content)
+    fields |= {f"seen_{name}": text for name, text in typed_terms(after.content).items()}
+    fields["moment"] = iso(before.content.expires_at) if before.content.expires_at else ""
+    fields["back"] = list_query(request.POST.get("back", ""))
+    title = after.content.title or _("Without a title")
+    undo.offer(request, _("“%(title)s” is changed.") % {"title": title}, _address(after), **fields)
+
+
+def _address(stored: Deal | Draft) -> str:
+    return reverse("cms_deal_terms" if isinstance(stored, Deal) else "cms_draft_terms", args=[stored.id])
+
+
+def _done(request: EditorRequest, stored: Deal | Draft) -> HttpResponse:
+    """The row as it is now, or for a page without script the list."""
+    return _row(request, stored, is_answer=True) if request.htmx else redirect(back_to_list(request))
+
+
+def _row(request: EditorRequest, stored: Deal | Draft, *, is_answer: bool = False) -> HttpResponse:
+    row = _context(request, stored) | {"focused": True, "is_answer": is_answer}
+    return render(request, "cms/lists/_deal_row_alone.html", row)
+
+
+def _form_page(
+    request: EditorRequest, stored: Deal | Draft, work: Work, *, status: int = 200
+) -> HttpResponse:
+    first = next((n for n in FIELDS if n in work.contested or n in work.form.errors), FIELDS[0])
+    work.form.fields[first].widget.attrs["autofocus"] = True
+    template = "cms/lists/_price_and_expiry_row.html" if request.htmx else "cms/lists/price_and_expiry.html"
+    return render(request, template, _context(request, stored) | {"work": work}, status=status)
+
+
+def _context(request: EditorRequest, stored: Deal | Draft) -> dict[str, Any]:
+    (row,) = listed([stored.card], "all" if isinstance(stored, Deal) else "draft", timezone.now())
+    given = request.POST if request.method == "POST" else request.GET
+    back = list_query(given.get("back", ""))
+    columns = shown_columns(request, QueryDict(back.removeprefix("?")).get("columns", ""))
+    return {"deal": row, "card": row.card, "state": row.state, "back": back, **row_context(columns)}

@@ -1,0 +1,241 @@
+"""What an editor puts right with one click where it is listed: each a POST, most of them with a way back."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import datetime
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from cms.lists.attention import TOPICS
+from cms.shared import undo
+from cms.shared.requests import EditorRequest
+from dealsite.accounts.decorators import role
+from dealsite.data.catalogue import brands, deals, drafts, featured
+from dealsite.data.catalogue.content import DealContent
+from dealsite.data.catalogue.deals import Deal
+from dealsite.data.editing import links
+from dealsite.data.table.errors import Conflict, Invalid, NotFound, VersionConflict
+from dealsite.data.table.ids import from_iso, is_ulid, iso, new_ulid
+from dealsite.text.digits import number_in
+from dealsite.web.pages import action
+
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
+NOW, NEVER = "now", "never"  # stand for times in the form of a deal's end
+
+
+@action
+@role("editor")
+@require_POST
+def change_end(request: EditorRequest, deal_id: str) -> HttpResponse:
+    """Let a deal end at another time, now, or never."""
+    now, by = timezone.now(), request.user.username
+    stored = deals.get(deal_id)
+    wanted = request.POST.get("ends_at", "")
+    ends_at = now if wanted == NOW else None if wanted == NEVER else _time(wanted)
+    was = stored.content.expires_at
+    if was == ends_at or (wanted == NOW and was is not None and was <= now):
+        messages.info(request, _("This was done already."))
+    elif request.POST.get("version") != str(stored.version):
+        say_changed(request)
+    elif wanted == NOW:
+        ended = deals.expire_now(stored, by=by, now=now)
+        _offer_end(request, _("“%(title)s” has ended."), ended, was)
+    elif ends_at is not None and ends_at <= now:
+        messages.error(request, _("This time has passed. Choose a later one."))
+    else:
+        content = replace(stored.content, expires_at=ends_at)
+        if changed := _edit(request, stored, content, by=by, now=now):
+            _offer_end(request, _("“%(title)s” has its new end."), changed, was)
+    return back(request)
+
+
+def _offer_end(request: EditorRequest, text: str, changed: Deal, was: datetime | None) -> None:
+    """Say what was done to a deal's end, and offer the end that it had, unless that is over."""
+    said = text % {"title": changed.content.title}
+    if was is not None and was <= timezone.now():
+        messages.success(request, said)
+        return
+    _offer(
+        request,
+        said,
+        reverse("cms_change_end", args=[changed.id]),
+        version=str(changed.version),
+        ends_at=iso(was) if was else NEVER,
+    )
+
+
+@action
+@role("editor")
+@require_POST
+def publish_ready(request: EditorRequest, draft_id: str) -> HttpResponse:
+    """Publish a draft that lacks nothing, as it is."""
+    now, by = timezone.now(), request.user.username
+    stored = drafts.get(draft_id)
+    if stored.published_as:
+        messages.info(request, _("This was done already."))
+        return back(request)
+    title = stored.content.title or _("Without a title")
+    if request.POST.get("version") != str(stored.version):
+        say_changed(request)
+    elif deals.problems(stored.content, live_at=now):
+        messages.error(request, _("“%(title)s” lacks something. Open it to see what.") % {"title": title})
+    else:
+        try:
+            brand = brands.get(stored.content.brand)
+            deals.publish(stored.content, deal_id=new_ulid(now), brand=brand, by=by, now=now, draft=stored)
+            messages.success(request, _("“%(title)s” is published.") % {"title": title})
+        except VersionConflict:
+            say_changed(request)
+        except (Invalid, NotFound) as error:
+            messages.error(request, str(error))
+    return back(request)
+
+
+@action
+@role("editor")
+@require_POST
+def unfeature(request: EditorRequest, page_id: str) -> HttpResponse:
+    """Take a deal off the featured list of a page; its place is offered back."""
+    deal_id = request.POST.get("deal", "")
+    page = featured.get(page_id)
+    if deal_id not in page.ids:
+        messages.info(request, _("This was done already."))
+    elif _set(request, page, [one for one in page.ids if one != deal_id]):
+        said = _("“%(title)s” is off the list “%(page)s”.")
+        title = next(card.title for card in page.cards if card.id == deal_id)
+        _offer(
+            request,
+            said % {"title": title, "page": page.title},
+            reverse("cms_feature_again", args=[page.id]),
+            deal=deal_id,
+            place=str(page.ids.index(deal_id)),
+        )
+    return back(request)
+
+
+@action
+@role("editor")
+@require_POST
+def feature_again(request: EditorRequest, page_id: str) -> HttpResponse:
+    """Put a deal back to its place on the featured list of a page."""
+    deal_id, place = request.POST.get("deal", ""), number_in(request.POST.get("place", ""), most=3)
+    page = featured.get(page_id)
+    if not is_ulid(deal_id) or place is None:
+        raise Invalid()
+    ids = page.ids
+    if deal_id in ids:
+        messages.info(request, _("This was done already."))
+    else:
+        ids.insert(place, deal_id)
+        if _set(request, page, ids):
+            messages.success(request, _("The deal is back on the list “%(page)s”.") % {"page": page.title})
+    return back(request)
+
+
+def _set(request: EditorRequest, page: featured.FeaturedPage, ids: list[str]) -> bool:
+    """Set a page's list to some deals; tell whether that went well, else say why not."""
+    loaded, found = featured.load(page.id, ids)
+    try:
+        if any(one not in found for one in ids):
+            raise NotFound(_("A deal of this list was deleted meanwhile."))
+        featured.set_featured(
+            loaded,
+            [found[one] for one in ids],
+            version=page.version,
+            by=request.user.username,
+            now=timezone.now(),
+        )
+    except (Conflict, Invalid, NotFound) as error:
+        messages.error(request, str(error))
+        return False
+    return True
+
+
+@action
+@role("editor")
+@require_POST
+def check_link(request: EditorRequest, deal_id: str) -> HttpResponse:
+    """Have the worker look at a deal's link now."""
+    linked = links.get(deal_id)
+    if settings.DEALSITE_CHECK_LINKS:
+        links.check_again(linked.deal_id, now=timezone.now())
+        messages.info(request, _("The link is being checked. Look again in a moment."))
+    else:
+        off = _("Links are not checked here: the setting DEALSITE_CHECK_LINKS is off.")
+        messages.error(request, off)
+    return back(request)
+
+
+@action
+@role("editor")
+@require_POST
+def accept_link(request: EditorRequest, deal_id: str) -> HttpResponse:
+    """Take the editor's word that a link is fine; or, with `again`, take that back."""
+    link, now, by = request.POST.get("link", ""), timezone.now(), request.user.username
+    if not is_ulid(deal_id):
+        raise NotFound()
+    try:
+        if request.POST.get("again"):
+            links.take_back(deal_id, by=by, now=now)
+            messages.info(request, _("The link is being checked. Look again in a moment."))
+        else:
+            links.accept(deal_id, link=link, by=by, now=now)
+            said = _("The link counts as fine for %(days)s days.") % {"days": links.ACCEPTED.days}
+            _offer(request, said, reverse("cms_accept_link", args=[deal_id]), again="yes")
+    except VersionConflict as conflict:
+        messages.error(request, str(conflict))
+    return back(request)
+
+
+def _time(text: str) -> datetime:
+    """Return a time that a button of this site holds."""
+    if not TIME.fullmatch(text):
+        raise Invalid()
+    try:
+        return from_iso(text)
+    except ValueError:
+        raise Invalid() from None
+
+
+def _edit(
+    request: EditorRequest, stored: Deal, content: DealContent, *, by: str, now: datetime
+) -> Deal | None:
+    """Change a deal; None, after saying why, where it cannot be changed so."""
+    try:
+        brand = brands.get(content.brand)
+        return deals.edit(stored, content, version=stored.version, brand=brand, by=by, now=now)
+    except VersionConflict:
+        say_changed(request)
+    except (Conflict, Invalid, NotFound) as error:
+        messages.error(request, str(error))
+    return None
+
+
+def say_changed(request: EditorRequest) -> None:
+    """Say that nothing was done, since somebody else was faster."""
+    messages.error(request, _("Somebody changed this meanwhile, so nothing was done. Here is how it is now."))
+
+
+def _offer(request: EditorRequest, text: str, address: str, **fields: str) -> None:
+    """Say what was done, with a button that takes it back and leads to the same page again."""
+    undo.offer(request, text, address, **fields, back=request.POST.get("back", ""))
+
+
+def back(request: EditorRequest) -> HttpResponse:
+    """Lead to the list that the form stood on: a topic's own, or the first page."""
+    return redirect(back_address(request))
+
+
+def back_address(request: EditorRequest) -> str:
+    """Return the address of that list."""
+    topic = request.POST.get("back", "")
+    return reverse("cms_attention", args=[topic]) if topic in TOPICS else reverse("cms_home")

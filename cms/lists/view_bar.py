@@ -1,0 +1,72 @@
+"""The saved views over the list of deals, and the form that saves what is shown as another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.urls import reverse
+
+from cms.lists.list_address import FILTERS, query_of
+from dealsite.data.editing import saved_views
+from dealsite.data.editing.saved_views import LONGEST_NAME, SavedView
+from dealsite.data.names import slugify
+from dealsite.data.table.ids import new_ulid
+
+
+@dataclass(frozen=True)
+class ViewTab:
+    """A saved view with the address that shows it."""
+
+    view: SavedView
+    owner: str
+    address: str
+    is_current: bool = False
+
+
+@dataclass(frozen=True)
+class ViewProblem:
+    """What was typed for a view that was not saved, and why it was not."""
+
+    name: str
+    owner: str
+    error: str
+
+
+def view_bar(
+    username: str,
+    chosen: Mapping[str, str],
+    columns: tuple[str, ...],
+    now: datetime,
+    *,
+    refused: ViewProblem | None,
+) -> dict[str, Any]:
+    """Return what the list says of its saved views; `chosen` is what it is narrowed by now. 1 batch get.
+
+    `refused` is one that could not be saved just now.
+    """
+    mine, team = saved_views.of(username)
+    return {
+        "saved_views": [
+            shown(view, owner, _compared(chosen) == _compared(view.filters) and columns == view.columns)
+            for owner, views in (("mine", mine), ("team", team))
+            for view in views
+        ],
+        "new_view_id": new_ulid(now),
+        "longest_name": LONGEST_NAME,
+        "refused_view": refused,
+    }
+
+
+def _compared(filters: Mapping[str, str]) -> dict[str, str]:
+    """Return filters so that those which show the same are the same."""
+    same = {name: filters.get(name, "") for name in FILTERS}
+    return same | {"state": same["state"] or "all", "brand": slugify(same["brand"])}
+
+
+def shown(view: SavedView, owner: str, is_current: bool = False) -> ViewTab:
+    """Return a view with the address that shows it."""
+    address = query_of({**view.filters, "columns": ",".join(view.columns)})
+    return ViewTab(view, owner, reverse("cms_deals") + address, is_current)

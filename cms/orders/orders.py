@@ -1,0 +1,250 @@
+"""Orders: those that wait, of all users; those of one shopper; one with its lines; and finding one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
+
+from cms.lists.deal_list import id_in, query
+from cms.payments.payments import with_addresses
+from cms.shared.requests import EditorRequest
+from dealsite.accounts.decorators import role
+from dealsite.data.catalogue import deals
+from dealsite.data.commerce import orders, payments
+from dealsite.data.commerce.order.reading import PAGE_SIZE
+from dealsite.data.commerce.orders import PLACED, SHIPPED, STATUSES, OrderCard, OrdersPage
+from dealsite.data.editing import audit
+from dealsite.data.names import normalise_username
+from dealsite.data.people import users
+from dealsite.data.table.errors import BadCursor, Invalid, NotFound
+from dealsite.data.table.ids import first_ulid_of, is_ulid, iso
+from dealsite.templatetags.orders import order_status
+from dealsite.web.pages import page, part
+
+LISTS = {"placed": (PLACED, gettext_lazy("To ship")), "shipped": (SHIPPED, gettext_lazy("On the way"))}
+LATE = timedelta(seconds=10)  # more than an order comes into the index after its time
+NUMBER = re.compile("[0-9]{1,5}")
+
+
+@page("4 queries", at=("", "?list=shipped"))
+@role("back office")
+@require_safe
+def order_list(request: EditorRequest) -> HttpResponse:
+    """One page of the orders that wait to be shipped, or to arrive, oldest first."""
+    listed = request.GET.get("list", "placed")
+    if listed not in LISTS:
+        raise NotFound(_("There is no such list of orders."))
+    status, _label = LISTS[listed]
+    now = timezone.now()
+    after, before = request.GET.get("after") or None, request.GET.get("before") or None
+    page = orders.waiting(status, after=after, before=before)
+    chosen = {"list": listed}
+    context = {
+        "listed": listed,
+        "status": status,
+        "lists": [(name, words, query({"list": name})) for name, (_, words) in LISTS.items()],
+        "page": page,
+        "here": reverse("cms_orders") + query(chosen | {"after": after or "", "before": before or ""}),
+        "news": reverse("cms_order_news") + query(_marks(listed, page, now)),
+        "after": page.after and query(chosen | {"after": page.after}),
+        "before": page.before and query(chosen | {"before": page.before}),
+    }
+    return render(request, "cms/orders/orders.html", context)
+
+
+# New orders come at the end of the list. Where its last page is looked at and has room, they are put there, below
+# what stands there with all that is ticked and typed; else a line says how many came, and leads to them.
+
+
+def _marks(listed: str, page: OrdersPage, now: datetime) -> dict[str, str]:
+    """Return what the page says when it asks for news: from where on, what it shows of that, and its room."""
+    if page.after or not page.orders:
+        return {"list": listed, "since": _position(now)}
+    return _room_marks(listed, page.orders, PAGE_SIZE - len(page.orders))
+
+
+def _room_marks(listed: str, shown: Sequence[OrderCard], room: int) -> dict[str, str]:
+    since = max(card.placed_at for card in shown) - LATE
+    seen = [card.id for card in shown if card.placed_at >= since]
+    return {"list": listed, "since": _position(since), "seen": ",".join(seen), "room": str(room)}
+
+
+def _position(moment: datetime) -> str:
+    return f"{iso(moment)}#{first_ulid_of(moment)}"
+
+
+@part("4 queries")
+@role("back office")
+@require_safe
+def order_news(request: EditorRequest) -> HttpResponse:
+    """What came into a list since its page was shown: 204 if nothing did, else rows for its end, or a line."""
+    listed, since = request.GET.get("list", "placed"), request.GET.get("since", "")
+    room, told = request.GET.get("room", "0"), request.GET.get("told", "0")
+    if listed not in LISTS or not all(NUMBER.fullmatch(number) for number in (room, told)):
+        raise BadCursor()
+    page = orders.waiting(LISTS[listed][0], after=since or _position(timezone.now()))
+    seen = set(request.GET.get("seen", "").split(","))
+    new = [card for card in page.orders if card.id not in seen]
+    if not new:
+        return HttpResponse(status=204)
+    number = int(told) + len(new)
+    if not page.after and len(new) <= int(room):
+        rows, marks, address = new, _room_marks(listed, page.orders, int(room) - len(new)), ""
+    else:  # counted once: the mark moves on, and what came later is added
+        first = request.GET.get("first") or since
+        rows, address = [], reverse("cms_orders") + query({"list": listed, "after": first})
+        marks = {"list": listed, "first": first, "told": str(number)}
+        if page.after:
+            marks |= {"since": page.after}
+        else:
+            marks |= {"since": since, "seen": ",".join(card.id for card in page.orders)}
+    context = {
+        "status": LISTS[listed][0],
+        "rows": rows,
+        "number": number,
+        "address": address,
+        "news": reverse("cms_order_news") + query(marks),
+        "here": _shown_page(request),
+    }
+    return render(request, "cms/orders/_order_news.html", context)
+
+
+def _shown_page(request: EditorRequest) -> str:
+    """Return the page that asked, which its button loads anew."""
+    address = request.htmx.current_url_abs_path or ""
+    return address if address.startswith(reverse("cms_orders")) else reverse("cms_orders")
+
+
+@page("1 query + 1 batch get + 2 gets", at="?q=nothing")
+@role("back office")
+@require_safe
+def find_order(request: EditorRequest) -> HttpResponse:
+    """Lead to an order or to who has a deal, by id or link, or to a user's orders, by name or e-mail address."""
+    text = request.GET.get("q", "")[:2000].strip()
+    order_id, username = id_in(text), ""
+    if order_id:
+        try:
+            card, _ = orders.get_with_lines(order_id)
+        except NotFound:
+            pass
+        else:
+            return redirect("cms_order", card.username, card.id)
+        if deals.get_many([order_id]):
+            return redirect("cms_holders", order_id)
+    elif "@" in text:
+        found = users.find(text)
+        username = found.username if found else ""
+    else:
+        username = _username(text)
+    if username:
+        return redirect("cms_shopper_orders", username)
+    page = {"text": text, "order_id": order_id}
+    return render(request, "cms/orders/find_order.html", page, status=404 if text else 200)
+
+
+def _username(text: str) -> str:
+    try:
+        return normalise_username(text)
+    except Invalid:
+        return ""
+
+
+@page("1 query", at=("", "/cms/orders/of/nobody/"))
+@role("back office")
+@require_safe
+def shopper_orders(request: EditorRequest, username: str) -> HttpResponse:
+    """One page of a user's orders, newest first, all or of a status."""
+    if _username(username) != username:
+        raise NotFound(_("There is no such user."))
+    status = request.GET.get("status", "").upper()
+    if status and status not in STATUSES:
+        raise NotFound(_("There is no such list of orders."))
+    after, before = request.GET.get("after") or None, request.GET.get("before") or None
+    page = orders.of_user(username, status=status, after=after, before=before)
+    chosen = {"status": status.lower()}
+    context = {
+        "username": username,
+        "status": status,
+        "lists": [
+            ("", _("All"), "?"),
+            *((name, order_status(name), f"?status={name.lower()}") for name in STATUSES),
+        ],
+        "page": page,
+        "after": page.after and query(chosen | {"after": page.after}),
+        "before": page.before and query(chosen | {"before": page.before}),
+        "trail": [(reverse("cms_orders"), _("Orders")), ("", username)],
+    }
+    return render(request, "cms/orders/shopper_orders.html", context)
+
+
+@dataclass(frozen=True, slots=True)
+class OrderRef:
+    """Which order a form means: `username/id`."""
+
+    username: str
+    id: str
+
+    def __str__(self) -> str:
+        return f"{self.username}/{self.id}"
+
+
+def read_refs(texts: Sequence[str]) -> list[OrderRef]:
+    """Return the orders that a form names, each once; Invalid for what no form of ours says, or for too many."""
+    refs = []
+    for text in dict.fromkeys(texts):
+        username, _slash, order_id = text.partition("/")
+        if _username(username) != username or not username or not is_ulid(order_id):
+            raise Invalid(_("This form is damaged. Load the page again."))
+        refs.append(OrderRef(username, order_id))
+    if len(refs) > PAGE_SIZE:
+        raise Invalid(_("Choose up to %(page_size)s orders at once.") % {"page_size": PAGE_SIZE})
+    return refs
+
+
+def back_to(request: EditorRequest) -> str:
+    """Return the page of orders that a form came from, or the list."""
+    asked = (request.POST if request.method == "POST" else request.GET).get("next", "")
+    own = reverse("cms_orders")
+    safe = asked.startswith(own) and "\\" not in asked and "//" not in asked and ".." not in asked
+    return asked if safe else own
+
+
+def none_chosen(request: EditorRequest) -> HttpResponse:
+    """Lead back from a button that was pressed with nothing ticked."""
+    messages.warning(request, _("Choose at least one order first: tick the box before it."))
+    return redirect(back_to(request))
+
+
+@page("1 get + 2 queries + 1 batch get")
+@role("back office")
+@require_safe
+def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
+    """One order: what was bought, where it goes, how it is paid, and what happened to it."""
+    if _username(username) != username:
+        raise NotFound(_("There is no such order."))
+    stored = orders.get(username, order_id)
+    context = {
+        "order": stored,
+        "lines": orders.lines_of(stored),
+        "payments": with_addresses(payments.of_order(username, stored.payments) if stored.payments else []),
+        "history": stored.timeline[::-1],
+        "entries": audit.of_subject("order", stored.id),
+        "here": reverse("cms_order", args=[username, stored.id]),
+        "trail": [
+            (reverse("cms_orders"), _("Orders")),
+            (reverse("cms_shopper_orders", args=[username]), username),
+            ("", stored.id),
+        ],
+    }
+    return render(request, "cms/orders/order.html", context)

@@ -1,0 +1,205 @@
+"""Payments of all accounts: by state and day with what they come to, overdue ones, those of an account, finding one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, timedelta
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.functional import lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_safe
+
+from cms.jobs.exports import ask_for_file
+from cms.lists.deal_list import query
+from cms.shared.requests import EditorRequest
+from dealsite.accounts.decorators import role
+from dealsite.data.commerce import payments
+from dealsite.data.commerce.payment import payment_lists, payment_totals
+from dealsite.data.commerce.payment.payment_lists import PaymentRow
+from dealsite.data.commerce.payments import STATUSES, Payment
+from dealsite.data.jobs import exports
+from dealsite.data.table.errors import NotFound
+from dealsite.data.table.ids import iso
+from dealsite.templatetags.orders import payment_status
+from dealsite.web.pages import page
+
+MOST_DAYS = 31
+CLOSED = "closed"  # the list of closed days, beside those of the statuses
+LISTS = {status.lower(): lazy(payment_status, str)(status) for status in STATUSES} | {
+    CLOSED: gettext_lazy("Closed days")
+}
+SORTED_BY = {  # what the time means by which a list is sorted
+    "scheduled": gettext_lazy("To be charged"),
+    "pending": gettext_lazy("With a runner until"),
+    "processed": gettext_lazy("Paid"),
+    "failed": gettext_lazy("Next try"),
+    "cancelled": gettext_lazy("Cancelled"),
+    "refunded": gettext_lazy("Refunded"),
+    CLOSED: gettext_lazy("Paid"),
+}
+SUMS = (
+    ("open", gettext_lazy("To be paid")),
+    ("failed", gettext_lazy("Failed")),
+    ("processed", gettext_lazy("Paid")),
+    ("cancelled", gettext_lazy("Cancelled")),
+    ("refunded", gettext_lazy("Refunded")),
+)
+
+
+def address_of(payment: Payment | PaymentRow) -> str:
+    """Return the address of a payment's page; an account's name may hold anything, so it stands in the query."""
+    where = query({"account": payment.account, "due": iso(payment.due_at)})
+    return reverse("cms_payment", args=[payment.id]) + where
+
+
+def with_addresses(found: Iterable[Payment | PaymentRow]) -> list[tuple[Payment | PaymentRow, str]]:
+    return [(payment, address_of(payment)) for payment in found]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The days (UTC, both included) that were asked for; `error` says what is wrong with them."""
+
+    first: date
+    last: date
+    typed: tuple[str, str]
+    error: str = ""
+
+
+def read_span(request: EditorRequest, today: date) -> Span:
+    """Return the days that a form asks for, today if it asks for none."""
+    typed = request.GET.get("first", "")[:40], request.GET.get("last", "")[:40]
+    try:
+        first, last = (date.fromisoformat(text) if text else None for text in typed)
+    except ValueError:
+        return Span(today, today, ("", ""), _("Enter days such as 2026-11-27."))
+    first = first or last or today
+    last = last or first
+    if last < first:
+        return Span(today, today, typed, _("The last day is before the first one."))
+    if (last - first).days >= MOST_DAYS:
+        return Span(
+            today,
+            today,
+            typed,
+            _("Up to %(most_days)s days are shown at once; a file can hold more.") % {"most_days": MOST_DAYS},
+        )
+    return Span(first, last, (first.isoformat(), last.isoformat()))
+
+
+@page("20 queries + 4 batch gets", at=("", "?list=processed", "?list=scheduled&first=2026-11-21&last=x"))
+@role("back office")
+@require_safe
+def payment_list(request: EditorRequest) -> HttpResponse:
+    """One page of the payments of a state in a span of days, and what all payments due in it come to."""
+    listed = request.GET.get("list", "scheduled")
+    if listed not in LISTS:
+        raise NotFound(_("There is no such list of payments."))
+    span = read_span(request, timezone.now().astimezone(UTC).date())
+    after = request.GET.get("after") or None
+    if listed == CLOSED:
+        page = payment_lists.history_of(span.first, span.last, after=after)
+    else:
+        page = payment_lists.of_status(listed.upper(), span.first, span.last, after=after)
+    sums = payment_totals.whole(payment_totals.of_days(span.first, span.last))
+    chosen = {"list": listed, "first": span.typed[0], "last": span.typed[1]}
+    context = {
+        "listed": listed,
+        "label": LISTS[listed],
+        "sorted_by": SORTED_BY[listed],
+        "lists": [(name, words, query(chosen | {"list": name})) for name, words in LISTS.items()],
+        "span": span,
+        "sums": [(words, sums[state]) for state, words in SUMS],
+        "rows": with_addresses(page.rows),
+        "first": query(chosen) if after else "",
+        "after": page.after and query(chosen | {"after": page.after}),
+    }
+    return render(request, "cms/payments/payments.html", context, status=422 if span.error else 200)
+
+
+@page("30 queries + 4 batch gets")
+@role("back office")
+@require_safe
+def overdue_payments(request: EditorRequest) -> HttpResponse:
+    """What is due and not paid, by age."""
+    now = timezone.now()
+    found = payment_lists.overdue(now=now)
+    today = now.astimezone(UTC).date()
+
+    def days(newest: int, oldest: int) -> dict[str, str]:
+        first, last = today - timedelta(days=oldest), today - timedelta(days=newest)
+        return {"first": first.isoformat(), "last": last.isoformat()}
+
+    buckets = [
+        (_("Today"), found.today, days(0, 0), False),
+        (_("1 to 7 days"), found.week, days(1, 7), False),
+        (_("8 to 30 days"), found.month, days(8, 30), False),
+        (_("Older"), found.older, days(31, 61), found.older_at_least),
+    ]
+    return render(request, "cms/payments/overdue_payments.html", {"buckets": buckets, "now": now})
+
+
+@page("3 queries", at="?q=nothing")
+@role("back office")
+@require_safe
+def find_payment(request: EditorRequest) -> HttpResponse:
+    """Lead to the payment of a transaction id, or to the payments of an account."""
+    text = request.GET.get("q", "").strip()[:300]
+    if text:
+        row = payment_lists.by_transaction(text)
+        if row:
+            return redirect(address_of(row))
+        for closed in ("", "yes"):
+            if _of_account(text, closed=bool(closed)).payments:
+                return redirect(reverse("cms_account_payments") + query({"account": text, "closed": closed}))
+    return render(request, "cms/payments/find_payment.html", {"text": text}, status=404 if text else 200)
+
+
+def _of_account(account: str, *, closed: bool, after: str | None = None) -> payment_lists.PaymentsPage:
+    try:
+        return (
+            payment_lists.history(account, after=after)
+            if closed
+            else payment_lists.of_account(account, after=after)
+        )
+    except ValueError:  # what no account can be called
+        return payment_lists.PaymentsPage([], None)
+
+
+@page("1 query", at=("?account={shopper}", "?account=x"))
+@role("back office")
+@require_safe
+def account_payments(request: EditorRequest) -> HttpResponse:
+    """One page of an account's payments: those of open days by when they are due, or those of closed days."""
+    account, closed = request.GET.get("account", "")[:300], bool(request.GET.get("closed"))
+    after = request.GET.get("after") or None
+    page = _of_account(account, closed=closed, after=after)
+    chosen = {"account": account, "closed": "yes" if closed else ""}
+    context = {
+        "account": account,
+        "closed": closed,
+        "lists": [
+            (words, query(chosen | {"closed": value}), bool(value) == closed)
+            for words, value in ((_("Not closed yet"), ""), (_("Closed days"), "yes"))
+        ],
+        "rows": with_addresses(page.payments),
+        "first": query(chosen) if after else "",
+        "after": page.after and query(chosen | {"after": page.after}),
+        "trail": [(reverse("cms_payments"), _("Payments")), ("", account)],
+    }
+    return render(request, "cms/payments/account_payments.html", context)
+
+
+@page("none")
+@role("back office")
+@require_http_methods(["GET", "HEAD", "POST"])
+def export_payments(request: EditorRequest) -> HttpResponse:
+    """Ask for a file of payments."""
+    choices = [(status, payment_status(status)) for status in payments.STATUSES]
+    return ask_for_file(request, exports.PAYMENTS, [*choices, (exports.CLOSED, _("Closed days"))])

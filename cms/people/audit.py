@@ -1,0 +1,155 @@
+"""The audit log: what was done, by whom and to what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from django import forms
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
+
+from cms.lists.deal_list import query
+from cms.shared.requests import EditorRequest
+from dealsite.accounts.decorators import role
+from dealsite.data.editing import audit_log
+from dealsite.data.editing.audit import SITE, Entry
+from dealsite.text import stored_words
+from dealsite.web.pages import page
+
+KINDS = {
+    "deal": gettext_lazy("Deal"),
+    "draft": gettext_lazy("Draft"),
+    "brand": gettext_lazy("Brand"),
+    "category": gettext_lazy("Category"),
+    "page": gettext_lazy("Featured list"),
+    "message": gettext_lazy("Message"),
+    "job": gettext_lazy("Job"),
+    "user": gettext_lazy("User"),
+    "order": gettext_lazy("Order"),
+    "payment": gettext_lazy("Payment"),
+    "export": gettext_lazy("Export"),
+    "import": gettext_lazy("Import"),
+}
+PAGES = {  # kind -> the page of such a thing
+    "deal": "cms_deal",
+    "draft": "cms_draft",
+    "brand": "cms_brand",
+    "category": "cms_category",
+    "page": "cms_featured_page",
+    "user": "cms_user",
+}
+SUBJECT_CHARACTERS = 200
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class AuditChange:
+    """A field of a thing, before and after."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class AuditRow:
+    """An entry as its list shows it; `address` leads to the thing, where it has a page."""
+
+    entry: Entry
+    kind: str
+    by: str
+    address: str
+    changes: list[AuditChange]
+
+
+class FilterForm(forms.Form):
+    """What of the log one wants to see."""
+
+    day = forms.DateField(
+        label=gettext_lazy("Day"),
+        required=False,
+        widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
+    )
+    by = forms.CharField(
+        required=False,
+        max_length=30,
+        label=gettext_lazy("Person"),
+        widget=forms.TextInput(
+            attrs={"autocapitalize": "none", "spellcheck": "false", "autocomplete": "off"}
+        ),
+    )
+    kind = forms.ChoiceField(
+        required=False,
+        label=gettext_lazy("Kind of thing"),
+        choices=[("", gettext_lazy("Any")), *KINDS.items()],
+    )
+    subject = forms.CharField(
+        required=False,
+        max_length=SUBJECT_CHARACTERS,
+        label=gettext_lazy("Its id or short name"),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+    def clean(self) -> dict[str, object]:
+        data = super().clean() or self.cleaned_data
+        if bool(data.get("kind")) != bool(data.get("subject")) and not self.errors:
+            name = "subject" if data.get("kind") else "kind"
+            self.add_error(name, _("A thing is named by its kind and its id together."))
+        elif data.get("by") and data.get("subject"):
+            self.add_error("by", _("Ask for a person or for a thing, not for both."))
+        return data
+
+
+@page(
+    "1 query + 1 batch get",
+    at=("", "?by=eve", "?kind=deal&subject={live.id}", "?kind=deal", "?day=2020-01-01"),
+)
+@role("admin")
+@require_safe
+def audit_entries(request: EditorRequest) -> HttpResponse:
+    """What was done: today, on a day, by somebody, or to a thing. 1 query, and 1 batch get for the last two."""
+    form = FilterForm(request.GET if request.GET else None)
+    today = timezone.now().date()
+    asked: dict[str, object] = {}
+    if form.is_bound:
+        if not form.is_valid():
+            return render(request, "cms/people/audit.html", {"form": form, "rows": []}, status=422)
+        asked = {name: value for name, value in form.cleaned_data.items() if value}
+    if not asked:
+        asked = {"day": today}
+    only_day = asked["day"] if set(asked) == {"day"} else None
+    log = audit_log.page(**asked, after=request.GET.get("after"))  # type: ignore[arg-type]
+    link = {name: str(value) for name, value in asked.items()}
+    context = {
+        "form": form if form.is_bound else FilterForm(initial={"day": today}),
+        "rows": [row(entry) for entry in log.entries],
+        "day": only_day,
+        "earlier": only_day - DAY if isinstance(only_day, date) and only_day > date.min + DAY else None,
+        "later": only_day + DAY if isinstance(only_day, date) and only_day < today else None,
+        "newest": query(link) if request.GET.get("after") else "",
+        "after": query(link | {"after": log.after}) if log.after else "",
+    }
+    return render(request, "cms/people/audit.html", context)
+
+
+def row(entry: Entry) -> AuditRow:
+    """Return what the list shows of an entry."""
+    names = sorted({*entry.before, *entry.after})
+    changes = [
+        AuditChange(
+            stored_words.shown(name.replace("_", " ").capitalize()),
+            str(entry.before.get(name, "")),
+            str(entry.after.get(name, "")),
+        )
+        for name in names
+    ]
+    page = PAGES.get(entry.kind, "")
+    address = reverse(page, args=[entry.subject]) if page and "deleted" not in entry.what else ""
+    by = _("the site itself") if entry.by == SITE else entry.by
+    return AuditRow(entry, str(KINDS.get(entry.kind, entry.kind)), by, address, changes)

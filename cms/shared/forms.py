@@ -1,0 +1,222 @@
+"""The forms of the CMS. Field names are those of the data functions."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from django import forms
+from django.http import QueryDict
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.datastructures import MultiValueDict
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from cms.shared.edit_form import VERSION_PATTERN, EditForm
+from cms.shared.field_merge import FieldMerge, Typed
+from cms.shared.fields import LinkField, LocalTimeField, PriceField, typed_time
+from cms.shared.kept_pictures import keep
+from dealsite.data.catalogue.brands import NAME_CHARACTERS
+from dealsite.data.catalogue.categories import CATEGORIES
+from dealsite.data.catalogue.content import (
+    DESCRIPTION_CHARACTERS,
+    LINK_CHARACTERS,
+    MAX_STOCK,
+    TITLE_CHARACTERS,
+    VOUCHER_CODE_CHARACTERS,
+    DealContent,
+)
+from dealsite.data.catalogue.taxonomy import Entry
+from dealsite.data.editing.pending_edits import PendingEdits
+
+ABOUT_CHARACTERS = 2_000
+
+MARKDOWN_HELP = _("Markdown: **bold**, *italic*, - lists, [text](https://…).")
+
+
+class DealForm(EditForm):
+    """A deal or a draft: complete enough to be saved; what publishing needs more is checked there."""
+
+    title = forms.CharField(label=_("Title"), required=False, max_length=TITLE_CHARACTERS)
+    brand = forms.CharField(
+        label=_("Brand"),
+        required=False,
+        max_length=NAME_CHARACTERS,
+        help_text=_("Start typing to find a brand."),
+        widget=forms.TextInput(attrs={"list": "brand-names", "autocomplete": "off"}),
+    )
+    brand_new = forms.BooleanField(required=False, label=_("This is a new brand: create it"))
+    category = forms.ChoiceField(
+        label=_("Category"), required=False, choices=[("", _("Choose a category")), *CATEGORIES.items()]
+    )
+    price = PriceField(label=_("Price"), required=False, help_text=_("With a point, such as 79.90."))
+    was_price = PriceField(required=False, label=_("Was-price"), help_text=_("What it cost before."))
+    voucher_code = forms.CharField(
+        label=_("Voucher code"),
+        required=False,
+        max_length=VOUCHER_CODE_CHARACTERS,
+        help_text=_("What shoppers enter at the shop."),
+    )
+    link = LinkField(
+        label=_("Link"),
+        required=False,
+        max_length=LINK_CHARACTERS,
+        help_text=_("Where the deal is to be had."),
+    )
+    description = forms.CharField(
+        label=_("Description"),
+        required=False,
+        max_length=DESCRIPTION_CHARACTERS,
+        widget=forms.Textarea(attrs={"rows": 8}),
+        help_text=MARKDOWN_HELP,
+    )
+    stock = forms.IntegerField(
+        label=_("Stock"),
+        required=False,
+        min_value=0,
+        max_value=MAX_STOCK,
+        widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
+        help_text=_("How many there are; leave it empty if nobody counts."),
+    )
+    expires_at = LocalTimeField(required=False, label=_("Expires"))
+    publish_at = LocalTimeField(required=False, label=_("Publish at"))
+    announce = forms.BooleanField(
+        required=False,
+        label=_("Tell those who watch its brand or category"),
+        help_text=_("One message each, when the deal goes live."),
+    )
+
+    # The unpublished changes of its deal, which of their versions it stands on, and whether it is they that it shows.
+    kept: PendingEdits | None = None
+    changes = 0
+    opens_changes = False
+
+    needed = ("title", "brand", "category", "price", "link")  # to be published
+
+    compared = (
+        "title",
+        "brand",
+        "category",
+        "price",
+        "was_price",
+        "voucher_code",
+        "link",
+        "description",
+        "picture_kept",
+        "picture_alt",
+        "stock",
+        "expires_at",
+    )
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        show_zone(self)
+        self.fields["brand"].widget.attrs |= {
+            "hx-get": reverse("cms_brand_names"),
+            "hx-trigger": "input changed delay:250ms",
+            "hx-target": "#brand-names",
+            "hx-swap": "innerHTML",
+        }
+
+    @classmethod
+    def posted(cls, data: QueryDict, files: MultiValueDict) -> Self:
+        """Return the form as it was sent."""
+        form = super().posted(data, files)
+        number = data.get("changes", "")
+        form.changes = int(number) if VERSION_PATTERN.fullmatch(number) else 0
+        return form
+
+    def keep_times(self, stored: DealContent) -> None:
+        """Take a time that was left as it is for the stored one; before the form is checked."""
+        field = self.fields["expires_at"]
+        if isinstance(field, LocalTimeField):
+            field.stored = stored.expires_at
+
+    def merge_stock(self, stock: int | None) -> FieldMerge | None:
+        """Return how the stock that is stored now merges with what was typed; None where they are the same."""
+        return self.merged({"stock": typed_number(stock)}).differing.get("stock")
+
+    def content(self, brand: str) -> DealContent:
+        """Return what was entered and can be taken; `brand` is the slug of the brand that was named."""
+        cleaned = self.cleaned_data
+        return DealContent(
+            title=cleaned.get("title", ""),
+            brand=brand,
+            category=cleaned.get("category", ""),
+            price=cleaned.get("price"),
+            was_price=cleaned.get("was_price"),
+            voucher_code=cleaned.get("voucher_code", ""),
+            link=cleaned.get("link", ""),
+            description=cleaned.get("description", "").replace("\r\n", "\n"),
+            picture=self.picture,
+            stock=cleaned.get("stock"),
+            expires_at=cleaned.get("expires_at"),
+        )
+
+
+def typed_deal(content: DealContent, brand_name: str) -> Typed:
+    """Return a deal's content as the inputs of DealForm hold it."""
+    return {
+        "title": content.title,
+        "brand": brand_name,
+        "category": content.category,
+        "price": typed_number(content.price),
+        "was_price": typed_number(content.was_price),
+        "voucher_code": content.voucher_code,
+        "link": content.link,
+        "description": content.description,
+        "picture_kept": keep(content.picture),
+        "picture_alt": content.picture.alt if content.picture else "",
+        "stock": typed_number(content.stock),
+        "expires_at": typed_time(content.expires_at),
+    }
+
+
+def typed_number(number: object) -> str:
+    return "" if number is None else str(number)
+
+
+def show_zone(form: forms.Form) -> None:
+    """Say beside each time in which zone it is meant."""
+    for field in form.fields.values():
+        if isinstance(field, LocalTimeField):
+            zone = {"zone": timezone.get_current_timezone_name()}
+            field.help_text = gettext("Time zone: %(zone)s") % zone
+
+
+class BrandForm(EditForm):
+    """A brand's name, description and logo; its slug never changes."""
+
+    name = forms.CharField(label=_("Name"), max_length=NAME_CHARACTERS)
+    description = forms.CharField(
+        label=_("Description"),
+        required=False,
+        max_length=ABOUT_CHARACTERS,
+        widget=forms.Textarea(attrs={"rows": 5}),
+        help_text=MARKDOWN_HELP,
+    )
+
+    picture_noun = "logo"
+    compared = ("name", "description", "picture_kept", "picture_alt")
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if self.picture and not self.picture.alt:
+            self.add_error("picture_alt", _("Say in words what it shows, for those who do not see it."))
+        return cleaned
+
+
+class CategoryForm(BrandForm):
+    """A category's name, description and picture; the eight categories themselves are fixed."""
+
+    picture_noun = "picture"
+
+
+def typed_texts(stored: Entry) -> Typed:
+    """Return a brand's or a category's texts as the inputs of their forms hold them."""
+    return {
+        "name": stored.name,
+        "description": stored.description,
+        "picture_kept": keep(stored.logo),
+        "picture_alt": stored.logo.alt if stored.logo else "",
+    }

@@ -1,0 +1,43 @@
+"""A way back from what was just done: a button in the note that says so, instead of a question before."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.http import HttpRequest
+from django.utils.text import Truncator
+from django.utils.translation import gettext as _
+
+TAG = "way-back "  # begins the tags of a message that has a way back
+MOST_CHARACTERS = (
+    400  # of the note: it goes into a cookie, and one that is too large is lost, with its way back
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UndoAction:
+    """A form with one button: where it is sent, and its hidden fields."""
+
+    address: str
+    label: str
+    fields: dict[str, str]
+
+
+def offer(request: HttpRequest, text: str, address: str, label: str = "", **fields: object) -> None:
+    """Say on the next page what was done, with a button that POSTs the fields to an address of the CMS."""
+    way_back = {
+        "address": address,
+        "label": label or _("Undo"),
+        "fields": {name: str(value) for name, value in fields.items()},
+    }
+    note = Truncator(text).chars(MOST_CHARACTERS)
+    messages.success(request, note, extra_tags=TAG + json.dumps(way_back))
+
+
+def from_tags(tags: str) -> UndoAction | None:
+    """Return the way back that a message's tags hold, None if it has none."""
+    if not tags.startswith(TAG):
+        return None
+    return UndoAction(**json.loads(tags.removeprefix(TAG)))

@@ -1,0 +1,69 @@
+"""Brands as editors name them in a form: found by name, or created on the spot."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from cms.shared.forms import DealForm
+from cms.shared.requests import EditorRequest
+from dealsite.accounts.decorators import role
+from dealsite.data.catalogue import brands
+from dealsite.data.catalogue.brands import Brand
+from dealsite.data.names import slugify
+from dealsite.data.table.errors import AlreadyExists, NotFound
+from dealsite.web.pages import part
+
+MOST_NAMES = 20
+FEWEST_LETTERS = 2
+
+
+def find_brand(form: DealForm) -> Brand | None:
+    """Return the brand that a checked form names; None if it names none or a new one. 1 request.
+
+    What cannot be a brand, or is unknown and not marked as new, becomes an error of the form.
+    """
+    name = form.cleaned_data.get("brand", "")
+    if not name:
+        return None
+    slug = slugify(name)
+    if not slug:
+        form.add_error("brand", _("The name of a brand needs a letter or a digit."))
+        return None
+    try:
+        return brands.get(slug)
+    except NotFound:
+        if not form.cleaned_data.get("brand_new"):
+            form.add_error(
+                "brand",
+                _("There is no brand “%(name)s”. Choose another, or tick “%(box)s”.")
+                % {"name": name, "box": form.fields["brand_new"].label},
+            )
+        return None
+
+
+def create_brand(form: DealForm, *, by: str, now: datetime) -> Brand:
+    """Create the brand that a form names as new; if somebody was faster, return that one. 1 transaction."""
+    name = form.cleaned_data["brand"]
+    try:
+        return brands.create(name, by=by, now=now)
+    except AlreadyExists:
+        return brands.get(slugify(name))
+
+
+@part("none")
+@role("editor")
+@require_safe
+def brand_names(request: EditorRequest) -> HttpResponse:
+    """The names that go with what an editor has typed so far, as options of a datalist."""
+    typed = slugify((request.GET.get("to_brand") or request.GET.get("brand", ""))[:100])
+    names = []
+    if len(typed) >= FEWEST_LETTERS:
+        found = [brand for brand in brands.all_brands() if typed in brand.slug]
+        found.sort(key=lambda brand: (not brand.slug.startswith(typed), brand.slug))
+        names = [brand.name for brand in found[:MOST_NAMES]]
+    return render(request, "cms/taxonomy/_brand_names.html", {"names": names})

@@ -1,0 +1,136 @@
+"""Counters that say which buckets in time hold deals: days of the site, years of a brand, months of a category.
+
+No feed ever queries an empty bucket. The list of days is written only when a day is missing from
+it; a small counter for each day tells when its first deal comes and its last one goes.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys
+from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import Conflict, NotFound
+from dealsite.data.table.ids import month_of, time_of
+from dealsite.data.table.writes import Delete, Update, Write, at_least, equals, exists
+
+
+class DayIsEmpty(Conflict):
+    """A day that this process took for listed holds no deal any more: list it again."""
+
+
+class LastOfDay(Conflict):
+    """The deal is the last of its day: unlist the day with it."""
+
+
+class MoreOfDay(Conflict):
+    """The deal is not the last of its day any more."""
+
+
+# Each listed day is an attribute of its own: one transaction may list a day and unlist another, and no
+# expression both adds to a set and takes from it.
+DAY_ATTRIBUTE = "day:"
+_listed: set[date] = set()  # days that this process has seen listed; a wrong guess costs one more try
+
+
+def forget() -> None:
+    """Forget which days are listed, after a change of table."""
+    _listed.clear()
+
+
+def listed_days(item: Item | None) -> list[str]:
+    """Return the days, as ISO dates, that a year's list of days holds."""
+    names = (name for name in item or () if name.startswith(DAY_ATTRIBUTE))
+    return [name.removeprefix(DAY_ATTRIBUTE) for name in names]
+
+
+def _attribute(day: date) -> str:
+    return f"{DAY_ATTRIBUTE}{day.isoformat()}"
+
+
+def is_listed(day: date) -> bool:
+    return day in _listed
+
+
+def remember(day: date, *, listed: bool) -> None:
+    if len(_listed) > 10_000:
+        _listed.clear()
+    (_listed.add if listed else _listed.discard)(day)
+
+
+def arrive(deal_id: str, brand: str, category: str) -> list[Write]:
+    """Return the counter writes of a deal that is published or scheduled."""
+    return [*_count(deal_id, brand, category, 1), *_day_arrives(time_of(deal_id).date())]
+
+
+def leave(deal_id: str, brand: str, category: str, *, last_of_day: bool) -> list[Write]:
+    """Return the counter writes of a deal that is deleted; `last_of_day` unlists its day."""
+    return [*_count(deal_id, brand, category, -1), *_day_leaves(time_of(deal_id).date(), last=last_of_day)]
+
+
+def move(deal_id: str, old: tuple[str, str], new: tuple[str, str]) -> list[Write]:
+    """Return the counter writes of a deal whose (brand, category) changes."""
+    writes: list[Write] = []
+    if old[0] != new[0]:
+        writes += [_count_brand(deal_id, old[0], -1), _count_brand(deal_id, new[0], 1)]
+    if old[1] != new[1]:
+        writes += [_count_category(deal_id, old[1], -1), _count_category(deal_id, new[1], 1)]
+    return writes
+
+
+def _count(deal_id: str, brand: str, category: str, n: int) -> list[Write]:
+    return [_count_brand(deal_id, brand, n), _count_category(deal_id, category, n)]
+
+
+def _count_brand(deal_id: str, brand: str, n: int) -> Update:
+    return Update(
+        key=keys.brand_counts(brand),
+        add={"deals": n, f"deals_{time_of(deal_id).year:04d}": n},
+        when=(exists(),),
+        otherwise=NotFound(gettext_lazy("There is no such brand.")),
+    )
+
+
+def _count_category(deal_id: str, category: str, n: int) -> Update:
+    return Update(
+        key=keys.category_counts(category),
+        add={"deals": n, f"deals_{month_of(time_of(deal_id))}": n},
+        when=(exists(),),
+        otherwise=NotFound(gettext_lazy("There is no such category.")),
+    )
+
+
+def _day_arrives(day: date) -> list[Write]:
+    counted = Update(key=keys.day_count(day), set={"type": "DayCount"}, add={"deals": 1})
+    if is_listed(day):
+        return [
+            Update(
+                key=counted.key,
+                add=counted.add,
+                when=(at_least("deals", 1),),
+                otherwise=DayIsEmpty(),
+            )
+        ]
+    return [
+        counted,
+        Update(key=keys.days(day.year), set={"type": "Days", _attribute(day): True}),
+        Update(key=keys.years(), set={"type": "Years"}, add={"years": {f"{day.year:04d}"}}),
+    ]
+
+
+def _day_leaves(day: date, *, last: bool) -> list[Write]:
+    if not last:
+        return [
+            Update(
+                key=keys.day_count(day),
+                add={"deals": -1},
+                when=(at_least("deals", 2),),
+                otherwise=LastOfDay(),
+            )
+        ]
+    return [
+        Delete(key=keys.day_count(day), when=(equals("deals", 1),), otherwise=MoreOfDay()),
+        Update(key=keys.days(day.year), remove=[_attribute(day)], when=(exists(),)),
+    ]

@@ -1,0 +1,142 @@
+"""The card of a deal: what every list shows of it, copied into indexes and featured lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal
+from functools import cached_property
+from typing import Any
+
+from dealsite.data.names import slugify
+from dealsite.data.table.convert import Item
+from dealsite.data.table.ids import from_iso, iso, time_of
+
+ENDING_SOON = timedelta(hours=48)
+CENT = Decimal("0.01")
+CENTRE = 50  # percent: where the focal point of a picture is until somebody chooses another
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A stored picture: its name in the media storage, its size in pixels, and its alt text.
+
+    The focal point, in percent from the left and from the top, is what stays in view where the picture is cropped.
+    """
+
+    name: str
+    width: int
+    height: int
+    alt: str = ""
+    focal_x: int = CENTRE
+    focal_y: int = CENTRE
+
+    @property
+    def is_centred(self) -> bool:
+        """Whether nobody has chosen another focal point than the middle."""
+        return (self.focal_x, self.focal_y) == (CENTRE, CENTRE)
+
+    def as_item(self) -> Item:
+        item: Item = {"name": self.name, "width": self.width, "height": self.height, "alt": self.alt}
+        return item if self.is_centred else item | {"focal_x": self.focal_x, "focal_y": self.focal_y}
+
+    @classmethod
+    def from_item(cls, item: Item | None) -> Picture | None:
+        if not item:
+            return None
+        return cls(
+            name=item["name"],
+            width=int(item["width"]),
+            height=int(item["height"]),
+            alt=item.get("alt", ""),
+            focal_x=int(item.get("focal_x", CENTRE)),
+            focal_y=int(item.get("focal_y", CENTRE)),
+        )
+
+
+@dataclass(frozen=True)
+class DealCard:
+    """What a list shows of a deal or a draft (a draft's may be half empty); aware UTC times, prices with cents."""
+
+    id: str
+    title: str
+    brand: str
+    brand_name: str
+    category: str
+    price: Decimal | None
+    was_price: Decimal | None = None
+    picture: Picture | None = None
+    voucher_code: str = ""
+    expires_at: datetime | None = None
+    sold_out: bool = False
+
+    @cached_property
+    def live_at(self) -> datetime:
+        """The publication time, which is the id's."""
+        return time_of(self.id)
+
+    @cached_property
+    def slug(self) -> str:
+        return slugify(self.title) or "deal"
+
+    @cached_property
+    def discount_percent(self) -> int | None:
+        """Whole percents off the was-price, or None where there is none; never rounded up to 100."""
+        if self.price is None or not self.was_price or self.was_price <= self.price:
+            return None
+        percent = (1 - self.price / self.was_price) * 100
+        return min(int(percent.quantize(Decimal(1), ROUND_HALF_UP)), 99 if self.price else 100) or None
+
+    def state(self, now: datetime) -> str:
+        """Return scheduled, expired, sold_out, ending (within 48 hours) or live."""
+        if self.live_at > now:
+            return "scheduled"
+        if self.expires_at is not None and self.expires_at <= now:
+            return "expired"
+        if self.sold_out:
+            return "sold_out"
+        if self.expires_at is not None and self.expires_at <= now + ENDING_SOON:
+            return "ending"
+        return "live"
+
+    def is_visible(self, now: datetime) -> bool:
+        """Tell whether shoppers may know of it yet."""
+        return self.live_at <= now
+
+    def as_item(self) -> Item:
+        """Return the map stored under `card`; what is empty is left out."""
+        card = {
+            "id": self.id,
+            "title": self.title,
+            "brand": self.brand,
+            "brand_name": self.brand_name,
+            "category": self.category,
+            "price": self.price,
+            "was_price": self.was_price,
+            "picture": self.picture.as_item() if self.picture else None,
+            "voucher_code": self.voucher_code,
+            "expires_at": iso(self.expires_at) if self.expires_at else None,
+            "sold_out": self.sold_out or None,
+        }
+        return {name: value for name, value in card.items() if value is not None and value != ""}
+
+    @classmethod
+    def from_item(cls, card: Item) -> DealCard:
+        return cls(
+            id=card["id"],
+            title=card.get("title", ""),
+            brand=card.get("brand", ""),
+            brand_name=card.get("brand_name", ""),
+            category=card.get("category", ""),
+            price=money(card.get("price")),
+            was_price=money(card.get("was_price")),
+            picture=Picture.from_item(card.get("picture")),
+            voucher_code=card.get("voucher_code", ""),
+            expires_at=from_iso(card["expires_at"]) if card.get("expires_at") else None,
+            sold_out=card.get("sold_out", False),
+        )
+
+
+def money(value: Any) -> Decimal | None:
+    """Return a stored number as an amount with cents: DynamoDB keeps 12.50 as 12.5."""
+    return None if value is None else Decimal(value).quantize(CENT)

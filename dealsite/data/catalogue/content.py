@@ -1,0 +1,175 @@
+"""What an editor writes of a deal, and what must be right before it is published."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass, fields
+from datetime import datetime
+from decimal import Decimal
+from urllib.parse import urlsplit
+
+from django.utils.translation import gettext as _
+
+from dealsite.data.catalogue.cards import CENT, DealCard, Picture
+from dealsite.data.catalogue.categories import CATEGORIES
+from dealsite.data.table.convert import Item
+from dealsite.data.table.ids import iso
+
+TITLE_CHARACTERS = 300
+DESCRIPTION_CHARACTERS = 20_000
+LINK_CHARACTERS = 2_000
+VOUCHER_CODE_CHARACTERS = 100
+ALT_CHARACTERS = 500
+MAX_PRICE = Decimal("9999999.99")
+MAX_STOCK = 1_000_000
+YEARS = range(
+    1999, 2102
+)  # in UTC, of times from 2000 to 2100 in any zone; others cannot be shown in every zone
+UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # controls, lone surrogates
+
+
+@dataclass(frozen=True)
+class DealContent:
+    """The fields of a deal as editors fill them in; a draft may leave any of them empty.
+
+    `brand` and `category` are slugs, prices are Decimal in the site's currency, times aware UTC,
+    `stock` is None where it is not counted.
+    """
+
+    title: str = ""
+    brand: str = ""
+    category: str = ""
+    price: Decimal | None = None
+    was_price: Decimal | None = None
+    voucher_code: str = ""
+    link: str = ""
+    description: str = ""
+    picture: Picture | None = None
+    stock: int | None = None
+    expires_at: datetime | None = None
+
+    def card(self, deal_id: str, brand_name: str) -> DealCard:
+        return DealCard(
+            id=deal_id,
+            title=self.title,
+            brand=self.brand,
+            brand_name=brand_name,
+            category=self.category,
+            price=self.price,
+            was_price=self.was_price,
+            picture=self.picture,
+            voucher_code=self.voucher_code,
+            expires_at=self.expires_at,
+            sold_out=self.stock == 0,
+        )
+
+
+def content_from_item(item: Item, card: DealCard, stock: int | None) -> DealContent:
+    """Return the content that a deal's or a draft's item holds: what its card shows, and the rest of it."""
+    return DealContent(
+        title=card.title,
+        brand=card.brand,
+        category=card.category,
+        price=card.price,
+        was_price=card.was_price,
+        voucher_code=card.voucher_code,
+        link=item.get("link") or "",
+        description=item.get("description") or "",
+        picture=card.picture,
+        stock=stock,
+        expires_at=card.expires_at,
+    )
+
+
+def in_words(content: DealContent) -> dict[str, str]:
+    """Return what a deal or draft holds as texts by field, '' for nothing: what the audit log compares."""
+    words = {name: "" if (value := getattr(content, name)) is None else str(value) for name in CONTENT_FIELDS}
+    words["expires_at"] = iso(content.expires_at) if content.expires_at else ""
+    words["picture"] = picture_in_words(content.picture)
+    return words
+
+
+def picture_in_words(picture: Picture | None) -> str:
+    """Return a picture as text: its name, its alt text, and its focal point where one was chosen."""
+    if picture is None:
+        return ""
+    focal = "" if picture.is_centred else f", seen at {picture.focal_x}% {picture.focal_y}%"
+    return f"{picture.name} ({picture.alt}){focal}"
+
+
+CONTENT_FIELDS = tuple(field.name for field in fields(DealContent))
+
+
+def problems(content: DealContent, *, live_at: datetime) -> dict[str, str]:
+    """Return what stands against publishing at a time, as field -> a sentence that says what to do; {} if nothing."""
+    found = text_problems(content)
+    if not content.title.strip():
+        found["title"] = _("Enter a title.")
+    if not content.brand:
+        found["brand"] = _("Choose a brand, or enter a new one.")
+    if content.category not in CATEGORIES:
+        found["category"] = _("Choose a category.")
+    if not content.link:
+        found["link"] = _("Enter the link to the shop.")
+    if content.price is None:
+        found["price"] = _("Enter the price.")
+    elif content.was_price is not None and content.was_price <= content.price:
+        found["was_price"] = _("The was-price must be above the price. Leave it empty if there is none.")
+    if content.picture and not content.picture.alt.strip():
+        found["picture_alt"] = _("Describe the picture for those who cannot see it.")
+    if content.expires_at is not None and content.expires_at <= live_at:
+        found["expires_at"] = _("The deal would expire before it goes live. Choose a later time.")
+    return found
+
+
+def text_problems(content: DealContent) -> dict[str, str]:
+    """Return what not even a draft may hold: what is too long, out of range, or could do harm."""
+    found: dict[str, str] = {}
+    for name, most in (
+        ("title", TITLE_CHARACTERS),
+        ("description", DESCRIPTION_CHARACTERS),
+        ("link", LINK_CHARACTERS),
+        ("voucher_code", VOUCHER_CODE_CHARACTERS),
+    ):
+        text = getattr(content, name)
+        if len(text) > most:
+            found[name] = _("Shorten this to %(most)s characters; it has %(text)s.") % {
+                "most": f"{most:,}",
+                "text": f"{len(text):,}",
+            }
+        elif UNSTORABLE.search(text):
+            found[name] = _("This holds control characters that cannot be shown. Remove them.")
+    for name in ("price", "was_price"):
+        amount = getattr(content, name)
+        if amount is None:
+            continue
+        if not amount.is_finite() or not 0 <= amount <= MAX_PRICE:
+            found[name] = _("Enter an amount from 0 to %(most)s.") % {"most": f"{MAX_PRICE:,}"}
+        elif amount != amount.quantize(CENT):
+            found[name] = _("Enter an amount with at most two decimals.")
+    if content.link and not is_web_link(content.link):
+        found.setdefault("link", _("Enter a full web address that starts with https:// or http://."))
+    if content.picture and len(content.picture.alt) > ALT_CHARACTERS:
+        found["picture_alt"] = _("Shorten this to %(most)s characters.") % {"most": ALT_CHARACTERS}
+    if content.expires_at is not None and content.expires_at.year not in YEARS:
+        years = {"first": YEARS[1], "last": YEARS[-2]}
+        found["expires_at"] = _("The year should be from %(first)s to %(last)s.") % years
+    if content.stock is not None and not 0 <= content.stock <= MAX_STOCK:
+        found["stock"] = _("Enter a whole number from 0 to %(most)s.") % {"most": f"{MAX_STOCK:,}"}
+    return found
+
+
+def is_web_link(link: str) -> bool:
+    """Tell whether a link is http or https, to a host, without sign-in data or spaces."""
+    try:
+        parts = urlsplit(link)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return False
+    return (
+        parts.scheme in ("http", "https")
+        and bool(host)
+        and "@" not in parts.netloc
+        and not any(c.isspace() or unicodedata.category(c) in ("Cc", "Cf") or c in '\\<>"' for c in link)
+    )

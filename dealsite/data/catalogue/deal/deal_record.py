@@ -1,0 +1,110 @@
+"""A deal as it is stored, and reading it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.content import DealContent, content_from_item
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import NotFound
+from dealsite.data.table.ids import from_iso, is_ulid
+from dealsite.data.table.writes import Condition, equals, missing
+
+
+@dataclass(frozen=True)
+class Deal:
+    """A published or scheduled deal. `content.stock` is known only where the offer was read too (`get`).
+
+    `announced`: an announcement of its own was written with it, under its id. `has_prices`: its prices are
+    kept from its publication on; deals of before that was done have none until they get another one. `history`: under
+    which id its versions are kept, where it is not its own: that which it had first.
+    """
+
+    id: str
+    content: DealContent
+    card: DealCard
+    featured_on: frozenset[str]
+    version: int
+    writes: int
+    created_at: datetime
+    updated_at: datetime
+    updated_by: str
+    last_edit: str = ""
+    draft: str = ""
+    announced: bool = False
+    has_prices: bool = False
+    history: str = ""
+
+    @property
+    def history_id(self) -> str:
+        return self.history or self.id
+
+    @property
+    def live_at(self) -> datetime:
+        return self.card.live_at
+
+    @property
+    def stock(self) -> int | None:
+        return self.content.stock
+
+
+@access_pattern("one deal with its offer", "DEAL#id / DEAL#id, OFFER", "1 batch get")
+def get(deal_id: str) -> Deal:
+    """Return a deal with its offer, or raise NotFound. 1 batch get, consistent."""
+    if not is_ulid(deal_id):
+        raise NotFound(gettext_lazy("There is no such deal."))
+    items = table.batch_get([keys.deal(deal_id), keys.offer(deal_id)])
+    item = items.get(keys.deal(deal_id))
+    if item is None:
+        raise NotFound(gettext_lazy("There is no such deal."))
+    return deal_from_items(item, items.get(keys.offer(deal_id)))
+
+
+def stock_is(stock: int | None) -> Condition:
+    """Return the condition that an offer has so many pieces, or that they are not counted."""
+    return missing("stock") if stock is None else equals("stock", stock)
+
+
+@access_pattern("one deal, if shoppers may see it", "DEAL#id / DEAL#id, OFFER", "1 batch get")
+def get_visible(deal_id: str, *, now: datetime) -> Deal:
+    """Return a deal that shoppers may see: NotFound before its publication time. 1 batch get."""
+    deal = get(deal_id)
+    if not deal.card.is_visible(now):
+        raise NotFound(gettext_lazy("There is no such deal."))
+    return deal
+
+
+@access_pattern("several deals", "DEAL#id", "1 batch get")
+def get_many(deal_ids: Iterable[str]) -> dict[str, Deal]:
+    """Return those of some deals that exist, by id, without stock. 1 batch get for each 100."""
+    items = table.batch_get(keys.deal(deal_id) for deal_id in deal_ids if is_ulid(deal_id))
+    return {item["id"]: deal_from_items(item, None) for item in items.values()}
+
+
+def deal_from_items(item: Item, offer: Item | None) -> Deal:
+    """Return the deal of its item; without its offer the stock is not known."""
+    card = DealCard.from_item(item["card"])
+    content = content_from_item(item, card, (offer or {}).get("stock"))
+    return Deal(
+        id=item["id"],
+        content=content,
+        card=card,
+        featured_on=frozenset(item.get("featured_on", ())),
+        version=item["version"],
+        writes=item["writes"],
+        created_at=from_iso(item["created_at"]),
+        updated_at=from_iso(item["updated_at"]),
+        updated_by=item["updated_by"],
+        last_edit=item.get("last_edit", ""),
+        draft=item.get("draft", "") or "",
+        announced=bool(item.get("announced")),
+        has_prices=bool(item.get("has_prices")),
+        history=item.get("history", "") or "",
+    )

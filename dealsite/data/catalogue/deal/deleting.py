@@ -1,0 +1,185 @@
+"""Deleting a deal, which goes to the trash, and bringing it back from there under the same id."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue import brands, buckets, featured_cards
+from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.deal.deal_record import Deal, deal_from_items, get, stock_is
+from dealsite.data.catalogue.deal.publishing import TRIES, BrandChanged, check_brand, noted
+from dealsite.data.editing import trash_record
+from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
+from dealsite.data.editing.trash_record import TrashEntry
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import AlreadyExists, Busy, Conflict, NotFound, VersionConflict
+from dealsite.data.table.ids import from_iso, iso, new_ulid
+from dealsite.data.table.writes import Condition, Delete, Put, Write, absent, equals, exists
+
+BACK_ALREADY = gettext_lazy("There is a deal with this id again, so the one in the trash cannot come back.")
+GONE = gettext_lazy("It was deleted meanwhile.")
+BRAND_GONE = gettext_lazy(
+    "Its brand, %(brand)s, does not exist any more. Add the brand again, then restore the deal."
+)
+
+
+@access_pattern(
+    "move a deal to the trash", "DEAL#id, JOB#id, pages / itself, TRASH", "1 batch get + 1 transaction"
+)
+def delete(
+    deal: Deal,
+    *,
+    by: str,
+    now: datetime,
+    version: int | None = None,
+    audit_context: AuditContext = NO_CONTEXT,
+) -> None:
+    """Move a deal to the trash for 30 days: offer, counters and featured cards go with it; harmless if it is gone.
+
+    Its prices stay until the trash is emptied. With `version`, only that one: VersionConflict, with `current`, if
+    somebody edited it since. 1 batch get + 1 transaction.
+
+    The last deal of a day costs a second transaction, which unlists the day.
+    """
+    last_of_day = False
+    for _ in range(TRIES):
+        items = table.batch_get([keys.deal(deal.id), keys.offer(deal.id)])
+        item, offer = items.get(keys.deal(deal.id)), items.get(keys.offer(deal.id))
+        if item is None:
+            if audit_context.writes:  # they did not happen
+                raise NotFound(GONE)
+            return
+        deal = deal_from_items(item, offer)
+        if version is not None and deal.version != version:
+            raise VersionConflict(current=deal)
+        try:
+            writes = _delete_writes(
+                deal, item, offer, by=by, now=now, last_of_day=last_of_day, note=audit_context.note
+            )
+            table.transact([*writes, *audit_context.writes])
+        except buckets.LastOfDay:
+            last_of_day = True
+        except buckets.MoreOfDay:
+            last_of_day = False
+        except VersionConflict:
+            continue
+        else:
+            if last_of_day:
+                buckets.remember(deal.live_at.date(), listed=False)
+            return
+    raise Busy()
+
+
+def _delete_writes(
+    deal: Deal, item: Item, offer: Item | None, *, by: str, now: datetime, last_of_day: bool, note: str
+) -> list[Write]:
+    changed = VersionConflict()
+    return [
+        Delete(key=keys.deal(deal.id), when=(equals("writes", deal.writes),), otherwise=changed),
+        Delete(key=keys.offer(deal.id), when=_as_read(offer), otherwise=changed),
+        *trash_record.keep_writes("deal", item, offer=offer, by=by, now=now),
+        noted(deal.id, "deleted", by=by, now=now, old=deal.content, note=note),
+        *buckets.leave(deal.id, deal.content.brand, deal.content.category, last_of_day=last_of_day),
+        *featured_cards.remove(deal.featured_on, deal.id),
+    ]
+
+
+def _as_read(offer: Item | None) -> tuple[Condition, ...]:
+    """Return what holds while an offer's stock is as it was read: what is kept of it must be true."""
+    if offer is None:
+        return (absent(),)
+    return (exists(), stock_is(offer.get("stock")))
+
+
+@access_pattern("restore a deal", "DEAL#id, JOB#id, pages / itself, TRASH", "2 gets + 1 transaction")
+def restore(
+    deal_id: str,
+    *,
+    by: str,
+    now: datetime,
+    version: int | None = None,
+    audit_context: AuditContext = NO_CONTEXT,
+) -> tuple[Deal, TrashEntry | None]:
+    """Bring a deal back from the trash, with its stock; return it and what the trash held, None if it was back before.
+
+    It is featured nowhere; where it was, the trash says. NotFound if it is not in the trash (any more); Conflict if its
+    brand is gone, its id taken again, the trash is being emptied, or it was not deleted at `version`.
+    2 gets + 1 transaction.
+    """
+    for _ in range(TRIES):
+        found = trash_record.find("deal", deal_id)
+        if found is None:
+            if audit_context.writes:  # they did not happen
+                raise NotFound(gettext_lazy("This deal is not in the trash any more."))
+            try:
+                return get(deal_id), None
+            except NotFound:
+                raise NotFound(gettext_lazy("This deal is not in the trash any more.")) from None
+        trash_record.check_restorable(found, version)
+        brand = _brand_of(found.card)
+        put, others = _restore_writes(found, brand, by=by, now=now)
+        deal = deal_from_items(put.item, dict(found.offer or {}))
+        entry = noted(deal_id, "restored", by=by, now=now, new=deal.content, note=audit_context.note)
+        try:
+            table.transact([trash_record.take_write(found), put, *others, entry, *audit_context.writes])
+        except buckets.DayIsEmpty:
+            buckets.remember(deal.live_at.date(), listed=False)
+        except (BrandChanged, VersionConflict):
+            continue
+        else:
+            buckets.remember(deal.live_at.date(), listed=True)
+            return deal, found
+    raise Busy()
+
+
+def _brand_of(card: DealCard) -> Brand:
+    try:
+        return brands.get(card.brand)
+    except NotFound:
+        raise Conflict(BRAND_GONE % {"brand": card.brand_name}) from None
+
+
+def _restore_writes(found: TrashEntry, brand: Brand, *, by: str, now: datetime) -> tuple[Put, list[Write]]:
+    kept: Mapping[str, Any] = found.kept or {}
+    offer = found.offer or _offer_of(found.card)
+    card = replace(DealCard.from_item(kept["card"]), brand_name=brand.name, sold_out=offer.get("stock") == 0)
+    expires_at = from_iso(offer["expires_at"]) if offer.get("expires_at") else None
+    item = {
+        **{name: value for name, value in kept.items() if name != "featured_on"},
+        "card": {name: value for name, value in kept["card"].items() if name != "sold_out"} | card.as_item(),
+        "version": kept["version"] + 1,
+        "writes": kept["writes"] + 1,
+        "last_edit": new_ulid(now),
+        "updated_at": iso(now),
+        "updated_by": by,
+        **keys.feed_rows(found.id, card.brand, card.category),
+    }
+    rows = keys.expiry_rows(found.id, card.brand, card.category, expires_at)
+    taken = AlreadyExists(BACK_ALREADY)
+    put = Put(key=keys.deal(found.id), item=item, when=(absent(),), otherwise=taken)
+    return put, [
+        Put(key=keys.offer(found.id), item={**offer, **rows}, when=(absent(),), otherwise=taken),
+        check_brand(brand),
+        *buckets.arrive(found.id, card.brand, card.category),
+    ]
+
+
+def _offer_of(card: DealCard) -> Item:
+    """Return the offer of a deal that had lost its own before it was deleted."""
+    return {
+        "type": "Offer",
+        "id": card.id,
+        "brand": card.brand,
+        "category": card.category,
+        "price": card.price,
+        "expires_at": iso(card.expires_at) if card.expires_at else None,
+        "stock": 0 if card.sold_out else None,
+    }

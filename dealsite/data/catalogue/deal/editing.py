@@ -1,0 +1,231 @@
+"""Editing a deal: its offer, its counters and its featured cards change with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue import buckets, featured_cards, prices
+from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.brands import get as get_brand
+from dealsite.data.catalogue.content import DealContent
+from dealsite.data.catalogue.deal.deal_record import Deal, get, stock_is
+from dealsite.data.catalogue.deal.publishing import TRIES, BrandChanged, check_brand, noted, refuse_problems
+from dealsite.data.editing import versions
+from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
+from dealsite.data.editing.versions import Version
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.errors import Busy, Conflict, VersionConflict
+from dealsite.data.table.ids import iso, new_ulid
+from dealsite.data.table.writes import Check, Update, Write, equals, exists
+
+
+class StockChanged(Conflict):
+    """Pieces were sold, or came back, while the stock was being changed; `stock` is what is left now."""
+
+    def __init__(self, stock: int | None) -> None:
+        self.stock = stock
+        super().__init__(gettext_lazy("The stock changed while you worked on it. Look at what is left now."))
+
+
+@access_pattern(
+    "change a deal, keep what it was", "DEAL#id, VERSIONS#id, pages / itself, number", "1 transaction"
+)
+def edit(
+    deal: Deal,
+    content: DealContent,
+    *,
+    version: int,
+    brand: Brand,
+    by: str,
+    now: datetime,
+    audit_context: AuditContext = NO_CONTEXT,
+) -> Deal:
+    """Change a deal, with its offer, featured cards and, if it moves, both sides' counters. 1 transaction.
+
+    `deal` is as `get` gave it just now, `version` the one that the editor's form was made from.
+    VersionConflict, with `current`, if somebody else edited it in between; NotFound if it was deleted. Stock that
+    is as it was in `deal` stays what it is by then; stock that is not raises StockChanged if it moved meanwhile.
+    """
+    refuse_problems(content, deal.live_at)
+    token = new_ulid(now)
+    state = {"brand": brand}
+    wanted, counted = content, deal.stock
+
+    def attempt(deal: Deal) -> Deal:
+        if deal.version != version:
+            raise VersionConflict(current=deal)
+        if deal.stock != counted and wanted.stock != counted:
+            raise StockChanged(deal.stock)
+        content = replace(wanted, stock=deal.stock) if wanted.stock == counted else wanted
+        brand = state["brand"]
+        try:
+            table.transact(_edit_writes(deal, content, brand, token, by, now, audit_context=audit_context))
+        except BrandChanged:
+            state["brand"] = get_brand(brand.slug)
+            raise VersionConflict() from None
+        return replace(
+            deal,
+            content=content,
+            card=content.card(deal.id, brand.name),
+            version=version + 1,
+            writes=deal.writes + 1,
+            updated_at=now,
+            updated_by=by,
+            last_edit=token,
+            has_prices=deal.has_prices or _is_repriced(deal, content),
+        )
+
+    return _until_settled(deal, version, token, attempt)
+
+
+def _edit_writes(
+    deal: Deal,
+    content: DealContent,
+    brand: Brand,
+    token: str,
+    by: str,
+    now: datetime,
+    what: str = "changed",
+    audit_context: AuditContext = NO_CONTEXT,
+) -> list[Write]:
+    if content.brand != brand.slug:
+        raise ValueError("The brand given is not the content's.")
+    card = content.card(deal.id, brand.name)
+    old, new = (deal.content.brand, deal.content.category), (content.brand, content.category)
+    changes = {
+        "card": card.as_item(),
+        "link": content.link,
+        "description": content.description,
+        "version": deal.version + 1,
+        "last_edit": token,
+        "updated_at": iso(now),
+        "updated_by": by,
+        **(keys.feed_rows(deal.id, *new) if old != new else {}),
+    }
+    writes: list[Write] = [_change(deal, changes), *buckets.move(deal.id, old, new)]
+    writes += _offer_writes(deal, content)
+    writes += versions.keep_writes(deal.history_id, as_version(deal))
+    if changed := _price_writes(deal, content, now):
+        writes += changed
+        changes["has_prices"] = True
+    writes.append(check_brand(brand))
+    writes.append(
+        noted(deal.id, what, by=by, now=now, old=deal.content, new=content, note=audit_context.note)
+    )
+    if card != deal.card:
+        writes += featured_cards.renew(deal.featured_on, card)
+    return [*writes, *audit_context.writes]
+
+
+def as_version(deal: Deal) -> Version:
+    """Return what a deal is now, as it is kept when it becomes another."""
+    return Version(deal.version, deal.content, deal.card.brand_name, deal.updated_at, deal.updated_by)
+
+
+def _is_repriced(deal: Deal, content: DealContent) -> bool:
+    return (content.price, content.was_price) != (deal.content.price, deal.content.was_price)
+
+
+def _price_writes(deal: Deal, content: DealContent, now: datetime) -> list[Write]:
+    """Return what keeps a new price, if it is one; a deal of before prices were kept gets the one it had, too."""
+    if not _is_repriced(deal, content):
+        return []
+    if not deal.card.is_visible(now):  # nobody was ever offered the one before
+        return [prices.first_write(deal.id, content)]
+    earlier = [] if deal.has_prices else [prices.first_write(deal.id, deal.content)]
+    return [*earlier, prices.change_write(deal.id, content, deal.version + 1, now=now)]
+
+
+def _offer_writes(deal: Deal, content: DealContent) -> list[Write]:
+    """Return the change of the offer, if there is any; stock only where the editor changed it."""
+    was = deal.content
+    changes: dict[Any, Any] = {}
+    gone: list[str] = []
+    when = [exists()]
+    if content.price != was.price:
+        changes["price"] = content.price
+    if (content.brand, content.category) != (was.brand, was.category):
+        changes |= {"brand": content.brand, "category": content.category}
+    rows = keys.expiry_rows(deal.id, content.brand, content.category, content.expires_at)
+    old_rows = keys.expiry_rows(deal.id, was.brand, was.category, was.expires_at)
+    if rows != old_rows:
+        changes |= rows
+        gone += [name for name in old_rows if name not in rows]
+        if content.expires_at:
+            changes["expires_at"] = iso(content.expires_at)
+        else:
+            gone.append("expires_at")
+    if content.stock != was.stock:
+        when.append(stock_is(was.stock))
+        if content.stock is None:
+            gone.append("stock")
+        else:
+            changes["stock"] = content.stock
+    if not changes and not gone:
+        return []
+    return [
+        Update(
+            key=keys.offer(deal.id), set=changes, remove=gone, when=tuple(when), otherwise=VersionConflict()
+        )
+    ]
+
+
+@access_pattern("end a deal now", "DEAL#id, pages", "1 transaction")
+def expire_now(deal: Deal, *, by: str, now: datetime, audit_context: AuditContext = NO_CONTEXT) -> Deal:
+    """End a live deal at once; Conflict if it is not published yet. 1 transaction."""
+    if not deal.card.is_visible(now):
+        raise Conflict(gettext_lazy("A scheduled deal cannot expire. Delete it, or move its time."))
+    token = new_ulid(now)
+
+    def attempt(deal: Deal) -> Deal:
+        if deal.content.expires_at is not None and deal.content.expires_at <= now:
+            return deal
+        content = replace(deal.content, expires_at=now)
+        brand = Brand(deal.card.brand, deal.card.brand_name)
+        edits = _edit_writes(deal, content, brand, token, by, now, "ended", AuditContext(audit_context.note))
+        table.transact([*(w for w in edits if not isinstance(w, Check)), *audit_context.writes])
+        return replace(
+            deal,
+            content=content,
+            card=content.card(deal.id, deal.card.brand_name),
+            version=deal.version + 1,
+            writes=deal.writes + 1,
+            updated_at=now,
+            updated_by=by,
+            last_edit=token,
+        )
+
+    return _until_settled(deal, deal.version, token, attempt)
+
+
+def _until_settled(deal: Deal, version: int, token: str, attempt: Callable[[Deal], Deal]) -> Deal:
+    """Repeat an attempt on the deal of now while only the site itself, no person, changed it in between.
+
+    An attempt that did happen, though its answer was lost, is known by its token.
+    """
+    for _ in range(TRIES):
+        try:
+            return attempt(deal)
+        except VersionConflict:
+            deal = get(deal.id)
+            if deal.last_edit == token:
+                return deal
+            if deal.version != version:
+                raise VersionConflict(current=deal) from None
+    raise Busy()
+
+
+def _change(deal: Deal, changes: dict[Any, Any]) -> Update:
+    return Update(
+        key=keys.deal(deal.id),
+        set=changes,
+        add={"writes": 1},
+        when=(equals("writes", deal.writes),),
+        otherwise=VersionConflict(),
+    )

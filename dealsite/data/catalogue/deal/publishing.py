@@ -1,0 +1,211 @@
+"""Publishing and scheduling deals, one or several at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue import buckets, drafts, prices
+from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.brands import get as get_brand
+from dealsite.data.catalogue.content import DealContent, in_words, problems
+from dealsite.data.catalogue.deal.deal_record import Deal, deal_from_items, get
+from dealsite.data.catalogue.drafts import Draft
+from dealsite.data.editing import audit
+from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
+from dealsite.data.people import announcements
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.errors import AlreadyExists, Busy, Conflict, Invalid, VersionConflict
+from dealsite.data.table.ids import iso, new_ulid, time_of
+from dealsite.data.table.writes import Check, Put, Write, absent, equals
+
+TRIES = 6
+
+
+class BrandChanged(Conflict):
+    """The brand was renamed or is gone since it was read."""
+
+
+@access_pattern("publish a deal with its offer", "DEAL#id, BRAND#b, CATEGORY#c, FRONTPAGE", "1 transaction")
+def publish(
+    content: DealContent,
+    *,
+    deal_id: str,
+    brand: Brand,
+    by: str,
+    now: datetime,
+    draft: Draft | None = None,
+    announce: bool = False,
+    audit_context: AuditContext = NO_CONTEXT,
+) -> Deal:
+    """Publish a deal at the time of its id, or schedule it if that time is to come. 1 transaction.
+
+    With `announce`, all who watch its brand or category are told when it goes live. Repeating it is
+    harmless: the deal that is there under this id is returned. With a draft, the draft ends as a pointer
+    to the deal; VersionConflict if it was edited or published meanwhile (`current` is the draft of now).
+    Invalid says what the content lacks.
+    """
+    refuse_problems(content, time_of(deal_id))
+    for _ in range(TRIES):
+        day = time_of(deal_id).date()
+        put, *others = _publish_writes(deal_id, content, brand, by, now, draft, announce=announce)
+        entry = noted(deal_id, _what(deal_id, now), by=by, now=now, new=content, note=audit_context.note)
+        try:
+            table.transact([put, *others, entry, *audit_context.writes])
+        except AlreadyExists:
+            return get(deal_id)
+        except buckets.DayIsEmpty:
+            buckets.remember(day, listed=False)
+        except BrandChanged:
+            brand = get_brand(brand.slug)
+        except VersionConflict as conflict:
+            if draft is None:
+                raise
+            conflict.current = drafts.get(draft.id)
+            if conflict.current.published_as == deal_id:
+                return get(deal_id)
+            raise
+        else:
+            buckets.remember(day, listed=True)
+            return written(put, content)
+    raise Busy()
+
+
+@access_pattern("publish several deals at once", "DEAL#id, BRAND#b, CATEGORY#c, FRONTPAGE", "1 transaction")
+def publish_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now: datetime) -> None:
+    """Publish several deals, all or none, their counters summed. 1 transaction.
+
+    Meant for imports: `new` holds (deal id, content, brand). AlreadyExists if one of them is there,
+    Conflict if a brand was renamed meanwhile, TooLarge above 100 actions; the caller splits and repeats.
+    """
+    for deal_id, content, _ in new:
+        refuse_problems(content, time_of(deal_id))
+    days = {time_of(deal_id).date() for deal_id, _, _ in new}
+    for _ in range(TRIES):
+        try:
+            writes = [w for d, c, b in new for w in _publish_writes(d, c, b, by, now, None)]
+            table.transact([*writes, _noted_many(new, by=by, now=now)])
+        except buckets.DayIsEmpty:
+            for day in days:
+                buckets.remember(day, listed=False)
+            continue
+        for day in days:
+            buckets.remember(day, listed=True)
+        return
+    raise Busy()
+
+
+def _publish_writes(
+    deal_id: str,
+    content: DealContent,
+    brand: Brand,
+    by: str,
+    now: datetime,
+    draft: Draft | None,
+    *,
+    announce: bool = False,
+) -> tuple[Put, *tuple[Write, ...]]:
+    put, offer = deal_writes(deal_id, content, brand, by, now, draft.id if draft else "")
+    writes: list[Write] = [
+        offer,
+        prices.first_write(deal_id, content),
+        check_brand(brand),
+        *buckets.arrive(deal_id, content.brand, content.category),
+    ]
+    if draft is not None:
+        writes.append(drafts.published_write(draft, deal_id))
+    if announce:
+        put = replace(put, item=put.item | {"announced": True})
+        writes.append(announcements.with_deal(deal_id, content, by=by))
+    return put, *writes
+
+
+def noted(
+    deal_id: str,
+    what: str,
+    *,
+    by: str,
+    now: datetime,
+    old: DealContent | None = None,
+    new: DealContent | None = None,
+    note: str = "",
+) -> Put:
+    """Return the write that notes in the audit log what was done to a deal."""
+    differing = audit.changed(in_words(old) if old else {}, in_words(new) if new else {})
+    return audit.entry_write(by=by, kind="deal", subject=deal_id, what=what, now=now, note=note, **differing)
+
+
+def _noted_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now: datetime) -> Put:
+    """Return one entry for all deals of a transaction, an import's: it stands in the history of the first."""
+    (first, content, _), *others = new
+    what = _what(first, now) + (f" with {len(others)} others" if others else "")
+    after = {"title": content.title} | ({"others": " ".join(one[0] for one in others)} if others else {})
+    return audit.entry_write(by=by, kind="deal", subject=first, what=what, now=now, after=after)
+
+
+def _what(deal_id: str, now: datetime) -> str:
+    return "scheduled" if time_of(deal_id) > now else "published"
+
+
+def deal_writes(
+    deal_id: str, content: DealContent, brand: Brand, by: str, now: datetime, draft_id: str
+) -> tuple[Put, Put]:
+    """Return the writes of a new deal and its offer."""
+    if content.brand != brand.slug:
+        raise ValueError("The brand given is not the content's.")
+    taken = AlreadyExists(gettext_lazy("This deal is published already."))
+    item = {
+        "type": "Deal",
+        "id": deal_id,
+        "card": content.card(deal_id, brand.name).as_item(),
+        "link": content.link,
+        "description": content.description,
+        "version": 1,
+        "writes": 1,
+        "last_edit": new_ulid(now),
+        "created_at": iso(now),
+        "created_by": by,
+        "updated_at": iso(now),
+        "updated_by": by,
+        "draft": draft_id or None,
+        "has_prices": True,
+        **keys.feed_rows(deal_id, content.brand, content.category),
+    }
+    offer = {
+        "type": "Offer",
+        "id": deal_id,
+        "brand": content.brand,
+        "category": content.category,
+        "price": content.price,
+        "expires_at": iso(content.expires_at) if content.expires_at else None,
+        "stock": content.stock,
+        **keys.expiry_rows(deal_id, content.brand, content.category, content.expires_at),
+    }
+    return (
+        Put(key=keys.deal(deal_id), item=item, when=(absent(),), otherwise=taken),
+        Put(key=keys.offer(deal_id), item=offer, when=(absent(),), otherwise=taken),
+    )
+
+
+def check_brand(brand: Brand) -> Check:
+    """Return the check that a brand still has the name that it was read with."""
+    return Check(
+        key=keys.brand(brand.slug),
+        when=(equals("name", brand.name),),
+        otherwise=BrandChanged(gettext_lazy("The brand was renamed meanwhile. Please try again.")),
+    )
+
+
+def refuse_problems(content: DealContent, live_at: datetime) -> None:
+    found = problems(content, live_at=live_at)
+    if found:
+        raise Invalid(**found)
+
+
+def written(put: Put, content: DealContent) -> Deal:
+    """Return the deal that a Put has just written, without reading it again."""
+    return deal_from_items(put.item, {"stock": content.stock})

@@ -1,0 +1,156 @@
+"""Moving a scheduled deal to another time, which is another id."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue import buckets, drafts, featured_cards, prices
+from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.brands import get as get_brand
+from dealsite.data.catalogue.deal.deal_record import Deal, get, stock_is
+from dealsite.data.catalogue.deal.publishing import (
+    TRIES,
+    BrandChanged,
+    check_brand,
+    deal_writes,
+    refuse_problems,
+    written,
+)
+from dealsite.data.editing import audit, pending_edits
+from dealsite.data.editing.pending_edits import PendingEdits
+from dealsite.data.jobs.jobs import Job, job_from_item
+from dealsite.data.people import announcements
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.errors import AlreadyExists, Busy, Conflict, NotFound, VersionConflict
+from dealsite.data.table.ids import iso, time_of
+from dealsite.data.table.writes import Delete, Put, Write, equals, exists
+
+
+@access_pattern("move a scheduled deal", "DEAL#id twice, pages", "1 transaction + 1 batch get")
+def reschedule(deal: Deal, live_at: datetime, *, new_id: str, by: str, now: datetime) -> Deal:
+    """Move a scheduled deal to another time, which is another id: `new_id`, minted for that time.
+
+    Conflict if it is live already, Invalid if it would expire before; VersionConflict if it changed
+    meanwhile. Featured cards keep their places; an announcement that still waits moves with it.
+    So do unpublished changes. 1 batch get + 1 transaction.
+    """
+    if time_of(new_id) != live_at.replace(microsecond=live_at.microsecond // 1000 * 1000):
+        raise ValueError("The new id was not minted for the new time.")
+    if deal.card.is_visible(now):
+        raise Conflict(gettext_lazy("This deal is live already; its time cannot be changed."))
+    refuse_problems(deal.content, live_at)
+    if new_id == deal.id:
+        return deal
+    last_of_day = False
+    brand = Brand(deal.card.brand, deal.card.brand_name)
+    for _ in range(TRIES):
+        places, waiting, kept = _places(deal)
+        try:
+            put, *others = _reschedule_writes(deal, new_id, brand, places, waiting, by, now, last_of_day)
+            table.transact([put, *others, pending_edits.moved_write(deal, new_id, kept)])
+        except buckets.LastOfDay:
+            last_of_day = True
+        except buckets.MoreOfDay:
+            last_of_day = False
+        except buckets.DayIsEmpty:
+            buckets.remember(live_at.date(), listed=False)
+        except BrandChanged:
+            brand = get_brand(brand.slug)
+        except AlreadyExists:
+            return get(new_id)
+        except VersionConflict:
+            version = deal.version
+            try:
+                deal = get(deal.id)
+            except NotFound:
+                return get(new_id)
+            if deal.version != version:
+                raise VersionConflict(current=deal) from None
+        else:
+            buckets.remember(live_at.date(), listed=True)
+            if last_of_day:
+                buckets.remember(deal.live_at.date(), listed=False)
+            return written(put, deal.content)
+    raise Busy()
+
+
+def _reschedule_writes(
+    deal: Deal,
+    new_id: str,
+    brand: Brand,
+    places: dict[str, int],
+    waiting: Job | None,
+    by: str,
+    now: datetime,
+    last_of_day: bool,
+) -> tuple[Put, *tuple[Write, ...]]:
+    content = deal.content
+    put, offer = deal_writes(new_id, content, brand, by, now, deal.draft)
+    put = replace(
+        put,
+        item=put.item
+        | {
+            "featured_on": set(deal.featured_on),
+            "version": deal.version + 1,
+            "created_at": iso(deal.created_at),
+            "history": deal.history_id,
+            "announced": True if waiting else None,
+        },
+    )
+    arrive = buckets.arrive(new_id, content.brand, content.category)
+    leave = buckets.leave(deal.id, content.brand, content.category, last_of_day=last_of_day)
+    if time_of(new_id).date() == deal.live_at.date():  # the day keeps its number of deals
+        arrive, leave = arrive[:2], leave[:2]
+    writes: list[Write] = [
+        offer,
+        *prices.move_writes(deal.id, new_id, content),
+        _delete_deal(deal),
+        Delete(key=keys.offer(deal.id), when=(exists(), stock_is(deal.stock)), otherwise=VersionConflict()),
+        check_brand(brand),
+        audit.entry_write(
+            by=by,
+            kind="deal",
+            subject=new_id,
+            what="moved to another time",
+            now=now,
+            before={"live_at": iso(deal.live_at), "id": deal.id},
+            after={"live_at": iso(time_of(new_id)), "id": new_id},
+        ),
+        *arrive,
+        *leave,
+        *featured_cards.replace_at(places, deal.id, content.card(new_id, brand.name)),
+    ]
+    if deal.draft:
+        writes.append(drafts.moved_write(deal.draft, new_id))
+    if waiting:
+        unchanged = (equals("state", waiting.state),)
+        writes.append(Delete(key=keys.job(deal.id), when=unchanged, otherwise=VersionConflict()))
+        writes.append(announcements.with_deal(new_id, content, by=by, state=waiting.state))
+    return put, *writes
+
+
+def _places(deal: Deal) -> tuple[dict[str, int], Job | None, PendingEdits | None]:
+    """Return where each page that features a deal has it, its announcement if that still waits, unpublished changes.
+
+    1 batch get.
+    """
+    page_keys = {page: featured_cards.page_key(page) for page in deal.featured_on}
+    job_keys = [keys.job(deal.id)] if deal.announced else []
+    changes_key = keys.changes(deal.history_id)
+    items = table.batch_get([*page_keys.values(), *job_keys, changes_key])
+    places = {
+        page: items[key]["order"].index(deal.id)
+        for page, key in page_keys.items()
+        if deal.id in items.get(key, {}).get("order", ())
+    }
+    job = job_from_item(items[job_keys[0]]) if job_keys and job_keys[0] in items else None
+    kept = pending_edits.from_item(items[changes_key]) if changes_key in items else None
+    return places, job if job and job.state in ("open", "paused") else None, kept
+
+
+def _delete_deal(deal: Deal) -> Delete:
+    return Delete(key=keys.deal(deal.id), when=(equals("writes", deal.writes),), otherwise=VersionConflict())

@@ -1,0 +1,109 @@
+"""A draft as it is stored, and reading it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.content import DealContent, content_from_item
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import NotFound
+from dealsite.data.table.ids import from_iso, is_ulid, iso
+
+TOGETHER = timedelta(minutes=10)  # what is saved by itself within this time is one change
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A draft; `version` counts its edits. Once published, only `published_as` (the deal's id) is of interest.
+
+    `autosaved_since`: when the saving by itself began whose result this is; None for what was saved by a button.
+    """
+
+    id: str
+    content: DealContent
+    card: DealCard
+    version: int
+    created_by: str
+    updated_at: datetime
+    updated_by: str
+    published_as: str = ""
+    last_edit: str = ""
+    autosaved_since: datetime | None = None
+
+    def goes_on(self, by: str, now: datetime) -> bool:
+        """Tell whether what is saved by itself now goes on with what was saved by itself for the same editor."""
+        since = self.autosaved_since
+        return since is not None and self.updated_by == by and now - since < TOGETHER
+
+
+@access_pattern("several drafts", "DRAFT#id", "1 batch get")
+def get_many(draft_ids: Iterable[str]) -> dict[str, Draft]:
+    """Return those of some drafts that exist, by id, the pointers of published ones too. 1 batch get for each 100."""
+    items = table.batch_get(keys.draft(draft_id) for draft_id in draft_ids)
+    return {item["id"]: draft_from_item(item) for item in items.values()}
+
+
+@access_pattern("one draft", "DRAFT#id", "1 get")
+def get(draft_id: str) -> Draft:
+    """Return a draft, or the pointer that a published one left; NotFound otherwise. 1 get."""
+    item = table.get(keys.draft(draft_id)) if is_ulid(draft_id) else None
+    if item is None:
+        raise NotFound(gettext_lazy("There is no such draft."))
+    return draft_from_item(item)
+
+
+def draft_from_item(item: Item) -> Draft:
+    """Return the draft of its item."""
+    card = DealCard.from_item(item.get("card", {"id": item["id"]}))
+    content = content_from_item(item, card, item.get("stock"))
+    return Draft(
+        id=item["id"],
+        content=content,
+        card=card,
+        version=item["version"],
+        created_by=item["created_by"],
+        updated_at=from_iso(item["updated_at"]),
+        updated_by=item["updated_by"],
+        published_as=item.get("published_as", ""),
+        last_edit=item.get("last_edit", ""),
+        autosaved_since=from_iso(item["autosaved_since"]) if item.get("autosaved_since") else None,
+    )
+
+
+def draft_item(
+    draft_id: str,
+    content: DealContent,
+    brand: Brand | None,
+    version: int,
+    token: str,
+    created_by: str,
+    by: str,
+    now: datetime,
+    *,
+    autosaved_since: datetime | None = None,
+) -> Item:
+    """Return a draft as it is stored."""
+    card = replace(content.card(draft_id, brand.name if brand else content.brand), sold_out=False)
+    return {
+        "type": "Draft",
+        "id": draft_id,
+        "card": card.as_item(),
+        "link": content.link,
+        "description": content.description,
+        "stock": content.stock,
+        "version": version,
+        "last_edit": token,
+        "created_by": created_by,
+        "updated_at": iso(now),
+        "updated_by": by,
+        "autosaved_since": iso(autosaved_since) if autosaved_since else None,
+        **keys.draft_rows(draft_id, content.brand, content.category),
+    }

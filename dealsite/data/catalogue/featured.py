@@ -1,0 +1,241 @@
+"""Featured deals: the front page, Editors' Choice and each category page hold a list of cards, in the editors' order.
+
+The list is stored as `order` (deal ids) and `cards` (id -> card), so that a deal's own transaction can
+renew or remove its card without knowing its place. An id in `order` without a card is a deal that
+was deleted. The deal holds the pages that feature it, so both sides always agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue import featured_versions
+from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.categories import CATEGORIES
+from dealsite.data.catalogue.deals import Deal, deal_from_items
+from dealsite.data.catalogue.featured_cards import EDITORS_CHOICE, FRONT, page_key
+from dealsite.data.editing import audit
+from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import Busy, Invalid, NotFound, VersionConflict
+from dealsite.data.table.ids import from_iso, iso, new_ulid
+from dealsite.data.table.writes import Check, Update, Write, equals, exists, missing
+
+MAX_CARDS = 24
+TRIES = 5
+
+PAGES: Mapping[str, Any] = {
+    FRONT: gettext_lazy("Front page"),
+    EDITORS_CHOICE: gettext_lazy("Editors' Choice"),
+    **CATEGORIES,
+}
+TYPES = {FRONT: "FrontPage", EDITORS_CHOICE: "EditorsChoicePage"}
+
+
+@dataclass(frozen=True, slots=True)
+class FeaturedPage:
+    """The featured list of a page; `version` counts the times that it was set.
+
+    `by_hand` is the version that somebody set last, and no plan: plans made on top of it hold while it stays.
+    """
+
+    id: str
+    title: str
+    version: int
+    cards: list[DealCard]
+    updated_by: str = ""
+    last_edit: str = ""
+    by_hand: int = 0
+    updated_at: datetime | None = None
+
+    @property
+    def ids(self) -> list[str]:
+        return [card.id for card in self.cards]
+
+
+@access_pattern("the featured list of a page", "FRONTPAGE, EDITORSCHOICEPAGE or CATEGORY#c", "1 get")
+def get(page_id: str) -> FeaturedPage:
+    """Return the featured list of a page, empty if it was never set; NotFound for no such page. 1 get."""
+    return from_item(page_id, table.get(_key(page_id)))
+
+
+@access_pattern("a featured list, and deals for it", "FRONTPAGE, CATEGORY#c ...; DEAL#id", "1 batch get")
+def load(page_id: str, deal_ids: Iterable[str]) -> tuple[FeaturedPage, dict[str, Deal]]:
+    """Return a page's list and those of some deals that exist, for setting the list. 1 batch get."""
+    deal_ids = list(deal_ids)
+    items = table.batch_get([_key(page_id), *(keys.deal(deal_id) for deal_id in deal_ids)])
+    deals = {
+        deal_id: deal_from_items(items[keys.deal(deal_id)], None)
+        for deal_id in deal_ids
+        if keys.deal(deal_id) in items
+    }
+    return from_item(page_id, items.get(page_key(page_id))), deals
+
+
+@access_pattern(
+    "set a featured list", "FRONTPAGE, CATEGORY#c ...; FEATURED#page / itself; VERSION#n", "1 transaction"
+)
+def set_featured(
+    page: FeaturedPage,
+    deals: Sequence[Deal],
+    *,
+    version: int,
+    by: str,
+    now: datetime,
+    audit_context: AuditContext = NO_CONTEXT,
+    planned: bool = False,
+) -> FeaturedPage:
+    """Set the list of a page to some deals, in this order, and tell each deal so; keep the list of before.
+
+    `planned`: at its time, as somebody planned it; other plans for this page go on holding.
+    `page` and `deals` are as `load` gave them, `version` is the one that the editor saw. VersionConflict
+    (with the page of now) if the list was set meanwhile; NotFound if a deal was deleted; Invalid for
+    more than 24 or a deal twice. 1 transaction; a deal or page that changes at this very moment costs
+    1 batch get and 1 transaction more.
+    """
+    ids = [deal.id for deal in deals]
+    if len(ids) > MAX_CARDS:
+        sentence = _("A page features up to %(most)d deals; remove %(more)d.")
+        raise Invalid(deals=sentence % {"most": MAX_CARDS, "more": len(ids) - MAX_CARDS})
+    if len(set(ids)) != len(ids):
+        raise Invalid(deals=_("A deal can be featured once on a page."))
+    token = new_ulid(now)
+    for _try in range(TRIES):
+        if page.last_edit == token:
+            return page
+        if page.version != version:
+            raise VersionConflict(_("Somebody else set this list meanwhile."), current=page)
+        try:
+            by_hand = page.by_hand if planned else version + 1
+            writes = _writes(
+                page, deals, token=token, by=by, now=now, note=audit_context.note, by_hand=by_hand
+            )
+            table.transact([*writes, *audit_context.writes])
+        except VersionConflict:
+            page, found = load(page.id, ids)
+            gone = [deal_id for deal_id in ids if deal_id not in found]
+            if gone and page.last_edit != token:
+                sentence = _("A deal of this list was deleted meanwhile: %(ids)s.")
+                raise NotFound(sentence % {"ids": ", ".join(gone)}) from None
+            deals = [found[deal_id] for deal_id in ids if deal_id in found]
+            continue
+        return replace(
+            page,
+            version=version + 1,
+            cards=[deal.card for deal in deals],
+            updated_by=by,
+            last_edit=token,
+            by_hand=by_hand,
+            updated_at=now,
+        )
+    raise Busy()
+
+
+def _writes(
+    page: FeaturedPage,
+    deals: Sequence[Deal],
+    *,
+    token: str,
+    by: str,
+    now: datetime,
+    note: str,
+    by_hand: int,
+) -> list[Write]:
+    """Return the transaction: the page, a check or change of each deal listed, a change of each deal dropped.
+
+    And the list that it was until now, as one of its earlier ones.
+    """
+    changed = VersionConflict()
+    cards = {deal.id: deal.card.as_item() for deal in deals}
+    writes: list[Write] = [
+        Update(
+            key=page_key(page.id),
+            set={
+                **({"type": TYPES[page.id]} if page.id in TYPES else {}),
+                "order": [deal.id for deal in deals],
+                "cards": cards,
+                "featured_version": page.version + 1,
+                "featured_at": iso(now),
+                "featured_by": by,
+                "featured_edit": token,
+                "featured_by_hand": by_hand,
+            },
+            when=(equals("featured_version", page.version),)
+            if page.version
+            else (missing("featured_version"),),
+            otherwise=changed,
+        )
+    ]
+    writes.append(
+        audit.entry_write(
+            by=by,
+            kind="page",
+            subject=page.id,
+            what="set the featured list",
+            note=note,
+            now=now,
+            before={"deals": _listed(page.cards)},
+            after={"deals": _listed([deal.card for deal in deals])},
+        )
+    )
+    writes += featured_versions.keep_writes(page)
+    for deal in deals:
+        unchanged = (equals("writes", deal.writes),)
+        if page.id in deal.featured_on:
+            writes.append(Check(key=keys.deal(deal.id), when=unchanged, otherwise=changed))
+        else:
+            writes.append(
+                Update(
+                    key=keys.deal(deal.id),
+                    add={"featured_on": {page.id}, "writes": 1},
+                    when=unchanged,
+                    otherwise=changed,
+                )
+            )
+    writes += [
+        Update(
+            key=keys.deal(deal_id),
+            discard={"featured_on": {page.id}},
+            add={"writes": 1},
+            when=(exists(),),
+            otherwise=changed,
+        )
+        for deal_id in page.ids
+        if deal_id not in cards
+    ]
+    return writes
+
+
+def _listed(cards: Sequence[DealCard]) -> str:
+    """Return a list as the audit log shows it, a line for each deal."""
+    return "\n".join(f"{number}. {card.title} ({card.id})" for number, card in enumerate(cards, 1))
+
+
+def from_item(page_id: str, item: Item | None) -> FeaturedPage:
+    """Return the featured list that a page's item holds."""
+    item = item or {}
+    cards = item.get("cards", {})
+    return FeaturedPage(
+        id=page_id,
+        title=str(PAGES[page_id]),
+        version=item.get("featured_version", 0),
+        cards=[DealCard.from_item(cards[deal_id]) for deal_id in item.get("order", ()) if deal_id in cards],
+        updated_by=item.get("featured_by", ""),
+        last_edit=item.get("featured_edit", ""),
+        by_hand=item["featured_by_hand"] if "featured_by_hand" in item else item.get("featured_version", 0),
+        updated_at=from_iso(item["featured_at"]) if "featured_at" in item else None,
+    )
+
+
+def _key(page_id: str) -> keys.Key:
+    if page_id not in PAGES:
+        raise NotFound(_("There is no such page."))
+    return page_key(page_id)

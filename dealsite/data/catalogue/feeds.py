@@ -1,0 +1,139 @@
+"""Feeds: the latest deals of the site, a brand or a category, as shoppers see them.
+
+Deal ids sort as publication times do, so a feed reads ids up to the last one of now and a scheduled
+deal appears by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime
+
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.brands import from_items as brand_from_items
+from dealsite.data.catalogue.buckets import listed_days
+from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.categories import CATEGORIES, Category
+from dealsite.data.catalogue.categories import from_items as category_from_items
+from dealsite.data.catalogue.featured import FeaturedPage
+from dealsite.data.catalogue.featured import from_item as featured_from_item
+from dealsite.data.catalogue.featured_cards import EDITORS_CHOICE, FRONT
+from dealsite.data.catalogue.lists import Cursor, Page, all_deals, deals_of_brand, deals_of_category, read
+from dealsite.data.catalogue.taxonomy import Counts
+from dealsite.data.names import slugify
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import NotFound
+from dealsite.data.table.paging import to_end
+
+SITEMAP_ROWS = 1000
+
+
+@access_pattern(
+    "front page: its lists", "FRONTPAGE; GSI1 DEALS#yyyy-mm-dd / itself; DEAL#id", "1 batch get + d queries"
+)
+def front_page(
+    *, now: datetime, after: str | None = None, before: str | None = None
+) -> tuple[list[DealCard], Page]:
+    """Return the featured cards (on the first page only) and the latest deals.
+
+    1 batch get + 1 query for each day that the page touches; 1 batch get more where deals older (or,
+    going back, newer) than the year beside the cursor's are needed to fill it.
+    """
+    cursor = Cursor(after, before)
+    year = cursor.moment(now).year
+    near = (year, year - 1 if cursor.onward else year + 1)
+    wanted = [keys.years(), *map(keys.days, near)]
+    items = table.batch_get(wanted if cursor.place else [keys.front_page(), *wanted], consistent=False)
+    known = {int(text) for text in items.get(keys.years(), {}).get("years", ())}
+    far = {other for other in known if (other < near[1] if cursor.onward else other > near[1])}
+    source = all_deals(_days(items, near), (lambda: _days_of_years(far)) if far else None)
+    page = read(source.published(now), cursor)
+    return [] if cursor.place else _featured(FRONT, items.get(keys.front_page()), now), page
+
+
+@access_pattern(
+    "category page", "CATEGORY#c; GSI3 CATEGORY#c#yyyy-mm / itself; DEAL#id", "1 batch get + d queries"
+)
+def category_page(
+    slug: str, *, now: datetime, after: str | None = None, before: str | None = None
+) -> tuple[Category, list[DealCard], Page]:
+    """Return a category, its featured cards (on the first page only) and its latest deals. 1 batch get + d queries."""
+    if slug not in CATEGORIES:
+        raise NotFound(gettext_lazy("There is no such category."))
+    cursor = Cursor(after, before)
+    items = table.batch_get([keys.category(slug), keys.category_counts(slug)], consistent=False)
+    item, counts = items.get(keys.category(slug)), items.get(keys.category_counts(slug))
+    source = deals_of_category(slug, Counts.from_item(counts).buckets)
+    page = read(source.published(now), cursor)
+    featured = [] if cursor.place else _featured(slug, item, now)
+    return category_from_items(slug, item, counts), featured, page
+
+
+@access_pattern("brand page", "BRAND#b; GSI2 BRAND#b#yyyy / itself; DEAL#id", "1 batch get + d queries")
+def brand_page(
+    slug: str, *, now: datetime, after: str | None = None, before: str | None = None
+) -> tuple[Brand, Page]:
+    """Return a brand and its latest deals, or raise NotFound. 1 batch get + d queries."""
+    if not slug or slugify(slug) != slug:
+        raise NotFound(gettext_lazy("There is no such brand."))
+    cursor = Cursor(after, before)
+    items = table.batch_get([keys.brand(slug), keys.brand_counts(slug)], consistent=False)
+    brand = brand_from_items(items.get(keys.brand(slug)), items.get(keys.brand_counts(slug)))
+    if brand is None:
+        raise NotFound(gettext_lazy("There is no such brand."))
+    source = deals_of_brand(slug, (brand.counts or Counts()).buckets)
+    return brand, read(source.published(now), cursor)
+
+
+@access_pattern("Editors' Choice page", "EDITORSCHOICEPAGE", "1 get")
+def editors_choice(*, now: datetime) -> tuple[FeaturedPage, list[DealCard]]:
+    """Return the Editors' Choice page and those of its cards that shoppers see. 1 get."""
+    item = table.get(keys.editors_choice_page(), consistent=False)
+    return featured_from_item(EDITORS_CHOICE, item), _featured(EDITORS_CHOICE, item, now)
+
+
+def all_days() -> list[str]:
+    """Return every day that holds deals, scheduled ones too, as ISO dates. 1 query."""
+    low, high = keys.days.between()
+    return [
+        day
+        for item in table.query(keys.days.partition(), low=low, high=high, limit=200)
+        for day in listed_days(item)
+    ]
+
+
+@access_pattern("the days with deals", "FRONTPAGE / DAYS#yyyy", "1 query")
+def past_days(*, now: datetime) -> list[date]:
+    """Return the days up to now that hold deals, newest first. 1 query."""
+    today = now.date().isoformat()
+    return sorted((date.fromisoformat(day) for day in all_days() if day <= today), reverse=True)
+
+
+@access_pattern("the deals of a day", "GSI1 DEALS#yyyy-mm-dd / DEAL#id", "1 query")
+def deals_of_day(day: date, *, now: datetime) -> Iterator[DealCard]:
+    """Yield the deals of a day that are published by now, newest first. 1 query for each 1,000."""
+    source = all_deals([day.isoformat()]).published(now)
+    for page in to_end(lambda after: read(source, Cursor(after), size=SITEMAP_ROWS)):
+        yield from page.cards
+
+
+def _featured(page_id: str, item: Item | None, now: datetime) -> list[DealCard]:
+    """Return the featured cards that shoppers see: neither scheduled nor expired."""
+    return [
+        card
+        for card in featured_from_item(page_id, item).cards
+        if card.state(now) not in ("scheduled", "expired")
+    ]
+
+
+def _days(items: dict[keys.Key, Item], years: Iterable[int]) -> list[str]:
+    return [day for year in years for day in listed_days(items.get(keys.days(year)))]
+
+
+def _days_of_years(years: Iterable[int]) -> list[str]:
+    years = list(years)
+    return _days(table.batch_get(map(keys.days, years), consistent=False), years)

@@ -1,0 +1,51 @@
+"""Display names for pages that know only slugs: read once a minute by each process, not by each page."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+from dealsite.data.table import meters
+from dealsite.data.table.errors import DataError
+
+SECONDS = 60.0
+SECONDS_BETWEEN = 5.0  # at least, where a name is missing or the table did not answer
+
+clock: Callable[[], float] = time.monotonic
+
+
+class NameCache:
+    """Names by slug, as `read` returned them last; a read is not counted as the page's, but keeps to its deadline."""
+
+    def __init__(self, read: Callable[[], dict[str, str]], names: Mapping[str, str]) -> None:
+        self.read = read
+        self.names = dict(names)
+        self.read_at: float | None = None
+        self.has_failed = False
+        self._lock = threading.Lock()
+
+    def look_up(self, *slugs: str) -> dict[str, str]:
+        """Return all names, read again after a minute, or after 5 s where one of `slugs` is missing or a read failed.
+
+        While the table does not answer, the names of before are good enough.
+        """
+        is_sound = not self.has_failed and all(slug in self.names for slug in slugs)
+        seconds = SECONDS if is_sound else SECONDS_BETWEEN
+        is_fresh = self.read_at is not None and clock() < self.read_at + seconds
+        if is_fresh or not self._lock.acquire(blocking=False):
+            return self.names
+        try:
+            self.read_at, self.has_failed = clock(), True
+            with meters.unmetered():
+                self.names = self.read()
+            self.has_failed = False
+        except DataError:
+            pass
+        finally:
+            self._lock.release()
+        return self.names
+
+    def forget(self) -> None:
+        """Read the names again at the next look, after one was changed."""
+        self.read_at = None

@@ -1,0 +1,274 @@
+"""Likes and watches of brands and categories. Whoever watches one gets a message when a deal of it is announced.
+
+Each of the four relations has its type, its key and the counter beside its brand or category, which change in one
+transaction. Repeating either way is harmless: the relation must be absent (or there) for the counter to move.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue.categories import CATEGORIES
+from dealsite.data.catalogue.taxonomy import Counts, Kind
+from dealsite.data.jobs.jobs import job_write
+from dealsite.data.jobs.payloads import to_item
+from dealsite.data.names import slugify
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import Conflict, NotFound
+from dealsite.data.table.ids import iso, new_ulid
+from dealsite.data.table.writes import Delete, Put, Update, absent, exists
+
+
+@dataclass(frozen=True, slots=True)
+class MuteAllPayload:
+    """Whose watches are all to be muted, or heard again."""
+
+    username: str
+    muted: bool
+
+
+class AlreadySo(Conflict):
+    """The relation is as it was asked to be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """One of the four relations; `counter` is the counter's name beside the brand or category."""
+
+    type: str
+    verb: str
+    target: Kind
+    counter: str
+    key: Callable[[str, str], keys.Key]
+
+    def count_key(self, slug: str) -> keys.Key:
+        return keys.brand_counts(slug) if self.target == "brand" else keys.category_counts(slug)
+
+    def item(self, slug: str, username: str, *, now: datetime) -> Item:
+        return {
+            "type": self.type,
+            "slug": slug,
+            "username": username,
+            "created_at": iso(now),
+            **keys.relations_of_user(username, self.verb, self.target.upper(), slug),
+        }
+
+
+BRAND_LIKE = Relation("BrandLike", "LIKE", "brand", "likes", keys.brand_like)
+CATEGORY_LIKE = Relation("CategoryLike", "LIKE", "category", "likes", keys.category_like)
+BRAND_WATCH = Relation("BrandWatch", "WATCH", "brand", "watches", keys.brand_watch)
+CATEGORY_WATCH = Relation("CategoryWatch", "WATCH", "category", "watches", keys.category_watch)
+MISSING = {
+    "brand": gettext_lazy("There is no such brand."),
+    "category": gettext_lazy("There is no such category."),
+}
+RELATIONS = (BRAND_LIKE, CATEGORY_LIKE, BRAND_WATCH, CATEGORY_WATCH)
+BY_NAME: dict[tuple[str, str], Relation] = {
+    (relation.verb, relation.target): relation for relation in RELATIONS
+}
+MUTE_ALL = "mute_all"  # the kind of job that mutes many watches
+
+
+@access_pattern(
+    "add a like or a watch", "BRANDLIKE#b#u, BRANDWATCH#b ... / itself, USER#u, COUNTS", "1 transaction"
+)
+def add(relation: Relation, slug: str, username: str, *, now: datetime) -> bool:
+    """Add a relation and count it; False if it was there. NotFound if its target is not there. 1 transaction."""
+    check_slug(relation, slug)
+    try:
+        table.transact(
+            [
+                Put(
+                    key=relation.key(slug, username),
+                    item=relation.item(slug, username, now=now),
+                    when=(absent(),),
+                    otherwise=AlreadySo(),
+                ),
+                Update(
+                    key=relation.count_key(slug),
+                    add={relation.counter: 1},
+                    when=(exists(),),
+                    otherwise=NotFound(MISSING[relation.target]),
+                ),
+            ]
+        )
+    except AlreadySo:
+        return False
+    return True
+
+
+@access_pattern(
+    "remove a like or a watch", "BRANDLIKE#b#u, BRANDWATCH#b ... / itself, USER#u, COUNTS", "1 transaction"
+)
+def remove(relation: Relation, slug: str, username: str) -> bool:
+    """Take a relation back and count it off; False if it was not there. 1 transaction."""
+    check_slug(relation, slug)
+    try:
+        table.transact(
+            [
+                Delete(key=relation.key(slug, username), when=(exists(),), otherwise=AlreadySo()),
+                Update(key=relation.count_key(slug), add={relation.counter: -1}, when=(exists(),)),
+            ]
+        )
+    except AlreadySo:
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class RelationEntry:
+    """A row of a user's list: which brand or category it is, and whether a watch is muted."""
+
+    target: Kind
+    slug: str
+    muted: bool = False
+
+
+@access_pattern("what a user likes", "GSI2 USER#u / LIKE#BRAND#b, LIKE#CATEGORY#c", "1 query")
+def likes_of(username: str) -> list[RelationEntry]:
+    """Return what a user likes: brands, then categories, by slug. 1 query."""
+    return _of_user(username, "LIKE")
+
+
+@access_pattern("what a user watches", "GSI2 USER#u / WATCH#BRAND#b, WATCH#CATEGORY#c", "1 query")
+def watched_by(username: str) -> list[RelationEntry]:
+    """Return what a user watches: brands, then categories, by slug. 1 query."""
+    return _of_user(username, "WATCH")
+
+
+def _of_user(username: str, verb: str) -> list[RelationEntry]:
+    """Return a user's relations of one kind. 1 query a page of 1,000."""
+    low, high = keys.relations_of_user.between(verb)
+    found: list[RelationEntry] = []
+    start = None
+    while True:
+        rows = table.query_page(
+            keys.relations_of_user.partition(username),
+            index=keys.GSI2,
+            low=low,
+            high=high,
+            limit=1000,
+            start=start,
+        )
+        for row in rows.items:
+            _, target, slug = row["GSI2SK"].split("#")
+            kind: Kind = "brand" if target == "BRAND" else "category"
+            found.append(RelationEntry(kind, slug, bool(row.get("card", {}).get("muted"))))
+        start = rows.start
+        if start is None:
+            return found
+
+
+@access_pattern("mute a watch, or hear it again", "BRANDWATCH#b or CATEGORYWATCH#c / USER#u", "1 update")
+def mute_watch(relation: Relation, slug: str, *, username: str, muted: bool) -> None:
+    """Keep a watch, but send no messages for it, or send them again; NotFound if there is none. 1 update."""
+    check_slug(relation, slug)
+    table.write(
+        Update(
+            key=relation.key(slug, username),
+            set={"muted": True, "card": {"muted": True}} if muted else {},
+            remove=() if muted else ("muted", "card"),
+            when=(exists(),),
+            otherwise=NotFound(gettext_lazy("You do not watch this.")),
+        )
+    )
+
+
+@access_pattern(
+    "mute some of a user's watches: an update each",
+    "GSI2 USER#u; BRANDWATCH#b or CATEGORYWATCH#c / WATCH#...; USER#u",
+    "1 query + 1 update",
+)
+def mute_all(username: str, *, muted: bool, limit: int) -> int:
+    """Mute up to `limit` of a user's watches, or hear them again; return how many were not so.
+
+    1 query + 1 update each.
+    """
+    wrong = [watch for watch in watched_by(username) if watch.muted != muted][:limit]
+    for watch in wrong:
+        with contextlib.suppress(NotFound):  # they no longer watch it
+            mute_watch(BY_NAME["WATCH", watch.target], watch.slug, username=username, muted=muted)
+    return len(wrong)
+
+
+@access_pattern("mute all of very many watches", "JOB#id", "1 put")
+def mute_all_later(username: str, *, muted: bool, now: datetime) -> None:
+    """Have the worker mute all of a user's watches, or let them be heard again. 1 put."""
+    payload = MuteAllPayload(username, muted)
+    table.write(job_write(MUTE_ALL, to_item(payload), job_id=new_ulid(now), due=now))
+
+
+@access_pattern(
+    "remove all that a deleted user likes and watches: a transaction each",
+    "GSI2 USER#u / LIKE#BRAND#b ..., WATCH#BRAND#b ...",
+    "2 queries + 1 transaction",
+)
+def remove_all(username: str) -> None:
+    """Take back all likes and watches of a user who is gone, and count them off. 2 queries + 1 transaction each."""
+    for verb in ("LIKE", "WATCH"):
+        for related in _of_user(username, verb):
+            remove(BY_NAME[verb, related.target], related.slug, username)
+
+
+@dataclass(frozen=True, slots=True)
+class RelationState:
+    """How a user, or a visitor, stands to a brand or category, and how many like and watch it."""
+
+    target: Kind
+    slug: str
+    likes: int = 0
+    watches: int = 0
+    liked: bool = False
+    watched: bool = False
+
+    def after(self, relation: Relation, *, held: bool) -> RelationState:
+        """Return what one change makes of it, as far as one knows without reading it again."""
+        if relation.verb == "LIKE":
+            step = int(held) - int(self.liked)
+            return replace(self, liked=held, likes=max(self.likes + step, 0))
+        step = int(held) - int(self.watched)
+        return replace(self, watched=held, watches=max(self.watches + step, 0))
+
+
+def relation_state_keys(username: str, target: Kind, slug: str) -> list[keys.Key]:
+    """Return the keys of a user's like and watch of a target and of its counters; none for what cannot be one."""
+    if not can_be(target, slug):
+        return []
+    of_target = [relation for relation in RELATIONS if relation.target == target]
+    return [*(relation.key(slug, username) for relation in of_target), of_target[0].count_key(slug)]
+
+
+def relation_state(target: Kind, slug: str, items: Mapping[keys.Key, Item]) -> RelationState:
+    """Return what the items of `relation_state_keys` say."""
+    by_type = {item.get("type"): item for item in items.values()}
+    of_target = {
+        relation.verb: relation.type in by_type for relation in RELATIONS if relation.target == target
+    }
+    counts = Counts.from_item(by_type.get("BrandCounts" if target == "brand" else "CategoryCounts"))
+    return RelationState(target, slug, counts.likes, counts.watches, of_target["LIKE"], of_target["WATCH"])
+
+
+@access_pattern(
+    "how a user stands to a brand", "BRANDLIKE#b#u, BRANDWATCH#b ... / itself, USER#u, COUNTS", "1 batch get"
+)
+def relation_state_of(username: str, target: Kind, slug: str) -> RelationState:
+    """Return how a user stands to a brand or category. 1 consistent batch get."""
+    return relation_state(target, slug, table.batch_get(relation_state_keys(username, target, slug)))
+
+
+def can_be(target: Kind, slug: str) -> bool:
+    """Tell whether a text from outside can be the slug of a brand or is one of a category."""
+    return slug in CATEGORIES if target == "category" else bool(slug) and slugify(slug) == slug
+
+
+def check_slug(relation: Relation, slug: str) -> None:
+    """Raise NotFound for what cannot be a target of a relation."""
+    if not can_be(relation.target, slug):
+        raise NotFound(MISSING[relation.target])

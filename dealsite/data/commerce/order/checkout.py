@@ -1,0 +1,266 @@
+"""Placing an order: what was shown is bought, all of it or nothing, in one transaction.
+
+The transaction holds 3 actions for each line (out of the cart, into the order, the offer checked or its
+stock taken), up to 12 instalments, and 7 others: 94 at 25 lines. Where the last pieces of several deals
+are bought at once and their cards find no room, a job of the same transaction marks them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue.deal.deal_record import Deal
+from dealsite.data.catalogue.deal.stock import mark_within, with_offers
+from dealsite.data.commerce.cart import view
+from dealsite.data.commerce.cart.cart_record import (
+    ACTIVE,
+    PURCHASED,
+    TRIES,
+    CartChanged,
+    Head,
+    Line,
+    line_item,
+)
+from dealsite.data.commerce.cart.owners import user_cart
+from dealsite.data.commerce.cart.reading import read_active
+from dealsite.data.commerce.order import order_notices, reading
+from dealsite.data.commerce.order.order_record import (
+    PLACED,
+    Address,
+    Event,
+    Order,
+    OrderCard,
+    clean_address,
+    order_item,
+)
+from dealsite.data.commerce.payments import PLANS, Payment, insert_writes, new_payments, plans_for
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.errors import AlreadyExists, Busy, Conflict, Invalid, NotFound, VersionConflict
+from dealsite.data.table.ids import is_ulid, iso, new_ulid
+from dealsite.data.table.writes import (
+    Check,
+    Condition,
+    Delete,
+    Put,
+    Update,
+    Write,
+    above,
+    absent,
+    at_least,
+    at_version,
+    either,
+    equals,
+    exists,
+    merge,
+    missing,
+)
+
+
+class AlreadyPlaced(AlreadyExists):
+    """This order was placed before: a second click, or a retry."""
+
+
+class OfferChanged(VersionConflict):
+    """What a deal costs, or how many are left, is not what the cart says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """What a checkout form says: who buys, which version of the cart he was shown and what it came to.
+
+    `order_id` is minted with the form, so a form sent twice makes one order. `method` is the token of the
+    card at the gateway, `plan` the number of instalments.
+    """
+
+    order_id: str
+    username: str
+    name: str
+    email: str
+    version: int
+    total: Decimal
+    address: Address
+    plan: int = 1
+    method: str = ""
+
+
+@access_pattern(
+    "place an order, with its payments, message and mail",
+    "CART#u, DEAL#id, USER#u, PAYMENTS#account, MESSAGES#u, JOB#id",
+    "1 query + 1 transaction",
+)
+def place(purchase: Purchase, *, now: datetime) -> Order:
+    """Place an order and return it; placed before, it is returned as it is. 1 query + 1 transaction.
+
+    CartChanged if the cart is not as it was shown, or its deals are not: nothing is bought then, and the
+    cart page says what changed. Invalid for an address or plan that cannot be. Last pieces, and offers that
+    changed, cost 1 batch get and 1 transaction more; an order that is there 1 get.
+    """
+    if not is_ulid(purchase.order_id) or purchase.plan not in PLANS:
+        raise Invalid(gettext_lazy("This form is damaged. Load the page again."))
+    purchase = replace(purchase, address=clean_address(purchase.address))
+    head, lines = read_active(user_cart(purchase.username), now=now)
+    total = sum((line.total for line in lines), Decimal("0.00"))
+    if not lines or head.version != purchase.version or total != purchase.total:
+        return _placed_before(purchase)
+    if purchase.plan not in plans_for(total):
+        raise Invalid(
+            plan=gettext_lazy("An instalment must come to 1.00 at least. Choose fewer instalments.")
+        )
+    payments = new_payments(
+        purchase.order_id, purchase.username, total, purchase.plan, method=purchase.method, first=now
+    )
+    order = _new_order(purchase, lines, payments, now)
+    fixed = _order_writes(order, payments, head, lines, now)
+    offers = [write for line in lines for write in _offer_unread(line, now)]
+    for attempt in range(TRIES):
+        if attempt:
+            table.back_off(attempt)
+        try:
+            table.transact([*fixed, *offers])
+        except (AlreadyPlaced, CartChanged):
+            return _placed_before(purchase)
+        except VersionConflict:  # an offer, or the card of a deal that sells out, is not as it was read
+            deals = _deals_as_shown(lines, now)
+            lines = [replace(line, counted=deals[line.deal].stock is not None) for line in lines]
+            fixed = _order_writes(order, payments, head, lines, now)
+            offers = _offers_read(lines, deals, len(merge(fixed)), now)
+            continue
+        return order
+    raise Busy()
+
+
+def _placed_before(purchase: Purchase) -> Order:
+    try:
+        return reading.get(purchase.username, purchase.order_id)
+    except NotFound:
+        raise CartChanged() from None
+
+
+def _new_order(
+    purchase: Purchase, lines: Sequence[Line], payments: Sequence[Payment], now: datetime
+) -> Order:
+    card = OrderCard(
+        id=purchase.order_id,
+        username=purchase.username,
+        name=purchase.address.name,
+        status=PLACED,
+        placed_at=now,
+        total=purchase.total,
+        pieces=sum(line.quantity for line in lines),
+        lines=len(lines),
+        plan=purchase.plan,
+    )
+    return Order(
+        card=card,
+        version=1,
+        address=purchase.address,
+        email=purchase.email,
+        payments=tuple(payment.ref for payment in payments),
+        timeline=(Event(PLACED, now, purchase.username),),
+    )
+
+
+def _order_writes(
+    order: Order, payments: Sequence[Payment], head: Head, lines: Sequence[Line], now: datetime
+) -> list[Write]:
+    """Return all writes but those of the offers; the order's comes first, since that it is there explains all else."""
+    owner = user_cart(order.username)
+    kept = {deal: entry.as_item() for deal, entry in head.lines.items() if entry.status != ACTIVE}
+    writes: list[Write] = [
+        Put(
+            key=keys.order(order.username, order.id),
+            item=order_item(order),
+            when=(absent(),),
+            otherwise=AlreadyPlaced(gettext_lazy("This order is placed already.")),
+        ),
+        Update(
+            key=owner.head,
+            set={"lines": kept, "active": 0},
+            add={"version": 1},
+            when=at_version(head.version),
+            otherwise=CartChanged(),
+        ),
+        Update(
+            key=keys.profile(order.username),
+            set={"address": order.address.as_item()},
+            when=(exists(),),
+            otherwise=Conflict(gettext_lazy("This account was deleted.")),
+        ),
+    ]
+    for line in lines:
+        bought = replace(line, status=PURCHASED, at=now, order=order.id)
+        writes += [
+            Delete(
+                key=owner.line(line.status, line.at, line.id),
+                when=(exists(),),
+                otherwise=CartChanged(),
+            ),
+            Put(
+                key=owner.line(PURCHASED, now, line.id),
+                item=line_item(bought, owner, None),
+                when=(absent(),),
+            ),
+        ]
+    writes += insert_writes(payments, now=now, job_id=new_ulid(now))
+    return writes + order_notices.writes(order.card, order.timeline[0], email=order.email)
+
+
+def _as_shown(line: Line, now: datetime) -> tuple[Condition, ...]:
+    return equals("price", line.price), either(missing("expires_at"), above("expires_at", iso(now)))
+
+
+def _offer_unread(line: Line, now: datetime) -> list[Write]:
+    """Return the write of an offer that was not read: it must be as the line says, and not the last pieces."""
+    key, as_shown = keys.offer(line.deal), _as_shown(line, now)
+    if not line.counted:
+        return [Check(key=key, when=(*as_shown, missing("stock")), otherwise=OfferChanged())]
+    enough = at_least("stock", line.quantity + 1)
+    return [
+        Update(key=key, add={"stock": -line.quantity}, when=(*as_shown, enough), otherwise=OfferChanged())
+    ]
+
+
+def _deals_as_shown(lines: Sequence[Line], now: datetime) -> dict[str, Deal]:
+    """Return the deals of lines; CartChanged if they are not what the shopper was shown. 1 batch get."""
+    deals = with_offers(line.deal for line in lines)
+    offers = {keys.offer(one.id): _offer_of(one) for one in deals.values()}
+    if any(shown.problems for shown in view.compare(lines, offers, now=now)):
+        raise CartChanged(
+            gettext_lazy("Something in your cart changed: nothing was ordered. Please look at it again.")
+        )
+    return deals
+
+
+def _offers_read(
+    lines: Sequence[Line], deals: Mapping[str, Deal], actions: int, now: datetime
+) -> list[Write]:
+    """Return the writes of offers as they were read, with the marks of what sells out."""
+    writes: list[Write] = []
+    sold_out: list[Deal] = []
+    for line in lines:
+        deal = deals[line.deal]
+        if deal.stock is not None and deal.stock == line.quantity:
+            sold_out.append(deal)
+            last = (*_as_shown(line, now), equals("stock", line.quantity))
+            writes.append(
+                Update(key=keys.offer(line.deal), set={"stock": 0}, when=last, otherwise=OfferChanged())
+            )
+        else:
+            writes += _offer_unread(line, now)
+    return writes + mark_within(sold_out, actions + len(writes), sold_out=True, now=now)
+
+
+def _offer_of(deal: Deal) -> dict[str, object]:
+    """Return what of an offer decides whether a line can be bought."""
+    offer: dict[str, object] = {"price": deal.content.price}
+    if deal.stock is not None:
+        offer["stock"] = deal.stock
+    if deal.content.expires_at is not None:
+        offer["expires_at"] = iso(deal.content.expires_at)
+    return offer

@@ -1,0 +1,184 @@
+"""What becomes of an order: shipped, delivered, or cancelled with all that was bought."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue.deal.deal_record import Deal
+from dealsite.data.catalogue.deal.stock import mark_within, with_offers
+from dealsite.data.commerce import payments
+from dealsite.data.commerce.cart.cart_record import RETURNED, TRIES, Line, line_item
+from dealsite.data.commerce.cart.owners import user_cart
+from dealsite.data.commerce.order import order_notices, reading
+from dealsite.data.commerce.order.order_record import (
+    CANCELLED,
+    DELIVERED,
+    PLACED,
+    SHIPPED,
+    Event,
+    Order,
+    clean_note,
+    clean_tracking,
+    order_item,
+)
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.errors import Busy, Conflict, VersionConflict
+from dealsite.data.table.ids import new_ulid
+from dealsite.data.table.writes import Delete, Put, Update, Write, absent, at_least, equals, exists, merge
+
+BEFORE = {SHIPPED: PLACED, DELIVERED: SHIPPED, CANCELLED: PLACED}
+WORDS = {
+    PLACED: pgettext_lazy("order", "placed"),
+    SHIPPED: pgettext_lazy("order", "shipped"),
+    DELIVERED: pgettext_lazy("order", "delivered"),
+    CANCELLED: pgettext_lazy("order", "cancelled"),
+}
+
+
+@access_pattern(
+    "mark an order shipped", "USER#u, MESSAGES#u, JOB#id / ORDER#oid, itself", "1 get + 1 transaction"
+)
+def ship(username: str, order_id: str, *, tracking: str = "", by: str, now: datetime) -> Order:
+    """Mark an order shipped; harmless if it is. NotFound, Conflict, Invalid. 1 get + 1 transaction."""
+    tracking = clean_tracking(tracking)
+    note = f"Tracking number {tracking}" if tracking else ""
+    return _step(username, order_id, Event(SHIPPED, now, by, note), tracking=tracking)
+
+
+@access_pattern(
+    "mark an order delivered", "USER#u, MESSAGES#u, JOB#id / ORDER#oid, itself", "1 get + 1 transaction"
+)
+def deliver(username: str, order_id: str, *, by: str, now: datetime) -> Order:
+    """Mark an order delivered; harmless if it is. NotFound, Conflict. 1 get + 1 transaction."""
+    return _step(username, order_id, Event(DELIVERED, now, by))
+
+
+def _step(username: str, order_id: str, event: Event, tracking: str = "") -> Order:
+    order = reading.get(username, order_id)
+    if order.status == event.status:
+        return order
+    after = _after(order, event, tracking=tracking)
+    try:
+        table.transact(
+            [_order_write(order, after), *order_notices.writes(after.card, event, email=order.email)]
+        )
+    except VersionConflict:
+        current = reading.get(username, order_id)
+        if current.status != event.status:
+            raise Conflict(_refusal(current, event)) from None
+        return current
+    return after
+
+
+@access_pattern(
+    "cancel an order, with its lines, stock and payments",
+    "USER#u, MESSAGES#u, JOB#id, CART#u, DEAL#id, PAYMENTS#account / ORDER#oid, itself",
+    "1 get + 1 query + 2 batch gets + 1 transaction",
+)
+def cancel(username: str, order_id: str, *, by: str, reason: str = "", now: datetime) -> Order:
+    """Cancel an order that is PLACED: stock goes back, lines become RETURNED, instalments are called off.
+
+    Harmless if it is cancelled; Conflict if it was shipped. 1 get + 1 query + 2 batch gets + 1 transaction;
+    all again while stock or payments change in between.
+    """
+    event = Event(CANCELLED, now, by, clean_note(reason))
+    for attempt in range(TRIES):
+        if attempt:
+            table.back_off(attempt)
+        order = reading.get(username, order_id)
+        if order.status == CANCELLED:
+            return order
+        after = _after(order, event)
+        lines = reading.lines_of(order)
+        paid = payments.of_order(username, order.payments)
+        writes: list[Write] = [
+            _order_write(order, after),
+            *_lines_back(order, lines, now),
+            *payments.cancel_writes(
+                paid,
+                by=by,
+                reason=event.note or "The order was cancelled.",
+                now=now,
+                totals_job_id=new_ulid(now),
+                refund_job_id=new_ulid(now),
+            ),
+            *order_notices.writes(after.card, event, email=order.email),
+        ]
+        deals = with_offers(line.deal for line in lines)
+        writes += _stock_back(lines, deals, len(merge(writes)), now)
+        try:
+            table.transact(writes)
+        except Conflict:
+            continue
+        return after
+    raise Busy()
+
+
+def _after(order: Order, event: Event, *, tracking: str = "") -> Order:
+    """Return an order after something happened to it; Conflict if that cannot happen to it any more."""
+    if order.status != BEFORE[event.status]:
+        raise Conflict(_refusal(order, event))
+    return replace(
+        order,
+        card=replace(order.card, status=event.status),
+        version=order.version + 1,
+        timeline=(*order.timeline, event),
+        tracking=tracking or order.tracking,
+    )
+
+
+def _refusal(order: Order, event: Event) -> str:
+    return _("This order is %(state)s: it cannot be %(wanted)s.") % {
+        "state": WORDS[order.status],
+        "wanted": WORDS[event.status],
+    }
+
+
+def _order_write(order: Order, after: Order) -> Write:
+    item, old = order_item(after), order_item(order)
+    return Update(
+        key=keys.order(order.username, order.id),
+        set={name: value for name, value in item.items() if value is not None and old.get(name) != value},
+        remove=[name for name in old if name not in item],
+        when=(equals("version", order.version),),
+        otherwise=VersionConflict(),
+    )
+
+
+def _lines_back(order: Order, lines: Sequence[Line], now: datetime) -> list[Write]:
+    """Return the writes that make an order's lines RETURNED; they stay its lines."""
+    owner = user_cart(order.username)
+    writes: list[Write] = []
+    for line in lines:
+        back = replace(line, status=RETURNED, at=now)
+        writes += [
+            Delete(key=owner.line(line.status, line.at, line.id), when=(exists(),)),
+            Put(
+                key=owner.line(RETURNED, now, line.id),
+                item=line_item(back, owner, None),
+                when=(absent(),),
+            ),
+        ]
+    return writes
+
+
+def _stock_back(lines: Sequence[Line], deals: dict[str, Deal], actions: int, now: datetime) -> list[Write]:
+    """Return the writes that put stock back where it is counted, with the marks of what is not sold out any more."""
+    writes: list[Write] = []
+    on_sale: list[Deal] = []
+    for line in lines:
+        deal = deals.get(line.deal)
+        if deal is None or deal.stock is None or not line.counted:
+            continue
+        when = at_least("stock", 1)
+        if deal.stock == 0:
+            when = equals("stock", 0)
+            on_sale.append(deal)
+        writes.append(Update(key=keys.offer(line.deal), add={"stock": line.quantity}, when=(when,)))
+    return writes + mark_within(on_sale, actions + len(writes), sold_out=False, now=now)

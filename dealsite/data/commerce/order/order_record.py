@@ -1,0 +1,228 @@
+"""An order as it is stored: what was bought are the lines that left the cart, the order says the rest.
+
+PLACED -> SHIPPED -> DELIVERED        PLACED -> CANCELLED
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from decimal import Decimal
+from functools import cached_property
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys
+from dealsite.data.catalogue.cards import money
+from dealsite.data.names import normalise
+from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import Invalid
+from dealsite.data.table.ids import from_iso, iso
+
+PLACED, SHIPPED, DELIVERED, CANCELLED = "PLACED", "SHIPPED", "DELIVERED", "CANCELLED"
+STATUSES = (PLACED, SHIPPED, DELIVERED, CANCELLED)
+ADDRESS_CHARACTERS = 120
+NOTE_CHARACTERS = 500
+TRACKING_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._/-]{2,59}")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where an order goes; `extra` (flat, company) may be empty."""
+
+    name: str = ""
+    street: str = ""
+    extra: str = ""
+    postcode: str = ""
+    city: str = ""
+    country: str = ""
+
+    @property
+    def lines(self) -> list[str]:
+        """What stands on a parcel."""
+        place = " ".join(part for part in (self.postcode, self.city) if part)
+        return [line for line in (self.name, self.extra, self.street, place, self.country) if line]
+
+    def as_item(self) -> Item:
+        return {name: value for name in ADDRESS_FIELDS if (value := getattr(self, name))}
+
+    @classmethod
+    def from_item(cls, item: Item | None) -> Address:
+        return cls(**{name: (item or {}).get(name, "") for name in ADDRESS_FIELDS})
+
+
+ADDRESS_FIELDS = tuple(field.name for field in fields(Address))
+MISSING = {
+    "name": gettext_lazy("Enter the name of who receives it."),
+    "street": gettext_lazy("Enter the street and the house number."),
+    "postcode": gettext_lazy("Enter the postcode."),
+    "city": gettext_lazy("Enter the town."),
+    "country": gettext_lazy("Enter the country."),
+}
+
+
+def clean_address(address: Address) -> Address:
+    """Return an address with its white space folded and nothing unprintable in it; Invalid says what it lacks."""
+    cleaned = Address(**{name: normalise(getattr(address, name)) for name in ADDRESS_FIELDS})
+    found = {name: str(text) for name, text in MISSING.items() if not getattr(cleaned, name)}
+    for name in ADDRESS_FIELDS:
+        if len(getattr(cleaned, name)) > ADDRESS_CHARACTERS:
+            found[name] = _("Shorten this to %(most)s characters.") % {"most": ADDRESS_CHARACTERS}
+    if found:
+        raise Invalid(**found)
+    return cleaned
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What happened to an order: its status from then on, who did it, and a word on it."""
+
+    status: str
+    at: datetime
+    by: str
+    note: str = ""
+
+    def as_item(self) -> Item:
+        note = {"note": self.note} if self.note else {}
+        return {"status": self.status, "at": iso(self.at), "by": self.by} | note
+
+    @classmethod
+    def from_item(cls, item: Item) -> Event:
+        return cls(item["status"], from_iso(item["at"]), item["by"], item.get("note", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class OrderCard:
+    """What a list shows of an order; `pieces` of how many `lines`, paid in `plan` instalments."""
+
+    id: str
+    username: str
+    name: str
+    status: str
+    placed_at: datetime
+    total: Decimal
+    pieces: int
+    lines: int
+    plan: int = 1
+
+    def as_item(self) -> Item:
+        return {
+            "id": self.id,
+            "username": self.username,
+            "name": self.name,
+            "status": self.status,
+            "placed_at": iso(self.placed_at),
+            "total": self.total,
+            "pieces": self.pieces,
+            "lines": self.lines,
+            "plan": self.plan,
+        }
+
+    @classmethod
+    def from_item(cls, card: Item) -> OrderCard:
+        return cls(
+            id=card["id"],
+            username=card["username"],
+            name=card["name"],
+            status=card["status"],
+            placed_at=from_iso(card["placed_at"]),
+            total=money(card["total"]) or Decimal("0.00"),
+            pieces=card["pieces"],
+            lines=card["lines"],
+            plan=card["plan"],
+        )
+
+
+@dataclass(frozen=True)
+class Order:
+    """An order; `payments` holds each instalment's `id` and the time when it is due (`due_at`)."""
+
+    card: OrderCard
+    version: int
+    address: Address
+    email: str
+    payments: tuple[Mapping[str, str], ...] = ()
+    timeline: tuple[Event, ...] = ()
+    tracking: str = ""
+
+    @property
+    def id(self) -> str:
+        return self.card.id
+
+    @property
+    def username(self) -> str:
+        return self.card.username
+
+    @property
+    def status(self) -> str:
+        return self.card.status
+
+    @property
+    def placed_at(self) -> datetime:
+        return self.card.placed_at
+
+    @property
+    def total(self) -> Decimal:
+        return self.card.total
+
+    @cached_property
+    def closed_at(self) -> datetime:
+        """When it came to its status."""
+        return self.timeline[-1].at if self.timeline else self.card.placed_at
+
+
+def order_item(order: Order) -> Item:
+    """Return an order as it is stored."""
+    card = order.card
+    return {
+        "type": "Order",
+        "id": card.id,
+        "username": card.username,
+        "status": card.status,
+        "placed_at": iso(card.placed_at),
+        "version": order.version,
+        "address": order.address.as_item(),
+        "email": order.email,
+        "payments": [dict(ref) for ref in order.payments],
+        "timeline": [event.as_item() for event in order.timeline],
+        "tracking": order.tracking or None,
+        "card": card.as_item(),
+        **keys.order_rows(card.id, card.username, card.status, card.placed_at),
+    }
+
+
+def order_from_item(item: Item) -> Order:
+    """Return the order of its item."""
+    return Order(
+        card=OrderCard.from_item(item["card"]),
+        version=item["version"],
+        address=Address.from_item(item["address"]),
+        email=item["email"],
+        payments=tuple(item["payments"]),
+        timeline=tuple(Event.from_item(event) for event in item["timeline"]),
+        tracking=item.get("tracking", ""),
+    )
+
+
+def clean_note(note: str) -> str:
+    """Return a note of one line, or raise Invalid."""
+    cleaned = normalise(note)
+    if len(cleaned) > NOTE_CHARACTERS:
+        raise Invalid(note=_("Shorten this to %(most)s characters.") % {"most": NOTE_CHARACTERS})
+    return cleaned
+
+
+def clean_tracking(tracking: str) -> str:
+    """Return a tracking number, which may be empty, or raise Invalid."""
+    cleaned = unicodedata.normalize("NFKC", tracking).strip()
+    if cleaned and not TRACKING_PATTERN.fullmatch(cleaned):
+        raise Invalid(
+            tracking=gettext_lazy(
+                "A tracking number has 3 to 60 letters, digits, spaces, dots, dashes or slashes."
+            )
+        )
+    return cleaned

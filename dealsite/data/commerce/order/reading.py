@@ -1,0 +1,260 @@
+"""Reading orders: one, those of a user, those that wait, and who has a deal in the cart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.commerce.cart.cart_record import ACTIVE, PURCHASED, RETURNED, SAVED, Line, line_from_item
+from dealsite.data.commerce.cart.owners import user_cart
+from dealsite.data.commerce.order.order_record import (
+    CANCELLED,
+    STATUSES,
+    Address,
+    Order,
+    OrderCard,
+    order_from_item,
+)
+from dealsite.data.names import normalise_username
+from dealsite.data.people.profiles import Profile
+from dealsite.data.people.profiles import from_item as profile_from_item
+from dealsite.data.table import shards
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.errors import BadCursor, Invalid, NotFound
+from dealsite.data.table.ids import from_iso, is_ulid, iso, previous_ulid
+from dealsite.data.table.paging import newest_first
+
+PAGE_SIZE = 25
+NEWEST_ON_ACCOUNT = 5
+LINES_OF_AN_ORDER = 100  # more than any has
+TOTALLED = 1_000  # lines of a deal that are counted for a page
+CART_STATUSES = (ACTIVE, SAVED, PURCHASED, RETURNED)
+
+
+@dataclass(frozen=True, slots=True)
+class OrdersPage:
+    """Up to 25 orders; `after` and `before` are the cursors of the next and the previous page."""
+
+    orders: list[OrderCard]
+    after: str | None = None
+    before: str | None = None
+
+
+@access_pattern("one order of a user", "USER#u / ORDER#oid", "1 get")
+def get(username: str, order_id: str) -> Order:
+    """Return a user's order; NotFound. 1 get, consistent."""
+    item = table.get(keys.order(username, order_id)) if is_ulid(order_id) else None
+    if item is None:
+        raise no_order()
+    return order_from_item(item)
+
+
+@access_pattern("several orders", "USER#u / ORDER#oid", "1 batch get")
+def get_many(refs: Iterable[tuple[str, str]]) -> list[Order]:
+    """Return those of some orders (user name and id each) that exist, in this order. 1 batch get for each 100."""
+    wanted = [keys.order(username, order_id) for username, order_id in refs]
+    items = table.batch_get(wanted)
+    return [order_from_item(items[key]) for key in dict.fromkeys(wanted) if key in items]
+
+
+@access_pattern("the lines of an order, right at once", "CART#u / PURCHASED#at#line", "1 query")
+def lines_of(order: Order) -> list[Line]:
+    """Return an order's lines as they stand in the table, in the order of their ids. 1 query, consistent."""
+    cancelled = order.status == CANCELLED
+    status, at = (RETURNED, order.closed_at) if cancelled else (PURCHASED, order.placed_at)
+    low, high = keys.cart_line.between(status, at)
+    rows = table.query(
+        user_cart(order.username).partition,
+        low=low,
+        high=high,
+        limit=LINES_OF_AN_ORDER,
+        consistent=True,
+    )
+    return [line_from_item(row) for row in rows if row.get("order") == order.id]
+
+
+@access_pattern("an order with its lines by its id", "GSI1 ORDER#oid / ORDER#oid, ITEM#line", "1 query")
+def get_with_lines(order_id: str) -> tuple[OrderCard, list[Line]]:
+    """Return the card and the lines of an order of whom it may be; NotFound. 1 query (GSI1).
+
+    The index follows the table within a moment; `get` and `lines_of` are right at once.
+    """
+    if not is_ulid(order_id):
+        raise no_order()
+    rows = table.query(keys.order_lines.partition(order_id), index=keys.GSI1, limit=LINES_OF_AN_ORDER)
+    cards = [OrderCard.from_item(row["card"]) for row in rows if row["type"] == "Order"]
+    if not cards:
+        raise no_order()
+    return cards[0], [line_from_item(row) for row in rows if row["type"] == "CartLine"]
+
+
+@access_pattern(
+    "a user's orders, newest first", "USER#u, or GSI2 USER#u / ORDER#oid, or STATUS#oid", "1 query"
+)
+def of_user(
+    username: str, *, status: str = "", after: str | None = None, before: str | None = None
+) -> OrdersPage:
+    """Return one page of a user's orders, newest first, all or of one status; BadCursor, Invalid. 1 query.
+
+    All are read from the table, consistently; those of a status from GSI2.
+    """
+    if status and status not in STATUSES:
+        raise Invalid(status=gettext_lazy("There is no such status."))
+    page = newest_first(
+        keys.orders_of_user.partition(username),
+        f"{status or 'ORDER'}#",
+        index=keys.GSI2 if status else None,
+        after=after,
+        before=before,
+        size=PAGE_SIZE,
+        consistent=not status,
+    )
+    if not page.rows:
+        return OrdersPage([])
+    return OrdersPage([OrderCard.from_item(row["card"]) for row in page.rows], page.after, page.before)
+
+
+@access_pattern("profile and newest orders", "USER#u / ORDER#oid, PROFILE#u", "1 query")
+def account_page(username: str) -> tuple[Profile, Address, list[OrderCard]]:
+    """Return a user's profile, where his orders go, and his newest orders; NotFound. 1 query, consistent."""
+    pk, sk = keys.profile(username)
+    rows = table.query(
+        pk, low="ORDER#", high=sk, newest_first=True, limit=1 + NEWEST_ON_ACCOUNT, consistent=True
+    )
+    if not rows or rows[0]["SK"] != sk:
+        raise NotFound(gettext_lazy("There is no such user."))
+    address = Address.from_item(rows[0].get("address"))
+    return profile_from_item(rows[0]), address, [OrderCard.from_item(row["card"]) for row in rows[1:]]
+
+
+@access_pattern("orders that wait", "GSI3 OPENORDERS#k or SHIPPEDORDERS#k / placed_at#oid", "4 queries")
+def waiting(status: str, *, after: str | None = None, before: str | None = None) -> OrdersPage:
+    """Return one page of the orders of all users that wait, oldest first. 4 queries in parallel (GSI3).
+
+    PLACED ones wait to be shipped, SHIPPED ones to arrive. A cursor is an order's position, so whatever
+    comes or goes meanwhile, no order is skipped or repeated. BadCursor; Invalid for another status.
+    """
+    if status not in keys.WAITING:
+        raise Invalid(status=gettext_lazy("There is no such status."))
+    after, before = after or None, before or None
+    if (after and before) or any(cursor and not _is_position(cursor) for cursor in (after, before)):
+        raise BadCursor()
+    rows = shards.merged(
+        [keys.WAITING[status].partition(number) for number in range(keys.ORDER_SHARDS)],
+        index=keys.GSI3,
+        low=f"{after}~" if after else None,
+        high=_just_below(before) if before else None,
+        newest_first=bool(before),
+        limit=PAGE_SIZE + 1,
+    )
+    cards = [OrderCard.from_item(row["card"]) for row in rows]
+    return _page(
+        cards, [keys.orders_to_ship.position(card.placed_at, card.id) for card in cards], after, before
+    )
+
+
+def _is_position(cursor: str) -> bool:
+    at, _, order_id = cursor.partition("#")
+    try:
+        return is_ulid(order_id) and iso(from_iso(at)) == at
+    except (ValueError, OverflowError):
+        return False
+
+
+def _just_below(cursor: str) -> str:
+    at, _, order_id = cursor.partition("#")
+    return f"{at}#{previous_ulid(order_id)}"
+
+
+def _page(
+    cards: Sequence[OrderCard], cursors: Sequence[str], after: str | None, before: str | None
+) -> OrdersPage:
+    """Cut what was read, one row more than shown, to a page; rows before a cursor come backwards."""
+    more = len(cards) > PAGE_SIZE
+    shown, places = list(cards[:PAGE_SIZE]), list(cursors[:PAGE_SIZE])
+    if before:
+        shown.reverse()
+        places.reverse()
+        return OrdersPage(shown, places[-1] if shown else None, places[0] if shown and more else None)
+    newer = places[0] if after and shown else None
+    return OrdersPage(shown, places[-1] if shown and more else None, newer)
+
+
+@dataclass(frozen=True, slots=True)
+class CartsPage:
+    """Lines of a deal, newest first; up to 1,000 of them are counted, `more` says that there are more."""
+
+    shown: list[Line]
+    lines: int
+    pieces: int
+    total: Decimal
+    more: bool
+    after: str | None = None
+
+
+@access_pattern("who has a deal in the cart, by status", "GSI2 SKU#deal / STATUS#at#u#line", "1 query")
+def carts_with(
+    deal_id: str,
+    status: str,
+    *,
+    day: date | None = None,
+    after: str | None = None,
+    size: int = PAGE_SIZE,
+) -> CartsPage:
+    """Return who has a deal in the cart (ACTIVE), saved, bought or given back, newest first. 1 query a page (GSI2).
+
+    With `day` (UTC), those who came to it on that day; a page holds up to 1,000. BadCursor, Invalid, NotFound for
+    what is no deal's id.
+    """
+    if not is_ulid(deal_id):
+        raise NotFound(gettext_lazy("There is no such deal."))
+    if status not in CART_STATUSES:
+        raise Invalid(status=gettext_lazy("There is no such status."))
+    low, high = f"{status}#", f"{status}#~"
+    if day is not None:
+        start = datetime(day.year, day.month, day.day, tzinfo=UTC)
+        low, high = f"{status}#{iso(start)}", f"{status}#{iso(start + timedelta(days=1))}"
+    if after:
+        high = min(high, _holder_position(status, after))
+    rows = table.query_page(
+        keys.carts_with.partition(deal_id),
+        index=keys.GSI2,
+        low=low,
+        high=high,
+        newest_first=True,
+        limit=TOTALLED,
+    )
+    items = [row for row in rows.items if row["GSI2SK"] != high or not after]
+    lines = [line_from_item(row) for row in items]
+    shown = lines[:size]
+    more = len(items) > size or rows.start is not None
+    last = items[len(shown) - 1]["GSI2SK"].removeprefix(f"{status}#") if shown and more else None
+    return CartsPage(
+        shown,
+        len(lines),
+        sum(line.quantity for line in lines),
+        sum((line.total for line in lines), Decimal("0.00")),
+        rows.start is not None,
+        last,
+    )
+
+
+def _holder_position(status: str, cursor: str) -> str:
+    at, _, rest = cursor.partition("#")
+    username, _, line_id = rest.partition("#")
+    try:
+        genuine = iso(from_iso(at)) == at and normalise_username(username) == username and is_ulid(line_id)
+    except (ValueError, OverflowError, Invalid):
+        genuine = False
+    if not genuine:
+        raise BadCursor()
+    return f"{status}#{cursor}"
+
+
+def no_order() -> NotFound:
+    return NotFound(gettext_lazy("There is no such order."))

@@ -1,0 +1,58 @@
+"""Orders: placed from a cart, worked off by the back office.
+
+stored     an order as it is stored, its address and its timeline
+checkout   placing one        handling   shipping, delivering, cancelling        reading   everything read of them
+"""
+
+from dealsite.data.commerce.order.checkout import Purchase, place
+from dealsite.data.commerce.order.fulfilment import cancel, deliver, ship
+from dealsite.data.commerce.order.order_record import (
+    CANCELLED,
+    DELIVERED,
+    PLACED,
+    SHIPPED,
+    STATUSES,
+    Address,
+    Event,
+    Order,
+    OrderCard,
+)
+from dealsite.data.commerce.order.reading import (
+    CartsPage,
+    OrdersPage,
+    account_page,
+    carts_with,
+    get,
+    get_many,
+    get_with_lines,
+    lines_of,
+    of_user,
+    waiting,
+)
+
+__all__ = [
+    "CANCELLED",
+    "DELIVERED",
+    "PLACED",
+    "SHIPPED",
+    "STATUSES",
+    "Address",
+    "CartsPage",
+    "Event",
+    "Order",
+    "OrderCard",
+    "OrdersPage",
+    "Purchase",
+    "account_page",
+    "cancel",
+    "carts_with",
+    "deliver",
+    "get",
+    "get_many",
+    "get_with_lines",
+    "lines_of",
+    "of_user",
+    "place",
+    "ship",
+    "waiting",
+]

@@ -1,0 +1,253 @@
+"""Charging what is due: claim, charge, record what the gateway said.
+
+A claim is one update on the condition that the payment stands where the index showed it: of several runners one wins.
+It moves the payment to PENDING until the end of a lease, when any runner may take it again. The idempotency key is made
+of the payment's id and the number of its declines, so all claims of one try ask the gateway under one key and get one
+answer; only when a decline is stored does the next try get another key. Whoever learns the answer records it if
+the payment still waits for it: a runner that answers late, or twice, changes nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from datetime import datetime, timedelta
+
+import structlog
+
+from dealsite.data import keys, table
+from dealsite.data.commerce.payment import payment_totals
+from dealsite.data.commerce.payment.order_payments import cancelled, change_write, refund_job
+from dealsite.data.commerce.payment.payment_notices import notice_writes
+from dealsite.data.commerce.payment.payment_record import (
+    FAILED,
+    PENDING,
+    PROCESSED,
+    REASON_CHARACTERS,
+    SCHEDULED,
+    Payment,
+    Step,
+    payment_from_item,
+)
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import AlreadyExists, Busy, Conflict
+from dealsite.data.table.ids import from_iso, iso, new_ulid
+from dealsite.data.table.shards import merged
+from dealsite.data.table.writes import Path, Put, Update, Write, absent, equals
+from dealsite.gateways.interface import ChargeDecline, ChargeResult, Gateway, GatewayUnavailable
+
+LEASE = timedelta(seconds=60)
+RETRY_AFTER = (timedelta(days=1), timedelta(days=3), timedelta(days=5), timedelta(days=7))
+KEYS_HOLD = timedelta(hours=12)  # gateways forget idempotency keys after a day: by then, look the charge up
+BATCH = 100
+THREADS = 4
+RUNNER = "-"  # who charges: the site itself
+TRIES = 8
+
+logger = structlog.get_logger(__name__)
+chance = random.Random()  # noqa: S311 - spreads runners, guards nothing
+
+
+class TransactionTaken(AlreadyExists):
+    """The gateway's transaction id belongs to a payment already."""
+
+
+def run_due(gateway: Gateway, *, currency: str, clock: Callable[[], datetime]) -> Counter[str]:
+    """Charge up to 100 payments that are due, several at a time; return how many ended as what.
+
+    `processed`, `failed`, `cancelled`; `unknown` where the gateway gave no answer; `left` to another runner.
+    Up to 30 queries, then for each payment 1 update, 1 get, the gateway's and 1 transaction.
+    """
+    rows = due(now=clock())
+    with ThreadPoolExecutor(THREADS, "charge") as threads:
+        running = [
+            threads.submit(copy_context().run, run_one, row, gateway, currency=currency, clock=clock)
+            for row in rows
+        ]
+        return Counter(one.result() for one in running)
+
+
+def run_one(row: Item, gateway: Gateway, *, currency: str, clock: Callable[[], datetime]) -> str:
+    """Claim and charge what a row of the index shows; return what became of it, as `run_due` counts it."""
+    payment = claim(row, now=clock())
+    if payment is None:
+        return "left"
+    try:
+        outcome = charge(payment, gateway, currency=currency, now=clock())
+    except GatewayUnavailable as error:
+        logger.warning("gateway_silent", payment=payment.id, reason=str(error))
+        return "unknown"
+    after = record(payment, outcome, now=clock())
+    return after.status.lower() if after else "left"
+
+
+@access_pattern("what is to be charged now", "GSI3 PAYMENTS#k / STATUS#next_at#id", "30 queries")
+def due(*, now: datetime, limit: int = BATCH) -> list[Item]:
+    """Return rows of the index of up to `limit` payments to be charged now, in an order of chance.
+
+    Those that are SCHEDULED or to be tried again, and those whose runner did not come back. 10 queries in parallel
+    for each of the three, the later ones only while there is room.
+    """
+    partitions = [keys.payments_by_status.partition(number) for number in range(keys.PAYMENT_SHARDS)]
+    rows: list[Item] = []
+    for status in (PENDING, FAILED, SCHEDULED):
+        if len(rows) < limit:
+            low, high = keys.payments_by_status.until(status, now)
+            rows += merged(partitions, index=keys.GSI3, low=low, high=high, limit=limit - len(rows))
+    chance.shuffle(rows)  # runners that read the same rows should not all begin with the same one
+    return rows
+
+
+@access_pattern("claim a payment, and read it", "PAYMENTS#account / due_at#id", "1 update + 1 get")
+def claim(row: Item, *, now: datetime) -> Payment | None:
+    """Take a payment for the time of a lease; None if it is another runner's, or no longer due. 1 update, 1 get."""
+    token = new_ulid(now)
+    until = now + LEASE
+    status, _, _ = row["GSI3SK"].partition("#")
+    payment_id = row["card"]["id"]
+    changes: dict[Path, object] = {
+        "status": PENDING,
+        ("card", "status"): PENDING,
+        "next_at": iso(until),
+        "claimed_by": token,
+        "GSI3SK": keys.payments_by_status(payment_id, PENDING, until)["GSI3SK"],
+    }
+    if status != PENDING:
+        changes["series_at"] = iso(now)
+    key = row["PK"], row["SK"]
+    take = Update(key=key, set=changes, add={"version": 1}, when=(equals("GSI3SK", row["GSI3SK"]),))
+    with contextlib.suppress(Conflict):  # another runner took it; or this one, if the answer was lost
+        table.write(take)
+    item = table.get(key)
+    if item is None or item.get("claimed_by") != token or item["status"] != PENDING:
+        return None
+    return payment_from_item(item)
+
+
+def idempotency_key(payment: Payment) -> str:
+    """Return the key of a payment's present try; it changes when a decline is stored, and only then."""
+    return f"{payment.id}-{payment.tries}"
+
+
+def charge(
+    payment: Payment, gateway: Gateway, *, currency: str, now: datetime
+) -> ChargeResult | ChargeDecline:
+    """Ask the gateway for the money, or for what it said before. GatewayUnavailable: the outcome is not known."""
+    key = idempotency_key(payment)
+    if payment.series_at is not None and now - payment.series_at > KEYS_HOLD:
+        made = gateway.find_charge(payment.method, idempotency_key=key)
+        if made is not None:
+            return made
+    if not payment.method:
+        return ChargeDecline("No card is on file for this payment.")
+    return gateway.charge(
+        payment.method,
+        payment.amount,
+        currency,
+        idempotency_key=key,
+        description=_description(payment),
+    )
+
+
+def _description(payment: Payment) -> str:
+    if payment.order:
+        return f"Order {payment.order}, payment {payment.number} of {payment.of}"
+    return f"Payment {payment.id}"
+
+
+@access_pattern(
+    "settle or fail a payment",
+    "PAYMENTS#account, TXN#tid, PAYTOTALS#day#k, JOB#id / due_at#id, itself",
+    "1 transaction",
+)
+def record(payment: Payment, outcome: ChargeResult | ChargeDecline, *, now: datetime) -> Payment | None:
+    """Store what the gateway said of a payment's present try, once; return the payment as it then is.
+
+    None where somebody else stored it. 1 transaction; 1 get and 1 transaction more for each change in between,
+    such as a cancellation of its order.
+    """
+    now = from_iso(iso(now))
+    for _ in range(TRIES):
+        after = _after(payment, outcome, now)
+        try:
+            table.transact(_record_writes(payment, after, now))
+        except TransactionTaken:
+            return _record_taken(payment, outcome, now)
+        except Conflict:
+            current = _read(payment)
+            if current is None or current.status != PENDING or current.tries != payment.tries:
+                return current if current == after else None  # ours, if the answer was lost
+            payment = current
+        else:
+            return after
+    raise Busy()
+
+
+def _after(payment: Payment, outcome: ChargeResult | ChargeDecline, now: datetime) -> Payment:
+    if isinstance(outcome, ChargeResult):
+        return payment.after(
+            Step(PROCESSED, now, RUNNER),
+            next_at=now,
+            processed_at=now,
+            transaction_id=outcome.transaction_id,
+            claimed_by="",
+            reason="",
+        )
+    reason = outcome.reason[:REASON_CHARACTERS]
+    if payment.refund is not None:  # its order was cancelled meanwhile
+        return cancelled(payment, by=RUNNER, reason=payment.refund.reason, now=now)
+    final = payment.tries >= len(RETRY_AFTER)
+    return payment.after(
+        Step(FAILED, now, RUNNER, reason),
+        next_at=now if final else now + RETRY_AFTER[payment.tries],
+        tries=payment.tries + 1,
+        final=final,
+        claimed_by="",
+        series_at=None,
+        reason=reason,
+    )
+
+
+def _record_writes(payment: Payment, after: Payment, now: datetime) -> list[Write]:
+    writes: list[Write] = [
+        change_write(payment, after),
+        *payment_totals.writes(payment_totals.changes(payment, after)),
+    ]
+    if after.status == PROCESSED:
+        guard = {
+            "type": "TransactionGuard",
+            "transaction_id": after.transaction_id,
+            "account": after.account,
+            "payment": after.id,
+        }
+        key = keys.transaction(after.transaction_id)
+        writes.append(Put(key=key, item=guard, when=(absent(),), otherwise=TransactionTaken()))
+    if after.refund is None:
+        writes += notice_writes(after, now=now)
+    elif after.status == PROCESSED:
+        writes.append(refund_job([after], now=now, job_id=new_ulid(now)))
+    return writes
+
+
+def _record_taken(payment: Payment, outcome: ChargeResult | ChargeDecline, now: datetime) -> Payment | None:
+    """Store that a transaction id is another payment's, or this one's of another copy: no money may move again."""
+    reason = "The gateway's transaction belongs to a payment that was processed before."
+    logger.error("transaction_taken", payment=payment.id, outcome=repr(outcome))
+    after = cancelled(payment, by=RUNNER, reason=reason, now=now)
+    try:
+        table.transact(
+            [change_write(payment, after), *payment_totals.writes(payment_totals.changes(payment, after))]
+        )
+    except Conflict:
+        return None
+    return after
+
+
+def _read(payment: Payment) -> Payment | None:
+    item = table.get(payment.key)
+    return payment_from_item(item) if item else None

@@ -1,0 +1,271 @@
+"""Lists of payments: an account's own, and those of all accounts by status and time.
+
+What all accounts' lists show comes from the sharded index alone: 10 queries in parallel, merged by time. A cursor
+is the position of the last row seen, time and id: it names a place, so nothing is skipped or repeated by
+what comes and goes around it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from operator import attrgetter
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue.cards import CENT
+from dealsite.data.commerce.payment import payment_totals
+from dealsite.data.commerce.payment.payment_record import (
+    FAILED,
+    GIVEN_UP,
+    SCHEDULED,
+    Payment,
+    payment_from_item,
+)
+from dealsite.data.commerce.payment.payment_totals import Sum
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import BadCursor
+from dealsite.data.table.ids import from_iso, is_ulid, iso, previous_ulid
+from dealsite.data.table.shards import merged
+
+PAGE_SIZE = 25
+COMING = timedelta(days=90)
+MANY = 1000  # rows that a bucket of overdue payments counts at most
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+LIVE = [keys.payments_by_status.partition(number) for number in range(keys.PAYMENT_SHARDS)]
+PAST = [keys.closed_payments.partition(number) for number in range(keys.PAYMENT_SHARDS)]
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentRow:
+    """What a list shows of a payment; `position` is the cursor of its place in that list.
+
+    `at` is when the last thing happened to it, `listed_at` the time by which the list is sorted.
+    """
+
+    id: str
+    account: str
+    order: str
+    number: int
+    of: int
+    amount: Decimal
+    due_at: datetime
+    status: str
+    position: str
+    at: datetime | None = None
+    transaction_id: str = ""
+    reason: str = ""
+    closed: bool = False
+
+    @property
+    def listed_at(self) -> datetime:
+        return from_iso(self.position.partition("#")[0])
+
+
+@dataclass(frozen=True, slots=True)
+class RowsPage:
+    """Up to 25 payments of all accounts; `after` is the cursor of the next page, None at the end."""
+
+    rows: list[PaymentRow]
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentsPage:
+    """Up to 25 payments of an account; `after` is the cursor of the next page, None at the end."""
+
+    payments: list[Payment]
+    after: str | None
+
+
+@access_pattern("what an account is to pay in its next 90 days", "PAYMENTS#account / due_at#id", "1 query")
+def coming(
+    account: str, *, now: datetime, span: timedelta = COMING, after: str | None = None
+) -> PaymentsPage:
+    """Return what an account has not closed yet and is due within 90 days, the earliest first. BadCursor. 1 query.
+
+    What is overdue, failed or cancelled stands first; what was paid stays until its day is closed.
+    """
+    low = _after(after) if after else ""
+    high = keys.payment.until(now + span)[1]
+    return _page(keys.payment.partition(account), low=low, high=high)
+
+
+@access_pattern("an account's payments of closed days", "PAYHIST#account / due_at#id", "1 query")
+def history(account: str, *, after: str | None = None) -> PaymentsPage:
+    """Return an account's payments of closed days, the latest due first. BadCursor. 1 query."""
+    high = _before(after) if after else keys.TOP
+    return _page(keys.past_payment.partition(account), low="", high=high, newest_first=True)
+
+
+def _page(partition: str, *, low: str, high: str, newest_first: bool = False) -> PaymentsPage:
+    items = table.query(
+        partition,
+        low=low or "!",
+        high=high,
+        newest_first=newest_first,
+        limit=PAGE_SIZE + 1,
+        consistent=True,
+    )
+    found = [payment_from_item(item) for item in items[:PAGE_SIZE]]
+    more = len(items) > PAGE_SIZE
+    return PaymentsPage(found, items[PAGE_SIZE - 1]["SK"] if more else None)
+
+
+@access_pattern(
+    "payments of a status, by date (FAILED: 20 queries)", "GSI3 PAYMENTS#k / STATUS#next_at#id", "10 queries"
+)
+def of_status(
+    status: str, first: date, last: date, *, after: str | None = None, limit: int = PAGE_SIZE
+) -> RowsPage:
+    """Return payments of all accounts of a status, in a span of days (UTC, both included), the earliest first.
+
+    A list is sorted by the time that counts for the status: when a payment is to be charged (SCHEDULED), tried
+    again (FAILED; when it was due, if it is given up), free for another runner (PENDING), or when it was
+    processed, cancelled or refunded. BadCursor. 10 queries in parallel; 20 for FAILED.
+    """
+    words = (FAILED, GIVEN_UP) if status == FAILED else (status,)
+    return _merged_page(
+        [(LIVE, keys.payments_by_status.between(word)[0]) for word in words],
+        first,
+        last,
+        after=after,
+        limit=limit,
+    )
+
+
+@access_pattern("payments of closed days, by date", "GSI3 PAYHIST#k / processed_at#id", "10 queries")
+def history_of(first: date, last: date, *, after: str | None = None, limit: int = PAGE_SIZE) -> RowsPage:
+    """Return closed payments of all accounts processed in a span of days, the earliest first. BadCursor. 10 queries."""
+    return _merged_page([(PAST, "")], first, last, after=after, limit=limit)
+
+
+def _merged_page(
+    lists: Sequence[tuple[list[str], str]], first: date, last: date, *, after: str | None, limit: int
+) -> RowsPage:
+    start = max(iso(_midnight(first)), _after(after)) if after else iso(_midnight(first))
+    end = iso(_midnight(last + timedelta(days=1)))  # sorts before every position of that day
+    rows: list[PaymentRow] = []
+    for partitions, prefix in lists:
+        low, high = f"{prefix}{start}", f"{prefix}{end}"
+        if low <= high:
+            found = merged(partitions, index=keys.GSI3, low=low, high=high, limit=limit + 1)
+            rows += [row_of(item, item["GSI3SK"].removeprefix(prefix)) for item in found]
+    rows.sort(key=attrgetter("position"))
+    more = len(rows) > limit
+    return RowsPage(rows[:limit], rows[limit - 1].position if more else None)
+
+
+@access_pattern("a payment by its transaction id", "GSI1 TXN#tid", "1 query")
+def by_transaction(transaction_id: str) -> PaymentRow | None:
+    """Return the payment of a transaction id, open or closed; None if there is none. 1 query (GSI1) a table."""
+    try:
+        partition, sort = keys.transaction(transaction_id)
+    except ValueError:
+        return None
+    for name in table.names():
+        rows = table.query(partition, index=keys.GSI1, low=sort, high=sort, limit=1, table_name=name)
+        if rows:
+            return row_of(rows[0], rows[0]["SK"])
+    return None
+
+
+@access_pattern("all of an account's payments that are not closed", "PAYMENTS#account / due_at#id", "1 query")
+def of_account(account: str, *, after: str | None = None) -> PaymentsPage:
+    """Return all of an account's payments that are not closed, the earliest due first. BadCursor. 1 query."""
+    try:
+        partition = keys.payment.partition(account)
+    except ValueError:
+        return PaymentsPage([], None)
+    return _page(partition, low=_after(after) if after else "", high=keys.TOP)
+
+
+@dataclass(frozen=True, slots=True)
+class Overdue:
+    """What is due and not paid: since today, within 7 and 30 days before, and earlier.
+
+    `older_at_least` tells that there are more of the last kind than were counted.
+    """
+
+    today: Sum
+    week: Sum
+    month: Sum
+    older: Sum
+    older_at_least: bool = False
+
+
+@access_pattern(
+    "what is overdue, by age",
+    "PAYTOTALS#day#k; GSI3 PAYMENTS#k / itself; STATUS#next_at#id",
+    "4 batch gets + 30 queries",
+)
+def overdue(*, now: datetime) -> Overdue:
+    """Return what is due and not paid, by age; today's includes what is due later today. 4 batch gets, 30 queries.
+
+    The last 31 days come from the kept totals. What is older is counted in the index, up to 1,000 of
+    each kind: it is what was given up, and what no runner came to.
+    """
+    today = now.astimezone(UTC).date()
+    days = payment_totals.of_days(today - timedelta(days=30), today)
+    unpaid = {day: of_day["open"] + of_day["failed"] for day, of_day in days.items()}
+
+    def span(newest: int, oldest: int) -> Sum:
+        return sum((unpaid[today - timedelta(days=n)] for n in range(newest, oldest + 1)), Sum())
+
+    limit = iso(_midnight(today - timedelta(days=30)))
+    older = Sum()
+    full = False
+    for word in (SCHEDULED, FAILED, GIVEN_UP):
+        rows = merged(LIVE, index=keys.GSI3, low=f"{word}#", high=f"{word}#{limit}", limit=MANY)
+        full = full or len(rows) == MANY
+        older += sum((Sum(1, _amount(row["card"])) for row in rows), Sum())
+    return Overdue(span(0, 0), span(1, 7), span(8, 30), older, full)
+
+
+def row_of(item: Item, position: str) -> PaymentRow:
+    """Return what a row of an index says of a payment."""
+    card = item["card"]
+    return PaymentRow(
+        id=card["id"],
+        account=card["account"],
+        order=card["order"],
+        number=card["number"],
+        of=card["of"],
+        amount=_amount(card),
+        due_at=from_iso(card["due_at"]),
+        status=card["status"],
+        position=position,
+        at=from_iso(card["at"]) if "at" in card else None,
+        transaction_id=card.get("transaction_id", ""),
+        reason=card.get("reason", ""),
+        closed=str(item["PK"]).startswith(keys.HISTORY),
+    )
+
+
+def _amount(card: Item) -> Decimal:
+    return Decimal(card["amount"]).quantize(CENT)
+
+
+def _midnight(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+
+def _checked(cursor: str) -> str:
+    time, _, payment_id = cursor.partition("#")
+    if not TIME.fullmatch(time) or not is_ulid(payment_id):
+        raise BadCursor()
+    return cursor
+
+
+def _after(cursor: str) -> str:
+    """Return the lowest sort key after a position: `!` sorts before whatever a longer key could go on with."""
+    return f"{_checked(cursor)}!"
+
+
+def _before(cursor: str) -> str:
+    """Return a sort key right before a position."""
+    time, _, payment_id = _checked(cursor).partition("#")
+    return f"{time}#{previous_ulid(payment_id)}"

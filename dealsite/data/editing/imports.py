@@ -1,0 +1,291 @@
+"""Imports of deals from files that editors bring: what was brought, how it is read, and what came of it.
+
+    uploaded -> checking -> checked -> importing -> imported
+
+A job checks, another one imports; either may be cancelled, and asked for again. The files lie in private storage, and a
+job of the same transaction deletes them a week later. What was imported, and by whom, stays known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from dealsite.data import keys, table
+from dealsite.data.editing import audit
+from dealsite.data.editing.import_record import ImportPayload, SourceFile
+from dealsite.data.jobs import jobs
+from dealsite.data.jobs.jobs import CHECK_IMPORT, RUN_IMPORT, Job, job_write
+from dealsite.data.jobs.payloads import from_item, to_item
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import AlreadyExists, Conflict, NotFound, VersionConflict
+from dealsite.data.table.ids import epoch_seconds, is_ulid, new_ulid, time_of
+from dealsite.data.table.paging import newest_first
+from dealsite.data.table.writes import Check, Path, Put, Update, Write, absent, at_version, differs, equals
+
+KEPT = timedelta(days=7)
+LAYOUT_KEPT = timedelta(days=365)  # after its last use
+DELETE_IMPORT = "delete_import"  # the kind of job
+PAGE_SIZE = 25
+UPLOADED, CHECKING, CHECKED, IMPORTING, IMPORTED = "uploaded", "checking", "checked", "importing", "imported"
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """An import; `layout` says how the file is read, `job` works on it, `totals` and `remarks` are what came of it.
+
+    `totals` holds imported (or, after a check, new), there, refused, brands, notes and mendable; `version` counts what
+    editors did to it.
+    """
+
+    id: str
+    by: str
+    brought: SourceFile
+    stage: str = UPLOADED
+    layout: dict[str, Any] = field(default_factory=dict)
+    job: str = ""
+    totals: dict[str, int] = field(default_factory=dict)
+    remarks: list[dict[str, Any]] = field(default_factory=list)
+    version: int = 1
+
+    @property
+    def at(self) -> datetime:
+        return time_of(self.id)
+
+    @property
+    def kept_until(self) -> datetime:
+        return self.at + KEPT
+
+
+@dataclass(frozen=True, slots=True)
+class ImportSummary:
+    """An import as the list shows it, with the job that works on it."""
+
+    id: str
+    card: dict[str, Any]
+    job: Job | None
+
+    @property
+    def at(self) -> datetime:
+        return time_of(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportsPage:
+    """Up to 25 imports, the newest first, and the cursors of the older and the newer page."""
+
+    imports: list[ImportSummary]
+    after: str | None
+    before: str | None
+
+
+@access_pattern("note an uploaded file of deals", "IMPORT#id, JOB#id", "1 transaction")
+def create(brought: SourceFile, *, import_id: str, by: str, now: datetime) -> Import:
+    """Note a file that was brought, and its deletion; the same id again returns what is there. 1 transaction."""
+    new = Import(import_id, by, brought)
+    item = {
+        "type": "Import",
+        "id": new.id,
+        "by": by,
+        "brought": to_item(brought),
+        "version": 1,
+        "card": {"name": brought.name, "by": by, "stage": UPLOADED, "rows": brought.rows},
+        **keys.imports(new.id),
+    }
+    deletion = job_write(
+        DELETE_IMPORT, to_item(ImportPayload(new.id)), job_id=new_ulid(now), due=new.kept_until
+    )
+    entry = audit.entry_write(
+        by=by, kind="import", subject=new.id, what="brought a file", note=brought.name, now=now
+    )
+    there = AlreadyExists(_("This file is here already."))
+    put = Put(key=keys.deal_import(new.id), item=item, when=(absent(),), otherwise=there)
+    try:
+        table.transact([put, deletion, entry])
+    except AlreadyExists:
+        return get(import_id)
+    return new
+
+
+@access_pattern("one import", "IMPORT#id", "1 get")
+def get(import_id: str) -> Import:
+    """Return an import, or raise NotFound. 1 get."""
+    item = table.get(keys.deal_import(import_id)) if is_ulid(import_id) else None
+    if item is None:
+        raise NotFound(_("There is no such import."))
+    return _from_item(item)
+
+
+@access_pattern("read a file with another encoding or separator", "IMPORT#id", "1 transaction")
+def read_again(one: Import, brought: SourceFile, *, version: int) -> None:
+    """Take a file for something else: another encoding or separator; the same again is harmless. VersionConflict.
+
+    1 transaction, and 1 get after a conflict.
+    """
+    changed = Update(
+        key=keys.deal_import(one.id),
+        set={"brought": to_item(brought), "version": version + 1},
+        when=(*at_version(version), equals(("card", "stage"), UPLOADED)),
+        otherwise=VersionConflict(_("Somebody else has gone on with this import.")),
+    )
+    try:
+        table.transact([changed])
+    except VersionConflict:
+        there = get(one.id)
+        if (there.version, there.brought) != (version + 1, brought):
+            raise
+
+
+@access_pattern("how a file with such a first line was read", "IMPORTLAYOUT#hash", "1 get")
+def layout_of(fingerprint: str) -> dict[str, Any]:
+    """Return how a file with such a first line was read the last time, {} if there was none. 1 get."""
+    item = table.get(keys.import_layout(fingerprint))
+    return dict(item["layout"]) if item else {}
+
+
+@access_pattern("have a file checked", "IMPORT#id, JOB#id, IMPORTLAYOUT#hash", "1 transaction")
+def check(
+    one: Import,
+    layout: dict[str, Any],
+    *,
+    fingerprint: str,
+    version: int,
+    job_id: str,
+    now: datetime,
+) -> None:
+    """Have a file checked row by row, and remember for a year how it is read, for the next one with such a first line.
+
+    The same again is harmless. Conflict while deals are imported from it, VersionConflict if somebody else did
+    something with it. 1 transaction, and 1 get after a conflict.
+    """
+    if one.stage in (IMPORTING, IMPORTED):
+        raise Conflict(_("Deals were imported from this file already."))
+    kept = {
+        "type": "ImportLayout",
+        "fingerprint": fingerprint,
+        "layout": layout,
+        "ttl": epoch_seconds(now + LAYOUT_KEPT),
+    }
+    changes: dict[Path, Any] = {"layout": layout, "totals": None, "remarks": None}
+    try:
+        table.transact(
+            [
+                _moved(one, CHECKING, job_id, version, changes),
+                job_write(CHECK_IMPORT, to_item(ImportPayload(one.id)), job_id=job_id, due=now),
+                Put(key=keys.import_layout(fingerprint), item=kept),
+            ]
+        )
+    except VersionConflict:
+        there = get(one.id)
+        if there.version != version + 1 or _timeless(there.layout) != _timeless(layout):
+            raise
+
+
+def _timeless(layout: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a layout without the time at which it was chosen."""
+    return {name: value for name, value in layout.items() if name != "moment"}
+
+
+@access_pattern("have the deals of a file imported", "IMPORT#id, JOB#id twice", "1 transaction")
+def run(one: Import, *, version: int, job_id: str, by: str, now: datetime) -> None:
+    """Have the deals of a checked file imported; again, after it was cancelled, those that are missing.
+
+    The same person's same click again is harmless. Conflict where it is not checked, or is being imported;
+    VersionConflict if somebody else did something with it. 1 transaction, and 2 gets after a conflict.
+    """
+    try:
+        _run(one, version=version, job_id=job_id, by=by, now=now)
+    except Conflict:
+        there, job = load(one.id)
+        was_us = job is not None and job.kind == RUN_IMPORT and from_item(ImportPayload, job.payload).by == by
+        if there.version != version + 1 or not was_us:
+            raise
+
+
+def _run(one: Import, *, version: int, job_id: str, by: str, now: datetime) -> None:
+    if one.stage not in (CHECKED, IMPORTING):
+        raise Conflict(_("This file is not checked yet."))
+    over: list[Write] = []
+    if one.stage == IMPORTING:
+        going_on = Conflict(_("These deals are being imported already."))
+        over = [Check(key=keys.job(one.job), when=(differs("state", "open"),), otherwise=going_on)]
+    entry = audit.entry_write(
+        by=by, kind="import", subject=one.id, what="imported", note=one.brought.name, now=now
+    )
+    table.transact(
+        [
+            _moved(one, IMPORTING, job_id, version, {}),
+            job_write(RUN_IMPORT, to_item(ImportPayload(one.id, by)), job_id=job_id, due=now),
+            entry,
+            *over,
+        ]
+    )
+
+
+@access_pattern("note what a job of an import found or did", "IMPORT#id", "1 update")
+def finished(job: Job, *, totals: Mapping[str, int], remarks: Sequence[Mapping[str, Any]]) -> None:
+    """Note what a job found or did; Conflict if the import has gone on without it. 1 update."""
+    stage = CHECKED if job.kind == CHECK_IMPORT else IMPORTED
+    changes: dict[Path, Any] = {
+        "totals": dict(totals),
+        "remarks": [dict(remark) for remark in remarks],
+        ("card", "stage"): stage,
+        ("card", "totals"): dict(totals),
+    }
+    key = keys.deal_import(from_item(ImportPayload, job.payload).import_id)
+    table.write(Update(key=key, set=changes, when=(equals(("card", "job"), job.id),)))
+
+
+@access_pattern("an import and the job that works on it", "IMPORT#id, JOB#id", "2 gets")
+def load(import_id: str) -> tuple[Import, Job | None]:
+    """Return an import and the job that works on it, or did last; NotFound. 1 get, and 1 more for the job."""
+    one = get(import_id)
+    return one, jobs.get(one.job) if one.job else None
+
+
+@access_pattern("the imports, newest first", "GSI2 IMPORTS; JOB#id / IMPORT#id", "1 query + 1 batch get")
+def newest(*, after: str | None = None, before: str | None = None) -> ImportsPage:
+    """Return one page of the imports; BadCursor. 1 query, and 1 batch get of their jobs."""
+    page = newest_first(
+        keys.imports.partition(), "IMPORT#", index=keys.GSI2, after=after, before=before, size=PAGE_SIZE
+    )
+    shown = [(import_id, row["card"]) for import_id, row in zip(page.ids, page.rows, strict=True)]
+    working = jobs.get_many(card["job"] for _, card in shown if card["stage"] in (CHECKING, IMPORTING))
+    found = [ImportSummary(import_id, card, working.get(card.get("job", ""))) for import_id, card in shown]
+    return ImportsPage(found, page.after, page.before)
+
+
+def _moved(one: Import, stage: str, job_id: str, version: int, changes: Mapping[Path, Any]) -> Update:
+    """Return the write that gives an import to a job."""
+    places: dict[Path, Any] = {("card", "stage"): stage, ("card", "job"): job_id, ("card", "totals"): {}}
+    if stage == IMPORTING:
+        del places["card", "totals"]
+    removed = [name for name, value in changes.items() if value is None]
+    kept = {name: value for name, value in changes.items() if value is not None}
+    return Update(
+        key=keys.deal_import(one.id),
+        set={**kept, **places, "version": version + 1},
+        remove=removed,
+        when=at_version(version),
+        otherwise=VersionConflict(_("Somebody else has gone on with this import.")),
+    )
+
+
+def _from_item(item: Item) -> Import:
+    card = item["card"]
+    return Import(
+        id=item["id"],
+        by=item["by"],
+        brought=from_item(SourceFile, item["brought"]),
+        stage=card["stage"],
+        layout=item.get("layout", {}),
+        job=card.get("job", ""),
+        totals=item.get("totals", {}),
+        remarks=item.get("remarks", []),
+        version=item["version"],
+    )

@@ -1,0 +1,265 @@
+"""Whether the links of deals to their shops work: what the worker's checks found stands with each deal.
+
+A deal whose link works has nothing of it. A link counts as broken once two checks in a row found nothing behind
+it, hours apart; what was found belongs to the link that was checked, so another link begins anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue import deal_lists
+from dealsite.data.catalogue.deal_lists import DealFilter
+from dealsite.data.editing import audit
+from dealsite.data.jobs import jobs
+from dealsite.data.jobs.payloads import to_item
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import Conflict, NotFound, VersionConflict
+from dealsite.data.table.ids import first_ulid_of, from_iso, is_ulid, iso, new_ulid
+from dealsite.data.table.writes import Condition, Path, Put, Update, Write, differs, either, equals, missing
+
+CHECK_LINKS, CHECK_LINK = "check_links", "check_link"  # kinds of jobs: a round over all deals, and one deal
+BROKEN = 2  # failed checks in a row
+APART = timedelta(hours=6)  # from a failed check to the one that confirms it
+ACCEPTED = timedelta(days=30)  # how long an editor's word holds that a link is fine
+PAGE_SIZE = 24
+
+
+@dataclass(frozen=True, slots=True)
+class RoundPayload:
+    """A round over all deals: its job's id says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkPayload:
+    """The deal whose link is to be checked."""
+
+    deal: str
+
+
+@dataclass(frozen=True, slots=True)
+class LinkCheck:
+    """What is known of a link that did not work: failed checks in a row, the first and last of them, and why.
+
+    `reason` is the status that the shop answered, or `name` where there is no site of that name. Or an editor finds
+    it fine until a time.
+    """
+
+    link: str
+    failures: int = 0
+    since: datetime | None = None
+    last: datetime | None = None
+    reason: str = ""
+    accepted_until: datetime | None = None
+
+    @property
+    def is_broken(self) -> bool:
+        return self.failures >= BROKEN
+
+
+@dataclass(frozen=True, slots=True)
+class DealLink:
+    """A deal's link, and what is known of it."""
+
+    deal_id: str
+    link: str
+    check: LinkCheck | None
+
+
+def check_of(item: Mapping[str, Any]) -> LinkCheck | None:
+    """Return what a deal's item says of the link that it has now; None where there is nothing to say."""
+    kept = item.get("link_check")
+    if not kept or kept["link"] != item.get("link"):
+        return None
+    return LinkCheck(
+        link=kept["link"],
+        failures=kept.get("failures", 0),
+        since=_time(kept.get("since")),
+        last=_time(kept.get("last")),
+        reason=kept.get("reason", ""),
+        accepted_until=_time(kept.get("accepted_until")),
+    )
+
+
+def _time(text: str | None) -> datetime | None:
+    return from_iso(text) if text else None
+
+
+@access_pattern("a deal's link and what is known of it", "DEAL#id", "1 get")
+def get(deal_id: str) -> DealLink:
+    """Return the link of a deal; NotFound. 1 get."""
+    item = table.get(keys.deal(deal_id)) if is_ulid(deal_id) else None
+    if item is None:
+        raise NotFound(gettext_lazy("There is no such deal."))
+    return _linked(item)
+
+
+@access_pattern(
+    "the next links of a round, newest deals first",
+    "GSI1 DEALS#yyyy-mm-dd; DEAL#id / DEAL#id",
+    "2 batch gets + 1 query + d queries",
+)
+def page(*, after: str, now: datetime) -> tuple[list[tuple[str, DealLink | None]], bool]:
+    """Return the next deals of a round, newest first, each with its link, and whether there are more.
+
+    None stands for a link that is not to be checked: of a deal that has expired or is gone, or that an
+    editor finds fine. `after` is the id of the last one before, '' at the beginning.
+    1 request for the days + d queries + 1 batch get.
+    """
+    found = deal_lists.cms_list(DealFilter(), now=now, after=after or None, size=PAGE_SIZE)
+    current = [card.id for card in found.cards if card.expires_at is None or card.expires_at > now]
+    linked = _of_deals(current)
+    due = {one.deal_id: one for one in linked if not _is_accepted(one, now)}
+    return [(card.id, due.get(card.id)) for card in found.cards], bool(found.after)
+
+
+def _is_accepted(linked: DealLink, now: datetime) -> bool:
+    until = linked.check.accepted_until if linked.check else None
+    return until is not None and until > now
+
+
+def _of_deals(deal_ids: Iterable[str]) -> list[DealLink]:
+    wanted = [keys.deal(deal_id) for deal_id in deal_ids]
+    return [_linked(item) for item in table.batch_get(wanted).values()] if wanted else []
+
+
+def _linked(item: Item) -> DealLink:
+    return DealLink(item["id"], item.get("link") or "", check_of(item))
+
+
+@access_pattern("note that a link works", "DEAL#id", "1 update")
+def works(linked: DealLink) -> None:
+    """Forget what was found before: the link works. 1 update, none where nothing was found."""
+    if linked.check is None or not linked.check.failures:
+        return
+    try:
+        table.write(Update(key=keys.deal(linked.deal_id), remove=("link_check",), when=_unchanged(linked)))
+    except Conflict:
+        return  # it has another link by now, or is gone, or somebody else found the same
+
+
+@access_pattern("note that a link is broken, look again later", "DEAL#id, JOB#id", "1 transaction")
+def fails(linked: DealLink, reason: str, *, now: datetime) -> None:
+    """Note that nothing is behind a link; the first time, with a job that looks again some hours later.
+
+    A failure within those hours of the one before does not count again: a round that was interrupted
+    may come by twice. 1 transaction.
+    """
+    known = linked.check if linked.check and linked.check.failures else None
+    again = known is not None and known.last is not None and now - known.last < APART
+    failures = (known.failures if known else 0) + (0 if again else 1)
+    kept = {
+        "link": linked.link,
+        "failures": failures,
+        "since": iso(known.since if known and known.since else now),
+        "last": iso(known.last if again and known and known.last else now),
+        "reason": reason,
+    }
+    writes: list[Write] = [
+        Update(key=keys.deal(linked.deal_id), set={"link_check": kept}, when=_unchanged(linked))
+    ]
+    if failures < BROKEN and not again:
+        writes.append(_job(linked.deal_id, due=now + APART, now=now))
+    try:
+        table.transact(writes)
+    except Conflict:
+        return  # as in `works`
+
+
+def _unchanged(linked: DealLink) -> tuple[Condition, ...]:
+    """Return the conditions that a deal still has the link, and that nobody else noted anything of it meanwhile."""
+    same_link = equals("link", linked.link)
+    if linked.check is None:
+        return (
+            same_link,
+            either(missing("link_check"), differs(("link_check", "link"), linked.link)),
+        )
+    path: Path = "link_check", "failures"
+    return (same_link, equals(path, linked.check.failures) if linked.check.failures else missing(path))
+
+
+@access_pattern("check a link at once", "JOB#id", "1 put")
+def check_again(deal_id: str, *, now: datetime) -> None:
+    """Have the worker check a deal's link at once. 1 put."""
+    table.write(_job(deal_id, due=now, now=now))
+
+
+@access_pattern("take an editor's word for a link", "DEAL#id", "1 transaction")
+def accept(deal_id: str, *, link: str, by: str, now: datetime) -> None:
+    """Take an editor's word that a link is fine: for 30 days it is neither checked nor called broken.
+
+    VersionConflict if the deal has another link by now, or is gone. 1 transaction.
+    """
+    kept = {"link": link, "accepted_until": iso(now + ACCEPTED)}
+    changed = VersionConflict(_("This deal has another link by now."))
+    table.transact(
+        [
+            Update(
+                key=keys.deal(deal_id),
+                set={"link_check": kept},
+                when=(equals("link", link),),
+                otherwise=changed,
+            ),
+            audit.entry_write(
+                by=by, kind="deal", subject=deal_id, what="called the link fine", now=now, note=link[:500]
+            ),
+        ]
+    )
+
+
+@access_pattern("take an editor's word for a link no longer", "DEAL#id, JOB#id", "1 get + 1 transaction")
+def take_back(deal_id: str, *, by: str, now: datetime) -> None:
+    """Take that back, and have the worker check the link at once. NotFound. 1 get and 1 transaction."""
+    linked = get(deal_id)
+    changed = VersionConflict(_("This deal has another link by now."))
+    noted = audit.entry_write(
+        by=by,
+        kind="deal",
+        subject=deal_id,
+        what="had the link checked again",
+        now=now,
+        note=linked.link[:500],
+    )
+    table.transact(
+        [
+            Update(
+                key=keys.deal(deal_id),
+                remove=("link_check",),
+                when=(equals("link", linked.link),),
+                otherwise=changed,
+            ),
+            _job(deal_id, due=now, now=now),
+            noted,
+        ]
+    )
+
+
+# Rounds: one a week, over all deals that have not expired
+
+
+@access_pattern("begin this week's round over all links", "JOB#id", "1 put")
+def begin_round(*, now: datetime) -> bool:
+    """Begin this week's round over all links, unless it is there; tell whether it was begun. 1 put."""
+    try:
+        table.write(jobs.job_write(CHECK_LINKS, to_item(RoundPayload()), job_id=round_id(now), due=now))
+    except Conflict:
+        return False
+    return True
+
+
+def round_id(now: datetime) -> str:
+    """Return the id of the job that is the round of a week (UTC, from Monday on)."""
+    monday = (now - timedelta(days=now.weekday())).replace(hour=0, minute=0, second=0, microsecond=0)
+    return first_ulid_of(monday)
+
+
+def _job(deal_id: str, *, due: datetime, now: datetime) -> Put:
+    return jobs.job_write(CHECK_LINK, to_item(LinkPayload(deal_id)), job_id=new_ulid(now), due=due)

@@ -1,0 +1,296 @@
+"""Changes of a deal that shoppers do not see yet: one draft of them a deal, which its editors share.
+
+They stand beside the deal's versions, under the id of its history: so they stay with it when it gets another time,
+lie in the trash and come back with it, and go when the trash is emptied.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.content import DealContent, content_from_item, in_words, text_problems
+from dealsite.data.catalogue.deal.deal_record import Deal, deal_from_items
+from dealsite.data.editing import audit
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import Conflict, Invalid, NotFound, VersionConflict
+from dealsite.data.table.ids import from_iso, iso, new_ulid
+from dealsite.data.table.writes import (
+    Check,
+    Delete,
+    Put,
+    Update,
+    Write,
+    absent,
+    at_version,
+    exists,
+    missing,
+    present,
+)
+
+TOGETHER = timedelta(minutes=10)  # what is saved by itself within this time is one change
+MOST_LISTED = 50
+
+
+class PendingEditsConflict(Conflict):
+    """Somebody went on with the unpublished changes, or published or discarded them, since they were read."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            gettext_lazy("Somebody went on with the unpublished changes meanwhile. Open them again.")
+        )
+
+
+@dataclass(frozen=True)
+class PendingEdits:
+    """What a deal is to become. `base` is the deal's version that they began from, `seen` what their form showed of it.
+
+    `version` counts their own edits. Discarded ones can be brought back until others are kept.
+    """
+
+    deal_id: str
+    history_id: str
+    content: DealContent
+    brand_name: str
+    base: int
+    seen: str
+    version: int
+    begun_at: datetime
+    updated_at: datetime
+    updated_by: str
+    last_edit: str = ""
+    autosaved_since: datetime | None = None
+    is_discarded: bool = False
+
+    def goes_on(self, by: str, now: datetime) -> bool:
+        """Tell whether what is saved by itself now goes on with what was saved by itself for the same editor."""
+        since = self.autosaved_since
+        return (
+            since is not None and self.updated_by == by and now - since < TOGETHER and not self.is_discarded
+        )
+
+
+@access_pattern("the unpublished changes of a deal", "VERSIONS#id / CHANGES", "1 get")
+def find(deal: Deal) -> PendingEdits | None:
+    """Return the unpublished changes of a deal, discarded ones too; None if there are none. 1 get.
+
+    What was begun for another deal, which had this one's id before, counts as discarded.
+    """
+    item = table.get(keys.changes(deal.history_id))
+    if item is None:
+        return None
+    kept = from_item(item)
+    return replace(kept, deal_id=deal.id, is_discarded=kept.is_discarded or not _is_of(kept, deal))
+
+
+def _is_of(kept: PendingEdits, deal: Deal) -> bool:
+    """Tell whether changes are those of a deal: an import may bring the id of one that was deleted or moved again."""
+    return kept.deal_id == deal.id and kept.begun_at >= deal.created_at
+
+
+@access_pattern("keep what a deal is to become", "VERSIONS#id, DEAL#id / CHANGES, itself", "1 transaction")
+def keep(
+    deal: Deal,
+    content: DealContent,
+    *,
+    brand_name: str,
+    base: int,
+    seen: str,
+    before: PendingEdits | None,
+    by: str,
+    now: datetime,
+    autosave: str = "",
+) -> PendingEdits:
+    """Keep what a deal is to become, in the place of what was kept `before`; shoppers see nothing of it. 1 transaction.
+
+    VersionConflict, with `current`, if somebody else was faster; NotFound if the deal is gone. `autosave`: the token of
+    a saving by itself, '' for a button; what is saved by itself within ten minutes is noted once.
+    """
+    if found := text_problems(content):
+        raise Invalid(**found)
+    goes_on = bool(autosave) and before is not None and before.goes_on(by, now)
+    begun = before if before and not before.is_discarded else None
+    kept = PendingEdits(
+        deal_id=deal.id,
+        history_id=deal.history_id,
+        content=content,
+        brand_name=brand_name,
+        base=base,
+        seen=seen,
+        version=before.version + 1 if before else 1,
+        begun_at=begun.begun_at if begun else now,
+        updated_at=now,
+        updated_by=by,
+        last_edit=autosave or new_ulid(now),
+        autosaved_since=(before.autosaved_since if before and goes_on else now) if autosave else None,
+    )
+    put = Put(
+        key=keys.changes(deal.history_id),
+        item=_item(kept),
+        when=at_version(before.version if before else 0),
+        otherwise=VersionConflict(),
+    )
+    there = Check(
+        key=keys.deal(deal.id), when=(exists(),), otherwise=NotFound(gettext_lazy("There is no such deal."))
+    )
+    old = begun.content if begun else deal.content
+    entry = _noted(deal.id, "kept unpublished changes", old, content, by=by, now=now)
+    try:
+        table.transact([there, put] if goes_on else [there, put, entry])
+    except VersionConflict as conflict:
+        current = find(deal)
+        if current is None or current.last_edit != kept.last_edit:
+            conflict.current = current
+            raise
+    return kept
+
+
+@access_pattern("discard the unpublished changes of a deal", "VERSIONS#id / CHANGES", "1 transaction")
+def discard(changes: PendingEdits, *, by: str, now: datetime) -> None:
+    """Put unpublished changes aside. VersionConflict, with `current`, if somebody went on with them. 1 transaction."""
+    update = Update(
+        key=keys.changes(changes.history_id),
+        set={"discarded_at": iso(now), "version": changes.version + 1},
+        remove=list(keys.changed_deals(changes.updated_at, changes.history_id)),
+        when=(*at_version(changes.version), missing("discarded_at")),
+        otherwise=VersionConflict(),
+    )
+    _settle(changes, update, "discarded unpublished changes", by=by, now=now)
+
+
+@access_pattern("restore discarded changes of a deal", "VERSIONS#id / CHANGES", "1 transaction")
+def restore(changes: PendingEdits, *, by: str, now: datetime) -> None:
+    """Take back that changes were discarded. VersionConflict if others were kept since. 1 transaction."""
+    update = Update(
+        key=keys.changes(changes.history_id),
+        set={
+            "version": changes.version + 1,
+            **keys.changed_deals(changes.updated_at, changes.history_id),
+        },
+        remove=["discarded_at"],
+        when=(*at_version(changes.version), present("discarded_at")),
+        otherwise=VersionConflict(),
+    )
+    _settle(changes, update, "brought back unpublished changes", by=by, now=now)
+
+
+def publish_write(changes: PendingEdits) -> Delete:
+    """Return the write that ends unpublished changes, for the transaction that makes the deal what they hold."""
+    return Delete(
+        key=keys.changes(changes.history_id),
+        when=at_version(changes.version),
+        otherwise=PendingEditsConflict(),
+    )
+
+
+@access_pattern(
+    "deals with unpublished changes, last changed first",
+    "GSI1 DEALCHANGES; VERSIONS#id, DEAL#id / time#id; CHANGES, itself",
+    "1 query + 2 batch gets",
+)
+def newest() -> list[tuple[Deal, PendingEdits]]:
+    """Return deals with unpublished changes, last changed first, up to 50, without stock. 1 query + 2 batch gets."""
+    rows = table.query(keys.changed_deals.partition(), index=keys.GSI1, newest_first=True, limit=MOST_LISTED)
+    items = table.batch_get((row["PK"], row["SK"]) for row in rows)
+    kept = sorted(
+        (from_item(item) for item in items.values() if "discarded_at" not in item),
+        key=lambda one: (one.updated_at, one.history_id),
+        reverse=True,
+    )
+    deals = table.batch_get(keys.deal(one.deal_id) for one in kept)  # one that lies in the trash is not there
+    found = [
+        (deal_from_items(deals[keys.deal(one.deal_id)], None), one)
+        for one in kept
+        if keys.deal(one.deal_id) in deals
+    ]
+    return [(deal, one) for deal, one in found if _is_of(one, deal)]
+
+
+@access_pattern("what deals are to become, as lists show it", "GSI1 DEALCHANGES / time#id", "1 query")
+def cards() -> list[DealCard]:
+    """Return what deals are to become, as lists show it, last changed first, up to 50. 1 query.
+
+    Also of a deal that lies in the trash: whether it is there is for the caller to see.
+    """
+    rows = table.query(keys.changed_deals.partition(), index=keys.GSI1, newest_first=True, limit=MOST_LISTED)
+    return [DealCard.from_item(row["card"]) for row in rows]
+
+
+def moved_write(deal: Deal, new_id: str, changes: PendingEdits | None) -> Write:
+    """Return the write that tells a deal's changes, if it has any, that it moves to a new id, one version up."""
+    key = keys.changes(deal.history_id)
+    if changes is None:
+        return Check(key=key, when=(absent(),), otherwise=VersionConflict())
+    base = (
+        changes.base + 1 if changes.base == deal.version else changes.base
+    )  # the move changes nothing of theirs
+    return Update(
+        key=key,
+        set={"deal": new_id, ("card", "id"): new_id, "base": base},
+        when=at_version(changes.version),
+        otherwise=VersionConflict(),
+    )
+
+
+def from_item(item: Item) -> PendingEdits:
+    """Return the changes of an item."""
+    card = DealCard.from_item(item["card"])
+    return PendingEdits(
+        deal_id=item["deal"],
+        history_id=item["of"],
+        content=content_from_item(item, card, item.get("stock")),
+        brand_name=card.brand_name,
+        base=item["base"],
+        seen=item.get("seen", ""),
+        version=item["version"],
+        begun_at=from_iso(item["begun_at"]),
+        updated_at=from_iso(item["updated_at"]),
+        updated_by=item["updated_by"],
+        last_edit=item.get("last_edit", ""),
+        autosaved_since=from_iso(item["autosaved_since"]) if item.get("autosaved_since") else None,
+        is_discarded="discarded_at" in item,
+    )
+
+
+def _item(changes: PendingEdits) -> Item:
+    content = changes.content
+    since: Any = changes.autosaved_since
+    return {
+        "type": "DealChanges",
+        "of": changes.history_id,
+        "deal": changes.deal_id,
+        "card": replace(content.card(changes.deal_id, changes.brand_name), sold_out=False).as_item(),
+        "link": content.link,
+        "description": content.description,
+        "stock": content.stock,
+        "base": changes.base,
+        "seen": changes.seen,
+        "version": changes.version,
+        "last_edit": changes.last_edit,
+        "begun_at": iso(changes.begun_at),
+        "updated_at": iso(changes.updated_at),
+        "updated_by": changes.updated_by,
+        "autosaved_since": iso(since) if since else None,
+        **keys.changed_deals(changes.updated_at, changes.history_id),
+    }
+
+
+def _settle(changes: PendingEdits, update: Update, what: str, *, by: str, now: datetime) -> None:
+    entry = audit.entry_write(by=by, kind="deal", subject=changes.deal_id, what=what, now=now)
+    try:
+        table.transact([update, entry])
+    except VersionConflict as conflict:
+        item = table.get(keys.changes(changes.history_id))
+        conflict.current = from_item(item) if item else None
+        raise
+
+
+def _noted(deal_id: str, what: str, old: DealContent, new: DealContent, *, by: str, now: datetime) -> Put:
+    differing = audit.changed(in_words(old), in_words(new))
+    return audit.entry_write(by=by, kind="deal", subject=deal_id, what=what, now=now, **differing)

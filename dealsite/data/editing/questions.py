@@ -1,0 +1,150 @@
+"""Saved questions: what the back office asks the lake again and again. All of it sees and may change all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.names import normalise
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import AlreadyExists, Invalid, NotFound, VersionConflict
+from dealsite.data.table.ids import from_iso, is_ulid, iso, new_ulid
+from dealsite.data.table.writes import Delete, Put, absent, at_version
+
+LONGEST_TITLE, LONGEST_SQL = 120, 20_000  # characters
+MOST = 200  # that a list shows
+
+
+@dataclass(frozen=True, slots=True)
+class SavedQuestion:
+    """A question with its title; `version` counts its edits."""
+
+    id: str
+    title: str
+    sql: str
+    version: int
+    created_by: str
+    updated_by: str
+    updated_at: datetime
+    last_edit: str = ""
+
+
+@access_pattern("save a question to the lake", "QUESTIONS / QUESTION#id", "1 put")
+def create(*, question_id: str, title: str, sql: str, by: str, now: datetime) -> SavedQuestion:
+    """Save a question under an id minted with its form; the same id again returns what is there. 1 put."""
+    item = _item(question_id, title, sql, 1, new_ulid(now), by, by, now)
+    write = Put(key=keys.question(question_id), item=item, when=(absent(),), otherwise=AlreadyExists())
+    try:
+        table.write(write)
+    except AlreadyExists:
+        return get(question_id)
+    return from_item(item)
+
+
+@access_pattern("one saved question", "QUESTIONS / QUESTION#id", "1 get")
+def get(question_id: str) -> SavedQuestion:
+    """Return a saved question, or raise NotFound. 1 get."""
+    item = table.get(keys.question(question_id)) if is_ulid(question_id) else None
+    if item is None:
+        raise NotFound(gettext_lazy("There is no such question, or no longer."))
+    return from_item(item)
+
+
+@access_pattern("the saved questions, newest first", "QUESTIONS / QUESTION#id", "1 query")
+def newest() -> list[SavedQuestion]:
+    """Return the newest 200 saved questions, newest first. 1 query."""
+    low, high = keys.question.between()
+    items = table.query(
+        keys.question.partition(), low=low, high=high, newest_first=True, limit=MOST, consistent=True
+    )
+    return [from_item(item) for item in items]
+
+
+@access_pattern("change a saved question", "QUESTIONS / QUESTION#id", "1 put")
+def edit(question: SavedQuestion, *, title: str, sql: str, by: str, now: datetime) -> SavedQuestion:
+    """Change a saved question; VersionConflict, with `current`, if it changed since it was loaded. 1 put."""
+    token = new_ulid(now)
+    item = _item(question.id, title, sql, question.version + 1, token, question.created_by, by, now)
+    try:
+        table.write(
+            Put(
+                key=keys.question(question.id),
+                item=item,
+                when=at_version(question.version),
+                otherwise=VersionConflict(),
+            )
+        )
+    except VersionConflict as conflict:
+        current = get(question.id)
+        if current.last_edit != token:  # else it was this very write, whose answer was lost
+            conflict.current = current
+            raise
+    return from_item(item)
+
+
+@access_pattern("delete a saved question", "QUESTIONS / QUESTION#id", "1 delete")
+def delete(question: SavedQuestion) -> None:
+    """Delete a saved question; harmless if it is gone. VersionConflict if it was edited meanwhile. 1 delete."""
+    try:
+        table.write(
+            Delete(
+                key=keys.question(question.id),
+                when=at_version(question.version),
+                otherwise=VersionConflict(),
+            )
+        )
+    except VersionConflict as conflict:
+        try:
+            conflict.current = get(question.id)
+        except NotFound:
+            return
+        raise
+
+
+def from_item(item: Item) -> SavedQuestion:
+    """Return the saved question of its item."""
+    return SavedQuestion(
+        id=item["id"],
+        title=item["title"],
+        sql=item["sql"],
+        version=item["version"],
+        created_by=item["created_by"],
+        updated_by=item["updated_by"],
+        updated_at=from_iso(item["updated_at"]),
+        last_edit=item["last_edit"],
+    )
+
+
+def _item(
+    question_id: str, title: str, sql: str, version: int, token: str, created_by: str, by: str, now: datetime
+) -> Item:
+    title = normalise(title)
+    problems = {}
+    if not title:
+        problems["title"] = _("Give it a title.")
+    elif len(title) > LONGEST_TITLE:
+        problems["title"] = _("A title has at most %(most)s characters.") % {"most": LONGEST_TITLE}
+    if not sql.strip():
+        problems["sql"] = _("Write a question: one SELECT.")
+    elif len(sql) > LONGEST_SQL:
+        problems["sql"] = _("A question has at most %(most)s characters.") % {"most": f"{LONGEST_SQL:,}"}
+    elif any((c < " " and c not in "\t\n\r") or "\ud800" <= c <= "\udfff" for c in sql):
+        problems["sql"] = _("A question holds no control characters.")
+    if problems:
+        raise Invalid(**problems)
+    return {
+        "type": "SavedQuestion",
+        "id": question_id,
+        "title": title,
+        "sql": sql,
+        "version": version,
+        "last_edit": token,
+        "created_by": created_by,
+        "updated_by": by,
+        "updated_at": iso(now),
+    }

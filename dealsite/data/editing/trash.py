@@ -1,0 +1,183 @@
+"""The trash: its list, restoring from it, and emptying it when 30 days are over, or at once.
+
+    deleted -> restored | emptied
+
+Both ends take the item from the trash in their transaction, so one of them happens, once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue import deals, drafts, prices
+from dealsite.data.editing import audit, trash_record, versions
+from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
+from dealsite.data.editing.trash_record import EMPTY_TRASH, KEPT_FOR, EmptyTrashPayload, TrashEntry, find, get
+from dealsite.data.jobs import jobs
+from dealsite.data.jobs.jobs import Job
+from dealsite.data.jobs.payloads import from_item
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.errors import AlreadyExists, BadCursor, Busy, NotFound, VersionConflict
+from dealsite.data.table.ids import from_iso, is_ulid, iso, previous_ulid
+from dealsite.data.table.writes import Check, Delete, Update, Write, absent, equals
+
+__all__ = [
+    "EMPTY_TRASH",
+    "KEPT_FOR",
+    "RestoreResult",
+    "TrashEntry",
+    "empty",
+    "find",
+    "get",
+    "newest",
+    "purge",
+    "restore",
+]
+PAGE_SIZE = 50
+EMPTIED_AT_ONCE = 25
+TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreResult:
+    """What came back; `was_featured_on` are pages (ids) that showed it when it was deleted."""
+
+    kind: str
+    id: str
+    title: str
+    was_featured_on: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TrashPage:
+    """One page of the trash, newest first; `after` leads to the next, older one, None at the end."""
+
+    things: list[TrashEntry]
+    after: str | None
+
+
+@access_pattern("what is in the trash, newest first", "GSI1 TRASH / time#kind#id", "1 query")
+def newest(*, after: str | None = None) -> TrashPage:
+    """Return one page of what lies in the trash, without what `kept` and `offer` hold; BadCursor. 1 query."""
+    high = keys.TOP
+    if after:
+        at, _, name = after.partition("#")
+        kind, _, thing_id = name.partition("#")
+        try:
+            sound = kind in keys.TARGETS and is_ulid(thing_id) and iso(from_iso(at)) == at
+        except ValueError:
+            sound = False
+        if not sound:
+            raise BadCursor()
+        high = keys.trashed.position(from_iso(at), kind, previous_ulid(thing_id))
+    rows = table.query(
+        keys.trashed.partition(), index=keys.GSI1, low="0", high=high, newest_first=True, limit=PAGE_SIZE + 1
+    )
+    shown = rows[:PAGE_SIZE]
+    more = len(rows) > PAGE_SIZE
+    return TrashPage(
+        [trash_record.from_item(row) for row in shown], str(shown[-1]["GSI1SK"]) if more else None
+    )
+
+
+@access_pattern(
+    "restore a deal or draft", "DEAL#id or DRAFT#id, pages / itself, TRASH", "2 gets + 1 transaction"
+)
+def restore(
+    kind: str,
+    thing_id: str,
+    *,
+    by: str,
+    now: datetime,
+    version: int | None = None,
+    audit_context: AuditContext = NO_CONTEXT,
+) -> RestoreResult:
+    """Bring a deal or draft back under its id, with all it had but its featured places; harmless if it is back.
+
+    NotFound if it is not in the trash (any more); Conflict, with a sentence, if its brand is gone, its id
+    taken again, or it is being deleted for good. With `version`, Conflict too if it was not deleted at that one:
+    somebody restored it and deleted it again. 2 gets + 1 transaction.
+    """
+    if kind == "deal":
+        deal, found = deals.restore(thing_id, by=by, now=now, version=version, audit_context=audit_context)
+        return RestoreResult(kind, thing_id, deal.content.title, found.featured_on if found else ())
+    if kind == "draft":
+        draft = drafts.restore(thing_id, by=by, now=now, version=version, audit_context=audit_context)
+        return RestoreResult(kind, thing_id, draft.content.title)
+    raise NotFound(gettext_lazy("This is not in the trash."))
+
+
+@access_pattern(
+    "delete for good, with up to 40 versions and prices each",
+    "DEAL#id, VERSIONS#id, PRICES#id / TRASH, number, time#id",
+    "1 get + 2 queries + 1 transaction",
+)
+def purge(kind: str, thing_id: str, *, by: str, now: datetime, until: datetime | None = None) -> bool:
+    """Delete for good what lies in the trash, with its versions and prices; False if it is not there (any more).
+
+    With `until`, only what was deleted by then. What was begun goes on when it is called again. 1 get + 2 queries
+    + 1 transaction, and once more all but the get for each 40 versions or prices.
+    """
+    for _ in range(TRIES):
+        found = find(kind, thing_id)
+        if found is None or (until and found.at > until):
+            return False
+        try:
+            _purge(found, by=by, now=now)
+        except VersionConflict:
+            continue
+        return True
+    raise Busy()
+
+
+def _purge(found: TrashEntry, *, by: str, now: datetime) -> None:
+    own = Check(key=keys.TARGETS[found.kind](found.id), when=(absent(),), otherwise=AlreadyExists())
+    entry = audit.entry_write(
+        by=by,
+        kind=found.kind,
+        subject=found.id,
+        what="deleted for good",
+        now=now,
+        before={"title": found.card.title},
+    )
+    same = (equals("token", found.token),)
+    last = Delete(key=keys.trash(found.kind, found.id), when=same, otherwise=VersionConflict())
+    mark = Update(key=last.key, set={"emptying": True}, when=same, otherwise=VersionConflict())
+    try:
+        history = _history(found)
+        while len(history) >= min(prices.ROOM, versions.ROOM):
+            table.transact([mark, own, *history])
+            history = _history(found)
+        table.transact([last, own, entry, *history])
+    except AlreadyExists:  # the id is in use again, and its prices with it
+        table.transact([last, entry])
+
+
+def _history(found: TrashEntry) -> list[Write]:
+    """Return the writes that delete its versions and, of a deal, its prices; or the first of them if they are many."""
+    of_versions = versions.deletions(found.history_id)
+    return [*of_versions, *prices.deletions(found.id)] if found.kind == "deal" else of_versions
+
+
+def empty(job: Job, now: datetime) -> datetime | None:
+    """Delete for good what was deleted more than 30 days ago, a few things at a time."""
+    from_item(EmptyTrashPayload, job.payload)
+    until = now - KEPT_FOR
+    rows = table.query(
+        keys.trashed.partition(),
+        index=keys.GSI1,
+        low="0",
+        high=keys.trashed.until(until)[1],
+        limit=EMPTIED_AT_ONCE,
+    )
+    for row in rows:
+        thing = trash_record.from_item(row)
+        purge(thing.kind, thing.id, by=audit.SITE, now=now, until=until)
+    return now if len(rows) == EMPTIED_AT_ONCE else None
+
+
+HANDLERS: dict[str, jobs.Handler] = {EMPTY_TRASH: empty}

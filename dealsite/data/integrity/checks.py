@@ -1,0 +1,125 @@
+"""Whether the table is whole: what is derived is recomputed from the items and compared.
+
+    places    every key and index row, from an item's own attributes
+    offers    each deal has its offer, which agrees with it
+    prices    the last price kept of each deal is the one it has
+    versions  each belongs to a deal or draft, and was before what that is now
+    trash     what it lists of a thing is what it keeps, and a job will empty it
+    names     brand names in deals, and in the list of brands by letter
+    counts    deals, likes and watches of brands and categories; deals of months and days
+    featured  the cards of featured lists, and the deals' word on where they are featured
+    carts     each line in its cart's head, each cart within its limits
+    orders    lines, total and status of each order, and the log of what happened to it
+    people    profiles, e-mail guards and the number of users
+    payments  totals, guards of transaction ids, instalments of orders
+    sendings  segments and numbers of announcements
+    bulk      what is noted of changes of many deals, and its number
+
+A check sees every item once, then names its problems, with the writes that repair what is derived.
+Those writes hold only while the items are as they were seen, so a repair is safe while the site runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from dealsite.data import table
+from dealsite.data.integrity.accounts import People
+from dealsite.data.integrity.announcement_segments import AnnouncementSegments
+from dealsite.data.integrity.brand_letters import BrandNames
+from dealsite.data.integrity.bulk_changes import BulkChanges
+from dealsite.data.integrity.cart_heads import Carts
+from dealsite.data.integrity.counters import Counts
+from dealsite.data.integrity.featured_lists import Featured
+from dealsite.data.integrity.index_rows import IndexRows
+from dealsite.data.integrity.offers import Offers
+from dealsite.data.integrity.order_lines import Orders
+from dealsite.data.integrity.payment_sums import Payments
+from dealsite.data.integrity.price_history import Prices
+from dealsite.data.integrity.problem import Problem, key_of
+from dealsite.data.integrity.trash_list import Trash
+from dealsite.data.integrity.version_chain import Versions
+from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import Conflict
+
+__all__ = ["ROUNDS", "Problem", "find", "repair", "repair_all"]
+ROUNDS = (
+    4  # a repair may bring to light what depends on it: a card mended in a deal, then where it is featured
+)
+
+
+class Check(Protocol):
+    """One subject: sees every item of the table once, then says what is wrong."""
+
+    def see(self, item: Item) -> None: ...
+
+    def problems(self) -> Iterator[Problem]: ...
+
+
+CHECKS: list[Callable[[], Check]] = [
+    Offers,
+    Prices,
+    Versions,
+    Trash,
+    BrandNames,
+    Counts,
+    Featured,
+    People,
+    AnnouncementSegments,
+    BulkChanges,
+    Payments,
+    Carts,
+    Orders,
+]
+
+
+def find(seen: Callable[[], object] = lambda: None) -> list[Problem]:
+    """Return what is wrong with the table; `seen` is called for each item. One scan, and a second one to be sure.
+
+    A scan is no snapshot: of what editors change while it runs it may see one half only. What is
+    truly wrong is wrong in the same way in both scans.
+    """
+    found = _scan(seen)
+    if not found:
+        return []
+    still = {(problem.key, problem.what) for problem in _scan(seen)}
+    return [problem for problem in found if (problem.key, problem.what) in still]
+
+
+def _scan(seen: Callable[[], object]) -> list[Problem]:
+    places, checks = IndexRows(), [make() for make in CHECKS]
+    found = places.found
+    for item in table.scan_all(consistent=True):
+        seen()
+        if not places.is_sound(item):
+            continue
+        for check in checks:
+            try:
+                check.see(item)
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
+                found.append(Problem(key_of(item), f"This {item['type']} is incomplete ({error!r})."))
+                break
+    return [*found, *(problem for check in checks for problem in check.problems())]
+
+
+def repair(problem: Problem) -> bool:
+    """Carry out a problem's repair; False if there is none, or if its items changed meanwhile. 1 transaction."""
+    if not problem.repairs:
+        return False
+    try:
+        table.transact(problem.repairs)
+    except Conflict:
+        return False
+    return True
+
+
+def repair_all(seen: Callable[[], object] = lambda: None) -> tuple[list[Problem], list[Problem]]:
+    """Repair what is derived; return the problems that were repaired and those that are left."""
+    repaired: list[Problem] = []
+    for _ in range(ROUNDS):
+        done = [problem for problem in find(seen) if repair(problem)]
+        repaired += done
+        if not done:
+            break
+    return repaired, find(seen)

@@ -1,0 +1,166 @@
+"""Payments: totals of each day and shard, guards of transaction ids, and that an order's payments come to its total."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from dealsite.data import keys
+from dealsite.data.commerce.payment.payment_loads import LARGEST_CHUNK
+from dealsite.data.commerce.payment.payment_record import STATUSES, Payment, payment_from_item
+from dealsite.data.commerce.payment.payment_totals import (
+    PAYMENT_TOTALS,
+    STATES,
+    Deltas,
+    Place,
+    added,
+    combine,
+    deltas_from,
+    opposite,
+)
+from dealsite.data.integrity.problem import Problem, as_seen, key_of, repair_write
+from dealsite.data.table.convert import Item
+from dealsite.data.table.writes import Check, Put, absent, exists
+
+COUNTERS = tuple(name for state in STATES for name in (state, f"{state}_amount"))
+Part = tuple[str, int]  # a load and one of its segments
+
+
+class Payments:
+    """Counts all payments anew; memory grows with days and with what is under way, not with payments."""
+
+    def __init__(self) -> None:
+        self.counted: Deltas = {}
+        self.stored: dict[Place, Item] = {}
+        self.pending: list[Deltas] = []  # what jobs, and segments of loads, have still to count
+        self.owed: dict[str, Decimal] = {}  # an order's total less its payments, where that is not 0
+        self.guards: dict[str, Item] = {}  # transaction ids of which only one half was seen
+        self.reached: dict[Part, int] = {}  # how far the segments of loads have noted what they wrote
+        self.loaded: dict[Part, list[tuple[int, str, Deltas]]] = defaultdict(list)
+        self.found: list[Problem] = []
+
+    def see(self, item: Item) -> None:
+        match item.get("type"):
+            case "Payment":
+                self._see_payment(item, payment_from_item(item))
+            case "PaymentTotals":
+                self.stored[date.fromisoformat(item["day"]), item["shard"]] = {
+                    name: item[name] for name in ("PK", "SK", *COUNTERS) if name in item
+                }
+            case "Job" if (
+                item["kind"] == PAYMENT_TOTALS and "applied" not in item and item["state"] != "done"
+            ):
+                self.pending.append(deltas_from(item["payload"]["deltas"]))
+            case "PaymentLoadSegment":
+                self.reached[item["load"], item["number"]] = item["position"]
+                self.pending.append(deltas_from(item["pending"]))
+            case "TransactionGuard":
+                self._pair(item["transaction_id"], "guard", item)
+            case "Order":
+                self._owe(item["id"], Decimal(item["card"]["total"]))
+
+    def _see_payment(self, item: Item, payment: Payment) -> None:
+        if payment.status not in STATUSES:
+            self.found.append(Problem(key_of(item), f"Its status, {payment.status!r}, is not known."))
+            return
+        self.counted = _plus(self.counted, added([payment]))
+        if payment.order:
+            self._owe(payment.order, -payment.amount)
+        if payment.transaction_id:
+            self._pair(payment.transaction_id, "payment", item)
+        if payment.load is not None:
+            newest = self.loaded[payment.load.id, payment.load.segment]
+            as_written = added([_as_loaded(payment)])
+            heapq.heappush(newest, (payment.load.position, payment.id, as_written))
+            if len(newest) > LARGEST_CHUNK:
+                heapq.heappop(newest)
+
+    def _owe(self, order_id: str, amount: Decimal) -> None:
+        owed = self.owed.pop(order_id, Decimal(0)) + amount
+        if owed:
+            self.owed[order_id] = owed
+
+    def _pair(self, transaction_id: str, half: str, item: Item) -> None:
+        """Keep one half of a transaction until the other is seen."""
+        seen = self.guards.pop(transaction_id, None)
+        if seen is None:
+            names = ("PK", "SK", "type", "id", "account", "payment", "transaction_id", "version")
+            self.guards[transaction_id] = {name: item[name] for name in names if name in item}
+            return
+        guard, payment = (item, seen) if half == "guard" else (seen, item)
+        if guard["type"] == payment["type"] or guard["payment"] != payment["id"]:
+            what = f"The transaction {transaction_id} is another payment's."
+            self.found.append(Problem(key_of(payment), what))
+
+    def problems(self) -> Iterator[Problem]:
+        yield from self.found
+        yield from self._total_problems()
+        yield from self._guard_problems()
+        for order_id, owed in self.owed.items():
+            what = f"Its payments and its total differ by {owed}."
+            yield Problem((keys.order_lines.partition(order_id), "payments"), what)
+
+    def _total_problems(self) -> Iterator[Problem]:
+        waiting = list(self.pending)
+        for part, newest in self.loaded.items():
+            waiting += [deltas for position, _, deltas in newest if position >= self.reached.get(part, 0)]
+        right = combine([self.counted, *(opposite(deltas) for deltas in waiting)])
+        for place in sorted(right.keys() | self.stored.keys()):
+            key, item, counters = keys.payment_totals(*place), self.stored.get(place), right.get(place, {})
+            stored = item or {}
+            wrong = {
+                name: counters.get(name, Decimal(0))
+                for name in COUNTERS
+                if stored.get(name, 0) != counters.get(name, Decimal(0))
+            }
+            if not wrong:
+                continue
+            texts = [f"{name} is {stored.get(name, 0)}, counted {value}" for name, value in wrong.items()]
+            if item is None:
+                day, number = place
+                new: dict[str, Any] = {"type": "PaymentTotals", "day": day.isoformat(), "shard": number}
+                repair: Any = Put(key=key, item=new | wrong, when=(absent(),))
+            else:
+                repair = repair_write(item, wrong)
+            yield Problem(key, "; ".join(texts) + ".", (repair,))
+
+    def _guard_problems(self) -> Iterator[Problem]:
+        for transaction_id, item in self.guards.items():
+            if item["type"] == "TransactionGuard":
+                yield Problem(key_of(item), "This transaction belongs to no payment.")
+                continue
+            guard = {
+                "type": "TransactionGuard",
+                "transaction_id": transaction_id,
+                "account": item["account"],
+                "payment": item["id"],
+            }
+            repairs = (
+                Put(key=keys.transaction(transaction_id), item=guard, when=(absent(),)),
+                Check(key=key_of(item), when=(exists(), *as_seen(item, ["transaction_id", "version"]))),
+            )
+            yield Problem(key_of(item), f"The guard of its transaction {transaction_id} is missing.", repairs)
+
+
+def _plus(whole: Deltas, part: Deltas) -> Deltas:
+    """Add to sums in place: this is done for each payment of the table."""
+    for place, moved in part.items():
+        counters = whole.setdefault(place, {})
+        for name, value in moved.items():
+            counters[name] = counters.get(name, Decimal(0)) + value
+    return whole
+
+
+def _as_loaded(payment: Payment) -> Payment:
+    """Return a payment as its load wrote it, whatever has become of it."""
+    return Payment(
+        id=payment.id,
+        account=payment.account,
+        amount=payment.amount,
+        due_at=payment.due_at,
+        next_at=payment.due_at,
+    )

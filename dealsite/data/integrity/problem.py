@@ -1,0 +1,50 @@
+"""One thing that is wrong with the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dealsite.data.keys import Key
+from dealsite.data.table.convert import Item
+from dealsite.data.table.writes import Condition, Path, Update, Write, equals, exists, missing
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A sentence about an item; `repairs` is the transaction that mends it, empty where nothing can be derived."""
+
+    key: Key
+    what: str
+    repairs: tuple[Write, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.key[0]} / {self.key[1]}: {self.what}"
+
+
+def key_of(item: Item) -> Key:
+    return item["PK"], item["SK"]
+
+
+def as_seen(item: Item, attributes: Iterable[str]) -> tuple[Condition, ...]:
+    """The item still has the values of some attributes that it was seen with."""
+    return tuple(equals(name, item[name]) if name in item else missing(name) for name in attributes)
+
+
+def repair_write(item: Item, wanted: Mapping[str, Any]) -> Update:
+    """Return the write that gives attributes their right values (None removes one), if they are still as seen."""
+    # A deal counts its changes, so that an editor's write of the same moment notices this one.
+    counted: dict[Path, Any] = {"writes": 1} if "writes" in item else {}
+    return Update(
+        key=key_of(item),
+        set={name: value for name, value in wanted.items() if value is not None},
+        remove=[name for name, value in wanted.items() if value is None],
+        add=counted,
+        when=(exists(), *as_seen(item, [*wanted, *(("writes",) if counted else ())])),
+    )
+
+
+def differences(item: Item, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the wanted attributes that an item has otherwise; None stands for absent."""
+    return {name: value for name, value in wanted.items() if item.get(name) != value}

@@ -1,0 +1,305 @@
+"""Work that outlives a request: a job is written in the transaction that causes it, and a worker runs it.
+
+An open job stands in the open-jobs partition under the time at which it may be taken. Taking one
+moves that time to the end of the lease, so nobody else finds it before; finishing removes it.
+
+    open -> done | failed | cancelled        open <-> paused -> cancelled        failed -> open
+
+An editor's word takes the job from its worker, which notices at its next write: at the next checkpoint.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils.translation import gettext_lazy, gettext_noop
+
+from dealsite.data import keys, table
+from dealsite.data.editing import audit
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import Conflict, NotFound
+from dealsite.data.table.ids import is_ulid, new_ulid, time_of
+from dealsite.data.table.writes import Path, Put, Update, absent, equals, exists
+
+LEASE = timedelta(seconds=60)
+MAX_TRIES = 8
+SEND_MESSAGE = "send_message"  # the kind of job that sends announcements
+EXPORT, EDITORS_EXPORT, ADMINS_EXPORT = "export", "editors_export", "admins_export"
+EXPORTS = {
+    EXPORT: "",
+    EDITORS_EXPORT: "editors",
+    ADMINS_EXPORT: "admins",
+}  # jobs that write files, and for whom
+CHECK_IMPORT, RUN_IMPORT = "check_import", "run_import"  # what is done with a file of deals
+BULK_CHANGE, BULK_UNDO = "bulk_change", "bulk_undo"  # those that change many deals, and take that back
+ALREADY = {
+    "open": gettext_lazy("This job is open already."),
+    "paused": gettext_lazy("This job is paused already."),
+    "done": gettext_lazy("This job is done already."),
+    "failed": gettext_lazy("This job is failed already."),
+    "cancelled": gettext_lazy("This job is cancelled already."),
+}
+STEERED = frozenset(  # may be paused and cancelled: nothing else depends on them
+    {SEND_MESSAGE, BULK_CHANGE, BULK_UNDO, CHECK_IMPORT, RUN_IMPORT}
+)
+
+
+class Cancelled(Exception):
+    """What a handler raises when its job has become pointless; the sentence is kept with the job."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job; `taken_by` is the token of the worker's take, by which it knows that the job is still its own.
+
+    `progress` is what a long one has done so far: counts, and the seconds that it took.
+    """
+
+    id: str
+    kind: str
+    payload: dict[str, Any]
+    state: str = "open"
+    tries: int = 0
+    checkpoint: dict[str, Any] = field(default_factory=dict)
+    error: str = ""
+    taken_by: str = ""
+    progress: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def created_at(self) -> datetime:
+        return time_of(self.id)
+
+
+Handler = Callable[[Job, datetime], datetime | None]
+
+
+def job_write(
+    kind: str,
+    payload: dict[str, Any],
+    *,
+    job_id: str,
+    due: datetime,
+    card: Item | None = None,
+    state: str = "open",
+) -> Put:
+    """Return the write that adds a job, for the transaction that causes it; `card` is what its lists show."""
+    item = {
+        "type": "Job",
+        "id": job_id,
+        "kind": kind,
+        "payload": payload,
+        "state": state,
+        "tries": 0,
+        "card": {"kind": kind, "state": state} | (card or {}),
+        **keys.job_rows(job_id, due if state == "open" else None),
+        **listed_rows(kind, job_id),
+    }
+    return Put(key=keys.job(job_id), item=item, when=(absent(),))
+
+
+def listed_rows(kind: str, job_id: str) -> keys.Row:
+    """Return the row that puts a job of some kinds into a list of their own."""
+    if kind == SEND_MESSAGE:
+        return keys.announcements(job_id)
+    return keys.export_rows(job_id, EXPORTS[kind]) if kind in EXPORTS else {}
+
+
+def cancel_write(job_id: str) -> Update:
+    """Return the write that ends a job which has become pointless, for the transaction that makes it so.
+
+    Who has taken it notices when he writes to it.
+    """
+    return Update(
+        key=keys.job(job_id),
+        set={"state": "cancelled", ("card", "state"): "cancelled"},
+        remove=("taken_by", "GSI3PK", "GSI3SK"),
+        when=(exists(),),
+    )
+
+
+@access_pattern("one job", "JOB#id", "1 get")
+def get(job_id: str) -> Job:
+    """Return a job, or raise NotFound. 1 get."""
+    item = table.get(keys.job(job_id)) if is_ulid(job_id) else None
+    if item is None:
+        raise NotFound(gettext_lazy("There is no such job."))
+    return job_from_item(item)
+
+
+@access_pattern("several jobs", "JOB#id", "1 batch get")
+def get_many(job_ids: Iterable[str]) -> dict[str, Job]:
+    """Return those of some jobs that exist, by id. 1 batch get for each 100."""
+    items = table.batch_get(keys.job(job_id) for job_id in job_ids)
+    return {item["id"]: job_from_item(item) for item in items.values()}
+
+
+@access_pattern("take the next job", "GSI3 JOBS#OPEN / due time and id", "1 query + 1 update + 1 get")
+def take_next(*, now: datetime) -> Job | None:
+    """Take the open job that is due longest, for the time of a lease; None if none is due.
+
+    1 query, then 1 update and 1 get.
+    """
+    token = new_ulid(now)
+    for row in table.query(
+        keys.open_jobs.partition(), index=keys.GSI3, high=keys.open_jobs.until(now)[1], limit=10
+    ):
+        job_id = row["SK"].removeprefix("JOB#")
+        take = Update(
+            key=keys.job(job_id),
+            set={"GSI3SK": _position(job_id, now + LEASE), "taken_by": token},
+            add={"tries": 1},
+            when=(equals("GSI3SK", row["GSI3SK"]),),
+        )
+        with contextlib.suppress(Conflict):  # another worker took it; or this one, if the answer was lost
+            table.write(take)
+        item = table.get(keys.job(job_id))  # None: an index may show a job that was moved to another time
+        if item is not None and item.get("taken_by") == token:
+            return job_from_item(item)
+    return None
+
+
+@access_pattern("note how far a job has come", "JOB#id", "1 update")
+def save_checkpoint(job: Job, checkpoint: dict[str, Any], *, now: datetime) -> Job:
+    """Keep how far a job has come and renew its lease; Conflict if another worker has taken it. 1 update."""
+    _change(job, {"checkpoint": checkpoint, "GSI3SK": _position(job.id, now + LEASE)})
+    return replace(job, checkpoint=checkpoint)
+
+
+@access_pattern("note what a job has done", "JOB#id", "1 update")
+def save_progress(job: Job, progress: dict[str, Any], *, now: datetime) -> None:
+    """Keep what a job has done, forgive its tries and renew its lease; Conflict if it is no longer ours. 1 update."""
+    _change(job, {"progress": progress, "tries": 0, "GSI3SK": _position(job.id, now + LEASE)})
+
+
+@access_pattern("mark a job done", "JOB#id", "1 update")
+def finish(job: Job) -> None:
+    """Mark a job done. 1 update."""
+    _close(job, "done")
+
+
+@access_pattern("end a job that has become pointless", "JOB#id", "1 update")
+def cancel_own(job: Job, reason: str) -> None:
+    """End a job that has become pointless. 1 update."""
+    _close(job, "cancelled", reason)
+
+
+@access_pattern("put a job off", "JOB#id", "1 update")
+def wait_until(job: Job, due: datetime) -> None:
+    """Put a job back until a later time, its tries forgiven. 1 update."""
+    _change(job, {"GSI3SK": _position(job.id, due), "tries": 0})
+
+
+@access_pattern("put a failed job off, or give it up", "JOB#id", "1 update")
+def fail(job: Job, error: str, *, now: datetime) -> None:
+    """Put a job back for a later try, or give it up after 8 without progress. 1 update, after the eighth also 1 get."""
+    tries = job.tries if job.tries < MAX_TRIES else get(job.id).tries
+    if tries < MAX_TRIES:
+        due = now + timedelta(seconds=2 ** max(tries, 1))
+        _change(job, {"error": error[:1000], "GSI3SK": _position(job.id, due)})
+    else:
+        _close(job, "failed", error[:1000])
+
+
+# What editors do with jobs
+
+
+@access_pattern("pause a job", "JOB#id / itself; out of GSI3", "1 get + 1 transaction")
+def pause(job_id: str, *, by: str, now: datetime) -> None:
+    """Stop a job until `resume`; harmless if it is paused. NotFound, Conflict. 1 get, 1 transaction."""
+    _steer(job_id, ("open",), "paused", "paused", by=by, now=now)
+
+
+@access_pattern("resume a job", "JOB#id / itself; into GSI3", "1 get + 1 transaction")
+def resume(job_id: str, *, by: str, now: datetime) -> None:
+    """Go on with a paused job, not before its time; harmless if it is open. NotFound, Conflict.
+
+    1 get, 1 transaction.
+    """
+    _steer(job_id, ("paused",), "open", "resumed", by=by, now=now)
+
+
+@access_pattern("cancel a job", "JOB#id / itself; out of GSI3", "1 get + 1 transaction")
+def cancel(job_id: str, *, by: str, now: datetime) -> None:
+    """End a job; what it did stays. Harmless to repeat. NotFound, Conflict. 1 get, 1 transaction."""
+    _steer(job_id, ("open", "paused"), "cancelled", "cancelled", by=by, now=now)
+
+
+@access_pattern("try a failed job again", "JOB#id / itself; into GSI3", "1 get + 1 transaction")
+def retry(job_id: str, *, by: str, now: datetime) -> None:
+    """Try a failed job again; harmless if it is open. NotFound, Conflict. 1 get, 1 transaction."""
+    _steer(job_id, ("failed",), "open", gettext_noop("tried again"), by=by, now=now)
+
+
+def may(job: Job) -> tuple[str, ...]:
+    """Return what an editor can do with a job now: pause, resume, cancel, retry."""
+    if job.state == "failed":
+        return ("retry",)
+    if job.kind not in STEERED:
+        return ()
+    return {"open": ("pause", "cancel"), "paused": ("resume", "cancel")}.get(job.state, ())
+
+
+def _steer(job_id: str, states: tuple[str, ...], state: str, what: str, *, by: str, now: datetime) -> None:
+    job = get(job_id)
+    if job.state == state:
+        return
+    if job.kind not in STEERED and job.state != "failed":
+        raise Conflict(gettext_lazy("A job of this kind cannot be paused or cancelled."))
+    if job.state not in states:
+        raise Conflict(ALREADY[job.state])
+    changes: dict[Path, Any] = {"state": state, ("card", "state"): state}
+    remove: list[Path] = ["taken_by"]
+    if state != "open":
+        remove += ["GSI3PK", "GSI3SK"]
+    else:
+        rows = keys.job_rows(job_id, max(now, time_of(job_id)))
+        changes |= {"tries": 0, "GSI3PK": rows["GSI3PK"], "GSI3SK": rows["GSI3SK"]}
+        remove.append("error")
+    try:
+        table.transact(
+            [
+                Update(key=keys.job(job_id), set=changes, remove=remove, when=(equals("state", job.state),)),
+                audit.entry_write(by=by, kind="job", subject=job_id, what=what, now=now, note=job.kind),
+            ]
+        )
+    except Conflict:
+        if get(job_id).state != state:  # else it was this very write, whose answer was lost
+            raise
+
+
+def _close(job: Job, state: str, error: str = "") -> None:
+    changes: dict[Path, Any] = {"state": state, ("card", "state"): state}
+    if error:
+        changes["error"] = error
+    _change(job, changes, remove=("GSI3PK", "GSI3SK"))
+
+
+def _change(job: Job, changes: Mapping[Path, Any], *, remove: tuple[str, ...] = ()) -> None:
+    """Change a job that this worker still holds. Repeating it, after a lost answer, is harmless."""
+    table.write(
+        Update(key=keys.job(job.id), set=changes, remove=remove, when=(equals("taken_by", job.taken_by),))
+    )
+
+
+def _position(job_id: str, due: datetime) -> str:
+    return keys.job_rows(job_id, due)["GSI3SK"]
+
+
+def job_from_item(item: Item) -> Job:
+    """Return the job of its item."""
+    return Job(
+        id=item["id"],
+        kind=item["kind"],
+        payload=item["payload"],
+        state=item["state"],
+        tries=item["tries"],
+        checkpoint=item.get("checkpoint", {}),
+        error=item.get("error", ""),
+        taken_by=item.get("taken_by", ""),
+        progress=item.get("progress", {}),
+    )

@@ -1,0 +1,264 @@
+"""Carrying out an announcement: one message to each of its recipients, however often a worker is killed.
+
+The recipients are read in four segments side by side: all users by a parallel scan of UserIndex, watchers by
+ranges of their names, those of a brand and of a category merged as they come. After each batch of up to 100 a
+segment notes where it is. A batch may be sent twice, by the next worker after a crash or by two at once: a
+message that is there is left as it is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from threading import Event, Lock
+from typing import Any
+
+from django.utils.translation import gettext_noop
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue import deals
+from dealsite.data.jobs import jobs
+from dealsite.data.jobs.payloads import from_item, to_item
+from dealsite.data.people import announcements, messages, users
+from dealsite.data.people.announcements import (
+    AnnouncementCheckpoint,
+    AnnouncementPayload,
+    AnnouncementProgress,
+    Audience,
+)
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import Conflict, NotFound
+from dealsite.data.table.writes import Check, Update, Write, equals
+
+WATCHER_PARTS = ("0", "d", "k", "r")  # where the segments of watchers begin
+SEGMENTS = len(WATCHER_PARTS)
+PAGE = 1000  # recipients read at once
+BATCH = 100  # recipients between two checkpoints
+FRESH_SECONDS = 5.0  # a page that was read longer ago is read again: of its users, some may be gone
+PROGRESS_SECONDS = 1.0  # between two notes of progress, which renew the lease
+THREADS = SEGMENTS
+
+monotonic: Callable[[], float] = time.monotonic  # replaced in tests
+
+
+@dataclass(slots=True)
+class Segment:
+    """How far a part of the recipients has come; `start` is the row to go on after."""
+
+    name: str
+    start: Item = field(default_factory=dict)
+    sent: int = 0
+    skipped: int = 0
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """A user, whether he wants this message, and the row to go on after him."""
+
+    username: str
+    muted: bool
+    row: Item
+
+
+@access_pattern(
+    "send an announcement",
+    "UserIndex, or BRANDWATCH#b and CATEGORYWATCH#c; MESSAGES#u, JOB#id / USER#u; MESSAGE#id, SEGMENT#n",
+    "2 batch gets + 1 query + 1 transaction + 4 scans + 1 batch insert + 6 updates",
+)
+def send_message(job: jobs.Job, now: datetime) -> None:
+    """Carry out a job of this kind, from wherever it has come to.
+
+    Raises jobs.Cancelled where the deal is gone or over, Conflict where another worker or an editor has taken
+    the job. 1 batch get of the deal, 1 query and 1 transaction to begin; then for each 1,000 recipients 1 scan
+    or query, for each 100 of them 4 requests and 1 update, and each second 1 update.
+    """
+    _FanOut(job, now).run()
+
+
+class _FanOut:
+    """One worker's turn at one announcement."""
+
+    def __init__(self, job: jobs.Job, now: datetime) -> None:
+        self.now, self.began = now, monotonic()
+        self.job = _as_of_now(job, now)
+        payload = from_item(AnnouncementPayload, job.payload)
+        kept = self.job.checkpoint
+        words = from_item(AnnouncementCheckpoint, kept) if kept else payload
+        self.audience = words.audience.audience()
+        self.message = {"kind": self.audience.kind, "headline": words.headline, "deal": payload.deal}
+        self.text = payload.text
+        self.segments = _claim(job)
+        self.before = from_item(AnnouncementProgress, job.progress)
+        self.total = self.before.total or announcements.count_recipients(self.audience)
+        self.stop, self.lock, self.noted_at = Event(), Lock(), self.began
+
+    def run(self) -> None:
+        """Work on all segments at once; the first error stops them all and is raised."""
+        self._note_progress()
+        open_segments = [segment for segment in self.segments if not segment.done]
+        with ThreadPoolExecutor(THREADS, "segment") as threads:
+            try:
+                running = [threads.submit(copy_context().run, self._send, one) for one in open_segments]
+                wait(running)
+            finally:
+                self.stop.set()
+        failed = [error for one in running if (error := one.exception()) is not None]
+        if failed:
+            raise failed[0]
+        self._note_progress()
+
+    def _send(self, segment: Segment) -> None:
+        try:
+            while not segment.done:
+                read_at = monotonic()
+                page, ended = self._page(segment)
+                for batch in _batches(page):
+                    if self.stop.is_set() or monotonic() - read_at > FRESH_SECONDS:
+                        break
+                    last = ended and batch[-1] is page[-1]
+                    self._send_batch(segment, batch, done=last)
+                if ended and not page:
+                    self._send_batch(segment, [], done=True)
+                if self.stop.is_set():
+                    return
+        except BaseException:
+            self.stop.set()
+            raise
+
+    def _send_batch(self, segment: Segment, batch: list[Recipient], *, done: bool) -> None:
+        wanted = [one.username for one in batch if not one.muted]
+        messages.deliver(messages.message_items(wanted, self.job.id, text=self.text, **self.message))
+        start = batch[-1].row if batch else segment.start
+        sent, skipped = segment.sent + len(wanted), segment.skipped + len(batch) - len(wanted)
+        table.write(
+            Update(
+                key=keys.job_segment(self.job.id, segment.name),
+                set={"start": start, "sent": sent, "skipped": skipped, "done": done},
+                when=(equals("taken_by", self.job.taken_by),),
+            )
+        )
+        segment.start, segment.sent, segment.skipped, segment.done = start, sent, skipped, done
+        with self.lock:
+            if monotonic() - self.noted_at >= PROGRESS_SECONDS:
+                self._note_progress()
+
+    def _note_progress(self) -> None:
+        seconds = monotonic() - self.began
+        progress = AnnouncementProgress(
+            self.total,
+            sum(one.sent for one in self.segments),
+            sum(one.skipped for one in self.segments),
+            self.before.milliseconds + round(seconds * 1000),
+        )
+        jobs.save_progress(self.job, to_item(progress), now=self.now + timedelta(seconds=seconds))
+        self.noted_at = monotonic()
+
+    def _page(self, segment: Segment) -> tuple[list[Recipient], bool]:
+        """Return the next recipients of a segment, and whether they are its last ones."""
+        number = int(segment.name)
+        return _users(segment, number) if self.audience.everyone else self._watchers(segment, number)
+
+    def _watchers(self, segment: Segment, number: int) -> tuple[list[Recipient], bool]:
+        """Merge the watchers of brand and category, as far as both have been read; consistent."""
+        low, high = watchers_between(number, segment.start.get("username", ""))
+        muted: dict[str, bool] = {}
+        horizon = None
+        for partition in _partitions(self.audience):
+            rows = table.query_page(partition, low=low, high=high, limit=PAGE, consistent=True)
+            for row in rows.items:
+                muted[row["SK"]] = muted.get(row["SK"], True) and bool(row.get("muted"))
+            if rows.start is not None:
+                last = rows.items[-1]["SK"] if rows.items else low
+                horizon = last if horizon is None else min(horizon, last)
+        names = sorted(name for name in muted if horizon is None or name <= horizon)
+        found = [
+            Recipient(username, muted[name], {"username": username})
+            for name in names
+            for username in [name.removeprefix("USER#")]
+        ]
+        return found, horizon is None
+
+
+def _users(segment: Segment, number: int) -> tuple[list[Recipient], bool]:
+    rows = table.scan_page(
+        index=keys.USER_INDEX, limit=PAGE, start=segment.start or None, segment=(number, SEGMENTS)
+    )
+    found = [
+        Recipient(
+            row["PK"].partition("#")[2],
+            users.is_muted(row),
+            {name: row[name] for name in ("PK", "SK", keys.USER_INDEX)},
+        )
+        for row in rows.items
+    ]
+    return found, rows.start is None
+
+
+def watchers_between(number: int, after: str) -> tuple[str, str]:
+    """Return the lowest and highest sort key of one segment of a watch partition, after a user name.
+
+    `!` sorts before every character that a user name can go on with.
+    """
+    user = keys.brand_watch.between()[0]
+    start = WATCHER_PARTS[number]
+    last = number + 1 == SEGMENTS
+    end = keys.TOP if last else chr(ord(WATCHER_PARTS[number + 1]) - 1) + keys.TOP
+    return f"{user}{after}!" if after else f"{user}{start}", f"{user}{end}"
+
+
+def _partitions(audience: Audience) -> Iterator[str]:
+    if audience.brand:
+        yield keys.brand_watch.partition(audience.brand)
+    if audience.category:
+        yield keys.category_watch.partition(audience.category)
+
+
+def _batches(page: list[Recipient]) -> Iterator[list[Recipient]]:
+    for first in range(0, len(page), BATCH):
+        yield page[first : first + BATCH]
+
+
+def _as_of_now(job: jobs.Job, now: datetime) -> jobs.Job:
+    """Check that the deal is there to be seen; and once, at the first turn, keep what it says for all turns."""
+    payload = from_item(AnnouncementPayload, job.payload)
+    try:
+        deal = deals.get_visible(payload.deal, now=now)
+    except NotFound:
+        raise jobs.Cancelled(gettext_noop("The deal was deleted, or moved to another time.")) from None
+    if deal.card.state(now) == "expired":
+        raise jobs.Cancelled(gettext_noop("The deal has expired."))
+    if job.checkpoint or not payload.follows_deal:
+        return job
+    audience = Audience(deal.content.brand, deal.content.category)
+    words = AnnouncementCheckpoint(deal.content.title, audience.stored())
+    return jobs.save_checkpoint(job, to_item(words), now=now)
+
+
+def _claim(job: jobs.Job) -> list[Segment]:
+    """Return the segments as they were left, and make them ours: whoever had them cannot note anything any more."""
+    low, high = keys.job_segment.between()
+    rows = table.query(keys.job(job.id)[0], low=low, high=high, consistent=True)
+    left = {row["name"]: row for row in rows}
+    segments = [_segment(str(number), left.get(str(number), {})) for number in range(SEGMENTS)]
+    writes: list[Write] = [
+        Check(key=keys.job(job.id), when=(equals("taken_by", job.taken_by),), otherwise=Conflict())
+    ]
+    for segment in segments:
+        named: dict[Any, Any] = {"type": "JobSegment", "job": job.id, "name": segment.name}
+        writes.append(
+            Update(key=keys.job_segment(job.id, segment.name), set=named | {"taken_by": job.taken_by})
+        )
+    table.transact(writes)
+    return segments
+
+
+def _segment(name: str, row: Item) -> Segment:
+    return Segment(
+        name, row.get("start", {}), row.get("sent", 0), row.get("skipped", 0), bool(row.get("done"))
+    )

@@ -1,0 +1,63 @@
+"""Mail to be sent: a job each, written with what causes it; the worker renders and sends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from dealsite.data import table
+from dealsite.data.jobs.jobs import job_write
+from dealsite.data.jobs.payloads import to_item
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.ids import new_ulid
+from dealsite.data.table.writes import Write
+
+NOTICE = "account_notice"  # kinds of jobs
+ORDER_NOTICE = "order_notice"
+PASSWORD_RESET = "password_reset_mail"  # noqa: S105
+
+
+@dataclass(frozen=True, slots=True)
+class NoticePayload:
+    """A notice to a user about their account; `template` says which."""
+
+    template: str
+    to: str
+    name: str
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderNoticePayload:
+    """A mail to a shopper about an order that has come to a status."""
+
+    status: str
+    order: str
+    username: str
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class PasswordResetPayload:
+    """The address that a reset link was asked for."""
+
+    email: str
+
+
+def notice(template: str, *, to: str, name: str, language: str, now: datetime) -> Write:
+    """Return the write that has a notice sent to a user about his account, in the language that he chose."""
+    payload = NoticePayload(template, to, name, language)
+    return job_write(NOTICE, to_item(payload), job_id=new_ulid(now), due=now)
+
+
+def order_notice(status: str, *, order_id: str, username: str, to: str, now: datetime) -> Write:
+    """Return the write that has a shopper told what has become of an order."""
+    payload = OrderNoticePayload(status, order_id, username, to)
+    return job_write(ORDER_NOTICE, to_item(payload), job_id=new_ulid(now), due=now)
+
+
+@access_pattern("ask for a new password", "JOB#id", "1 put")
+def request_password_reset(email: str, *, now: datetime) -> None:
+    """Have a reset link sent to an address, if it is a user's: only the worker looks that up. 1 put."""
+    payload = PasswordResetPayload(email)
+    table.write(job_write(PASSWORD_RESET, to_item(payload), job_id=new_ulid(now), due=now))

@@ -1,0 +1,214 @@
+"""Messages to users: an inbox each, and in the index those that are unread.
+
+A message's id is the id of the job that sent it, so that it can be written again and again and is
+there once. It is unread while it stands in the index; reading it takes it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.jobs.jobs import job_write
+from dealsite.data.jobs.payloads import to_item
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import NotFound
+from dealsite.data.table.ids import is_ulid, new_ulid, time_of
+from dealsite.data.table.paging import newest_first
+from dealsite.data.table.writes import Delete, Update, exists
+
+PAGE_SIZE = 25
+BADGE_LIMIT = 100  # one more than the badge shows
+HEADLINE_CHARACTERS = 200
+TEXT_CHARACTERS = 1_000
+READ_ALL = "read_all"  # the kind of job that marks many messages read
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAllPayload:
+    """Whose messages are to be marked read, up to which id."""
+
+    username: str
+    until: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message; `deal` or `order` is the id of what it is about."""
+
+    id: str
+    kind: str
+    headline: str
+    deal: str
+    text: str = ""
+    unread: bool = False
+    order: str = ""
+
+    @property
+    def sent_at(self) -> datetime:
+        return time_of(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Inbox:
+    """Up to 25 messages, newest first; `after` and `before` are the cursors of the older and newer page."""
+
+    messages: list[Message]
+    after: str | None
+    before: str | None
+
+
+def message_item(
+    username: str, message_id: str, *, kind: str, headline: str, deal: str, text: str = "", order: str = ""
+) -> Item:
+    """Return a new, unread message as it is stored."""
+    pk, sk = keys.message(username, message_id)
+    item: Item = {
+        "PK": pk,
+        "SK": sk,
+        "type": "Message",
+        "id": message_id,
+        "username": username,
+        "card": {"id": message_id, "kind": kind, "headline": headline, "deal": deal},
+        **keys.unread_messages(username, message_id),
+    }
+    if order:
+        item["card"]["order"] = order
+    if text:
+        item["text"] = text
+    return item
+
+
+def message_items(
+    usernames: Iterable[str], message_id: str, *, kind: str, headline: str, deal: str, text: str = ""
+) -> list[Item]:
+    """Return one message to many users as it is stored."""
+    return [
+        message_item(username, message_id, kind=kind, headline=headline, deal=deal, text=text)
+        for username in usernames
+    ]
+
+
+@access_pattern("a user's messages, or unread ones", "MESSAGES#u, or GSI1 MESSAGES#u / MESSAGE#id", "1 query")
+def inbox(
+    username: str, *, unread: bool = False, after: str | None = None, before: str | None = None
+) -> Inbox:
+    """Return one page of a user's messages, or of the unread ones; BadCursor. 1 query."""
+    page = newest_first(
+        keys.message.partition(username),
+        "MESSAGE#",
+        index=keys.GSI1 if unread else None,
+        after=after,
+        before=before,
+        size=PAGE_SIZE,
+        consistent=not unread,
+    )
+    return Inbox([_message(row) for row in page.rows], page.after, page.before)
+
+
+@access_pattern("how many messages are unread", "GSI1 MESSAGES#u / MESSAGE#id", "1 query")
+def count_unread(username: str) -> int:
+    """Return how many messages are unread, 100 for 100 and more. 1 query."""
+    return len(table.query(keys.message.partition(username), index=keys.GSI1, limit=BADGE_LIMIT))
+
+
+@access_pattern("one message", "MESSAGES#u / MESSAGE#id", "1 get")
+def get(username: str, message_id: str) -> Message:
+    """Return a user's message; NotFound. 1 get."""
+    item = table.get(_key(username, message_id))
+    if item is None:
+        raise _no_message()
+    return _message(item)
+
+
+@access_pattern("mark a message read", "MESSAGES#u / MESSAGE#id", "1 update")
+def mark_read(username: str, message_id: str) -> None:
+    """Mark a message read; harmless if it is, NotFound if there is none. 1 update."""
+    table.write(
+        Update(
+            key=_key(username, message_id),
+            remove=("GSI1PK", "GSI1SK"),
+            when=(exists(),),
+            otherwise=_no_message(),
+        )
+    )
+
+
+@access_pattern("mark unread messages read one by one", "GSI1 MESSAGES#u / MESSAGE#id", "1 query + 1 update")
+def mark_all_read(username: str, *, until: str, limit: int) -> int:
+    """Mark up to `limit` messages read that came no later than the id `until`; return how many were found.
+
+    1 query and 1 update for each. A message that was deleted meanwhile stays deleted.
+    """
+    high = keys.message(username, until)[1]
+    rows = table.query(keys.message.partition(username), index=keys.GSI1, high=high, limit=limit)
+    for row in rows:
+        try:
+            mark_read(username, row["card"]["id"])
+        except NotFound:
+            continue
+    return len(rows)
+
+
+@access_pattern("mark very many messages read", "JOB#id", "1 put")
+def mark_all_read_later(username: str, *, until: str, now: datetime) -> None:
+    """Have the worker mark all messages read that came no later than the id `until`. 1 put."""
+    payload = ReadAllPayload(username, until)
+    table.write(job_write(READ_ALL, to_item(payload), job_id=new_ulid(now), due=now))
+
+
+@access_pattern("delete a message", "MESSAGES#u / MESSAGE#id", "1 delete")
+def delete(username: str, message_id: str) -> None:
+    """Delete a message; harmless if it is gone. 1 delete."""
+    table.write(Delete(key=_key(username, message_id)))
+
+
+@access_pattern("delete all messages one by one", "MESSAGES#u / MESSAGE#id", "1 query + 1 delete")
+def delete_all(username: str) -> None:
+    """Delete all messages of a user who is gone. 1 query a page + 1 delete each."""
+    start: dict[str, Any] | None = None
+    while True:
+        rows = table.query_page(keys.message.partition(username), limit=100, start=start, consistent=True)
+        for item in rows.items:
+            table.write(Delete(key=(item["PK"], item["SK"])))
+        start = rows.start
+        if start is None:
+            return
+
+
+@access_pattern("deliver new messages, 25 at a time", "MESSAGES#u / MESSAGE#id", "1 batch insert")
+def deliver(items: Iterable[Item]) -> int:
+    """Write new messages, leaving those alone that are there already; return how many were new.
+
+    1 request for each 25, more for what was left unprocessed.
+    """
+    return table.insert(list(items))
+
+
+def _key(username: str, message_id: str) -> keys.Key:
+    if not is_ulid(message_id):
+        raise _no_message()
+    return keys.message(username, message_id)
+
+
+def _no_message() -> NotFound:
+    return NotFound(gettext_lazy("There is no such message."))
+
+
+def _message(item: Item) -> Message:
+    card = item["card"]
+    return Message(
+        id=card["id"],
+        kind=card["kind"],
+        headline=card["headline"],
+        deal=card["deal"],
+        text=item.get("text", ""),
+        unread="GSI1PK" in item,
+        order=card.get("order", ""),
+    )

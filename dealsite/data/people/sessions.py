@@ -1,0 +1,211 @@
+"""Sessions: who is signed in, on which device.
+
+The browser keeps a user name and a random key, the table only the key's hash. A session is bound to
+the password and the second factor it was started with by an HMAC under that key: when one of them
+changes, every other session is void at that moment, whatever becomes of its item.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue import relations
+from dealsite.data.catalogue.relations import RelationState
+from dealsite.data.catalogue.taxonomy import Kind
+from dealsite.data.people.users import User, as_user
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.errors import Conflict
+from dealsite.data.table.ids import epoch_seconds, from_iso, hash_of, iso
+from dealsite.data.table.writes import Delete, Put, Update, Write, equals, exists
+
+UNUSED = timedelta(days=14)  # a session ends when it was not used for so long,
+LONGEST = timedelta(days=90)  # and at last when it is so old
+SEEN_EVERY = timedelta(hours=1)  # how exactly "last seen" is kept
+USER_AGENT_CHARACTERS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One sign-in of a user on one device; `proved_at` is when he last gave his password in it."""
+
+    username: str
+    key_hash: str
+    user_agent: str
+    address: str
+    created_at: datetime
+    seen_at: datetime
+    proved_at: datetime
+
+
+@access_pattern("start a session", "SESSIONS#u / SESSION#hash", "1 put")
+def start(user: User, *, key: str, user_agent: str, address: str, now: datetime) -> Session:
+    """Start a session under a new random key. 1 put."""
+    session = Session(user.username, hash_of(key), user_agent[:USER_AGENT_CHARACTERS], address, now, now, now)
+    item = {
+        "type": "Session",
+        "username": session.username,
+        "user_agent": session.user_agent,
+        "address": session.address,
+        "created_at": iso(now),
+        "seen_at": iso(now),
+        "proved_at": iso(now),
+        "password_mark": password_mark(key, user),
+        "ttl": _ends(now, now),
+    }
+    table.write(Put(key=keys.session(user.username, key), item=item))
+    return session
+
+
+@access_pattern("who is signed in", "SESSIONS#u, USER#u / SESSION#hash, USER#u", "1 batch get")
+def read(username: str, key: str, *, now: datetime) -> tuple[Session, User] | None:
+    """Return the session and user that a cookie names, or None if it is over. 1 consistent batch get."""
+    return _read(username, key, table.batch_get(_read_keys(username, key)), now)
+
+
+@access_pattern(
+    "who is signed in, and how they stand to a brand or category",
+    "SESSIONS#u, USER#u, BRANDLIKE#b#u, BRANDWATCH#b, BRAND#b ... / SESSION#hash, USER#u, COUNTS",
+    "1 batch get",
+)
+def read_with_relation_state(
+    username: str, key: str, *, target: Kind, slug: str, now: datetime
+) -> tuple[Session, User, RelationState] | None:
+    """As `read`, and how the user stands to a brand or category. 1 consistent batch get, too."""
+    also = relations.relation_state_keys(username, target, slug)
+    items = table.batch_get([*_read_keys(username, key), *also])
+    found = _read(username, key, items, now)
+    return (*found, relations.relation_state(target, slug, items)) if found else None
+
+
+def _read_keys(username: str, key: str) -> list[keys.Key]:
+    return [keys.session(username, key), keys.user(username)]
+
+
+def _read(
+    username: str, key: str, items: Mapping[keys.Key, dict[str, Any]], now: datetime
+) -> tuple[Session, User] | None:
+    session_key, user_key = _read_keys(username, key)
+    item, user = items.get(session_key), as_user(items.get(user_key))
+    if item is None or user is None or item["ttl"] <= epoch_seconds(now):
+        return None
+    if not hmac.compare_digest(item["password_mark"], password_mark(key, user)):
+        return None
+    return _as_session(item), user
+
+
+@access_pattern("note that a session is in use, once an hour", "SESSIONS#u / SESSION#hash", "1 update")
+def see(session: Session, *, user_agent: str, address: str, now: datetime) -> None:
+    """Note that a session is in use, at most once an hour; an ended one stays ended. 1 update or none."""
+    if now - session.seen_at < SEEN_EVERY:
+        return
+    update = Update(
+        key=keys.session.given(session.username, session.key_hash),
+        set={
+            "seen_at": iso(now),
+            "address": address,
+            "user_agent": user_agent[:USER_AGENT_CHARACTERS],
+            "ttl": _ends(session.created_at, now),
+        },
+        when=(equals("seen_at", iso(session.seen_at)),),
+        otherwise=Conflict(),
+    )
+    try:
+        table.write(update)
+    except Conflict:
+        return  # another request of this session was faster, or it has ended
+
+
+@access_pattern("note that a user has given their password again", "SESSIONS#u / SESSION#hash", "1 update")
+def reauthenticate(session: Session, *, now: datetime) -> None:
+    """Note that the user has just given his password again; Conflict if the session has ended. 1 update."""
+    table.write(
+        Update(
+            key=keys.session.given(session.username, session.key_hash),
+            set={"proved_at": iso(now)},
+            when=(exists(),),
+            otherwise=Conflict(gettext_lazy("This session has just been ended. Sign in again.")),
+        )
+    )
+
+
+@access_pattern("a user's sessions", "SESSIONS#u / SESSION#hash", "1 query")
+def of_user(username: str, *, now: datetime) -> list[Session]:
+    """Return a user's sessions, the last used first. 1 query a page."""
+    found = [_as_session(item) for item in _items(username) if item["ttl"] > epoch_seconds(now)]
+    return sorted(found, key=lambda session: session.seen_at, reverse=True)
+
+
+@access_pattern("end a session", "SESSIONS#u / SESSION#hash", "1 delete")
+def end(username: str, key_hash: str) -> None:
+    """End a session; harmless when it has ended. 1 delete."""
+    table.write(Delete(key=keys.session.given(username, key_hash)))
+
+
+@access_pattern("end all sessions one by one", "SESSIONS#u / SESSION#hash", "1 query + 1 delete")
+def end_all(username: str, *, but: str = "") -> None:
+    """End all sessions of a user, but for the one of a key's hash. 1 query a page + 1 delete each."""
+    for write in endings(username, but=but):
+        table.write(write)
+
+
+def endings(username: str, *, but: str = "") -> Iterator[Write]:
+    """Yield the writes that end all sessions of a user but one. 1 query a page."""
+    for item in _items(username):
+        if item["SK"] != keys.session.given(username, but or "-")[1]:
+            yield Delete(key=(item["PK"], item["SK"]))
+
+
+def rebinding(user: User, key: str) -> Write:
+    """Return the write that binds a session to the password and second factor that a user is about to have."""
+    return Update(
+        key=keys.session(user.username, key),
+        set={"password_mark": password_mark(key, user)},
+        when=(exists(),),
+        otherwise=Conflict(gettext_lazy("This session has just been ended. Sign in again.")),
+    )
+
+
+def key_hash(key: str) -> str:
+    """Return the hash under which a session's key is stored."""
+    return hash_of(key)
+
+
+def password_mark(key: str, user: User) -> str:
+    """Return what binds a session's key to a password's hash, and to the second factor where there is one."""
+    return hmac.new(key.encode(), f"{user.password}{user.two_factor}".encode(), "sha256").hexdigest()
+
+
+def _items(username: str) -> Iterator[dict[str, Any]]:
+    low, high = keys.session.between()
+    start: dict[str, Any] | None = None
+    while True:
+        rows = table.query_page(
+            keys.session.partition(username), low=low, high=high, consistent=True, start=start
+        )
+        yield from rows.items
+        if rows.start is None:
+            return
+        start = rows.start
+
+
+def _as_session(item: Mapping[str, Any]) -> Session:
+    return Session(
+        username=item["username"],
+        key_hash=item["SK"].partition("#")[2],
+        user_agent=item.get("user_agent", ""),
+        address=item.get("address", ""),
+        created_at=from_iso(item["created_at"]),
+        seen_at=from_iso(item["seen_at"]),
+        proved_at=from_iso(item.get("proved_at", item["created_at"])),
+    )
+
+
+def _ends(created_at: datetime, seen_at: datetime) -> int:
+    return epoch_seconds(min(created_at + LONGEST, seen_at + UNUSED))

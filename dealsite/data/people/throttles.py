@@ -1,0 +1,75 @@
+"""Throttles: how many tries of a kind a subject has had in the current span of time.
+
+A try is counted before it is made and given back when it was good, so that any number of tries at
+the same time gets no more than the limit through. Subjects (a name as typed, an address) are hashed
+in the key. A lost answer may count a try twice: the limit is then reached earlier, never later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from dealsite.data import keys, table
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.errors import Conflict, TooManyRequests
+from dealsite.data.table.ids import epoch_seconds
+from dealsite.data.table.writes import Update, at_least, below, either, missing
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """At most `tries` of a kind within each span of time."""
+
+    kind: str
+    tries: int
+    span: timedelta
+
+
+@access_pattern("count a try, of signing in for example", "THROTTLE#kind#subject / window", "1 update")
+def count(limit: Limit, subject: str, *, now: datetime) -> None:
+    """Count a try, or raise TooManyRequests with the seconds until the span is over. 1 update."""
+    window = _window(limit, now)
+    end = window + limit.span
+    wait = max(1, -int((now - end) // timedelta(seconds=1)))
+    table.write(
+        Update(
+            key=keys.throttle(limit.kind, subject, window),
+            set={"type": "Throttle", "ttl": epoch_seconds(end)},
+            add={"count": 1},
+            when=(either(missing("count"), below("count", limit.tries)),),
+            otherwise=TooManyRequests(
+                _("Too many tries. Please wait %(time)s.") % {"time": in_words(wait)}, retry_after=wait
+            ),
+        )
+    )
+
+
+@access_pattern("take back a counted try", "THROTTLE#kind#subject / window", "1 update")
+def undo_attempt(limit: Limit, subject: str, *, now: datetime) -> None:
+    """Take back the try that was counted at `now`. 1 update."""
+    update = Update(
+        key=keys.throttle(limit.kind, subject, _window(limit, now)),
+        add={"count": -1},
+        when=(at_least("count", 1),),
+    )
+    try:
+        table.write(update)
+    except Conflict:
+        return  # swept meanwhile, or given back by an attempt whose answer was lost
+
+
+def in_words(seconds: int) -> str:
+    """Return a waiting time as people say it: 40 seconds, 12 minutes."""
+    if seconds < 90:
+        return ngettext("%(count)d second", "%(count)d seconds", seconds) % {"count": seconds}
+    minutes = -(-seconds // 60)
+    return ngettext("%(count)d minute", "%(count)d minutes", minutes) % {"count": minutes}
+
+
+def _window(limit: Limit, now: datetime) -> datetime:
+    span = int(limit.span.total_seconds())
+    return datetime.fromtimestamp(epoch_seconds(now) // span * span, UTC)

@@ -1,0 +1,66 @@
+"""Access patterns: each function that asks the table something says beside itself where it looks and what that costs.
+
+    @access_pattern("the deals of a day", "GSI1 DEALS#yyyy-mm-dd / DEAL#id", "1 query")
+    def deals_of_day(day): ...
+
+The page of all questions is written from these, and tests hold each function to its requests.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+OPERATIONS = {
+    "batch get": "BatchGetItem",
+    "get": "GetItem",
+    "query": "Query",
+    "scan": "Scan",
+    "put": "PutItem",
+    "update": "UpdateItem",
+    "delete": "DeleteItem",
+    "batch insert": "BatchExecuteStatement",
+    "transaction": "TransactWriteItems",
+}
+PLURALS = {name.removesuffix("y") + "ies" if name.endswith("y") else f"{name}s": name for name in OPERATIONS}
+
+
+@dataclass(frozen=True, slots=True)
+class AccessPattern:
+    """A question to the table: the partition and sort keys that it touches, and the requests that it may take."""
+
+    question: str
+    keys: str
+    requests: str
+
+
+_registered: dict[Callable[..., Any], AccessPattern] = {}
+ACCESS_PATTERNS = MappingProxyType(_registered)  # of all modules imported so far
+
+
+def access_pattern(question: str, keys: str, requests: str) -> Callable[[Function], Function]:
+    """Register the question that a function asks.
+
+    `keys` reads `partition / sort`, without the second where it is the first again. `requests` reads
+    `1 batch get + 2 queries`, or `d queries` for one in each of a number of partitions.
+    """
+
+    def register(function: Function) -> Function:
+        _registered[function] = AccessPattern(question, keys, requests)
+        return function
+
+    return register
+
+
+def budget(requests: str, *, partitions: int = 1) -> Counter[str]:
+    """Return how often each operation may be sent, where `d` stands for a number of partitions."""
+    allowed: Counter[str] = Counter()
+    for term in requests.split(" + ") if requests != "none" else ():
+        number, _, operation = term.partition(" ")
+        name = OPERATIONS[PLURALS.get(operation, operation)]
+        allowed[name] += partitions if number == "d" else int(number)
+    return allowed

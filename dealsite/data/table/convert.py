@@ -1,0 +1,78 @@
+"""Between Python values and DynamoDB's typed JSON; money is Decimal, times are ISO text, floats are refused."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from .ids import iso
+
+Item = dict[str, Any]
+Attribute = dict[str, Any]
+
+
+def to_attribute(value: Any) -> Attribute:
+    """Return the attribute value of a Python value; TypeError for what must not be stored."""
+    match value:
+        case str():
+            return {"S": value}
+        case bool():
+            return {"BOOL": value}
+        case int():
+            return {"N": str(value)}
+        case Decimal():
+            if not value.is_finite():
+                raise TypeError("A number that is not finite cannot be stored.")
+            return {"N": format(value, "f")}
+        case None:
+            return {"NULL": True}
+        case datetime():
+            return {"S": iso(value)}
+        case Mapping():
+            return {"M": {name: to_attribute(inner) for name, inner in value.items()}}
+        case list() | tuple():
+            return {"L": [to_attribute(inner) for inner in value]}
+        case set() | frozenset():
+            return {"SS": sorted(value)}
+        case bytes():
+            return {"B": base64.b64encode(value).decode()}
+    raise TypeError(f"A {type(value).__name__} cannot be stored.")
+
+
+def to_attributes(item: Mapping[str, Any]) -> Attribute:
+    """Return an item's attributes; None and empty sets are left out, since absent is what they mean."""
+    return {
+        name: to_attribute(value)
+        for name, value in item.items()
+        if value is not None and not (isinstance(value, (set, frozenset)) and not value)
+    }
+
+
+def from_attribute(attribute: Attribute) -> Any:
+    """Return the Python value of an attribute value; whole numbers are int, all others Decimal."""
+    ((kind, value),) = attribute.items()
+    if kind == "S" or kind == "BOOL":
+        return value
+    if kind == "N":
+        return int(value) if value.removeprefix("-").isdigit() else Decimal(value)
+    if kind == "M":
+        return {name: from_attribute(inner) for name, inner in value.items()}
+    if kind == "L":
+        return [from_attribute(inner) for inner in value]
+    if kind == "SS":
+        return set(value)
+    if kind == "NULL":
+        return None
+    if kind == "B":
+        return base64.b64decode(value)
+    if kind == "NS":
+        return {Decimal(number) for number in value}
+    raise TypeError(f"An attribute of kind {kind} is not used here.")
+
+
+def from_attributes(attributes: Mapping[str, Attribute]) -> Item:
+    """Return an item as Python values."""
+    return {name: from_attribute(attribute) for name, attribute in attributes.items()}

@@ -1,0 +1,121 @@
+"""What can go wrong with data, and the HTTP status that each error means.
+
+DataError
+├── Invalid             400  the input cannot be taken; `fields` says why, by field
+│   └── BadCursor       400  a paging cursor that this site did not make
+├── Forbidden           403  signed in, but this is not for you
+├── NotFound            404  it does not exist, or is not for you to know of
+├── Conflict            409  it is no longer as you saw it
+│   ├── AlreadyExists   409  the name is taken
+│   ├── VersionConflict 409  somebody else changed it meanwhile; `current` is what is there now
+│   └── TooLarge        409  more changes than one transaction can hold
+├── TooManyRequests     429  wait `retry_after` seconds
+└── Unavailable         503  the table does not answer
+    └── Busy            503  it answers, but is overloaded or contended
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .sentences import Sentence as _
+
+Text = object  # whatever becomes a sentence by `str()`: a text, or one that is translated when it is shown
+
+
+class DataError(Exception):
+    """A sentence for people, by default that of its class; `status` is its HTTP status."""
+
+    status = 500
+    sentence: Text = ""
+
+    def __init__(self, message: Text | None = None) -> None:
+        super().__init__(self.sentence if message is None else message)
+
+
+class Invalid(DataError):
+    """The input cannot be taken; `fields` maps a field's name to the reason."""
+
+    status = 400
+    sentence = _("Some of this cannot be accepted.")
+
+    def __init__(self, message: Text | None = None, **fields: Text) -> None:
+        self.fields = {name: str(reason) for name, reason in fields.items()}
+        super().__init__(" ".join(self.fields.values()) if fields else message)
+
+
+class BadCursor(Invalid):
+    """A paging cursor that this site did not make."""
+
+    sentence = _("This page address is damaged. Start again from the first page.")
+
+
+class Forbidden(DataError):
+    """Signed in, but without the role that this needs."""
+
+    status = 403
+    sentence = _("Your account does not have the role that this page needs.")
+
+
+class NotFound(DataError):
+    """It does not exist, or is not for this visitor to know of."""
+
+    status = 404
+    sentence = _("This does not exist, or no longer does.")
+
+
+class Conflict(DataError):
+    """It is no longer as the visitor saw it."""
+
+    status = 409
+    sentence = _("This changed meanwhile. Load it again and repeat what you did.")
+
+
+class AlreadyExists(Conflict):
+    """The name or address is taken; `field` says which, where a form has several."""
+
+    sentence = _("This already exists.")
+
+    def __init__(self, message: Text | None = None, *, field: str = "") -> None:
+        self.field = field
+        super().__init__(message)
+
+
+class VersionConflict(Conflict):
+    """Somebody else changed it since it was loaded; `current` is what is there now, where it is known."""
+
+    sentence = _("Somebody else changed this since you opened it.")
+
+    def __init__(self, message: Text | None = None, current: Any = None) -> None:
+        self.current = current
+        super().__init__(message)
+
+
+class TooLarge(Conflict):
+    """More changes than one transaction can hold (100 actions)."""
+
+    sentence = _("This is too much to change at once.")
+
+
+class TooManyRequests(DataError):
+    """Wait `retry_after` seconds before the next try."""
+
+    status = 429
+    sentence = _("Too many tries. Please wait a little.")
+
+    def __init__(self, message: Text | None = None, retry_after: int = 60) -> None:
+        self.retry_after = retry_after
+        super().__init__(message)
+
+
+class Unavailable(DataError):
+    """The table does not answer."""
+
+    status = 503
+    sentence = _("The site cannot reach its data just now. Please try again in a moment.")
+
+
+class Busy(Unavailable):
+    """The table answers, but conflicts or throttling did not end within the tries that a request has."""
+
+    sentence = _("The site is very busy just now. Please try again in a moment.")

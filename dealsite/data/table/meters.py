@@ -1,0 +1,110 @@
+"""Counting what a page costs in calls, capacity units and time, and the deadline of its calls."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from .errors import Unavailable
+
+
+@dataclass(slots=True)
+class Meter:
+    """What reached DynamoDB: calls, capacity units, time, and each call's operation and index."""
+
+    calls: int = 0
+    read_units: float = 0.0
+    write_units: float = 0.0
+    seconds: float = 0.0
+    log: list[tuple[str, str | None]] = field(default_factory=list)
+
+    @property
+    def milliseconds(self) -> float:
+        return round(self.seconds * 1000, 1)
+
+
+_meters: ContextVar[tuple[Meter, ...]] = ContextVar("meters", default=())
+_deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
+
+
+@contextlib.contextmanager
+def metered() -> Iterator[Meter]:
+    """Count the calls made within the block; blocks nest."""
+    meter = Meter()
+    token = _meters.set((*_meters.get(), meter))
+    try:
+        yield meter
+    finally:
+        _meters.reset(token)
+
+
+@contextlib.contextmanager
+def unmetered() -> Iterator[None]:
+    """Count nothing of what the block does; a deadline stays."""
+    token = _meters.set(())
+    try:
+        yield
+    finally:
+        _meters.reset(token)
+
+
+@contextlib.contextmanager
+def deadline(seconds: float) -> Iterator[None]:
+    """Start no attempt later than this many seconds from now: a page gives up while its visitor still waits."""
+    token = _deadline.set(time.monotonic() + seconds)
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+@contextlib.contextmanager
+def working() -> Iterator[None]:
+    """Let the block's time not count towards the deadline: the site itself is at work, nobody waits for the table."""
+    started = time.monotonic()
+    try:
+        yield
+    finally:
+        limit = _deadline.get()
+        if limit is not None:
+            _deadline.set(limit + time.monotonic() - started)
+
+
+def check_deadline() -> None:
+    """Raise Unavailable once the deadline of the block has passed."""
+    limit = _deadline.get()
+    if limit is not None and time.monotonic() > limit:
+        raise Unavailable()
+
+
+@contextlib.contextmanager
+def timed(operation: str, index: str | None) -> Iterator[tuple[Meter, ...]]:
+    """Count one call and its time on every meter of the block; yields those meters."""
+    meters = _meters.get()
+    started = time.perf_counter()
+    try:
+        yield meters
+    finally:
+        taken = time.perf_counter() - started
+        for meter in meters:
+            meter.calls += 1
+            meter.seconds += taken
+            meter.log.append((operation, index))
+
+
+READS = {"GetItem", "BatchGetItem", "Query", "Scan"}
+
+
+def count_units(answer: dict[str, Any], operation: str, meters: tuple[Meter, ...]) -> None:
+    """Add the capacity units that an answer names."""
+    consumed = answer.get("ConsumedCapacity") or ()
+    units = sum(c.get("CapacityUnits", 0.0) for c in ([consumed] if isinstance(consumed, dict) else consumed))
+    for meter in meters:
+        if operation in READS:
+            meter.read_units += units
+        else:
+            meter.write_units += units

@@ -1,0 +1,88 @@
+"""Pages of a partition whose sort keys end in a ULID: the newest first, with a cursor to either side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from . import reading
+from .convert import Item
+from .errors import BadCursor
+from .ids import LAST_ULID, is_ulid, next_ulid, previous_ulid
+
+ULID_CHARACTERS = 26
+
+
+class AnyPage(Protocol):
+    """A page of a list; `after` is the cursor of the next one, None or '' at the end."""
+
+    @property
+    def after(self) -> str | None: ...
+
+
+SomePage = TypeVar("SomePage", bound=AnyPage)
+
+
+def to_end(read: Callable[..., SomePage]) -> Iterator[SomePage]:
+    """Yield all pages of a list, the first to the last; `read` takes the cursor `after`."""
+    after: str | None = None
+    while True:
+        page = read(after=after)
+        yield page
+        if not (after := page.after):
+            return
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some rows, newest first; `after` leads to the older ones, `before` to the newer, None where there are none."""
+
+    rows: list[Item]
+    after: str | None
+    before: str | None
+
+    @property
+    def ids(self) -> list[str]:
+        """The ULIDs of the rows."""
+        return [_id(row) for row in self.rows]
+
+
+def newest_first(
+    partition: str,
+    start: str,
+    *,
+    after: str | None,
+    before: str | None,
+    size: int,
+    index: str | None = None,
+    consistent: bool = False,
+) -> Page:
+    """Return up to `size` rows whose sort keys are `start` and a ULID, older than `after` or newer than `before`.
+
+    Neither, or '' for it, asks for the newest. BadCursor for both, and for what is no ULID. 1 query.
+    """
+    after, before = after or None, before or None
+    if (after and before) or any(cursor and not is_ulid(cursor) for cursor in (after, before)):
+        raise BadCursor()
+    found = reading.query(
+        partition,
+        index=index,
+        low=f"{start}{next_ulid(before) if before else '0' * ULID_CHARACTERS}",
+        high=f"{start}{previous_ulid(after) if after else LAST_ULID}",
+        newest_first=not before,
+        limit=size + 1,
+        consistent=consistent,
+    )
+    rows, more = found[:size], len(found) > size
+    if before:
+        rows.reverse()
+        return Page(
+            rows, _id(rows[-1]) if rows else next_ulid(before), _id(rows[0]) if rows and more else None
+        )
+    newer = (_id(rows[0]) if rows else previous_ulid(after)) if after else None
+    return Page(rows, _id(rows[-1]) if rows and more else None, newer)
+
+
+def _id(row: Item) -> str:
+    return str(row["SK"])[-ULID_CHARACTERS:]

@@ -1,0 +1,198 @@
+"""What is made from the definition of a table: the table itself, the check of one that exists, a template."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from . import connection, errors, reading
+from .configuration import KEYS, Index, configuration, names
+
+TTL_ATTRIBUTE = "ttl"
+STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
+
+
+def _key_schema(index: Index) -> list[dict[str, str]]:
+    kinds = (("HASH", index.partition_key), ("RANGE", index.sort_key))
+    return [{"AttributeName": attribute, "KeyType": kind} for kind, attribute in kinds if attribute]
+
+
+def _projection(index: Index) -> dict[str, Any]:
+    if not index.includes:
+        return {"ProjectionType": "KEYS_ONLY"}
+    return {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(index.includes)}
+
+
+def definition() -> dict[str, Any]:
+    """The parameters of CreateTable but for the table's name; TTL is switched on apart."""
+    indexes = configuration().indexes
+    attributes = sorted(
+        {key["AttributeName"] for keys in (KEYS, *indexes.values()) for key in _key_schema(keys)}
+    )
+    projected = [
+        {"IndexName": name, "KeySchema": _key_schema(index), "Projection": _projection(index)}
+        for name, index in indexes.items()
+    ]
+    return {
+        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in attributes],
+        "KeySchema": _key_schema(KEYS),
+        **({"GlobalSecondaryIndexes": projected} if projected else {}),
+        "BillingMode": "PAY_PER_REQUEST",
+        "StreamSpecification": STREAM,
+    }
+
+
+def create_table(
+    *,
+    wait: float = 120,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> bool:
+    """Create the table where it is missing, wait until it and its indexes are active; True if it was made.
+
+    So, too, the tables that it routes to. Raises errors.Unavailable when one of them is not active within `wait`
+    seconds.
+    """
+    made = [_create_table(name, wait, clock, sleep) for name in names()]
+    return any(made)
+
+
+def _create_table(name: str, wait: float, clock: Callable[[], float], sleep: Callable[[float], None]) -> bool:
+    made = False
+    try:
+        connection.call("DescribeTable", TableName=name)
+    except errors.NotFound:
+        made = _create(name)
+    end = clock() + wait
+    while not _active(name):
+        if clock() > end:
+            raise errors.Unavailable(f"The table {name} is not active after {wait:g} seconds.")
+        sleep(0.2)
+    if made:
+        ttl = {"Enabled": True, "AttributeName": TTL_ATTRIBUTE}
+        connection.call("UpdateTimeToLive", TableName=name, TimeToLiveSpecification=ttl)
+    return made
+
+
+def _create(name: str) -> bool:
+    try:
+        connection.call("CreateTable", TableName=name, **definition())
+    except errors.DataError as error:
+        if "ResourceInUse" not in str(error):
+            raise
+        return False  # another process was a moment faster
+    return True
+
+
+def _active(name: str) -> bool:
+    try:
+        described = connection.call("DescribeTable", TableName=name)["Table"]
+    except errors.NotFound:  # just created, and not everywhere known yet
+        return False
+    parts = [described, *described.get("GlobalSecondaryIndexes", [])]
+    return all(one.get("TableStatus", one.get("IndexStatus", "ACTIVE")) == "ACTIVE" for one in parts)
+
+
+def drift() -> list[str]:
+    """One sentence for each way in which the existing table differs from the definition. 2 requests a table.
+
+    Raises errors.NotFound when there is no such table.
+    """
+    return [sentence for name in names() for sentence in _drift(name)]
+
+
+def _drift(name: str) -> list[str]:
+    described = connection.call("DescribeTable", TableName=name)["Table"]
+    ttl = connection.call("DescribeTimeToLive", TableName=name)["TimeToLiveDescription"]
+    found = _differences("The table's key", _keys_of(described["KeySchema"]), _keys_of(_key_schema(KEYS)))
+    types = {one["AttributeName"]: one["AttributeType"] for one in described["AttributeDefinitions"]}
+    for one in definition()["AttributeDefinitions"]:
+        is_type = types.get(one["AttributeName"], "missing")
+        found += _differences(f"The key attribute {one['AttributeName']}", is_type, one["AttributeType"])
+    found += _index_differences(described.get("GlobalSecondaryIndexes", []))
+    stream = described.get("StreamSpecification", {})
+    view = stream.get("StreamViewType", "off") if stream.get("StreamEnabled") else "off"
+    found += _differences("The stream", view, STREAM["StreamViewType"])
+    attribute = (
+        ttl.get("AttributeName", "off") if ttl.get("TimeToLiveStatus") in ("ENABLED", "ENABLING") else "off"
+    )
+    return found + _differences("The TTL attribute", attribute, TTL_ATTRIBUTE)
+
+
+def _index_differences(described: list[dict[str, Any]]) -> list[str]:
+    there, indexes = {index["IndexName"]: index for index in described}, configuration().indexes
+    found = [f"The index {name} is not in the definition." for name in sorted(there.keys() - indexes.keys())]
+    for name, wanted in indexes.items():
+        if name not in there:
+            found.append(f"The index {name} is missing.")
+            continue
+        keys = _keys_of(there[name]["KeySchema"])
+        found += _differences(f"The key of the index {name}", keys, _keys_of(_key_schema(wanted)))
+        projection = there[name].get("Projection", {})
+        found += _differences(
+            f"The projection of the index {name}",
+            _projection_text(projection),
+            _projection_text(_projection(wanted)),
+        )
+    return found
+
+
+def _keys_of(key_schema: list[dict[str, str]]) -> str:
+    return ", ".join(f"{key['AttributeName']} ({key['KeyType']})" for key in key_schema)
+
+
+def _projection_text(projection: dict[str, Any]) -> str:
+    names = sorted(projection.get("NonKeyAttributes") or [])
+    return " ".join([projection.get("ProjectionType", "missing"), *names])
+
+
+def _differences(what: str, is_now: object, should_be: object) -> list[str]:
+    return [] if is_now == should_be else [f"{what} is {is_now}, and should be {should_be}."]
+
+
+def answer() -> None:
+    """Ask the table and every index for a key that nothing has. 1 request, and 1 for each index.
+
+    Raises errors.Unavailable, or errors.NotFound where the table is missing.
+    """
+    nobody = "READY"
+    reading.get((nobody, nobody))
+    for name, index in configuration().indexes.items():
+        if index.sort_key:
+            reading.query(nobody, index=name, limit=1)
+        else:
+            reading.scan_page(index=name, limit=1)
+
+
+def cloudformation_template(description: str, *, table_name: str) -> dict[str, Any]:
+    """A CloudFormation template of the table, kept when its stack is deleted, with point-in-time recovery."""
+    properties = {
+        "TableName": {"Ref": "TableName"},
+        **definition(),
+        "StreamSpecification": {"StreamViewType": STREAM["StreamViewType"]},
+        "TimeToLiveSpecification": {"AttributeName": TTL_ATTRIBUTE, "Enabled": True},
+        "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},
+        "SSESpecification": {"SSEEnabled": True},
+        "DeletionProtectionEnabled": True,
+    }
+    return {
+        "AWSTemplateFormatVersion": "2010-09-09",
+        "Description": description,
+        "Parameters": {
+            "TableName": {"Type": "String", "Default": table_name, "AllowedPattern": "[a-zA-Z0-9_.-]{3,255}"}
+        },
+        "Resources": {
+            "Table": {
+                "Type": "AWS::DynamoDB::Table",
+                "DeletionPolicy": "Retain",
+                "UpdateReplacePolicy": "Retain",
+                "Properties": properties,
+            }
+        },
+        "Outputs": {
+            "TableName": {"Value": {"Ref": "Table"}},
+            "TableArn": {"Value": {"Fn::GetAtt": ["Table", "Arn"]}},
+            "StreamArn": {"Value": {"Fn::GetAtt": ["Table", "StreamArn"]}},
+        },
+    }

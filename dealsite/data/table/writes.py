@@ -1,0 +1,271 @@
+"""What can be written: Put, Update, Delete and Check, each with the conditions it needs and the error they mean.
+
+A condition is a small value made by a function (`exists()`, `equals("version", 3)`). A path is an
+attribute's name, or a tuple of names that leads into a map or list: `("cards", card_id)`, `("order", 0)`.
+Expression text is ASCII and holds placeholders only; names and values never stand in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .convert import Item, to_attribute, to_attributes
+from .errors import Conflict, DataError, TooLarge
+
+Key = tuple[str, str]  # PK and SK
+Path = str | tuple[str | int, ...]
+MAX_ACTIONS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """An expression template: `{p0}` stands for the first path, `{v0}` for the first value."""
+
+    template: str
+    paths: tuple[Path, ...] = ()
+    values: tuple[Any, ...] = ()
+
+
+def exists() -> Condition:
+    """The item is there."""
+    return Condition("attribute_exists({p0})", ("PK",))
+
+
+def absent() -> Condition:
+    """The item is not there."""
+    return Condition("attribute_not_exists({p0})", ("PK",))
+
+
+def present(path: Path) -> Condition:
+    """The attribute is there."""
+    return Condition("attribute_exists({p0})", (path,))
+
+
+def missing(path: Path) -> Condition:
+    """The attribute, or the item, is not there."""
+    return Condition("attribute_not_exists({p0})", (path,))
+
+
+def equals(path: Path, value: Any) -> Condition:
+    return Condition("{p0} = {v0}", (path,), (value,))
+
+
+def differs(path: Path, value: Any) -> Condition:
+    return Condition("{p0} <> {v0}", (path,), (value,))
+
+
+def at_least(path: Path, value: Any) -> Condition:
+    return Condition("{p0} >= {v0}", (path,), (value,))
+
+
+def at_most(path: Path, value: Any) -> Condition:
+    return Condition("{p0} <= {v0}", (path,), (value,))
+
+
+def below(path: Path, value: Any) -> Condition:
+    return Condition("{p0} < {v0}", (path,), (value,))
+
+
+def above(path: Path, value: Any) -> Condition:
+    return Condition("{p0} > {v0}", (path,), (value,))
+
+
+def contains(path: Path, member: str) -> Condition:
+    """The set holds a member."""
+    return Condition("contains({p0}, {v0})", (path,), (member,))
+
+
+def either(one: Condition, other: Condition) -> Condition:
+    """At least one of two conditions of one path and at most one value each holds."""
+    shifted = other.template
+    for n in range(len(other.paths)):
+        shifted = shifted.replace(f"{{p{n}}}", f"{{p{n + len(one.paths)}}}")
+    for n in range(len(other.values)):
+        shifted = shifted.replace(f"{{v{n}}}", f"{{v{n + len(one.values)}}}")
+    return Condition(f"({one.template} OR {shifted})", one.paths + other.paths, one.values + other.values)
+
+
+def lacks(path: Path, member: str) -> Condition:
+    """The set does not hold a member, or is not there."""
+    return Condition("NOT contains({p0}, {v0})", (path,), (member,))
+
+
+def at_version(version: int) -> tuple[Condition, ...]:
+    """The item has the version that was loaded; version 0 means that it was not there yet."""
+    return (equals("version", version),) if version else (missing("version"),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Write:
+    """One action on one item; `otherwise` is the error that a failed condition means."""
+
+    key: Key
+    when: tuple[Condition, ...] = ()
+    otherwise: DataError | None = None
+
+    def request(self) -> tuple[str, dict[str, Any]]:
+        """Return the kind of action and its request, without the table's name."""
+        raise NotImplementedError
+
+    def error(self) -> DataError:
+        return self.otherwise or Conflict()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Put(Write):
+    """Write a whole item."""
+
+    item: Item
+
+    def request(self) -> tuple[str, dict[str, Any]]:
+        expressions = _Expressions()
+        item = to_attributes(self.item | {"PK": self.key[0], "SK": self.key[1]})
+        return "Put", {"Item": item} | expressions.condition(self.when)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update(Write):
+    """Change attributes: `set` them, `add` to numbers or sets, `discard` from sets, `remove` them."""
+
+    set: Mapping[Any, Any] = field(default_factory=dict)
+    add: Mapping[Any, Any] = field(default_factory=dict)
+    discard: Mapping[Any, Any] = field(default_factory=dict)
+    remove: Sequence[Path] = ()
+
+    def request(self) -> tuple[str, dict[str, Any]]:
+        expressions = _Expressions()
+        clauses = []
+        if self.set:
+            clauses.append(
+                "SET "
+                + ", ".join(f"{expressions.path(p)} = {expressions.value(v)}" for p, v in self.set.items())
+            )
+        if self.add:
+            clauses.append(
+                "ADD "
+                + ", ".join(f"{expressions.path(p)} {expressions.value(v)}" for p, v in self.add.items())
+            )
+        if self.discard:
+            clauses.append(
+                "DELETE "
+                + ", ".join(f"{expressions.path(p)} {expressions.value(v)}" for p, v in self.discard.items())
+            )
+        if self.remove:
+            clauses.append("REMOVE " + ", ".join(expressions.path(p) for p in self.remove))
+        request = {"Key": key_attributes(self.key), "UpdateExpression": " ".join(clauses)}
+        return "Update", request | expressions.condition(self.when)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delete(Write):
+    """Remove an item."""
+
+    def request(self) -> tuple[str, dict[str, Any]]:
+        return "Delete", {"Key": key_attributes(self.key)} | _Expressions().condition(self.when)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check(Write):
+    """Change nothing, but stop the transaction unless the conditions hold."""
+
+    def request(self) -> tuple[str, dict[str, Any]]:
+        return "ConditionCheck", {"Key": key_attributes(self.key)} | _Expressions().condition(self.when)
+
+
+def key_attributes(key: Key) -> dict[str, dict[str, str]]:
+    return {"PK": {"S": key[0]}, "SK": {"S": key[1]}}
+
+
+class _Expressions:
+    """Hands out placeholders for the names and values of one action."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+        self.values: dict[str, Any] = {}
+
+    def name(self, name: str) -> str:
+        return self.names.setdefault(name, f"#n{len(self.names)}")
+
+    def path(self, path: Path) -> str:
+        text = ""
+        for step in (path,) if isinstance(path, str) else path:
+            if isinstance(step, int):
+                text += f"[{step}]"
+            else:
+                text += ("." if text else "") + self.name(step)
+        return text
+
+    def value(self, value: Any) -> str:
+        placeholder = f":v{len(self.values)}"
+        self.values[placeholder] = to_attribute(value)
+        return placeholder
+
+    def condition(self, conditions: Sequence[Condition]) -> dict[str, Any]:
+        texts = [
+            c.template.format(
+                **{f"p{n}": self.path(path) for n, path in enumerate(c.paths)},
+                **{f"v{n}": self.value(value) for n, value in enumerate(c.values)},
+            )
+            for c in conditions
+        ]
+        request: dict[str, Any] = {"ConditionExpression": " AND ".join(texts)} if texts else {}
+        if self.names:
+            request["ExpressionAttributeNames"] = {
+                placeholder: name for name, placeholder in self.names.items()
+            }
+        if self.values:
+            request["ExpressionAttributeValues"] = self.values
+        return request
+
+
+def merge(writes: Sequence[Write]) -> list[Write]:
+    """Return the writes with those of one item made one, in order of first appearance.
+
+    A transaction must not touch an item twice. Updates of one item add up; a Check joins whatever
+    else is done to its item. TooLarge above 100 actions; ValueError where two writes contradict.
+    """
+    merged: dict[Key, Write] = {}
+    for write in writes:
+        earlier = merged.get(write.key)
+        merged[write.key] = write if earlier is None else _both(earlier, write)
+    if len(merged) > MAX_ACTIONS:
+        raise TooLarge()
+    return list(merged.values())
+
+
+def _both(one: Write, other: Write) -> Write:
+    if isinstance(one, Check):
+        one, other = other, one
+    when = one.when + tuple(c for c in other.when if c not in one.when)
+    otherwise = one.otherwise or other.otherwise
+    if isinstance(other, Check):
+        return replace(one, when=when, otherwise=otherwise)
+    if not (isinstance(one, Update) and isinstance(other, Update)):
+        raise ValueError(f"Two writes of {one.key} in one transaction cannot be merged.")
+    return Update(
+        key=one.key,
+        when=when,
+        otherwise=otherwise,
+        set=_union(one.set, other.set),
+        add={path: _sum(one.add.get(path), other.add.get(path)) for path in {**one.add, **other.add}},
+        discard={
+            path: _sum(one.discard.get(path), other.discard.get(path))
+            for path in {**one.discard, **other.discard}
+        },
+        remove=list(dict.fromkeys([*one.remove, *other.remove])),
+    )
+
+
+def _union(one: Mapping[Path, Any], other: Mapping[Path, Any]) -> dict[Path, Any]:
+    for path in one.keys() & other.keys():
+        if one[path] != other[path]:
+            raise ValueError(f"{path!r} is set to two values in one transaction.")
+    return {**one, **other}
+
+
+def _sum(one: Any, other: Any) -> Any:
+    if one is None or other is None:
+        return other if one is None else one
+    return one | other if isinstance(one, (set, frozenset)) else one + other

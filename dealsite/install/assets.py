@@ -1,0 +1,73 @@
+"""Builds what pages load and what is not written by hand: compiled CSS, the icon sprite, fonts, scripts."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+from dealsite.install import node
+
+ROOT = node.ROOT
+MODULES = ROOT / "node_modules"
+ASSETS = ROOT / "build" / "assets"
+ICONS = ROOT / "static" / "icons.txt"
+COPIED = {
+    "sortablejs/Sortable.min.js": "js/sortable.min.js",
+    "echarts/dist/echarts.common.min.js": "js/echarts.min.js",
+    **{
+        f"@fontsource-variable/figtree/files/{name}": f"fonts/{name}"
+        for name in ("figtree-latin-wght-normal.woff2", "figtree-latin-ext-wght-normal.woff2")
+    },
+}
+
+
+class AssetError(Exception):
+    """An asset cannot be built; the message says why."""
+
+
+def copy_installed() -> None:
+    """Put the installed scripts and fonts that pages load where they are collected from."""
+    for source, target in COPIED.items():
+        (ASSETS / target).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(MODULES / source, ASSETS / target)
+
+
+def build_sprite() -> None:
+    """Write icons.svg, used as <svg><use href="{% static 'icons.svg' %}#name"></use></svg>."""
+    names = [line.strip() for line in ICONS.read_text("utf-8").splitlines()] if ICONS.exists() else []
+    symbols = [symbol(name) for name in names if name and not name.startswith("#")]
+    ASSETS.mkdir(parents=True, exist_ok=True)
+    (ASSETS / "icons.svg").write_text(
+        "<!-- Icons by Lucide (ISC licence) -->\n"
+        '<svg xmlns="http://www.w3.org/2000/svg">\n' + "\n".join(symbols) + "\n</svg>\n",
+        "utf-8",
+    )
+
+
+def symbol(name: str) -> str:
+    """One icon as a <symbol>, drawn in the colour of the text around it."""
+    try:
+        picture = (MODULES / "lucide-static" / "icons" / f"{name}.svg").read_text("utf-8")
+    except FileNotFoundError:
+        raise AssetError(f"static/icons.txt names {name!r}, and Lucide has no such icon.") from None
+    inner = picture.partition("<svg")[2].partition(">")[2].rpartition("</svg>")[0]
+    shapes = " ".join(inner.split())
+    drawn = 'fill="none" stroke="currentColor" stroke-linecap="round" stroke-linejoin="round"'
+    return f'<symbol id="{name}" viewBox="0 0 24 24" {drawn}>{shapes}</symbol>'
+
+
+def css_command(*, watch: bool = False) -> tuple[list[str], dict[str, str]]:
+    """The command that compiles the CSS, once or whenever a template changes, and its environment."""
+    node_command, _ = node.find_or_install()
+    tailwind = [*node_command, str(MODULES / "@tailwindcss" / "cli" / "dist" / "index.mjs")]
+    files = ["--input", str(ROOT / "static" / "css" / "site.css"), "--output", str(ASSETS / "site.css")]
+    how = ["--watch=always"] if watch else ["--minify"]  # plain --watch ends with its standard input
+    return [*tailwind, *files, *how], node.environ(node_command)
+
+
+def build_css() -> None:
+    """Compile the CSS; AssetError with the compiler's words where that fails."""
+    command, environ = css_command()
+    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True)
+    if done.returncode:
+        raise AssetError(f"The CSS does not compile:\n{(done.stdout + done.stderr).strip()[-3000:]}")

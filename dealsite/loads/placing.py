@@ -1,0 +1,267 @@
+"""Placing orders of a file by the site's own code: deals are published, users made, carts filled and ordered.
+
+What is made has ids that follow from the file, so an order is placed once, however often and by however many
+processes it is loaded. The times are the file's.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from dealsite.data import table
+from dealsite.data.catalogue import brands, categories, deals
+from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.content import DealContent
+from dealsite.data.commerce import carts, orders
+from dealsite.data.commerce.orders import Address, Purchase
+from dealsite.data.names import slugify
+from dealsite.data.people import users
+from dealsite.data.table import errors
+from dealsite.loads.files import BadFile
+from dealsite.loads.orders_file import OrderEntry, Product, derived_id, read
+
+BRAND, CATEGORY = "Loaded products", "home-furniture"
+BY = "load"  # who publishes the deals
+METHOD = "test:approve"  # the card that the built-in test gateway approves
+NO_PASSWORD = "!"  # noqa: S105 - no hash of any password: nobody signs in as these users
+LEAD = timedelta(hours=1)  # by which a deal is published before its first order
+POLL_SECONDS = 0.1
+TRIES = 12
+PUBLISHED_AT_ONCE = 10
+
+
+class CannotLoad(Exception):
+    """What is in the table is in the way; a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstSale:
+    """When a product was first sold at its price, and what it was called."""
+
+    at: datetime
+    title: str
+
+
+@dataclass
+class Contents:
+    """What a file holds."""
+
+    orders: int = 0
+    parts: int = 0
+    split: int = 0
+    products: dict[Product, FirstSale] = field(default_factory=dict)
+    users: dict[str, datetime] = field(default_factory=dict)
+
+    def deal_id(self, product: Product) -> str:
+        first = self.products[product]
+        return derived_id(first.at - LEAD, "deal", product.sku, product.price)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What became of one order of the file: how many orders of the site were placed, or were there."""
+
+    placed: int = 0
+    there: int = 0
+
+
+Advance = Callable[[Step], None]
+
+
+def survey(path: Path) -> Contents:
+    """Return what a file holds; BadFile. It is read once more when its orders are placed."""
+    found = Contents()
+    for order in read(path):
+        parts = len(order.parts())
+        found.orders += 1
+        found.parts += parts
+        found.split += parts > 1
+        found.users.setdefault(order.username, order.at)
+        for line in order.lines:
+            found.products.setdefault(line.product, FirstSale(order.at, line.title))
+    if not found.orders:
+        raise BadFile("There are no orders in this file.")
+    return found
+
+
+def publish_products(contents: Contents) -> None:
+    """Publish the deals that are missing: one for each product and price, an hour before it was first sold."""
+    categories.create_all()
+    brand = _brand(min(first.at for first in contents.products.values()) - LEAD)
+    wanted = {contents.deal_id(product): product for product in contents.products}
+    there = deals.get_many(wanted)
+    missing = iter(deal_id for deal_id in sorted(wanted) if deal_id not in there)
+    while batch := list(islice(missing, PUBLISHED_AT_ONCE)):
+        new = [(one, _content(wanted[one], contents.products[wanted[one]], brand), brand) for one in batch]
+        try:
+            deals.publish_many(new, by=BY, now=contents.products[wanted[batch[-1]]].at)
+        except (errors.AlreadyExists, errors.TooLarge):  # another load publishes them, too
+            for deal_id, content, _ in new:
+                deals.publish(
+                    content, deal_id=deal_id, brand=brand, by=BY, now=contents.products[wanted[deal_id]].at
+                )
+
+
+def _brand(now: datetime) -> Brand:
+    try:
+        return brands.create(BRAND, by=BY, now=now)
+    except errors.AlreadyExists:
+        return brands.get(slugify(BRAND))
+
+
+def _content(product: Product, first: FirstSale, brand: Brand) -> DealContent:
+    return DealContent(
+        title=first.title,
+        brand=brand.slug,
+        category=CATEGORY,
+        price=product.price,
+        link=f"https://example.org/{quote(product.sku)}",
+        description="Sold before; loaded with the orders of then.",
+    )
+
+
+def make_user(username: str, now: datetime) -> None:
+    """Make a user with whom nobody can sign in; CannotLoad if the name is somebody else's."""
+    try:
+        users.create(
+            username=username,
+            email=f"{username}@example.org",
+            password=NO_PASSWORD,
+            registration=derived_id(now, "user", username),
+            now=now,
+        )
+    except errors.AlreadyExists:
+        raise CannotLoad(f"The user {username} is there already, and was not loaded.") from None
+
+
+def place(order: OrderEntry, contents: Contents) -> Step:
+    """Place what is missing of an order. For each 25 lines 1 get, 1 batch get, 2 queries and 2 transactions."""
+    parts = [
+        _place_part(order, order.part_id(number), pieces, contents)
+        for number, pieces in enumerate(order.parts())
+    ]
+    return Step(placed=parts.count(True), there=parts.count(False))
+
+
+def _place_part(order: OrderEntry, order_id: str, pieces: dict[Product, int], contents: Contents) -> bool:
+    """Place one order of the site; False if it is there. Other loads may be at the same one, in the same cart."""
+    owner = carts.user_cart(order.username)
+    wanted = [
+        carts.CartAddition(
+            deal=contents.deal_id(product),
+            quantity=quantity,
+            line_id=derived_id(order.at, "line", order_id, product.sku, product.price),
+            token=order_id,
+            seen=product.price,
+        )
+        for product, quantity in pieces.items()
+    ]
+    for attempt in range(TRIES):
+        if attempt:
+            table.back_off(attempt)
+            _forget_leftovers(order.username, order.at)
+        if _is_placed(order.username, order_id):
+            return False
+        added = carts.add_many(owner, wanted, now=order.at)
+        head, lines = carts.read_active(owner, now=order.at)
+        if {line.deal: line.quantity for line in lines} != {one.deal: one.quantity for one in wanted}:
+            refusal = next(iter(added.refused.values()), "its shopper's cart holds other deals.")
+            continue
+        purchase = Purchase(
+            order_id=order_id,
+            username=order.username,
+            name=order.username,
+            email=f"{order.username}@example.org",
+            version=head.version,
+            total=sum((line.total for line in lines), Decimal("0.00")),
+            address=Address(order.username, "Not in the file", "", "-", "Not in the file", order.country),
+            method=METHOD,
+        )
+        try:
+            orders.place(purchase, now=order.at)
+        except carts.CartChanged as changed:
+            refusal = str(changed)
+            continue
+        return True
+    raise CannotLoad(f"Order {order.id} cannot be placed: {refusal}")
+
+
+def _is_placed(username: str, order_id: str) -> bool:
+    try:
+        orders.get(username, order_id)
+    except errors.NotFound:
+        return False
+    return True
+
+
+def _forget_leftovers(username: str, now: datetime) -> None:
+    """Take out of a cart what was put there for an order that another load placed meanwhile. 1 query."""
+    owner = carts.user_cart(username)
+    head, lines = carts.read_active(owner, now=now)
+    for line in lines:
+        if _is_placed(username, head.lines[line.deal].token):
+            carts.remove(owner, line.ref, now=now)
+
+
+# Several processes: each has its own users, since a user's orders go through one cart
+
+
+def load(path: Path, contents: Contents, *, processes: int, advance: Advance) -> None:
+    """Place all orders of a file in their order; CannotLoad, BadFile. Ended at any point, it can be repeated."""
+    if processes == 1:
+        for step in _load_share(path, contents, 0, 1):
+            advance(step)
+        return
+    table.reset()  # no process shares a connection with another
+    context = multiprocessing.get_context("fork")
+    steps = context.SimpleQueue()
+    with context.Pool(processes, _begin_process, (path, contents, processes, steps)) as pool:
+        running = [pool.apply_async(_load_in_process, (number,)) for number in range(processes)]
+        while not all(one.ready() for one in running):
+            while not steps.empty():
+                advance(steps.get())
+            for one in running:
+                if one.ready():
+                    one.get()  # raises what ended it
+            time.sleep(POLL_SECONDS)
+        while not steps.empty():
+            advance(steps.get())
+        for one in running:
+            one.get()
+
+
+def _load_share(path: Path, contents: Contents, number: int, of: int) -> Iterator[Step]:
+    made: dict[str, datetime] = {}
+    for order in read(path):
+        if zlib.crc32(order.username.encode()) % of != number:
+            continue
+        if order.username not in made:
+            make_user(order.username, contents.users[order.username])
+        made[order.username] = order.at
+        yield place(order, contents)
+    for username, at in made.items():
+        _forget_leftovers(username, at)
+
+
+_shared: tuple[Path, Contents, int, Any]
+
+
+def _begin_process(*shared: Any) -> None:
+    global _shared
+    _shared = shared
+
+
+def _load_in_process(number: int) -> None:
+    path, contents, of, steps = _shared
+    for step in _load_share(path, contents, number, of):
+        steps.put(step)

@@ -1,0 +1,239 @@
+"""Runs a whole site: its engine, its table, its worker and its web server, and ends them together."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import importlib
+import io
+import os
+import signal
+import sqlite3
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from django.conf import settings
+from django.core.management import call_command, get_commands
+from django.core.wsgi import get_wsgi_application
+
+from dealsite import environment
+from dealsite.data import table
+from dealsite.data.table import schema
+from dealsite.engine import programs, server, stream
+from dealsite.engine.supervisor import Supervisor
+from dealsite.install import assets
+
+WORKERS = 2
+THREADS = 4  # a worker: 8 connections in all, since the embedded engine slows down above ten
+SITE_SECONDS = 60.0  # until the web server answers
+TRIM_SECONDS = 600.0
+DEMO_LOADED = "demo-loaded"
+
+Say = Callable[[str], None]
+
+
+class LaunchError(Exception):
+    """The site cannot run; the message says what to do about it."""
+
+
+class Stopped(BaseException):
+    """Ctrl-C, or somebody asked this process to end."""
+
+
+@dataclass(frozen=True)
+class LaunchPlan:
+    """What to run: the port and address to serve at, and whether for developing."""
+
+    port: int
+    host: str = server.HOST
+    dev: bool = False
+
+
+def run(plan: LaunchPlan, say: Say) -> None:
+    """Run the site until a signal ends it; LaunchError when a part of it does not start or stay up."""
+    with contextlib.suppress(Stopped), stopped_by_signals(), ExitStack() as parts:
+        if not server.port_is_free(plan.port, plan.host):
+            raise LaunchError(
+                f"Port {plan.port} is taken by another program. Choose another one: make run PORT={plan.port + 1}"
+            )
+        settings.VAR.mkdir(mode=0o700, parents=True, exist_ok=True)
+        parts.enter_context(only_one(settings.VAR))
+        engine = parts.enter_context(own_engine(settings.VAR, say)) if settings.DEALSITE_EMBEDDED else None
+        if not plan.dev:  # runserver shows an error and waits until it is mended
+            check_code()
+        made = prepare_table(say)
+        if engine is not None:
+            load_demo_once(made, say)
+        children = [parts.enter_context(child) for child in started(plan)]
+        if engine is not None:
+            children.append(engine.supervisor)
+        web = children[0]
+        server.wait_until(lambda: server.answers(plan.port, plan.host), web, SITE_SECONDS)
+        say(welcome(plan, demo=engine is not None))
+        watch(children, engine)
+    say("Stopped.")
+
+
+@contextlib.contextmanager
+def stopped_by_signals() -> Iterator[None]:
+    """Turn the first signal to end into Stopped; later ones do not disturb the ending."""
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        for one in signals:
+            signal.signal(one, signal.SIG_IGN)
+        raise Stopped
+
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {one: signal.signal(one, end) for one in signals}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+@contextlib.contextmanager
+def only_one(var: Path) -> Iterator[None]:
+    """Hold the data folder's lock, which the system frees however this process ends."""
+    with (var / "lock").open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().strip() or "unknown"
+            raise LaunchError(
+                f"Another site runs on the data in {var} (process {holder})."
+                " Stop it, or name another data folder: make run DEALSITE_VAR=..."
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
+
+
+@contextlib.contextmanager
+def own_engine(var: Path, say: Say) -> Iterator[server.Engine]:
+    """Run the data folder's engine at the port it had last, and point this process at it."""
+    kind = programs.kind_for(var)
+    if kind == "local":
+        say("Using DynamoDB Local; it listens on every address of this machine, not on loopback alone.")
+    last = environment.read_engine_env(var).get("DYNAMODB_ENDPOINT_URL", "").rpartition(":")[2]
+    engine = server.Engine(var, kind, port=int(last) if last.isdigit() else 0)
+    try:
+        engine.start()
+        environment.write_engine_env(var, engine.url, settings.DEALSITE_TABLE)
+        # settings were read before the engine had a port; children read it from engine.env.
+        settings.DYNAMODB_ENDPOINT_URL = engine.url
+        table.reset()
+        yield engine
+    finally:
+        engine.stop()
+
+
+def check_code() -> None:
+    """Load what the web server will load: it would try a broken application again and again."""
+    call_command("check", stdout=io.StringIO())
+    get_wsgi_application()
+
+
+def prepare_table(say: Say) -> bool:
+    """Create the table where it is missing, and say how an existing one differs; True if it was made."""
+    made = schema.create_table()
+    for difference in schema.drift():
+        say(f"Warning: {difference}")
+    return made
+
+
+def load_demo_once(table_is_new: bool, say: Say) -> None:
+    """Load the demo content unless that was finished before, or DEALSITE_DEMO says no."""
+    marker = settings.VAR / DEMO_LOADED
+    if table_is_new:
+        marker.unlink(missing_ok=True)
+    if marker.exists() or not environment.flag("DEALSITE_DEMO", True) or "load_demo" not in get_commands():
+        return
+    say("Loading the demo content ...")
+    call_command("load_demo")
+    marker.touch()
+
+
+def started(plan: LaunchPlan) -> Iterator[contextlib.AbstractContextManager[Supervisor]]:
+    """The web server first, then what works beside it."""
+    environ = {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "dealsite.settings",
+        "DEALSITE_VAR": str(settings.VAR),
+        "PORT": str(plan.port),
+        "PYTHONUNBUFFERED": "1",
+    }
+    manage = [sys.executable, str(settings.BASE_DIR / "manage.py")]
+    if plan.dev:
+        environ["DEALSITE_DEBUG"] = "yes"
+        yield child("web server", [*manage, "runserver", f"{plan.host}:{plan.port}"], environ)
+        command, node_environ = assets.css_command(watch=True)
+        yield child("CSS compiler", command, {**environ, "PATH": node_environ["PATH"]})
+    else:
+        yield child("web server", granian(plan), environ)
+    if "worker" in get_commands():
+        yield child("worker", [*manage, "worker"], environ)
+
+
+def granian(plan: LaunchPlan) -> list[str]:
+    """The command line of the web server."""
+    options = {
+        "--interface": "wsgi",
+        "--host": plan.host,
+        "--port": str(plan.port),
+        "--workers": str(WORKERS),
+        "--blocking-threads": str(THREADS),
+        "--workers-kill-timeout": "5",
+        "--log-level": "warning",
+    }
+    flags = ["--respawn-failed-workers", "--no-ws"]
+    listed = [part for option in options.items() for part in option]
+    return [sys.executable, "-m", "granian", *listed, *flags, "dealsite.wsgi:application"]
+
+
+@contextlib.contextmanager
+def child(name: str, command: list[str], environ: Mapping[str, str]) -> Iterator[Supervisor]:
+    """Keep a command running for the time of the block."""
+    supervisor = Supervisor(name, command, environ=environ, folder=settings.BASE_DIR)
+    try:
+        supervisor.start()
+        yield supervisor
+    finally:
+        supervisor.stop()
+
+
+def watch(children: list[Supervisor], engine: server.Engine | None) -> None:
+    """Until a signal comes: trim the engine's stream now and then, and notice a child that stays dead."""
+    trimmed = float("-inf")
+    pause = threading.Event()
+    while True:
+        for one in children:
+            if one.failed.is_set():
+                raise LaunchError(f"The {one.name} ended again and again; what it said stands above.")
+        if engine is not None and engine.kind == "native" and time.monotonic() - trimmed > TRIM_SECONDS:
+            with contextlib.suppress(sqlite3.OperationalError):  # busy: the next round trims it
+                stream.trim_stream(engine.database)
+            trimmed = time.monotonic()
+        pause.wait(0.5)
+
+
+def welcome(plan: LaunchPlan, *, demo: bool) -> str:
+    """What to say when the site is up: where it is, and who can sign in."""
+    lines = ["", f"{settings.DEALSITE_NAME} runs at http://{plan.host}:{plan.port}/  (Ctrl-C stops it)"]
+    if demo and (settings.VAR / DEMO_LOADED).exists():
+        lines += ["", "Demo sign-ins:", *demo_sign_ins()]
+    return "\n".join([*lines, ""])
+
+
+def demo_sign_ins() -> list[str]:
+    """One line for each demo account: its role, user name and password."""
+    demo = importlib.import_module("dealsite.demo")
+    return [f"  {role:<12}{username:<16}{password}" for role, username, password in demo.SIGN_INS]

@@ -1,0 +1,58 @@
+"""Charging payments as they come due, until told to stop: a thread of each worker, and `manage.py run_payments`."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import structlog
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from dealsite import gateways
+from dealsite.data.commerce.payment import charging, refunding
+from dealsite.data.jobs import jobs
+from dealsite.data.table.errors import DataError
+
+IDLE_SECONDS = 5.0
+ENDED = ("processed", "failed", "cancelled")
+
+logger = structlog.get_logger(__name__)
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def run(stop: threading.Event, *, clock: Callable[[], datetime] = utc_now) -> None:
+    """Charge what is due until `stop` is set; what cannot be read or charged now is tried again."""
+    try:
+        gateway = gateways.current()
+    except ImproperlyConfigured as error:
+        logger.error("nothing_is_charged", reason=str(error))
+        return
+    while not stop.is_set():
+        counts: Counter[str] = Counter()
+        try:
+            counts = charge_due(gateway, clock=clock)
+        except DataError as error:
+            logger.warning("charging_waits", reason=str(error))
+        except Exception:  # a payment must not take the thread down; its lease brings it back
+            logger.exception("charging_failed")
+        if not any(counts[outcome] for outcome in ENDED):
+            stop.wait(IDLE_SECONDS)
+
+
+def charge_due(gateway: gateways.Gateway, *, clock: Callable[[], datetime] = utc_now) -> Counter[str]:
+    """Charge up to 100 payments that are due; return how many ended as what (`running.run_due`)."""
+    counts = charging.run_due(gateway, currency=settings.DEALSITE_CURRENCY, clock=clock)
+    if counts:
+        logger.info("payments_run", **counts)
+    return counts
+
+
+def refund(job: jobs.Job, now: datetime) -> None:
+    """Carry out a job that gives payments back (`refunding.refund_payments`)."""
+    refunding.refund_payments(job, now, gateway=gateways.current(), currency=settings.DEALSITE_CURRENCY)

@@ -1,0 +1,138 @@
+"""The worker: runs jobs as they come due, one at a time, and feeds the projections, until it is told to stop.
+
+Several may run at once. Of those on one machine, one feeds each projection; the others stand by.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+
+import structlog
+from django.conf import settings
+
+from dealsite.data.catalogue import featured_plans
+from dealsite.data.catalogue.brand_renames import rename_brand
+from dealsite.data.catalogue.deal import stock
+from dealsite.data.commerce.payment.order_payments import REFUND_PAYMENT
+from dealsite.data.commerce.payment.payment_notices import PAYMENT_NOTICE
+from dealsite.data.commerce.payment.payment_totals import PAYMENT_TOTALS, apply_totals
+from dealsite.data.editing import links as checked_links
+from dealsite.data.editing import trash
+from dealsite.data.jobs import jobs
+from dealsite.data.people.fan_out import send_message
+from dealsite.data.table import expiry
+from dealsite.data.table.errors import Conflict, DataError, Unavailable
+from dealsite.pictures import renditions
+from dealsite.stream.consumer import consume
+from dealsite.worker import bulk, charging, exports, imports, links
+from dealsite.worker.accounts import HANDLERS as ACCOUNT_HANDLERS
+from dealsite.worker.payment_notices import send_payment_notice
+from dealsite.worker.projections import PROJECTIONS
+
+HANDLERS: dict[str, jobs.Handler] = {
+    "rename_brand": rename_brand,
+    jobs.SEND_MESSAGE: send_message,
+    PAYMENT_TOTALS: apply_totals,
+    PAYMENT_NOTICE: send_payment_notice,
+    REFUND_PAYMENT: charging.refund,
+    **ACCOUNT_HANDLERS,
+    **stock.HANDLERS,
+    **trash.HANDLERS,
+    **featured_plans.HANDLERS,
+    **exports.HANDLERS,
+    **bulk.HANDLERS,
+    **imports.HANDLERS,
+    **renditions.HANDLERS,
+    **links.HANDLERS,
+}
+IDLE_SECONDS = 1.0
+SWEEP_EVERY = timedelta(hours=1)
+BEGIN_ROUND_EVERY = timedelta(hours=1)  # tries to: a round over all links begins once a week
+CONSUMERS_SECONDS = 10.0  # for a consumer to commit what it has, once it is told to stop
+
+logger = structlog.get_logger(__name__)
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def run(stop: threading.Event, *, sweep: bool, clock: Callable[[], datetime] = utc_now) -> None:
+    """Work until `stop` is set; with `sweep`, also delete what has expired, where the engine does not do so itself."""
+    next_sweep = next_round = clock()
+    while not stop.is_set():
+        worked = False
+        try:
+            worked = run_next(now=clock())
+            if sweep and clock() >= next_sweep:
+                swept = expiry.delete_expired(now=clock())
+                next_sweep = clock() + SWEEP_EVERY
+                logger.debug("swept", items=swept)
+            if settings.DEALSITE_CHECK_LINKS and clock() >= next_round:
+                checked_links.begin_round(now=clock())
+                next_round = clock() + BEGIN_ROUND_EVERY
+        except Unavailable as error:
+            logger.warning("worker_waits", reason=str(error))
+        if not worked:
+            stop.wait(IDLE_SECONDS)
+
+
+@contextlib.contextmanager
+def feeding(stop: threading.Event, *, clock: Callable[[], datetime] = utc_now) -> Iterator[None]:
+    """Keep the projections that the settings name up to date, each in a thread of its own, until `stop` is set."""
+    threads = [
+        threading.Thread(
+            target=consume,
+            args=(make(), stop),
+            kwargs={"clock": clock},
+            name=f"consumer-{name}",
+            daemon=True,  # killed anywhere it loses nothing, so it need not hold up the end of the process
+        )
+        for name, make in PROJECTIONS.items()
+        if name in settings.DEALSITE_PROJECTIONS
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(CONSUMERS_SECONDS)
+
+
+def run_next(*, now: datetime) -> bool:
+    """Take and run one due job; False if there is none. What fails is tried again later, up to 8 times."""
+    job = jobs.take_next(now=now)
+    if job is None:
+        return False
+    try:
+        again = _handle(job, now)
+        if again is None:
+            jobs.finish(job)
+        else:
+            jobs.wait_until(job, again)
+        logger.info("job_run", job=job.id, kind=job.kind, again=again)
+    except Conflict:
+        logger.info("job_left", job=job.id, kind=job.kind)  # cancelled, failed, or no longer ours
+    return True
+
+
+def _handle(job: jobs.Job, now: datetime) -> datetime | None:
+    handler = HANDLERS.get(job.kind)
+    began = time.monotonic()
+    try:
+        if handler is None:
+            raise DataError(f"No worker knows jobs of the kind {job.kind}.")
+        return handler(job, now)
+    except jobs.Cancelled as reason:
+        jobs.cancel_own(job, str(reason))
+        raise Conflict() from reason
+    except Exception as error:  # a job must not take the worker down; its error is kept with it
+        logger.warning("job_failed", job=job.id, kind=job.kind, error=repr(error))
+        jobs.fail(job, str(error), now=now + timedelta(seconds=time.monotonic() - began))
+        raise Conflict() from error

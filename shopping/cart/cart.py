@@ -1,0 +1,175 @@
+"""The cart: its page, and what the buttons on it do.
+
+Each button answers htmx with the cart as it is then, others with a redirect to its page; both say what happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.cache import patch_cache_control, patch_vary_headers
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST, require_safe
+
+from dealsite.accounts import cookies
+from dealsite.accounts.decorators import signed_in
+from dealsite.accounts.requests import SiteRequest, UserRequest
+from dealsite.data.commerce import carts
+from dealsite.data.commerce.carts import CartOwner, Line
+from dealsite.data.table.errors import Conflict, DataError, Invalid, NotFound
+from dealsite.text.digits import number_in
+from dealsite.text.lazy import Text
+from dealsite.web.pages import action, page, part
+from shopping.cart import owner as carts_of_visitors
+from shopping.cart.cart_forms import NUMBER, RemovedLine
+from shopping.cart.owner import owner_of
+
+NOT_THERE = gettext_lazy("This deal is not in your cart any more.")
+
+
+@page("2 queries + 1 batch get", seen_by="shopper")
+@require_safe
+def cart(request: SiteRequest) -> HttpResponse:
+    """Show the cart, and what changed in it since the shopper last looked. 2 queries + 1 batch get."""
+    return cart_page(request)
+
+
+@action
+@require_POST
+def change_quantity(request: SiteRequest) -> HttpResponse:
+    """Have so many pieces of a deal. 1 batch get + 1 transaction."""
+    number = number_in(request.POST.get("quantity", "").strip(), most=8)
+    deal_id = request.POST.get("deal", "")
+
+    def have(owner: CartOwner) -> str:
+        if number is None:
+            raise Invalid(NUMBER)
+        carts.change_quantity(owner, deal_id, number, now=timezone.now())
+        return _("The number of pieces is changed.")
+
+    return change(request, have)
+
+
+@action
+@require_POST
+def remove_from_cart(request: SiteRequest) -> HttpResponse:
+    """Take a line out of the cart, with a way back. 1 batch get + 1 transaction."""
+    removed: list[Line] = []
+
+    def remove(owner: CartOwner) -> str:
+        line = carts.remove(owner, request.POST.get("line", ""), now=timezone.now())
+        if line is None:
+            raise NotFound(NOT_THERE)
+        removed.append(line)
+        return _("“%(title)s” is removed.") % {"title": line.title}
+
+    return change(request, remove, removed=removed)
+
+
+@action
+@require_POST
+def save_for_later(request: SiteRequest) -> HttpResponse:
+    """Keep a line out of the next order. 1 batch get + 1 transaction."""
+    return _move(request, carts.SAVED, gettext_lazy("“%(title)s” is saved for later."))
+
+
+@action
+@require_POST
+def move_to_cart(request: SiteRequest) -> HttpResponse:
+    """Take a saved line back into the cart. 1 batch get + 1 transaction."""
+    return _move(request, carts.ACTIVE, gettext_lazy("“%(title)s” is in your cart again."))
+
+
+@action
+@require_POST
+def accept_changes(request: SiteRequest) -> HttpResponse:
+    """Make the cart what its deals have become, if that is what was shown. 2 queries + 1 batch get + 1 transaction."""
+
+    def accept(owner: CartOwner) -> str:
+        carts.accept(owner, seen=request.POST.get("seen", ""), now=timezone.now())
+        return _("Your cart is up to date.")
+
+    return change(request, accept)
+
+
+@action
+@signed_in
+@require_POST
+def merge_cart(request: UserRequest) -> HttpResponse:
+    """Bring over the cart from before signing in, where that failed then. 1 query + 1 get + 1 transaction."""
+    username = request.user.username
+    response = HttpResponseRedirect(reverse("cart"))
+    carts_of_visitors.merge_visitor_cart(request, response, username, now=timezone.now())
+    return response
+
+
+@part("1 get")
+@require_safe
+def cart_badge(request: SiteRequest) -> HttpResponse:
+    """Show how many deals are in the cart, on any page. 1 get.
+
+    Each page asks for it in the background: whatever is wrong, the page does not need to hear of it.
+    """
+    try:
+        owner = owner_of(request)
+        count = carts.read_head(owner, now=timezone.now()).active if owner else 0
+    except DataError:
+        response = HttpResponse(status=204)
+    else:
+        response = render(request, "shopping/cart/_cart_badge.html", {"count": count})
+    patch_cache_control(response, private=True, no_store=True)
+    return response
+
+
+def cart_page(request: SiteRequest, status: int = 200, **context: Any) -> HttpResponse:
+    """Return the cart's page, or for htmx its part, as the cart is now. 2 queries + 1 batch get."""
+    owner, now = owner_of(request), timezone.now()
+    context |= {
+        "look": carts.view(carts.read(owner, now=now), now=now) if owner else None,
+        "left_behind": bool(request.user.is_authenticated and cookies.cart(request)),
+        "most": carts.MAX_QUANTITY,
+    }
+    template = "shopping/cart/_cart_answer.html" if request.htmx else "shopping/cart/cart.html"
+    response = render(request, template, context, status=status)
+    patch_cache_control(response, private=True, no_store=True)
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+def change(
+    request: SiteRequest, make: Callable[[CartOwner], str], *, removed: list[Line] | None = None
+) -> HttpResponse:
+    """Change the visitor's cart by a function that returns what to say, and show it.
+
+    The function puts the line that it takes out into `removed`, and the shopper gets a button to take that back.
+    """
+    owner = owner_of(request)
+    try:
+        if owner is None:
+            raise NotFound(NOT_THERE)
+        said, status = make(owner), 200
+    except (Conflict, NotFound, Invalid) as error:
+        said, status = str(error), 409
+    undo = RemovedLine.of(removed[0], now=timezone.now()) if removed else None
+    if request.htmx:
+        return cart_page(request, status, said=said, refused=status != 200, undo=undo)
+    level = messages.SUCCESS if status == 200 else messages.ERROR
+    messages.add_message(request, level, said, extra_tags=str(undo or ""))
+    return HttpResponseRedirect(reverse("cart"))
+
+
+def _move(request: SiteRequest, status: str, said: Text) -> HttpResponse:
+    def move(owner: CartOwner) -> str:
+        line = carts.move(owner, request.POST.get("line", ""), status, now=timezone.now())
+        if line is None:
+            raise NotFound(NOT_THERE)
+        return said % {"title": line.title}
+
+    return change(request, move)

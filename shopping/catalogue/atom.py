@@ -1,0 +1,96 @@
+"""Atom feeds of the latest deals: all, of a brand, of a category."""
+
+import re
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.feedgenerator import Atom1Feed
+from django.utils.formats import date_format
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_safe
+
+from dealsite.data.catalogue import feeds
+from dealsite.data.catalogue.cards import DealCard
+from dealsite.templatetags.design import money
+from dealsite.web.pages import feed
+from shopping.catalogue.absolute_urls import absolute, canonical, deal_path
+
+NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+for_some_minutes = cache_control(public=True, max_age=300)
+
+
+@feed("1 batch get + d queries")
+@require_safe
+@for_some_minutes
+def front_page_feed(request: HttpRequest) -> HttpResponse:
+    """The latest deals of all."""
+    _featured, page = feeds.front_page(now=timezone.now())
+    return _atom(request, _("Latest deals"), reverse("front_page"), page.cards)
+
+
+@feed("1 batch get + d queries")
+@require_safe
+@for_some_minutes
+def brand_feed(request: HttpRequest, slug: str) -> HttpResponse:
+    """The latest deals of a brand."""
+    brand, page = feeds.brand_page(slug, now=timezone.now())
+    return _atom(
+        request, _("%(name)s deals") % {"name": brand.name}, reverse("brand", args=[slug]), page.cards
+    )
+
+
+@feed("1 batch get + d queries")
+@require_safe
+@for_some_minutes
+def category_feed(request: HttpRequest, slug: str) -> HttpResponse:
+    """The latest deals of a category."""
+    category, _featured, page = feeds.category_page(slug, now=timezone.now())
+    return _atom(
+        request, _("%(name)s deals") % {"name": category.name}, reverse("category", args=[slug]), page.cards
+    )
+
+
+def _atom(request: HttpRequest, title: str, path: str, cards: list[DealCard]) -> HttpResponse:
+    feed = Atom1Feed(
+        title=f"{title} · {settings.DEALSITE_NAME}",
+        link=absolute(path),
+        description=None,
+        language=(get_language() or "en").partition("-")[0],
+        feed_url=canonical(request),
+        feed_guid=absolute(path),
+    )
+    for card in cards:
+        feed.add_item(
+            title=_for_xml(card.title),
+            link=absolute(deal_path(card)),
+            description=_for_xml(_in_words(card)),
+            # Stays the same when the title, and with it the address, changes.
+            unique_id=absolute(reverse("deal", args=[card.id])),
+            pubdate=card.live_at,
+            updateddate=card.live_at,
+            author_name=_for_xml(card.brand_name),
+            categories=[card.category],
+        )
+    return HttpResponse(feed.writeString("utf-8"), content_type=feed.content_type)
+
+
+def _in_words(card: DealCard) -> str:
+    words = f"{card.brand_name}: {money(card.price)}"
+    if card.was_price:
+        words = _("%(words)s instead of %(price)s") % {"words": words, "price": money(card.was_price)}
+    if card.voucher_code:
+        words = _("%(words)s, voucher code %(code)s") % {"words": words, "code": card.voucher_code}
+    if card.expires_at:
+        until = f"{date_format(card.expires_at)}, {card.expires_at:%H:%M}"
+        words = _("%(words)s, until %(until)s UTC") % {"words": words, "until": until}
+    return words
+
+
+def _for_xml(text: str) -> str:
+    """A text without what XML cannot hold: one such character would spoil the whole feed."""
+    return NOT_XML.sub("", text)

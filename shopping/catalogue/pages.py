@@ -1,0 +1,181 @@
+"""The pages that shoppers see."""
+
+from itertools import groupby
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.cache import patch_vary_headers
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from dealsite.accounts.requests import SiteRequest
+from dealsite.data.catalogue import brands as stored_brands
+from dealsite.data.catalogue import deals, feeds, prices
+from dealsite.data.catalogue.relations import RelationState
+from dealsite.data.catalogue.taxonomy import Counts, Kind
+from dealsite.data.table.ids import is_ulid
+from dealsite.search.finding import related
+from dealsite.text import markdown
+from dealsite.web.deal_page import deal_context
+from dealsite.web.page_cache import for_visitors
+from dealsite.web.pages import page
+from shopping.catalogue.absolute_urls import absolute, canonical, deal_path, picture
+from shopping.catalogue.structured_data import product
+
+
+@page("1 batch get + d queries", at=("", "?after={live.id}"))
+@require_safe
+@for_visitors
+def front_page(request: SiteRequest) -> HttpResponse:
+    """What the editors feature, and the latest deals."""
+    now = timezone.now()
+    featured, page = feeds.front_page(now=now, **_place(request))
+    lead = next((card for card in [*featured, *page.cards] if card.picture), None)
+    return _list_page(
+        request,
+        "shopping/catalogue/front_page.html",
+        {"featured": featured, "page": page, "now": now, "feed": reverse("front_page_feed")}
+        | ({"image": picture(lead.picture), "image_alt": lead.picture.alt} if lead and lead.picture else {}),
+    )
+
+
+@page("1 get")
+@require_safe
+@for_visitors
+def editors_choice(request: SiteRequest) -> HttpResponse:
+    """The deals that the editors chose, whatever the day."""
+    now = timezone.now()
+    _, featured = feeds.editors_choice(now=now)
+    context = {"featured": featured, "now": now, "address": canonical(request)}
+    return render(request, "shopping/catalogue/editors_choice.html", context)
+
+
+@page("1 query")
+@require_safe
+@for_visitors
+def brands(request: SiteRequest) -> HttpResponse:
+    """All brands by their first letter."""
+    names = stored_brands.all_brands()
+    letters = [(letter, list(some)) for letter, some in groupby(names, key=lambda brand: brand.letter)]
+    return render(
+        request, "shopping/catalogue/brands.html", {"letters": letters, "address": canonical(request)}
+    )
+
+
+@page("1 batch get + d queries", at=("", "/brands/nobody/"))
+@require_safe
+@for_visitors
+def brand(request: SiteRequest, slug: str) -> HttpResponse:
+    """A brand and its latest deals."""
+    now = timezone.now()
+    found, page = feeds.brand_page(slug, now=now, **_place(request))
+    return _list_page(
+        request,
+        "shopping/catalogue/brand.html",
+        {
+            "brand": found,
+            "relation_state": _relation_state(request, "brand", slug, found.counts),
+            "page": page,
+            "now": now,
+            "feed": reverse("brand_feed", args=[slug]),
+            "image": picture(found.logo),
+            "image_alt": found.name,
+            "trail": [(reverse("brands"), _("Brands")), ("", found.name)],
+        },
+    )
+
+
+@page("1 batch get + d queries", at=("", "/categories/toys-hobbies/"))
+@require_safe
+@for_visitors
+def category(request: SiteRequest, slug: str) -> HttpResponse:
+    """A category: what the editors feature in it, and its latest deals."""
+    now = timezone.now()
+    found, featured, page = feeds.category_page(slug, now=now, **_place(request))
+    return _list_page(
+        request,
+        "shopping/catalogue/category.html",
+        {
+            "category": found,
+            "relation_state": _relation_state(request, "category", slug, found.counts),
+            "featured": featured,
+            "page": page,
+            "now": now,
+            "feed": reverse("category_feed", args=[slug]),
+            "image": picture(found.logo),
+            "image_alt": found.name,
+            "trail": [(reverse("front_page"), _("Deals")), ("", found.name)],
+        },
+    )
+
+
+@page(
+    "1 batch get + 1 query",
+    at=(
+        "/deals/{live.id}/{live.card.slug}/",
+        "/deals/{ending.id}/{ending.card.slug}/",
+        "/deals/{expired.id}/{expired.card.slug}/",
+        "/deals/{sold_out.id}/{sold_out.card.slug}/",
+    ),
+)
+@require_safe
+@for_visitors
+def deal(request: SiteRequest, deal_id: str, slug: str = "") -> HttpResponse:
+    """All about one deal; an address with another slug leads to the one that it has now."""
+    if not is_ulid(deal_id.upper()):
+        raise Http404(_("There is no such deal."))
+    now = timezone.now()
+    found = deals.get_visible(deal_id.upper(), now=now)
+    card, content = found.card, found.content
+    if (deal_id, slug) != (card.id, card.slug):
+        return redirect(deal_path(card))  # not for good: a title may be changed back
+    history = prices.of_deal(card.id)
+    shown = deal_context(card, content, history, now=now)
+    summary = markdown.excerpt(content.description) or _("%(title)s, a deal of %(brand_name)s.") % {
+        "title": card.title,
+        "brand_name": card.brand_name,
+    }
+    address = absolute(deal_path(card))
+    return render(
+        request,
+        "shopping/catalogue/deal.html",
+        shown
+        | {
+            "related": related(card, now=now) if shown["over"] else [],
+            "summary": summary,
+            "address": address,
+            "image": picture(card.picture),
+            "structured_data": product(card, state=shown["state"], summary=summary, address=address),
+            "trail": [
+                (reverse("front_page"), _("Deals")),
+                (reverse("category", args=[card.category]), shown["category_name"]),
+                ("", card.title),
+            ],
+        },
+    )
+
+
+def _relation_state(request: SiteRequest, target: Kind, slug: str, counts: Counts | None) -> RelationState:
+    """How the visitor stands to a brand or category: known of users, and for all, how many like and watch it."""
+    if request.htmx:
+        return RelationState(target, slug)  # the part with deals does not show it
+    of_user: RelationState | None = request.visit.relation_state(target, slug)
+    counts = counts or Counts()
+    return of_user or RelationState(target, slug, counts.likes, counts.watches)
+
+
+def _place(request: SiteRequest) -> dict[str, str | None]:
+    """Where in a list the visitor is; the data layer refuses what is not a place."""
+    return {"after": request.GET.get("after"), "before": request.GET.get("before")}
+
+
+def _list_page(request: SiteRequest, template: str, context: dict[str, object]) -> HttpResponse:
+    """The whole page, or for htmx the part of it that holds a page of deals."""
+    context["first"] = not any(_place(request).values())
+    context["address"] = canonical(request)
+    part = "shopping/catalogue/_deals.html" if request.htmx else template
+    response = render(request, part, context)
+    patch_vary_headers(response, ["HX-Request"])
+    return response

@@ -1,0 +1,234 @@
+"""Checkout: one page with address, way to pay and what is bought; then the page that says it is done.
+
+The form holds the id of the order that it will make, signed for its user together with the card that he was
+shown: sent twice, it makes one order, and nobody can make one under another's id.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.core import signing
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_safe
+
+from dealsite.accounts.decorators import signed_in
+from dealsite.accounts.requests import UserRequest
+from dealsite.data.commerce import carts, orders, payments
+from dealsite.data.commerce.carts import CartChanged, CartView
+from dealsite.data.commerce.order import saved_details
+from dealsite.data.commerce.order.order_record import ADDRESS_CHARACTERS, ADDRESS_FIELDS, MISSING, Address
+from dealsite.data.commerce.order.saved_details import Buyer
+from dealsite.data.table.errors import Invalid, NotFound
+from dealsite.data.table.ids import is_ulid, new_ulid, time_of
+from dealsite.text.lazy import Text
+from dealsite.web.pages import page
+from shopping.cart.cart import cart_page
+from shopping.my import cards
+
+SALT = "shopping.checkout"
+LIFETIME = timedelta(days=1)
+OLD = gettext_lazy(
+    "This page was more than a day old: nothing was ordered. Look at it once more, and order then."
+)
+
+
+def _line(label: Text, name: str, autocomplete: str, **kwargs: Any) -> forms.CharField:
+    return forms.CharField(
+        label=label,
+        max_length=ADDRESS_CHARACTERS,
+        error_messages={"required": MISSING.get(name, "")},
+        widget=forms.TextInput(attrs={"autocomplete": f"shipping {autocomplete}"}),
+        **kwargs,
+    )
+
+
+class CheckoutForm(forms.Form):
+    """Where it goes and how it is paid; `version` and `total` are the cart's as it was shown."""
+
+    name = _line(gettext_lazy("Name"), "name", "name")
+    street = _line(gettext_lazy("Street and house number"), "street", "address-line1")
+    extra = _line(gettext_lazy("Flat, company"), "extra", "address-line2", required=False)
+    postcode = _line(gettext_lazy("Postcode"), "postcode", "postal-code")
+    city = _line(gettext_lazy("Town"), "city", "address-level2")
+    country = _line(gettext_lazy("Country"), "country", "country-name")
+    plan = forms.TypedChoiceField(
+        label=gettext_lazy("How you pay"),
+        coerce=int,
+        choices=[(plan, str(plan)) for plan in payments.PLANS],
+        widget=forms.RadioSelect,
+    )
+    version = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
+    total = forms.DecimalField(min_value=0, max_digits=14, decimal_places=2, widget=forms.HiddenInput)
+
+    @property
+    def address_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in ADDRESS_FIELDS]
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """What a checkout form holds signed: the id of its order, for whom, and the card's token."""
+
+    order_id: str
+    username: str
+    method: str = ""
+
+    def signed(self) -> str:
+        return signing.dumps([self.order_id, self.username, self.method], salt=SALT)
+
+    @classmethod
+    def of(cls, request: UserRequest) -> Ticket:
+        """Return what a form of this user holds; Invalid for what this site did not make for him."""
+        try:
+            ticket = cls(*signing.loads(request.POST.get("order", ""), salt=SALT))
+        except (signing.BadSignature, TypeError, ValueError):
+            raise Invalid(_("This form is damaged. Load the page again.")) from None
+        if ticket.username != request.user.username:
+            raise Invalid(_("This form was made for another account. Load the page again."))
+        return ticket
+
+    def is_old(self, now: datetime) -> bool:
+        return not is_ulid(self.order_id) or now - time_of(self.order_id) > LIFETIME
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChoice:
+    """A way to pay: in how many instalments, when what is due."""
+
+    number: int
+    instalments: list[tuple[datetime, Decimal]]
+
+    @property
+    def first(self) -> Decimal:
+        return self.instalments[0][1]
+
+    @property
+    def last(self) -> tuple[datetime, Decimal]:
+        return self.instalments[-1]
+
+
+@page("1 query + 1 batch get + 1 get")
+@signed_in
+@require_http_methods(["GET", "HEAD", "POST"])
+def checkout(request: UserRequest) -> HttpResponse:
+    """Show what is to be ordered, 1 query + 1 batch get + 1 get; order it, 1 query + 1 transaction."""
+    now = timezone.now()
+    if request.method != "POST":
+        return _page(request, now)
+    ticket, form = Ticket.of(request), CheckoutForm(request.POST)
+    if request.POST.get("do") == "card":
+        return _to_card(request)
+    if ticket.is_old(now):
+        return _placed_or_old(request, ticket, form, now)
+    if not form.is_valid():
+        return _page(request, now, form, 422)
+    data = form.cleaned_data
+    if data["total"] and not ticket.method:
+        form.add_error(None, _("Choose a card to pay with."))
+        return _page(request, now, form, 422)
+    try:
+        order = orders.place(_purchase(request, ticket, data), now=now)
+    except CartChanged as error:
+        return cart_page(request, error.status, nothing_ordered=str(error))
+    except Invalid as error:
+        for name, reason in error.fields.items():
+            form.add_error(name if name in form.fields else None, reason)
+        if not error.fields:
+            raise
+        return _page(request, now, form, 422)
+    return HttpResponseRedirect(reverse("checkout_done", args=[order.id]))
+
+
+@page("1 get + 1 query")
+@signed_in
+@require_safe
+def checkout_done(request: UserRequest, order_id: str) -> HttpResponse:
+    """Say that an order is placed, as the table has it. 1 get + 1 query."""
+    order = orders.get(request.user.username, order_id)
+    plan = PlanChoice(
+        order.card.plan, payments.instalments(order.total, order.card.plan, first=order.placed_at)
+    )
+    context = {"order": order, "lines": orders.lines_of(order), "plan": plan}
+    return render(request, "shopping/checkout/checkout_done.html", context)
+
+
+def _purchase(request: UserRequest, ticket: Ticket, data: dict[str, Any]) -> orders.Purchase:
+    user = request.user
+    return orders.Purchase(
+        order_id=ticket.order_id,
+        username=user.username,
+        name=user.name,
+        email=user.email,
+        version=data["version"],
+        total=data["total"],
+        address=Address(**{name: data[name] for name in ADDRESS_FIELDS}),
+        plan=data["plan"],
+        method=ticket.method if data["total"] else "",
+    )
+
+
+def _placed_or_old(request: UserRequest, ticket: Ticket, form: CheckoutForm, now: datetime) -> HttpResponse:
+    """Lead to the order that a form made long ago, or ask to look again where it made none."""
+    try:
+        order = orders.get(ticket.username, ticket.order_id)
+    except NotFound:
+        form.add_error(None, OLD)
+        return _page(request, now, form, 409)
+    return HttpResponseRedirect(reverse("checkout_done", args=[order.id]))
+
+
+def _to_card(request: UserRequest) -> HttpResponse:
+    """Go on to where a card is entered, and keep what was typed of the address meanwhile. 1 update."""
+    typed = Address(**{name: request.POST.get(name, "") for name in ADDRESS_FIELDS})
+    saved_details.keep_address(request.user.username, typed)
+    return cards.to_gateway(request, back=reverse("checkout"))
+
+
+def _page(
+    request: UserRequest, now: datetime, form: CheckoutForm | None = None, status: int = 200
+) -> HttpResponse:
+    """Show the page as the cart is now; the cart's own where it is empty or has changed."""
+    user = request.user
+    owner = carts.user_cart(user.username)
+    head, lines = carts.read_active(owner, now=now)
+    look = carts.view(carts.Cart(owner, head, lines, []), now=now)
+    if not look.can_order:
+        return HttpResponseRedirect(reverse("cart"))
+    buyer = saved_details.buyer(user.username)
+    ticket = Ticket(new_ulid(now), user.username, buyer.card.token if buyer.card else "")
+    plans = [
+        PlanChoice(number, payments.instalments(look.total, number, first=now))
+        for number in payments.plans_for(look.total)
+    ]
+    context = {
+        "form": form or _form_of(buyer),
+        "shown": {"version": head.version, "total": look.total},
+        "ticket": ticket.signed(),
+        "look": look,
+        "plans": plans,
+        "chosen": _chosen(form, look),
+        "card": buyer.card,
+        "needs_card": bool(look.total) and buyer.card is None,
+    }
+    return render(request, "shopping/checkout/checkout.html", context, status=status)
+
+
+def _form_of(buyer: Buyer) -> CheckoutForm:
+    return CheckoutForm(initial={name: getattr(buyer.address, name) for name in ADDRESS_FIELDS})
+
+
+def _chosen(form: CheckoutForm | None, look: CartView) -> int:
+    """Return the plan that was chosen in the form, at once if none was that can be."""
+    text = form.data.get("plan", "") if form else ""
+    number = int(text) if text in {str(plan) for plan in payments.PLANS} else 1
+    return number if number in payments.plans_for(look.total) else 1

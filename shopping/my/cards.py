@@ -1,0 +1,133 @@
+"""The card that a user pays with: entered at the gateway, kept here as what the gateway calls it.
+
+The built-in test gateway has no page of its own, so ours asks for the number and hands it on; it is never kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from dealsite import gateways
+from dealsite.accounts.decorators import signed_in
+from dealsite.accounts.destinations import destination
+from dealsite.accounts.form_errors import form_page
+from dealsite.accounts.requests import UserRequest
+from dealsite.data.commerce.order import saved_details
+from dealsite.data.commerce.order.saved_details import PaymentCard
+from dealsite.data.table.ids import new_ulid
+from dealsite.gateways import CardRefused, GatewayUnavailable
+from dealsite.text import stored_words
+from dealsite.web.pages import action, page
+
+SILENT = gettext_lazy("The payment service does not answer just now. Please try again in a moment.")
+
+
+class NumberForm(forms.Form):
+    """The number of a test card."""
+
+    number = forms.CharField(
+        label=gettext_lazy("Card number"),
+        max_length=30,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "inputmode": "numeric"}),
+    )
+
+
+@page("1 get")
+@signed_in
+@require_safe
+def card(request: UserRequest) -> HttpResponse:
+    """Show the card that pays, and the ways to another one. 1 get."""
+    kept = saved_details.buyer(request.user.username).card
+    return render(request, "shopping/my/card.html", {"card": kept, "next": _next(request)})
+
+
+@action
+@signed_in
+@require_POST
+def begin_card(request: UserRequest) -> HttpResponse:
+    """Lead to the page on which the gateway asks for a card."""
+    return to_gateway(request, back=_next(request))
+
+
+def to_gateway(request: UserRequest, *, back: str) -> HttpResponse:
+    """Redirect to where the gateway asks the signed-in user for a card; in the end he comes to `back`."""
+    asked = urlencode({"next": back})
+    try:
+        address = gateways.current().begin_card(
+            return_url=request.build_absolute_uri(f"{reverse('finish_card')}?{asked}"),
+            cancel_url=request.build_absolute_uri(f"{reverse('card')}?{asked}"),
+            account=request.user.username,
+        )
+    except GatewayUnavailable:
+        messages.error(request, SILENT)
+        address = f"{reverse('card')}?{asked}"
+    return HttpResponseRedirect(address)
+
+
+@page("none")
+@signed_in
+@sensitive_post_parameters("number")
+@require_http_methods(["GET", "POST"])
+def finish_card(request: UserRequest) -> HttpResponse:
+    """Keep the card that was entered at the gateway, and go on. 1 transaction."""
+    if not gateways.current().takes_card_numbers:
+        return _finished(request, request.GET.dict()) or _to_card(request)
+    form = NumberForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            return _keep(request, form.cleaned_data)
+        except CardRefused as error:
+            form.add_error("number", str(error))
+    status = 422 if form.errors else 200
+    return form_page(request, "shopping/my/card_number.html", form, status, next=_next(request))
+
+
+@action
+@signed_in
+@require_POST
+def forget_card(request: UserRequest) -> HttpResponse:
+    """Forget the card. 1 update."""
+    saved_details.forget_card(request.user.username)
+    messages.success(request, _("Your card is removed. Open instalments are still charged to it."))
+    return HttpResponseRedirect(reverse("card"))
+
+
+def _finished(request: UserRequest, parameters: Mapping[str, str]) -> HttpResponse | None:
+    """Keep the card that the gateway knows by the parameters of its way back; None, and why, if it took none."""
+    try:
+        return _keep(request, parameters)
+    except CardRefused as error:
+        messages.error(request, str(error))
+    except GatewayUnavailable:
+        messages.error(request, SILENT)
+    return None
+
+
+def _keep(request: UserRequest, parameters: Mapping[str, str]) -> HttpResponse:
+    gateway, username = gateways.current(), request.user.username
+    saved = gateway.finish_card(parameters, account=username)
+    now = timezone.now()
+    kept = PaymentCard(gateway.name, saved.token, saved.label)
+    saved_details.save_card(username, kept, job_id=new_ulid(now), now=now)
+    messages.success(request, _("%(label)s pays from now on.") % {"label": stored_words.shown(saved.label)})
+    return HttpResponseRedirect(_next(request))
+
+
+def _to_card(request: UserRequest) -> HttpResponse:
+    return HttpResponseRedirect(f"{reverse('card')}?{urlencode({'next': _next(request)})}")
+
+
+def _next(request: UserRequest) -> str:
+    return destination(request, reverse("card"))

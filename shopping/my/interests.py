@@ -1,0 +1,123 @@
+"""What a user likes and watches, and which messages he wants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from dealsite.accounts.decorators import signed_in
+from dealsite.accounts.destinations import destination
+from dealsite.accounts.requests import UserRequest
+from dealsite.data.catalogue import brand_names, category_names, relations
+from dealsite.data.catalogue.relations import RelationEntry
+from dealsite.data.people import users
+from dealsite.data.table.errors import NotFound
+from dealsite.web.pages import action, page
+
+MOST_AT_ONCE = 100  # more watches are muted by the worker
+
+
+@page("1 query")
+@signed_in
+@require_safe
+def likes(request: UserRequest) -> HttpResponse:
+    """Show what the user likes. 1 query."""
+    rows = _named(relations.likes_of(request.user.username))
+    return render(request, "shopping/my/relation_list.html", {"rows": rows, "verb": "like"})
+
+
+@page("1 query")
+@signed_in
+@require_safe
+def watching(request: UserRequest) -> HttpResponse:
+    """Show what the user watches. 1 query."""
+    rows = _named(relations.watched_by(request.user.username))
+    return render(request, "shopping/my/relation_list.html", {"rows": rows, "verb": "watch"})
+
+
+@action
+@signed_in
+@require_POST
+def mute_watch(request: UserRequest) -> HttpResponse:
+    """Keep a watch without its messages, or hear them again. 1 update."""
+    relation = relations.BY_NAME.get(("WATCH", request.POST.get("target", "")))
+    if relation is None:
+        raise NotFound(_("You do not watch this."))
+    slug, muted = request.POST.get("slug", ""), _wanted(request)
+    relations.mute_watch(relation, slug, username=request.user.username, muted=muted)
+    (row,) = _named([RelationEntry(relation.target, slug)])
+    said = (
+        _("You get no messages about %(name)s.") % {"name": row["name"]}
+        if muted
+        else _("You get messages about %(name)s.") % {"name": row["name"]}
+    )
+    messages.success(request, said)
+    return HttpResponseRedirect(destination(request, reverse("watching")))
+
+
+@page("1 query")
+@signed_in
+@require_safe
+def message_settings(request: UserRequest) -> HttpResponse:
+    """Show which kinds of messages the user wants. 1 query."""
+    user = request.user
+    rows = _named(relations.watched_by(user.username))
+    all_muted = user.account.muted and all(row["muted"] for row in rows)
+    none_muted = not user.account.muted and not any(row["muted"] for row in rows)
+    context = {"rows": rows, "muted": user.account.muted, "all_muted": all_muted, "none_muted": none_muted}
+    return render(request, "shopping/my/message_settings.html", context)
+
+
+@action
+@signed_in
+@require_POST
+def mute_hot_deals(request: UserRequest) -> HttpResponse:
+    """Send the user no messages about hot deals, or send them again. 1 update."""
+    muted = _wanted(request)
+    users.mute_hot_deals(request.user.username, muted=muted)
+    messages.success(request, _("You get no hot deals.") if muted else _("You get hot deals."))
+    return HttpResponseRedirect(reverse("message_settings"))
+
+
+@action
+@signed_in
+@require_POST
+def mute_all(request: UserRequest) -> HttpResponse:
+    """Mute hot deals and every watch, or hear all of them again: up to 100 watches at once, more by a job."""
+    username, muted = request.user.username, _wanted(request)
+    users.mute_hot_deals(username, muted=muted)
+    if relations.mute_all(username, muted=muted, limit=MOST_AT_ONCE) == MOST_AT_ONCE:
+        relations.mute_all_later(username, muted=muted, now=timezone.now())
+    messages.success(request, _("You get no messages.") if muted else _("You get all messages."))
+    return HttpResponseRedirect(reverse("message_settings"))
+
+
+def _wanted(request: UserRequest) -> bool:
+    """Return what the form wants: `muted` is yes or no."""
+    wanted = request.POST.get("muted")
+    if wanted not in ("yes", "no"):
+        raise NotFound(_("There is no such setting."))
+    return wanted == "yes"
+
+
+def _named(found: list[RelationEntry]) -> list[dict[str, Any]]:
+    """Return rows of a list with their display names, brands first, each by name. No request of its own."""
+    brands = brand_names.names(row.slug for row in found if row.target == "brand")
+    names = {"brand": brands, "category": category_names.names()}
+    rows = [
+        {
+            "target": row.target,
+            "slug": row.slug,
+            "muted": row.muted,
+            "name": names[row.target].get(row.slug, row.slug),
+        }
+        for row in found
+    ]
+    return sorted(rows, key=lambda row: (row["target"], row["name"].casefold()))

@@ -1,0 +1,117 @@
+"""A user's orders: the list, each one, cancelling it, and ordering the same again."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from dealsite.accounts.decorators import signed_in
+from dealsite.accounts.requests import UserRequest
+from dealsite.data.commerce import carts, payments
+from dealsite.data.commerce import orders as stored_orders
+from dealsite.data.commerce.carts import CartAddition
+from dealsite.data.table.errors import Conflict, Invalid
+from dealsite.data.table.ids import is_ulid, new_ulid
+from dealsite.web.pages import action, page
+
+NAMED = 5  # titles in a message: a cookie carries it
+
+
+@page("1 query", at=("", "?status=SHIPPED"))
+@signed_in
+@require_safe
+def orders(request: UserRequest) -> HttpResponse:
+    """Show a page of the user's orders, newest first, with `status` those of one. 1 query."""
+    status = request.GET.get("status", "")
+    page = stored_orders.of_user(
+        request.user.username,
+        status=status,
+        after=request.GET.get("after"),
+        before=request.GET.get("before"),
+    )
+    context = {
+        "page": page,
+        "status": status,
+        "statuses": stored_orders.STATUSES,
+        "before": _address(status, before=page.before),
+        "after": _address(status, after=page.after),
+    }
+    return render(request, "shopping/my/orders.html", context)
+
+
+@page("1 get + 1 query + 1 batch get")
+@signed_in
+@require_safe
+def order(request: UserRequest, order_id: str) -> HttpResponse:
+    """Show an order with its lines, payments and history. 1 get + 1 query + 1 batch get."""
+    username = request.user.username
+    found = stored_orders.get(username, order_id)
+    context = {
+        "order": found,
+        "lines": stored_orders.lines_of(found),
+        "payments": payments.of_order(username, found.payments) if found.payments else [],
+        "can_cancel": found.status == stored_orders.PLACED,
+        "token": new_ulid(timezone.now()),
+    }
+    return render(request, "shopping/my/order.html", context)
+
+
+@action
+@signed_in
+@require_POST
+def cancel_order(request: UserRequest, order_id: str) -> HttpResponse:
+    """Cancel an order that is not shipped yet. 1 get + 1 query + 2 batch gets + 1 transaction."""
+    username = request.user.username
+    try:
+        stored_orders.cancel(username, order_id, by=username, now=timezone.now())
+    except Conflict as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _("Your order is cancelled. What you paid for it is on its way back."))
+    return HttpResponseRedirect(reverse("order", args=[order_id]))
+
+
+@action
+@signed_in
+@require_POST
+def order_again(request: UserRequest, order_id: str) -> HttpResponse:
+    """Put what was ordered into the cart, as far as it can be had. 1 get + 1 query + 1 batch get + 1 transaction."""
+    username, now = request.user.username, timezone.now()
+    token = request.POST.get("token", "")
+    if not is_ulid(token):
+        raise Invalid(_("This form is damaged. Load the page again."))
+    lines = stored_orders.lines_of(stored_orders.get(username, order_id))
+    wanted = [CartAddition(line.deal, line.quantity, new_ulid(now), token=token) for line in lines]
+    added = carts.add_many(carts.user_cart(username), wanted, now=now)
+    if added.deals:
+        count = len(added.deals)
+        messages.success(
+            request,
+            ngettext(
+                "%(count)d deal of that order is in your cart.",
+                "%(count)d deals of that order are in your cart.",
+                count,
+            )
+            % {"count": count},
+        )
+    titles = {line.deal: line.title for line in lines}
+    for deal, reason in list(added.refused.items())[:NAMED]:
+        messages.warning(
+            request, _("Not added: “%(title)s”. %(reason)s") % {"title": titles[deal][:60], "reason": reason}
+        )
+    if (more := len(added.refused) - NAMED) > 0:
+        messages.warning(request, _("%(more)d more could not be added.") % {"more": more})
+    return HttpResponseRedirect(reverse("cart"))
+
+
+def _address(status: str, **cursor: str | None) -> str:
+    """Return the query string of another page of the same list; '' where there is none."""
+    given = {name: value for name, value in cursor.items() if value}
+    return "?" + urlencode(({"status": status} if status else {}) | given) if given else ""

@@ -1,0 +1,107 @@
+"""A user's payments: what failed, what is due within 90 days, what was; paying early, and trying again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from dealsite.accounts.decorators import signed_in
+from dealsite.accounts.destinations import destination
+from dealsite.accounts.requests import UserRequest
+from dealsite.data.commerce.order import saved_details
+from dealsite.data.commerce.payment import payment_actions, payment_lists
+from dealsite.data.commerce.payments import FAILED, PENDING, SCHEDULED, Payment
+from dealsite.data.table.errors import Conflict, NotFound
+from dealsite.data.table.ids import from_iso, iso, time_of
+from dealsite.text import stored_words
+from dealsite.web.pages import action, page
+
+
+@dataclass(slots=True)
+class OrderPayments:
+    """Payments of one order; '' for those that belong to none."""
+
+    order: str
+    payments: list[Payment] = field(default_factory=list)
+
+    @property
+    def placed_at(self) -> datetime | None:
+        return time_of(self.order) if self.order else None
+
+
+@page("2 queries + 1 get")
+@signed_in
+@require_safe
+def payments(request: UserRequest) -> HttpResponse:
+    """Show what failed, what comes within 90 days and what was, by order. 2 queries + 1 get."""
+    username, now = request.user.username, timezone.now()
+    after, past = request.GET.get("after") or None, request.GET.get("past") or None
+    coming = payment_lists.coming(username, now=now, after=after)
+    history = payment_lists.history(username, after=past)
+    still_open = [payment for payment in coming.payments if payment.status in (SCHEDULED, PENDING)]
+    done = [p for p in coming.payments if p.status not in (SCHEDULED, PENDING, FAILED)]
+    context = {
+        "failed": [payment for payment in coming.payments if payment.status == FAILED],
+        "coming": by_order(still_open),
+        "history": by_order([*reversed(done), *history.payments]),
+        "after": f"?{urlencode({'after': coming.after})}" if coming.after else "",
+        "past": f"?{urlencode({'past': history.after})}" if history.after else "",
+        "first": not (after or past),
+        "card": saved_details.buyer(username).card,
+    }
+    return render(request, "shopping/my/payments.html", context)
+
+
+@action
+@signed_in
+@require_POST
+def pay(request: UserRequest, payment_id: str) -> HttpResponse:
+    """Charge a payment now, early or after it failed. 1 get + 1 batch get + 1 transaction."""
+    username, now = request.user.username, timezone.now()
+    due_at = _due_at(request.POST.get("due_at", ""))
+    card = saved_details.buyer(username).card
+    back = destination(request, reverse("payments"))
+    if card is None:
+        messages.warning(request, _("Add a card first, then pay."))
+        return HttpResponseRedirect(f"{reverse('card')}?{urlencode({'next': back})}")
+    act = payment_actions.retry_now if request.POST.get("again") else payment_actions.pay_early
+    try:
+        act(username, due_at, payment_id, method=card.token, by=username, now=now)
+    except Conflict as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(
+            request,
+            _("%(label)s is being charged. You get a message about it.")
+            % {"label": stored_words.shown(card.label)},
+        )
+    return HttpResponseRedirect(back)
+
+
+def by_order(found: Iterable[Payment]) -> list[OrderPayments]:
+    """Group payments by their order, in the order in which the first of each comes."""
+    groups: dict[str, OrderPayments] = {}
+    for payment in found:
+        groups.setdefault(payment.order, OrderPayments(payment.order)).payments.append(payment)
+    return list(groups.values())
+
+
+def _due_at(text: str) -> datetime:
+    try:
+        due_at = from_iso(text)
+        genuine = iso(due_at) == text
+    except (ValueError, OverflowError):
+        genuine = False
+    if not genuine:
+        raise NotFound(_("There is no such payment."))
+    return due_at

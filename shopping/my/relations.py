@@ -1,0 +1,72 @@
+"""What the like and watch buttons do. Each says what it wants, not "the other way round", so repeating is harmless."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST
+from django_htmx.http import trigger_client_event
+
+from dealsite.accounts.decorators import to_sign_in
+from dealsite.accounts.destinations import destination
+from dealsite.accounts.requests import SiteRequest
+from dealsite.data.catalogue import brand_names, category_names, relations
+from dealsite.data.catalogue.relations import Relation, RelationState
+from dealsite.web.pages import action
+
+SAID = {
+    ("LIKE", True): gettext_lazy("You like %(name)s now."),
+    ("WATCH", True): gettext_lazy("You watch %(name)s now."),
+    ("LIKE", False): gettext_lazy("You no longer like %(name)s."),
+    ("WATCH", False): gettext_lazy("You no longer watch %(name)s."),
+}
+
+
+@action
+@require_POST
+def add(request: SiteRequest, slug: str, relation: Relation) -> HttpResponse:
+    """Like or watch a brand or category."""
+    return _toggle(request, relation, slug, held=True)
+
+
+@action
+@require_POST
+def remove(request: SiteRequest, slug: str, relation: Relation) -> HttpResponse:
+    """Take a like or a watch back."""
+    return _toggle(request, relation, slug, held=False)
+
+
+def _toggle(request: SiteRequest, relation: Relation, slug: str, *, held: bool) -> HttpResponse:
+    """Change a relation; visitors are led to sign-in, which does it. 1 transaction.
+
+    Answers htmx with both buttons as they are now, others with a redirect.
+    """
+    verb, target = relation.verb.lower(), relation.target
+    # First of all: whatever asks who it is, as the language of an address does, then knows that, too.
+    relation_state: RelationState | None = request.visit.relation_state(target, slug)
+    back = destination(request, reverse(target, args=[slug]))
+    if relation_state is None:
+        return to_sign_in(request, back=back, then=f"{verb}_{target}:{slug}" if held else "")
+    username = request.user.username
+    if held:
+        relations.add(relation, slug, username, now=timezone.now())
+    else:
+        relations.remove(relation, slug, username)
+    said = SAID[relation.verb, held] % {"name": name_of(relation, slug)}
+    if request.htmx:
+        context = {"relation_state": relation_state.after(relation, held=held)}
+        response = render(request, "shopping/my/_relations.html", context)
+        return trigger_client_event(response, "announce", {"text": said})
+    messages.success(request, said)
+    return HttpResponseRedirect(back)
+
+
+def name_of(relation: Relation, slug: str) -> str:
+    """Return the display name of a brand or category. 1 request a minute and process."""
+    if relation.target == "category":
+        return category_names.names().get(slug, slug)
+    return brand_names.names([slug])[slug]

@@ -1,0 +1,267 @@
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+from django.urls import reverse
+
+from dealsite.data.catalogue import brands, deals, featured
+from dealsite.data.table import errors
+from tests.builders import DAY, HOUR, NOW, make_brand, make_deal
+from tests.cms.conftest import inputs
+from tests.orders import make_order
+
+
+def address(deal, name="cms_deal"):
+    return reverse(name, args=[deal.id])
+
+
+def change(deal, **fields):
+    """Change a deal as another editor would."""
+    content = replace(deal.content, **fields)
+    return deals.edit(deal, content, version=deal.version, brand=make_brand(), by="oscar", now=NOW)
+
+
+def test_the_page_of_a_live_deal_leads_to_the_shop(editor):
+    deal = make_deal()
+    html = editor.get(address(deal)).content.decode()
+    assert reverse("deal", args=[deal.id, "mechanical-keyboard"]) in html
+    assert 'data-state="live"' in html
+
+
+def test_the_page_of_a_scheduled_deal_says_when_it_goes_live(editor):
+    deal = make_deal(live_at=NOW + DAY)
+    html = editor.get(address(deal)).content.decode()
+    assert re.search(r"Goes live\s+<time[^>]*>22 Nov 2026, 12:00 UTC", html)
+    assert "in the shop</a>" not in html
+
+
+def test_an_edit_is_saved(editor, calls):
+    deal = make_deal(stock=3)
+    form = inputs(editor.get(address(deal)))
+    post = form | {"title": "Better keyboard", "price": "69.90", "expires_at": "2026-12-01T10:00"}
+    assert calls(lambda: editor.post(address(deal), post)) == [
+        "BatchGetItem",
+        "GetItem",
+        "GetItem",
+        "TransactWriteItems",
+    ]
+    stored = deals.get(deal.id)
+    assert stored.content == replace(
+        deal.content,
+        title="Better keyboard",
+        price=Decimal("69.90"),
+        expires_at=datetime(2026, 12, 1, 10, 0, tzinfo=UTC),
+    )
+    assert (stored.version, stored.updated_by) == (2, "eve")
+
+
+def test_the_page_of_a_deal_costs_one_batch_get_and_a_get(editor, calls):
+    deal = make_deal()
+    assert calls(lambda: editor.get(address(deal))) == ["BatchGetItem", "GetItem"]
+
+
+def test_saving_an_unchanged_deal_writes_nothing(editor):
+    deal = deals.expire_now(make_deal(), by="oscar", now=NOW.replace(microsecond=123_000))
+    response = editor.post(address(deal), inputs(editor.get(address(deal))))
+    assert response.status_code == 302
+    assert deals.get(deal.id).version == deal.version
+
+
+def test_a_deal_cannot_lose_what_publishing_needs(editor):
+    deal = make_deal()
+    response = editor.post(address(deal), inputs(editor.get(address(deal))) | {"title": "", "price": ""})
+    assert response.status_code == 422
+    html = response.content.decode()
+    assert '<a href="#id_title">' in html
+    assert '<a href="#id_price">' in html
+    assert deals.get(deal.id).version == 1
+
+
+def test_of_two_editors_the_second_sees_both_texts_and_can_save_on_top(editor):
+    deal = make_deal()
+    form = inputs(editor.get(address(deal)))
+    change(deal, title="Their title", voucher_code="THEIRS", description="Their text")
+    conflict = editor.post(address(deal), form | {"title": "My title", "description": "My text"})
+    assert conflict.status_code == 409
+    html = conflict.content.decode()
+    assert "oscar changed this deal while you worked on it" in html
+    assert "Their title" in html
+    assert "Their text" in html
+    again = inputs(conflict)
+    assert (again["title"], again["description"], again["version"]) == ("My title", "My text", "2")
+    assert deals.get(deal.id).content.title == "Their title"
+    # Their description is chosen, the own title stays, and the voucher code was never touched here.
+    assert editor.post(address(deal), again | {"choice_description": "theirs"}).status_code == 302
+    content = deals.get(deal.id).content
+    assert (content.title, content.description, content.voucher_code) == ("My title", "Their text", "THEIRS")
+
+
+def test_a_third_change_in_between_is_a_conflict_again(editor):
+    deal = make_deal()
+    form = inputs(editor.get(address(deal)))
+    changed = change(deal, title="Second")
+    conflict = inputs(editor.post(address(deal), form | {"title": "Mine"}))
+    change(changed, title="Third")
+    response = editor.post(address(deal), conflict)
+    assert response.status_code == 409
+    assert "Third" in response.content.decode()
+    assert inputs(response)["title"] == "Mine"
+
+
+def test_a_conflict_creates_no_brand(editor):
+    deal = make_deal()
+    form = inputs(editor.get(address(deal)))
+    change(deal, title="Theirs")
+    assert editor.post(address(deal), form | {"brand": "Newcomer", "brand_new": "on"}).status_code == 409
+    with pytest.raises(errors.NotFound):
+        brands.get("newcomer")
+
+
+def test_the_same_change_by_two_editors_is_no_conflict(editor):
+    deal = make_deal()
+    form = inputs(editor.get(address(deal)))
+    change(deal, title="Same")
+    assert editor.post(address(deal), form | {"title": "Same"}).status_code == 302
+
+
+def test_what_is_sent_as_version_or_fingerprints_cannot_break_the_page(editor):
+    deal = make_deal()
+    form = inputs(editor.get(address(deal))) | {"title": "Mine"}
+    change(deal, title="Theirs")
+    for version, seen in [
+        ("9" * 5000, "["),
+        ("-1", "[" * 50_000),
+        ("x", "[1]"),
+        ("²", '{"title": []}'),
+        ("", "1e999"),
+    ]:
+        assert editor.post(address(deal), form | {"version": version, "seen": seen}).status_code == 409
+
+
+def test_when_the_table_is_away_the_form_comes_back_with_all_that_was_typed(editor, monkeypatch):
+    deal = make_deal()
+    form = inputs(editor.get(address(deal)))
+
+    def fail(*arguments, **options):
+        raise errors.Unavailable()
+
+    monkeypatch.setattr(deals, "get", fail)
+    response = editor.post(address(deal), form | {"title": "Typed for an hour"})
+    assert response.status_code == 503
+    assert inputs(response)["title"] == "Typed for an hour"
+    assert inputs(response)["version"] == "1"
+    monkeypatch.undo()
+
+
+def test_rescheduling_moves_a_deal_that_is_not_live_yet(editor, calls):
+    deal = make_deal(live_at=NOW + DAY)
+    page = editor.get(address(deal, "cms_reschedule_deal"))
+    assert inputs(page)["live_at"] == "2026-11-22T12:00"
+    post = {"live_at": "2026-11-25T08:30"}
+    assert calls(lambda: editor.post(address(deal, "cms_reschedule_deal"), post)) == [
+        "BatchGetItem",
+        *("BatchGetItem", "TransactWriteItems"),
+        *("BatchGetItem", "TransactWriteItems"),  # the day that it leaves held no other deal
+    ]
+    again = editor.post(address(deal, "cms_reschedule_deal"), post)
+    assert again.status_code == 302
+    moved = deals.get(again.headers["Location"].split("/")[-2])
+    assert moved.live_at == datetime(2026, 11, 25, 8, 30, tzinfo=UTC)
+    with pytest.raises(errors.NotFound):
+        deals.get(deal.id)
+
+
+@pytest.mark.parametrize(
+    ("time", "sentence"),
+    [
+        ("2026-11-21T11:00", "This time has passed."),
+        ("2026-12-02T00:00", "The deal would expire before it goes live."),
+        ("", "This field is required."),
+    ],
+)
+def test_a_time_that_will_not_do_is_refused(editor, time, sentence):
+    deal = make_deal(live_at=NOW + DAY, expires_at=NOW + 5 * DAY)
+    response = editor.post(address(deal, "cms_reschedule_deal"), {"live_at": time})
+    assert response.status_code == 422
+    assert sentence in response.content.decode()
+    assert deals.get(deal.id).live_at == NOW + DAY
+
+
+def test_a_live_deal_is_not_rescheduled(editor):
+    deal = make_deal()
+    response = editor.post(address(deal, "cms_reschedule_deal"), {"live_at": "2026-11-25T08:30"})
+    assert response.headers["Location"] == address(deal)
+    assert deals.get(deal.id).live_at == NOW - HOUR
+
+
+@pytest.mark.parametrize("page", ["", "reschedule/"])
+@pytest.mark.parametrize("deal_id", ["x", "0" * 26, "%00", "é" * 26])
+def test_a_deal_that_does_not_exist_is_404(editor, deal_id, page):
+    assert editor.get(f"/cms/deals/{deal_id}/{page}").status_code == 404
+    assert editor.post(f"/cms/deals/{deal_id}/{page}", {"live_at": "2026-11-25T08:30"}).status_code == 404
+
+
+def test_the_page_says_where_a_deal_is_featured(editor):
+    deal = make_deal()
+    page, _ = featured.load("editors-choice", [])
+    featured.set_featured(page, [deal], version=0, by="eve", now=NOW)
+    html = editor.get(address(deal)).content.decode()
+    assert "Featured: Editors&#x27; Choice" in html
+    assert f"/cms/featured/front/?add={deal.id}" in html
+
+
+# Stock that sells while a form is open
+
+
+def test_what_was_sold_since_the_form_was_opened_stays_sold(editor):
+    deal = make_deal(stock=10)
+    form = inputs(editor.get(address(deal)))
+    make_order("ada", deal, quantity=4)
+    assert editor.post(address(deal), form | {"title": "Better keyboard"}).status_code == 302
+    stored = deals.get(deal.id)
+    assert (stored.content.title, stored.stock) == ("Better keyboard", 6)
+
+
+def test_a_deal_that_sold_out_while_its_form_was_open_stays_sold_out(editor):
+    deal = make_deal(stock=1)
+    form = inputs(editor.get(address(deal)))
+    make_order("ada", deal)
+    assert editor.post(address(deal), form | {"title": "Better keyboard"}).status_code == 302
+    stored = deals.get(deal.id)
+    assert (stored.stock, stored.card.sold_out, stored.card.title) == (0, True, "Better keyboard")
+
+
+def test_a_form_that_changes_nothing_changes_nothing_of_the_stock_that_sold(editor):
+    deal = make_deal(stock=10)
+    form = inputs(editor.get(address(deal)))
+    make_order("ada", deal)
+    editor.post(address(deal), form)
+    assert (deals.get(deal.id).stock, deals.get(deal.id).version) == (9, 1)
+
+
+def test_a_number_of_pieces_that_was_typed_is_asked_for_again_when_some_were_sold(editor):
+    deal = make_deal(stock=10)
+    form = inputs(editor.get(address(deal)))
+    make_order("ada", deal, quantity=4)
+    answer = editor.post(address(deal), form | {"stock": "20"})
+    assert answer.status_code == 409
+    assert "6 are left now" in answer.content.decode()
+    assert deals.get(deal.id).stock == 6
+    again = inputs(answer)
+    assert again["stock"] == "20"
+    assert editor.post(address(deal), again).status_code == 302
+    assert deals.get(deal.id).stock == 20
+
+
+def test_stock_that_nobody_bought_from_is_changed_as_typed(editor):
+    deal = make_deal(stock=10)
+    editor.post(address(deal), inputs(editor.get(address(deal))) | {"stock": "3"})
+    assert deals.get(deal.id).stock == 3
+
+
+def test_the_last_piece_shows_in_the_list(editor):
+    deal = make_deal(stock=1)
+    make_order("ada", deal)
+    assert 'data-state="sold_out"' in editor.get(reverse("cms_deals")).content.decode()

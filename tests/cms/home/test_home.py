@@ -1,0 +1,598 @@
+"""The first page of the CMS: what needs an editor, and putting it right with one click."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from decimal import Decimal
+from html import unescape
+from typing import Any
+
+import pytest
+from django.contrib.messages import get_messages
+from django.urls import reverse
+
+from cms.shared.undo import from_tags
+from dealsite.data import keys, table
+from dealsite.data.catalogue import attention, deals, drafts, featured, featured_plans, featured_versions
+from dealsite.data.editing import audit, links, pending_edits
+from dealsite.data.jobs import jobs
+from dealsite.data.table import errors
+from dealsite.data.table.ids import iso
+from dealsite.data.table.writes import Update
+from tests.builders import (
+    DAY,
+    EDITOR,
+    HOUR,
+    NOW,
+    PICTURE,
+    make_brand,
+    make_content,
+    make_deal,
+    make_draft,
+    make_id,
+)
+
+HOME = reverse("cms_home")
+SILENT = replace(PICTURE, alt="")
+
+
+def topic(name: str) -> str:
+    return reverse("cms_attention", args=[name])
+
+
+def feature(page_id: str, *made: deals.Deal) -> None:
+    page, found = featured.load(page_id, [deal.id for deal in made])
+    featured.set_featured(page, [found[deal.id] for deal in made], version=page.version, by=EDITOR, now=NOW)
+
+
+def shown(html: str) -> dict[str, list[str]]:
+    """Return the titles of the rows of each topic that the first page shows."""
+    sections = re.findall(r'<section class="panel[^>]*id="([a-z-]+)".*?</section>', html, re.S)
+    parts = re.findall(r'<section class="panel[^>]*id="[a-z-]+".*?</section>', html, re.S)
+    return {name: rows(part) for name, part in zip(sections, parts, strict=True)}
+
+
+def rows(html: str) -> list[str]:
+    return [unescape(title) for title in re.findall(r'dir="auto"\s+href="[^"]*">([^<]+)</a>', html)]
+
+
+def said(response) -> str:
+    """Return the newest note that the next page shows."""
+    return [str(message) for message in get_messages(response.wsgi_request)][-1]
+
+
+def way_back(response):
+    """Return the button that takes back what was done."""
+    *_, message = get_messages(response.wsgi_request)
+    found = from_tags(message.extra_tags)
+    assert found is not None
+    return found
+
+
+def ready_draft(**more) -> drafts.Draft:
+    content = make_content(**more)
+    return make_draft(
+        **{
+            name: getattr(content, name)
+            for name in ("title", "category", "price", "was_price", "link", "description", "picture")
+        },
+        brand="Nordlicht",
+    )
+
+
+def damage_alt(deal: deals.Deal) -> deals.Deal:
+    """Take the alt text of a live deal away, as an import of earlier times may have left it."""
+    card = replace(deal.card, picture=SILENT)
+    table.write(Update(key=keys.deal(deal.id), set={"card": card.as_item()}))
+    return deals.get(deal.id)
+
+
+def break_link(deal: deals.Deal, reason: str = "404") -> None:
+    """Have two checks in a row find nothing behind a deal's link."""
+    for hours in (48, 24):
+        links.fails(links.get(deal.id), reason, now=NOW - hours * HOUR)
+
+
+@pytest.fixture
+def troubles(search_index):
+    """A site with something of every topic."""
+    made: dict[str, Any] = {
+        "today": make_deal(title="Goes live", live_at=NOW + HOUR, picture=PICTURE),
+        "ending": make_deal(title="Ends", expires_at=NOW + HOUR, picture=PICTURE),
+        "sold-out": make_deal(title="Sold", stock=0, picture=PICTURE),
+        "alt-texts": damage_alt(make_deal(title="Silent", picture=PICTURE)),
+        "pictures": make_deal(title="Bare"),
+        "links": make_deal(title="Broken", picture=PICTURE),
+        "featured": make_deal(title="Over", expires_at=NOW - HOUR / 2, picture=PICTURE),
+        "fine": make_deal(title="Fine", picture=PICTURE),
+        "tomorrow": make_deal(title="Not today", live_at=NOW + DAY, picture=PICTURE),
+        "drafts": ready_draft(title="Ready draft", picture=PICTURE),
+    }
+    break_link(made["links"])
+    feature("front", made["featured"], made["sold-out"], made["fine"])
+    search_index()
+    return made
+
+
+@pytest.mark.usefixtures("troubles")
+def test_everything_that_needs_somebody_is_shown_once_for_each_reason(editor):
+    assert shown(editor.get(HOME).content.decode()) == {
+        "drafts": ["Ready draft"],
+        "today": ["Goes live"],
+        "ending": ["Ends"],
+        "featured": ["Over", "Sold"],
+        "links": ["Broken"],
+        "sold-out": ["Sold"],
+        "alt-texts": ["Silent"],
+        "pictures": ["Bare"],
+    }
+
+
+@pytest.mark.usefixtures("troubles")
+@pytest.mark.parametrize(
+    ("name", "listed"),
+    [
+        ("drafts", ["Ready draft"]),
+        ("today", ["Goes live"]),
+        ("ending", ["Ends"]),
+        ("featured", ["Over", "Sold"]),
+        ("links", ["Broken"]),
+        ("sold-out", ["Sold"]),
+        ("alt-texts", ["Silent"]),
+        ("pictures", ["Bare"]),
+    ],
+)
+def test_each_topic_has_a_page_of_its_own_for_one_request(editor, calls, name, listed):
+    assert rows(editor.get(topic(name)).content.decode()) == listed
+    assert calls(lambda: editor.get(topic(name))) == ["BatchGetItem"]
+
+
+@pytest.mark.usefixtures("troubles")
+def test_the_first_page_costs_three_requests(editor, calls):
+    assert sorted(calls(lambda: editor.get(HOME))) == ["BatchGetItem", "Query", "Query"]
+
+
+def test_unpublished_changes_are_listed_as_long_as_their_deal_is_there(editor, search_index):
+    deal, gone = make_deal(title="Lamp"), make_deal(title="Gone")
+    for one in (deal, gone):
+        kept = replace(one.content, title=f"Better {one.content.title}")
+        pending_edits.keep(
+            one, kept, brand_name="Nordlicht", base=1, seen="{}", before=None, by=EDITOR, now=NOW
+        )
+    deals.delete(gone, by=EDITOR, now=NOW)
+    search_index()
+    html = editor.get(HOME).content.decode()
+    assert shown(html)["unpublished"] == ["Better Lamp"]
+    assert f'href="{reverse("cms_deal", args=[deal.id])}?changes=1"' in html
+    found = pending_edits.find(deal)
+    assert found
+    pending_edits.discard(found, by=EDITOR, now=NOW)
+    assert "unpublished" not in shown(editor.get(HOME).content.decode())
+
+
+def test_planned_lists_that_were_put_aside_are_listed_until_somebody_settles_them(editor, search_index):
+    page, found = featured.load("front", [make_deal().id])
+    listed = [featured_versions.FeaturedEntry(deal.id, deal.content.title) for deal in found.values()]
+    plans = [
+        featured_plans.create(page, listed, plan_id=make_id(NOW), at=NOW + DAY, by=EDITOR, now=NOW)
+        for _number in range(2)
+    ]
+    table.write(Update(key=keys.featured_plan(plans[0].id), set={"state": "put aside", "why": "hand"}))
+    search_index()
+    address = f'href="{reverse("cms_featured_page", args=["front"])}?plan='
+    html = editor.get(HOME).content.decode()
+    assert re.findall(address.replace("?", r"\?") + "([0-9A-Z]+)", html) == [plans[0].id]
+    featured_plans.cancel(featured_plans.get(plans[0].id), by=EDITOR, now=NOW)
+    assert address not in editor.get(HOME).content.decode()
+
+
+def test_a_long_topic_says_how_many_there_are_and_leads_to_all_of_them(editor, search_index):
+    for number in range(30):
+        make_deal(title=f"Bare {number:02d}", live_at=NOW - (number + 1) * HOUR)
+    search_index()
+    html = editor.get(HOME).content.decode()
+    assert shown(html)["pictures"] == ["Bare 00", "Bare 01", "Bare 02"]
+    assert re.search(rf'href="{topic("pictures")}">\s*See all 30', html)
+    first = editor.get(topic("pictures")).content.decode()
+    second = editor.get(topic("pictures"), {"page": "2"}).content.decode()
+    assert len(rows(first)) == 25
+    assert len(set(rows(first) + rows(second))) == 30
+    assert 'rel="prev"' in second
+
+
+@pytest.mark.parametrize("page", ["0", "x", "-1", "\x00", "9" * 40])
+def test_a_damaged_page_is_400(editor, page):
+    assert editor.get(topic("pictures"), {"page": page}).status_code == 400
+
+
+@pytest.mark.parametrize("name", ["nothing", "0", "featured%00", "a b"])
+def test_no_other_topic_is_there(editor, name):
+    assert editor.get(f"/cms/attention/{name}/").status_code == 404
+
+
+def test_an_empty_site_teaches_what_to_do(editor, search_index):
+    search_index()
+    html = editor.get(HOME).content.decode()
+    assert shown(html) == {}
+    assert "Nothing needs attention" in html
+    assert reverse("cms_new_draft") in html
+    assert "Every deal has a picture." in unescape(html)
+
+
+def test_without_an_index_the_page_says_so_and_leads_to_the_lists(editor, search_index):
+    deal = make_deal(title="Over", expires_at=NOW - HOUR / 2)
+    feature("front", deal)
+    html = editor.get(HOME).content.decode()
+    assert "search, which is being set up" in html
+    assert f"{reverse('cms_deals')}?state=draft" in html
+    assert shown(html) == {"featured": ["Over"]}
+    assert "Nothing needs attention" not in html
+    assert "search, which is being set up" in editor.get(topic("pictures")).content.decode()
+
+
+def test_today_ends_at_midnight_of_the_editors_zone(sign_in, search_index):
+    make_deal(title="At 22 UTC", live_at=NOW + 10 * HOUR)
+    search_index()
+    here, tokyo = sign_in("editor", zone="UTC"), sign_in("editor", zone="Asia/Tokyo")
+    assert rows(here.get(topic("today")).content.decode()) == ["At 22 UTC"]
+    assert rows(tokyo.get(topic("today")).content.decode()) == []
+
+
+def test_a_draft_says_what_it_still_lacks(editor, search_index):
+    make_draft(title="Half")
+    search_index()
+    html = " ".join(editor.get(topic("drafts")).content.decode().split())
+    assert "Still lacks: brand, category, link, price" in html
+    assert "Publish<span" not in html
+
+
+def test_what_was_put_right_is_gone_although_the_index_lags(editor, troubles):
+    deals.delete(troubles["pictures"], by=EDITOR, now=NOW)
+    deal = deals.get(troubles["ending"].id)
+    longer = replace(deal.content, expires_at=NOW + 9 * DAY)
+    deals.edit(deal, longer, version=1, brand=make_brand(), by=EDITOR, now=NOW)
+    html = editor.get(HOME).content.decode()
+    assert not {"pictures", "ending"} & shown(html).keys()
+
+
+def test_titles_are_shown_as_text(editor, search_index):
+    make_deal(title="<b>Bold</b> & bare")
+    search_index()
+    html = editor.get(HOME).content.decode()
+    assert "<b>Bold" not in html
+    assert "&lt;b&gt;Bold&lt;/b&gt; &amp; bare" in html
+    assert "&amp;amp;" not in html
+
+
+def test_the_back_office_is_led_to_its_orders_and_sees_no_topic(office):
+    assert office.get(HOME).headers["Location"] == reverse("cms_orders")
+    assert office.get(topic("pictures")).status_code == 403
+
+
+def test_when_the_table_is_away_the_page_says_so(editor, troubles, monkeypatch):
+    def away(*_, **__):
+        raise errors.Unavailable
+
+    monkeypatch.setattr(attention, "look", away)
+    assert editor.get(HOME).status_code == 503
+
+
+# Ends
+
+
+def test_an_ending_deal_gets_another_week_and_its_old_end_back(editor, troubles):
+    deal = troubles["ending"]
+    html = editor.get(topic("ending")).content.decode()
+    later = iso(NOW + HOUR + 7 * DAY)
+    assert f'value="{later}"' in html
+    address = reverse("cms_change_end", args=[deal.id])
+    response = editor.post(address, {"ends_at": later, "version": "1", "back": "ending"})
+    assert response.headers["Location"] == topic("ending")
+    assert deals.get(deal.id).content.expires_at == NOW + HOUR + 7 * DAY
+    back = way_back(response)
+    assert editor.post(back.address, back.fields).headers["Location"] == topic("ending")
+    assert deals.get(deal.id).content.expires_at == NOW + HOUR
+    assert [entry.what for entry in audit.of_subject("deal", deal.id)].count("changed") == 2
+
+
+def test_a_second_click_changes_nothing(editor, troubles):
+    deal = troubles["ending"]
+    address, data = reverse("cms_change_end", args=[deal.id]), {"ends_at": iso(NOW + 2 * DAY), "version": "1"}
+    editor.post(address, data)
+    response = editor.post(address, data)
+    assert said(response) == "This was done already."
+    assert deals.get(deal.id).version == 2
+
+
+def test_a_deal_that_somebody_changed_keeps_its_end(editor, troubles):
+    deal = troubles["ending"]
+    dearer = replace(deal.content, price=Decimal("80"))
+    deals.edit(deal, dearer, version=1, brand=make_brand(), by="oscar", now=NOW)
+    response = editor.post(
+        reverse("cms_change_end", args=[deal.id]), {"ends_at": iso(NOW + 2 * DAY), "version": "1"}
+    )
+    assert "Somebody changed this meanwhile" in said(response)
+    assert deals.get(deal.id).content.expires_at == NOW + HOUR
+
+
+def test_a_sold_out_deal_is_ended_and_comes_back(editor, troubles):
+    deal = troubles["sold-out"]
+    address = reverse("cms_change_end", args=[deal.id])
+    version = str(deals.get(deal.id).version)
+    response = editor.post(address, {"ends_at": "now", "version": version, "back": "nonsense"})
+    assert response.headers["Location"] == HOME
+    assert deals.get(deal.id).card.state(NOW) == "expired"
+    back = way_back(response)
+    editor.post(back.address, back.fields)
+    assert deals.get(deal.id).content.expires_at is None
+
+
+def test_a_scheduled_deal_cannot_be_ended(editor, troubles):
+    deal = troubles["today"]
+    response = editor.post(reverse("cms_change_end", args=[deal.id]), {"ends_at": "now", "version": "1"})
+    assert response.status_code == 409
+    assert deals.get(deal.id) == deal
+
+
+@pytest.mark.parametrize(
+    "ends_at",
+    [
+        "",
+        "x",
+        "2026-11-25",
+        "2026-13-01T00:00:00.000Z",
+        "2026-11-25T00:00:00.000Z ",
+        "\x00",
+        "٢026-11-25T00:00:00.000Z",
+    ],
+)
+def test_a_damaged_end_is_400(editor, troubles, ends_at):
+    deal = troubles["ending"]
+    response = editor.post(reverse("cms_change_end", args=[deal.id]), {"ends_at": ends_at, "version": "1"})
+    assert response.status_code == 400
+    assert deals.get(deal.id) == deal
+
+
+def test_an_end_that_has_passed_is_refused(editor, troubles):
+    deal = troubles["ending"]
+    response = editor.post(
+        reverse("cms_change_end", args=[deal.id]), {"ends_at": iso(NOW - HOUR), "version": "1"}
+    )
+    assert said(response) == "This time has passed. Choose a later one."
+    assert deals.get(deal.id) == deal
+
+
+# Drafts
+
+
+def test_a_ready_draft_is_published_once(editor, troubles):
+    draft = troubles["drafts"]
+    address = reverse("cms_publish_ready", args=[draft.id])
+    response = editor.post(address, {"version": "1"})
+    assert said(response) == "“Ready draft” is published."
+    deal = deals.get(drafts.get(draft.id).published_as)
+    assert (deal.content.title, deal.live_at) == ("Ready draft", NOW)
+    assert said(editor.post(address, {"version": "1"})) == "This was done already."
+
+
+def test_a_draft_that_lacks_something_or_changed_is_not_published(editor):
+    half, changed = make_draft(title="Half"), ready_draft()
+    drafts.save(changed, make_content(title="Else"), version=1, by="oscar", now=NOW, brand=make_brand())
+    for draft, words in ((half, "lacks something"), (changed, "Somebody changed this")):
+        response = editor.post(reverse("cms_publish_ready", args=[draft.id]), {"version": "1"})
+        assert words in said(response)
+        assert not drafts.get(draft.id).published_as
+
+
+# Alt texts
+
+
+def test_the_words_of_a_picture_are_written_right_there(editor, troubles):
+    deal, draft = troubles["alt-texts"], make_draft(title="Silent draft", picture=SILENT)
+    of_deal, of_draft = (
+        reverse("cms_describe_deal", args=[deal.id]),
+        reverse("cms_describe_draft", args=[draft.id]),
+    )
+    for address in (of_deal, of_draft):
+        response = editor.post(address, {"alt": "  A lamp\n on a desk ", "version": "1"})
+        assert said(response) == "The alt text is saved."
+        assert (
+            said(editor.post(address, {"alt": "A lamp on a desk", "version": "1"}))
+            == "This was done already."
+        )
+    for content in (deals.get(deal.id).content, drafts.get(draft.id).content):
+        assert content.picture == replace(PICTURE, alt="A lamp on a desk")
+
+
+@pytest.mark.parametrize(
+    ("alt", "words"),
+    [
+        ("", "Describe the picture"),
+        (" \n ", "Describe the picture"),
+        ("a\x00b", "Describe the picture"),
+        ("x" * 501, "Shorten this to 500 characters."),
+    ],
+)
+def test_no_words_and_too_many_are_refused(editor, troubles, alt, words):
+    deal = troubles["alt-texts"]
+    response = editor.post(reverse("cms_describe_deal", args=[deal.id]), {"alt": alt, "version": "1"})
+    assert response.status_code == 422
+    assert words in response.content.decode()
+    assert response.context["alt"] == alt.strip().replace("\x00", "")
+    assert deals.get(deal.id) == deal
+
+
+def test_a_picture_that_was_taken_away_meanwhile_gets_no_words(editor):
+    deal = make_deal()
+    response = editor.post(reverse("cms_describe_deal", args=[deal.id]), {"alt": "x", "version": "1"})
+    assert "Somebody changed this" in said(response)
+
+
+def test_words_for_what_was_changed_meanwhile_come_back_to_be_saved_again(editor):
+    deal = damage_alt(make_deal(picture=PICTURE))
+    draft = make_draft(title="Silent", picture=SILENT)
+    for name, thing in (("deal", deal), ("draft", draft)):
+        address = reverse(f"cms_describe_{name}", args=[thing.id])
+        sent = {"alt": "A lamp on a desk", "version": "9", "back": "alt-texts"}
+        page = editor.post(address, sent)
+        assert page.status_code == 409
+        assert "Somebody changed this" in page.content.decode()
+        shown = re.search(r'name="alt"\s+value="([^"]*)"', page.content.decode())
+        assert shown[1] == "A lamp on a desk"
+        again = sent | {"version": str(page.context["stored"].version)}
+        assert f'href="{topic("alt-texts")}"' in page.content.decode()
+        assert editor.post(address, again)["Location"] == topic("alt-texts")
+    assert deals.get(deal.id).content.picture.alt == "A lamp on a desk"
+    assert drafts.get(draft.id).content.picture.alt == "A lamp on a desk"
+
+
+def test_words_come_back_where_another_editor_was_faster_by_a_moment_or_the_brand_is_gone(
+    editor, monkeypatch
+):
+    deal = damage_alt(make_deal(picture=PICTURE))
+    address, sent = reverse("cms_describe_deal", args=[deal.id]), {"alt": "A lamp", "version": "1"}
+    for error in (errors.VersionConflict("x"), errors.NotFound("There is no such brand.")):
+        with monkeypatch.context() as faster:
+            faster.setattr(deals, "edit", _raising(error))
+            page = editor.post(address, sent)
+        assert (page.status_code, page.context["alt"]) == (error.status, "A lamp")
+
+
+def test_words_are_kept_while_the_table_is_away(editor, monkeypatch):
+    deal = damage_alt(make_deal(picture=PICTURE))
+    sent = {"alt": "A lamp", "version": "1"}
+    monkeypatch.setattr(deals, "get", _raising(errors.Unavailable()))
+    page = editor.post(reverse("cms_describe_deal", args=[deal.id]), sent)
+    assert (page.status_code, dict(page.context["kept"])) == (503, sent)
+
+
+def _raising(error):
+    def fail(*arguments, **options):
+        raise error
+
+    return fail
+
+
+# Featured lists
+
+
+def test_an_expired_deal_is_taken_off_its_list_and_put_back_in_its_place(editor, troubles):
+    over, page = troubles["featured"], reverse("cms_unfeature", args=["front"])
+    before = featured.get("front").ids
+    response = editor.post(page, {"deal": over.id, "back": "featured"})
+    assert response.headers["Location"] == topic("featured")
+    assert featured.get("front").ids == before[1:]
+    assert said(editor.post(page, {"deal": over.id})) == "This was done already."
+    back = way_back(response)
+    editor.post(back.address, back.fields)
+    assert featured.get("front").ids == before
+    assert said(editor.post(back.address, back.fields)) == "This was done already."
+
+
+def test_a_list_that_is_set_meanwhile_is_not_overwritten(editor, troubles, monkeypatch):
+    load = featured.load
+
+    def after_another(page_id, ids):
+        monkeypatch.setattr(featured, "load", load)
+        feature("front", troubles["fine"])
+        return load(page_id, ids)
+
+    monkeypatch.setattr(featured, "load", after_another)
+    response = editor.post(reverse("cms_unfeature", args=["front"]), {"deal": troubles["featured"].id})
+    assert said(response) == "Somebody else set this list meanwhile."
+    assert featured.get("front").ids == [troubles["fine"].id]
+
+
+@pytest.mark.parametrize("place", ["", "-1", "x", "٣", "9" * 9, "\x00"])
+def test_a_damaged_place_is_400(editor, troubles, place):
+    address = reverse("cms_feature_again", args=["front"])
+    assert editor.post(address, {"deal": troubles["pictures"].id, "place": place}).status_code == 400
+    assert editor.post(address, {"deal": "x", "place": "0"}).status_code == 400
+    assert editor.post(reverse("cms_unfeature", args=["nowhere"]), {}).status_code == 404
+
+
+# Links
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("404", "the shop answers 404"),
+        ("name", "there is no site of this name"),
+        ("<b>", "answers &lt;b&gt;"),
+    ],
+)
+def test_a_broken_link_says_since_when_and_why(editor, search_index, reason, words):
+    deal = make_deal()
+    break_link(deal, reason)
+    search_index()
+    html = " ".join(editor.get(topic("links")).content.decode().split())
+    assert "Since <time" in html
+    assert words in html
+    assert f'href="{deal.content.link}"' in html
+
+
+def test_a_link_that_an_editor_finds_fine_is_left_alone_until_he_takes_that_back(
+    editor, troubles, search_index
+):
+    deal = troubles["links"]
+    address = reverse("cms_accept_link", args=[deal.id])
+    response = editor.post(address, {"link": deal.content.link, "back": "links"})
+    assert said(response) == "The link counts as fine for 30 days."
+    assert rows(editor.get(topic("links")).content.decode()) == []
+    check = links.get(deal.id).check
+    assert check is not None
+    assert check.accepted_until == NOW + 30 * DAY
+    back = way_back(response)
+    editor.post(back.address, back.fields)
+    assert links.get(deal.id).check is None
+
+
+def test_a_link_that_was_changed_meanwhile_is_not_called_fine(editor, troubles):
+    deal = troubles["links"]
+    response = editor.post(reverse("cms_accept_link", args=[deal.id]), {"link": "https://a.example/"})
+    assert said(response) == "This deal has another link by now."
+    assert links.get(deal.id).check.is_broken
+
+
+def test_where_links_are_not_checked_that_is_said(editor, troubles, settings):
+    settings.DEALSITE_CHECK_LINKS = False
+    response = editor.post(reverse("cms_check_link", args=[troubles["links"].id]), {})
+    assert said(response) == "Links are not checked here: the setting DEALSITE_CHECK_LINKS is off."
+    assert "DEALSITE_CHECK_LINKS is off" in editor.get(topic("links")).content.decode()
+    settings.DEALSITE_CHECK_LINKS = True
+    browser = editor.get(topic("links"))
+    assert 'class="alert alert-soft alert-info"' not in browser.content.decode()
+
+
+def test_a_link_is_checked_again_by_the_worker(editor, troubles, settings):
+    settings.DEALSITE_CHECK_LINKS = True
+    deal = troubles["links"]
+    editor.post(reverse("cms_check_link", args=[deal.id]), {})
+    kinds = set()
+    while job := jobs.take_next(now=NOW):
+        kinds.add((job.kind, job.payload["deal"]))
+        jobs.finish(job)
+    assert (links.CHECK_LINK, deal.id) in kinds
+
+
+@pytest.mark.parametrize("name", ["cms_change_end", "cms_describe_deal", "cms_check_link", "cms_accept_link"])
+def test_a_deal_that_is_not_there_is_404(editor, name):
+    for deal_id in ("x", "0" * 26):
+        response = editor.post(reverse(name, args=[deal_id]), {"ends_at": "now", "link": "https://a.example"})
+        assert response.status_code in (404, 302), name
+        if response.status_code == 302:
+            assert said(response) == "This deal has another link by now."
+
+
+@pytest.mark.parametrize("ends_at", ["9999-12-31T23:59:59.999Z", "2102-01-01T00:00:00.000Z"])
+def test_an_end_that_cannot_be_shown_in_every_zone_is_refused(editor, ends_at):
+    deal = make_deal(expires_at=NOW + DAY)
+    page = editor.post(
+        reverse("cms_change_end", args=[deal.id]), {"ends_at": ends_at, "version": "1"}, follow=True
+    )
+    assert page.status_code == 200
+    undone = editor.post(reverse("cms_undo_expiry", args=[deal.id]), {"expires_at": ends_at, "version": "1"})
+    assert undone.status_code == 400
+    assert deals.get(deal.id).content.expires_at == NOW + DAY

@@ -1,0 +1,578 @@
+"""Imports in the CMS: bring a file or paste rows, choose the columns, see what is refused, mend it, import."""
+
+import csv
+import io
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.core.files.storage import FileSystemStorage
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from dealsite.data import table
+from dealsite.data.editing import audit, imports
+from dealsite.data.integrity import checks
+from dealsite.data.jobs import jobs
+from dealsite.data.table import errors
+from dealsite.data.table.ids import new_ulid
+from dealsite.imports import uploads
+from dealsite.worker import exports, loop
+from tests import import_files
+from tests.builders import NOW
+from tests.cms.conftest import HTMX
+
+LIST, PASTE = "/cms/imports/", "/cms/imports/paste/"
+HEADER = "Artikel;Marke;Warengruppe;Preis;Produkt-URL;Ab;Notiz\n"
+ROWS = (
+    "Küchenlampe;Lampadine;Home & Furniture;12,90 €;https://shop.example/1;20.11.2026 09:00;a\n"
+    "Stuhl;Lampadine;Home & Furniture;x;https://shop.example/2;20.11.2026 10:00;=1+1\n"
+    "Tisch;Vela;Home & Furniture;1.299,00;https://shop.example/3;30.11.2026;c\n"
+)
+
+
+@pytest.fixture(autouse=True)
+def private(tmp_path, monkeypatch):
+    """A folder for private files."""
+    storage = FileSystemStorage(tmp_path / "private", allow_overwrite=True)
+    monkeypatch.setattr(exports, "storage", lambda: storage)
+    return tmp_path / "private"
+
+
+def text(response):
+    return " ".join(response.content.decode().split())
+
+
+def work():
+    while loop.run_next(now=NOW):
+        pass
+
+
+def upload(browser, content=HEADER + ROWS, name="angebote.csv"):
+    data = content if isinstance(content, bytes) else content.encode()
+    return browser.post(LIST, {"file": SimpleUploadedFile(name, data, content_type="text/csv")})
+
+
+def bring(browser, content=HEADER + ROWS):
+    answer = upload(browser, content)
+    assert answer.status_code == 302, text(answer)
+    return answer["Location"]
+
+
+def chosen(browser, address, **changes):
+    """Return the form of the columns as a browser would send it."""
+    form = browser.get(address, {"columns": "1"}).context["form"]
+    sent = {name: "" if (value := form[name].value()) is None else value for name in form.fields}
+    sent = {name: "on" if value is True else value for name, value in sent.items() if value is not False}
+    return {name: value for name, value in (sent | {"do": "check"} | changes).items() if value is not None}
+
+
+def check(browser, address, **changes):
+    answer = browser.post(address, chosen(browser, address, **changes))
+    assert answer.status_code == 302, text(answer)
+    work()
+    return browser.get(address)
+
+
+def go(browser, address, do="import"):
+    version = browser.get(address).context["one"].version
+    answer = browser.post(address, {"do": do, "version": version})
+    assert answer.status_code == 302, text(answer)
+    return answer
+
+
+def stored(kind):
+    return sorted(item["card"]["title"] for item in table.scan_all() if item["type"] == kind)
+
+
+def test_a_file_becomes_drafts_on_the_shortest_way(editor):
+    address = bring(editor)
+    page = text(editor.get(address))
+    for words in ("angebote.csv", "UTF-8", "Semicolon", "Küchenlampe", "Nothing is stored yet."):
+        assert words in page
+    report = text(check(editor, address))
+    assert "Import 2 drafts" in report
+    assert "Write the amount as 1299,90." in report
+    assert stored("Draft") == []
+    go(editor, address)
+    assert "Being imported" in text(editor.get(address))
+    work()
+    page = text(editor.get(address))
+    assert "/cms/deals/?state=draft" in page
+    assert stored("Draft") == ["Küchenlampe", "Tisch"]
+    assert checks.find() == []
+
+
+def test_rows_become_deals_at_their_times_in_the_editors_zone(sign_in):
+    browser = sign_in("editor", zone="Europe/Berlin")
+    address = bring(browser)
+    assert "Times without a zone are of Europe/Berlin." in text(browser.get(address))
+    check(browser, address, become="deals")
+    go(browser, address)
+    work()
+    times = {i["card"]["title"]: i["GSI1PK"] for i in table.scan_all() if i["type"] == "Deal"}
+    assert times == {"Küchenlampe": "DEALS#2026-11-20", "Tisch": "DEALS#2026-11-29"}
+    assert "/cms/deals/?state=scheduled" in text(browser.get(address))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "says"), [("cp1252", "Windows-1252"), ("utf-16", "UTF-16"), ("utf-8-sig", "byte order mark")]
+)
+def test_the_encoding_is_found_out_and_said(editor, encoding, says):
+    content = (HEADER + ROWS).replace("€", "EUR").encode(encoding)
+    address = bring(editor, content)
+    page = text(editor.get(address))
+    assert says in page
+    assert "Küchenlampe" in page
+
+
+def test_what_was_found_out_wrongly_can_be_said(editor):
+    address = bring(editor, "Titel,Preis;Link\nLampe,1;https://a.example\n")
+    version = editor.get(address).context["one"].version
+    answer = editor.post(
+        address, {"do": "read", "encoding": "cp1252", "separator": "comma", "version": version}
+    )
+    assert answer.status_code == 302
+    page = editor.get(address)
+    assert page.context["one"].brought.titles == ("Titel", "Preis;Link")
+    assert "Windows-1252" in text(page)
+
+
+def test_amounts_and_dates_are_guessed(editor):
+    form = editor.get(bring(editor)).context["form"]
+    assert (form["decimal"].value(), form["dates"].value()) == (",", "day")
+    american = "Title,Brand,Category,Price,URL,Published\nLamp,V,Home & Furniture,1.50,https://a.example,11/21/2026\n"
+    form = editor.get(bring(editor, american)).context["form"]
+    assert (form["decimal"].value(), form["dates"].value()) == (".", "month")
+
+
+def test_how_a_file_was_read_is_remembered_for_the_next_one(editor, other_editor):
+    check(editor, bring(editor), column_6="description", become="deals")
+    page = other_editor.get(bring(other_editor))
+    assert "This is how such a file was read the last time." in text(page)
+    assert page.context["form"]["column_6"].value() == "description"
+    assert page.context["form"]["become"].value() == "deals"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"column_0": ""}, "Choose the column for: Title."),
+        ({"column_6": "title"}, "This is another column already."),
+        ({"column_1": ""}, "No column holds the brand."),
+        ({"column_2": ""}, "No column holds the category."),
+        ({"column_5": "", "become": "deals"}, "No column holds the time of publication."),
+        ({"column_0": "nonsense"}, "Select a valid choice."),
+        ({"decimal": "x"}, "Select a valid choice."),
+    ],
+)
+def test_columns_that_cannot_be_are_refused(editor, changes, words):
+    address = bring(editor)
+    answer = editor.post(address, chosen(editor, address, **changes))
+    assert answer.status_code == 422
+    assert words in text(answer)
+    assert editor.get(address).context["one"].stage == "uploaded"
+
+
+def test_defaults_stand_in_for_columns_that_are_missing(editor):
+    address = bring(editor)
+    check(
+        *(editor, address),
+        column_1="",
+        column_2="",
+        column_5="",
+        brand="Vela",
+        category="toys-hobbies",
+        become="deals",
+        at_once="on",
+    )
+    go(editor, address)
+    work()
+    found = [item["card"] for item in table.scan_all() if item["type"] == "Deal"]
+    assert {(card["brand"], card["category"]) for card in found} == {("vela", "toys-hobbies")}
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "words"),
+    [
+        (b"", "a.csv", "The file is empty."),
+        (b"PK\x03\x04", "a.csv", "This is no CSV file"),
+        (b"a,b\n", "a.xlsx", "ends with .csv"),
+        (b'"a\n', "a.csv", "The first line should name the columns."),
+        (b"\x00\x01\x02", "a.txt", ""),
+    ],
+)
+def test_a_file_that_cannot_be_taken_is_refused(editor, private, content, name, words):
+    answer = upload(editor, content, name)
+    assert answer.status_code == (422 if words else 302)
+    if words:
+        assert words in text(answer)
+        assert imports.newest().imports == []
+        assert not private.exists()
+
+
+def test_a_file_that_is_too_large_is_refused(editor, monkeypatch):
+    monkeypatch.setattr(uploads, "MAX_BYTES", 10)
+    assert "larger than 50 MB" in text(upload(editor))
+
+
+def test_no_file_is_kept_that_no_job_deletes(editor, private, monkeypatch):
+    def fail(*args, **more):
+        raise errors.Unavailable()
+
+    monkeypatch.setattr(imports, "create", fail)
+    assert upload(editor).status_code == 503
+    assert not [path for path in private.rglob("*") if path.is_file()]
+
+
+def test_no_file_at_all_is_refused(editor):
+    assert editor.post(LIST, {}).status_code == 422
+
+
+def test_pasted_rows_become_a_file(editor):
+    rows = (HEADER + ROWS).replace(";", "\t")
+    answer = editor.post(PASTE, {"rows": rows.replace("\n", "\r\n"), "has_titles": "on"})
+    address = answer["Location"]
+    page = editor.get(address)
+    assert "Tab" in text(page)
+    assert page.context["one"].brought.name == "Pasted rows"
+    assert "Import 2 drafts" in text(check(editor, address))
+
+
+def test_pasted_rows_may_have_no_titles(editor):
+    rows = ROWS.replace(";", "\t")
+    address = editor.post(PASTE, {"rows": rows})["Location"]
+    form = editor.get(address).context["form"]
+    assert list(form.titles) == [f"Column {n}" for n in range(1, 8)]
+    fields = dict(enumerate(("title", "brand", "category", "price", "url", "published_at", "")))
+    changes = {f"column_{n}": field for n, field in fields.items()} | {"decimal": ","}
+    assert "Import 2 drafts" in text(check(editor, address, **changes))
+
+
+@pytest.mark.parametrize("rows", ["", "   ", "\x00", "x" * 300_001], ids=["none", "blank", "nul", "many"])
+def test_pasted_rows_that_cannot_be_taken_are_refused(editor, rows):
+    assert editor.post(PASTE, {"rows": rows, "has_titles": "on"}).status_code == 422
+    assert imports.newest().imports == []
+
+
+def test_pasted_rows_are_sent_as_they_are_so_that_no_letter_counts_nine_times(editor):
+    page = editor.get(PASTE).content.decode()
+    assert re.search(r'<form class="form" method="post" enctype="multipart/form-data"', page)
+
+
+def test_a_pasted_lone_surrogate_does_no_harm(editor):
+    answer = editor.post(
+        PASTE,
+        b"has_titles=on&rows=Titel%09Preis%0A%ED%A0%80%091",
+        content_type="application/x-www-form-urlencoded",
+    )
+    assert answer.status_code == 302
+    assert editor.get(answer["Location"]).status_code == 200
+
+
+def test_refused_rows_are_mended_in_the_page_and_go_again(editor):
+    address = bring(editor)
+    check(editor, address)
+    assert f"{address}mend/" in text(editor.get(address))
+    page = editor.get(f"{address}mend/")
+    assert "Write the amount as 1299,90." in text(page)
+    (row,) = page.context["rows"]
+    assert [cell.title for cell in row.cells if cell.reason] == ["Preis"]
+    sent = {cell.name: "49,90" if cell.reason else cell.value for cell in row.cells}
+    answer = editor.post(f"{address}mend/", sent)
+    assert answer.status_code == 302
+    work()
+    page = editor.get(answer["Location"])
+    assert "Import 1 draft" in text(page)
+    assert page.context["one"].brought.of == address.split("/")[-2]
+    go(editor, answer["Location"])
+    work()
+    assert stored("Draft") == ["Stuhl"]
+
+
+def test_rows_that_are_left_out_do_not_go_again(editor):
+    address = bring(editor)
+    check(editor, address)
+    answer = editor.post(f"{address}mend/", {"cell-0-0": "x", "skip-0": "on"})
+    assert answer.status_code == 200
+    assert "All rows are left out" in text(answer)
+    (row,) = answer.context["rows"]
+    assert (row.cells[0].value, row.is_left_out) == ("x", True)
+    assert len(imports.newest().imports) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(errors.Unavailable(), 503), (errors.Invalid("Too long."), 422)], ids=["503", "422"]
+)
+def test_what_was_mended_is_not_lost_where_it_cannot_be_stored(editor, monkeypatch, error, status):
+    def fail(*arguments, **options):
+        raise error
+
+    address = bring(editor)
+    check(editor, address)
+    monkeypatch.setattr(imports, "create", fail)
+    answer = editor.post(f"{address}mend/", {"cell-0-0": "Typed with care"})
+    assert answer.status_code == status
+    assert "Typed with care" in answer.content.decode()
+    assert "Nothing that you entered is lost." in text(answer)
+
+
+def test_the_columns_that_were_chosen_are_not_lost_where_they_cannot_be_stored(editor, monkeypatch):
+    def fail(*arguments, **options):
+        raise errors.Unavailable()
+
+    address = bring(editor)
+    sent = chosen(editor, address, become="deals", brand="Typed with care")
+    for name in ("check", "layout_of"):
+        monkeypatch.setattr(imports, name, fail)
+    answer = editor.post(address, sent)
+    assert answer.status_code == 503
+    assert "Typed with care" in answer.content.decode()
+    assert "Nothing that you entered is lost." in text(answer)
+
+
+def _fail(*arguments, **options):
+    raise errors.Unavailable()
+
+
+def test_what_was_pasted_stands_in_the_form_again_where_it_cannot_be_stored(editor, monkeypatch):
+    monkeypatch.setattr(imports, "create", _fail)
+    answer = editor.post(PASTE, {"rows": HEADER + ROWS, "has_titles": "on"})
+    assert answer.status_code == 503
+    assert "Nothing that you entered is lost." in text(answer)
+    assert answer.context["form"]["rows"].value() == HEADER + ROWS
+
+
+def test_a_form_that_came_while_nothing_could_be_read_is_kept_to_be_sent_again(editor, monkeypatch):
+    address = bring(editor)
+    sent = chosen(editor, address, brand="Typed with care")
+    with monkeypatch.context() as away:
+        away.setattr(table, "get", _fail)
+        away.setattr(table, "batch_get", _fail)  # who asks cannot be found out either
+        for form in (address, f"{address}mend/", PASTE):
+            answer = editor.post(form, sent)
+            assert answer.status_code == 503, form
+            assert "What you entered is kept on this page" in text(answer), form
+            assert (answer.context["address"], dict(answer.context["kept"])) == (form, _as_texts(sent))
+        assert "kept on this page" not in text(editor.get(address))
+    kept = dict(answer.context["kept"])
+    assert editor.post(address, kept).status_code == 302
+    assert imports.newest().imports[0].card["stage"] == "checking"
+
+
+def _as_texts(sent):
+    return {name: str(value) for name, value in sent.items()}
+
+
+def test_a_file_that_came_while_nothing_could_be_stored_is_asked_for_again_with_its_form(editor, monkeypatch):
+    token = new_ulid(NOW)
+    with monkeypatch.context() as away:
+        away.setattr(imports, "create", _fail)
+        file = SimpleUploadedFile("angebote.csv", (HEADER + ROWS).encode(), content_type="text/csv")
+        answer = editor.post(LIST, {"file": file, "token": token})
+    assert answer.status_code == 503
+    assert answer.context["kept"] == [("token", token)]
+    assert answer.context["files"] == [("file", "angebote.csv")]
+
+
+@pytest.mark.parametrize("where", ["file", "rows", "mended"])
+def test_a_second_click_leads_to_what_the_first_one_brought(editor, private, where):
+    if where == "mended":
+        first = bring(editor)
+        check(editor, first)
+        page = f"{first}mend/"
+        token = editor.get(page).context["token"]
+    else:
+        page = LIST if where == "file" else PASTE
+        token = editor.get(page).context["form"]["token"].value()
+    before = len(imports.newest().imports)
+
+    def send(rows=HEADER + ROWS, token=token):
+        if where == "file":
+            return editor.post(page, {"file": SimpleUploadedFile("a.csv", rows.encode()), "token": token})
+        if where == "rows":
+            return editor.post(page, {"rows": rows.replace(";", "\t"), "has_titles": "on", "token": token})
+        return editor.post(page, {"cell-0-3": rows[-4:], "cell-0-0": "Lamp", "token": token})
+
+    brought = send()["Location"]
+    assert send()["Location"] == brought
+    work()
+    if where != "mended":
+        check(editor, brought)
+    assert send()["Location"] == brought
+    assert len(imports.newest().imports) == before + 1
+    # What is sent from there after it was changed is something else.
+    assert send((HEADER + ROWS)[:-2] + "d\n")["Location"] != brought
+    assert send(token="x")["Location"] != brought
+    assert send(token=new_ulid(NOW - timedelta(days=2)))["Location"] != brought
+    assert len(imports.newest().imports) == before + 4
+
+
+def test_nobody_replaces_the_file_of_another_one(editor, other_editor, private):
+    token = new_ulid(NOW)
+
+    def send(browser, rows):
+        return browser.post(LIST, {"file": SimpleUploadedFile("a.csv", rows.encode()), "token": token})
+
+    theirs = send(other_editor, HEADER + ROWS)["Location"]
+    assert send(editor, HEADER + ROWS)["Location"] != theirs
+    assert send(other_editor, HEADER)["Location"] != theirs
+    kept = next((private / "imports" / token).glob("*")).read_text("utf-8")
+    assert kept == HEADER + ROWS
+
+
+def test_there_is_nothing_to_mend_before_the_check(editor):
+    assert editor.get(f"{bring(editor)}mend/").status_code == 404
+
+
+def test_report_and_refused_rows_can_be_had_as_csv_without_formulas(editor):
+    address = bring(editor)
+    check(editor, address)
+    answer = editor.get(f"{address}refused.csv/")
+    assert answer["Content-Disposition"] == 'attachment; filename="2026-11-21-refused.csv"'
+    rows = list(csv.reader(io.StringIO(b"".join(answer.streaming_content).decode("utf-8-sig"))))
+    assert rows[0] == HEADER.strip().split(";")
+    assert (rows[1][0], rows[1][6]) == ("Stuhl", "'=1+1")
+    answer = editor.get(f"{address}report.csv/")
+    assert b"Write the amount as" in b"".join(answer.streaming_content)
+    for part in ("rows.csv", "mendable.json", "x", "..%2Frows.csv"):
+        assert editor.get(f"{address}{part}/").status_code == 404
+
+
+def test_files_are_gone_after_a_week_and_what_was_done_is_still_known(editor, monkeypatch):
+    address = bring(editor)
+    check(editor, address)
+    monkeypatch.setattr(imports, "KEPT", timedelta(0))
+    for path in ("report.csv/", "mend/"):
+        assert editor.get(address + path).status_code == 404
+    page = text(editor.get(address))
+    assert "mend/" not in page
+    assert "Write the amount as" in page
+
+
+def test_the_page_renews_itself_while_something_is_done(editor):
+    address = bring(editor)
+    editor.post(address, chosen(editor, address))
+    page = text(editor.get(address, headers=HTMX))
+    assert 'hx-trigger="every 2s, seen-again"' in page
+    assert "<html" not in page
+    work()
+    page = text(editor.get(address, headers=HTMX))
+    assert "every 2s" not in page
+    assert "Import 2 drafts" in page
+
+
+def test_a_check_can_be_cancelled_and_done_in_another_way(editor):
+    address = bring(editor)
+    editor.post(address, chosen(editor, address))
+    assert go(editor, address, "cancel").status_code == 302
+    work()
+    page = text(editor.get(address))
+    assert "Cancelled" in page
+    assert "Back to the columns" in page
+    assert "Import 2 drafts" in text(check(editor, address))
+
+
+def test_an_import_can_be_cancelled_and_the_rest_imported(editor):
+    address = bring(editor)
+    check(editor, address)
+    go(editor, address)
+    go(editor, address, "cancel")
+    work()
+    assert stored("Draft") == []
+    assert "Import the rest" in text(editor.get(address))
+    go(editor, address)
+    work()
+    assert stored("Draft") == ["Küchenlampe", "Tisch"]
+
+
+def test_a_second_click_imports_nothing_twice(editor, other_editor):
+    address = bring(editor)
+    check(editor, address)
+    version = editor.get(address).context["one"].version
+    sent = {"do": "import", "version": version}
+    assert editor.post(address, sent).status_code == 302
+    assert editor.post(address, sent).headers["Location"] == address
+    assert other_editor.post(address, sent).status_code == 409
+    work()
+    assert editor.post(address, sent).headers["Location"] == address
+    kinds = [job.kind for job in _jobs()]
+    assert kinds.count(jobs.RUN_IMPORT) == 1
+
+
+def _jobs():
+    items = [item for item in table.scan_all() if item["type"] == "Job"]
+    return [jobs.job_from_item(item) for item in items]
+
+
+@pytest.mark.parametrize("sent", [{}, {"do": "x"}, {"do": "import"}, {"do": "import", "version": "x"}])
+def test_a_damaged_form_does_nothing(editor, sent):
+    address = bring(editor)
+    check(editor, address)
+    assert editor.post(address, sent).status_code == 400
+    assert editor.get(address).context["one"].stage == "checked"
+
+
+def test_imports_are_listed_newest_first_with_their_states(editor):
+    first = bring(editor)
+    check(editor, first)
+    page = text(editor.get(LIST))
+    assert "2 new, 1 rejected" in page
+    assert "Checked" in page
+    assert "by eve" in page
+
+
+def test_a_list_without_imports_says_what_to_do(editor):
+    assert "A spreadsheet of deals, saved as CSV" in text(editor.get(LIST))
+
+
+def test_imports_are_for_editors_alone(editor, office, client):
+    address = bring(editor)
+    check(editor, address)
+    for path in (LIST, PASTE, address, f"{address}mend/", f"{address}report.csv/"):
+        assert office.get(path).status_code == 403, path
+        assert client.get(path).status_code == 302, path
+
+
+def test_no_form_of_an_import_works_without_its_token(sign_in, editor):
+    address = bring(editor)
+    check(editor, address)
+    browser = sign_in("editor", csrf=True)
+    for path, data in {
+        LIST: {"file": SimpleUploadedFile("a.csv", b"a\n")},
+        PASTE: {"rows": "a\n"},
+        address: {"do": "import", "version": "2"},
+        f"{address}mend/": {"cell-0-0": "x"},
+    }.items():
+        assert browser.post(path, data).status_code == 403, path
+
+
+def test_it_is_noted_who_brought_and_imported_a_file(editor, other_editor):
+    address = bring(editor)
+    check(editor, address)
+    go(other_editor, address)
+    entries = audit.of_subject("import", address.split("/")[-2])
+    assert {(entry.by, entry.what) for entry in entries} == {("eve", "brought a file"), ("oscar", "imported")}
+
+
+def test_looking_costs_two_requests(calls, editor):
+    address = bring(editor)
+    assert calls(lambda: editor.get(address)) == ["GetItem", "GetItem"]
+    check(editor, address)
+    assert calls(lambda: editor.get(address)) == ["GetItem", "GetItem"]
+    assert calls(lambda: editor.get(f"{address}mend/")) == ["GetItem"]
+
+
+def test_many_refused_rows_are_mended_as_far_as_a_form_goes(editor, monkeypatch):
+    import_id = import_files.bring(new_ulid(NOW, 5), import_files.content(0, ["Stuhl;V;X;1;x;"] * 300))
+    import_files.check([import_id], now=NOW)
+    page = editor.get(f"/cms/imports/{import_id}/mend/")
+    assert len(page.context["rows"]) == 200
+    assert page.context["more"] == 100
+    sent = {cell.name: cell.value for row in page.context["rows"] for cell in row.cells}
+    assert editor.post(f"/cms/imports/{import_id}/mend/", sent).status_code == 302
+
+
+@pytest.mark.parametrize("import_id", ["x", new_ulid(datetime(2026, 1, 1, tzinfo=UTC), 1), "a%23b"])
+def test_an_import_that_nobody_brought_is_not_found(editor, import_id):
+    for path in ("", "mend/", "report.csv/"):
+        assert editor.get(f"/cms/imports/{import_id}/{path}").status_code == 404

@@ -1,0 +1,305 @@
+"""The back office sees what waits, finds orders, and looks at one."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+
+from dealsite.data.commerce import orders
+from dealsite.data.table.ids import iso, new_ulid
+from tests.builders import DAY, HOUR, NOW, make_deal
+from tests.cms.conftest import HTMX
+from tests.orders import make_order
+from tests.people import calls as of_page
+
+SECOND = timedelta(seconds=1)
+LIST = "/cms/orders/"
+
+
+def text(response):
+    return " ".join(response.content.decode().split())
+
+
+def ids(response):
+    return re.findall(r'id="order-([0-9A-Z]{26})"', response.content.decode())
+
+
+def make_orders(number, *, start=NOW - DAY, step=SECOND):
+    """Return so many orders, the oldest first, of shoppers of their own."""
+    deal = make_deal(live_at=NOW - 2 * DAY)
+    return [make_order(f"shopper{n}", deal, now=start + n * step) for n in range(number)]
+
+
+def ship(order):
+    return orders.ship(order.username, order.id, by="olga", now=NOW)
+
+
+def link(response, rel):
+    found = re.search(rf'href="([^"]+)" rel="{rel}"', response.content.decode())
+    return found and found[1].replace("&amp;", "&")
+
+
+def test_orders_to_ship_are_listed_oldest_first(office):
+    made = make_orders(3)
+    ship(made[1])
+    assert ids(office.get(LIST)) == [made[0].id, made[2].id]
+    assert ids(office.get(LIST, {"list": "shipped"})) == [made[1].id]
+
+
+def test_a_list_costs_four_queries(office):
+    make_orders(1)
+    assert of_page(office.get(LIST)) == ["BatchGetItem", *["Query"] * 4]
+
+
+def test_pages_of_25_lead_on_and_back_without_skipping_or_repeating(office):
+    made = [order.id for order in make_orders(60)]
+    first = office.get(LIST)
+    second = office.get(LIST + link(first, "next"))
+    third = office.get(LIST + link(second, "next"))
+    assert [ids(page) for page in (first, second, third)] == [made[:25], made[25:50], made[50:]]
+    assert link(third, "next") is None
+    assert ids(office.get(LIST + link(third, "prev"))) == made[25:50]
+    assert link(first, "prev") is None
+
+
+@pytest.mark.parametrize("query", ["after=x", "before=x", "after=2026-11-21T12:00:00.000Z%23X"])
+def test_a_cursor_that_this_site_did_not_make_is_refused(office, query):
+    assert office.get(f"{LIST}?{query}").status_code == 400
+
+
+def test_a_list_that_there_is_not_is_not_found(office):
+    assert office.get(LIST, {"list": "lost"}).status_code == 404
+
+
+def test_nothing_to_do_is_said(office):
+    assert "There are no orders to ship." in text(office.get(LIST))
+    assert "Nothing is on the way." in text(office.get(LIST, {"list": "shipped"}))
+
+
+# New orders
+
+
+def news_of(response):
+    """Return the address that a page of orders asks for news."""
+    return re.search(r'hx-get="(/cms/orders/news/[^"]+)"', response.content.decode())[1].replace("&amp;", "&")
+
+
+def test_only_the_list_that_orders_come_into_asks_for_news(office):
+    ship(make_orders(1)[0])
+    page = office.get(LIST, {"list": "shipped"})
+    assert "/cms/orders/news/" not in page.content.decode()
+    assert "Reload" in text(page)
+
+
+def test_without_news_nothing_is_swapped(office):
+    make_orders(2)
+    assert office.get(news_of(office.get(LIST)), headers=HTMX).status_code == 204
+
+
+def test_new_orders_are_put_at_the_end_of_a_page_with_room_each_once(office):
+    make_orders(2)
+    page = office.get(LIST)
+    new = make_order("zoe", now=NOW)
+    answer = office.get(news_of(page), headers=HTMX)
+    assert ids(answer) == [new.id]
+    assert "1 new order, at the end of this list." in text(answer)
+    assert 'hx-swap-oob="beforeend:#order-rows"' in text(answer)
+    assert office.get(news_of(answer), headers=HTMX).status_code == 204
+    newer = make_order("yan", now=NOW)
+    assert ids(office.get(news_of(answer), headers=HTMX)) == [newer.id]
+
+
+def test_an_order_that_comes_into_the_index_late_is_new_all_the_same(office):
+    make_order("ada", now=NOW)
+    page = office.get(LIST)
+    late = make_order("zoe", now=NOW - SECOND)
+    assert ids(office.get(news_of(page), headers=HTMX)) == [late.id]
+
+
+def test_on_a_full_page_new_orders_are_counted_and_led_to(office):
+    made = make_orders(26)
+    page = office.get(LIST)
+    new = [make_order("zoe", now=NOW + SECOND), make_order("yan", now=NOW + 2 * SECOND)]
+    answer = office.get(news_of(page), headers=HTMX)
+    assert ids(answer) == []
+    assert "2 new orders came in." in text(answer)
+    shown = re.search(r'href="([^"]+)">Show', answer.content.decode())[1].replace("&amp;", "&")
+    assert ids(office.get(shown)) == [order.id for order in new]
+    assert office.get(news_of(answer), headers=HTMX).status_code == 204
+    make_order("xia", now=NOW + 3 * SECOND)
+    assert "3 new orders came in." in text(office.get(news_of(answer), headers=HTMX))
+    assert len(made) == 26
+
+
+def test_more_new_orders_than_find_room_are_led_to(office):
+    make_orders(24)
+    page = office.get(LIST)
+    for number in range(2):
+        make_order(f"new{number}", now=NOW + number * SECOND)
+    answer = office.get(news_of(page), headers=HTMX)
+    assert ids(answer) == []
+    assert "2 new orders came in." in text(answer)
+
+
+def test_new_orders_on_an_empty_page_are_led_to(office):
+    page = office.get(LIST)
+    make_order("zoe", now=NOW + SECOND)
+    assert "1 new order came in." in text(office.get(news_of(page), headers=HTMX))
+
+
+def test_very_many_new_orders_are_all_counted(office):
+    page = office.get(LIST)
+    make_orders(30, start=NOW + SECOND)
+    answer = office.get(news_of(page), headers=HTMX)
+    assert "25 new orders came in." in text(answer)
+    assert "30 new orders came in." in text(office.get(news_of(answer), headers=HTMX))
+
+
+@pytest.mark.parametrize("query", ["list=lost", "since=x", "room=x", "told=999999", "room=-1"])
+def test_a_damaged_address_of_news_is_refused(office, query):
+    assert office.get(f"/cms/orders/news/?{query}", headers=HTMX).status_code == 400
+
+
+@pytest.mark.parametrize("address", ["https://evil.example/", "http://testserver/account/", "javascript:x"])
+def test_the_button_of_news_leads_to_the_orders_whatever_page_is_said_to_ask(office, address):
+    page = office.get(LIST)
+    make_order("zoe", now=NOW + SECOND)
+    answer = office.get(news_of(page), headers=HTMX | {"HX-Current-URL": address})
+    assert 'href="/cms/orders/"' in text(answer)
+    assert address not in text(answer)
+
+
+# Finding
+
+
+@pytest.mark.parametrize("typed", ["{id}", " {id} ", "https://shop.example/account/orders/{id}/", "{lower}"])
+def test_an_order_is_found_by_its_id_or_link(office, typed):
+    order = make_order("ada")
+    answer = office.get("/cms/orders/find/", {"q": typed.format(id=order.id, lower=order.id.lower())})
+    assert answer["Location"] == f"/cms/orders/ada/{order.id}/"
+
+
+@pytest.mark.parametrize("typed", ["ada", "ADA", " ada ", "ada@example.org"])
+def test_the_orders_of_a_user_are_found_by_name_or_address(office, typed):
+    make_order("ada")
+    assert office.get("/cms/orders/find/", {"q": typed})["Location"] == "/cms/orders/of/ada/"
+
+
+@pytest.mark.parametrize("typed", ["{id}", "https://shop.example/deals/{id}/quiet-keyboard/"])
+def test_who_has_a_deal_is_found_by_its_id_or_link(office, typed):
+    deal = make_deal()
+    answer = office.get("/cms/orders/find/", {"q": typed.format(id=deal.id)})
+    assert answer["Location"] == f"/cms/deals/{deal.id}/holders/"
+
+
+@pytest.mark.parametrize("typed", [new_ulid(NOW, 99), "nobody@example.org", "?", "a#b", "x" * 3000])
+def test_what_is_not_found_is_said(office, typed):
+    answer = office.get("/cms/orders/find/", {"q": typed})
+    assert answer.status_code == 404
+    assert "There is no order" in text(answer)
+
+
+def test_the_orders_of_a_user_are_listed_newest_first_by_status_too(office):
+    deal = make_deal(live_at=NOW - 2 * DAY)
+    made = [make_order("ada", deal, now=NOW - HOUR + n * SECOND) for n in range(3)]
+    make_order("bob", deal)
+    ship(made[0])
+    assert ids(office.get("/cms/orders/of/ada/")) == [made[2].id, made[1].id, made[0].id]
+    assert ids(office.get("/cms/orders/of/ada/", {"status": "shipped"})) == [made[0].id]
+    assert office.get("/cms/orders/of/ada/", {"status": "lost"}).status_code == 404
+
+
+def test_the_orders_of_a_user_are_paged(office):
+    deal = make_deal(live_at=NOW - 2 * DAY)
+    made = [make_order("ada", deal, now=NOW - HOUR + n * SECOND).id for n in range(26)][::-1]
+    first = office.get("/cms/orders/of/ada/")
+    second = office.get("/cms/orders/of/ada/" + link(first, "next"))
+    assert ids(first) + ids(second) == made
+    assert of_page(first) == ["BatchGetItem", "Query"]
+
+
+@pytest.mark.parametrize("name", ["a#b", "Ada", "x", "a" * 40])
+def test_what_is_no_user_name_is_not_found(office, name):
+    assert office.get(reverse("cms_shopper_orders", args=[name])).status_code == 404
+
+
+def test_a_user_without_orders_has_an_empty_list(office):
+    assert "There are no orders of a user called nobody." in text(office.get("/cms/orders/of/nobody/"))
+
+
+# One order
+
+
+def test_an_order_is_shown_with_all_that_belongs_to_it(office):
+    deal, other = make_deal(title="Quiet keyboard"), make_deal(title="<b>Lamp</b>")
+    order = make_order("ada", deal, other, quantity=2, plan=3)
+    orders.ship("ada", order.id, tracking="XY 123", by="olga", now=NOW + HOUR)
+    answer = office.get(f"/cms/orders/ada/{order.id}/")
+    page = text(answer)
+    for words in (
+        "Quiet keyboard",
+        "&lt;b&gt;Lamp&lt;/b&gt;",
+        "2 × €79.90",
+        "€319.60",
+        "12 Analytical Row",
+        "ada@example.org",
+        "Instalment 3 of 3",
+        "XY 123",
+        "by olga",
+        "21 Nov 2026, 13:00 UTC",
+        f"/cms/deals/{deal.id}/holders/",
+    ):
+        assert words in page
+    assert sorted(of_page(answer)) == ["BatchGetItem", "BatchGetItem", "GetItem", "Query", "Query"]
+
+
+def test_what_can_be_done_to_an_order_goes_with_its_status(office):
+    order = make_order("ada")
+    address = f"/cms/orders/ada/{order.id}/"
+    buttons = ("Mark shipped", "Mark delivered", "Cancel")
+    assert [words in text(office.get(address)) for words in buttons] == [True, False, True]
+    ship(order)
+    assert [words in text(office.get(address)) for words in buttons] == [False, True, False]
+    orders.deliver("ada", order.id, by="olga", now=NOW)
+    assert [words in text(office.get(address)) for words in buttons] == [False, False, False]
+
+
+def test_an_order_under_another_name_is_not_found(office):
+    order = make_order("ada")
+    make_order("bob")
+    for username, order_id in (("bob", order.id), ("ada", "x"), ("ada", new_ulid(NOW, 5)), ("A#B", order.id)):
+        assert office.get(reverse("cms_order", args=[username, order_id])).status_code == 404
+
+
+# Roles
+
+
+@pytest.mark.parametrize(
+    "path", ["", "news/", "find/", "of/ada/", "ship/", "deliver/", "cancel/", "slips/", "export/"]
+)
+def test_an_editor_sees_no_orders(editor, path):
+    assert editor.get(LIST + path).status_code == 403
+
+
+def test_menus_show_what_the_role_allows(sign_in, editor, office):
+    admin = sign_in("admin")
+    page = text(office.get(LIST))
+    assert 'href="/cms/orders/"' in page
+    assert 'href="/cms/deals/"' not in page
+    page = text(editor.get("/cms/"))
+    assert 'href="/cms/orders/"' not in page
+    assert 'href="/cms/deals/"' in page
+    page = text(admin.get("/cms/"))
+    assert 'href="/cms/orders/"' in page
+    assert 'href="/cms/deals/"' in page
+
+
+def test_the_back_office_begins_with_its_orders(office):
+    assert office.get("/cms/")["Location"] == LIST
+
+
+def test_a_position_that_an_order_stands_at_reads_what_comes_after_it(office):
+    made = make_orders(2)
+    position = f"{iso(made[0].placed_at)}#{made[0].id}"
+    assert ids(office.get(LIST, {"after": position})) == [made[1].id]

@@ -1,0 +1,374 @@
+"""The back office looks at payments, and tries them again, calls them off, gives them back."""
+
+import csv
+import io
+import re
+from html import unescape
+
+import pytest
+from django.core.files.storage import FileSystemStorage
+from django.urls import reverse
+from django.utils import translation
+
+from cms.payments import payments as payment_pages
+from cms.payments.payments import address_of
+from dealsite.data import table
+from dealsite.data.commerce import payments
+from dealsite.data.commerce.payment import charging, day_closing, payment_lists
+from dealsite.data.table.ids import iso, new_ulid
+from dealsite.gateways.testing import TestGateway
+from dealsite.worker import exports as files
+from dealsite.worker import loop
+from tests.builders import DAY, HOUR, NOW
+from tests.cms.conftest import inputs
+from tests.payments import owe, read, run
+from tests.people import calls as of_page
+
+LIST = "/cms/payments/"
+
+
+@pytest.fixture(autouse=True)
+def one_at_a_time(monkeypatch):
+    monkeypatch.setattr(charging, "THREADS", 1)
+
+
+@pytest.fixture
+def paid():
+    """A payment that the gateway took."""
+    (payment,) = owe(method="test:approve", account="ada", first=NOW - HOUR)
+    run(TestGateway(), NOW)
+    return read(payment)
+
+
+@pytest.fixture
+def failed():
+    """A payment that the gateway declined."""
+    (payment,) = owe(method="test:decline", account="bob", order_number=2, first=NOW - HOUR)
+    run(TestGateway(), NOW)
+    return read(payment)
+
+
+def text(response):
+    return " ".join(unescape(response.content.decode()).split())
+
+
+def ids(response):
+    return re.findall(r'class="order-id">([0-9A-Z]{26})<', response.content.decode())
+
+
+def change(browser, what, payment, **data):
+    address = reverse(f"cms_{what}_payment", args=[payment.id])
+    return browser.post(address, {"account": payment.account, "due": iso(payment.due_at)} | data)
+
+
+# Lists
+
+
+def test_payments_are_listed_by_state_and_day(office, paid, failed):
+    (today,) = owe(account="cyd", order_number=3, first=NOW + HOUR)
+    (later,) = owe(account="dan", order_number=4, first=NOW + 2 * DAY)
+    assert ids(office.get(LIST)) == [today.id]
+    assert ids(office.get(LIST, {"first": "2026-11-21", "last": "2026-11-23"})) == [today.id, later.id]
+    assert ids(office.get(LIST, {"last": "2026-11-23"})) == [later.id]
+    assert ids(office.get(LIST, {"list": "processed"})) == [paid.id]
+    assert ids(office.get(LIST, {"list": "failed", "first": "2026-11-21", "last": "2026-11-25"})) == [
+        failed.id
+    ]
+    assert ids(office.get(LIST, {"list": "closed"})) == []
+
+
+def test_a_list_says_what_the_time_means_that_it_is_sorted_by(office, paid, failed):
+    assert re.search(
+        r"Paid: <time[^>]*>21 Nov 2026, 12:00 UTC", text(office.get(LIST, {"list": "processed"}))
+    )
+    page = text(office.get(LIST, {"list": "failed", "first": "2026-11-22"}))
+    assert re.search(r"Next try: <time[^>]*>22 Nov 2026, 12:00 UTC", page)
+
+
+def test_what_is_due_in_a_span_is_summed(office, paid, failed):
+    owe(total="10.50", account="cyd", order_number=3, first=NOW + HOUR)
+    page = text(office.get(LIST))
+    assert re.search(r"<dt>To be paid</dt> <dd> €10.50 <span[^>]*> *1 payment *</span>", page)
+    assert re.search(r"<dt>Paid</dt> <dd> €90.00 <span[^>]*> *1 payment *</span>", page)
+    assert re.search(r"<dt>Failed</dt> <dd> €90.00 <span[^>]*> *1 payment *</span>", page)
+    assert "Due on 21 Nov 2026" in page
+    page = text(office.get(LIST, {"first": "2026-11-22", "last": "2026-11-23"}))
+    assert re.search(r"<dt>To be paid</dt> <dd> €0.00 <span[^>]*> *0 payments *</span>", page)
+    assert "Due from 22 Nov 2026 to 23 Nov 2026" in page
+
+
+def test_a_list_costs_ten_queries_and_its_sums_a_batch_get_for_ten_days(office):
+    assert of_page(office.get(LIST)) == ["BatchGetItem", *["Query"] * 10, "BatchGetItem"]
+    month = office.get(LIST, {"list": "failed", "first": "2026-11-01", "last": "2026-12-01"})
+    assert of_page(month) == ["BatchGetItem", *["Query"] * 20, *["BatchGetItem"] * 4]
+
+
+def test_pages_of_25_skip_and_repeat_nothing(office):
+    made = [owe(order_number=number, account=f"user{number}", first=NOW)[0].id for number in range(1, 31)]
+    first = office.get(LIST)
+    onward = unescape(re.search(r'href="([^"]+)" rel="next"', first.content.decode())[1])
+    second = office.get(LIST + onward)
+    assert sorted(ids(first) + ids(second)) == sorted(made)
+    assert (len(ids(first)), len(ids(second))) == (25, 5)
+    assert "First page" in text(second)
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ({"first": "x"}, "Enter days such as 2026-11-27."),
+        ({"first": "2026-11-22", "last": "2026-11-21"}, "The last day is before the first one."),
+        ({"first": "2026-11-01", "last": "2026-12-02"}, "Up to 31 days are shown at once"),
+        ({"first": "2026-11-01" * 30}, "Enter days such as 2026-11-27."),
+    ],
+)
+def test_a_span_that_cannot_be_shown_is_refused(office, query, words):
+    answer = office.get(LIST, query)
+    assert answer.status_code == 422
+    assert words in text(answer)
+
+
+@pytest.mark.parametrize(("query", "status"), [({"list": "lost"}, 404), ({"after": "x"}, 400)])
+def test_what_no_link_asks_is_refused(office, query, status):
+    assert office.get(LIST, query).status_code == status
+
+
+def test_the_payments_of_a_closed_day_are_found_as_before(office, paid):
+    assert day_closing.close_day(NOW.date()) == 1
+    span = {"list": "closed", "first": "2026-11-21"}
+    assert ids(office.get(LIST, span)) == [paid.id]
+    assert ids(office.get(LIST, span | {"list": "processed"})) == []
+    assert ids(office.get("/cms/payments/account/", {"account": "ada", "closed": "yes"})) == [paid.id]
+    answer = office.get("/cms/payments/find/", {"q": "ada"})
+    assert answer["Location"] == "/cms/payments/account/?account=ada&closed=yes"
+    assert office.get("/cms/payments/find/", {"q": paid.transaction_id})["Location"] == address_of(paid)
+    assert "Refund payment" in text(office.get(address_of(paid)))
+
+
+# Overdue ones
+
+
+def test_overdue_payments_are_shown_by_age(office):
+    for number, days in enumerate((0, 1, 7, 8, 30, 31), 1):
+        owe(total=f"{number}.00", order_number=number, account="ada", first=NOW - days * DAY)
+    page = text(office.get("/cms/payments/overdue/"))
+    shown = re.findall(r"<h2[^>]*>([^<]+)</h2> <p[^>]*>([^<]+)</p> <p[^>]*> *([^<]+?) *</p>", page)
+    assert shown == [
+        ("Today", "€1.00", "1 payment"),
+        ("1 to 7 days", "€5.00", "2 payments"),
+        ("8 to 30 days", "€9.00", "2 payments"),
+        ("Older", "€6.00", "1 payment"),
+    ]
+
+
+def test_a_count_that_is_cut_off_says_so(office, monkeypatch):
+    monkeypatch.setattr(payment_lists, "MANY", 2)
+    for number in range(1, 4):
+        owe(order_number=number, account="ada", first=NOW - 40 * DAY)
+    assert "at least 2 payments" in text(office.get("/cms/payments/overdue/"))
+
+
+# Finding
+
+
+def test_a_payment_is_found_by_its_transaction_id(office, paid):
+    answer = office.get("/cms/payments/find/", {"q": f" {paid.transaction_id} "})
+    assert answer["Location"] == address_of(paid)
+
+
+def test_the_payments_of_an_account_are_found(office, paid):
+    owe(account="ada", order_number=7, first=NOW + 40 * DAY)
+    answer = office.get("/cms/payments/find/", {"q": "ada"}, follow=True)
+    assert answer.status_code == 200
+    assert len(ids(answer)) == 2
+    assert "Payments of ada" in text(answer)
+
+
+@pytest.mark.parametrize("account", ["Müller & Söhne / 7", "<b>", "../..", "a?b=c", "x" * 120])
+def test_an_account_of_any_name_can_be_looked_at(office, account):
+    made = payments.Payment(
+        id=new_ulid(NOW), account=account, amount=owe()[0].amount, due_at=NOW, next_at=NOW
+    )
+    table.write(payments.insert_write(made))
+    answer = office.get("/cms/payments/find/", {"q": account}, follow=True)
+    assert ids(answer) == [made.id]
+    assert "<b>" not in answer.content.decode()
+    assert office.get(address_of(made)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["nobody", "a#b", "\x00", "x" * 300, new_ulid(NOW)],
+    ids=["a name", "a hash", "NUL", "long", "an id"],
+)
+def test_what_is_not_found_is_said(office, typed):
+    answer = office.get("/cms/payments/find/", {"q": typed})
+    assert answer.status_code == 404
+    assert "No payment has this transaction id" in text(answer)
+
+
+@pytest.mark.parametrize("query", [{"account": "a#b"}, {}, {"account": "nobody", "closed": "yes"}])
+def test_an_account_without_payments_has_an_empty_list(office, query):
+    assert "There are no such payments." in text(office.get("/cms/payments/account/", query))
+
+
+def test_an_account_s_list_costs_one_query(office, paid):
+    for closed in ("", "yes"):
+        answer = office.get("/cms/payments/account/", {"account": "ada", "closed": closed})
+        assert of_page(answer) == ["BatchGetItem", "Query"]
+
+
+# One payment
+
+
+def test_a_payment_is_shown_with_what_happened_to_it(office, paid):
+    answer = office.get(address_of(paid))
+    page = text(answer)
+    for words in (
+        "Payment of €90.00",
+        "Paid",
+        paid.transaction_id,
+        f"/cms/orders/ada/{paid.order}/",
+        "Refund payment",
+    ):
+        assert words in page
+    assert "Try again now" not in page
+    assert of_page(answer) == ["BatchGetItem", "BatchGetItem"]
+
+
+def test_a_declined_payment_says_why_and_when_it_is_tried_again(office, failed):
+    page = text(office.get(address_of(failed)))
+    for words in (
+        failed.reason,
+        "Will be tried again",
+        "22 Nov 2026, 12:00 UTC",
+        "1 time",
+        "Try again now",
+        "Cancel payment",
+    ):
+        assert words in page
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "?account=ada",
+        "?account=ada&due=x",
+        "?account=bob&due={due}",
+        "?account=a%23b&due={due}",
+        "?account=ada&due=2026-11-21T11:00:00",
+        "?account=ada&due=0001-01-01T00:00:00%2B23:00",
+    ],
+)
+def test_a_payment_under_another_name_or_day_is_not_found(office, paid, query):
+    for name in ("cms_payment", "cms_retry_payment", "cms_cancel_payment", "cms_refund_payment"):
+        address = reverse(name, args=[paid.id]) + query.format(due=iso(paid.due_at))
+        assert office.get(address).status_code == 404, address
+    assert office.get(address_of(paid).replace(paid.id, "x")).status_code == 404
+
+
+# Changes
+
+
+def test_a_failed_payment_is_tried_again(office, failed):
+    answer = change(office, "retry", failed)
+    assert answer["Location"] == address_of(failed)
+    assert read(failed).next_at == NOW
+    assert read(failed).timeline[-1].by == "olga"
+    assert "The payment is tried again within seconds." in text(office.get(address_of(failed)))
+
+
+def test_a_payment_is_called_off_with_a_reason(office, failed):
+    change(office, "cancel", failed, reason=" Agreed   by phone ")
+    now = read(failed)
+    assert (now.status, now.reason, now.timeline[-1].by) == ("CANCELLED", "Agreed by phone", "olga")
+
+
+def test_a_payment_is_given_back_with_a_reason(office, paid):
+    change(office, "refund", paid, reason="Broken")
+    assert read(paid).refund.reason == "Broken"
+    assert "Refund payment" not in text(office.get(address_of(paid)))
+    while loop.run_next(now=NOW):
+        pass
+    assert read(paid).status == "REFUNDED"
+    assert "Refunded" in text(office.get(address_of(paid)))
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"), [("", "Say why"), ("  ", "Say why"), ("x" * 501, "Shorten this to 500")]
+)
+def test_calling_off_and_giving_back_need_a_reason(office, paid, failed, reason, words):
+    for what, payment in (("cancel", failed), ("refund", paid)):
+        answer = change(office, what, payment, reason=reason)
+        assert answer.status_code == 422
+        assert words in text(answer)
+        assert read(payment) == payment
+
+
+def test_what_cannot_be_done_is_said_and_not_done(office, paid):
+    for what in ("retry", "cancel"):
+        address = reverse(f"cms_{what}_payment", args=[paid.id])
+        query = {"account": "ada", "due": iso(paid.due_at)}
+        assert office.get(address, query)["Location"] == address_of(paid)
+        change(office, what, paid, reason="x")
+    assert "This payment is paid." in text(office.get(address_of(paid)))
+    assert read(paid).status == "PROCESSED"
+
+
+def test_a_second_click_is_harmless(office, paid):
+    for _ in range(2):
+        assert change(office, "refund", paid, reason="Broken").status_code == 302
+    assert len(read(paid).timeline) == len(paid.timeline) + 1
+
+
+# Files
+
+
+def test_a_file_holds_payments_of_all_states_and_closed_days(office, paid, failed, tmp_path, monkeypatch):
+    storage = FileSystemStorage(tmp_path / "private", allow_overwrite=True)
+    monkeypatch.setattr(files, "storage", lambda: storage)
+    owe(account="=cmd", order_number=9, first=NOW + HOUR)
+    form = inputs(office.get("/cms/payments/export/")) | {"first": "2026-11-21", "last": "2026-11-23"}
+    assert office.post("/cms/payments/export/", form)["Location"] == "/cms/exports/"
+    while loop.run_next(now=NOW):
+        pass
+    answer = office.get(f"/cms/exports/{form['token']}/")
+    content = b"".join(answer.streaming_content).decode("utf-8-sig")
+    found = {row["Account"]: row for row in csv.DictReader(io.StringIO(content, newline=""))}
+    assert found.keys() == {"ada", "bob", "'=cmd"}
+    assert (found["ada"]["State"], found["ada"]["Transaction"]) == ("PROCESSED", paid.transaction_id)
+    assert (found["bob"]["State"], found["bob"]["Reason"]) == ("FAILED", failed.reason)
+    assert found["bob"]["Due (UTC)"] == "2026-11-21 11:00:00"
+    assert "payments-2026-11-21-2026-11-23.csv" in answer["Content-Disposition"]
+
+
+# Roles
+
+
+@pytest.mark.parametrize(
+    "path", ["", "overdue/", "find/", "account/", "export/", "x/", "x/retry/", "x/cancel/", "x/refund/"]
+)
+def test_an_editor_sees_no_payments(editor, path):
+    assert editor.get(LIST + path).status_code == 403
+    assert editor.post(LIST + path).status_code in (403, 405)
+
+
+def test_nothing_is_changed_without_the_pages_token(sign_in, failed):
+    browser = sign_in("back office", csrf=True)
+    for what in ("retry", "cancel", "refund"):
+        assert change(browser, what, failed, reason="x").status_code == 403
+    assert read(failed) == failed
+
+
+def test_looking_changes_no_payment(office, failed):
+    query = {"account": "bob", "due": iso(failed.due_at), "reason": "x"}
+    for what in ("retry", "cancel", "refund"):
+        office.get(reverse(f"cms_{what}_payment", args=[failed.id]), query)
+    assert read(failed) == failed
+
+
+@pytest.mark.parametrize(("language", "said"), [("de", "Geplant"), ("en-gb", "Scheduled")])
+def test_the_lists_are_named_in_the_readers_language(language, said):
+    with translation.override(language):
+        assert str(payment_pages.LISTS["scheduled"]) == said

@@ -1,0 +1,28 @@
+"""The way back from what was just done, which has to reach the next page."""
+
+from __future__ import annotations
+
+from random import Random
+
+from django.contrib.messages.storage import default_storage
+from django.http import HttpResponse
+
+from cms.shared import undo
+
+
+def test_a_long_note_does_not_cost_its_way_back(rf):
+    random = Random(4)
+    titles = ", ".join("".join(random.choices("abcdefghijklmnopqrstuvwxyzäöüß ", k=300)) for _ in range(24))
+    request = rf.post("/")
+    request._messages = default_storage(request)
+    undo.offer(request, f"Left out: {titles}", "/cms/featured/front/restore/", kept="3", version="4")
+    response = HttpResponse()
+    assert request._messages.update(response) == []
+    assert len(response.cookies["messages"].OutputString()) < 4_096
+    request = rf.get("/")
+    request.COOKIES["messages"] = response.cookies["messages"].value
+    (message,) = default_storage(request)
+    assert message.message.startswith("Left out: ")
+    way_back = undo.from_tags(message.extra_tags)
+    assert way_back is not None
+    assert way_back.fields == {"kept": "3", "version": "4"}

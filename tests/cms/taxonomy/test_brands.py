@@ -1,0 +1,132 @@
+import re
+
+import pytest
+from django.urls import reverse
+
+from dealsite.data.catalogue import brands
+from dealsite.data.table import errors
+from tests.builders import NOW, make_brand, make_deal
+from tests.cms.conftest import HTMX, inputs, picture_file
+
+LIST = reverse("cms_brands")
+NORDLICHT = reverse("cms_brand", args=["nordlicht"])
+
+
+def listed(response):
+    """Return the brands of a page of the list, with their deals."""
+    rows = re.findall(
+        r"<tr>\s*<td>\s*<a[^>]*>([^<]+)</a>\s*</td>\s*<td[^>]*>(\d+)</td>", response.content.decode()
+    )
+    return [(name, int(deals)) for name, deals in rows]
+
+
+def test_the_list_shows_all_brands_with_their_deals(editor, calls):
+    make_deal(), make_deal(), make_brand("Åkerström"), make_brand("3 Oaks")
+    assert listed(editor.get(LIST)) == [("3 Oaks", 0), ("Åkerström", 0), ("Nordlicht", 2)]
+    assert calls(lambda: editor.get(LIST)) == ["Query", "BatchGetItem"]
+
+
+def test_the_list_is_narrowed_by_letter_and_by_a_part_of_the_name(editor):
+    make_brand("Nova"), make_brand("Vela")
+    assert listed(editor.get(LIST, {"letter": "N"})) == [("Nordlicht", 0), ("Nova", 0)]
+    assert listed(editor.get(LIST, {"q": "LICHT"}, headers=HTMX)) == [("Nordlicht", 0)]
+    assert listed(editor.get(LIST, {"q": "\x00#"})) == []
+
+
+def test_a_long_list_has_pages(editor):
+    for number in range(60):
+        make_brand(f"Brand {number:02}")
+    first = editor.get(LIST)
+    assert len(listed(first)) == 50
+    second = editor.get(LIST + re.search(r'href="(\?[^"]+)" rel="next"', first.content.decode())[1])
+    assert listed(second)[-1] == ("Nordlicht", 0)
+    assert len(listed(second)) == 11
+    assert 'rel="prev"' in second.content.decode()
+    assert len(listed(editor.get(LIST, {"from": "9" * 5000}))) == 50
+
+
+def test_a_brand_is_created(editor, calls):
+    post = {
+        "name": "Åkerström & Co",
+        "description": "Chairs.",
+        "picture_file": picture_file(),
+        "picture_alt": "Logo",
+    }
+    operations = calls(lambda: editor.post(reverse("cms_new_brand"), post))
+    assert operations == ["PutItem", "TransactWriteItems"]  # the put asks for the logo's further files
+    brand = brands.get("akerstrom-co")
+    assert (brand.name, brand.description, brand.logo.alt) == ("Åkerström & Co", "Chairs.", "Logo")
+
+
+def test_creating_a_brand_twice_ends_at_the_brand(editor):
+    post = {"name": "Vela", "description": "x"}
+    answers = [editor.post(reverse("cms_new_brand"), post) for _ in range(2)]
+    assert {answer.headers["Location"] for answer in answers} == {reverse("cms_brand", args=["vela"])}
+
+
+def test_a_name_that_is_taken_is_refused_and_nothing_typed_is_lost(editor):
+    response = editor.post(
+        reverse("cms_new_brand"), {"name": "nord-licht".replace("-", ""), "description": "Mine"}
+    )
+    assert response.status_code == 409
+    assert inputs(response)["description"] == "Mine"
+    assert '<a href="#id_name">' in response.content.decode()
+
+
+@pytest.mark.parametrize("name", ["", "!!!", "x" * 81, "a\x00b"])
+def test_a_name_that_cannot_be_a_brands_is_refused(editor, name):
+    response = editor.post(reverse("cms_new_brand"), {"name": name})
+    assert response.status_code == 422
+    assert '<a href="#id_name">' in response.content.decode()
+
+
+def test_a_logo_needs_an_alt_text(editor):
+    response = editor.post(reverse("cms_new_brand"), {"name": "Vela", "picture_file": picture_file()})
+    assert response.status_code == 422
+    assert '<a href="#id_picture_alt">' in response.content.decode()
+    again = inputs(response)
+    assert editor.post(reverse("cms_new_brand"), again | {"picture_alt": "Sail"}).status_code == 302
+    assert brands.get("vela").logo.alt == "Sail"
+
+
+def test_renaming_keeps_the_slug(editor, calls):
+    form = inputs(editor.get(NORDLICHT))
+    operations = calls(lambda: editor.post(NORDLICHT, form | {"name": "Nordlicht AG"}))
+    assert operations == ["BatchGetItem", "TransactWriteItems"]
+    assert brands.get("nordlicht").name == "Nordlicht AG"
+    assert [brand.name for brand in brands.all_brands()] == ["Nordlicht AG"]
+
+
+def test_of_two_editors_the_second_sees_both_texts_and_can_save_on_top(editor):
+    form = inputs(editor.get(NORDLICHT))
+    stored = brands.get("nordlicht")
+    brands.edit(stored, name="Nordlicht", description="Theirs", logo=None, by="oscar", now=NOW)
+    conflict = editor.post(NORDLICHT, form | {"description": "Mine"})
+    assert conflict.status_code == 409
+    assert "Theirs" in conflict.content.decode()
+    assert editor.post(NORDLICHT, inputs(conflict)).status_code == 302
+    assert brands.get("nordlicht").description == "Mine"
+
+
+def test_when_the_table_is_away_the_form_comes_back(editor, monkeypatch):
+    form = inputs(editor.get(NORDLICHT))
+
+    def fail(*arguments, **options):
+        raise errors.Unavailable()
+
+    monkeypatch.setattr(brands, "edit", fail)
+    response = editor.post(NORDLICHT, form | {"description": "Typed"})
+    assert response.status_code == 503
+    assert inputs(response)["description"] == "Typed"
+
+
+@pytest.mark.parametrize("slug", ["nobody", "%00", "A#B".replace("#", "%23"), "x" * 300])
+def test_a_brand_that_does_not_exist_is_404(editor, slug):
+    assert editor.get(f"/cms/brands/{slug}/").status_code == 404
+
+
+def test_names_are_offered_as_one_types(editor, calls):
+    make_brand("Nova"), make_brand("Casanova"), make_brand("Vela")
+    response = editor.get(reverse("cms_brand_names"), {"brand": "nov"})
+    assert re.findall(r'value="([^"]+)"', response.content.decode()) == ["Nova", "Casanova"]
+    assert calls(lambda: editor.get(reverse("cms_brand_names"), {"brand": "n"})) == []

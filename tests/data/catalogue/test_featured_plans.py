@@ -1,0 +1,316 @@
+"""Featured lists planned for a time: set once, whatever breaks, and never over what somebody set by hand meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from dealsite.data.catalogue import deals, featured, featured_plans, featured_versions
+from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.featured_plan_record import FeaturedPlan
+from dealsite.data.catalogue.featured_plans import PlanChanged
+from dealsite.data.catalogue.featured_versions import FeaturedEntry, ListDiff
+from dealsite.data.editing import audit_log
+from dealsite.data.jobs import jobs
+from dealsite.data.table import errors
+from dealsite.worker import loop
+from tests import races
+from tests.builders import DAY, EDITOR, HOUR, NOW, make_deal, make_id
+from tests.crashes import Crash, Crasher
+
+pytestmark = pytest.mark.usefixtures("whole_table")
+SOON = NOW + HOUR
+LATER = SOON + HOUR
+
+
+def put(*some: Deal, page_id: str = "front", now: Any = NOW, by: str = EDITOR) -> featured.FeaturedPage:
+    page, found = featured.load(page_id, [deal.id for deal in some])
+    chosen = [found[deal.id] for deal in some]
+    return featured.set_featured(page, chosen, version=page.version, by=by, now=now)
+
+
+def plan(*some: Deal, at: Any = SOON, plan_id: str = "") -> FeaturedPlan:
+    listed = featured_versions.listed_of([deal.card for deal in some])
+    return featured_plans.create(
+        featured.get("front"), listed, at=at, plan_id=plan_id or make_id(NOW), by="pia", now=NOW
+    )
+
+
+@pytest.fixture
+def work(settle: Callable[[], None]) -> Callable[[Any], None]:
+    """A function that lets a worker do all that is due."""
+
+    def until_done(now: Any) -> None:
+        settle()
+        while loop.run_next(now=now):
+            settle()
+
+    return until_done
+
+
+def state(of: FeaturedPlan) -> str:
+    return featured_plans.get(of.id).state
+
+
+@pytest.mark.fast
+def test_a_list_is_set_at_its_time_and_not_before(work):
+    first, second = make_deal(), make_deal()
+    put(first)
+    planned = plan(second, first)
+    work(NOW + HOUR / 2)
+    assert featured.get("front").ids == [first.id]
+    work(SOON)
+    page = featured.get("front")
+    assert (page.ids, page.version, page.updated_by) == ([second.id, first.id], 2, "pia")
+    assert state(planned) == "set"
+    work(LATER)
+    assert featured.get("front") == page
+    assert jobs.get(planned.job).state == "done"
+
+
+def test_plans_of_a_page_follow_each_other(work):
+    some = [make_deal() for _ in range(3)]
+    put(some[0])
+    plans = [plan(some[1], at=SOON), plan(some[2], at=LATER)]
+    assert [one.id for one in featured_plans.newest()] == [one.id for one in plans]
+    work(SOON)
+    assert featured.get("front").ids == [some[1].id]
+    work(LATER)
+    assert featured.get("front").ids == [some[2].id]
+    assert [state(one) for one in plans] == ["set", "set"]
+
+
+def test_a_plan_to_come_is_shown_however_many_were_made_after_it(monkeypatch):
+    monkeypatch.setattr(featured_plans, "MOST_SHOWN", 2)
+    deal = make_deal()
+    first = plan(deal, at=LATER, plan_id=make_id(NOW))
+    over = [plan(deal, plan_id=make_id(NOW + n * HOUR)) for n in range(1, 4)]
+    for one in over:
+        featured_plans.cancel(one, by=EDITOR, now=NOW)
+    assert [one.id for one in featured_plans.newest()] == [first.id, over[2].id, over[1].id]
+
+
+def test_a_list_that_somebody_set_by_hand_meanwhile_stays_and_the_plan_is_put_aside(work):
+    first, second = make_deal(), make_deal()
+    planned = plan(second)
+    put(first)
+    work(SOON)
+    assert featured.get("front").ids == [first.id]
+    aside = featured_plans.get(planned.id)
+    assert (aside.state, aside.why) == ("put aside", "hand")
+    assert "put a planned list aside" in [
+        entry.what for entry in audit_log.page(kind="page", subject="front").entries
+    ]
+
+
+def test_a_plan_put_aside_can_be_planned_anew(work):
+    first, second = make_deal(), make_deal()
+    planned = plan(second)
+    page = put(first)
+    work(SOON)
+    aside = featured_plans.get(planned.id)
+    anew = featured_plans.change(aside, page, aside.deals, at=LATER, by=EDITOR, now=SOON)
+    assert (anew.state, anew.why, anew.base) == ("planned", "", page.version)
+    assert jobs.get(planned.job).state == "done"
+    work(LATER)
+    assert featured.get("front").ids == [second.id]
+
+
+def test_deals_that_expired_or_were_deleted_are_left_out_and_noted(work):
+    good, expired, deleted = (
+        make_deal(),
+        make_deal(title="Over", expires_at=NOW + HOUR / 2),
+        make_deal(title="Gone"),
+    )
+    planned = plan(expired, deleted, good)
+    deals.delete(deleted, by=EDITOR, now=NOW)
+    work(SOON)
+    assert featured.get("front").ids == [good.id]
+    assert featured_plans.get(planned.id).left_out == ("Over", "Gone")
+
+
+def test_a_plan_of_which_nothing_is_left_empties_no_page(work):
+    first, expired = make_deal(), make_deal(expires_at=NOW + HOUR / 2)
+    put(first)
+    planned = plan(expired)
+    work(SOON)
+    assert featured.get("front").ids == [first.id]
+    assert (state(planned), featured_plans.get(planned.id).why) == ("put aside", "gone")
+
+
+def test_a_plan_is_changed_and_its_old_job_ends(work):
+    first, second = make_deal(), make_deal()
+    planned = plan(first)
+    changed = featured_plans.change(
+        planned, featured.get("front"), [FeaturedEntry(second.id, "x")], at=LATER, by=EDITOR, now=NOW
+    )
+    assert changed == featured_plans.get(planned.id)
+    assert jobs.get(planned.job).state == "cancelled"
+    work(SOON)
+    assert featured.get("front").ids == []
+    work(LATER)
+    assert featured.get("front").ids == [second.id]
+
+
+def test_a_cancelled_plan_is_not_set(work):
+    planned = plan(make_deal())
+    cancelled = featured_plans.cancel(planned, by=EDITOR, now=NOW)
+    assert featured_plans.cancel(cancelled, by=EDITOR, now=NOW) == cancelled
+    work(LATER)
+    assert featured.get("front").version == 0
+    with pytest.raises(PlanChanged):
+        featured_plans.cancel(planned, by=EDITOR, now=NOW)
+
+
+def test_a_plan_that_changed_meanwhile_is_not_changed_again():
+    first = make_deal()
+    planned = plan(first)
+    listed = [FeaturedEntry(first.id, "x")]
+    featured_plans.change(planned, featured.get("front"), listed, at=LATER, by=EDITOR, now=NOW)
+    with pytest.raises(PlanChanged):
+        featured_plans.change(planned, featured.get("front"), listed, at=LATER + HOUR, by=EDITOR, now=NOW)
+
+
+def test_a_plan_set_by_hand_before_its_time_is_set_once(work):
+    first, second = make_deal(), make_deal()
+    planned = plan(first)
+    page, found = featured.load("front", [first.id])
+    audit_context = featured_plans.set_now(planned, now=NOW)
+    featured.set_featured(page, [found[first.id]], version=0, by=EDITOR, now=NOW, audit_context=audit_context)
+    put(second)
+    work(SOON)
+    assert featured.get("front").ids == [second.id]
+    assert (state(planned), jobs.get(planned.job).state) == ("set", "cancelled")
+    with pytest.raises(PlanChanged):
+        featured_plans.set_now(featured_plans.get(planned.id), now=NOW)
+
+
+def test_a_plan_sent_twice_is_made_once():
+    first = make_deal()
+    planned = plan(first)
+    assert plan(first, at=LATER, plan_id=planned.id) == planned
+    assert featured_plans.newest() == [planned]
+
+
+@pytest.mark.parametrize("wrong", ["past", "empty", "twice", "many"])
+@pytest.mark.engines("native")
+def test_what_is_no_plan_is_refused(wrong):
+    one = FeaturedEntry(make_id(NOW), "x")
+    listed = {"empty": [], "twice": [one, one], "many": [FeaturedEntry(make_id(NOW), "x") for _ in range(25)]}
+    with pytest.raises(errors.Invalid):
+        featured_plans.create(
+            featured.get("front"),
+            listed.get(wrong, [one]),
+            at=NOW if wrong == "past" else SOON,
+            plan_id=make_id(NOW),
+            by=EDITOR,
+            now=NOW,
+        )
+
+
+@pytest.mark.engines("native")
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_whatever_breaks_a_planned_list_is_set_once(when, work):
+    """A worker ends at each of its requests in turn; another takes the job when the lease is over."""
+    at, crashed = 0, True
+    first = make_deal()
+    while crashed:
+        at += 1
+        now = NOW + at * DAY
+        listed = featured_versions.listed_of([first.card])
+        page = featured.get("front")
+        planned = featured_plans.create(page, listed, at=now, plan_id=make_id(now), by="pia", now=now - HOUR)
+        with Crasher(at, when) as crasher, contextlib.suppress(Crash):
+            work(now)
+        crashed = crasher.crashed
+        work(now + 2 * jobs.LEASE)
+        work(now + HOUR)
+        assert state(planned) == "set"
+        assert featured.get("front").version == page.version + 1
+        assert featured.get("front").ids == [first.id]
+    assert at > 4
+
+
+@pytest.mark.engines("native", "local")
+def test_a_plan_and_a_hand_at_once_lose_nothing(work):
+    first, second = make_deal(), make_deal()
+    planned = plan(first)
+    races.at_once(lambda: work(SOON), lambda: put(second, now=SOON))
+    work(LATER)
+    page = featured.get("front")
+    if state(planned) == "set":  # it came first, or the hand saw the newer list and gave up
+        assert page.version in (1, 2)
+    else:
+        assert (page.ids, page.version) == ([second.id], 1)
+
+
+@pytest.mark.engines("native", "local")
+def test_of_a_change_and_the_plans_time_one_wins(work):
+    first, second = make_deal(), make_deal()
+    planned = plan(first)
+    listed = [FeaturedEntry(second.id, "x")]
+    _, changed = races.at_once(
+        lambda: work(SOON),
+        lambda: featured_plans.change(
+            planned, featured.get("front"), listed, at=LATER, by=EDITOR, now=SOON - HOUR / 60
+        ),
+    )
+    work(SOON + HOUR / 2)
+    if isinstance(changed, PlanChanged):
+        assert featured.get("front").ids == [first.id]
+    else:
+        assert featured.get("front").ids == []
+        work(LATER)
+        assert featured.get("front").ids == [second.id]
+
+
+# Earlier lists
+
+
+def test_each_list_is_kept_when_the_next_one_is_set():
+    first, second = make_deal(title="First"), make_deal(title="Second")
+    put(first, by="ann")
+    put(first, second)
+    put()
+    kept = featured_versions.of_page("front")
+    assert [(one.version, [deal.title for deal in one.deals], one.by) for one in kept] == [
+        (2, ["First", "Second"], EDITOR),
+        (1, ["First"], "ann"),
+    ]
+    assert featured_versions.get("front", 1) == kept[1]
+    assert featured_versions.of_page("editors-choice") == []
+    with pytest.raises(errors.NotFound):
+        featured_versions.get("front", 9)
+
+
+@pytest.mark.engines("native")
+def test_only_the_last_lists_are_kept():
+    some = [make_deal(), make_deal()]
+    for number in range(featured_versions.KEPT + 3):
+        put(some[number % 2])
+    assert [one.version for one in featured_versions.of_page("front")] == list(range(42, 22, -1))
+    with pytest.raises(errors.NotFound):
+        featured_versions.get("front", 2)
+    assert featured_versions.get("front", 3).version == 3
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("", "ab", ListDiff(("a", "b"), (), ())),
+        ("ab", "", ListDiff((), ("a", "b"), ())),
+        ("abc", "abc", ListDiff((), (), ())),
+        ("abcd", "dabc", ListDiff((), (), ("d",))),
+        ("abcd", "bcda", ListDiff((), (), ("a",))),
+        ("abc", "xcb", ListDiff(("x",), ("a",), ("b",))),
+    ],
+)
+@pytest.mark.engines("native")
+def test_a_difference_says_what_came_went_and_moved(before, after, expected):
+    lists = [[FeaturedEntry(letter, letter) for letter in letters] for letters in (before, after)]
+    found = featured_versions.difference(*lists)
+    assert (found.came, found.went) == (expected.came, expected.went)
+    assert len(found.moved) == len(expected.moved)

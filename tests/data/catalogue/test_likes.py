@@ -1,0 +1,189 @@
+from functools import partial
+
+import pytest
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue import brands, categories, relations
+from dealsite.data.table import errors
+from tests.builders import NOW, make_brand, make_category
+from tests.races import at_once
+
+pytestmark = pytest.mark.usefixtures("whole_table")
+
+CATEGORY = "toys-hobbies"
+
+
+@pytest.fixture(autouse=True)
+def targets(whole_table):
+    make_brand("Nordlicht")
+    make_category(CATEGORY)
+
+
+def counts():
+    brand, category = brands.get_with_counts("nordlicht").counts, categories.get_with_counts(CATEGORY).counts
+    return (brand.likes, brand.watches, category.likes, category.watches)
+
+
+@pytest.mark.fast
+def test_each_relation_counts_once_however_often_it_is_repeated():
+    for _ in range(2):
+        relations.add(relations.BRAND_LIKE, "nordlicht", username="sam", now=NOW)
+        relations.add(relations.BRAND_WATCH, "nordlicht", username="sam", now=NOW)
+        relations.add(relations.CATEGORY_LIKE, CATEGORY, username="sam", now=NOW)
+        relations.add(relations.CATEGORY_WATCH, CATEGORY, username="sam", now=NOW)
+    relations.add(relations.BRAND_LIKE, "nordlicht", username="tom", now=NOW)
+    assert counts() == (2, 1, 1, 1)
+
+
+@pytest.mark.fast
+def test_undo_is_the_mirror_and_taking_back_what_is_not_there_changes_nothing():
+    relations.add(relations.BRAND_LIKE, "nordlicht", username="sam", now=NOW)
+    relations.add(relations.CATEGORY_WATCH, CATEGORY, username="sam", now=NOW)
+    for _ in range(2):
+        relations.remove(relations.BRAND_LIKE, "nordlicht", username="sam")
+        relations.remove(relations.BRAND_WATCH, "nordlicht", username="sam")
+        relations.remove(relations.CATEGORY_LIKE, CATEGORY, username="sam")
+        relations.remove(relations.CATEGORY_WATCH, CATEGORY, username="sam")
+    assert counts() == (0, 0, 0, 0)
+
+
+@pytest.mark.budget
+def test_a_first_like_says_so_and_a_second_one_too():
+    assert relations.add(relations.BRAND_LIKE, "nordlicht", username="sam", now=NOW) is True
+    assert relations.add(relations.BRAND_LIKE, "nordlicht", username="sam", now=NOW) is False
+    assert relations.remove(relations.BRAND_LIKE, "nordlicht", username="sam") is True
+    assert relations.remove(relations.BRAND_LIKE, "nordlicht", username="sam") is False
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("slug", ["nobody", "", "nord#licht", "NORDLICHT", "\x00", "a" * 500])
+def test_what_does_not_exist_cannot_be_liked_or_watched(slug):
+    for relation in relations.RELATIONS:
+        with pytest.raises(errors.NotFound):
+            relations.add(relation, slug, username="sam", now=NOW)
+
+
+def test_a_users_lists_hold_what_he_likes_and_what_he_watches(settle):
+    relations.add(relations.BRAND_LIKE, "nordlicht", username="sam", now=NOW)
+    relations.add(relations.CATEGORY_LIKE, CATEGORY, username="sam", now=NOW)
+    relations.add(relations.BRAND_WATCH, "nordlicht", username="sam", now=NOW)
+    relations.add(relations.CATEGORY_WATCH, CATEGORY, username="tom", now=NOW)
+    settle()
+    assert [(row.target, row.slug) for row in relations.likes_of("sam")] == [
+        ("brand", "nordlicht"),
+        ("category", CATEGORY),
+    ]
+    assert [(row.target, row.slug) for row in relations.watched_by("sam")] == [("brand", "nordlicht")]
+    assert [(row.target, row.slug) for row in relations.watched_by("tom")] == [("category", CATEGORY)]
+
+
+def test_a_watch_can_be_muted_and_heard_again(settle):
+    relations.add(relations.BRAND_WATCH, "nordlicht", username="sam", now=NOW)
+    relations.mute_watch(relations.BRAND_WATCH, "nordlicht", username="sam", muted=True)
+    settle()
+    assert [row.muted for row in relations.watched_by("sam")] == [True]
+    relations.mute_watch(relations.BRAND_WATCH, "nordlicht", username="sam", muted=False)
+    settle()
+    assert [row.muted for row in relations.watched_by("sam")] == [False]
+    with pytest.raises(errors.NotFound):
+        relations.mute_watch(relations.CATEGORY_WATCH, CATEGORY, username="sam", muted=True)
+
+
+def test_like_watch_and_counters_are_read_together():
+    relations.add(relations.BRAND_WATCH, "nordlicht", username="sam", now=NOW)
+    relations.add(relations.BRAND_LIKE, "nordlicht", username="tom", now=NOW)
+    expected = relations.RelationState("brand", "nordlicht", likes=1, watches=1, watched=True)
+    assert relations.relation_state_of("sam", "brand", "nordlicht") == expected
+    assert len(relations.relation_state_keys("sam", "brand", "nordlicht")) == 3
+    relations.add(relations.CATEGORY_LIKE, CATEGORY, username="sam", now=NOW)
+    expected = relations.RelationState("category", CATEGORY, likes=1, liked=True)
+    assert relations.relation_state_of("sam", "category", CATEGORY) == expected
+
+
+@pytest.mark.parametrize(("target", "slug"), [("brand", "a#b"), ("brand", ""), ("category", "nordlicht")])
+def test_nobody_stands_to_what_cannot_be(target, slug):
+    assert relations.relation_state_of("sam", target, slug) == relations.RelationState(target, slug)
+
+
+def test_a_standing_follows_a_change_without_being_read_again():
+    before = relations.RelationState("brand", "nordlicht", likes=3, watches=2, watched=True)
+    liked = before.after(relations.BRAND_LIKE, held=True)
+    assert (liked.liked, liked.likes, liked.watches) == (True, 4, 2)
+    assert liked.after(relations.BRAND_LIKE, held=True) == liked
+    assert liked.after(relations.BRAND_LIKE, held=False) == before
+    assert before.after(relations.BRAND_WATCH, held=False).watches == 1
+
+
+@pytest.mark.engines("native", "local")
+def test_fifty_threads_liking_and_unliking_leave_the_counter_equal_to_the_likes():
+    people = [f"user{number:02}" for number in range(25)]
+
+    def come_and_go(username):
+        for _ in range(4):
+            relations.add(relations.BRAND_LIKE, "nordlicht", username=username, now=NOW)
+            relations.remove(relations.BRAND_LIKE, "nordlicht", username=username)
+        relations.add(relations.BRAND_LIKE, "nordlicht", username=username, now=NOW)
+        return username
+
+    outcomes = at_once(
+        *[lambda username=username: come_and_go(username) for username in people for _ in range(2)]
+    )
+    assert [outcome for outcome in outcomes if isinstance(outcome, Exception)] == []
+    there = table.batch_get(keys.brand_like("nordlicht", username) for username in people)
+    assert brands.get_with_counts("nordlicht").counts.likes == len(there)
+
+
+@pytest.mark.engines("native", "local")
+def test_a_watch_that_ends_while_it_is_muted_leaves_no_ghost():
+    for number in range(6):
+        username = f"user{number}"
+        relations.add(relations.BRAND_WATCH, "nordlicht", username=username, now=NOW)
+        of_user = partial(relations.mute_watch, relations.BRAND_WATCH, "nordlicht", username=username)
+        mute = [partial(of_user, muted=muted) for muted in (True, False, True)]
+        outcomes = at_once(
+            *mute, partial(relations.remove, relations.BRAND_WATCH, "nordlicht", username=username)
+        )
+        assert outcomes[-1] is True
+        assert {type(outcome) for outcome in outcomes[:-1]} <= {type(None), errors.NotFound}
+        assert table.get(keys.brand_watch("nordlicht", username)) is None
+    assert counts()[1] == 0
+
+
+def test_all_watches_are_muted_some_at_a_time(settle):
+    relations.add(relations.BRAND_WATCH, "nordlicht", username="sam", now=NOW)
+    relations.add(relations.CATEGORY_WATCH, CATEGORY, username="sam", now=NOW)
+    settle()
+    assert relations.mute_all("sam", muted=True, limit=1) == 1
+    settle()
+    assert relations.mute_all("sam", muted=True, limit=5) == 1
+    settle()
+    assert [row.muted for row in relations.watched_by("sam")] == [True, True]
+    assert relations.mute_all("sam", muted=True, limit=5) == 0
+    assert relations.mute_all("sam", muted=False, limit=5) == 2
+
+
+def test_all_that_a_user_likes_and_watches_is_taken_back_with_its_counts(settle):
+    for username in ("sam", "tom"):
+        relations.add(relations.BRAND_LIKE, "nordlicht", username=username, now=NOW)
+        relations.add(relations.CATEGORY_LIKE, CATEGORY, username=username, now=NOW)
+        relations.add(relations.BRAND_WATCH, "nordlicht", username=username, now=NOW)
+        relations.add(relations.CATEGORY_WATCH, CATEGORY, username=username, now=NOW)
+    settle()
+    for _ in range(2):
+        relations.remove_all("sam")
+        assert counts() == (1, 1, 1, 1)
+    settle()
+    assert relations.likes_of("sam") == relations.watched_by("sam") == []
+    assert len(relations.likes_of("tom")) == len(relations.watched_by("tom")) == 2
+
+
+@pytest.mark.budget
+@pytest.mark.fast
+@pytest.mark.parametrize("relation", relations.RELATIONS, ids=lambda relation: relation.type)
+def test_a_like_or_watch_is_one_transaction_and_a_list_one_query(relation):
+    slug = "nordlicht" if relation.target == "brand" else CATEGORY
+    with table.metered() as meter:
+        relations.add(relation, slug, username="sam", now=NOW)
+        relations.remove(relation, slug, username="sam")
+        relations.likes_of("sam")
+    assert meter.log == [("TransactWriteItems", None), ("TransactWriteItems", None), ("Query", "GSI2")]

@@ -1,0 +1,98 @@
+"""What is kept of a user for his next order: an address, and a card that is given to what is not paid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from dealsite.data.commerce import orders, payments
+from dealsite.data.commerce.order import saved_details
+from dealsite.data.commerce.order.saved_details import Buyer, PaymentCard
+from dealsite.data.commerce.orders import Address
+from dealsite.data.commerce.payment import charging as running
+from dealsite.data.commerce.payment import payment_actions
+from dealsite.data.jobs import jobs
+from dealsite.data.people import profiles
+from dealsite.data.table.errors import NotFound
+from tests.builders import NOW, make_id
+from tests.orders import ADDRESS
+from tests.payments import owe
+from tests.people import make_user
+
+pytestmark = pytest.mark.usefixtures("whole_table")
+CARD = PaymentCard("test", "test:approve", "Visa ending in 4242")
+OTHER = replace(CARD, token="test:decline", label="Visa ending in 0002")
+
+
+def save(card: PaymentCard = CARD) -> jobs.Job:
+    """Save ann's card and return the job that follows."""
+    job_id = make_id(NOW)
+    saved_details.save_card("ann", card, job_id=job_id, now=NOW)
+    return jobs.get(job_id)
+
+
+def methods(some: list[payments.Payment]) -> list[str]:
+    return [found.method for found in payments.of_order("ann", [payment.ref for payment in some])]
+
+
+@pytest.mark.fast
+def test_a_new_user_has_neither_address_nor_card():
+    make_user("ann")
+    assert saved_details.buyer("ann") == saved_details.buyer("nobody") == Buyer(Address(), None)
+
+
+@pytest.mark.fast
+def test_an_address_is_kept_whole_or_not_and_leaves_the_profile_alone():
+    make_user("ann")
+    before = profiles.get("ann")
+    saved_details.keep_address("ann", replace(ADDRESS, street="  1   High Street ", city="", name="x" * 500))
+    kept = saved_details.buyer("ann").address
+    assert (kept.street, kept.city, kept.name) == ("1 High Street", "", "x" * 120)
+    assert profiles.get("ann") == before
+    assert orders.account_page("ann")[1] == kept
+
+
+@pytest.mark.fast
+def test_a_card_takes_the_place_of_another_and_is_forgotten():
+    make_user("ann")
+    for card in (CARD, OTHER):
+        save(card)
+        assert saved_details.buyer("ann").card == card
+    for _ in range(2):
+        saved_details.forget_card("ann")
+        assert saved_details.buyer("ann").card is None
+
+
+def test_who_is_not_there_keeps_nothing():
+    with pytest.raises(NotFound):
+        saved_details.keep_address("ann", ADDRESS)
+    with pytest.raises(NotFound):
+        saved_details.save_card("ann", CARD, job_id=make_id(NOW), now=NOW)
+    with pytest.raises(NotFound):
+        saved_details.forget_card("ann")
+
+
+def test_a_new_card_is_given_to_all_that_is_not_paid_however_many():
+    make_user("ann")
+    made = [payment for n in range(3) for payment in owe(12, "120.00", order_number=n + 1, method="old")]
+    job = save()
+    saved_details.use_card(job, NOW)
+    assert methods(made) == [CARD.token] * 36
+    again = payments.of_order("ann", [payment.ref for payment in made])
+    saved_details.use_card(job, NOW + timedelta(minutes=1))
+    assert payments.of_order("ann", [payment.ref for payment in made]) == again
+
+
+def test_what_is_being_charged_or_called_off_keeps_its_card(settle: Callable[[], None]):
+    make_user("ann")
+    (charging,) = owe(order_number=1, method="old")
+    (off,) = owe(order_number=2, method="old")
+    settle()
+    (row, *_) = [row for row in running.due(now=NOW) if row["card"]["id"] == charging.id]
+    assert running.claim(row, now=NOW)
+    payment_actions.cancel("ann", off.due_at, off.id, reason="x", by="kim", now=NOW)
+    saved_details.use_card(save(), NOW)
+    assert methods([charging, off]) == ["old", "old"]

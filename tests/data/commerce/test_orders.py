@@ -1,0 +1,367 @@
+"""Orders after they were placed: their way to the shopper, their lists, and who has a deal in the cart."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+
+from dealsite.data import table
+from dealsite.data.commerce import carts, orders
+from dealsite.data.commerce.order.saved_details import buyer
+from dealsite.data.commerce.orders import CANCELLED, DELIVERED, PLACED, SHIPPED
+from dealsite.data.editing import audit
+from dealsite.data.people import messages, profiles
+from dealsite.data.table import errors
+from dealsite.data.table.ids import iso, new_ulid
+from tests.builders import DAY, HOUR, NOW, make_deal, make_id
+from tests.people import make_user
+from tests.shop import ANN, BOB, add, buy, delete, make_deals
+
+pytestmark = pytest.mark.usefixtures("whole_table")
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture(autouse=True)
+def _shoppers(whole_table) -> None:
+    make_user("ann")
+    make_user("bob")
+
+
+def listed(status: str) -> list[str]:
+    """Every order that waits, page after page."""
+    found, after = [], None
+    while True:
+        page = orders.waiting(status, after=after)
+        found += [card.id for card in page.orders]
+        after = page.after
+        if after is None:
+            return found
+
+
+def ship(order: orders.Order, **more) -> orders.Order:
+    form: dict[str, Any] = {"by": "bo", "now": NOW + HOUR}
+    return orders.ship(order.username, order.id, **(form | more))
+
+
+def deliver(order: orders.Order, **more) -> orders.Order:
+    form: dict[str, Any] = {"by": "bo", "now": NOW + DAY}
+    return orders.deliver(order.username, order.id, **(form | more))
+
+
+def test_an_order_is_shipped_and_delivered(settle):
+    order = buy("ann", make_deal())
+    shipped = ship(order, tracking=" JD 0146/00-3.x ")
+    assert shipped == orders.get("ann", order.id)
+    assert (shipped.status, shipped.tracking, shipped.version) == (SHIPPED, "JD 0146/00-3.x", 2)
+    delivered = deliver(order)
+    assert delivered == orders.get("ann", order.id)
+    assert (delivered.status, delivered.tracking, delivered.version) == (DELIVERED, "JD 0146/00-3.x", 3)
+    assert [(event.status, event.at, event.by, event.note) for event in delivered.timeline] == [
+        (PLACED, NOW, "ann", ""),
+        (SHIPPED, NOW + HOUR, "bo", "Tracking number JD 0146/00-3.x"),
+        (DELIVERED, NOW + DAY, "bo", ""),
+    ]
+    settle()
+    assert [entry.what for entry in audit.of_subject("order", order.id)] == ["delivered", "shipped", "placed"]
+    assert [message.headline for message in messages.inbox("ann").messages] == [
+        "Your order was delivered",
+        "Your order is on its way",
+        "Thank you: your order is placed",
+    ]
+
+
+def test_a_step_taken_twice_is_one_step():
+    order = buy("ann", make_deal())
+    shipped = ship(order, tracking="JD1")
+    assert ship(order, tracking="JD2", now=NOW + DAY) == shipped
+    delivered = deliver(order)
+    assert deliver(order, now=NOW + 2 * DAY) == delivered
+    assert len(messages.inbox("ann").messages) == 3
+
+
+def test_a_step_whose_answer_was_lost_is_taken(monkeypatch):
+    order = buy("ann", make_deal())
+    real = table.transact
+
+    def losing(writes):
+        real(writes)
+        raise errors.VersionConflict
+
+    monkeypatch.setattr(table, "transact", losing)
+    assert ship(order).status == SHIPPED
+
+
+def test_no_step_is_left_out_and_none_is_taken_back():
+    order = buy("ann", make_deal())
+    with pytest.raises(errors.Conflict, match="This order is placed: it cannot be delivered"):
+        deliver(order)
+    ship(order)
+    deliver(order)
+    with pytest.raises(errors.Conflict, match="This order is delivered: it cannot be shipped"):
+        ship(order)
+    other = buy("ann", make_deal(), now=NOW + MINUTE)
+    orders.cancel("ann", other.id, by="ann", now=NOW + HOUR)
+    with pytest.raises(errors.Conflict, match="This order is cancelled: it cannot be shipped"):
+        ship(other)
+
+
+@pytest.mark.parametrize("tracking", ["x", "<b>1234</b>", "12\n34" + "#", "x" * 61, "-123"])
+def test_a_tracking_number_that_cannot_be_is_refused(tracking):
+    order = buy("ann", make_deal())
+    with pytest.raises(errors.Invalid, match="A tracking number has"):
+        ship(order, tracking=tracking)
+    assert orders.get("ann", order.id).status == PLACED
+
+
+def test_a_reason_that_is_too_long_is_refused():
+    order = buy("ann", make_deal())
+    with pytest.raises(errors.Invalid, match="500"):
+        orders.cancel("ann", order.id, by="ann", reason="x" * 501, now=NOW)
+    assert orders.get("ann", order.id).status == PLACED
+
+
+def test_an_order_waits_where_its_status_says(settle):
+    first, second, third = (
+        buy("ann" if n % 2 else "bob", make_deal(), now=NOW + n * MINUTE) for n in range(3)
+    )
+    settle()
+    assert listed(PLACED) == [first.id, second.id, third.id]
+    assert listed(SHIPPED) == []
+    ship(second)
+    orders.cancel("bob", third.id, by="bob", now=NOW + HOUR)
+    settle()
+    assert (listed(PLACED), listed(SHIPPED)) == ([first.id], [second.id])
+    deliver(second)
+    settle()
+    assert (listed(PLACED), listed(SHIPPED)) == ([first.id], [])
+
+
+def many_orders(count: int) -> list[str]:
+    """Have ann place orders, two in each moment; return their ids."""
+    deal, found = make_deal(), []
+    for number in range(count):
+        at = NOW + (number // 2) * MINUTE
+        found.append(buy("ann", deal, now=at, order_id=new_ulid(at, number + 1)).id)
+    return found
+
+
+@pytest.mark.engines("native", "local")
+def test_waiting_orders_come_in_pages_that_skip_and_repeat_nothing():
+    found = sorted(many_orders(60))
+    assert listed(PLACED) == found
+    first = orders.waiting(PLACED)
+    assert (len(first.orders), first.before) == (25, None)
+    second = orders.waiting(PLACED, after=first.after)
+    third = orders.waiting(PLACED, after=second.after)
+    assert (len(third.orders), third.after) == (10, None)
+    back = orders.waiting(PLACED, before=third.before)
+    assert [card.id for card in back.orders] == [card.id for card in second.orders]
+    assert [card.id for card in orders.waiting(PLACED, before=back.before).orders] == found[:25]
+    assert orders.waiting(PLACED, before=back.before).before is None
+
+
+@pytest.mark.engines("native", "local")
+def test_a_users_orders_come_newest_first_in_pages():
+    found = sorted(many_orders(60), reverse=True)
+    for status in ("", PLACED):
+        first = orders.of_user("ann", status=status)
+        second = orders.of_user("ann", status=status, after=first.after)
+        third = orders.of_user("ann", status=status, after=second.after)
+        assert [card.id for page in (first, second, third) for card in page.orders] == found
+        assert (first.before, third.after) == (None, None)
+        back = orders.of_user("ann", status=status, before=third.before)
+        assert [card.id for card in back.orders] == [card.id for card in second.orders]
+    assert orders.of_user("ann", status=SHIPPED).orders == []
+    assert orders.of_user("bob").orders == []
+
+
+def test_a_users_orders_are_found_by_status(settle):
+    first, second = buy("ann", make_deal()), buy("ann", make_deal(), now=NOW + MINUTE)
+    buy("bob", make_deal())
+    ship(first)
+    settle()
+    assert [card.id for card in orders.of_user("ann").orders] == [second.id, first.id]
+    assert [card.id for card in orders.of_user("ann", status=SHIPPED).orders] == [first.id]
+    assert [card.id for card in orders.of_user("ann", status=PLACED).orders] == [second.id]
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("cursor", ["x", "HEAD", "7" + "Z" * 30, "#", f"{make_id()}#"])
+def test_a_damaged_cursor_is_refused(cursor):
+    for call in (
+        lambda: orders.of_user("ann", after=cursor),
+        lambda: orders.of_user("ann", before=cursor),
+        lambda: orders.waiting(PLACED, after=cursor),
+        lambda: orders.waiting(PLACED, before=f"2026-11-21T12:00:00Z#{cursor}"),
+        lambda: orders.carts_with(make_id(), carts.ACTIVE, after=cursor),
+        lambda: orders.carts_with(make_id(), carts.ACTIVE, after=f"{iso(NOW)}#A#{make_id()}"),
+    ):
+        with pytest.raises(errors.BadCursor):
+            call()
+    with pytest.raises(errors.BadCursor):
+        orders.of_user("ann", after=make_id(), before=make_id())
+
+
+@pytest.mark.fast
+def test_a_status_or_id_that_there_is_not_is_refused():
+    with pytest.raises(errors.Invalid):
+        orders.of_user("ann", status="OPEN")
+    with pytest.raises(errors.Invalid):
+        orders.carts_with(make_id(), "BOUGHT")
+    with pytest.raises(errors.Invalid):
+        orders.waiting("DELIVERED")
+    for order_id in ("", "x", "ORDER#1"):
+        with pytest.raises(errors.NotFound):
+            orders.get("ann", order_id)
+        with pytest.raises(errors.NotFound):
+            orders.get_with_lines(order_id)
+        with pytest.raises(errors.NotFound):
+            orders.carts_with(order_id, carts.ACTIVE)
+
+
+def test_an_order_is_read_with_its_lines(settle):
+    some = make_deals(3)
+    order = buy("ann", *some, quantity=2)
+    buy("ann", some[0], now=NOW + MINUTE)
+    settle()
+    card, lines = orders.get_with_lines(order.id)
+    assert card == orders.get("ann", order.id).card
+    assert {line.deal: line.quantity for line in lines} == {deal.id: 2 for deal in some}
+    orders.cancel("ann", order.id, by="ann", now=NOW + HOUR)
+    settle()
+    card, lines = orders.get_with_lines(order.id)
+    assert (card.status, {line.status for line in lines}, len(lines)) == (CANCELLED, {carts.RETURNED}, 3)
+    with pytest.raises(errors.NotFound):
+        orders.get_with_lines(make_id())
+
+
+def test_two_orders_of_one_moment_keep_their_lines_apart():
+    some = make_deals(2)
+    first, second = buy("ann", some[0]), buy("ann", some[1])
+    assert [line.deal for line in orders.lines_of(first)] == [some[0].id]
+    assert [line.deal for line in orders.lines_of(second)] == [some[1].id]
+
+
+def test_the_account_page_shows_the_newest_orders():
+    profile, address, none = orders.account_page("ann")
+    assert (profile, address, none) == (profiles.get("ann"), orders.Address(), [])
+    found = [buy("ann", make_deal(), now=NOW + n * MINUTE).id for n in range(6)]
+    profile, address, cards = orders.account_page("ann")
+    assert (profile.username, address.name) == ("ann", "Ann Ash")
+    assert [card.id for card in cards] == found[:0:-1]
+    with pytest.raises(errors.NotFound):
+        orders.account_page("zoe")
+
+
+# Who has a deal
+
+
+def test_who_has_a_deal_is_known_by_status_and_day(settle):
+    deal, other = make_deals(2)
+    add(ANN, deal, 2)
+    add(BOB, deal, 3, now=NOW + MINUTE)
+    add(BOB, other, now=NOW + MINUTE)
+    add(carts.visitor_cart("x"), deal)
+    settle()
+    has = orders.carts_with(deal.id, carts.ACTIVE)
+    assert [(line.username, line.quantity, line.at) for line in has.shown] == [
+        ("bob", 3, NOW + MINUTE),
+        ("ann", 2, NOW),
+    ]
+    assert (has.lines, has.pieces, has.total, has.more, has.after) == (
+        2,
+        5,
+        5 * deal.content.price,
+        False,
+        None,
+    )
+    order = buy("ann", now=NOW + DAY)
+    settle()
+    assert [line.username for line in orders.carts_with(deal.id, carts.ACTIVE).shown] == ["bob"]
+    (line,) = orders.carts_with(deal.id, carts.PURCHASED).shown
+    assert (line.username, line.order, line.at) == ("ann", order.id, NOW + DAY)
+    for day, found in ((NOW.date(), 0), ((NOW + DAY).date(), 1), (date(2020, 1, 1), 0)):
+        assert orders.carts_with(deal.id, carts.PURCHASED, day=day).lines == found
+    orders.cancel("ann", order.id, by="ann", now=NOW + 2 * DAY)
+    (line,) = carts.read(BOB, now=NOW).active[1:]
+    carts.move(BOB, line.ref, carts.SAVED, now=NOW + DAY)
+    settle()
+    counts = {
+        status: orders.carts_with(deal.id, status).lines
+        for status in (carts.ACTIVE, carts.SAVED, carts.PURCHASED, carts.RETURNED)
+    }
+    assert counts == {carts.ACTIVE: 0, carts.SAVED: 1, carts.PURCHASED: 0, carts.RETURNED: 1}
+
+
+def test_the_last_moment_of_a_day_belongs_to_it(settle):
+    deal = make_deal()
+    midnight = NOW.replace(hour=0) + DAY
+    add(ANN, deal, now=midnight - timedelta(milliseconds=1))
+    add(BOB, deal, now=midnight)
+    settle()
+    assert [line.username for line in orders.carts_with(deal.id, carts.ACTIVE, day=NOW.date()).shown] == [
+        "ann"
+    ]
+    assert [
+        line.username for line in orders.carts_with(deal.id, carts.ACTIVE, day=midnight.date()).shown
+    ] == ["bob"]
+
+
+@pytest.mark.engines("native", "local")
+def test_who_has_a_deal_comes_in_pages():
+    deal = make_deal()
+    for number in range(60):
+        add(carts.user_cart(f"user{number:02d}"), deal, now=NOW + (number // 3) * MINUTE)
+    found, after, pages = [], None, 0
+    while True:
+        has = orders.carts_with(deal.id, carts.ACTIVE, after=after, day=NOW.date())
+        found += [line.username for line in has.shown]
+        pages, after = pages + 1, has.after
+        if after is None:
+            break
+    assert (pages, found) == (3, [f"user{number:02d}" for number in reversed(range(60))])
+    far = f"{iso(NOW + 9 * DAY)}#ann#{make_id()}"
+    assert orders.carts_with(deal.id, carts.ACTIVE, day=NOW.date() - DAY, after=far).lines == 0
+
+
+def test_what_was_bought_stays_known_when_its_deal_is_gone(settle):
+    deal = make_deal(title="Lamp")
+    order = buy("ann", deal)
+    delete(deal)
+    settle()
+    assert [line.title for line in orders.lines_of(order)] == ["Lamp"]
+    assert orders.carts_with(deal.id, carts.PURCHASED).lines == 1
+
+
+@pytest.mark.budget
+def test_reading_orders_costs_no_more_than_it_says():
+    deal = make_deal(stock=9)
+    order = buy("ann", deal)
+    for call, allowed in (
+        (lambda: orders.get("ann", order.id), ["GetItem"]),
+        (lambda: orders.lines_of(order), ["Query"]),
+        (lambda: orders.get_with_lines(order.id), ["Query"]),
+        (lambda: orders.of_user("ann"), ["Query"]),
+        (lambda: orders.of_user("ann", status=PLACED), ["Query"]),
+        (lambda: orders.account_page("ann"), ["Query"]),
+        (lambda: buyer("ann"), ["GetItem"]),
+        (lambda: orders.waiting(PLACED), ["Query"] * 4),
+        (lambda: orders.carts_with(deal.id, carts.PURCHASED), ["Query"]),
+        (lambda: ship(order), ["GetItem", "TransactWriteItems"]),
+        (lambda: deliver(order), ["GetItem", "TransactWriteItems"]),
+    ):
+        with table.metered() as meter:
+            call()
+        assert [operation for operation, _ in meter.log] == allowed
+    other = buy("ann", deal, now=NOW + MINUTE)
+    with table.metered() as meter:
+        orders.cancel("ann", other.id, by="ann", now=NOW + HOUR)
+    assert [operation for operation, _ in meter.log] == [
+        "GetItem",
+        "Query",
+        "BatchGetItem",
+        "BatchGetItem",
+        "TransactWriteItems",
+    ]

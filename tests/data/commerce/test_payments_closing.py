@@ -1,0 +1,205 @@
+"""Closing a day moves what was processed to the history, where it is found as before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+
+import pytest
+
+from dealsite.data import table
+from dealsite.data.commerce import payments
+from dealsite.data.commerce.payment import (
+    charging,
+    day_closing,
+    payment_actions,
+    payment_lists,
+    payment_totals,
+)
+from dealsite.data.commerce.payment.day_closing import close_day
+from dealsite.data.commerce.payment.payment_record import payment_item
+from dealsite.data.table import errors
+from dealsite.data.table.writes import Delete, Put, Update
+from tests.builders import DAY, HOUR, NOW
+from tests.gateways.ledger import Ledger
+from tests.payments import owe, read, run, work
+from tests.races import at_once
+
+pytestmark = pytest.mark.usefixtures("whole_table")
+TODAY = NOW.date()
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Batches so small that a few payments are many."""
+    monkeypatch.setattr(day_closing, "BATCH", 2)
+    monkeypatch.setattr(charging, "THREADS", 1)
+
+
+def paid(settle, count=7, gateway=None, now=NOW + HOUR):
+    """Charge an order's payment each for several orders; returns the payments."""
+    made = [owe(order_number=number)[0] for number in range(1, count + 1)]
+    settle()
+    run(gateway or Ledger(), now)
+    settle()
+    return made
+
+
+def test_what_was_processed_moves_and_is_found_by_account_date_and_transaction_id(settle):
+    made = paid(settle)
+    steps: list[int] = []
+    assert close_day(TODAY, advance=steps.append) == 7
+    assert sum(steps) == 7
+    settle()
+    found = [read(payment) for payment in made]
+    assert {(payment.status, payment.closed) for payment in found} == {(payments.PROCESSED, True)}
+    ids = sorted(payment.id for payment in made)
+    assert sorted(payment.id for payment in payment_lists.history("ann").payments) == ids
+    assert payment_lists.coming("ann", now=NOW).payments == []
+    assert sorted(row.id for row in payment_lists.history_of(TODAY, TODAY).rows) == ids
+    assert payment_lists.of_status(payments.PROCESSED, TODAY, TODAY).rows == []
+    row = payment_lists.by_transaction(f"txn-{made[0].id}-0")
+    assert (row.id, row.closed) == (made[0].id, True)
+    assert close_day(TODAY) == 0
+
+
+def test_only_what_was_processed_by_the_end_of_the_day_moves(settle):
+    today, later = owe(order_number=1)[0], owe(order_number=2, first=NOW + DAY)[0]
+    declined = owe(order_number=3, method="declines")[0]
+    settle()
+    run(Ledger(), NOW + timedelta(hours=11, minutes=59))
+    settle()
+    run(Ledger(), NOW + DAY)
+    settle()
+    assert close_day(TODAY) == 1
+    assert [read(payment).closed for payment in (today, later, declined)] == [True, False, False]
+    settle()
+    assert close_day(TODAY + DAY) == 1
+
+
+def test_midnight_belongs_to_the_new_day(settle):
+    made = paid(settle, 1, now=NOW + timedelta(hours=12))
+    assert close_day(TODAY) == 0
+    assert close_day(TODAY + DAY) == 1
+    assert read(made[0]).closed is True
+
+
+def test_a_payment_of_the_history_can_be_given_back(settle):
+    gateway = Ledger()
+    made = paid(settle, 2, gateway)
+    close_day(TODAY)
+    payment_actions.refund("ann", made[0].due_at, made[0].id, reason="Broken", by="kim", now=NOW + DAY)
+    settle()
+    work(NOW + DAY, gateway)
+    refunded = read(made[0])
+    assert (refunded.status, refunded.closed) == (payments.REFUNDED, True)
+    assert gateway.refunded == {refunded.transaction_id: 1}
+    settle()
+    assert {row.status for row in payment_lists.history_of(TODAY, TODAY).rows} == {"PROCESSED", "REFUNDED"}
+
+
+def test_what_was_given_back_moves_too(settle):
+    gateway = Ledger()
+    made = paid(settle, 1, gateway)
+    payment_actions.refund("ann", made[0].due_at, made[0].id, reason="Broken", by="kim", now=NOW + HOUR)
+    settle()
+    work(NOW + HOUR, gateway)
+    settle()
+    assert close_day(TODAY) == 1
+    assert (read(made[0]).status, read(made[0]).closed) == (payments.REFUNDED, True)
+
+
+def test_a_day_closed_twice_at_once_moves_each_payment_once(settle):
+    made = paid(settle)
+    found = at_once(partial(close_day, TODAY), partial(close_day, TODAY))
+    assert not [one for one in found if isinstance(one, Exception)]
+    assert all(read(payment).closed for payment in made)
+    items = Counter(item["id"] for item in table.scan_all(consistent=True) if item["type"] == "Payment")
+    assert set(items.values()) == {1}
+
+
+def test_a_cancellation_at_the_same_time_is_not_lost(settle):
+    made = paid(settle, 3)
+
+    def cancel():
+        for _ in range(8):
+            found = payments.of_order("ann", [payment.ref for payment in made])
+            try:
+                table.transact(payments.cancel_writes(found, by="ann", reason="x", now=NOW + HOUR))
+            except errors.Conflict:
+                continue
+            return
+
+    at_once(partial(close_day, TODAY), cancel)
+    settle()
+    close_day(TODAY)
+    found = [read(payment) for payment in made]
+    assert {(payment.closed, payment.refund is not None) for payment in found} == {(True, True)}
+    gateway = Ledger()
+    settle()
+    work(NOW + HOUR, gateway)
+    assert {read(payment).status for payment in made} == {payments.REFUNDED}
+
+
+def interpose(monkeypatch, action):
+    """Have something happen once, right after closing has read what it is about to move."""
+    actions, batch_get = [action], table.batch_get
+
+    def read_and_act(places, **more):
+        found = batch_get(places, **more)
+        while actions and len(found):
+            actions.pop()()
+        return found
+
+    monkeypatch.setattr(table, "batch_get", read_and_act)
+
+
+def test_a_refund_between_reading_and_moving_is_not_lost(settle, monkeypatch):
+    (payment,) = paid(settle, 1)
+
+    def refund():
+        payment_actions.refund("ann", payment.due_at, payment.id, reason="x", by="kim", now=NOW + HOUR)
+
+    interpose(monkeypatch, refund)
+    assert close_day(TODAY) == 1
+    assert (read(payment).closed, read(payment).refund.reason) == (True, "x")
+
+
+def test_what_is_listed_wrongly_does_not_move(settle):
+    (payment,) = owe()
+    at = Update(key=payment.key, set={"GSI3SK": f"PROCESSED#{payment.ref['due_at']}#{payment.id}"})
+    table.write(at)
+    settle()
+    assert close_day(TODAY) == 0
+    assert read(payment).status == payments.SCHEDULED
+    table.write(Update(key=payment.key, set={"GSI3SK": f"SCHEDULED#{payment.ref['due_at']}#{payment.id}"}))
+
+
+def test_what_is_in_the_history_is_not_overwritten(settle, monkeypatch):
+    monkeypatch.setattr(day_closing, "TRIES", 2)
+    (payment,) = paid(settle, 1)
+    close_day(TODAY)
+    past = table.get(read(payment).key)
+    copy = payment_item(replace(read(payment), closed=False, reason="A copy"))
+    table.write(Put(key=(copy["PK"], copy["SK"]), item=copy))
+    settle()
+    with pytest.raises(errors.Busy):
+        close_day(TODAY)
+    assert table.get((past["PK"], past["SK"])) == past
+    table.write(Delete(key=(copy["PK"], copy["SK"])))
+
+
+def test_a_payment_that_comes_back_after_its_day_was_closed_is_not_charged_again(settle):
+    gateway = Ledger()
+    (payment,) = paid(settle, 1, gateway)
+    close_day(TODAY)
+    again = replace(payment, order="")  # as a load would write it that read the history a moment too early
+    counters = payment_totals.writes(payment_totals.added([again]))
+    table.transact([Put(key=again.key, item=payment_item(again)), *counters])
+    settle()
+    assert run(gateway, NOW + DAY) == Counter(cancelled=1)
+    assert gateway.charged == {payment.id: 1}
+    (row,) = payment_lists.of_account("ann").payments
+    assert (row.status, "processed before" in row.reason) == (payments.CANCELLED, True)

@@ -1,0 +1,112 @@
+"""Payments of closed days in a table of their own, by the settings: found, given back and checked as before."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+
+from dealsite.data import table
+from dealsite.data.commerce import payments
+from dealsite.data.commerce.payment import (
+    charging,
+    day_closing,
+    payment_actions,
+    payment_lists,
+    payment_loads,
+)
+from dealsite.data.integrity import checks
+from dealsite.data.table import schema
+from dealsite.data.table.writes import Update
+from dealsite.loads.generated import GeneratedSource
+from tests.builders import DAY, HOUR, NOW
+from tests.gateways.ledger import Ledger
+from tests.payments import Listed, owe, read, run, work
+
+TODAY = NOW.date()
+
+
+@pytest.fixture
+def history(fresh_table, settings):
+    """A table for the history beside the table; both must be whole at the end."""
+    settings.DEALSITE_HISTORY_TABLE = f"{table.name()}-history"
+    schema.create_table()
+    yield settings.DEALSITE_HISTORY_TABLE
+    assert [str(problem) for problem in checks.find()] == []
+    table.call("DeleteTable", TableName=settings.DEALSITE_HISTORY_TABLE)
+
+
+def types(table_name):
+    return sorted({item["type"] for item in table.scan_page(table_name=table_name, consistent=True).items})
+
+
+def closed(settle, gateway):
+    made = [owe(order_number=number)[0] for number in range(1, 4)]
+    settle()
+    run(gateway, NOW + HOUR)
+    settle()
+    assert day_closing.close_day(TODAY) == 3
+    settle()
+    return made
+
+
+def test_what_is_closed_lies_in_the_history_table_and_is_found_as_before(history, settle):
+    made = closed(settle, Ledger())
+    assert types(history) == ["Payment"]
+    assert "Payment" not in types(table.name())
+    ids = sorted(payment.id for payment in made)
+    assert sorted(payment.id for payment in payment_lists.history("ann").payments) == ids
+    assert sorted(row.id for row in payment_lists.history_of(TODAY, TODAY).rows) == ids
+    row = payment_lists.by_transaction(f"txn-{made[0].id}-0")
+    assert (row.id, row.closed) == (made[0].id, True)
+    assert all(read(payment).closed for payment in made)
+    open_one = owe(order_number=9, first=NOW + DAY)[0]
+    settle()
+    run(Ledger(), NOW + DAY)
+    settle()
+    assert payment_lists.by_transaction(f"txn-{open_one.id}-0").closed is False
+
+
+def test_what_is_closed_can_be_given_back(history, settle):
+    gateway = Ledger()
+    made = closed(settle, gateway)
+    payment_actions.refund("ann", made[0].due_at, made[0].id, reason="x", by="kim", now=NOW + DAY)
+    settle()
+    work(NOW + DAY, gateway)
+    assert read(made[0]).status == payments.REFUNDED
+
+
+def test_what_is_in_the_history_table_is_not_loaded_again(history, settle, monkeypatch):
+    monkeypatch.setattr(payment_loads, "SEGMENTS", 1)
+    monkeypatch.setattr(charging, "THREADS", 1)
+    source = GeneratedSource(5, first=NOW, days=1, method="x")
+    payment_loads.load_segment(source, payment_loads.begin(source, now=NOW)[0])
+    settle()
+    run(Ledger(), NOW + DAY)
+    settle()
+    assert day_closing.close_day(TODAY + timedelta(days=1)) == 5
+    again = Listed(1, [payment for payment, _, _ in source.payments(0, 5)])
+    done = payment_loads.load_segment(again, payment_loads.begin(again, now=NOW)[0])
+    assert (done.inserted, done.repeated) == (0, 5)
+
+
+def test_damage_in_the_history_table_is_found_and_repaired(history, settle):
+    made = closed(settle, Ledger())
+    table.write(Update(key=read(made[0]).key, set={"GSI3SK": "nowhere"}))
+    (problem,) = checks.find()
+    assert problem.key == read(made[0]).key
+    assert checks.repair(problem) is True
+
+
+@pytest.mark.engines("native")
+def test_the_command_makes_and_looks_at_both_tables(history, capsys):
+    call_command("create_table")
+    assert schema.drift() == []
+
+
+@pytest.mark.usefixtures("fresh_table")
+def test_without_the_setting_there_is_one_table(settings):
+    assert table.names() == [table.name()]
+    settings.DEALSITE_HISTORY_TABLE = table.name()
+    assert table.names() == [table.name()]

@@ -1,0 +1,268 @@
+"""Versions: what was before each change is kept with it, goes along, and can be made the content again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from functools import partial
+
+import pytest
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue import brands, deals, drafts, prices
+from dealsite.data.catalogue.content import DealContent
+from dealsite.data.editing import trash, versions
+from dealsite.data.editing.versions import Version
+from dealsite.data.integrity import checks
+from dealsite.data.table import errors
+from dealsite.data.table.writes import Delete, Put
+from tests import races
+from tests.builders import DAY, EDITOR, HOUR, NOW, PICTURE, make_brand, make_deal, make_draft, make_id
+
+pytestmark = pytest.mark.usefixtures("whole_table")
+LATER = NOW + HOUR
+
+
+def edit(deal: deals.Deal, *, by: str = "oscar", now=LATER, **changes) -> deals.Deal:
+    content = replace(deal.content, **changes)
+    brand = brands.get(content.brand)
+    return deals.edit(deal, content, version=deal.version, brand=brand, by=by, now=now)
+
+
+def numbers(history_id: str) -> list[int]:
+    return [version.number for version in versions.newest(history_id).versions]
+
+
+def revert(deal: deals.Deal, number: int, *, stock: bool = False, end: bool = True, now=LATER) -> deals.Deal:
+    to = versions.get(deal.history_id, number)
+    return deals.revert(deal, to, version=deal.version, stock=stock, end=end, by=EDITOR, now=now)
+
+
+def test_an_edit_keeps_what_was_before_it():
+    deal = make_deal(stock=3, expires_at=NOW + DAY, picture=PICTURE, voucher_code="SAVE")
+    edited = edit(deal, title="New", price=Decimal("60"))
+    edit(edited, description="Other", by="ann", now=LATER + HOUR)
+    page = versions.newest(deal.id)
+    assert page.before is None
+    assert page.versions == [
+        Version(2, edited.content, "Nordlicht", LATER, "oscar"),
+        Version(1, deal.content, "Nordlicht", NOW, EDITOR),
+    ]
+    assert versions.get_many(deal.id, [1, 2, 3, 0, -1]) == {one.number: one for one in page.versions}
+
+
+def test_publishing_keeps_nothing_and_expiring_what_was_before():
+    deal = make_deal()
+    assert numbers(deal.id) == []
+    ended = deals.expire_now(deal, by="oscar", now=NOW)
+    assert versions.get(deal.id, 1).content == deal.content
+    deals.expire_now(ended, by="oscar", now=LATER)
+    assert numbers(deal.id) == [1]
+
+
+def test_a_saved_draft_keeps_what_was_before():
+    draft = make_draft(title="Half", stock=4)
+    drafts.save(draft, DealContent(title="More"), version=1, by="oscar", now=LATER)
+    assert versions.newest(draft.id).versions == [Version(1, draft.content, "", NOW, EDITOR)]
+
+
+def test_what_is_saved_by_itself_is_kept_when_it_begins():
+    draft = make_draft(title="Half")
+    for number in range(3):
+        content = DealContent(title=f"Typing {number}")
+        draft = drafts.save(draft, content, version=draft.version, by=EDITOR, now=NOW, autosave=make_id(NOW))
+    assert numbers(draft.id) == [1]
+    drafts.save(draft, DealContent(title="Done"), version=4, by=EDITOR, now=NOW)
+    assert numbers(draft.id) == [4, 1]
+
+
+def test_a_change_that_loses_a_conflict_keeps_nothing():
+    deal, draft = make_deal(), make_draft(title="Half")
+    edit(deal, title="First")
+    drafts.save(draft, DealContent(title="More"), version=1, by="oscar", now=LATER)
+    with pytest.raises(errors.VersionConflict):
+        edit(deal, title="Second")
+    with pytest.raises(errors.VersionConflict):
+        drafts.save(draft, DealContent(title="Other"), version=1, by="ann", now=LATER)
+    assert numbers(deal.id) == numbers(draft.id) == [1]
+
+
+def test_versions_go_along_to_another_time():
+    deal = edit(make_deal(live_at=NOW + DAY), title="New")
+    new_id = make_id(NOW + 2 * DAY)
+    moved = deals.reschedule(deal, NOW + 2 * DAY, new_id=new_id, by=EDITOR, now=NOW)
+    assert moved.history_id == deals.get(new_id).history_id == deal.id
+    last_id = make_id(NOW + 3 * DAY)
+    again = deals.reschedule(moved, NOW + 3 * DAY, new_id=last_id, by=EDITOR, now=NOW)
+    edit(deals.get(again.id), title="Newer")
+    assert numbers(again.history_id) == [4, 1]
+
+
+def test_versions_wait_in_the_trash_and_go_with_it():
+    deal, draft = edit(make_deal(), title="New"), make_draft(title="Half")
+    draft = drafts.save(draft, DealContent(title="More"), version=1, by="oscar", now=LATER)
+    deals.delete(deal, by=EDITOR, now=NOW)
+    drafts.delete(draft, by=EDITOR, now=NOW)
+    trash.restore("deal", deal.id, by=EDITOR, now=NOW)
+    assert numbers(deal.id) == numbers(draft.id) == [1]
+    deals.delete(deal, by=EDITOR, now=NOW)
+    trash.purge("deal", deal.id, by=EDITOR, now=NOW)
+    trash.purge("draft", draft.id, by=EDITOR, now=NOW)
+    assert numbers(deal.id) == numbers(draft.id) == []
+
+
+def test_versions_of_a_deal_that_was_moved_go_with_the_trash_too():
+    deal = edit(make_deal(live_at=NOW + DAY), title="New")
+    new_id = make_id(NOW + 2 * DAY)
+    moved = deals.reschedule(deal, NOW + 2 * DAY, new_id=new_id, by=EDITOR, now=NOW)
+    deals.delete(moved, by=EDITOR, now=NOW)
+    assert trash.get("deal", new_id).history_id == deal.id
+    trash.purge("deal", new_id, by=EDITOR, now=NOW)
+    assert numbers(deal.id) == []
+
+
+def test_the_oldest_goes_when_there_are_too_many(monkeypatch):
+    monkeypatch.setattr(versions, "MOST_KEPT", 3)
+    deal = make_deal()
+    for number in range(6):
+        deal = edit(deal, title=f"Title {number}")
+    assert numbers(deal.id) == [6, 5, 4]
+
+
+def test_versions_have_pages(monkeypatch):
+    monkeypatch.setattr(versions, "PAGE_SIZE", 2)
+    deal = make_deal()
+    for number in range(5):
+        deal = edit(deal, title=f"Title {number}")
+    first = versions.newest(deal.id)
+    assert ([one.number for one in first.versions], first.before and first.before.number) == ([5, 4], 3)
+    second = versions.newest(deal.id, below=4)
+    assert ([one.number for one in second.versions], second.before and second.before.number) == ([3, 2], 1)
+    assert versions.newest(deal.id, below=1).versions == []
+
+
+def test_a_version_that_is_not_kept_is_not_found():
+    deal = edit(make_deal(), title="New")
+    for number in (0, 2, -1, 99_999_999):
+        with pytest.raises(errors.NotFound):
+            versions.get(deal.id, number)
+
+
+# Going back
+
+
+def test_a_deal_becomes_what_it_was_but_for_its_stock():
+    deal = make_deal(stock=3, expires_at=NOW + DAY)
+    edited = edit(deal, title="New", price=Decimal("60"), stock=7, expires_at=NOW + 2 * DAY)
+    back = revert(edited, 1)
+    assert back == deals.get(deal.id)
+    assert back.content == replace(deal.content, stock=7)
+    assert back.version == 3
+    assert [one.price for one in prices.of_deal(deal.id)] == [
+        Decimal("79.90"),
+        Decimal("60.00"),
+        Decimal("79.90"),
+    ]
+    assert numbers(deal.id) == [2, 1]
+
+
+def test_its_stock_and_end_come_back_where_that_is_asked_for():
+    deal = make_deal(stock=3, expires_at=NOW + DAY)
+    edited = edit(deal, stock=None, expires_at=None)
+    assert revert(edited, 1, stock=True).content == deal.content
+    again = deals.get(deal.id)
+    assert revert(again, 2, end=False).content == deal.content
+    assert revert(deals.get(deal.id), 2, stock=True).content == edited.content
+
+
+def test_an_end_that_has_passed_does_not_come_back():
+    deal = make_deal(expires_at=NOW + HOUR)
+    edited = edit(deal, expires_at=None, title="New", now=NOW)
+    with pytest.raises(errors.Invalid) as invalid:
+        revert(edited, 1, now=NOW + DAY)
+    assert "Keep the end that it has now." in invalid.value.fields["expires_at"]
+    assert revert(edited, 1, end=False, now=NOW + DAY).content == replace(deal.content, expires_at=None)
+
+
+def test_an_end_that_is_over_now_as_it_was_then_is_no_obstacle():
+    deal = make_deal(expires_at=NOW + HOUR)
+    edited = edit(deal, title="New", now=NOW)
+    assert revert(edited, 1, now=NOW + DAY).content == deal.content
+
+
+def test_going_back_is_as_strict_about_conflicts_as_an_edit():
+    deal = make_deal()
+    edited = edit(deal, title="New")
+    edit(edited, title="Newer")
+    with pytest.raises(errors.VersionConflict):
+        revert(edited, 1)
+
+
+def test_going_back_to_what_it_is_changes_nothing():
+    edited = edit(edit(make_deal(), title="New"), title="Mechanical keyboard")
+    assert revert(edited, 1) == edited
+    assert deals.get(edited.id).version == 3
+
+
+def test_a_version_of_a_brand_that_is_gone_says_so():
+    deal = make_deal()
+    make_brand("Aurora")
+    edited = edit(deal, brand="aurora")
+    brand = table.get(keys.brand("nordlicht"))
+    table.write(Delete(key=keys.brand("nordlicht")))
+    with pytest.raises(
+        errors.Conflict, match="The brand of this version, Nordlicht, does not exist any more"
+    ):
+        revert(edited, 1)
+    assert brand is not None
+    table.write(Put(key=keys.brand("nordlicht"), item=brand))
+
+
+@pytest.mark.engines("native", "local")
+def test_versions_restored_and_edits_made_at_once_are_one_after_the_other():
+    deal = edit(make_deal(), title="New")
+    results = races.at_once(
+        partial(revert, deal, 1),
+        partial(revert, deal, 1),
+        partial(edit, deal, title="Newer"),
+    )
+    assert sum(isinstance(one, errors.VersionConflict) for one in results) == 2
+    assert numbers(deal.id) == [2, 1]
+
+
+def test_versions_of_nothing_are_found_and_taken_away():
+    deal, gone = edit(make_deal(), title="New"), make_id(NOW)
+    one = versions.get(deal.id, 1)
+    for writes in (versions.keep_writes(gone, one), versions.keep_writes(deal.id, replace(one, number=2))):
+        table.transact(writes)
+    found = {problem.key: problem.what for problem in checks.find()}
+    assert found == {
+        keys.version(gone, 1): "This version has no deal or draft.",
+        keys.version(deal.id, 2): "This version is not before what it is now, which is version 2.",
+    }
+    assert checks.repair_all()[1] == []
+    assert numbers(deal.id) == [1]
+
+
+@pytest.mark.budget
+def test_a_change_costs_as_many_requests_as_before():
+    deal, draft = make_deal(), make_draft(title="Half")
+    with table.metered() as meter:
+        edited = deals.edit(
+            deal,
+            replace(deal.content, title="N"),
+            version=1,
+            brand=brands.get("nordlicht"),
+            by=EDITOR,
+            now=NOW,
+        )
+        drafts.save(draft, DealContent(title="More"), version=1, by=EDITOR, now=NOW)
+        revert(edited, 1)
+    assert [operation for operation, _ in meter.log] == [
+        "GetItem",
+        "TransactWriteItems",
+        "TransactWriteItems",
+        "GetItem",
+        "GetItem",
+        "TransactWriteItems",
+    ]

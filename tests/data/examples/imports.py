@@ -1,0 +1,57 @@
+"""Examples of what is asked of imports."""
+
+from __future__ import annotations
+
+from dealsite.data.catalogue import drafts
+from dealsite.data.catalogue.brands import Brand
+from dealsite.data.editing import imports
+from dealsite.data.editing.import_record import SourceFile
+from dealsite.data.editing.imports import Import
+from dealsite.data.jobs import jobs
+from tests.builders import EDITOR, NOW, make_brand, make_content, make_draft, make_id
+from tests.data.examples import measures
+
+FILE = SourceFile("deals.csv", 12, 2, "utf-8", ",", ("title", "price"), ".", "day")
+TOTALS = {"imported": 1, "there": 0, "refused": 0, "brands": 0, "notes": 0, "mendable": 0}
+
+
+def bring() -> Import:
+    return imports.create(FILE, import_id=make_id(NOW), by=EDITOR, now=NOW)
+
+
+@measures(imports.check, bring)
+def order_check(one: Import) -> None:
+    imports.check(one, {}, fingerprint="f", version=one.version, job_id=make_id(NOW), now=NOW)
+
+
+def check(one: Import) -> Import:
+    order_check(one)
+    return imports.get(one.id)
+
+
+def checked() -> Import:
+    one = check(bring())
+    imports.finished(jobs.get(one.job), totals=TOTALS, remarks=[])
+    return imports.get(one.id)
+
+
+@measures(imports.run, checked)
+def run(one: Import) -> None:
+    imports.run(one, version=one.version, job_id=make_id(NOW), by=EDITOR, now=NOW)
+
+
+@measures(drafts.create_many, make_brand)
+def store_drafts(brand: Brand) -> None:
+    drafts.create_many([(make_id(NOW), make_content(), brand) for _ in range(9)], by=EDITOR, now=NOW)
+
+
+measures(imports.create)(bring)
+measures(imports.get, bring)(lambda one: imports.get(one.id))
+measures(imports.load, checked)(lambda one: imports.load(one.id))
+measures(imports.layout_of, checked)(lambda _: imports.layout_of("f"))
+measures(imports.read_again, bring)(lambda one: imports.read_again(one, FILE, version=1))
+measures(imports.finished, lambda: jobs.get(check(bring()).job))(
+    lambda job: imports.finished(job, totals=TOTALS, remarks=[])
+)
+measures(imports.newest, lambda: check(bring()))(lambda _: imports.newest())
+measures(drafts.get_many, lambda: make_draft(title="x"))(lambda draft: drafts.get_many([draft.id]))

@@ -1,0 +1,143 @@
+"""Examples of what is asked of users, their sessions, messages and announcements."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from dealsite.data.people import (
+    announcements,
+    fan_out,
+    mails,
+    messages,
+    passwords,
+    preferences,
+    profiles,
+    sessions,
+    throttles,
+    two_factor,
+    users,
+)
+from dealsite.data.people.announcements import Audience
+from tests.builders import HOUR, NOW, make_deal, make_id
+from tests.data.examples import measures
+from tests.data.examples.jobs import order, taken
+from tests.people import make_user
+
+LIMIT = throttles.Limit("test", 5, timedelta(hours=1))
+
+
+def start_session(user: users.User) -> sessions.Session:
+    return sessions.start(user, key="secret", user_agent="", address="", now=NOW)
+
+
+def signed_in() -> users.User:
+    start_session(users.get("ann"))
+    return users.get("ann")
+
+
+@measures(profiles.change_email, lambda: (profiles.get("ann"), users.get("ann")))
+def move_address(ann: tuple[profiles.Profile, users.User]) -> None:
+    profile, user = ann
+    profiles.change_email(profile, user=user, name="Ann", timezone="", email="new@example.org", now=NOW)
+
+
+@measures(sessions.see, lambda: start_session(users.get("ann")))
+def see_again(session: sessions.Session) -> None:
+    sessions.see(session, user_agent="", address="", now=NOW + 2 * HOUR)
+
+
+def new_message(number: int = 0, username: str = "ann") -> dict[str, Any]:
+    return messages.message_item(
+        username, make_id(number=number), kind="hot_deal", headline="Hot", deal=make_id()
+    )
+
+
+def send_message(username: str = "ann") -> str:
+    item = new_message(username=username)
+    messages.deliver([item])
+    return str(item["id"])
+
+
+def turn_on_two_factor() -> tuple[users.User, two_factor.TwoFactor]:
+    """Give Ann a second factor; return her with it."""
+    start_session(users.get("ann"))
+    made = two_factor.turn_on(
+        users.get("ann"), secret="sealed", recovery=["a hash"], step=1, key="secret", now=NOW
+    )
+    return users.get("ann"), made
+
+
+measures(users.create)(lambda: make_user("zoe"))
+measures(users.get)(lambda: users.get("ann"))
+measures(users.count)(users.count)
+measures(users.page)(users.page)
+measures(users.delete, lambda: users.get("ann"))(lambda user: users.delete(user, job_id=make_id(), now=NOW))
+measures(users.give_role)(lambda: users.give_role("ann", "editor", by="root", now=NOW))
+measures(users.take_role, lambda: users.give_role("ann", "editor", by="root", now=NOW))(
+    lambda _: users.take_role("ann", "editor", by="root", now=NOW)
+)
+measures(users.find)(lambda: users.find("ann@example.org"))
+measures(users.mute_hot_deals)(lambda: users.mute_hot_deals("ann", muted=True))
+measures(profiles.get)(lambda: profiles.get("ann"))
+measures(profiles.edit, lambda: profiles.get("ann"))(
+    lambda profile: profiles.edit(profile, name="A", timezone="")
+)
+measures(sessions.start, lambda: users.get("ann"))(start_session)
+measures(sessions.read, lambda: start_session(users.get("ann")))(
+    lambda _: sessions.read("ann", "secret", now=NOW)
+)
+measures(sessions.of_user, lambda: start_session(users.get("ann")))(
+    lambda _: sessions.of_user("ann", now=NOW)
+)
+measures(sessions.end, lambda: start_session(users.get("ann")))(
+    lambda session: sessions.end("ann", session.key_hash)
+)
+measures(sessions.reauthenticate, lambda: start_session(users.get("ann")))(
+    lambda session: sessions.reauthenticate(session, now=NOW)
+)
+measures(sessions.read_with_relation_state, lambda: start_session(users.get("ann")))(
+    lambda _: sessions.read_with_relation_state("ann", "secret", target="brand", slug="aurora", now=NOW)
+)
+measures(throttles.count)(lambda: throttles.count(LIMIT, "ann", now=NOW))
+measures(mails.request_password_reset)(lambda: mails.request_password_reset("a@example.org", now=NOW))
+measures(two_factor.get, turn_on_two_factor)(lambda _: two_factor.get("ann"))
+measures(two_factor.turn_on, lambda: users.get("ann"))(
+    lambda ann: two_factor.turn_on(ann, secret="x", recovery=["y"], step=1, key="", now=NOW)
+)
+measures(two_factor.turn_off, turn_on_two_factor)(
+    lambda on: two_factor.turn_off(on[0], by="ann", key="secret", now=NOW)
+)
+measures(two_factor.use_code, turn_on_two_factor)(lambda on: two_factor.use_code(on[1], 2))
+measures(two_factor.use_recovery_code, turn_on_two_factor)(
+    lambda on: two_factor.use_recovery_code(on[0], on[1], "a hash", now=NOW)
+)
+measures(two_factor.renew_recovery_codes, turn_on_two_factor)(
+    lambda on: two_factor.renew_recovery_codes(on[0], recovery=["b"], now=NOW)
+)
+measures(preferences.save)(lambda: preferences.save("ann", language="de"))
+measures(messages.inbox, send_message)(lambda _: messages.inbox("ann"))
+measures(messages.count_unread, send_message)(lambda _: messages.count_unread("ann"))
+measures(messages.get, send_message)(lambda message_id: messages.get("ann", message_id))
+measures(messages.mark_read, send_message)(lambda message_id: messages.mark_read("ann", message_id))
+measures(messages.mark_all_read, send_message)(
+    lambda message_id: messages.mark_all_read("ann", until=message_id, limit=100)
+)
+measures(messages.mark_all_read_later)(lambda: messages.mark_all_read_later("ann", until=make_id(), now=NOW))
+measures(messages.delete, send_message)(lambda message_id: messages.delete("ann", message_id))
+measures(messages.deliver, lambda: [new_message(number) for number in range(25)])(messages.deliver)
+measures(announcements.count_recipients)(
+    lambda: announcements.count_recipients(Audience("aurora", "toys-hobbies"))
+)
+measures(announcements.send, make_deal)(order)
+measures(announcements.newest, order)(lambda _: announcements.newest())
+measures(fan_out.send_message, taken)(lambda job: fan_out.send_message(job, NOW))
+measures(passwords.change, signed_in)(
+    lambda user: passwords.change(user, password="x", key="secret", now=NOW)
+)
+measures(passwords.upgrade, lambda: users.get("ann"))(lambda user: passwords.upgrade(user, password="x"))
+measures(sessions.end_all, signed_in)(lambda _: sessions.end_all("ann"))
+measures(messages.delete_all, send_message)(lambda _: messages.delete_all("ann"))
+measures(throttles.undo_attempt, lambda: throttles.count(LIMIT, "ann", now=NOW))(
+    lambda _: throttles.undo_attempt(LIMIT, "ann", now=NOW)
+)

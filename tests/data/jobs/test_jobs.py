@@ -1,0 +1,227 @@
+from datetime import timedelta
+from functools import partial
+
+import pytest
+
+from dealsite.data import keys, table
+from dealsite.data.jobs import jobs
+from dealsite.data.table import errors, ids
+from dealsite.data.table.writes import Delete
+from tests.builders import EDITOR, NOW
+from tests.races import at_once
+
+pytestmark = pytest.mark.usefixtures("whole_table")
+
+
+def add_job(number=1, due=NOW, kind="sing", **payload):
+    job_id = ids.new_ulid(NOW, number)
+    table.transact([jobs.job_write(kind, payload, job_id=job_id, due=due)])
+    return job_id
+
+
+def test_a_due_job_is_taken_with_its_payload(settle):
+    job_id = add_job(song="Gloria")
+    settle()
+    job = jobs.take_next(now=NOW)
+    assert (job.id, job.kind, job.payload, job.tries, job.state) == (
+        job_id,
+        "sing",
+        {"song": "Gloria"},
+        1,
+        "open",
+    )
+
+
+def test_a_job_waits_for_its_time(settle):
+    job_id = add_job(due=NOW + timedelta(minutes=1))
+    settle()
+    assert jobs.take_next(now=NOW + timedelta(seconds=59)) is None
+    assert jobs.take_next(now=NOW + timedelta(minutes=1)).id == job_id
+
+
+def test_a_taken_job_is_nobody_elses_until_its_lease_ends(settle):
+    job_id = add_job()
+    settle()
+    jobs.take_next(now=NOW)
+    settle()
+    assert jobs.take_next(now=NOW + jobs.LEASE - timedelta(milliseconds=1)) is None
+    again = jobs.take_next(now=NOW + jobs.LEASE)
+    assert (again.id, again.tries) == (job_id, 2)
+
+
+def test_a_finished_job_stays_finished(settle):
+    job_id = add_job()
+    settle()
+    jobs.finish(jobs.take_next(now=NOW))
+    settle()
+    assert jobs.take_next(now=NOW + timedelta(days=1)) is None
+    assert jobs.get(job_id).state == "done"
+    assert [row["card"]["state"] for row in table.query("JOBS#2026-11", index=keys.GSI1)] == ["done"]
+
+
+def test_who_lost_the_lease_cannot_finish_save_fail_or_put_back(settle):
+    add_job()
+    settle()
+    slow = jobs.take_next(now=NOW)
+    settle()
+    jobs.take_next(now=NOW + jobs.LEASE)
+    for act in (
+        lambda: jobs.finish(slow),
+        lambda: jobs.save_checkpoint(slow, {"at": 1}, now=NOW),
+        lambda: jobs.fail(slow, "late", now=NOW),
+        lambda: jobs.wait_until(slow, NOW),
+    ):
+        with pytest.raises(errors.Conflict):
+            act()
+
+
+def test_a_checkpoint_is_there_for_the_next_worker_and_renews_the_lease(settle):
+    add_job()
+    settle()
+    job = jobs.take_next(now=NOW)
+    jobs.save_checkpoint(job, {"at": 7}, now=NOW + timedelta(seconds=30))
+    settle()
+    assert jobs.take_next(now=NOW + jobs.LEASE) is None
+    assert jobs.take_next(now=NOW + timedelta(seconds=30) + jobs.LEASE).checkpoint == {"at": 7}
+
+
+def test_a_failed_job_is_tried_again_later_and_given_up_after_eight_tries(settle):
+    job_id = add_job()
+    now = NOW
+    for tries in range(1, 9):
+        settle()
+        job = jobs.take_next(now=now)
+        assert job.tries == tries
+        jobs.fail(job, "No voice.", now=now)
+        now += timedelta(seconds=2**tries)
+    settle()
+    assert jobs.take_next(now=now + timedelta(days=1)) is None
+    job = jobs.get(job_id)
+    assert (job.state, job.error) == ("failed", "No voice.")
+
+
+def test_a_job_put_back_starts_its_tries_anew(settle):
+    add_job()
+    settle()
+    jobs.wait_until(jobs.take_next(now=NOW), NOW + timedelta(seconds=10))
+    settle()
+    assert jobs.take_next(now=NOW) is None
+    assert jobs.take_next(now=NOW + timedelta(seconds=10)).tries == 1
+
+
+def add_message():
+    """A job that sends messages, which editors may steer; it needs no more than its kind."""
+    return add_job(kind=jobs.SEND_MESSAGE)
+
+
+def test_a_paused_job_is_not_found_until_it_is_resumed(settle):
+    job_id = add_message()
+    for _ in range(2):
+        jobs.pause(job_id, by=EDITOR, now=NOW)
+    settle()
+    assert jobs.take_next(now=NOW) is None
+    assert jobs.get(job_id).state == "paused"
+    for _ in range(2):
+        jobs.resume(job_id, by=EDITOR, now=NOW)
+    settle()
+    assert jobs.take_next(now=NOW).id == job_id
+
+
+def test_pausing_and_cancelling_take_the_job_from_its_worker(settle):
+    for steer in (jobs.pause, jobs.cancel):
+        job_id = add_message()
+        settle()
+        job = jobs.take_next(now=NOW)
+        steer(job_id, by=EDITOR, now=NOW)
+        for act in (
+            partial(jobs.finish, job),
+            partial(jobs.save_progress, job, {"sent": 1}, now=NOW),
+            partial(jobs.fail, job, "late", now=NOW),
+            partial(jobs.cancel_own, job, "late"),
+        ):
+            with pytest.raises(errors.Conflict):
+                act()
+        assert "progress" not in table.get(keys.job(job_id))
+        table.write(Delete(key=keys.job(job_id)))
+        settle()
+
+
+def test_what_is_over_stays_over(settle):
+    job_id = add_message()
+    settle()
+    jobs.finish(jobs.take_next(now=NOW))
+    for steer in (
+        lambda: jobs.pause(job_id, by=EDITOR, now=NOW),
+        lambda: jobs.cancel(job_id, by=EDITOR, now=NOW),
+        lambda: jobs.resume(job_id, by=EDITOR, now=NOW),
+        lambda: jobs.retry(job_id, by=EDITOR, now=NOW),
+    ):
+        with pytest.raises(errors.Conflict, match="done already"):
+            steer()
+    assert jobs.may(jobs.get(job_id)) == ()
+
+
+def test_only_messages_can_be_paused_and_cancelled():
+    job_id = add_job()
+    for steer in (jobs.pause, jobs.cancel):
+        with pytest.raises(errors.Conflict, match="cannot be paused or cancelled"):
+            steer(job_id, by=EDITOR, now=NOW)
+    assert jobs.may(jobs.get(job_id)) == ()
+    assert jobs.may(jobs.get(add_job(2, kind=jobs.SEND_MESSAGE))) == ("pause", "cancel")
+
+
+def test_progress_forgives_tries_and_renews_the_lease(settle):
+    job_id = add_message()
+    settle()
+    job = jobs.take_next(now=NOW)
+    jobs.save_progress(job, {"sent": 3}, now=NOW + timedelta(seconds=30))
+    settle()
+    assert jobs.take_next(now=NOW + jobs.LEASE) is None
+    assert (jobs.get(job_id).progress, jobs.get(job_id).tries) == ({"sent": 3}, 0)
+
+
+def test_a_job_that_an_index_still_shows_where_it_was_is_passed_over(settle):
+    job_id = add_message()
+    settle()
+    table.write(Delete(key=keys.job(job_id)))
+    other = add_job(2)
+    settle()
+    assert jobs.take_next(now=NOW).id == other
+
+
+@pytest.mark.engines("weak")
+def test_a_job_that_went_a_moment_ago_takes_no_worker_down(faults):
+    job_id = add_message()
+    faults.settle()
+    table.write(Delete(key=keys.job(job_id)))
+    assert jobs.take_next(now=NOW) is None
+
+
+@pytest.mark.engines("native", "local")
+def test_of_cancelling_and_finishing_at_once_one_wins():
+    for number in range(5):
+        job_id = add_job(number, kind=jobs.SEND_MESSAGE)
+        job = jobs.take_next(now=NOW)
+        outcomes = at_once(partial(jobs.cancel, job_id, by=EDITOR, now=NOW), partial(jobs.finish, job))
+        assert sum(isinstance(outcome, errors.Conflict) for outcome in outcomes) == 1
+        state = jobs.get(job_id).state
+        assert state == ("done" if isinstance(outcomes[0], errors.Conflict) else "cancelled")
+
+
+@pytest.mark.engines("native", "local")
+def test_of_many_workers_one_takes_the_job():
+    add_job()
+    taken = at_once(*[lambda: jobs.take_next(now=NOW)] * 12)
+    assert sum(job is not None for job in taken) == 1
+
+
+@pytest.mark.budget
+@pytest.mark.fast
+def test_looking_for_work_is_one_query_and_taking_it_an_update_and_a_get():
+    with table.metered() as meter:
+        assert jobs.take_next(now=NOW) is None
+    assert meter.log == [("Query", "GSI3")]
+    add_job()
+    with table.metered() as meter:
+        jobs.take_next(now=NOW)
+    assert meter.log == [("Query", "GSI3"), ("UpdateItem", None), ("GetItem", None)]

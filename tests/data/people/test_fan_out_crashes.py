@@ -1,0 +1,82 @@
+"""The worker ends before or after every single request of a fan-out: the next one completes it, once for each."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import timedelta
+
+import pytest
+
+from dealsite.data import table
+from dealsite.data.catalogue import relations
+from dealsite.data.integrity import checks
+from dealsite.data.jobs import jobs
+from dealsite.data.people import fan_out, messages
+from dealsite.data.people.announcements import Audience
+from dealsite.data.table.ids import new_ulid
+from dealsite.worker import loop
+from tests.builders import HOUR, NOW, make_announcement, make_deal, make_id
+from tests.crashes import Crash, Crasher, at_some_or_the_others, some
+from tests.people import make_user
+
+pytestmark = pytest.mark.engines("native")
+DEAL, JOB = make_id(NOW - HOUR, 1), new_ulid(NOW, 2)
+NAMES = ("ann", "bob", "cleo", "eli", "mia", "zoe")
+AUDIENCES = {"all users": Audience(), "watchers": Audience(brand="nordlicht", category="toys-hobbies")}
+
+
+def furnish(audience: Audience) -> None:
+    make_deal(deal_id=DEAL, category="toys-hobbies")
+    for number, name in enumerate(NAMES):
+        make_user(name)
+        if number != 1:
+            relations.add(relations.BRAND_WATCH, "nordlicht", username=name, now=NOW)
+        if number != 4:
+            relations.add(relations.CATEGORY_WATCH, "toys-hobbies", username=name, now=NOW)
+    make_announcement(DEAL, JOB, audience=audience)
+
+
+def work(now=NOW) -> None:
+    while loop.run_next(now=now):
+        pass
+
+
+def stored() -> list[str]:
+    """Whose message is there."""
+    rows = [row for row in table.scan_all(consistent=True) if row["type"] == "Message"]
+    assert {row["id"] for row in rows} <= {JOB}
+    return sorted(row["username"] for row in rows)
+
+
+@at_some_or_the_others
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("audience", AUDIENCES)
+def test_a_worker_may_end_at_any_request(audience, when, threads, requests, new_table, monkeypatch):
+    monkeypatch.setattr(fan_out, "PAGE", 3)
+    monkeypatch.setattr(fan_out, "BATCH", 2)
+    monkeypatch.setattr(fan_out, "PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr(fan_out, "THREADS", threads)
+    seen = set()
+    for at in requests(when, 1):
+        new_table()
+        furnish(AUDIENCES[audience])
+        with Crasher(at, when) as crasher, contextlib.suppress(Crash):
+            work()
+        read = stored()
+        seen.add(len(read))
+        for name in read:
+            messages.mark_read(name, JOB)
+        assert [str(problem) for problem in checks.find()] == []
+        work(NOW + jobs.LEASE + timedelta(seconds=1))
+        assert stored() == list(NAMES)
+        assert [name for name in NAMES if not messages.get(name, JOB).unread] == read
+        job = jobs.get(JOB)
+        assert (job.state, job.progress["sent"]) == ("done", len(NAMES))
+        assert [str(problem) for problem in checks.find()] == []
+        if not crasher.crashed:
+            break
+        assert at < 100
+    assert at > 20
+    by_chance = threads > 1 and requests is some
+    assert {0, len(NAMES)} < seen or by_chance  # it did end before, within and after the sending

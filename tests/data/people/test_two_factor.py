@@ -1,0 +1,157 @@
+"""A second factor: on or off as a whole, each code good once, and sessions bound to it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import partial
+
+import pytest
+
+from dealsite.data import table
+from dealsite.data.editing import audit
+from dealsite.data.people import passwords, sessions, two_factor, users
+from dealsite.data.people.users import User
+from dealsite.data.table.errors import Conflict
+from tests.people import NOW, make_user
+from tests.races import at_once
+
+pytestmark = pytest.mark.usefixtures("whole_table")
+
+
+def turned_on(key: str = "", step: int = 100) -> User:
+    """Make Ada, with a second factor."""
+    ada = make_user("ada")
+    if key:
+        sessions.start(ada, key=key, user_agent="", address="", now=NOW)
+    two_factor.turn_on(ada, secret="sealed", recovery=["one", "two"], step=step, key=key, now=NOW)
+    return users.get("ada")
+
+
+@pytest.mark.fast
+def test_who_never_turned_it_on_has_none():
+    assert make_user("ada").two_factor == ""
+    assert two_factor.get("ada") is None
+
+
+@pytest.mark.fast
+def test_what_was_turned_on_is_there():
+    ada = turned_on()
+    factor = two_factor.get("ada")
+    assert (factor.id, factor.secret, factor.recovery) == (
+        ada.two_factor,
+        "sealed",
+        frozenset({"one", "two"}),
+    )
+    assert (factor.last_step, factor.since) == (100, NOW)
+
+
+def test_it_is_turned_on_once(settle):
+    ada = turned_on()
+    with pytest.raises(Conflict):
+        two_factor.turn_on(ada, secret="other", recovery=[], step=1, key="", now=NOW)
+    assert two_factor.get("ada").secret == "sealed"
+
+
+def test_it_is_not_turned_on_over_another_password():
+    ada = make_user("ada")
+    passwords.change(ada, password="new hash", now=NOW)
+    with pytest.raises(Conflict):
+        two_factor.turn_on(ada, secret="sealed", recovery=["one"], step=1, key="", now=NOW)
+    assert two_factor.get("ada") is None
+
+
+@pytest.mark.fast
+def test_turning_it_on_ends_all_other_sessions_even_one_that_is_being_started():
+    ada = make_user("ada")
+    for key in ("here", "there"):
+        sessions.start(ada, key=key, user_agent="", address="", now=NOW)
+    two_factor.turn_on(ada, secret="sealed", recovery=["one"], step=1, key="here", now=NOW)
+    sessions.start(ada, key="late", user_agent="", address="", now=NOW)  # with the user as he was
+    alive = [key for key in ("here", "there", "late") if sessions.read("ada", key, now=NOW)]
+    assert alive == ["here"]
+
+
+@pytest.mark.fast
+def test_turning_it_off_ends_all_other_sessions_and_forgets_the_secret():
+    ada = turned_on(key="here")
+    sessions.start(ada, key="there", user_agent="", address="", now=NOW)
+    two_factor.turn_off(ada, by="ada", key="here", now=NOW)
+    assert two_factor.get("ada") is None
+    assert users.get("ada").two_factor == ""
+    assert [key for key in ("here", "there") if sessions.read("ada", key, now=NOW)] == ["here"]
+
+
+def test_another_factor_than_the_one_seen_is_not_turned_off():
+    old = turned_on()
+    two_factor.turn_off(old, by="ada", now=NOW)
+    later = NOW + timedelta(seconds=1)
+    two_factor.turn_on(users.get("ada"), secret="new", recovery=["one"], step=1, key="", now=later)
+    with pytest.raises(Conflict):
+        two_factor.turn_off(old, by="ada", now=later)
+    with pytest.raises(Conflict):
+        two_factor.renew_recovery_codes(old, recovery=["x"], now=later)
+    assert two_factor.get("ada").secret == "new"
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("step", [100, 99, 1])
+def test_a_code_is_good_once_and_none_before_it_is(step: int):
+    turned_on(step=100)
+    with pytest.raises(Conflict, match="used already"):
+        two_factor.use_code(two_factor.get("ada"), step)
+
+
+def test_of_ten_who_use_a_code_at_the_same_moment_one_does():
+    turned_on()
+    factor = two_factor.get("ada")
+    outcomes = at_once(*[partial(two_factor.use_code, factor, 101)] * 10)
+    assert outcomes.count(None) == 1
+    assert {type(outcome) for outcome in outcomes} == {type(None), Conflict}
+
+
+def test_of_ten_who_use_a_recovery_code_at_the_same_moment_one_does():
+    ada = turned_on()
+    factor = two_factor.get("ada")
+    outcomes = at_once(*[partial(two_factor.use_recovery_code, ada, factor, "one", now=NOW)] * 10)
+    assert outcomes.count(None) == 1
+    assert two_factor.get("ada").recovery == {"two"}
+
+
+def test_of_ten_who_turn_it_on_at_the_same_moment_one_does():
+    ada = make_user("ada")
+    outcomes = at_once(
+        *[
+            partial(two_factor.turn_on, ada, secret=f"{n}", recovery=["one"], step=1, key="", now=NOW)
+            for n in range(10)
+        ]
+    )
+    (made,) = [outcome for outcome in outcomes if not isinstance(outcome, Exception)]
+    assert two_factor.get("ada") == made
+
+
+@pytest.mark.fast
+def test_the_last_recovery_code_can_be_used_and_new_ones_made():
+    ada = turned_on()
+    for code in ("one", "two"):
+        two_factor.use_recovery_code(ada, two_factor.get("ada"), code, now=NOW)
+    assert two_factor.get("ada").recovery == frozenset()
+    two_factor.renew_recovery_codes(ada, recovery=["three"], now=NOW)
+    assert two_factor.get("ada").recovery == {"three"}
+
+
+@pytest.mark.fast
+def test_a_deleted_user_leaves_no_secret():
+    ada = turned_on()
+    users.delete(ada, job_id="01KAJV9D0000000000000000AA", now=NOW)
+    assert table.get(("USER#ada", "TWOFACTOR#ada")) is None
+
+
+@pytest.mark.fast
+def test_it_is_noted_who_turned_it_on_and_off(settle):
+    ada = turned_on()
+    two_factor.turn_off(ada, by="root", now=NOW + timedelta(seconds=1))
+    settle()
+    assert [(entry.by, entry.what) for entry in audit.of_subject("user", "ada")] == [
+        ("root", "turned two-factor sign-in off"),
+        ("ada", "turned two-factor sign-in on"),
+    ]

@@ -1,0 +1,259 @@
+"""Guards of the site, and the tests of `make test` that have to notice when one is taken out.
+
+Each is a piece of the source and what stands in its place without the guard. `make guards` takes out one at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+DATA = "dealsite/data"
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What holds, the source that holds it, the same without it, and where a test has to fail."""
+
+    holds: str
+    path: str
+    source: str
+    without: str
+    tests: str
+
+    def taken_out(self, text: str) -> str:
+        """Return a module's text without the guard; ValueError unless it stands there exactly once."""
+        if text.count(self.source) != 1:
+            raise ValueError(f"{self.path} holds this guard {text.count(self.source)} times: {self.holds}")
+        return text.replace(self.source, self.without)
+
+
+GUARDS = [
+    Guard(
+        "an order is placed once",
+        f"{DATA}/commerce/order/checkout.py",
+        "            item=order_item(order),\n            when=(absent(),),",
+        "            item=order_item(order),\n            when=(),",
+        "tests/data/commerce/test_checkout.py",
+    ),
+    Guard(
+        "an order is placed for the cart that was shown",
+        f"{DATA}/commerce/order/checkout.py",
+        "when=at_version(head.version)",
+        "when=()",
+        "tests/data/commerce/test_shop_races.py",
+    ),
+    Guard(
+        "what is sold out cannot be bought",
+        f"{DATA}/commerce/order/checkout.py",
+        'when=(*as_shown, missing("stock"))',
+        "when=as_shown",
+        "tests/data/commerce/test_checkout.py",
+    ),
+    Guard(
+        "a payment's sums are applied once",
+        f"{DATA}/commerce/payment/payment_totals.py",
+        'when=(present("kind"), missing("applied"))',
+        'when=(present("kind"),)',
+        "tests/data/commerce/test_payments.py tests/data/commerce/test_charging.py",
+    ),
+    Guard(
+        "a payment is charged by one worker",
+        f"{DATA}/commerce/payment/charging.py",
+        'when=(equals("GSI3SK", row["GSI3SK"]),)',
+        "when=()",
+        "tests/data/commerce/test_charging.py",
+    ),
+    Guard(
+        "a transaction id is one payment's own",
+        f"{DATA}/commerce/payment/charging.py",
+        "when=(absent(),), otherwise=TransactionTaken()",
+        "when=(), otherwise=TransactionTaken()",
+        "tests/data/commerce/test_charging.py",
+    ),
+    Guard(
+        "an order changes only from the status that was seen",
+        f"{DATA}/commerce/order/fulfilment.py",
+        'when=(equals("version", order.version),)',
+        "when=()",
+        "tests/data/commerce/test_orders.py tests/data/commerce/test_shop_races.py",
+    ),
+    Guard(
+        "a visitor's cart is merged once",
+        f"{DATA}/commerce/cart/merging.py",
+        "when=at_version(version), otherwise=CartChanged()",
+        "when=(), otherwise=CartChanged()",
+        "tests/data/commerce/test_carts.py tests/data/commerce/test_shop_races.py",
+    ),
+    Guard(
+        "two editors never overwrite each other's deal",
+        f"{DATA}/catalogue/deal/editing.py",
+        'when=(equals("writes", deal.writes),)',
+        "when=()",
+        "tests/data/catalogue/test_deals.py tests/data/test_races.py",
+    ),
+    Guard(
+        "a deal is published under an id once",
+        f"{DATA}/catalogue/deal/publishing.py",
+        "Put(key=keys.deal(deal_id), item=item, when=(absent(),), otherwise=taken),\n"
+        "        Put(key=keys.offer(deal_id), item=offer, when=(absent(),), otherwise=taken),",
+        "Put(key=keys.deal(deal_id), item=item), Put(key=keys.offer(deal_id), item=offer),",
+        "tests/data/catalogue/test_deals.py tests/data/test_races.py",
+    ),
+    Guard(
+        "a deal is published with its brand's name of now",
+        f"{DATA}/catalogue/deal/publishing.py",
+        'when=(equals("name", brand.name),)',
+        "when=()",
+        "tests/data/catalogue/test_brands.py tests/data/test_races.py tests/data/catalogue/test_deals.py",
+    ),
+    Guard(
+        "a featured list is set on top of what was shown",
+        f"{DATA}/catalogue/featured.py",
+        'when=(equals("featured_version", page.version),)\n            if page.version\n'
+        '            else (missing("featured_version"),)',
+        "when=()",
+        "tests/data/catalogue/test_featured.py tests/data/test_races.py",
+    ),
+    Guard(
+        "a name is one user's",
+        f"{DATA}/people/users.py",
+        "                    when=(absent(),),",
+        "                    when=(),",
+        "tests/data/people/test_users.py",
+    ),
+    Guard(
+        "an e-mail address is one user's",
+        f"{DATA}/people/profiles.py",
+        "        when=(absent(),),",
+        "        when=(),",
+        "tests/data/people/test_users.py tests/data/people/test_profiles.py",
+    ),
+    Guard(
+        "a code of the second factor is good once",
+        f"{DATA}/people/two_factor.py",
+        'when=(equals("id", factor.id), either(missing("last_step"), below("last_step", step)))',
+        'when=(equals("id", factor.id),)',
+        "tests/data/people/test_two_factor.py",
+    ),
+    Guard(
+        "a recovery code is good once",
+        f"{DATA}/people/two_factor.py",
+        'when=(equals("id", factor.id), contains("recovery", code_hash))',
+        'when=(equals("id", factor.id),)',
+        "tests/data/people/test_two_factor.py",
+    ),
+    Guard(
+        "a reset link is good once",
+        f"{DATA}/people/passwords.py",
+        '            when=(equals("password", user.password),),\n            otherwise',
+        "            when=(),\n            otherwise",
+        "tests/data/people/test_sessions.py tests/accounts/test_passwords.py tests/data/test_races.py",
+    ),
+    Guard(
+        "tries are limited",
+        f"{DATA}/people/throttles.py",
+        'when=(either(missing("count"), below("count", limit.tries)),)',
+        "when=()",
+        "tests/data/people/test_throttles.py",
+    ),
+    Guard(
+        "a message is marked read only where it is",
+        f"{DATA}/people/messages.py",
+        "when=(exists(),)",
+        "when=()",
+        "tests/data/people/test_messages.py",
+    ),
+    Guard(
+        "a fan-out goes on in one worker",
+        f"{DATA}/people/fan_out.py",
+        'when=(equals("taken_by", self.job.taken_by),)',
+        "when=()",
+        "tests/data/people/test_fan_out.py",
+    ),
+    Guard(
+        "unpublished changes are saved on top of what was shown",
+        f"{DATA}/editing/pending_edits.py",
+        "        when=at_version(before.version if before else 0),",
+        "        when=(),",
+        "tests/data/editing/test_pending_edits.py",
+    ),
+    Guard(
+        "what is restored meanwhile is not deleted for good",
+        f"{DATA}/editing/trash.py",
+        'same = (equals("token", found.token),)',
+        "same = ()",
+        "tests/data/editing/test_trash.py",
+    ),
+    Guard(
+        "no part of a key holds its separator",
+        f"{DATA}/table/key_templates.py",
+        'unfit = re.compile("[#',
+        'unfit = re.compile("[',
+        "tests/data/test_keys.py",
+    ),
+    Guard(
+        "a role is asked for",
+        "dealsite/accounts/decorators.py",
+        "if not user.has_role(*names):",
+        "if False:",
+        "tests/cms/people/test_users.py",
+    ),
+    Guard(
+        "a view of the CMS without a role is shut",
+        "dealsite/accounts/middleware.py",
+        'if match and match.route.startswith(CMS_ROUTE) and not getattr(view, "required_roles", None):',
+        "if False:",
+        "tests/cms/test_forms_are_guarded.py tests/accounts/test_sign_in.py tests/accounts/test_account_pages.py",
+    ),
+    Guard(
+        "redirects stay on the site",
+        "dealsite/accounts/destinations.py",
+        'address.startswith("/") and url_has_allowed_host_and_scheme(address, allowed_hosts=None)',
+        "bool(address)",
+        "tests/accounts/test_sign_in.py",
+    ),
+    Guard(
+        "forms without a token come from this site",
+        "dealsite/web/same_origin.py",
+        'return site == "same-origin"',
+        "return True",
+        "tests/shopping/cart/test_cart.py",
+    ),
+    Guard(
+        "a kept page holds nothing personal",
+        "dealsite/web/page_cache.py",
+        "            or _is_personal(request)\n",
+        "",
+        "tests/web",
+    ),
+    Guard(
+        "Markdown brings no markup of its own",
+        "dealsite/text/markdown.py",
+        "        tags=TAGS,",
+        '        tags=TAGS | {"img", "svg", "form"},',
+        "tests/text",
+    ),
+    Guard(
+        "nothing is fetched from a private network",
+        "dealsite/web/guarded_http.py",
+        "if not addresses or not all(is_public(ipaddress.ip_address(address)) for address in addresses):",
+        "if not addresses:",
+        "tests/web/test_guarded_http.py tests/imports",
+    ),
+    Guard(
+        "a page address names a place of its list",
+        f"{DATA}/table/paging.py",
+        "if (after and before) or any(cursor and not is_ulid(cursor) for cursor in (after, before)):",
+        "if False:",
+        "tests/data/people/test_messages.py",
+    ),
+    Guard(
+        "shoppers see no deal before its time",
+        f"{DATA}/catalogue/deal/deal_record.py",
+        "if not deal.card.is_visible(now):",
+        "if False:",
+        "tests/shopping/catalogue/test_scheduled.py",
+    ),
+]

@@ -1,0 +1,112 @@
+"""The questions to the table by the names that callers use, in the order of the page that lists them."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
+from types import FunctionType, ModuleType
+from typing import Any
+
+from dealsite import data
+from dealsite.data import table
+from dealsite.data.table.access_patterns import ACCESS_PATTERNS
+from tests.data import examples
+
+Function = Callable[..., Any]
+ROOT = Path(data.__path__[0]).parent.parent
+ROOMS = ("catalogue", "editing", "commerce", "people", "jobs")
+BUCKETS = 2  # that the deals of the tests' shop touch: d
+MODULES = [import_module(name) for _, name, _ in walk_packages(data.__path__, "dealsite.data.")]
+for example in walk_packages(examples.__path__, "tests.data.examples."):
+    import_module(example.name)
+
+
+def room_of(function: Function) -> str:
+    return function.__module__.split(".")[2]
+
+
+def name_of(function: Function) -> str:
+    """The name under which callers know a function: by the face of its noun, or else by its own module."""
+    name = function.__name__
+    faces = [one for one in MODULES if name in getattr(one, "__all__", ()) and getattr(one, name) is function]
+    home = faces[0] if faces else sys.modules[function.__module__]
+    return f"{home.__name__.rpartition('.')[2]}.{name}"
+
+
+def _place(function: Function) -> tuple[int, str, str, int]:
+    """Where the page lists a function: by room and module, then as they are written."""
+    room, module = ROOMS.index(room_of(function)), name_of(function).partition(".")[0]
+    return room, module, function.__module__, function.__code__.co_firstlineno
+
+
+QUESTIONS = {name_of(function): function for function in sorted(ACCESS_PATTERNS, key=_place)}
+REQUESTS = {table.get, table.batch_get, table.query, table.query_page, table.scan_page, table.scan_all}
+REQUESTS |= {table.write, table.transact, table.insert, table.call}
+
+
+_sends: dict[Function, bool] = {}
+
+
+def sends_requests(function: Function) -> bool:
+    """Whether a function of a room sends requests that no registered question says."""
+    if function not in _sends:
+        _sends[function] = False  # what it calls may call it in turn
+        tree = ast.parse(inspect.getsource(function))
+        _sends[function] = any(
+            callee in REQUESTS
+            or (
+                callee.__module__.split(".")[2:3] != ["table"]
+                and callee not in ACCESS_PATTERNS
+                and sends_requests(callee)
+            )
+            for callee in named_in(tree, function.__globals__ | imported(tree))
+            if callee is not function
+        )
+    return _sends[function]
+
+
+def named_in(tree: ast.AST, scope: dict[str, Any]) -> Iterator[Function]:
+    """Yield the functions of the data layer that a piece of code names."""
+
+    def value(node: ast.AST) -> object:
+        if isinstance(node, ast.Name):
+            return scope.get(node.id)
+        if isinstance(node, ast.Attribute) and isinstance(module := value(node.value), ModuleType):
+            return getattr(module, node.attr, None)
+        return None
+
+    for found in map(value, ast.walk(tree)):
+        if isinstance(found, FunctionType) and (found.__module__ or "").startswith("dealsite.data."):
+            yield found
+
+
+def imported(tree: ast.Module) -> dict[str, Any]:
+    """What a module imports from the data layer, by the names that it gives it."""
+    scope: dict[str, Any] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dealsite.data"):
+            module = import_module(node.module)
+            scope |= {one.asname or one.name: getattr(module, one.name) for one in node.names}
+    return scope
+
+
+def used_elsewhere() -> set[Function]:
+    """The functions of the rooms that modules outside of the data layer name."""
+    used: set[Function] = set()
+    for folder in ("cms", "dealsite", "shopping"):
+        for path in (ROOT / folder).rglob("*.py"):
+            if not path.is_relative_to(ROOT / "dealsite" / "data"):
+                tree = ast.parse(path.read_text("utf-8"))
+                used.update(named_in(tree, imported(tree)))
+    return {function for function in used if function.__module__.split(".")[2] != "table"}
+
+
+def too_much(log: list[tuple[str, str | None]], allowed: Counter[str]) -> Counter[str]:
+    """The operations of a log that a budget does not allow."""
+    return Counter(operation for operation, _ in log) - allowed

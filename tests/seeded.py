@@ -1,0 +1,326 @@
+"""A site with content of every kind, for the tests that look at its pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from django.test import override_settings
+from django.utils import timezone
+
+from cms.deals.share_links import token_of
+from dealsite.accounts import reset_tokens
+from dealsite.ask import ready, runs
+from dealsite.ask.lake import lake_in
+from dealsite.data import keys, table
+from dealsite.data.catalogue import (
+    brands,
+    categories,
+    deals,
+    featured,
+    featured_plans,
+    featured_versions,
+    relations,
+)
+from dealsite.data.catalogue.cards import Picture
+from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.drafts import Draft
+from dealsite.data.catalogue.relations import CATEGORY_WATCH
+from dealsite.data.commerce import carts, orders
+from dealsite.data.commerce.carts import CartAddition
+from dealsite.data.commerce.order.saved_details import PaymentCard, save_card
+from dealsite.data.commerce.orders import Address, Purchase
+from dealsite.data.editing import bulk, links, questions
+from dealsite.data.integrity import checks
+from dealsite.data.jobs import exports, jobs
+from dealsite.data.people import messages, two_factor, users
+from dealsite.data.people.users import User
+from dealsite.data.table import schema
+from dealsite.data.table.ids import new_ulid
+from dealsite.data.table.writes import Update
+from dealsite.imports import reports
+from dealsite.pictures.uploads import file_name, store_picture
+from dealsite.worker import bulk as many
+from dealsite.worker.exports import write_export
+from tests import import_files
+from tests.ask import lakes
+from tests.browser.conftest import make_user
+from tests.browser.content import MINUTE, feature, now_deal
+from tests.browser.deal_form import picture_bytes
+from tests.builders import EDITOR, make_brand, make_content, make_draft
+from tests.searching import index_table
+
+DAY = timedelta(days=1)
+LONG = "Donaudampfschifffahrtsgesellschaft" * 4
+VISITOR, SHOPPER, BACK_OFFICE, ADMIN = "", "ada", "bob", "root"
+
+
+@dataclass(frozen=True)
+class Content:
+    """What stands on the site that the tests look at."""
+
+    table_name: str
+    media: Path
+    search: Path
+    users: dict[str, User]
+    deals: dict[str, Deal]
+    draft: Draft
+    message: str
+    var: Path
+    question: str
+    answers: list[str]
+    order: str
+    imports: list[str]
+    bulk: list[str]
+    plan: str
+    export: str
+
+    def examples(self, page: str) -> dict[str, Any]:
+        """Return what stands for the names in an address: `{live.id}` in a declaration, `<str:deal_id>` in a route."""
+        now = timezone.now()
+        payment = orders.get(SHOPPER, self.order).payments[-1]
+        reset = reset_tokens.make(self.users[SHOPPER], now=now)
+        old = token_of("draft", self.draft.id, now - 8 * DAY)
+        states = {state.replace(" ", "_"): deal for state, deal in self.deals.items()}
+        return states | {
+            "shopper": SHOPPER,
+            "order": self.order,
+            "due": payment["due_at"],
+            "plan": self.plan,
+            "imports": self.imports,
+            "bulk": self.bulk,
+            "answers": self.answers,
+            "scheduled_token": token_of("deal", self.id("scheduled"), now),
+            "old_token": old,
+            # In routes
+            "deal_id": self.id("live"),
+            "draft_id": self.draft.id,
+            "slug": self.deals["live"].card.slug if page == "deal" else _slug(page),
+            "order_id": self.order,
+            "payment_id": payment["id"],
+            "message_id": self.message,
+            "question_id": self.question,
+            "run_id": self.answers[0],
+            "import_id": self.imports[1],
+            "plan_id": self.plan,
+            "job_id": self.export if page == "cms_download_export" else self.bulk[1],
+            "view_id": "x",
+            "token": reset if page == "follow_reset_link" else token_of("draft", self.draft.id, now),
+            "username": SHOPPER,
+            "page_id": "front",
+            "topic": "pictures",
+            "kind": "deal",
+            "thing_id": self.id("live"),
+            "number": 1,
+            "part": reports.REPORT,
+            "what": "deals",
+            "day": f"{now - 2 * DAY:%Y-%m-%d}",
+            "name": file_name(self.deals["live"].content.picture.name, 480),
+        }
+
+    def deal(self, state: str) -> str:
+        return f"/deals/{self.deals[state].id}/{self.deals[state].card.slug}/"
+
+    def id(self, state: str) -> str:
+        return self.deals[state].id
+
+
+def _slug(page: str) -> str:
+    return "peripherals-networking" if "category" in page else "nordlicht"
+
+
+@contextmanager
+def seeded_site(endpoint_url: str, folder: Path) -> Iterator[Content]:
+    """Make such a site, once for many tests, which look and change nothing that matters; it ends whole."""
+    media, search, var = (folder / name for name in ("media", "search", "var"))
+    table_name = f"seeded-{folder.name}"
+    options: dict[str, Any] = {"DYNAMODB_ENDPOINT_URL": endpoint_url, "DEALSITE_TABLE": table_name}
+    options |= {"MEDIA_ROOT": media, "SEARCH_ROOT": search, "VAR": var, "DEALSITE_LAKE": ""}
+    with override_settings(**options):
+        table.reset()
+        schema.create_table()
+        made = seed(table_name, media, search, var)
+        index_table()
+        table.reset()
+    yield made
+    with override_settings(**options):
+        table.reset()
+        assert [str(problem) for problem in checks.find()] == []
+        table.reset()
+
+
+def seed(table_name: str, media: Path, search: Path, var: Path) -> Content:
+    """Make users, and deals in every state."""
+    now = timezone.now()
+    categories.create_all()
+    picture = store_picture(picture_bytes(), "A teal square")
+    brand = make_brand("Nordlicht", logo=picture, description="Warm things.")
+    make_brand(LONG[:80])
+    assert brands.get(brand.slug).logo
+    described = "## Why\n\nIt *is*.\n\n- one\n- two\n\n> quoted, `code`, [a link](https://a.example)"
+    made = {
+        "live": now_deal(
+            age=2 * MINUTE,
+            voucher_code="SAVE",
+            picture=picture,
+            expires_at=now + 9 * DAY,
+            stock=3,
+            description=described,
+        ),
+        "ending": now_deal(age=3 * MINUTE, expires_at=now + DAY / 5, title=LONG, voucher_code="A" * 20),
+        "expired": now_deal(age=2 * DAY, expires_at=now - DAY, picture=picture),
+        "sold out": now_deal(age=4 * MINUTE, stock=0, was_price=None),
+        "scheduled": now_deal(age=-DAY, title="Soon"),
+    }
+    cheaper = replace(made["live"].content, price=Decimal("9.90"))
+    made["live"] = deals.edit(deals.get(made["live"].id), cheaper, version=1, brand=brand, by=EDITOR, now=now)
+    deals.delete(now_deal(age=5 * MINUTE, title=LONG, picture=picture), by=EDITOR, now=now)
+    for number in range(26):
+        now_deal(age=DAY / 2, title=f"Deal number {number}", brand="Others", category="office-software")
+    for page in ("front", "editors-choice", "peripherals-networking"):
+        feature(page, list(made.values()))
+    for days in (2, 1):
+        links.fails(links.get(made["live"].id), "404", now=now - days * DAY)
+    make_draft(title="A picture without words", picture=replace(picture, alt=""), now=now)
+    make_draft(**lacks_nothing(picture), now=now)
+    listed = featured_versions.listed_of([made["live"].card])
+    front = featured.get("front")
+    plan = new_ulid(now)
+    featured_plans.create(front, listed, at=now + DAY, plan_id=plan, by=EDITOR, now=now)
+    people = {
+        SHOPPER: make_user(SHOPPER),
+        EDITOR: make_user(EDITOR, roles=["editor"]),
+        BACK_OFFICE: make_user(BACK_OFFICE, roles=["back office"]),
+        ADMIN: make_user(ADMIN, roles=["editor", "back office", "admin"]),
+    }
+    people[ADMIN] = with_two_factor(people[ADMIN])
+    return Content(
+        table_name,
+        media,
+        search,
+        people,
+        made,
+        make_draft(title="Half a deal", now=now),
+        interest(SHOPPER, made["live"]),
+        var,
+        *ask(var, now),
+        purchase(SHOPPER),
+        imported_files(now),
+        changed_in_bulk(made["live"], now),
+        plan,
+        exported_orders(now),
+    )
+
+
+def lacks_nothing(picture: Picture) -> dict[str, Any]:
+    """Return what a draft holds that lacks nothing."""
+    content = make_content(title="Lacks nothing", picture=picture)
+    wanted = ("title", "category", "price", "was_price", "link", "description", "picture")
+    return {name: getattr(content, name) for name in wanted} | {"brand": "Nordlicht"}
+
+
+def changed_in_bulk(deal: Deal, now: datetime) -> list[str]:
+    """Order two changes of many deals: one that waits, one that is done and left a deal alone."""
+    waits, done = (new_ulid(now, number) for number in (11, 12))
+    chosen = [bulk.BulkTarget(deal.id, LONG, "toys-hobbies"), bulk.BulkTarget(new_ulid(now, 13), "Gone")]
+    for job_id in (done, waits):
+        change = bulk.BulkChange("deal", bulk.CATEGORY, "toys-hobbies")
+        bulk.start(change, job_id=job_id, by=EDITOR, asked_at=now, now=now, subjects=chosen)
+        if job_id == done:
+            table.write(Update(key=keys.job(done), set={"taken_by": "a worker"}))
+            many.change_many(jobs.get(done), now)
+            jobs.finish(jobs.get(done))
+    return [waits, done]
+
+
+def imported_files(now: datetime) -> list[str]:
+    """Bring three files: one whose columns are to be chosen, one that is checked, one that is imported."""
+    made = [import_files.bring(new_ulid(now, number)) for number in range(3)]
+    import_files.check(made[1:], now=now)
+    import_files.run(made[2:], now=now)
+    return made
+
+
+def exported_orders(now: datetime) -> str:
+    """Write a file of orders that the admin asked for."""
+    job_id = new_ulid(now, 14)
+    asked = exports.ExportRequest("orders", "", now - DAY, now, "UTC", ADMIN)
+    exports.request(asked, kind=jobs.EXPORT, job_id=job_id, now=now)
+    table.write(Update(key=keys.job(job_id), set={"taken_by": "a worker"}))
+    write_export(jobs.get(job_id), now)
+    jobs.finish(jobs.get(job_id))
+    return job_id
+
+
+def with_two_factor(user: User) -> User:
+    """Give a user a second factor; returns him as he is then."""
+    two_factor.turn_on(user, secret="sealed", recovery=["one", "two"], step=1, key="", now=timezone.now())
+    return users.get(user.username)
+
+
+def ask(var: Path, now: datetime) -> tuple[str, list[str]]:
+    """Save a question of the admin's; have some answered as lines, bars or a table alone, and some not at all."""
+    lakes.write(var / "lake", lakes.shop().changes)
+    lake = lake_in(var / "lake")
+    asked = [ready.questions()[slug].sql for slug in ("revenue-by-day", "best-selling-deals")]
+    asked += ["SELECT range, repeat('long', 50) FROM range(120)", "SELECT 1 WHERE false", "SELECT oops"]
+    made = [new_ulid(now, number) for number in range(len(asked))]
+    for run_id, sql in zip(made, asked, strict=True):
+        runs.start(sql, run_id=run_id, by=ADMIN, lake=lake, title="A question", patience=60)
+    saved = questions.create(question_id=new_ulid(now), title=LONG[:120], sql=asked[0], by=ADMIN, now=now)
+    return saved.id, made
+
+
+def purchase(username: str) -> str:
+    """Have a shopper order something in instalments and fill a cart again; returns the order's id."""
+    now = timezone.now()
+    owner = carts.user_cart(username)
+    some = [now_deal(age=6 * MINUTE, title=title, stock=9) for title in ("A lamp", LONG, "Saved")]
+    card = PaymentCard("test", "test:approve", "Visa ending in 4242")
+    save_card(username, card, job_id=new_ulid(now), now=now)
+    order = None
+    for _ in range(2):
+        for deal in some:
+            carts.add(owner, CartAddition(deal.id, 2, new_ulid(now)), now=now)
+        if order is None:
+            head, lines = carts.read_active(owner, now=now)
+            address = Address(
+                name="Ada", street="1 High Street", postcode="10115", city=LONG[:80], country="Germany"
+            )
+            order = orders.place(
+                Purchase(
+                    order_id=new_ulid(now),
+                    username=username,
+                    name="Ada",
+                    email=f"{username}@example.org",
+                    version=head.version,
+                    total=sum((line.total for line in lines), Decimal("0.00")),
+                    address=address,
+                    plan=3,
+                    method=card.token,
+                ),
+                now=now,
+            )
+    _, lines = carts.read_active(owner, now=now)
+    carts.move(owner, lines[-1].ref, carts.SAVED, now=now)
+    assert order
+    return order.id
+
+
+def interest(username: str, deal: Deal) -> str:
+    """Have a shopper like and watch something and get messages; returns the id of one, which is read."""
+    now = timezone.now()
+    relations.add(relations.BRAND_LIKE, "nordlicht", username=username, now=now)
+    relations.add(relations.BRAND_WATCH, "nordlicht", username=username, now=now)
+    relations.add(relations.CATEGORY_WATCH, "toys-hobbies", username=username, now=now)
+    relations.mute_watch(CATEGORY_WATCH, "toys-hobbies", username=username, muted=True)
+    ids = [new_ulid(now - DAY, number) for number in range(120)]
+    made = {"kind": "hot_deal", "headline": LONG, "deal": deal.id, "text": "Only today.\n\nReally."}
+    messages.deliver([messages.message_item(username, message_id, **made) for message_id in ids])
+    messages.mark_read(username, ids[-1])
+    return ids[-1]

@@ -1,0 +1,289 @@
+"""Checkout: what was shown is ordered once, or nothing is and the page says why."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.core import signing
+from django.test import Client
+from django.utils import timezone
+
+from dealsite.data.catalogue import deals
+from dealsite.data.commerce import carts, orders, payments
+from dealsite.data.commerce.order import saved_details
+from dealsite.data.table.ids import new_ulid
+from shopping.checkout.checkout import SALT
+from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_content, make_deal
+from tests.people import calls, make_user, signed_in
+from tests.shopping.shoppers import ADDRESS, CARD, checkout_form, fill_cart, make_shopper, place
+
+pytestmark = pytest.mark.usefixtures("shop")
+
+GET, QUERY, BATCH, TRANSACTION = "GetItem", "Query", "BatchGetItem", "TransactWriteItems"
+
+
+@pytest.fixture
+def ada() -> Client:
+    """A browser of ada, who has a card."""
+    return make_shopper()
+
+
+def placed(username: str = "ada") -> list[orders.OrderCard]:
+    return orders.of_user(username).orders
+
+
+def test_a_visitor_is_led_to_sign_in_and_back_to_checkout(client: Client):
+    for answer in (client.get("/checkout/"), client.get(f"/checkout/{new_ulid(NOW)}/done/")):
+        assert answer.status_code == 302
+        assert answer["Location"].startswith("/account/sign-in/?next=%2Fcheckout%2F")
+
+
+def test_an_empty_cart_leads_back_to_the_cart(ada: Client):
+    assert ada.get("/checkout/")["Location"] == "/cart/"
+
+
+def test_what_is_shown_is_ordered(ada: Client):
+    fill_cart("ada")
+    order_id = place(ada, plan="3")
+    order = orders.get("ada", order_id)
+    assert (order.total, order.card.pieces, order.card.plan, order.status) == (
+        Decimal("100.00"),
+        2,
+        3,
+        "PLACED",
+    )
+    assert order.address.lines == ["Ada Ash", "1 High Street", "10115 Berlin", "Germany"]
+    assert order.email == "ada@example.org"
+    paid = payments.of_order("ada", order.payments)
+    assert [payment.amount for payment in paid] == [Decimal("33.34"), Decimal("33.33"), Decimal("33.33")]
+    assert {payment.method for payment in paid} == {CARD.token}
+    assert carts.read_head(carts.user_cart("ada"), now=NOW).active == 0
+    page = ada.get(f"/checkout/{order_id}/done/").content.decode()
+    for text in (
+        "Thank you",
+        "A lamp",
+        "ada@example.org",
+        "You pay in 3 instalments",
+        "€33.34",
+        "1 High Street",
+    ):
+        assert text in page
+
+
+def test_the_pages_keep_to_their_budgets(ada: Client):
+    fill_cart("ada")
+    assert calls(ada.get("/checkout/")) == [BATCH, QUERY, BATCH, GET]
+    answer = ada.post("/checkout/", checkout_form(ada))
+    assert calls(answer) == [BATCH, QUERY, TRANSACTION]
+    assert calls(ada.get(answer["Location"])) == [BATCH, GET, QUERY]
+
+
+def test_a_form_sent_again_leads_to_the_same_order(ada: Client):
+    fill_cart("ada")
+    form = checkout_form(ada)
+    first, second = (ada.post("/checkout/", form) for _ in range(2))
+    fill_cart("ada")
+    third = ada.post("/checkout/", form)
+    assert first["Location"] == second["Location"] == third["Location"]
+    assert len(placed()) == 1
+
+
+def test_the_address_is_there_the_next_time(ada: Client):
+    fill_cart("ada")
+    place(ada)
+    fill_cart("ada")
+    page = ada.get("/checkout/").content.decode()
+    assert 'value="1 High Street"' in page
+    assert 'value="Berlin"' in page
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "",
+        "x",
+        new_ulid(NOW),
+        signing.dumps([new_ulid(NOW), "ada", "test:approve"], salt="another"),
+        signing.dumps([new_ulid(NOW), "ada"] * 5, salt=SALT),
+        signing.dumps("x" * 3, salt=SALT),
+        signing.dumps([new_ulid(NOW), "bob", "test:approve"], salt=SALT),
+    ],
+    ids=["nothing", "a letter", "an id", "another salt", "too many", "a text", "another user's"],
+)
+def test_a_form_that_was_not_made_for_this_user_orders_nothing(ada: Client, order: str):
+    fill_cart("ada")
+    answer = ada.post("/checkout/", checkout_form(ada, order=order))
+    assert answer.status_code == 400
+    assert placed() == []
+
+
+def test_the_form_of_another_user_orders_nothing(ada: Client):
+    bob = make_shopper("bob")
+    fill_cart("ada")
+    fill_cart("bob")
+    theirs = checkout_form(bob)
+    assert ada.post("/checkout/", theirs).status_code == 400
+    assert placed("ada") == placed("bob") == []
+
+
+def test_a_form_older_than_a_day_asks_to_look_again(ada: Client, monkeypatch: pytest.MonkeyPatch):
+    fill_cart("ada")
+    form = checkout_form(ada)
+    monkeypatch.setattr(timezone, "now", lambda: NOW + DAY + HOUR)
+    answer = ada.post("/checkout/", form | {"street": "2 Low Street"})
+    assert answer.status_code == 409
+    page = answer.content.decode()
+    assert "more than a day old" in page
+    assert 'value="2 Low Street"' in page
+    assert form["order"] not in page
+    assert placed() == []
+
+
+def test_an_old_form_that_ordered_leads_to_its_order(ada: Client, monkeypatch: pytest.MonkeyPatch):
+    fill_cart("ada")
+    form = checkout_form(ada)
+    first = ada.post("/checkout/", form)
+    monkeypatch.setattr(timezone, "now", lambda: NOW + 2 * DAY)
+    assert ada.post("/checkout/", form)["Location"] == first["Location"]
+    assert len(placed()) == 1
+
+
+def reprice(deal: deals.Deal, price: str) -> None:
+    content = make_content(title=deal.card.title, price=Decimal(price), was_price=None)
+    current = deals.get(deal.id)
+    deals.edit(current, content, version=current.version, brand=make_brand(), by=EDITOR, now=NOW)
+
+
+def test_a_changed_price_orders_nothing_and_says_so(ada: Client):
+    (deal,) = fill_cart("ada")
+    form = checkout_form(ada)
+    reprice(deal, "60.00")
+    answer = ada.post("/checkout/", form)
+    page = answer.content.decode()
+    assert answer.status_code == 409
+    assert "Nothing was ordered." in page
+    assert "The price went up from €50.00 to €60.00." in page
+    assert placed() == []
+    assert ada.get("/checkout/")["Location"] == "/cart/"
+
+
+def test_a_cart_that_changed_in_another_tab_orders_nothing(ada: Client):
+    fill_cart("ada")
+    form = checkout_form(ada)
+    fill_cart("ada", make_deal(title="One more"))
+    answer = ada.post("/checkout/", form)
+    assert answer.status_code == 409
+    assert "Your cart changed meanwhile." in answer.content.decode()
+    assert placed() == []
+
+
+@pytest.mark.parametrize("change", [{"total": "1.00"}, {"version": "99"}])
+def test_another_total_or_version_than_shown_orders_nothing(ada: Client, change: dict[str, str]):
+    fill_cart("ada")
+    assert ada.post("/checkout/", checkout_form(ada, **change)).status_code == 409
+    assert placed() == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"street": ""},
+        {"street": "   "},
+        {"city": "x" * 121},
+        {"name": "\x00"},
+        {"plan": "2"},
+        {"plan": ""},
+        {"version": "x"},
+        {"version": ""},
+        {"total": "NaN"},
+        {"total": "-1"},
+        {"total": "1e400"},
+    ],
+)
+def test_what_the_form_does_not_take_is_shown_in_it(ada: Client, change: dict[str, str]):
+    fill_cart("ada")
+    answer = ada.post("/checkout/", checkout_form(ada, **change))
+    assert answer.status_code == 422
+    assert "Please check the form" in answer.content.decode()
+    assert placed() == []
+
+
+def test_too_small_instalments_are_neither_offered_nor_taken(ada: Client):
+    fill_cart("ada", make_deal(price=Decimal("2.00"), was_price=None), quantity=2)
+    page = ada.get("/checkout/").content.decode()
+    assert "3 monthly instalments" in page
+    assert "6 monthly instalments" not in page
+    answer = ada.post("/checkout/", checkout_form(ada, plan="6"))
+    assert answer.status_code == 422
+    assert "Choose fewer instalments." in answer.content.decode()
+
+
+def test_without_a_card_only_what_is_free_can_be_ordered():
+    ada = make_shopper(card=False)
+    fill_cart("ada")
+    page = ada.get("/checkout/").content.decode()
+    assert "Add a card" in page
+    assert "Place order" not in page
+    answer = ada.post("/checkout/", checkout_form(ada))
+    assert answer.status_code == 422
+    assert "Choose a card to pay with." in answer.content.decode()
+    assert placed() == []
+    carts.clear("ada")
+    fill_cart("ada", make_deal(price=Decimal("0.00"), was_price=None))
+    order = orders.get("ada", place(ada))
+    assert (order.total, order.payments) == (Decimal("0.00"), ())
+
+
+def test_the_way_to_a_card_keeps_what_was_typed():
+    ada = make_shopper(card=False)
+    fill_cart("ada")
+    form = checkout_form(ada, do="card", street=" 5  Long Lane ", city="")
+    answer = ada.post("/checkout/", form)
+    assert answer["Location"].endswith("/account/card/finish/?next=%2Fcheckout%2F")
+    kept = saved_details.buyer("ada").address
+    assert (kept.street, kept.city) == ("5 Long Lane", "")
+    answer = ada.post("/account/card/finish/", {"number": "4242 4242 4242 4242", "next": "/checkout/"})
+    assert answer["Location"] == "/checkout/"
+    page = ada.get("/checkout/").content.decode()
+    assert "Visa ending in 4242" in page
+    assert 'value="5 Long Lane"' in page
+
+
+def test_the_last_pieces_go_to_the_first(ada: Client):
+    bob = make_shopper("bob")
+    deal = make_deal(stock=3)
+    fill_cart("ada", deal)
+    fill_cart("bob", deal)
+    forms = checkout_form(ada), checkout_form(bob)
+    assert ada.post("/checkout/", forms[0]).status_code == 302
+    answer = bob.post("/checkout/", forms[1])
+    assert answer.status_code == 409
+    assert "Only 1 is left. You wanted 2." in answer.content.decode()
+
+
+@pytest.mark.parametrize("method", ["get", "post", "put", "delete"])
+def test_the_page_of_another_users_order_is_not_there(ada: Client, method: str):
+    fill_cart("ada")
+    order_id = place(ada)
+    bob = signed_in(make_user("bob"))
+    assert getattr(bob, method)(f"/checkout/{order_id}/done/").status_code in (404, 405)
+    assert bob.get(f"/checkout/{order_id}/done/").status_code == 404
+    assert ada.get(f"/checkout/{new_ulid(NOW)}/done/").status_code == 404
+    assert ada.get("/checkout/x/done/").status_code == 404
+
+
+def test_checkout_needs_its_token():
+    make_user("bob")
+    browser = signed_in(make_user("ada"), enforce_csrf_checks=True)
+    fill_cart("ada")
+    assert browser.post("/checkout/", ADDRESS).status_code == 403
+
+
+def test_a_day_is_how_long_a_form_holds(ada: Client, monkeypatch: pytest.MonkeyPatch):
+    fill_cart("ada")
+    form: dict[str, Any] = checkout_form(ada)
+    monkeypatch.setattr(timezone, "now", lambda: NOW + DAY - timedelta(seconds=1))
+    assert ada.post("/checkout/", form).status_code == 302

@@ -1,0 +1,210 @@
+"""A user's orders: his alone, as they are; cancelled, ordered again, and told of by mail and message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.test import Client
+from django.utils import timezone
+
+from dealsite.data.catalogue import deals
+from dealsite.data.commerce import carts, orders
+from dealsite.data.people import messages
+from dealsite.data.table.ids import new_ulid
+from dealsite.worker import loop
+from tests.builders import DAY, EDITOR, HOUR, NOW, make_deal
+from tests.orders import make_order
+from tests.people import calls, make_user, signed_in
+
+pytestmark = pytest.mark.usefixtures("now")
+
+GET, QUERY, BATCH, TRANSACTION = "GetItem", "Query", "BatchGetItem", "TransactWriteItems"
+URLS = ["/account/orders/{id}/", "/account/orders/{id}/cancel/", "/account/orders/{id}/again/"]
+
+
+@pytest.fixture
+def now(whole_table: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """It is NOW; whatever jobs are left at the end are run."""
+    monkeypatch.setattr(timezone, "now", lambda: NOW)
+    yield
+    work()
+
+
+def work() -> None:
+    """Run all jobs that are due."""
+    while loop.run_next(now=NOW + HOUR):
+        pass
+
+
+@pytest.fixture
+def ada(now: None) -> Client:
+    return signed_in(make_user("ada"))
+
+
+def last_said(browser: Client, path: str) -> str:
+    return str(list(browser.get(path).context["messages"])[-1])
+
+
+def test_orders_are_listed_newest_first_by_status_and_page(ada: Client):
+    deal = make_deal(live_at=NOW - 3 * DAY)
+    made = [make_order("ada", deal, now=NOW - n * HOUR) for n in range(27)]
+    orders.ship("ada", made[3].id, by="kim", now=NOW)
+    first = ada.get("/account/orders/")
+    assert calls(first) == [BATCH, QUERY]
+    assert [card.id for card in first.context["page"].orders] == [order.id for order in made[:25]]
+    second = ada.get("/account/orders/" + first.context["after"])
+    assert [card.id for card in second.context["page"].orders] == [order.id for order in made[25:]]
+    back = ada.get("/account/orders/" + second.context["before"])
+    assert [card.id for card in back.context["page"].orders] == [order.id for order in made[:25]]
+    shipped = ada.get("/account/orders/?status=SHIPPED")
+    assert calls(shipped) == [BATCH, QUERY]
+    assert [card.id for card in shipped.context["page"].orders] == [made[3].id]
+    assert (
+        "None of your orders is delivered." in ada.get("/account/orders/?status=DELIVERED").content.decode()
+    )
+
+
+@pytest.mark.parametrize("query", ["status=x", "after=x", "before=x", "status=PLACED&after=1"])
+def test_a_damaged_address_is_refused(ada: Client, query: str):
+    assert ada.get(f"/account/orders/?{query}").status_code == 400
+
+
+def test_an_order_shows_all_about_it(ada: Client):
+    deal = make_deal(title="A lamp", price=Decimal("10.00"), was_price=None)
+    order = make_order("ada", deal, quantity=3, plan=3)
+    orders.ship("ada", order.id, tracking="AB 123", by="kim", now=NOW)
+    answer = ada.get(f"/account/orders/{order.id}/")
+    assert calls(answer) == [BATCH, GET, QUERY, BATCH]
+    page = answer.content.decode()
+    for text in (
+        "A lamp",
+        "3 × €10.00",
+        "Shipped",
+        "AB 123",
+        "1 of 3",
+        "12 Analytical Row",
+        "ada@example.org",
+    ):
+        assert text in page
+    assert "kim" not in page
+    assert "Yes, cancel it" not in page
+
+
+def test_an_order_is_cancelled_until_it_is_shipped(ada: Client):
+    deal = make_deal(stock=5)
+    order, sent = make_order("ada", deal, quantity=2), make_order("ada", deal)
+    orders.ship("ada", sent.id, by="kim", now=NOW)
+    for one, said in (
+        (order, "Your order is cancelled. What you paid for it is on its way back."),
+        (sent, "This order is shipped: it cannot be cancelled."),
+    ):
+        answer = ada.post(f"/account/orders/{one.id}/cancel/")
+        assert answer["Location"] == f"/account/orders/{one.id}/"
+        assert last_said(ada, answer["Location"]) == said
+    assert [orders.get("ada", one.id).status for one in (order, sent)] == ["CANCELLED", "SHIPPED"]
+    assert deals.get(deal.id).stock == 4
+    assert ada.post(f"/account/orders/{order.id}/cancel/").status_code == 302
+
+
+def test_the_same_is_ordered_again_as_far_as_it_can_be(ada: Client):
+    there = make_deal(title="A lamp")
+    gone = make_deal(title="A chair")
+    order = make_order("ada", there, gone, quantity=2)
+    deals.expire_now(deals.get(gone.id), by=EDITOR, now=NOW - HOUR)
+    form = {"token": new_ulid(NOW)}
+    for _ in range(2):
+        answer = ada.post(f"/account/orders/{order.id}/again/", form)
+    assert answer["Location"] == "/cart/"
+    said = [str(message) for message in ada.get("/cart/").context["messages"]]
+    assert said[-2:] == [
+        "1 deal of that order is in your cart.",
+        "Not added: “A chair”. The deal “A chair” has expired.",
+    ]
+    _, lines = carts.read_active(carts.user_cart("ada"), now=NOW)
+    assert [(line.title, line.quantity) for line in lines] == [("A lamp", 2)]
+    assert ada.post(f"/account/orders/{order.id}/again/", {"token": "x"}).status_code == 400
+
+
+@pytest.mark.parametrize("url", URLS)
+@pytest.mark.parametrize("method", ["get", "head", "post", "put", "patch", "delete"])
+def test_anothers_order_is_not_there_whatever_is_asked(ada: Client, url: str, method: str):
+    order = make_order("bob")
+    for order_id in (order.id, new_ulid(NOW), "x", order.id.lower()):
+        answer = getattr(ada, method)(url.format(id=order_id), {"token": new_ulid(NOW)})
+        assert answer.status_code in (404, 405)
+    if method in ("get", "post"):
+        assert (
+            getattr(ada, "post" if "cancel" in url or "again" in url else "get")(
+                url.format(id=order.id), {"token": new_ulid(NOW)}
+            ).status_code
+            == 404
+        )
+    assert orders.get("bob", order.id).status == "PLACED"
+
+
+@pytest.mark.parametrize("url", ["/account/orders/", *URLS])
+def test_a_visitor_is_led_to_sign_in(client: Client, url: str):
+    answer = client.get(url.format(id=new_ulid(NOW)))
+    assert answer["Location"].startswith("/account/sign-in/")
+
+
+@pytest.mark.parametrize("url", URLS[1:])
+def test_what_changes_an_order_needs_its_token(url: str):
+    browser = signed_in(make_user("ada"), enforce_csrf_checks=True)
+    order = make_order("ada")
+    assert browser.post(url.format(id=order.id)).status_code == 403
+    assert orders.get("ada", order.id).status == "PLACED"
+
+
+def test_the_account_page_shows_the_newest_orders_at_the_price_of_one_query(ada: Client):
+    deal = make_deal(live_at=NOW - 3 * DAY)
+    made = [make_order("ada", deal, now=NOW - n * HOUR) for n in range(7)]
+    answer = ada.get("/account/")
+    assert calls(answer) == [BATCH, QUERY]
+    assert [card.id for card in answer.context["orders"]] == [order.id for order in made[:5]]
+    assert answer.context["profile"].email == "ada@example.org"
+
+
+def test_messages_and_mails_tell_of_an_order(ada: Client):
+    deal = make_deal(title="A lamp & a shade", price=Decimal("10.00"), was_price=None)
+    order = make_order("ada", deal, quantity=2, plan=3)
+    (message,) = messages.inbox("ada").messages
+    page = ada.get(f"/account/messages/{message.id}/").content.decode()
+    assert f'href="/account/orders/{order.id}/"' in page
+    assert "New deal" not in ada.get("/account/messages/").content.decode()
+    work()
+    orders.ship("ada", order.id, tracking="AB 123", by="kim", now=NOW + timedelta(minutes=1))
+    orders.deliver("ada", order.id, by="kim", now=NOW + timedelta(minutes=2))
+    work()
+    sent = {
+        sent.subject: sent for sent in mail.outbox if "rder" in sent.subject and "ayment" not in sent.subject
+    }
+    assert set(sent) == {
+        "Dealsite: Your order",
+        "Dealsite: Your order is on its way",
+        "Dealsite: Your order was delivered",
+    }
+    text: Any = sent["Dealsite: Your order"].body
+    assert sent["Dealsite: Your order"].to == ["ada@example.org"]
+    for part in (
+        "2 x A lamp & a shade, €20.00",
+        "Total: €20.00, in 3 monthly instalments",
+        "12 Analytical Row",
+    ):
+        assert part in text
+    assert f"/account/orders/{order.id}/" in text
+    assert "AB 123" in sent["Dealsite: Your order is on its way"].body
+
+
+def test_a_cancelled_order_is_told_of_with_its_lines(ada: Client):
+    order = make_order("ada", make_deal(title="A lamp"))
+    ada.post(f"/account/orders/{order.id}/cancel/")
+    work()
+    (sent,) = [sent for sent in mail.outbox if sent.subject == "Dealsite: Your order was cancelled"]
+    assert "1 x A lamp" in sent.body
+    assert "was cancelled" in sent.body

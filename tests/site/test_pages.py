@@ -1,0 +1,195 @@
+"""What each view says of its page is true: what it costs, who may see it, and docs/access-patterns.md says the same.
+
+`UPDATE_DOCS=1` in the environment writes the page's list anew.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.utils import timezone
+from django.utils.http import urlencode
+
+from dealsite.accounts.decorators import role, sent_again, signed_in
+from dealsite.accounts.reauthentication import fresh
+from dealsite.data import table
+from dealsite.data.catalogue import brand_names, brands, category_names
+from dealsite.data.table.access_patterns import budget
+from dealsite.web import page_cache
+from dealsite.web.pages import page, page_of
+from tests.builders import EDITOR, NOW
+from tests.pages import ROUTES, Route, routes
+from tests.people import signed_in as signed_in_browser
+from tests.questions import BUCKETS, too_much
+from tests.seeded import ADMIN, BACK_OFFICE, SHOPPER, VISITOR, Content, seeded_site
+
+pytestmark = pytest.mark.promise
+PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "access-patterns.md"
+UPDATE = os.environ.get("UPDATE_DOCS") == "1"
+HEAD = ["| page | address | who | requests |", "|---|---|---|---|"]
+ROLES = {SHOPPER: (), EDITOR: ("editor",), BACK_OFFICE: ("back office",), ADMIN: ("editor", "back office")}
+FREE = ("healthz", "readyz")  # which never ask who is there
+OF_AN_AUDIENCE = (
+    "cms_download_export",
+)  # a file of the back office is not for editors, nor the other way round
+
+
+@pytest.fixture(scope="module")
+def content(native_engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Content]:
+    """A site with content of every kind, made once, at a time that stands still."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(timezone, "now", lambda: NOW)
+        with seeded_site(native_engine, tmp_path_factory.mktemp("pages")) as made:
+            yield made
+
+
+@pytest.fixture
+def site(content: Content, engine: str, settings: Any) -> Content:
+    """That site, its names of brands and categories already read."""
+    settings.DEALSITE_TABLE, settings.MEDIA_ROOT = content.table_name, content.media
+    settings.SEARCH_ROOT, settings.VAR = content.search, content.var
+    page_cache.forget()
+    category_names.forget()
+    category_names.names()
+    brand_names.names([brand.slug for brand in brands.all_brands()])
+    return content
+
+
+def browser_of(site: Content, who: str, **options: Any) -> Client:
+    return signed_in_browser(site.users[who], now=NOW, **options) if who else Client(**options)
+
+
+def answer_of(browser: Client, address: str, method: str = "get") -> Any:
+    """Return the answer of an address, its file closed."""
+    answer = getattr(browser, method)(address)
+    answer.close()
+    return answer
+
+
+# What the views say
+
+
+def test_every_view_says_what_its_page_is():
+    assert [route.name for route in routes() if page_of(route.view) is None] == []
+
+
+def test_what_a_view_says_is_seen_through_all_that_guards_it():
+    @sent_again
+    @role("editor")
+    @signed_in
+    @fresh
+    @page("1 query")
+    def view(request: Any) -> HttpResponse:
+        return HttpResponse()
+
+    assert page_of(view).requests == "1 query"
+
+
+# docs/access-patterns.md
+
+
+def who(route: Route) -> str:
+    """Say who may see a page."""
+    if route.roles is None:
+        return "all"
+    return " or ".join(sorted(route.roles, reverse=True)) or "signed in"
+
+
+def rows() -> list[str]:
+    """Return the page's list as the views have it."""
+    return [
+        f"| `{route.name}` | `/{route.pattern}` | {who(route)} | {route.page.requests} |"
+        for route in routes()
+    ]
+
+
+def test_the_list_of_pages_in_the_docs_is_what_the_views_say():
+    before, _, rest = PAGE.read_text("utf-8").partition("## Pages\n")
+    text, _, after = rest.partition("\n## ")
+    lines = text.splitlines()
+    said = [line for line in lines if not line.startswith("|")]
+    if UPDATE:
+        kept = "\n".join(said).strip("\n")
+        end = f"\n## {after}" if after else ""
+        PAGE.write_text(f"{before}## Pages\n\n{kept}\n\n" + "\n".join([*HEAD, *rows()]) + f"\n{end}", "utf-8")
+        return
+    assert [line for line in lines if line.startswith("|")] == [*HEAD, *rows()]
+
+
+# What they cost
+
+
+def cost_of(browser: Client, address: str) -> tuple[int, list[tuple[str, str | None]]]:
+    with table.metered() as meter:
+        response = browser.get(address)
+    return response.status_code, meter.log
+
+
+def allowed(text: str) -> list[Counter[str]]:
+    """Return what a declaration such as `1 scan or 2 gets` allows: at its first address, and at the others."""
+    return [budget(one, partitions=BUCKETS) for one in text.split(" or ")]
+
+
+def expected(route: Route, at: str, visitor: str) -> tuple[int, ...]:
+    """Return how a page may answer: only an address that its view chose may lead to what is not there."""
+    if route.page.kind == "action":
+        return (405,)
+    there = (200, 204, 302, 410) if visitor else (200, 204, 302, 401, 410)
+    return (*there, 404, 422) if at else there
+
+
+@pytest.mark.parametrize("name", ROUTES)
+def test_a_page_is_there_and_costs_no_more_than_its_view_says(name: str, site: Content):
+    route = ROUTES[name]
+    visitors = {route.seen_by or SHOPPER, route.seen_by} - ({SHOPPER} if name in FREE else set())
+    for visitor in visitors:
+        browser = browser_of(site, visitor)
+        known = Counter(BatchGetItem=1 if visitor else 0)  # who is signed in
+        first = route.addresses(site)[0]
+        for at, address in zip(route.page.at, route.addresses(site), strict=True):
+            with table.metered() as meter:
+                status = answer_of(browser, address).status_code
+            assert status in expected(route, at, visitor), address
+            within = allowed(route.page.requests)[: None if address != first else 1]
+            assert Counter() in [too_much(meter.log, one + known) for one in within], address
+
+
+# Who may see them
+
+
+def may_see(route: Route, visitor: str) -> bool:
+    """Tell whether the decorators of a view let somebody in."""
+    if route.roles is None:
+        return True
+    return bool(visitor) and (
+        not route.roles or visitor == ADMIN or not route.roles.isdisjoint(ROLES[visitor])
+    )
+
+
+@pytest.mark.parametrize("visitor", [VISITOR, SHOPPER, EDITOR, BACK_OFFICE, ADMIN])
+def test_a_page_is_open_to_whom_its_decorators_name_and_shut_to_all_others(visitor: str, site: Content):
+    browser = browser_of(site, visitor)
+    wrong: list[tuple[Any, ...]] = []
+    for route in ROUTES.values():
+        address = route.addresses(site)[0]
+        answer = answer_of(browser, address)
+        to_sign_in = answer.get("Location", "") == f"/account/sign-in/?{urlencode({'next': address})}"
+        if may_see(route, visitor):
+            if to_sign_in or (answer.status_code == 403 and route.name not in OF_AN_AUDIENCE):
+                wrong.append((address, answer.status_code))
+            continue
+        sent = answer_of(browser, address, "post").status_code
+        if visitor:
+            refused = (answer.status_code, sent) == (403, 403)
+        else:  # a form of the CMS is kept, and goes on after signing in in its place
+            refused = to_sign_in and sent == (401 if route.roles else 302)
+        if not refused:
+            wrong.append((address, answer.status_code, sent))
+    assert wrong == []

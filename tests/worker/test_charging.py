@@ -1,0 +1,67 @@
+"""The thread that charges payments: works while something is due, waits while nothing is, outlives what goes wrong."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+
+import pytest
+
+from dealsite.data.table.errors import Unavailable
+from dealsite.worker import charging
+
+
+class Steps:
+    """Outcomes of turns, one after the other; the last one stops the thread."""
+
+    def __init__(self, stop, *outcomes):
+        self.stop, self.outcomes, self.turns = stop, list(outcomes), 0
+
+    def __call__(self, gateway, *, clock):
+        self.turns += 1
+        outcome = self.outcomes.pop(0)
+        if not self.outcomes:
+            self.stop.set()
+        if isinstance(outcome, Exception):
+            raise outcome
+        return Counter(outcome)
+
+
+class Stop(threading.Event):
+    """An event whose waits are counted, and take no time."""
+
+    def __init__(self):
+        super().__init__()
+        self.waits = 0
+
+    def wait(self, timeout=None):
+        self.waits += 1
+        return True
+
+
+@pytest.fixture
+def stop():
+    return Stop()
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "waits"),
+    [
+        ([{"processed": 3}, {"failed": 1}, {"cancelled": 1}, {}], 1),
+        ([{}, {"unknown": 4}, {"left": 2}], 3),
+        ([Unavailable(), ValueError("odd"), {"processed": 1}], 2),
+    ],
+    ids=["works on", "waits", "outlives errors"],
+)
+def test_it_waits_only_while_nothing_was_done(outcomes, waits, stop, monkeypatch):
+    steps = Steps(stop, *outcomes)
+    monkeypatch.setattr(charging, "charge_due", steps)
+    charging.run(stop)
+    assert (steps.turns, stop.waits) == (len(outcomes), waits)
+
+
+def test_without_a_gateway_nothing_is_charged(stop, settings, monkeypatch):
+    settings.DEALSITE_GATEWAY = ""
+    monkeypatch.setattr(charging, "charge_due", None)
+    charging.run(stop)
+    assert stop.waits == 0

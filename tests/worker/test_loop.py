@@ -1,0 +1,119 @@
+import threading
+from datetime import timedelta
+
+import pytest
+
+from dealsite.data import table
+from dealsite.data.jobs import jobs
+from dealsite.data.table import errors, expiry, ids
+from dealsite.worker import loop
+from tests.builders import NOW
+
+pytestmark = pytest.mark.usefixtures("fresh_table")
+
+
+@pytest.fixture
+def handled(monkeypatch):
+    calls = []
+    monkeypatch.setitem(loop.HANDLERS, "sing", lambda job, now: calls.append(job.payload["song"]))
+    return calls
+
+
+def add_job(kind="sing", number=1, due=NOW):
+    job_id = ids.new_ulid(NOW, number)
+    table.transact([jobs.job_write(kind, {"song": f"song {number}"}, job_id=job_id, due=due)])
+    return job_id
+
+
+def test_due_jobs_are_run_in_turn_and_finished(handled):
+    first, second = add_job(number=1), add_job(number=2, due=NOW + timedelta(seconds=1))
+    assert [loop.run_next(now=NOW), loop.run_next(now=NOW)] == [True, False]
+    assert loop.run_next(now=NOW + timedelta(seconds=1))
+    assert handled == ["song 1", "song 2"]
+    assert {jobs.get(first).state, jobs.get(second).state} == {"done"}
+
+
+def test_a_job_that_wants_to_run_again_waits_until_then(monkeypatch):
+    monkeypatch.setitem(loop.HANDLERS, "sing", lambda job, now: now + timedelta(seconds=10))
+    job_id = add_job()
+    assert loop.run_next(now=NOW)
+    assert not loop.run_next(now=NOW + timedelta(seconds=9))
+    assert jobs.get(job_id).state == "open"
+    assert loop.run_next(now=NOW + timedelta(seconds=10))
+
+
+def test_a_job_that_fails_keeps_its_error_and_the_worker_goes_on(monkeypatch, handled):
+    def fail(job, now):
+        raise ZeroDivisionError("no")
+
+    monkeypatch.setitem(loop.HANDLERS, "break", fail)
+    broken = add_job("break", 1)
+    add_job("sing", 2, due=NOW + timedelta(milliseconds=1))
+    now = NOW + timedelta(milliseconds=1)
+    assert [loop.run_next(now=now), loop.run_next(now=now)] == [True, True]
+    assert handled == ["song 2"]
+    assert (jobs.get(broken).state, jobs.get(broken).error) == ("open", "no")
+
+
+def test_a_job_of_an_unknown_kind_is_kept_with_a_reason():
+    job_id = add_job("dance")
+    assert loop.run_next(now=NOW)
+    assert jobs.get(job_id).error == "No worker knows jobs of the kind dance."
+
+
+def test_the_worker_outlives_a_table_that_is_away(monkeypatch):
+    stop = threading.Event()
+    answers = iter([errors.Unavailable(), False])
+
+    def run_next(now):
+        answer = next(answers, None)
+        if answer is None:
+            stop.set()
+            return False
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(loop, "run_next", run_next)
+    monkeypatch.setattr(loop, "IDLE_SECONDS", 0)
+    loop.run(stop, sweep=False, clock=lambda: NOW)
+    assert next(answers, None) is None
+
+
+def test_sweeping_is_done_where_it_is_asked_for_once_an_hour(monkeypatch):
+    stop = threading.Event()
+    times = [NOW, NOW, NOW, NOW + timedelta(minutes=59), NOW + timedelta(hours=1, seconds=1)]
+    now = iter(times)
+    current = [NOW]
+    swept = []
+
+    def run_next(now):
+        try:
+            current[0] = next(clock)
+        except StopIteration:
+            stop.set()
+        return False
+
+    def sweep(now):
+        swept.append(now)
+        return 0
+
+    clock = now
+    monkeypatch.setattr(loop, "run_next", run_next)
+    monkeypatch.setattr(loop, "IDLE_SECONDS", 0)
+    monkeypatch.setattr(expiry, "delete_expired", sweep)
+    loop.run(stop, sweep=True, clock=lambda: current[0])
+    assert swept == [NOW, NOW + timedelta(hours=1, seconds=1)]
+    swept.clear()
+    loop.run(stop, sweep=False, clock=lambda: NOW)
+    assert swept == []
+
+
+@pytest.mark.promise
+def test_each_kind_of_job_that_the_shop_orders_has_its_handler():
+    from dealsite.data.catalogue.deal import stock
+    from dealsite.data.commerce import payments
+    from dealsite.data.people import mails
+
+    kinds = {stock.MARK_SOLD_OUT, mails.ORDER_NOTICE, payments.PAYMENT_TOTALS, payments.REFUND_PAYMENT}
+    assert kinds <= loop.HANDLERS.keys()

@@ -1,0 +1,127 @@
+"""What jobs store, name by name: what one build stores, the next one reads, or says that it cannot."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from dealsite.data import table
+from dealsite.data.catalogue.brands import RenamePayload
+from dealsite.data.catalogue.deal.stock import StockPayload
+from dealsite.data.catalogue.featured_plan_record import PlanPayload
+from dealsite.data.catalogue.relations import MuteAllPayload
+from dealsite.data.catalogue.renditions import RenditionsCheckpoint, RenditionsPayload
+from dealsite.data.commerce.order.saved_details import UseCardPayload
+from dealsite.data.commerce.payment.order_payments import RefundPayload
+from dealsite.data.commerce.payment.payment_notices import PaymentNoticePayload
+from dealsite.data.commerce.payment.payment_totals import TotalsPayload
+from dealsite.data.editing.bulk_change.bulk_record import BulkPayload, BulkProgress
+from dealsite.data.editing.import_record import ImportPayload, ImportProgress
+from dealsite.data.editing.links import LinkPayload, RoundPayload, round_id
+from dealsite.data.editing.trash_record import EmptyTrashPayload
+from dealsite.data.jobs import jobs
+from dealsite.data.jobs.payloads import UnknownVersion, from_item, to_item
+from dealsite.data.people.announcements import (
+    AnnouncementCheckpoint,
+    AnnouncementPayload,
+    AnnouncementProgress,
+)
+from dealsite.data.people.mails import NoticePayload, OrderNoticePayload, PasswordResetPayload
+from dealsite.data.people.messages import ReadAllPayload
+from dealsite.data.people.removal import RemovalCheckpoint, RemovalPayload
+from dealsite.data.table import ids
+from dealsite.worker import loop
+from dealsite.worker.bulk import BulkCheckpoint
+from dealsite.worker.imports import ImportCheckpoint
+from dealsite.worker.links import RoundCheckpoint
+from tests.builders import NOW
+
+AT = "2026-11-21T12:00:00.000Z"
+ID = "01KAAAAAAAAAAAAAAAAAAAAAAA"
+MONEY = Decimal("5.00")
+PAYMENT = {"account": "ann", "order": ID, "number": 1, "of": 3, "amount": MONEY, "status": "FAILED"}
+ANNOUNCEMENT = {"kind": "new_deal", "deal": ID, "headline": "New", "text": "", "by": "eve"}
+MATCHING = {"state": "all", "brand": "aurora", "category": "", "words": "tv", "how": "exact", "lacks": ""}
+REMARK = {"line": 3, "column": "price", "value": "x", "reason": "No price.", "refused": True}
+BULK = {"kind": "deal", "action": "brand", "value": "aurora", "by": "eve", "asked_at": AT, "total": 2}
+
+PAYLOADS: dict[str, tuple[type, dict[str, Any]]] = {  # by kind of job: the class, and what is stored
+    "rename_brand": (RenamePayload, {"brand": "aurora"}),
+    "send_message": (AnnouncementPayload, ANNOUNCEMENT | {"audience": {"all": True}}),
+    "payment_totals": (TotalsPayload, {"deltas": {"2026-11-21#0": {"open": MONEY, "open_amount": -MONEY}}}),
+    "payment_notice": (PaymentNoticePayload, PAYMENT | {"reason": "Declined", "next_at": AT}),
+    "refund_payment": (RefundPayload, {"payments": [{"id": ID, "due_at": AT, "account": "ann"}]}),
+    "account_notice": (
+        NoticePayload,
+        {"template": "two_factor_on", "to": "a@example.com", "name": "Ann", "language": ""},
+    ),
+    "password_reset_mail": (PasswordResetPayload, {"email": "a@example.com"}),
+    "order_notice": (
+        OrderNoticePayload,
+        {"status": "PLACED", "order": ID, "username": "ann", "to": "a@example.com"},
+    ),
+    "use_card": (UseCardPayload, {"username": "ann", "method": "token"}),
+    "remove_user": (RemovalPayload, {"username": "ann"}),
+    "read_all": (ReadAllPayload, {"username": "ann", "until": ID}),
+    "mute_all": (MuteAllPayload, {"username": "ann", "muted": False}),
+    "mark_sold_out": (StockPayload, {"deals": [ID]}),
+    "empty_trash": (EmptyTrashPayload, {"day": "2026-11-21"}),
+    "set_featured": (PlanPayload, {"plan": ID}),
+    "bulk_change": (BulkPayload, BULK | {"matching": MATCHING}),
+    "bulk_undo": (BulkPayload, BULK | {"undoes": ID}),
+    "check_import": (ImportPayload, {"import": ID}),
+    "run_import": (ImportPayload, {"import": ID, "by": "eve"}),
+    "delete_import": (ImportPayload, {"import": ID}),
+    "make_renditions": (RenditionsPayload, {"pictures": ["a", "b"]}),
+    "check_links": (RoundPayload, {}),
+    "check_link": (LinkPayload, {"deal": ID}),
+}
+OTHERS = [  # further ones, and what is kept of a job's way
+    (AnnouncementPayload, ANNOUNCEMENT | {"audience": {"brand": "aurora"}, "follows_deal": True}),
+    (
+        AnnouncementCheckpoint,
+        {"headline": "New", "audience": {"brand": "aurora", "category": "toys-hobbies"}},
+    ),
+    (AnnouncementProgress, {"total": 9, "sent": 4, "skipped": 1, "milliseconds": 20}),
+    (PaymentNoticePayload, PAYMENT | {"reason": ""}),
+    (BulkCheckpoint, {"chunk": 2}),
+    (BulkCheckpoint, {"chunk": 2, "after": ID}),
+    (BulkProgress, {"total": 9, "changed": 0, "refused": 0}),
+    (BulkProgress, {"total": 9, "changed": 4, "refused": 1, "milliseconds": 20}),
+    (ImportCheckpoint, {"line": 7, "totals": {"imported": 3}, "late": [REMARK]}),
+    (ImportProgress, {"done": 7, "total": 9, "imported": 3, "refused": 1}),
+    (RenditionsCheckpoint, {"done": 3}),
+    (RemovalCheckpoint, {"looked": True}),
+    (RoundCheckpoint, {"after": ID, "counts": {"works": 3}}),
+]
+
+
+def test_each_kind_of_job_has_its_payload_here():
+    of_exports = {"export", "editors_export", "admins_export", "delete_export"}
+    assert PAYLOADS.keys() == loop.HANDLERS.keys() - of_exports
+
+
+@pytest.mark.parametrize(("cls", "stored"), [*PAYLOADS.values(), *OTHERS])
+def test_what_is_stored_is_read_and_would_be_stored_the_same_again(cls, stored):
+    assert to_item(from_item(cls, stored)) == stored
+
+
+@pytest.mark.parametrize("cls", sorted({cls for cls, _ in [*PAYLOADS.values(), *OTHERS]}, key=repr))
+def test_of_a_version_that_it_does_not_know_nothing_is_read(cls):
+    for stored in ({"version": 2}, {"more": 1}):
+        with pytest.raises(UnknownVersion):
+            from_item(cls, stored)
+
+
+@pytest.mark.engines("native")
+@pytest.mark.parametrize("kind", PAYLOADS)
+@pytest.mark.usefixtures("fresh_table")
+def test_a_job_of_a_later_build_waits_with_a_reason(kind, settings):
+    settings.DEALSITE_CHECK_LINKS = True
+    job_id = round_id(NOW) if kind == "check_links" else ids.new_ulid(NOW)
+    payload = PAYLOADS[kind][1] | {"version": 2}
+    table.transact([jobs.job_write(kind, payload, job_id=job_id, due=datetime(2026, 1, 1, tzinfo=UTC))])
+    assert loop.run_next(now=NOW)
+    job = jobs.get(job_id)
+    assert (job.state, job.error) == ("open", "Another version of the site stored this.")
