@@ -63,7 +63,7 @@ check: setup $(STAMPS)/python-dev ## Check style, types, templates, who imports 
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/djlint templates --check --lint --quiet
+	$(BIN)/djlint templates --check --lint
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.dead_code
 
