@@ -94,9 +94,9 @@ def faults(request: pytest.FixtureRequest, engine_kind: str) -> Faults | None:
 
 
 @pytest.fixture
-def settle(faults: Faults | None) -> Callable[[], None]:
+def wait_for_indexes(faults: Faults | None) -> Callable[[], None]:
     """Let the indexes catch up, where a test asks for what was written a moment ago."""
-    return faults.settle if faults else lambda: None
+    return faults.wait_for_indexes if faults else lambda: None
 
 
 @pytest.fixture

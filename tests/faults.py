@@ -85,7 +85,7 @@ class Faults:
         with self.lock:
             self.now += seconds
 
-    def settle(self) -> None:
+    def wait_for_indexes(self) -> None:
         """Let every index and every replica catch up."""
         with self.lock:
             self.now += self.lag + 1

@@ -31,7 +31,7 @@ def content(good: int = 3, bad: Iterable[str] = BAD) -> str:
     return "\n".join([";".join(TITLES), *(GOOD.format(n=n) for n in range(good)), *bad, ""])
 
 
-def bring(import_id: str, text: str | None = None, *, by: str = EDITOR) -> str:
+def upload_file(import_id: str, text: str | None = None, *, by: str = EDITOR) -> str:
     """Store a file and note it; return its id."""
     data = (content() if text is None else text).encode()
     running.storage().save(reports.file_name(import_id, running.ROWS), ContentFile(data))

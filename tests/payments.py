@@ -102,12 +102,12 @@ def read(payment: Payment) -> Payment:
     return payments.of_order(payment.account, [payment.ref])[0]
 
 
-def furnish_payments(settle: Callable[[], None] = lambda: None) -> list[Payment]:
+def seed_payments(wait_for_indexes: Callable[[], None] = lambda: None) -> list[Payment]:
     """Store an item of every type that has to do with payments; returns those of one order."""
     made = owe(3, order_number=600, method="test:approve")
     owe(1, order_number=601, method="test:decline")
     gateway = TestGateway()
-    settle()
+    wait_for_indexes()
     row, *_ = [row for row in charging.due(now=NOW) if row["card"]["order"] == made[0].order]
     assert charging.run_one(row, gateway, currency="EUR", clock=lambda: NOW) == "processed"
     source = GeneratedSource(5, first=NOW, days=2, size=10)

@@ -240,7 +240,7 @@ def changed_in_bulk(deal: Deal, now: datetime) -> list[str]:
 
 def imported_files(now: datetime) -> list[str]:
     """Bring three files: one whose columns are to be chosen, one that is checked, one that is imported."""
-    made = [import_files.bring(new_ulid(now, number)) for number in range(3)]
+    made = [import_files.upload_file(new_ulid(now, number)) for number in range(3)]
     import_files.check(made[1:], now=now)
     import_files.run(made[2:], now=now)
     return made

@@ -57,7 +57,7 @@ ID_PATTERN = re.compile(r"(?<![0-9A-Za-z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Za
 
 
 @dataclass(frozen=True)
-class ListedDeal:
+class DealRow:
     """A deal or draft as the list shows it; `copy_id` is the id that a duplicate made from this row will have."""
 
     card: DealCard
@@ -215,11 +215,11 @@ def row_context(columns: tuple[str, ...]) -> dict[str, Any]:
     return {"columns": columns, "headings": headings, "width": len(headings) + 2}
 
 
-def listed(cards: list[DealCard], state: str, now: datetime) -> list[ListedDeal]:
+def listed(cards: list[DealCard], state: str, now: datetime) -> list[DealRow]:
     """Return the cards of a list with their states now; those of a list of drafts are drafts."""
     if state == "draft":
-        return [ListedDeal(card, "draft", "draft", new_ulid(now)) for card in cards]
-    return [ListedDeal(card, "deal", card.state(now), new_ulid(now)) for card in cards]
+        return [DealRow(card, "draft", "draft", new_ulid(now)) for card in cards]
+    return [DealRow(card, "deal", card.state(now), new_ulid(now)) for card in cards]
 
 
 def rows(cards: list[DealCard], listed: str, now: datetime) -> list[tuple[DealCard, str, str]]:

@@ -55,16 +55,16 @@ class TermsForm(forms.Form):
 
 @dataclass
 class Work:
-    """A form as it was sent or is first shown; `seen` is what its fields showed, `contested` what others changed."""
+    """A form as it was sent or is first shown; `seen` is what its fields showed, `conflicts` what others changed."""
 
     form: TermsForm
     seen: dict[str, str]
-    contested: dict[str, Difference] = field(default_factory=dict)
+    conflicts: dict[str, Difference] = field(default_factory=dict)
 
     @property
     def fields(self) -> list[tuple[Any, str, Difference | None]]:
         """Each field with what it showed, and with both values where they contest it."""
-        return [(self.form[name], self.seen[name], self.contested.get(name)) for name in FIELDS]
+        return [(self.form[name], self.seen[name], self.conflicts.get(name)) for name in FIELDS]
 
 
 @page("1 batch get")
@@ -116,7 +116,7 @@ def typed_terms(content: DealContent) -> dict[str, str]:
 def _change(request: EditorRequest, stored: Deal | Draft) -> HttpResponse:
     work = _sent(request.POST, stored)
     form, now = work.form, timezone.now()
-    if work.contested:
+    if work.conflicts:
         return _form_page(request, stored, work, status=409)
     if not form.is_valid():
         return _form_page(request, stored, work, status=422)
@@ -143,11 +143,11 @@ def _sent(data: QueryDict, stored: Deal | Draft) -> Work:
     merged = merge(base_of(seen), mine, current, choices)
     form = _form(stored, data=merged.result)
     _keep_moment(form, data.get("moment", ""), merged.result["expires_at"])
-    contested = {
+    conflicts = {
         name: Difference(name, str(form[name].label), one.theirs, one.mine, one.choice, form[name])
         for name, one in merged.conflicts.items()
     }
-    return Work(form, current if contested else seen, contested)
+    return Work(form, current if conflicts else seen, conflicts)
 
 
 def _form(stored: Deal | Draft, **arguments: Any) -> TermsForm:
@@ -220,7 +220,7 @@ def _row(request: EditorRequest, stored: Deal | Draft, *, is_answer: bool = Fals
 def _form_page(
     request: EditorRequest, stored: Deal | Draft, work: Work, *, status: int = 200
 ) -> HttpResponse:
-    first = next((n for n in FIELDS if n in work.contested or n in work.form.errors), FIELDS[0])
+    first = next((n for n in FIELDS if n in work.conflicts or n in work.form.errors), FIELDS[0])
     work.form.fields[first].widget.attrs["autofocus"] = True
     template = "cms/lists/_price_and_expiry_row.html" if request.htmx else "cms/lists/price_and_expiry.html"
     return render(request, template, _context(request, stored) | {"work": work}, status=status)

@@ -154,7 +154,7 @@ class EditForm(PictureForm):
             self.add_error(None, otherwise)
 
     @property
-    def contested(self) -> set[str]:
+    def conflicts(self) -> set[str]:
         """The names of the fields that differ, which stand beside the other editor's text."""
         return {difference.name for difference in self.differences}
 

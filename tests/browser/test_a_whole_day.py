@@ -76,7 +76,7 @@ def test_a_whole_day_of_an_editor(editor_window):
     page: Page = editor_window("eve")
     page.goto("/cms/", wait_until="networkidle")
     import_fifty_deals(page)
-    mend_the_refused_ones(page)
+    fix_the_rejected_rows(page)
     schedule_one(page)
     publish_all_others(page)
     feature_two(page)
@@ -97,7 +97,7 @@ def import_fifty_deals(page: Page) -> None:
     work(page)
 
 
-def mend_the_refused_ones(page: Page) -> None:
+def fix_the_rejected_rows(page: Page) -> None:
     page.get_by_role("link", name="Fix rejected rows").click()
     page.get_by_label("price, 12", exact=True).fill("20.90")
     page.get_by_label("category, 22").fill("Home & Furniture")

@@ -117,7 +117,7 @@ def test_what_is_not_right_is_said_and_saved_once_it_is(editor_window):
 def test_when_the_session_has_ended_it_stops_and_nothing_typed_is_lost(editor_window):
     draft = make_draft(title="Idea")
     page: Page = editor_window()
-    with page.expect_response(re.compile("/presence/")):  # the page asks who else is there before it settles
+    with page.expect_response(re.compile("/presence/")):  # the page asks who else is there before it is left alone
         opened(page, draft)
     sessions.end_all("eve")
     field(page, "Title").fill("Typed for an hour")
@@ -130,11 +130,11 @@ def test_when_the_session_has_ended_it_stops_and_nothing_typed_is_lost(editor_wi
 def test_while_the_table_is_away_it_tries_again_until_it_is_back(editor_window, break_table):  # noqa: F811
     draft = make_draft(title="Idea")
     page = opened(editor_window(), draft)
-    mend = break_table()
+    repair = break_table()
     field(page, "Title").fill("Better idea")
     page.keyboard.press("Tab")
     expect(note(page)).to_contain_text("Not saved: the site does not answer.")
-    mend()
+    repair()
     expect(note(page)).to_have_text(SAVED)
     assert drafts.get(draft.id).content.title == "Better idea"
 

@@ -31,7 +31,7 @@ def break_table(site: str, settings: Any, troubles: Troubles) -> Iterator[Callab
     limits = pytest.MonkeyPatch()  # a site's own, while its table is away; tests are more patient otherwise
     with socket.create_server(("127.0.0.1", 0), backlog=128) as silent:
 
-        def mend() -> None:
+        def repair() -> None:
             limits.undo()
             settings.DYNAMODB_ENDPOINT_URL = there
             table.reset()
@@ -43,10 +43,10 @@ def break_table(site: str, settings: Any, troubles: Troubles) -> Iterator[Callab
             settings.DYNAMODB_ENDPOINT_URL = f"http://127.0.0.1:{port}"
             table.reset()
             table.events()  # makes the client, which takes a moment once
-            return mend
+            return repair
 
         yield break_it
-        mend()
+        repair()
 
 
 @with_and_without_script
@@ -55,14 +55,14 @@ def test_a_page_says_so_in_time_and_comes_back_by_itself(window, break_table, ho
     now_deal(title="Desk lamp")
     page: Page = window(make_user("ada"), script=script)
     page.goto("/")
-    mend = break_table(how)
+    repair = break_table(how)
     for address in ("/", "/brands/nordlicht/", "/account/"):
         answer = page.goto(address)
         assert answer.status == 503
         timing = answer.request.timing
         assert timing["responseStart"] - timing["requestStart"] < SECONDS * 1000
         expect(page.get_by_role("heading", level=1)).to_have_text("We are catching our breath")
-    mend()
+    repair()
     assert page.goto("/").status == 200
     assert titles(page) == ["Desk lamp"]
 
@@ -73,10 +73,10 @@ def test_a_form_that_could_not_be_saved_is_sent_again_by_reloading(editor_window
     page: Page = editor_window(script=script)
     page.goto("/cms/deals/new/")
     fill_in(page)
-    mend = break_table(how)
+    repair = break_table(how)
     page.get_by_role("button", name="Save as draft").click()
     expect(page.get_by_role("main")).to_contain_text("what you sent is sent again")
-    mend()
+    repair()
     page.reload()
     expect(said(page, "The draft is saved.")).to_be_visible()
     expect(field(page, "Title")).to_have_value("Cordless drill, 18 V")
@@ -89,13 +89,13 @@ def test_a_part_that_cannot_be_loaded_leaves_the_page_as_it_is_with_a_note(edito
     page: Page = editor_window()
     page.goto("/cms/featured/front/")
     page.get_by_role("button", name="Move Birch up").click()
-    mend = break_table()
+    repair = break_table()
     page.get_by_role("button", name="Add : Elm").click()
     note = page.get_by_role("alert").filter(visible=True)
     expect(note).to_contain_text("try again")
     rows = page.locator("[data-row]")
     assert rows.evaluate_all("rows => rows.map(row => row.dataset.title)") == ["Birch", "Ash"]
-    mend()
+    repair()
     page.get_by_role("button", name="Add : Elm").press("Enter")
     expect(rows).to_have_count(3)
     expect(note).to_be_hidden()

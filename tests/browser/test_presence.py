@@ -30,7 +30,7 @@ def status(page: Page) -> Locator:
     return page.get_by_role("status", name="Who else works on this")
 
 
-def beat(page: Page) -> None:
+def send_heartbeat(page: Page) -> None:
     """Let the form say that it is open now, not only in 20 seconds."""
     with page.expect_response(re.compile("/cms/presence/")):
         page.evaluate("htmx.trigger(document.querySelector('[data-presence]'), 'seen-again')")
@@ -48,7 +48,7 @@ def test_each_editor_sees_the_other_until_he_leaves(editor_window, lamp):
     assert status(eve).inner_text().strip() == ""
     open_deal(oscar, lamp)
     expect(status(oscar)).to_contain_text(re.compile(r"eve is editing this, too, since \d\d:\d\d"))
-    beat(eve)
+    send_heartbeat(eve)
     expect(status(eve)).to_contain_text("oscar is editing this, too")
 
     oscar.goto("/cms/")
@@ -56,7 +56,7 @@ def test_each_editor_sees_the_other_until_he_leaves(editor_window, lamp):
         if [one.username for one in present(lamp)] == ["eve"]:
             break
         eve.wait_for_timeout(100)
-    beat(eve)
+    send_heartbeat(eve)
     expect(status(eve)).not_to_contain_text("oscar")
 
 
@@ -87,7 +87,7 @@ def test_the_second_hears_of_a_newer_version_and_merges_field_by_field_by_keyboa
     eve.get_by_role("button", name="Save", exact=True).click()
     expect(said(eve, "The deal is saved.")).to_be_visible()
 
-    beat(oscar)
+    send_heartbeat(oscar)
     expect(status(oscar)).to_contain_text(f"eve {NEWS}")
     expect(field(oscar, "Title")).to_have_value("Desk lamp, bendable")
     oscar.get_by_role("button", name="See what changed").focus()
@@ -145,7 +145,7 @@ def test_editors_of_a_draft_see_each_other_too(editor_window):
     eve.get_by_role("button", name="Save as draft").click()
     expect(said(eve, "The draft is saved.")).to_be_visible()
     field(oscar, "Title").fill("Corner sofa")
-    beat(oscar)
+    send_heartbeat(oscar)
     expect(status(oscar)).to_contain_text(f"eve {NEWS}")
     oscar.get_by_role("button", name="See what changed").click()
     expect(oscar.get_by_role("group", name="Title", exact=True)).to_contain_text("Sofa bed")
@@ -160,6 +160,6 @@ def test_a_form_with_two_editors_is_flawless(editor_window, lamp):
     field(eve, "Title").fill("Desk lamp, dimmable")
     eve.get_by_role("button", name="Save", exact=True).click()
     expect(said(eve, "The deal is saved.")).to_be_visible()
-    beat(oscar)
+    send_heartbeat(oscar)
     expect(status(oscar)).to_contain_text(NEWS)
     assert flaws(oscar, [PHONE, DESK]) == []

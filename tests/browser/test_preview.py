@@ -131,10 +131,10 @@ def test_the_preview_waits_while_the_table_is_away_and_goes_on(editor_window, br
     page: Page = editor_window()
     page.goto(f"/cms/deals/{deal.id}/")
     expect(inside(page).locator("h1")).to_have_text("Desk lamp")
-    mend = break_table()
+    repair = break_table()
     field(page, "Title").fill("Better lamp")
     expect(panel(page)).to_contain_text("The preview waits: the site does not answer.")
-    mend()
+    repair()
     expect(inside(page).locator("h1")).to_have_text("Better lamp")
     expect(panel(page)).not_to_contain_text("The preview waits")
 

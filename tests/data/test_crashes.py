@@ -37,7 +37,7 @@ SCHEDULED = make_id(NOW + HOUR, 4)
 class Action:
     """What is there before, what is done (and done again), and what holds when it is done."""
 
-    furnish: Callable[[], object]
+    seed: Callable[[], object]
     act: Callable[[], object]
     done: Callable[[], bool]
 
@@ -50,7 +50,7 @@ def feature_on_two_pages(*deal_ids: str) -> None:
         )
 
 
-def furnish_to_publish() -> None:
+def seed_to_publish() -> None:
     make_brand()
     make_category("toys-hobbies")
     make_draft(draft_id=DRAFT, title="Idea", brand="Nordlicht")
@@ -68,7 +68,7 @@ def published() -> bool:
     return deals.get(DEAL).stock == 3 and drafts.get(DRAFT).published_as == DEAL
 
 
-def furnish_a_featured_deal(deal_id: str = DEAL) -> None:
+def seed_a_featured_deal(deal_id: str = DEAL) -> None:
     live_at = NOW - HOUR if deal_id == DEAL else NOW + HOUR
     make_deal(deal_id=deal_id, live_at=live_at, category="toys-hobbies", stock=3, expires_at=NOW + 9 * DAY)
     make_category("grocery-household")
@@ -106,7 +106,7 @@ def reschedule() -> None:
     deals.reschedule(deal, NOW + 2 * DAY, new_id=MOVED, by=EDITOR, now=NOW)
 
 
-def furnish_an_announced_deal() -> None:
+def seed_an_announced_deal() -> None:
     make_deal(deal_id=SCHEDULED, category="toys-hobbies", announce=True)
     feature_on_two_pages(SCHEDULED)
 
@@ -119,8 +119,8 @@ def rescheduled() -> bool:
     return deals.get(MOVED).featured_on == {"front", "toys-hobbies"} and featured.get("front").ids == [MOVED]
 
 
-def furnish_a_renamed_brand() -> None:
-    furnish_a_featured_deal()
+def seed_a_renamed_brand() -> None:
+    seed_a_featured_deal()
     make_deal(category="toys-hobbies")
     make_draft(title="Idea", brand="Nordlicht")
     brand = brands.get("nordlicht")
@@ -143,7 +143,7 @@ def set_lists() -> None:
     feature_on_two_pages(DEAL, MOVED)
 
 
-def furnish_deals_to_feature() -> None:
+def seed_deals_to_feature() -> None:
     make_deal(deal_id=DEAL, category="toys-hobbies")
     make_deal(deal_id=MOVED, live_at=NOW + 2 * DAY, category="toys-hobbies")
     other = make_deal(category="toys-hobbies")
@@ -183,8 +183,8 @@ def publish_many() -> None:
         return
 
 
-def furnish_changes(deal_id: str = DEAL) -> None:
-    furnish_a_featured_deal(deal_id)
+def seed_changes(deal_id: str = DEAL) -> None:
+    seed_a_featured_deal(deal_id)
     keep_changes(deal_id)
 
 
@@ -230,8 +230,8 @@ def changes_moved() -> bool:
     return rescheduled() and kept is not None and kept.deal_id == MOVED
 
 
-def furnish_the_trash() -> None:
-    furnish_a_featured_deal()
+def seed_the_trash() -> None:
+    seed_a_featured_deal()
     expire()
     delete()
     draft = make_draft(draft_id=DRAFT, title="Idea")
@@ -262,8 +262,8 @@ def trash_is_empty() -> bool:
     return left == [None, None] and not prices.of_deal(DEAL) and not versions.newest(DEAL).versions
 
 
-def furnish_an_expired_deal() -> None:
-    furnish_a_featured_deal()
+def seed_an_expired_deal() -> None:
+    seed_a_featured_deal()
     expire()
 
 
@@ -280,44 +280,42 @@ def went_back() -> bool:
 
 ACTIONS = {
     "restore from the trash": Action(
-        furnish_the_trash, lambda: trash.restore("deal", DEAL, by=EDITOR, now=NOW), restored
+        seed_the_trash, lambda: trash.restore("deal", DEAL, by=EDITOR, now=NOW), restored
     ),
     "restore a draft": Action(
-        furnish_the_trash,
+        seed_the_trash,
         lambda: trash.restore("draft", DRAFT, by=EDITOR, now=NOW),
         lambda: drafts.get(DRAFT).version == 2,
     ),
-    "delete a draft": Action(furnish_to_publish, delete_draft, draft_is_deleted),
-    "empty the trash": Action(furnish_the_trash, empty_trash, trash_is_empty),
-    "restore a version": Action(furnish_an_expired_deal, go_back, went_back),
+    "delete a draft": Action(seed_to_publish, delete_draft, draft_is_deleted),
+    "empty the trash": Action(seed_the_trash, empty_trash, trash_is_empty),
+    "restore a version": Action(seed_an_expired_deal, go_back, went_back),
     "keep changes": Action(
-        furnish_a_featured_deal,
+        seed_a_featured_deal,
         keep_changes,
         lambda: pending_edits.find(deals.get(DEAL)).content.title == "Better",
     ),
-    "publish changes": Action(furnish_changes, publish_changes, changes_are_published),
-    "reschedule what has changes": Action(lambda: furnish_changes(SCHEDULED), reschedule, changes_moved),
-    "publish": Action(furnish_to_publish, publish, published),
+    "publish changes": Action(seed_changes, publish_changes, changes_are_published),
+    "reschedule what has changes": Action(lambda: seed_changes(SCHEDULED), reschedule, changes_moved),
+    "publish": Action(seed_to_publish, publish, published),
     "publish and announce": Action(
-        furnish_to_publish,
+        seed_to_publish,
         lambda: publish(announce=True),
         lambda: published() and jobs.get(DEAL).payload["deal"] == DEAL,
     ),
-    "reschedule what is announced": Action(furnish_an_announced_deal, reschedule, announced_later),
+    "reschedule what is announced": Action(seed_an_announced_deal, reschedule, announced_later),
     "publish many": Action(
-        furnish_to_publish, publish_many, lambda: brands.get_with_counts("nordlicht").deals == 9
+        seed_to_publish, publish_many, lambda: brands.get_with_counts("nordlicht").deals == 9
     ),
-    "move": Action(furnish_a_featured_deal, move, moved),
-    "delete": Action(furnish_a_featured_deal, delete, deleted),
-    "reschedule": Action(lambda: furnish_a_featured_deal(SCHEDULED), reschedule, rescheduled),
-    "expire": Action(furnish_a_featured_deal, expire, lambda: deals.get(DEAL).card.state(NOW) == "expired"),
-    "rename a brand": Action(furnish_a_renamed_brand, rename, renamed),
-    "set featured lists": Action(furnish_deals_to_feature, set_lists, lists_are_set),
+    "move": Action(seed_a_featured_deal, move, moved),
+    "delete": Action(seed_a_featured_deal, delete, deleted),
+    "reschedule": Action(lambda: seed_a_featured_deal(SCHEDULED), reschedule, rescheduled),
+    "expire": Action(seed_a_featured_deal, expire, lambda: deals.get(DEAL).card.state(NOW) == "expired"),
+    "rename a brand": Action(seed_a_renamed_brand, rename, renamed),
+    "set featured lists": Action(seed_deals_to_feature, set_lists, lists_are_set),
     "create a brand": Action(lambda: None, create_brand, lambda: brands.get("aurora").name == "Aurora"),
     "edit a brand": Action(make_brand, edit_brand, lambda: brands.get("nordlicht").description == "New"),
-    "save a draft": Action(
-        furnish_to_publish, save_draft, lambda: drafts.get(DRAFT).content.title == "Better"
-    ),
+    "save a draft": Action(seed_to_publish, save_draft, lambda: drafts.get(DRAFT).content.title == "Better"),
 }
 
 
@@ -331,7 +329,7 @@ def test_a_crash_at_any_request_leaves_the_table_whole_and_another_try_completes
     action = ACTIONS[name]
     for at in requests(when, 1):
         new_table()
-        action.furnish()
+        action.seed()
         with Crasher(at, when) as crasher, contextlib.suppress(Crash):
             action.act()
         crashed = crasher.crashed

@@ -77,7 +77,7 @@ def test_an_index_shows_a_write_late_and_the_table_at_once(faults):
     assert listed() == []
     item = table.get(("ROW#1", "ROW"))
     assert item is not None
-    faults.settle()
+    faults.wait_for_indexes()
     assert listed() == [1]
 
 
@@ -85,12 +85,12 @@ def test_an_index_shows_the_old_image_until_it_has_caught_up(faults):
     calm(faults, lag=5)
     put(1)
     put(2)
-    faults.settle()
+    faults.wait_for_indexes()
     put(1, partition="other")
     table.write(Delete(key=("ROW#2", "ROW")))
     assert listed() == [1, 2]
     assert listed("other") == []
-    faults.settle()
+    faults.wait_for_indexes()
     assert listed() == []
     assert listed("other") == [1]
 
@@ -99,7 +99,7 @@ def test_an_old_row_has_its_place_in_order_and_within_the_limit(faults):
     calm(faults, lag=5)
     for n in range(6):
         put(n)
-    faults.settle()
+    faults.wait_for_indexes()
     table.write(Delete(key=("ROW#2", "ROW")))
     assert listed(limit=3) == [0, 1, 2]
     assert listed(low="002", high="003") == [2, 3]
@@ -116,7 +116,7 @@ def test_a_read_that_asks_for_consistency_is_never_stale(faults):
     assert table.query("A", consistent=False) == []
     assert len(table.query("A", consistent=True)) == 1
     assert len(table.batch_get([A])) == 1
-    faults.settle()
+    faults.wait_for_indexes()
     assert table.get(A, consistent=False) is not None
 
 

@@ -265,11 +265,11 @@ def test_a_deal_rescheduled_while_it_is_deleted_is_there_once_or_not():
     assert brands.get_with_counts("nordlicht").deals in (0, 1)
 
 
-def test_the_last_deals_of_a_day_deleted_at_once_unlist_the_day(settle):
+def test_the_last_deals_of_a_day_deleted_at_once_unlist_the_day(wait_for_indexes):
     some = [make_deal() for _ in range(5)]
     results = at_once([partial(delete, deal) for deal in some] * 2)
     assert errors_of(results) == []
-    settle()
+    wait_for_indexes()
     assert feeds.all_days() == []
     assert brands.get_with_counts("nordlicht").deals == 0
 

@@ -91,7 +91,7 @@ class Site:
             self.consumer.projection.close()
             self.consumer = None
 
-    def settle(self) -> None:
+    def wait_for_indexes(self) -> None:
         self.disk.crash_at = None
         while self.round():
             pass
@@ -151,7 +151,7 @@ def test_whatever_happens_the_lake_ends_equal_to_the_table(histories, tmp_path_f
                 note("crash")
                 site.disk.crash_at = None
                 site.consumer = None
-        site.settle()
+        site.wait_for_indexes()
         site.assert_is_whole()
         compaction.compact(site.disk, now=LATER)
         site.assert_is_whole()
@@ -191,7 +191,7 @@ def test_a_lake_is_whole_after_a_crash_at_each_of_its_writes(requests, tmp_path)
             return
         site.disk.crash_at = None
         site.consumer = None
-        site.settle()
+        site.wait_for_indexes()
         site.assert_is_whole()
 
 
@@ -199,14 +199,14 @@ def test_a_new_lake_holds_nothing_of_the_old_one(disk):
     site = Site(disk)
     for number in range(3):
         site.write("Deal", number, 1)
-    site.settle()
+    site.wait_for_indexes()
     strays = site.lake()
     stray = FakeStream()
     stray.write(key("Deal", 9), item("Deal", 9, 1))
     strays.apply(stray.changes)
     strays.commit(None)
     site.rebuild([])
-    site.settle()
+    site.wait_for_indexes()
     assert_is(disk.root, site.stream.table, None)
 
 
@@ -219,13 +219,13 @@ def test_a_swap_that_was_broken_off_is_finished(disk, at):
     lake.apply(stray.changes)
     lake.commit(None)
     site.write("Deal", 1, 1)
-    site.settle()
+    site.wait_for_indexes()
     lake = site.lake()
     lake.build(list(site.stream.table.values()), lake.checkpoint())
     site.crash(at, after=False)
     with contextlib.suppress(Crash):
         lake.swap()
-    site.settle()
+    site.wait_for_indexes()
     assert_is(disk.root, site.stream.table, None)
 
 
@@ -235,10 +235,10 @@ def test_an_item_that_moves_to_another_day_leaves_nothing_behind(disk):
     for days in (0, 1):
         moved = first | {"created_at": iso(NOW - timedelta(days=days))}
         site.stream.write(key("User", 1), moved)
-        site.settle()
+        site.wait_for_indexes()
     site.assert_is_whole()
     site.write("User", 1, 0)
-    site.settle()
+    site.wait_for_indexes()
     much_later = site.stream.changes[-1].at + timedelta(days=3)
     for _ in range(3):
         for number in (4, 7):  # of the same days, so that their files are written anew
@@ -249,7 +249,7 @@ def test_an_item_that_moves_to_another_day_leaves_nothing_behind(disk):
         compaction.compact(disk, now=much_later)
         for number in (2, 3, 4, 5, 6, 7):
             site.write("User", number, 2)
-    site.settle()
+    site.wait_for_indexes()
     assert_is(disk.root, site.stream.table, None)
 
 
@@ -269,7 +269,7 @@ def test_a_new_lakes_file_that_is_named_as_a_merged_one_stays(disk):
     site = Site(disk)
     site.stream.split()  # with several shards, what a scan finds has no sequence number of its own
     site.write("Deal", 1, 1)
-    site.settle()
+    site.wait_for_indexes()
     site.rebuild([])
     site.write("Deal", 4, 1)  # of the same day
     site.repeat(len(site.stream.changes) - 1, 1)
@@ -285,7 +285,7 @@ def test_deletions_are_forgotten_after_two_days_and_no_earlier(disk):
     site = Site(disk)
     site.write("Deal", 1, 1)
     site.write("Deal", 1, 0)
-    site.settle()
+    site.wait_for_indexes()
     deleted_at = site.stream.changes[-1].at
     for second, kept in ((0, [False, True]), (1, [False])):
         site.write("Deal", 4, 1 + second)  # of the same day

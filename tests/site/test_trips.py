@@ -17,7 +17,7 @@ from tests.builders import NOW, make_deal
 from tests.imports.builders import make_row
 from tests.shopping.shoppers import checkout_form, fill_cart, make_shopper
 from tests.site.trips import files_entered
-from tests.worker.test_imports import bring, order
+from tests.worker.test_imports import order, upload_file
 
 DEAL_PAGE, CHECKOUT, IMPORT_ROW = 31, 40, 35  # at most: whoever gets by with fewer lowers them
 
@@ -65,7 +65,7 @@ def test_an_import_row(tmp_path, monkeypatch: pytest.MonkeyPatch):
     storage = FileSystemStorage(tmp_path, allow_overwrite=True)
     monkeypatch.setattr(exports, "storage", lambda: storage)
     categories.create_all()
-    import_id = bring([make_row()])
+    import_id = upload_file([make_row()])
     loop.run_next(now=NOW)  # checks it
     order(import_id)
     with files_entered() as files:

@@ -41,7 +41,7 @@ def private(tmp_path, monkeypatch):
     return tmp_path / "private"
 
 
-def bring(made, *, content=None, now=NOW, **options):
+def upload_file(made, *, content=None, now=NOW, **options):
     """Bring a file with some rows, ready to be checked; returns the import."""
     content = as_csv(made) if content is None else content
     filled = {
@@ -76,7 +76,7 @@ def work(now=NOW):
 
 
 def imported(made, **options):
-    import_id = bring(made, **options)
+    import_id = upload_file(made, **options)
     work(LATER)
     order(import_id, options.get("now", NOW))
     work(LATER)
@@ -96,7 +96,7 @@ pytestmark = pytest.mark.usefixtures("fresh_table")
 
 
 def test_a_check_counts_and_stores_nothing_but_its_report():
-    import_id = bring([make_row(0), make_row(1, price="x"), make_row(2, brand="New")])
+    import_id = upload_file([make_row(0), make_row(1, price="x"), make_row(2, brand="New")])
     work()
     one = imports.get(import_id)
     assert one.stage == CHECKED
@@ -162,7 +162,9 @@ def test_refused_rows_come_back_in_their_own_columns_and_can_be_imported_mended(
 
 
 def test_the_report_names_line_column_value_and_reason_and_holds_no_formula():
-    import_id = bring([make_row(0, price="=1+1", title="t" * 400), make_row(1, title="long word " * 40)])
+    import_id = upload_file(
+        [make_row(0, price="=1+1", title="t" * 400), make_row(1, title="long word " * 40)]
+    )
     work()
     assert table_of(import_id, reports.REPORT) == [
         ["Line", "Refused", "Column", "Value", "Reason"],
@@ -172,7 +174,7 @@ def test_the_report_names_line_column_value_and_reason_and_holds_no_formula():
 
 
 def test_what_can_be_mended_in_the_page_is_kept_apart():
-    import_id = bring([], content=as_csv([make_row(0, price="x", description="d" * 5000)]) + b'"open\n')
+    import_id = upload_file([], content=as_csv([make_row(0, price="x", description="d" * 5000)]) + b'"open\n')
     work()
     found = json.loads(kept(import_id, reports.MENDABLE_ROWS))
     assert [(row["line"], row["cells"][0]) for row in found] == [(3, "open")]
@@ -203,7 +205,7 @@ def test_hostile_rows_are_refused_alone():
     ids=["empty", "open"],
 )
 def test_a_file_that_is_another_one_now_ends_the_check(content, reason):
-    import_id = bring([], content=content)
+    import_id = upload_file([], content=content)
     work()
     one, job = imports.load(import_id)
     assert (one.stage, job.state) == (CHECKING, "cancelled")
@@ -211,14 +213,14 @@ def test_a_file_that_is_another_one_now_ends_the_check(content, reason):
 
 
 def test_a_file_that_is_gone_ends_the_check():
-    import_id = bring([make_row(0)])
+    import_id = upload_file([make_row(0)])
     running.storage().delete(reports.file_name(import_id, running.ROWS))
     work()
     assert imports.load(import_id)[1].error == "The file is gone: files are kept for a week."
 
 
 def test_a_check_that_was_ordered_again_leaves_the_older_one():
-    import_id = bring([make_row(0)])
+    import_id = upload_file([make_row(0)])
     one = imports.get(import_id)
     imports.check(one, one.layout, fingerprint="f", version=2, job_id=new_ulid(NOW, 9), now=NOW)
     work()
@@ -227,7 +229,7 @@ def test_a_check_that_was_ordered_again_leaves_the_older_one():
 
 
 def test_a_check_that_ends_late_leaves_the_report_of_the_newer_one_alone(monkeypatch):
-    import_id = bring([make_row(0, price="1,50")])  # the older check refuses it
+    import_id = upload_file([make_row(0, price="1,50")])  # the older check refuses it
     one, check_as = imports.get(import_id), rows.check_as
 
     def late(*arguments):
@@ -249,7 +251,7 @@ def test_progress_is_noted_and_an_editor_can_cancel_it(monkeypatch):
     seconds = iter(range(0, 100_000, 3))
     monkeypatch.setattr(running, "monotonic", lambda: float(next(seconds)))
     monkeypatch.setattr(running, "WINDOW", 10)
-    import_id = bring([make_row(n) for n in range(100)])
+    import_id = upload_file([make_row(n) for n in range(100)])
     work()
     assert jobs.get(imports.get(import_id).job).progress["done"] == 100
     order(import_id)
@@ -282,7 +284,7 @@ def test_progress_is_noted_and_an_editor_can_cancel_it(monkeypatch):
 
 
 def test_files_are_deleted_after_a_week(private):
-    import_id = bring([make_row(0, price="x")])
+    import_id = upload_file([make_row(0, price="x")])
     work()
     assert len(list((private / "imports" / import_id).iterdir())) == 4
     work(NOW + 7 * DAY)
@@ -331,7 +333,7 @@ def test_a_worker_may_end_at_any_request(when, drafts_wanted, requests, new_tabl
     seen = set()
     for at in requests(when, 1):
         new_table()
-        import_id = bring(made, drafts=drafts_wanted)
+        import_id = upload_file(made, drafts=drafts_wanted)
         work()
         order(import_id)
         with Crasher(at, when) as crasher, contextlib.suppress(Crash):

@@ -12,7 +12,7 @@ from tests.builders import EDITOR, NOW, make_brand, make_deal, make_draft, make_
 from tests.cms.conftest import HTMX, inputs
 
 
-def beat(browser, thing_id, kind="deal", version=1, **more):
+def send_heartbeat(browser, thing_id, kind="deal", version=1, **more):
     address = reverse("cms_presence", args=[kind, thing_id])
     return browser.post(address, {"version": version} | more, headers=HTMX)
 
@@ -40,71 +40,71 @@ def save(deal_id, by="oscar", title="Other"):
 
 
 def test_alone_nothing_is_said(editor):
-    html = beat(editor, make_deal().id).content.decode()
+    html = send_heartbeat(editor, make_deal().id).content.decode()
     assert "editing this, too" not in html
     assert "newer version" not in html
 
 
 def test_each_is_told_of_the_other(editor, other_editor):
     deal_id = make_deal().id
-    beat(editor, deal_id)
-    html = beat(other_editor, deal_id).content.decode()
+    send_heartbeat(editor, deal_id)
+    html = send_heartbeat(other_editor, deal_id).content.decode()
     assert "<strong>eve</strong> is editing this, too, since 12:00" in " ".join(html.split())
-    assert "<strong>oscar</strong>" in beat(editor, deal_id).content.decode()
+    assert "<strong>oscar</strong>" in send_heartbeat(editor, deal_id).content.decode()
 
 
 def test_the_time_is_that_of_the_editors_zone(sign_in, editor):
     deal_id = make_deal().id
-    beat(editor, deal_id)
-    html = beat(sign_in("editor", zone="Europe/Berlin"), deal_id).content.decode()
+    send_heartbeat(editor, deal_id)
+    html = send_heartbeat(sign_in("editor", zone="Europe/Berlin"), deal_id).content.decode()
     assert "since 13:00" in html
 
 
 def test_what_was_said_is_not_said_again(editor, other_editor):
     deal_id = make_deal().id
-    beat(editor, deal_id)
-    first = beat(other_editor, deal_id)
-    again = beat(other_editor, deal_id, **shown(first))
+    send_heartbeat(editor, deal_id)
+    first = send_heartbeat(other_editor, deal_id)
+    again = send_heartbeat(other_editor, deal_id, **shown(first))
     assert (again.status_code, again.content) == (204, b"")
     save(deal_id, by=EDITOR)
-    assert beat(other_editor, deal_id, **shown(first)).status_code == 200
+    assert send_heartbeat(other_editor, deal_id, **shown(first)).status_code == 200
 
 
 def test_a_newer_version_of_another_is_told_and_ones_own_is_not(editor, other_editor):
     deal_id = make_deal().id
     save(deal_id, by="oscar")
-    html = " ".join(beat(editor, deal_id).content.decode().split())
+    html = " ".join(send_heartbeat(editor, deal_id).content.decode().split())
     assert "<strong>oscar</strong> saved a newer version at 12:00. What you have typed is still here." in html
     assert 'form="edit-form" name="action" value="compare"' in html
-    assert "newer version" not in beat(editor, deal_id, version=2).content.decode()
-    assert "newer version" not in beat(other_editor, deal_id).content.decode()
+    assert "newer version" not in send_heartbeat(editor, deal_id, version=2).content.decode()
+    assert "newer version" not in send_heartbeat(other_editor, deal_id).content.decode()
 
 
 def test_that_it_was_published_or_deleted_is_told(editor):
     draft = make_draft(title="Sofa")
     deal = make_deal(draft=draft)
-    assert "was published meanwhile" in beat(editor, draft.id, "draft").content.decode()
+    assert "was published meanwhile" in send_heartbeat(editor, draft.id, "draft").content.decode()
     deals.delete(deals.get(deal.id), by="oscar", now=NOW)
-    assert "This deal was deleted meanwhile." in beat(editor, deal.id).content.decode()
+    assert "This deal was deleted meanwhile." in send_heartbeat(editor, deal.id).content.decode()
     gone = make_draft(title="Sofa")
     drafts.delete(gone, by="oscar", now=NOW)
-    assert "This draft was deleted meanwhile." in beat(editor, gone.id, "draft").content.decode()
+    assert "This draft was deleted meanwhile." in send_heartbeat(editor, gone.id, "draft").content.decode()
 
 
 def test_a_draft_that_was_never_saved_is_not_called_deleted(editor):
-    assert "deleted" not in beat(editor, make_id(NOW), "draft", version=0).content.decode()
+    assert "deleted" not in send_heartbeat(editor, make_id(NOW), "draft", version=0).content.decode()
 
 
 def test_leaving_is_told(editor, other_editor):
     deal_id = make_deal().id
-    beat(editor, deal_id)
+    send_heartbeat(editor, deal_id)
     assert editor.post(reverse("cms_leave", args=["deal", deal_id])).status_code == 204
-    assert "eve" not in beat(other_editor, deal_id).content.decode()
+    assert "eve" not in send_heartbeat(other_editor, deal_id).content.decode()
 
 
 def test_it_costs_a_query_and_a_put(editor, calls):
     deal_id = make_deal().id
-    assert calls(lambda: beat(editor, deal_id)) == ["Query", "PutItem"]
+    assert calls(lambda: send_heartbeat(editor, deal_id)) == ["Query", "PutItem"]
     assert calls(lambda: editor.post(reverse("cms_leave", args=["deal", deal_id]))) == ["DeleteItem"]
 
 
@@ -121,19 +121,19 @@ def test_only_editors_are_present_and_only_by_post(editor, sign_in, name):
 
 @pytest.mark.parametrize(("kind", "thing_id"), [("deal", "x"), ("brand", "0" * 26), ("deal", "0" * 25 + "U")])
 def test_what_is_no_form_is_404(editor, kind, thing_id):
-    assert beat(editor, thing_id, kind).status_code == 404
+    assert send_heartbeat(editor, thing_id, kind).status_code == 404
     assert editor.post(reverse("cms_leave", args=[kind, thing_id])).status_code == 404
 
 
 @pytest.mark.parametrize("version", ["", "x", "99999999999", "-1"])
 def test_a_version_that_is_none_does_no_harm(editor, version):
-    assert beat(editor, make_deal().id, version=version).status_code == 200
+    assert send_heartbeat(editor, make_deal().id, version=version).status_code == 200
 
 
 def test_a_name_is_shown_as_it_is_and_not_as_html(editor, sign_in):
     deal_id = make_deal().id
     presence.heartbeat("deal", deal_id, username="x", name="<b>x</b>", now=NOW)
-    assert "&lt;b&gt;x&lt;/b&gt;" in beat(editor, deal_id).content.decode()
+    assert "&lt;b&gt;x&lt;/b&gt;" in send_heartbeat(editor, deal_id).content.decode()
 
 
 # Seeing what changed

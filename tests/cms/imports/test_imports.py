@@ -52,7 +52,7 @@ def upload(browser, content=HEADER + ROWS, name="angebote.csv"):
     return browser.post(LIST, {"file": SimpleUploadedFile(name, data, content_type="text/csv")})
 
 
-def bring(browser, content=HEADER + ROWS):
+def upload_file(browser, content=HEADER + ROWS):
     answer = upload(browser, content)
     assert answer.status_code == 302, text(answer)
     return answer["Location"]
@@ -85,7 +85,7 @@ def stored(kind):
 
 
 def test_a_file_becomes_drafts_on_the_shortest_way(editor):
-    address = bring(editor)
+    address = upload_file(editor)
     page = text(editor.get(address))
     for words in ("angebote.csv", "UTF-8", "Semicolon", "Küchenlampe", "Nothing is stored yet."):
         assert words in page
@@ -104,7 +104,7 @@ def test_a_file_becomes_drafts_on_the_shortest_way(editor):
 
 def test_rows_become_deals_at_their_times_in_the_editors_zone(sign_in):
     browser = sign_in("editor", zone="Europe/Berlin")
-    address = bring(browser)
+    address = upload_file(browser)
     assert "Times without a zone are of Europe/Berlin." in text(browser.get(address))
     check(browser, address, become="deals")
     go(browser, address)
@@ -119,14 +119,14 @@ def test_rows_become_deals_at_their_times_in_the_editors_zone(sign_in):
 )
 def test_the_encoding_is_found_out_and_said(editor, encoding, says):
     content = (HEADER + ROWS).replace("€", "EUR").encode(encoding)
-    address = bring(editor, content)
+    address = upload_file(editor, content)
     page = text(editor.get(address))
     assert says in page
     assert "Küchenlampe" in page
 
 
 def test_what_was_found_out_wrongly_can_be_said(editor):
-    address = bring(editor, "Titel,Preis;Link\nLampe,1;https://a.example\n")
+    address = upload_file(editor, "Titel,Preis;Link\nLampe,1;https://a.example\n")
     version = editor.get(address).context["one"].version
     answer = editor.post(
         address, {"do": "read", "encoding": "cp1252", "separator": "comma", "version": version}
@@ -138,16 +138,16 @@ def test_what_was_found_out_wrongly_can_be_said(editor):
 
 
 def test_amounts_and_dates_are_guessed(editor):
-    form = editor.get(bring(editor)).context["form"]
+    form = editor.get(upload_file(editor)).context["form"]
     assert (form["decimal"].value(), form["dates"].value()) == (",", "day")
     american = "Title,Brand,Category,Price,URL,Published\nLamp,V,Home & Furniture,1.50,https://a.example,11/21/2026\n"
-    form = editor.get(bring(editor, american)).context["form"]
+    form = editor.get(upload_file(editor, american)).context["form"]
     assert (form["decimal"].value(), form["dates"].value()) == (".", "month")
 
 
 def test_how_a_file_was_read_is_remembered_for_the_next_one(editor, other_editor):
-    check(editor, bring(editor), column_6="description", become="deals")
-    page = other_editor.get(bring(other_editor))
+    check(editor, upload_file(editor), column_6="description", become="deals")
+    page = other_editor.get(upload_file(other_editor))
     assert "This is how such a file was read the last time." in text(page)
     assert page.context["form"]["column_6"].value() == "description"
     assert page.context["form"]["become"].value() == "deals"
@@ -166,7 +166,7 @@ def test_how_a_file_was_read_is_remembered_for_the_next_one(editor, other_editor
     ],
 )
 def test_columns_that_cannot_be_are_refused(editor, changes, words):
-    address = bring(editor)
+    address = upload_file(editor)
     answer = editor.post(address, chosen(editor, address, **changes))
     assert answer.status_code == 422
     assert words in text(answer)
@@ -174,7 +174,7 @@ def test_columns_that_cannot_be_are_refused(editor, changes, words):
 
 
 def test_defaults_stand_in_for_columns_that_are_missing(editor):
-    address = bring(editor)
+    address = upload_file(editor)
     check(
         *(editor, address),
         column_1="",
@@ -270,7 +270,7 @@ def test_a_pasted_lone_surrogate_does_no_harm(editor):
 
 
 def test_refused_rows_are_mended_in_the_page_and_go_again(editor):
-    address = bring(editor)
+    address = upload_file(editor)
     check(editor, address)
     assert f"{address}mend/" in text(editor.get(address))
     page = editor.get(f"{address}mend/")
@@ -290,7 +290,7 @@ def test_refused_rows_are_mended_in_the_page_and_go_again(editor):
 
 
 def test_rows_that_are_left_out_do_not_go_again(editor):
-    address = bring(editor)
+    address = upload_file(editor)
     check(editor, address)
     answer = editor.post(f"{address}mend/", {"cell-0-0": "x", "skip-0": "on"})
     assert answer.status_code == 200
@@ -307,7 +307,7 @@ def test_what_was_mended_is_not_lost_where_it_cannot_be_stored(editor, monkeypat
     def fail(*arguments, **options):
         raise error
 
-    address = bring(editor)
+    address = upload_file(editor)
     check(editor, address)
     monkeypatch.setattr(imports, "create", fail)
     answer = editor.post(f"{address}mend/", {"cell-0-0": "Typed with care"})
@@ -320,7 +320,7 @@ def test_the_columns_that_were_chosen_are_not_lost_where_they_cannot_be_stored(e
     def fail(*arguments, **options):
         raise errors.Unavailable()
 
-    address = bring(editor)
+    address = upload_file(editor)
     sent = chosen(editor, address, become="deals", brand="Typed with care")
     for name in ("check", "layout_of"):
         monkeypatch.setattr(imports, name, fail)
@@ -343,7 +343,7 @@ def test_what_was_pasted_stands_in_the_form_again_where_it_cannot_be_stored(edit
 
 
 def test_a_form_that_came_while_nothing_could_be_read_is_kept_to_be_sent_again(editor, monkeypatch):
-    address = bring(editor)
+    address = upload_file(editor)
     sent = chosen(editor, address, brand="Typed with care")
     with monkeypatch.context() as away:
         away.setattr(table, "get", _fail)
@@ -377,7 +377,7 @@ def test_a_file_that_came_while_nothing_could_be_stored_is_asked_for_again_with_
 @pytest.mark.parametrize("where", ["file", "rows", "mended"])
 def test_a_second_click_leads_to_what_the_first_one_brought(editor, private, where):
     if where == "mended":
-        first = bring(editor)
+        first = upload_file(editor)
         check(editor, first)
         page = f"{first}mend/"
         token = editor.get(page).context["token"]
@@ -421,11 +421,11 @@ def test_nobody_replaces_the_file_of_another_one(editor, other_editor, private):
 
 
 def test_there_is_nothing_to_mend_before_the_check(editor):
-    assert editor.get(f"{bring(editor)}mend/").status_code == 404
+    assert editor.get(f"{upload_file(editor)}mend/").status_code == 404
 
 
 def test_report_and_refused_rows_can_be_had_as_csv_without_formulas(editor):
-    address = bring(editor)
+    address = upload_file(editor)
     check(editor, address)
     answer = editor.get(f"{address}refused.csv/")
     assert answer["Content-Disposition"] == 'attachment; filename="2026-11-21-refused.csv"'
@@ -439,7 +439,7 @@ def test_report_and_refused_rows_can_be_had_as_csv_without_formulas(editor):
 
 
 def test_files_are_gone_after_a_week_and_what_was_done_is_still_known(editor, monkeypatch):
-    address = bring(editor)
+    address = upload_file(editor)
     check(editor, address)
     monkeypatch.setattr(imports, "KEPT", timedelta(0))
     for path in ("report.csv/", "mend/"):
@@ -450,7 +450,7 @@ def test_files_are_gone_after_a_week_and_what_was_done_is_still_known(editor, mo
 
 
 def test_the_page_renews_itself_while_something_is_done(editor):
-    address = bring(editor)
+    address = upload_file(editor)
     editor.post(address, chosen(editor, address))
     page = text(editor.get(address, headers=HTMX))
     assert 'hx-trigger="every 2s, seen-again"' in page
@@ -462,7 +462,7 @@ def test_the_page_renews_itself_while_something_is_done(editor):
 
 
 def test_a_check_can_be_cancelled_and_done_in_another_way(editor):
-    address = bring(editor)
+    address = upload_file(editor)
     editor.post(address, chosen(editor, address))
     assert go(editor, address, "cancel").status_code == 302
     work()
@@ -473,7 +473,7 @@ def test_a_check_can_be_cancelled_and_done_in_another_way(editor):
 
 
 def test_an_import_can_be_cancelled_and_the_rest_imported(editor):
-    address = bring(editor)
+    address = upload_file(editor)
     check(editor, address)
     go(editor, address)
     go(editor, address, "cancel")
@@ -486,7 +486,7 @@ def test_an_import_can_be_cancelled_and_the_rest_imported(editor):
 
 
 def test_a_second_click_imports_nothing_twice(editor, other_editor):
-    address = bring(editor)
+    address = upload_file(editor)
     check(editor, address)
     version = editor.get(address).context["one"].version
     sent = {"do": "import", "version": version}
@@ -506,14 +506,14 @@ def _jobs():
 
 @pytest.mark.parametrize("sent", [{}, {"do": "x"}, {"do": "import"}, {"do": "import", "version": "x"}])
 def test_a_damaged_form_does_nothing(editor, sent):
-    address = bring(editor)
+    address = upload_file(editor)
     check(editor, address)
     assert editor.post(address, sent).status_code == 400
     assert editor.get(address).context["one"].stage == "checked"
 
 
 def test_imports_are_listed_newest_first_with_their_states(editor):
-    first = bring(editor)
+    first = upload_file(editor)
     check(editor, first)
     page = text(editor.get(LIST))
     assert "2 new, 1 rejected" in page
@@ -526,7 +526,7 @@ def test_a_list_without_imports_says_what_to_do(editor):
 
 
 def test_imports_are_for_editors_alone(editor, office, client):
-    address = bring(editor)
+    address = upload_file(editor)
     check(editor, address)
     for path in (LIST, PASTE, address, f"{address}mend/", f"{address}report.csv/"):
         assert office.get(path).status_code == 403, path
@@ -534,7 +534,7 @@ def test_imports_are_for_editors_alone(editor, office, client):
 
 
 def test_no_form_of_an_import_works_without_its_token(sign_in, editor):
-    address = bring(editor)
+    address = upload_file(editor)
     check(editor, address)
     browser = sign_in("editor", csrf=True)
     for path, data in {
@@ -547,7 +547,7 @@ def test_no_form_of_an_import_works_without_its_token(sign_in, editor):
 
 
 def test_it_is_noted_who_brought_and_imported_a_file(editor, other_editor):
-    address = bring(editor)
+    address = upload_file(editor)
     check(editor, address)
     go(other_editor, address)
     entries = audit.of_subject("import", address.split("/")[-2])
@@ -555,7 +555,7 @@ def test_it_is_noted_who_brought_and_imported_a_file(editor, other_editor):
 
 
 def test_looking_costs_two_requests(calls, editor):
-    address = bring(editor)
+    address = upload_file(editor)
     assert calls(lambda: editor.get(address)) == ["GetItem", "GetItem"]
     check(editor, address)
     assert calls(lambda: editor.get(address)) == ["GetItem", "GetItem"]
@@ -563,7 +563,7 @@ def test_looking_costs_two_requests(calls, editor):
 
 
 def test_many_refused_rows_are_mended_as_far_as_a_form_goes(editor, monkeypatch):
-    import_id = import_files.bring(new_ulid(NOW, 5), import_files.content(0, ["Stuhl;V;X;1;x;"] * 300))
+    import_id = import_files.upload_file(new_ulid(NOW, 5), import_files.content(0, ["Stuhl;V;X;1;x;"] * 300))
     import_files.check([import_id], now=NOW)
     page = editor.get(f"/cms/imports/{import_id}/mend/")
     assert len(page.context["rows"]) == 200

@@ -268,7 +268,7 @@ def test_all_of_the_trash_is_a_file(editor, monkeypatch):
 
 
 def test_all_imports_are_a_file(editor):
-    made = [import_files.bring(new_ulid(NOW - n * SECOND), by="@eve") for n in range(27)]
+    made = [import_files.upload_file(new_ulid(NOW - n * SECOND), by="@eve") for n in range(27)]
     import_files.check(made[:1], now=NOW)
     found = written(editor, "imports")
     assert [row["id"] for row in found] == made
@@ -549,7 +549,7 @@ def test_the_lists_of_what_was_done_and_is_to_be_done_have_the_button(admin, sea
     page, listed = featured.get("front"), [FeaturedEntry(deal.id, "x")]
     featured_plans.create(page, listed, at=NOW + DAY, plan_id=new_ulid(NOW), by="eve", now=NOW)
     deals.delete(bare, by="eve", now=NOW)
-    import_files.bring(new_ulid(NOW))
+    import_files.upload_file(new_ulid(NOW))
     put_in_cart("ada", deal, saved=True)
     search_index()
     for address, (what, fields) in addresses.items():

@@ -65,10 +65,10 @@ def test_no_name_gets_more_into_a_key_than_its_slug(trick):
     assert "#" not in brand.slug
 
 
-def test_all_brands_are_listed_by_letter(settle):
+def test_all_brands_are_listed_by_letter(wait_for_indexes):
     for name in ("Zeta", "alpha", "3com", "Ärger", "Beta"):
         make_brand(name)
-    settle()
+    wait_for_indexes()
     listed = brands.all_brands()
     assert [(brand.letter, brand.name) for brand in listed] == [
         ("0-9", "3com"),
@@ -103,23 +103,23 @@ def test_a_logo_can_be_taken_away():
     assert brands.get("nordlicht").logo is None
 
 
-def test_a_new_description_alone_starts_no_job(settle):
+def test_a_new_description_alone_starts_no_job(wait_for_indexes):
     rename(make_brand(), "Nordlicht", description="New")
-    settle()
+    wait_for_indexes()
     assert jobs.take_next(now=NOW + DAY) is None
 
 
-def test_a_new_name_reaches_deals_drafts_and_lists_and_the_slug_stays(settle):
+def test_a_new_name_reaches_deals_drafts_and_lists_and_the_slug_stays(wait_for_indexes):
     deal = make_deal()
     draft = make_draft(title="Idea", brand="Nordlicht")
     other = make_deal(brand="Aurora")
     rename(brands.get("nordlicht"), "Polarlicht")
-    settle()
+    wait_for_indexes()
     job = jobs.take_next(now=NOW + DAY)
     assert job is not None
     assert brand_renames.rename_brand(job, NOW + DAY) is None
     jobs.finish(job)
-    settle()
+    wait_for_indexes()
     assert deals.get(deal.id).card.brand_name == "Polarlicht"
     assert drafts.get(draft.id).card.brand_name == "Polarlicht"
     assert deals.get(other.id).card.brand_name == "Aurora"

@@ -53,9 +53,9 @@ def test_a_published_deal_is_read_back_as_it_was_written():
     assert read.card.discount_percent == 33
 
 
-def test_a_deal_is_in_the_feeds_of_its_day_brand_and_category(settle):
+def test_a_deal_is_in_the_feeds_of_its_day_brand_and_category(wait_for_indexes):
     deal = make_deal()
-    settle()
+    wait_for_indexes()
     featured_cards, page = feeds.front_page(now=NOW)
     assert featured_cards == []
     assert page.cards == [deal.card]
@@ -63,7 +63,7 @@ def test_a_deal_is_in_the_feeds_of_its_day_brand_and_category(settle):
     assert feeds.category_page("peripherals-networking", now=NOW)[2].cards == [deal.card]
 
 
-def test_publishing_counts_on_both_sides(settle):
+def test_publishing_counts_on_both_sides(wait_for_indexes):
     make_deal()
     make_deal(live_at=NOW - 40 * DAY)
     brand = brands.get_with_counts("nordlicht")
@@ -72,7 +72,7 @@ def test_publishing_counts_on_both_sides(settle):
     assert category.counts is not None
     assert (brand.deals, brand.counts.buckets) == (2, {"2026": 2})
     assert (category.deals, category.counts.buckets) == (2, {"2026-11": 1, "2026-10": 1})
-    settle()
+    wait_for_indexes()
     assert sorted(feeds.all_days()) == ["2026-10-12", "2026-11-21"]
 
 
@@ -147,9 +147,9 @@ def test_an_id_that_is_none_is_a_deal_that_does_not_exist(deal_id):
         deals.get(deal_id)
 
 
-def test_a_scheduled_deal_is_nobodys_but_the_editors_before_its_time(settle):
+def test_a_scheduled_deal_is_nobodys_but_the_editors_before_its_time(wait_for_indexes):
     deal = make_deal(live_at=NOW + HOUR)
-    settle()
+    wait_for_indexes()
     assert deals.get(deal.id) == deal
     with pytest.raises(errors.NotFound):
         deals.get_visible(deal.id, now=NOW)
@@ -178,14 +178,14 @@ def test_states_are_computed_when_read(expires_in, stock, state):
         assert deals.get(deal.id).card.state(NOW + expires_in) == "expired"
 
 
-def test_an_edit_changes_the_deal_its_offer_and_its_card_everywhere(settle):
+def test_an_edit_changes_the_deal_its_offer_and_its_card_everywhere(wait_for_indexes):
     deal = make_deal(stock=3)
     feature("front", deal)
     feature("peripherals-networking", deal)
     edited = edit(
         deals.get(deal.id), title="New title", price=Decimal("70"), stock=2, expires_at=NOW + DAY, by="otto"
     )
-    settle()
+    wait_for_indexes()
     assert deals.get(deal.id) == edited
     assert (edited.version, edited.updated_by, edited.content.title) == (2, "otto", "New title")
     assert table.get(keys.offer(deal.id)) == {
@@ -198,7 +198,7 @@ def test_an_edit_changes_the_deal_its_offer_and_its_card_everywhere(settle):
     assert feeds.front_page(now=NOW)[1].cards == [edited.card]
 
 
-def test_an_expiry_can_be_taken_away_again(settle):
+def test_an_expiry_can_be_taken_away_again(wait_for_indexes):
     deal = make_deal(expires_at=NOW + DAY)
     edited = edit(deal, expires_at=None)
     assert edited.content.expires_at is None
@@ -208,13 +208,13 @@ def test_an_expiry_can_be_taken_away_again(settle):
     assert "GSI1PK" not in offer
 
 
-def test_a_move_takes_the_deal_from_one_feed_to_the_other(settle):
+def test_a_move_takes_the_deal_from_one_feed_to_the_other(wait_for_indexes):
     deal = make_deal(expires_at=NOW + DAY)
     make_category("toys-hobbies")
     aurora = make_brand("Aurora")
     content = replace(deal.content, brand="aurora", category="toys-hobbies")
     moved = deals.edit(deal, content, version=1, brand=aurora, by=EDITOR, now=NOW)
-    settle()
+    wait_for_indexes()
     assert feeds.brand_page("nordlicht", now=NOW)[1].cards == []
     assert feeds.brand_page("aurora", now=NOW)[1].cards == [moved.card]
     assert feeds.category_page("peripherals-networking", now=NOW)[2].cards == []
@@ -255,7 +255,7 @@ def test_an_edit_is_as_strict_as_publishing():
     assert deals.get(deal.id) == deal
 
 
-def test_expiring_a_deal_ends_it_now_and_once(settle):
+def test_expiring_a_deal_ends_it_now_and_once(wait_for_indexes):
     deal = make_deal()
     ended = deals.expire_now(deal, by=EDITOR, now=NOW)
     assert ended.content.expires_at == NOW
@@ -269,11 +269,11 @@ def test_a_scheduled_deal_cannot_be_ended():
         deals.expire_now(deal, by=EDITOR, now=NOW)
 
 
-def test_a_deleted_deal_is_seen_nowhere(settle):
+def test_a_deleted_deal_is_seen_nowhere(wait_for_indexes):
     deal = make_deal(expires_at=NOW + DAY)
     feature("front", deal)
     deals.delete(deals.get(deal.id), by=EDITOR, now=NOW)
-    settle()
+    wait_for_indexes()
     with pytest.raises(errors.NotFound):
         deals.get(deal.id)
     assert table.get(keys.offer(deal.id)) is None
@@ -291,22 +291,22 @@ def test_deleting_twice_is_harmless():
     assert deals.get(other.id) == other
 
 
-def test_a_day_is_listed_while_it_holds_a_deal(settle):
+def test_a_day_is_listed_while_it_holds_a_deal(wait_for_indexes):
     one, other = make_deal(), make_deal()
     deals.delete(one, by=EDITOR, now=NOW)
-    settle()
+    wait_for_indexes()
     assert feeds.all_days() == ["2026-11-21"]
     deals.delete(other, by=EDITOR, now=NOW)
-    settle()
+    wait_for_indexes()
     assert feeds.all_days() == []
     make_deal()
-    settle()
+    wait_for_indexes()
     assert feeds.all_days() == ["2026-11-21"]
 
 
 @pytest.mark.parametrize("to", [NOW + 2 * HOUR, NOW + DAY, NOW + 3 * DAY, NOW + 60 * DAY])
 @pytest.mark.parametrize("alone", [True, False])
-def test_rescheduling_moves_a_deal_to_its_new_time_with_all_that_is_its(to, alone, settle):
+def test_rescheduling_moves_a_deal_to_its_new_time_with_all_that_is_its(to, alone, wait_for_indexes):
     draft = make_draft(title="x")
     deal = make_deal(live_at=NOW + HOUR, draft=draft, stock=4, expires_at=NOW + 90 * DAY)
     other = make_deal(live_at=NOW + HOUR) if not alone else make_deal(live_at=NOW - 3 * DAY)
@@ -314,7 +314,7 @@ def test_rescheduling_moves_a_deal_to_its_new_time_with_all_that_is_its(to, alon
     deal = deals.get(deal.id)
     new_id = make_id(to)
     moved = deals.reschedule(deal, to, new_id=new_id, by=EDITOR, now=NOW)
-    settle()
+    wait_for_indexes()
     assert moved.id == new_id
     assert moved.live_at == to
     assert deals.get(new_id) == moved

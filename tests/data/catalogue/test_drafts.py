@@ -114,37 +114,37 @@ def noted(draft_id: str) -> list[str]:
     return sorted(entry.what for entry in audit.of_subject("draft", draft_id))
 
 
-def test_what_is_saved_by_itself_within_ten_minutes_is_one_change(settle):
+def test_what_is_saved_by_itself_within_ten_minutes_is_one_change(wait_for_indexes):
     draft = make_draft(title="Idea")
     for n in range(4):
         content = DealContent(title=f"Idea {n}")
         draft = drafts.save(
             draft, content, version=draft.version, by=EDITOR, now=NOW + n * MINUTE, autosave=f"{n:032}"
         )
-    settle()
+    wait_for_indexes()
     assert (draft.version, draft.autosaved_since, noted(draft.id)) == (5, NOW, ["changed", "started"])
     assert drafts.get(draft.id) == draft
     late = NOW + 10 * MINUTE
     draft = drafts.save(draft, DealContent(title="Late"), version=5, by=EDITOR, now=late, autosave="a" * 32)
-    settle()
+    wait_for_indexes()
     assert (draft.autosaved_since, noted(draft.id)) == (late, ["changed", "changed", "started"])
 
 
-def test_a_button_or_another_editor_ends_what_is_saved_by_itself(settle):
+def test_a_button_or_another_editor_ends_what_is_saved_by_itself(wait_for_indexes):
     draft = make_draft(title="Idea")
     for n, (by, autosave) in enumerate([(EDITOR, "a"), ("otto", "b"), ("otto", ""), ("otto", "c")]):
         content = DealContent(title=f"Idea {n}")
         draft = drafts.save(draft, content, version=n + 1, by=by, now=NOW + n * MINUTE, autosave=autosave)
-    settle()
+    wait_for_indexes()
     assert noted(draft.id) == ["changed"] * 4 + ["started"]
     assert draft.autosaved_since == NOW + 3 * MINUTE
 
 
-def test_a_draft_that_was_begun_by_itself_is_one_change_with_what_follows(settle):
+def test_a_draft_that_was_begun_by_itself_is_one_change_with_what_follows(wait_for_indexes):
     draft_id = make_id(NOW)
     draft = drafts.create(DealContent(title="I"), draft_id=draft_id, by=EDITOR, now=NOW, autosave="a")
     drafts.save(draft, DealContent(title="Idea"), version=1, by=EDITOR, now=NOW + MINUTE, autosave="b")
-    settle()
+    wait_for_indexes()
     assert noted(draft_id) == ["started"]
     assert drafts.get(draft_id).last_edit == "b"
 

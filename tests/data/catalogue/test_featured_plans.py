@@ -40,13 +40,13 @@ def plan(*some: Deal, at: Any = SOON, plan_id: str = "") -> FeaturedPlan:
 
 
 @pytest.fixture
-def work(settle: Callable[[], None]) -> Callable[[Any], None]:
+def work(wait_for_indexes: Callable[[], None]) -> Callable[[Any], None]:
     """A function that lets a worker do all that is due."""
 
     def until_done(now: Any) -> None:
-        settle()
+        wait_for_indexes()
         while loop.run_next(now=now):
-            settle()
+            wait_for_indexes()
 
     return until_done
 

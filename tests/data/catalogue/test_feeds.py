@@ -125,7 +125,7 @@ def set_up(new_table, initial) -> Model:
     return model
 
 
-def walk(name: str, direction: str, model: Model, between, settled: set[str], first: lists.Page) -> list[str]:
+def walk(name: str, direction: str, model: Model, between, waited: set[str], first: lists.Page) -> list[str]:
     """Follow a feed's links to its end, with one thing done before each page; return the ids in order."""
     seen = [card.id for card in first.cards]
     cursor = getattr(first, direction)
@@ -133,10 +133,10 @@ def walk(name: str, direction: str, model: Model, between, settled: set[str], fi
     while cursor:
         if waiting:
             model.step(*waiting.pop())
-            settled &= model.feed(name)
-            for deal_id in list(settled):
+            waited &= model.feed(name)
+            for deal_id in list(waited):
                 if len(model.ever[deal_id]) > 1 and name != "front":
-                    settled.discard(deal_id)
+                    waited.discard(deal_id)
         page = page_of(name, **{direction: cursor})
         found = [card.id for card in page.cards]
         seen = seen + found if direction == "after" else found + seen
@@ -155,29 +155,29 @@ def walk(name: str, direction: str, model: Model, between, settled: set[str], fi
 )
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 def test_no_page_skips_or_repeats_a_deal_whatever_happens_between_pages(
-    name, initial, between, back, size, new_table, settle, monkeypatch
+    name, initial, between, back, size, new_table, wait_for_indexes, monkeypatch
 ):
     monkeypatch.setattr(feeds, "read", partial(lists.read, size=size))
     model = set_up(new_table, initial)
-    settle()
+    wait_for_indexes()
 
-    settled = model.feed(name)
+    waited = model.feed(name)
     first = page_of(name)
     assert first.before is None
-    seen = walk(name, "after", model, between, settled, first)
+    seen = walk(name, "after", model, between, waited, first)
     assert seen == sorted(set(seen), reverse=True)
-    assert settled <= set(seen)
+    assert waited <= set(seen)
     assert all(name == "front" or any(name in place for place in model.ever[deal_id]) for deal_id in seen)
 
-    settle()
-    settled = model.feed(name)
+    wait_for_indexes()
+    waited = model.feed(name)
     last = page_of(name, after="0" * 26)
     assert last.cards == []
-    seen = walk(name, "before", model, back, settled, last)
+    seen = walk(name, "before", model, back, waited, last)
     assert seen == sorted(set(seen), reverse=True)
-    assert {deal_id for deal_id in settled if len(model.ever[deal_id]) == 1} <= set(seen)
+    assert {deal_id for deal_id in waited if len(model.ever[deal_id]) == 1} <= set(seen)
 
-    settle()
+    wait_for_indexes()
     assert [d for page in all_pages(name) for d in page] == sorted(model.feed(name), reverse=True)
     assert [str(problem) for problem in checks.find()] == []
 
@@ -229,10 +229,10 @@ def test_a_page_costs_one_batch_get_and_a_query_for_each_bucket_that_it_touches(
 
 
 @pytest.fixture
-def feed_of_60(whole_table, settle):
+def feed_of_60(whole_table, wait_for_indexes):
     for n in range(60):
         make_deal(live_at=NOW - n * 7 * HOUR, title=f"Deal {n}", category="toys-hobbies")
-    settle()
+    wait_for_indexes()
 
 
 @pytest.mark.parametrize("name", FEEDS)
@@ -250,11 +250,11 @@ def test_pages_hold_25_deals_and_lead_forth_and_back(name):
 
 
 @pytest.mark.usefixtures("feed_of_60")
-def test_a_cursor_survives_the_deletion_of_its_deal(settle):
+def test_a_cursor_survives_the_deletion_of_its_deal(wait_for_indexes):
     first = page_of("front")
     second = page_of("front", after=first.after)
     deals.delete(deals.get(first.after), by=EDITOR, now=NOW)
-    settle()
+    wait_for_indexes()
     assert page_of("front", after=first.after).cards == second.cards
 
 
@@ -321,7 +321,7 @@ def test_a_slug_that_is_none_is_not_found(slug):
 
 
 @pytest.mark.usefixtures("whole_table")
-def test_featured_cards_stand_on_the_first_page_only_and_only_those_that_shoppers_may_see(settle):
+def test_featured_cards_stand_on_the_first_page_only_and_only_those_that_shoppers_may_see(wait_for_indexes):
     from dealsite.data.catalogue import featured
 
     live = make_deal(live_at=NOW - DAY, category="toys-hobbies")
@@ -332,7 +332,7 @@ def test_featured_cards_stand_on_the_first_page_only_and_only_those_that_shopper
     ]
     for page_id in ("front", "toys-hobbies", "editors-choice"):
         featured.set_featured(featured.get(page_id), shown, version=0, by=EDITOR, now=NOW)
-    settle()
+    wait_for_indexes()
     assert feeds.front_page(now=NOW)[0] == [live.card]
     assert feeds.category_page("toys-hobbies", now=NOW)[1] == [live.card]
     assert feeds.editors_choice(now=NOW)[1] == [live.card]
@@ -341,12 +341,12 @@ def test_featured_cards_stand_on_the_first_page_only_and_only_those_that_shopper
 
 
 @pytest.mark.usefixtures("whole_table")
-def test_the_days_of_the_sitemap_hold_published_deals_only(settle):
+def test_the_days_of_the_sitemap_hold_published_deals_only(wait_for_indexes):
     old = make_deal(live_at=NOW - 3 * DAY)
     today = make_deal(live_at=NOW - HOUR)
     make_deal(live_at=NOW + HOUR)
     make_deal(live_at=NOW + 3 * DAY)
-    settle()
+    wait_for_indexes()
     days = feeds.past_days(now=NOW)
     assert days == [NOW.date(), (NOW - 3 * DAY).date()]
     assert [list(feeds.deals_of_day(day, now=NOW)) for day in days] == [[today.card], [old.card]]
@@ -370,7 +370,7 @@ some_deals = st.lists(st.tuples(st.one_of(moments, coming), places, expiries), m
 )
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 def test_the_editors_lists_hold_just_the_deals_of_their_state(
-    initial, state, brand, category, size, new_table, settle
+    initial, state, brand, category, size, new_table, wait_for_indexes
 ):
     model = set_up(new_table, [])
     wanted = []
@@ -384,7 +384,7 @@ def test_the_editors_lists_hold_just_the_deals_of_their_state(
         in_state = state == "all" or at == state or (state == "live" and at == "ending")
         if in_state and brand in ("", of_brand) and category in ("", of_category):
             wanted.append((expires_at or NOW, deal.id))
-    settle()
+    wait_for_indexes()
     if state == "ending":
         expected = [deal_id for _, deal_id in sorted(wanted)]
     elif state == "expired":
@@ -409,7 +409,7 @@ def test_the_editors_lists_hold_just_the_deals_of_their_state(
 
 
 @pytest.fixture
-def ending_in_a_row(whole_table, settle):
+def ending_in_a_row(whole_table, wait_for_indexes):
     """Deals that end 12 hours apart: 40 days from now, and a bit before and after."""
     made = [
         make_deal(live_at=NOW - DAY, title=f"{n}", expires_at=NOW + n * DAY / 2, category="toys-hobbies")
@@ -417,7 +417,7 @@ def ending_in_a_row(whole_table, settle):
     ]
     make_deal(live_at=NOW - DAY, title="another's", expires_at=NOW + 9 * DAY, brand="Aurora")
     make_deal(live_at=NOW + DAY, title="not there yet", expires_at=NOW + 9 * DAY, category="toys-hobbies")
-    settle()
+    wait_for_indexes()
     return made
 
 
@@ -446,9 +446,9 @@ def test_a_range_of_forty_days_of_expiry_is_answered_whole_month_by_month(ending
 
 @pytest.mark.usefixtures("whole_table")
 @pytest.mark.budget
-def test_a_range_of_years_is_looked_through_by_twelve_months_a_page(settle):
+def test_a_range_of_years_is_looked_through_by_twelve_months_a_page(wait_for_indexes):
     deal = make_deal(live_at=NOW - DAY, expires_at=NOW + 1000 * DAY)
-    settle()
+    wait_for_indexes()
     source = deal_lists.ending_between(ids.iso(NOW), ids.iso(NOW + 2000 * DAY), DealFilter(), now=NOW)
     pages = []
     for after in (None, *(f"{month}-01T00:00:00.000Z~{'0' * 26}" for month in ("2027-11", "2028-11"))):
@@ -465,14 +465,14 @@ def cursor_of(after=None, before=None) -> lists.Cursor:
 
 
 @pytest.mark.usefixtures("whole_table")
-def test_drafts_are_listed_newest_first_by_brand_and_by_category(settle):
+def test_drafts_are_listed_newest_first_by_brand_and_by_category(wait_for_indexes):
     made = [
         make_draft(draft_id=make_id(NOW - n * HOUR), title=f"{n}", brand=brand, category=category)
         for n, (brand, category) in enumerate(
             [("", ""), ("Nordlicht", ""), ("", "toys-hobbies"), ("Nordlicht", "toys-hobbies"), ("Aurora", "")]
         )
     ]
-    settle()
+    wait_for_indexes()
 
     def listed(**filters: Any) -> list[str]:
         return [card.title for card in deal_lists.cms_list(DealFilter("draft", **filters), now=NOW).cards]
@@ -485,10 +485,10 @@ def test_drafts_are_listed_newest_first_by_brand_and_by_category(settle):
 
 
 @pytest.mark.usefixtures("whole_table")
-def test_drafts_lead_forth_and_back(settle):
+def test_drafts_lead_forth_and_back(wait_for_indexes):
     for n in range(55):
         make_draft(draft_id=make_id(NOW - n * HOUR), title=f"{n}")
-    settle()
+    wait_for_indexes()
     ask = partial(deal_lists.cms_list, DealFilter("draft"), now=NOW)
     first = ask()
     second = ask(after=first.after)

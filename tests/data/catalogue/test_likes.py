@@ -63,12 +63,12 @@ def test_what_does_not_exist_cannot_be_liked_or_watched(slug):
             relations.add(relation, slug, username="sam", now=NOW)
 
 
-def test_a_users_lists_hold_what_he_likes_and_what_he_watches(settle):
+def test_a_users_lists_hold_what_he_likes_and_what_he_watches(wait_for_indexes):
     relations.add(relations.BRAND_LIKE, "nordlicht", username="sam", now=NOW)
     relations.add(relations.CATEGORY_LIKE, CATEGORY, username="sam", now=NOW)
     relations.add(relations.BRAND_WATCH, "nordlicht", username="sam", now=NOW)
     relations.add(relations.CATEGORY_WATCH, CATEGORY, username="tom", now=NOW)
-    settle()
+    wait_for_indexes()
     assert [(row.target, row.slug) for row in relations.likes_of("sam")] == [
         ("brand", "nordlicht"),
         ("category", CATEGORY),
@@ -77,13 +77,13 @@ def test_a_users_lists_hold_what_he_likes_and_what_he_watches(settle):
     assert [(row.target, row.slug) for row in relations.watched_by("tom")] == [("category", CATEGORY)]
 
 
-def test_a_watch_can_be_muted_and_heard_again(settle):
+def test_a_watch_can_be_muted_and_heard_again(wait_for_indexes):
     relations.add(relations.BRAND_WATCH, "nordlicht", username="sam", now=NOW)
     relations.mute_watch(relations.BRAND_WATCH, "nordlicht", username="sam", muted=True)
-    settle()
+    wait_for_indexes()
     assert [row.muted for row in relations.watched_by("sam")] == [True]
     relations.mute_watch(relations.BRAND_WATCH, "nordlicht", username="sam", muted=False)
-    settle()
+    wait_for_indexes()
     assert [row.muted for row in relations.watched_by("sam")] == [False]
     with pytest.raises(errors.NotFound):
         relations.mute_watch(relations.CATEGORY_WATCH, CATEGORY, username="sam", muted=True)
@@ -149,30 +149,30 @@ def test_a_watch_that_ends_while_it_is_muted_leaves_no_ghost():
     assert counts()[1] == 0
 
 
-def test_all_watches_are_muted_some_at_a_time(settle):
+def test_all_watches_are_muted_some_at_a_time(wait_for_indexes):
     relations.add(relations.BRAND_WATCH, "nordlicht", username="sam", now=NOW)
     relations.add(relations.CATEGORY_WATCH, CATEGORY, username="sam", now=NOW)
-    settle()
+    wait_for_indexes()
     assert relations.mute_all("sam", muted=True, limit=1) == 1
-    settle()
+    wait_for_indexes()
     assert relations.mute_all("sam", muted=True, limit=5) == 1
-    settle()
+    wait_for_indexes()
     assert [row.muted for row in relations.watched_by("sam")] == [True, True]
     assert relations.mute_all("sam", muted=True, limit=5) == 0
     assert relations.mute_all("sam", muted=False, limit=5) == 2
 
 
-def test_all_that_a_user_likes_and_watches_is_taken_back_with_its_counts(settle):
+def test_all_that_a_user_likes_and_watches_is_taken_back_with_its_counts(wait_for_indexes):
     for username in ("sam", "tom"):
         relations.add(relations.BRAND_LIKE, "nordlicht", username=username, now=NOW)
         relations.add(relations.CATEGORY_LIKE, CATEGORY, username=username, now=NOW)
         relations.add(relations.BRAND_WATCH, "nordlicht", username=username, now=NOW)
         relations.add(relations.CATEGORY_WATCH, CATEGORY, username=username, now=NOW)
-    settle()
+    wait_for_indexes()
     for _ in range(2):
         relations.remove_all("sam")
         assert counts() == (1, 1, 1, 1)
-    settle()
+    wait_for_indexes()
     assert relations.likes_of("sam") == relations.watched_by("sam") == []
     assert len(relations.likes_of("tom")) == len(relations.watched_by("tom")) == 2
 

@@ -478,10 +478,10 @@ def test_a_visitors_cart_ends_thirty_days_after_it_began():
     assert carts.read_head(GUEST, now=late).ends_at == late + VISITOR_CART_LIFETIME
 
 
-def test_an_ended_cart_is_swept_with_its_lines(settle):
+def test_an_ended_cart_is_swept_with_its_lines(wait_for_indexes):
     add(GUEST, make_deal())
     add(ANN, make_deal())
-    settle()
+    wait_for_indexes()
     expiry.delete_expired(now=NOW + 31 * DAY)
     assert len(table.query(GUEST.partition, consistent=True)) == 0
     assert len(held(ANN, now=NOW + 31 * DAY)) == 1

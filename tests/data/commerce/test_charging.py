@@ -47,9 +47,9 @@ def counted(day=TODAY):
     }
 
 
-def test_what_is_due_is_charged_and_settled(settle):
+def test_what_is_due_is_charged_and_settled(wait_for_indexes):
     first, later, _ = owe(3)
-    settle()
+    wait_for_indexes()
     gateway = Ledger()
     assert run(gateway) == Counter(processed=1)
     paid = read(first)
@@ -62,37 +62,37 @@ def test_what_is_due_is_charged_and_settled(settle):
     assert read(later) == later
     assert gateway.charged == {first.id: 1}
     assert counted() == {"processed": (1, Decimal("30.00"))}
-    settle()
+    wait_for_indexes()
     assert run(gateway) == Counter()
 
 
-def test_what_is_declined_is_tried_again_by_plan_and_given_up_at_last(settle):
+def test_what_is_declined_is_tried_again_by_plan_and_given_up_at_last(wait_for_indexes):
     (payment,) = owe(method="declines")
     gateway, now = Ledger(), SOON
     for number, wait in enumerate(RETRY_AFTER, 1):
-        settle()
+        wait_for_indexes()
         assert run(gateway, now) == Counter(failed=1)
         failed = read(payment)
         assert (failed.status, failed.tries, failed.next_at) == (payments.FAILED, number, now + wait)
         assert (failed.reason, failed.final) == ("Your card was declined.", False)
-        settle()
+        wait_for_indexes()
         assert run(gateway, now + wait - timedelta(seconds=1)) == Counter()
         now += wait
-    settle()
+    wait_for_indexes()
     assert run(gateway, now) == Counter(failed=1)
     assert read(payment).final is True
-    settle()
+    wait_for_indexes()
     assert run(gateway, now + 100 * DAY) == Counter()
     assert gateway.asked == [f"{payment.id}-{number}" for number in range(len(RETRY_AFTER) + 1)]
     assert counted() == {"failed": (1, Decimal("90.00"))}
 
 
-def test_a_card_that_works_at_the_second_try_pays(settle):
+def test_a_card_that_works_at_the_second_try_pays(wait_for_indexes):
     (payment,) = owe()
     gateway = Ledger("decline")
-    settle()
+    wait_for_indexes()
     run(gateway)
-    settle()
+    wait_for_indexes()
     assert run(gateway, SOON + RETRY_AFTER[0]) == Counter(processed=1)
     paid = read(payment)
     assert (paid.status, paid.reason, paid.tries) == (payments.PROCESSED, "", 1)
@@ -100,62 +100,64 @@ def test_a_card_that_works_at_the_second_try_pays(settle):
 
 
 @pytest.mark.parametrize("what", ["silent", "lost"])
-def test_without_an_answer_a_payment_waits_for_its_lease_and_is_asked_again_under_its_key(what, settle):
+def test_without_an_answer_a_payment_waits_for_its_lease_and_is_asked_again_under_its_key(
+    what, wait_for_indexes
+):
     (payment,) = owe()
     gateway = Ledger(what)
-    settle()
+    wait_for_indexes()
     assert run(gateway) == Counter(unknown=1)
     assert read(payment).status == payments.PENDING
-    settle()
+    wait_for_indexes()
     assert run(gateway, SOON + LEASE - timedelta(seconds=1)) == Counter()
     assert run(gateway, SOON + LEASE) == Counter(processed=1)
     assert gateway.asked == [f"{payment.id}-0"] * 2
     assert gateway.charged == {payment.id: 1}
 
 
-def test_a_charge_whose_key_the_gateway_forgot_is_looked_up(settle):
+def test_a_charge_whose_key_the_gateway_forgot_is_looked_up(wait_for_indexes):
     (payment,) = owe()
     gateway = Ledger("lost")
-    settle()
+    wait_for_indexes()
     run(gateway)
     gateway.asked.clear()
-    settle()
+    wait_for_indexes()
     assert run(gateway, SOON + 2 * DAY) == Counter(processed=1)
     assert gateway.asked == []
     assert read(payment).transaction_id == f"txn-{payment.id}-0"
 
 
-def test_an_old_try_that_the_gateway_never_saw_is_charged(settle):
+def test_an_old_try_that_the_gateway_never_saw_is_charged(wait_for_indexes):
     (payment,) = owe()
     gateway = Ledger("silent")
-    settle()
+    wait_for_indexes()
     run(gateway)
-    settle()
+    wait_for_indexes()
     assert run(gateway, SOON + 2 * DAY) == Counter(processed=1)
     assert gateway.charged == {payment.id: 1}
 
 
-def test_without_a_card_nothing_is_charged(settle):
+def test_without_a_card_nothing_is_charged(wait_for_indexes):
     (payment,) = owe(method="")
     gateway = Ledger()
-    settle()
+    wait_for_indexes()
     assert run(gateway) == Counter(failed=1)
     assert read(payment).reason == "No card is on file for this payment."
     assert gateway.asked == []
 
 
-def test_of_several_runners_one_claims(settle):
+def test_of_several_runners_one_claims(wait_for_indexes):
     owe()
-    settle()
+    wait_for_indexes()
     (row,) = charging.due(now=SOON)
     claims = at_once(*[partial(charging.claim, row, now=SOON)] * 4)
     assert sum(claim is not None for claim in claims) == 1
 
 
-def test_several_runners_charge_each_payment_once(settle, monkeypatch):
+def test_several_runners_charge_each_payment_once(wait_for_indexes, monkeypatch):
     monkeypatch.setattr(charging, "THREADS", 3)
     made = [owe(order_number=number)[0] for number in range(1, 9)]
-    settle()
+    wait_for_indexes()
     gateway = Ledger()
     at_once(*[partial(run, gateway)] * 3)
     assert gateway.charged == {payment.id: 1 for payment in made}
@@ -164,13 +166,13 @@ def test_several_runners_charge_each_payment_once(settle, monkeypatch):
     assert counted() == {"processed": (8, Decimal("720.00"))}
 
 
-def test_an_answer_that_comes_after_the_lease_is_recorded_once(settle):
+def test_an_answer_that_comes_after_the_lease_is_recorded_once(wait_for_indexes):
     (payment,) = owe()
-    settle()
+    wait_for_indexes()
     gateway = Ledger()
     (row,) = charging.due(now=SOON)
     slow = charging.claim(row, now=SOON)
-    settle()
+    wait_for_indexes()
     (row,) = charging.due(now=SOON + LEASE)
     quick = charging.claim(row, now=SOON + LEASE)
     outcomes = [charging.charge(one, gateway, currency="EUR", now=SOON) for one in (slow, quick)]
@@ -181,14 +183,14 @@ def test_an_answer_that_comes_after_the_lease_is_recorded_once(settle):
     assert read(payment).processed_at == SOON + LEASE
 
 
-def test_a_late_answer_is_recorded_even_while_another_runner_asks(settle):
+def test_a_late_answer_is_recorded_even_while_another_runner_asks(wait_for_indexes):
     (payment,) = owe()
-    settle()
+    wait_for_indexes()
     gateway = Ledger()
     (row,) = charging.due(now=SOON)
     slow = charging.claim(row, now=SOON)
     outcome = charging.charge(slow, gateway, currency="EUR", now=SOON)
-    settle()
+    wait_for_indexes()
     (row,) = charging.due(now=SOON + LEASE)
     charging.claim(row, now=SOON + LEASE)
     assert charging.record(slow, outcome, now=SOON + LEASE).status == payments.PROCESSED
@@ -198,9 +200,9 @@ def test_a_late_answer_is_recorded_even_while_another_runner_asks(settle):
 @pytest.mark.parametrize(
     "outcome", [ChargeResult("txn-1"), ChargeDecline("No.")], ids=["charged", "declined"]
 )
-def test_two_at_once_record_an_outcome_once(outcome, settle):
+def test_two_at_once_record_an_outcome_once(outcome, wait_for_indexes):
     owe()
-    settle()
+    wait_for_indexes()
     (row,) = charging.due(now=SOON)
     claimed = charging.claim(row, now=SOON)
     found = at_once(
@@ -210,22 +212,22 @@ def test_two_at_once_record_an_outcome_once(outcome, settle):
     assert [one is None for one in found].count(True) == 1
 
 
-def test_a_late_decline_does_not_touch_the_next_try(settle):
+def test_a_late_decline_does_not_touch_the_next_try(wait_for_indexes):
     (payment,) = owe()
-    settle()
+    wait_for_indexes()
     (row,) = charging.due(now=SOON)
     slow = charging.claim(row, now=SOON)
     charging.record(slow, ChargeDecline("No."), now=SOON)
-    settle()
+    wait_for_indexes()
     (row,) = charging.due(now=SOON + 2 * DAY)
     second = charging.claim(row, now=SOON + 2 * DAY)
     assert charging.record(slow, ChargeDecline("No."), now=SOON + 2 * DAY) is None
     assert read(payment) == second
 
 
-def test_a_transaction_id_is_one_payments_own(settle):
+def test_a_transaction_id_is_one_payments_own(wait_for_indexes):
     one, other = owe(order_number=1)[0], owe(order_number=2)[0]
-    settle()
+    wait_for_indexes()
     rows = {row["card"]["id"]: row for row in charging.due(now=SOON)}
     first, second = (charging.claim(rows[payment.id], now=SOON) for payment in (one, other))
     assert charging.record(first, ChargeResult("txn-1"), now=SOON).status == payments.PROCESSED
@@ -240,15 +242,15 @@ def cancel(made, now=SOON):
     return found
 
 
-def test_cancelling_gives_back_what_is_paid_once(settle):
+def test_cancelling_gives_back_what_is_paid_once(wait_for_indexes):
     made = owe(3)
     gateway = Ledger()
-    settle()
+    wait_for_indexes()
     run(gateway)
     cancel(made)
-    settle()
+    wait_for_indexes()
     work(SOON, gateway)
-    settle()
+    wait_for_indexes()
     work(SOON + HOUR, gateway)
     assert [read(payment).status for payment in made] == ["REFUNDED", "CANCELLED", "CANCELLED"]
     assert gateway.refunded == {f"txn-{made[0].id}-0": 1}
@@ -257,22 +259,22 @@ def test_cancelling_gives_back_what_is_paid_once(settle):
 
 
 @pytest.mark.parametrize(("what", "status"), [("", "REFUNDED"), ("decline", "CANCELLED")])
-def test_a_payment_whose_order_is_cancelled_while_it_is_charged_ends_well(what, status, settle):
+def test_a_payment_whose_order_is_cancelled_while_it_is_charged_ends_well(what, status, wait_for_indexes):
     made = owe()
     gateway = Ledger(what)
-    settle()
+    wait_for_indexes()
     gateway.during = lambda: cancel(made)
     run(gateway)
     gateway.during = lambda: None
-    settle()
+    wait_for_indexes()
     work(SOON, gateway)
     assert read(made[0]).status == status
     assert sum(gateway.refunded.values()) == sum(gateway.charged.values())
 
 
-def test_cancel_and_claim_at_once_leave_one_winner(settle):
+def test_cancel_and_claim_at_once_leave_one_winner(wait_for_indexes):
     made = owe()
-    settle()
+    wait_for_indexes()
     (row,) = charging.due(now=SOON)
     claimed, cancelled = at_once(partial(charging.claim, row, now=SOON), partial(cancel, made))
     payment = read(made[0])
@@ -285,10 +287,10 @@ def test_cancel_and_claim_at_once_leave_one_winner(settle):
         assert payment.refund is not None
 
 
-def test_a_second_cancellation_changes_nothing(settle):
+def test_a_second_cancellation_changes_nothing(wait_for_indexes):
     made = owe()
     gateway = Ledger()
-    settle()
+    wait_for_indexes()
     run(gateway)
     cancel(made)
     assert payments.cancel_writes([read(made[0])], by="ann", reason="Again", now=SOON) == []
@@ -300,12 +302,12 @@ def act(action, payment, **more):
     return action("ann", payment.due_at, payment.id, by="kim", now=SOON, **more)
 
 
-def test_a_payment_can_be_paid_early_from_another_card(settle):
+def test_a_payment_can_be_paid_early_from_another_card(wait_for_indexes):
     _, second, _ = owe(3)
     assert act(payment_actions.pay_early, second, method="other").method == "other"
     again = act(payment_actions.pay_early, second)
     assert (again.next_at, again.version) == (SOON, 2)
-    settle()
+    wait_for_indexes()
     gateway = Ledger()
     assert run(gateway) == Counter(processed=2)
     assert read(second).status == payments.PROCESSED
@@ -313,29 +315,29 @@ def test_a_payment_can_be_paid_early_from_another_card(settle):
     assert counted(second.due_at.date()) == {"processed": (1, Decimal("30.00"))}
 
 
-def test_a_payment_that_was_given_up_can_be_tried_again(settle, monkeypatch):
+def test_a_payment_that_was_given_up_can_be_tried_again(wait_for_indexes, monkeypatch):
     monkeypatch.setattr(charging, "RETRY_AFTER", ())
     (payment,) = owe(method="declines")
     gateway = Ledger()
-    settle()
+    wait_for_indexes()
     run(gateway)
     assert read(payment).final is True
     act(payment_actions.retry_now, payment, method="approves")
-    settle()
+    wait_for_indexes()
     assert run(gateway) == Counter(processed=1)
     assert gateway.asked == [f"{payment.id}-0", f"{payment.id}-1"]
 
 
-def test_a_payment_can_be_cancelled_and_given_back_with_a_reason(settle):
+def test_a_payment_can_be_cancelled_and_given_back_with_a_reason(wait_for_indexes):
     first, second, _ = owe(3)
     gateway = Ledger()
-    settle()
+    wait_for_indexes()
     run(gateway)
     act(payment_actions.cancel, second, reason="Agreed by phone")
     assert act(payment_actions.cancel, second, reason="Agreed by phone").version == 2
     act(payment_actions.refund, first, reason="Broken")
     act(payment_actions.refund, first, reason="Broken")
-    settle()
+    wait_for_indexes()
     work(SOON, gateway)
     assert [read(payment).status for payment in (first, second)] == ["REFUNDED", "CANCELLED"]
     assert gateway.refunded == {f"txn-{first.id}-0": 1}
@@ -352,9 +354,9 @@ def test_a_payment_can_be_cancelled_and_given_back_with_a_reason(settle):
         payment_actions.change_method,
     ],
 )
-def test_what_is_being_charged_just_now_is_left_alone(action, settle):
+def test_what_is_being_charged_just_now_is_left_alone(action, wait_for_indexes):
     (payment,) = owe()
-    settle()
+    wait_for_indexes()
     (row,) = charging.due(now=SOON)
     claimed = charging.claim(row, now=SOON)
     more = {"reason": "x"} if action in (payment_actions.cancel, payment_actions.refund) else {}
@@ -385,10 +387,10 @@ def test_totals_jobs_are_applied_once():
     assert whole["open"] == payment_totals.Sum(3, Decimal("90.00"))
 
 
-def test_a_job_gives_back_only_what_was_asked_for(settle):
+def test_a_job_gives_back_only_what_was_asked_for(wait_for_indexes):
     asked, other = owe(order_number=1)[0], owe(order_number=2)[0]
     gateway = Ledger()
-    settle()
+    wait_for_indexes()
     run(gateway)
     act(payment_actions.refund, asked, reason="x")
     refs = [payment.ref | {"account": "ann"} for payment in (asked, other)]
@@ -406,10 +408,10 @@ class Unwilling(Ledger):
         return ChargeDecline("The bank said no.")
 
 
-def test_a_refund_that_the_gateway_refuses_is_told_and_tried_again(settle):
+def test_a_refund_that_the_gateway_refuses_is_told_and_tried_again(wait_for_indexes):
     (payment,) = owe()
     gateway = Ledger()
-    settle()
+    wait_for_indexes()
     run(gateway)
     act(payment_actions.refund, payment, reason="x")
     job = jobs.Job(new_ulid(SOON), payments.REFUND_PAYMENT, {"payments": [payment.ref | {"account": "ann"}]})

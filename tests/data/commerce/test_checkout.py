@@ -97,9 +97,9 @@ def test_what_was_in_the_cart_is_bought():
     }
 
 
-def test_whoever_ordered_is_told_and_the_log_knows(settle):
+def test_whoever_ordered_is_told_and_the_log_knows(wait_for_indexes):
     order = buy("ann", make_deal())
-    settle()
+    wait_for_indexes()
     (message,) = messages.inbox("ann").messages
     assert (message.kind, message.order, message.unread) == ("order", order.id, True)
     (entry,) = audit.of_subject("order", order.id)
@@ -560,28 +560,28 @@ def test_the_largest_order_that_is_partly_paid_can_be_cancelled(actions):
 # What the job of sold-out marks does
 
 
-def test_a_mark_that_is_right_is_left_alone(settle):
+def test_a_mark_that_is_right_is_left_alone(wait_for_indexes):
     deal = make_deal(stock=0)
     job = stock_marks.mark_later([deal.id], now=NOW)
     table.write(job)
-    settle()
+    wait_for_indexes()
     writes = deals.get(deal.id).writes
     assert run_jobs()[stock_marks.MARK_SOLD_OUT] == 1
     assert deals.get(deal.id).writes == writes
 
 
-def test_a_deal_that_is_gone_needs_no_mark(settle):
+def test_a_deal_that_is_gone_needs_no_mark(wait_for_indexes):
     table.transact([stock_marks.mark_later([make_id()], now=NOW)])
-    settle()
+    wait_for_indexes()
     assert run_jobs()[stock_marks.MARK_SOLD_OUT] == 1
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_a_mark_is_made_from_the_stock_of_the_same_moment(whole, monkeypatch, settle):
+def test_a_mark_is_made_from_the_stock_of_the_same_moment(whole, monkeypatch, wait_for_indexes):
     deal = make_deal(stock=2)
     table.write(Update(key=keys.offer(deal.id), set={"stock": 0}))  # as a checkout without room leaves it
     table.transact([stock_marks.mark_later([deal.id], now=NOW)])
-    settle()
+    wait_for_indexes()
     real = table.transact
 
     def interrupted(writes):

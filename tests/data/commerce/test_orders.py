@@ -50,7 +50,7 @@ def deliver(order: orders.Order, **more) -> orders.Order:
     return orders.deliver(order.username, order.id, **(form | more))
 
 
-def test_an_order_is_shipped_and_delivered(settle):
+def test_an_order_is_shipped_and_delivered(wait_for_indexes):
     order = buy("ann", make_deal())
     shipped = ship(order, tracking=" JD 0146/00-3.x ")
     assert shipped == orders.get("ann", order.id)
@@ -63,7 +63,7 @@ def test_an_order_is_shipped_and_delivered(settle):
         (SHIPPED, NOW + HOUR, "bo", "Tracking number JD 0146/00-3.x"),
         (DELIVERED, NOW + DAY, "bo", ""),
     ]
-    settle()
+    wait_for_indexes()
     assert [entry.what for entry in audit.of_subject("order", order.id)] == ["delivered", "shipped", "placed"]
     assert [message.headline for message in messages.inbox("ann").messages] == [
         "Your order was delivered",
@@ -122,19 +122,19 @@ def test_a_reason_that_is_too_long_is_refused():
     assert orders.get("ann", order.id).status == PLACED
 
 
-def test_an_order_waits_where_its_status_says(settle):
+def test_an_order_waits_where_its_status_says(wait_for_indexes):
     first, second, third = (
         buy("ann" if n % 2 else "bob", make_deal(), now=NOW + n * MINUTE) for n in range(3)
     )
-    settle()
+    wait_for_indexes()
     assert listed(PLACED) == [first.id, second.id, third.id]
     assert listed(SHIPPED) == []
     ship(second)
     orders.cancel("bob", third.id, by="bob", now=NOW + HOUR)
-    settle()
+    wait_for_indexes()
     assert (listed(PLACED), listed(SHIPPED)) == ([first.id], [second.id])
     deliver(second)
-    settle()
+    wait_for_indexes()
     assert (listed(PLACED), listed(SHIPPED)) == ([first.id], [])
 
 
@@ -177,11 +177,11 @@ def test_a_users_orders_come_newest_first_in_pages():
     assert orders.of_user("bob").orders == []
 
 
-def test_a_users_orders_are_found_by_status(settle):
+def test_a_users_orders_are_found_by_status(wait_for_indexes):
     first, second = buy("ann", make_deal()), buy("ann", make_deal(), now=NOW + MINUTE)
     buy("bob", make_deal())
     ship(first)
-    settle()
+    wait_for_indexes()
     assert [card.id for card in orders.of_user("ann").orders] == [second.id, first.id]
     assert [card.id for card in orders.of_user("ann", status=SHIPPED).orders] == [first.id]
     assert [card.id for card in orders.of_user("ann", status=PLACED).orders] == [second.id]
@@ -221,16 +221,16 @@ def test_a_status_or_id_that_there_is_not_is_refused():
             orders.carts_with(order_id, carts.ACTIVE)
 
 
-def test_an_order_is_read_with_its_lines(settle):
+def test_an_order_is_read_with_its_lines(wait_for_indexes):
     some = make_deals(3)
     order = buy("ann", *some, quantity=2)
     buy("ann", some[0], now=NOW + MINUTE)
-    settle()
+    wait_for_indexes()
     card, lines = orders.get_with_lines(order.id)
     assert card == orders.get("ann", order.id).card
     assert {line.deal: line.quantity for line in lines} == {deal.id: 2 for deal in some}
     orders.cancel("ann", order.id, by="ann", now=NOW + HOUR)
-    settle()
+    wait_for_indexes()
     card, lines = orders.get_with_lines(order.id)
     assert (card.status, {line.status for line in lines}, len(lines)) == (CANCELLED, {carts.RETURNED}, 3)
     with pytest.raises(errors.NotFound):
@@ -258,13 +258,13 @@ def test_the_account_page_shows_the_newest_orders():
 # Who has a deal
 
 
-def test_who_has_a_deal_is_known_by_status_and_day(settle):
+def test_who_has_a_deal_is_known_by_status_and_day(wait_for_indexes):
     deal, other = make_deals(2)
     add(ANN, deal, 2)
     add(BOB, deal, 3, now=NOW + MINUTE)
     add(BOB, other, now=NOW + MINUTE)
     add(carts.visitor_cart("x"), deal)
-    settle()
+    wait_for_indexes()
     has = orders.carts_with(deal.id, carts.ACTIVE)
     assert [(line.username, line.quantity, line.at) for line in has.shown] == [
         ("bob", 3, NOW + MINUTE),
@@ -278,7 +278,7 @@ def test_who_has_a_deal_is_known_by_status_and_day(settle):
         None,
     )
     order = buy("ann", now=NOW + DAY)
-    settle()
+    wait_for_indexes()
     assert [line.username for line in orders.carts_with(deal.id, carts.ACTIVE).shown] == ["bob"]
     (line,) = orders.carts_with(deal.id, carts.PURCHASED).shown
     assert (line.username, line.order, line.at) == ("ann", order.id, NOW + DAY)
@@ -287,7 +287,7 @@ def test_who_has_a_deal_is_known_by_status_and_day(settle):
     orders.cancel("ann", order.id, by="ann", now=NOW + 2 * DAY)
     (line,) = carts.read(BOB, now=NOW).active[1:]
     carts.move(BOB, line.ref, carts.SAVED, now=NOW + DAY)
-    settle()
+    wait_for_indexes()
     counts = {
         status: orders.carts_with(deal.id, status).lines
         for status in (carts.ACTIVE, carts.SAVED, carts.PURCHASED, carts.RETURNED)
@@ -295,12 +295,12 @@ def test_who_has_a_deal_is_known_by_status_and_day(settle):
     assert counts == {carts.ACTIVE: 0, carts.SAVED: 1, carts.PURCHASED: 0, carts.RETURNED: 1}
 
 
-def test_the_last_moment_of_a_day_belongs_to_it(settle):
+def test_the_last_moment_of_a_day_belongs_to_it(wait_for_indexes):
     deal = make_deal()
     midnight = NOW.replace(hour=0) + DAY
     add(ANN, deal, now=midnight - timedelta(milliseconds=1))
     add(BOB, deal, now=midnight)
-    settle()
+    wait_for_indexes()
     assert [line.username for line in orders.carts_with(deal.id, carts.ACTIVE, day=NOW.date()).shown] == [
         "ann"
     ]
@@ -326,11 +326,11 @@ def test_who_has_a_deal_comes_in_pages():
     assert orders.carts_with(deal.id, carts.ACTIVE, day=NOW.date() - DAY, after=far).lines == 0
 
 
-def test_what_was_bought_stays_known_when_its_deal_is_gone(settle):
+def test_what_was_bought_stays_known_when_its_deal_is_gone(wait_for_indexes):
     deal = make_deal(title="Lamp")
     order = buy("ann", deal)
     delete(deal)
-    settle()
+    wait_for_indexes()
     assert [line.title for line in orders.lines_of(order)] == ["Lamp"]
     assert orders.carts_with(deal.id, carts.PURCHASED).lines == 1
 

@@ -109,18 +109,18 @@ def test_two_loads_with_the_same_payments_at_once_count_each_once():
 
 
 @pytest.mark.usefixtures("whole_table")
-def test_a_payment_of_the_history_is_not_loaded_again(settle):
+def test_a_payment_of_the_history_is_not_loaded_again(wait_for_indexes):
     load(source())
-    settle()
+    wait_for_indexes()
     gateway = Ledger()
     while charging.run_due(gateway, currency="EUR", clock=lambda: NOW + 4 * DAY):
-        settle()
+        wait_for_indexes()
     assert counted()["processed"] == expected(made())
-    settle()
+    wait_for_indexes()
     assert day_closing.close_day(NOW.date() + 4 * DAY) == COUNT
     segments = load(Listed(3, made()))
     assert (sum(one.inserted for one in segments), sum(one.repeated for one in segments)) == (0, COUNT)
-    settle()
+    wait_for_indexes()
     assert charging.run_due(gateway, currency="EUR", clock=lambda: NOW + 9 * DAY) == {}
     assert set(gateway.charged.values()) == {1}
 
@@ -150,11 +150,11 @@ def uncounted(number=1):
 
 
 @pytest.mark.usefixtures("whole_table")
-def test_a_load_that_ended_before_it_counted_is_known_to_the_check_and_counts_later(settle):
+def test_a_load_that_ended_before_it_counted_is_known_to_the_check_and_counts_later(wait_for_indexes):
     wanted = uncounted()
     assert counted()["open"] == payment_totals.Sum()
     assert [str(problem) for problem in checks.find()] == []
-    settle()
+    wait_for_indexes()
     charging.run_due(Ledger(), currency="EUR", clock=lambda: NOW + 4 * DAY)
     assert [str(problem) for problem in checks.find()] == []
     load(wanted)
@@ -162,11 +162,11 @@ def test_a_load_that_ended_before_it_counted_is_known_to_the_check_and_counts_la
 
 
 @pytest.mark.usefixtures("whole_table")
-def test_a_load_goes_on_although_the_day_of_what_it_wrote_was_closed(settle):
+def test_a_load_goes_on_although_the_day_of_what_it_wrote_was_closed(wait_for_indexes):
     wanted = uncounted()
-    settle()
+    wait_for_indexes()
     charging.run_due(Ledger(), currency="EUR", clock=lambda: NOW + 4 * DAY)
-    settle()
+    wait_for_indexes()
     assert day_closing.close_day(NOW.date() + 4 * DAY) == 4
     assert [str(problem) for problem in checks.find()] == []
     load(wanted)
@@ -196,9 +196,9 @@ def test_a_load_may_end_at_any_request(when, new_table):
 
 
 @pytest.mark.usefixtures("whole_table")
-def test_a_loaded_payment_is_listed_and_charged_as_others_are(settle):
+def test_a_loaded_payment_is_listed_and_charged_as_others_are(wait_for_indexes):
     load(source())
-    settle()
+    wait_for_indexes()
     first, last = NOW.date(), NOW.date() + 4 * DAY
     page = payment_lists.of_status(payments.SCHEDULED, first, last, limit=100)
     assert [row.id for row in page.rows] == [

@@ -38,21 +38,21 @@ def small(monkeypatch):
     monkeypatch.setattr(charging, "THREADS", 1)
 
 
-def paid(settle, count=7, gateway=None, now=NOW + HOUR):
+def paid(wait_for_indexes, count=7, gateway=None, now=NOW + HOUR):
     """Charge an order's payment each for several orders; returns the payments."""
     made = [owe(order_number=number)[0] for number in range(1, count + 1)]
-    settle()
+    wait_for_indexes()
     run(gateway or Ledger(), now)
-    settle()
+    wait_for_indexes()
     return made
 
 
-def test_what_was_processed_moves_and_is_found_by_account_date_and_transaction_id(settle):
-    made = paid(settle)
+def test_what_was_processed_moves_and_is_found_by_account_date_and_transaction_id(wait_for_indexes):
+    made = paid(wait_for_indexes)
     steps: list[int] = []
     assert close_day(TODAY, advance=steps.append) == 7
     assert sum(steps) == 7
-    settle()
+    wait_for_indexes()
     found = [read(payment) for payment in made]
     assert {(payment.status, payment.closed) for payment in found} == {(payments.PROCESSED, True)}
     ids = sorted(payment.id for payment in made)
@@ -65,54 +65,54 @@ def test_what_was_processed_moves_and_is_found_by_account_date_and_transaction_i
     assert close_day(TODAY) == 0
 
 
-def test_only_what_was_processed_by_the_end_of_the_day_moves(settle):
+def test_only_what_was_processed_by_the_end_of_the_day_moves(wait_for_indexes):
     today, later = owe(order_number=1)[0], owe(order_number=2, first=NOW + DAY)[0]
     declined = owe(order_number=3, method="declines")[0]
-    settle()
+    wait_for_indexes()
     run(Ledger(), NOW + timedelta(hours=11, minutes=59))
-    settle()
+    wait_for_indexes()
     run(Ledger(), NOW + DAY)
-    settle()
+    wait_for_indexes()
     assert close_day(TODAY) == 1
     assert [read(payment).closed for payment in (today, later, declined)] == [True, False, False]
-    settle()
+    wait_for_indexes()
     assert close_day(TODAY + DAY) == 1
 
 
-def test_midnight_belongs_to_the_new_day(settle):
-    made = paid(settle, 1, now=NOW + timedelta(hours=12))
+def test_midnight_belongs_to_the_new_day(wait_for_indexes):
+    made = paid(wait_for_indexes, 1, now=NOW + timedelta(hours=12))
     assert close_day(TODAY) == 0
     assert close_day(TODAY + DAY) == 1
     assert read(made[0]).closed is True
 
 
-def test_a_payment_of_the_history_can_be_given_back(settle):
+def test_a_payment_of_the_history_can_be_given_back(wait_for_indexes):
     gateway = Ledger()
-    made = paid(settle, 2, gateway)
+    made = paid(wait_for_indexes, 2, gateway)
     close_day(TODAY)
     payment_actions.refund("ann", made[0].due_at, made[0].id, reason="Broken", by="kim", now=NOW + DAY)
-    settle()
+    wait_for_indexes()
     work(NOW + DAY, gateway)
     refunded = read(made[0])
     assert (refunded.status, refunded.closed) == (payments.REFUNDED, True)
     assert gateway.refunded == {refunded.transaction_id: 1}
-    settle()
+    wait_for_indexes()
     assert {row.status for row in payment_lists.history_of(TODAY, TODAY).rows} == {"PROCESSED", "REFUNDED"}
 
 
-def test_what_was_given_back_moves_too(settle):
+def test_what_was_given_back_moves_too(wait_for_indexes):
     gateway = Ledger()
-    made = paid(settle, 1, gateway)
+    made = paid(wait_for_indexes, 1, gateway)
     payment_actions.refund("ann", made[0].due_at, made[0].id, reason="Broken", by="kim", now=NOW + HOUR)
-    settle()
+    wait_for_indexes()
     work(NOW + HOUR, gateway)
-    settle()
+    wait_for_indexes()
     assert close_day(TODAY) == 1
     assert (read(made[0]).status, read(made[0]).closed) == (payments.REFUNDED, True)
 
 
-def test_a_day_closed_twice_at_once_moves_each_payment_once(settle):
-    made = paid(settle)
+def test_a_day_closed_twice_at_once_moves_each_payment_once(wait_for_indexes):
+    made = paid(wait_for_indexes)
     found = at_once(partial(close_day, TODAY), partial(close_day, TODAY))
     assert not [one for one in found if isinstance(one, Exception)]
     assert all(read(payment).closed for payment in made)
@@ -120,8 +120,8 @@ def test_a_day_closed_twice_at_once_moves_each_payment_once(settle):
     assert set(items.values()) == {1}
 
 
-def test_a_cancellation_at_the_same_time_is_not_lost(settle):
-    made = paid(settle, 3)
+def test_a_cancellation_at_the_same_time_is_not_lost(wait_for_indexes):
+    made = paid(wait_for_indexes, 3)
 
     def cancel():
         for _ in range(8):
@@ -133,12 +133,12 @@ def test_a_cancellation_at_the_same_time_is_not_lost(settle):
             return
 
     at_once(partial(close_day, TODAY), cancel)
-    settle()
+    wait_for_indexes()
     close_day(TODAY)
     found = [read(payment) for payment in made]
     assert {(payment.closed, payment.refund is not None) for payment in found} == {(True, True)}
     gateway = Ledger()
-    settle()
+    wait_for_indexes()
     work(NOW + HOUR, gateway)
     assert {read(payment).status for payment in made} == {payments.REFUNDED}
 
@@ -156,8 +156,8 @@ def interpose(monkeypatch, action):
     monkeypatch.setattr(table, "batch_get", read_and_act)
 
 
-def test_a_refund_between_reading_and_moving_is_not_lost(settle, monkeypatch):
-    (payment,) = paid(settle, 1)
+def test_a_refund_between_reading_and_moving_is_not_lost(wait_for_indexes, monkeypatch):
+    (payment,) = paid(wait_for_indexes, 1)
 
     def refund():
         payment_actions.refund("ann", payment.due_at, payment.id, reason="x", by="kim", now=NOW + HOUR)
@@ -167,38 +167,38 @@ def test_a_refund_between_reading_and_moving_is_not_lost(settle, monkeypatch):
     assert (read(payment).closed, read(payment).refund.reason) == (True, "x")
 
 
-def test_what_is_listed_wrongly_does_not_move(settle):
+def test_what_is_listed_wrongly_does_not_move(wait_for_indexes):
     (payment,) = owe()
     at = Update(key=payment.key, set={"GSI3SK": f"PROCESSED#{payment.ref['due_at']}#{payment.id}"})
     table.write(at)
-    settle()
+    wait_for_indexes()
     assert close_day(TODAY) == 0
     assert read(payment).status == payments.SCHEDULED
     table.write(Update(key=payment.key, set={"GSI3SK": f"SCHEDULED#{payment.ref['due_at']}#{payment.id}"}))
 
 
-def test_what_is_in_the_history_is_not_overwritten(settle, monkeypatch):
+def test_what_is_in_the_history_is_not_overwritten(wait_for_indexes, monkeypatch):
     monkeypatch.setattr(day_closing, "TRIES", 2)
-    (payment,) = paid(settle, 1)
+    (payment,) = paid(wait_for_indexes, 1)
     close_day(TODAY)
     past = table.get(read(payment).key)
     copy = payment_item(replace(read(payment), closed=False, reason="A copy"))
     table.write(Put(key=(copy["PK"], copy["SK"]), item=copy))
-    settle()
+    wait_for_indexes()
     with pytest.raises(errors.Busy):
         close_day(TODAY)
     assert table.get((past["PK"], past["SK"])) == past
     table.write(Delete(key=(copy["PK"], copy["SK"])))
 
 
-def test_a_payment_that_comes_back_after_its_day_was_closed_is_not_charged_again(settle):
+def test_a_payment_that_comes_back_after_its_day_was_closed_is_not_charged_again(wait_for_indexes):
     gateway = Ledger()
-    (payment,) = paid(settle, 1, gateway)
+    (payment,) = paid(wait_for_indexes, 1, gateway)
     close_day(TODAY)
     again = replace(payment, order="")  # as a load would write it that read the history a moment too early
     counters = payment_totals.writes(payment_totals.added([again]))
     table.transact([Put(key=again.key, item=payment_item(again)), *counters])
-    settle()
+    wait_for_indexes()
     assert run(gateway, NOW + DAY) == Counter(cancelled=1)
     assert gateway.charged == {payment.id: 1}
     (row,) = payment_lists.of_account("ann").payments

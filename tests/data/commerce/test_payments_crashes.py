@@ -53,7 +53,7 @@ def one_thread(monkeypatch):
     monkeypatch.setattr(day_closing, "BATCH", 2)
 
 
-def furnish():
+def seed():
     """Two payments to be paid, one that is declined."""
     return [
         owe(order_number=1)[0],
@@ -87,7 +87,7 @@ def assert_charged_once(made, gateway):
 def test_a_runner_may_end_at_any_request_to_the_table(when, requests, new_table):
     for at in requests(when, 31):  # the queries before are the same whatever is due
         new_table()
-        made, gateway = furnish(), Ledger()
+        made, gateway = seed(), Ledger()
         with Crasher(at, when) as crasher, contextlib.suppress(Crash):
             run(gateway, NOW)
         assert whole() == []
@@ -102,7 +102,7 @@ def test_a_runner_may_end_at_any_request_to_the_table(when, requests, new_table)
 @WHEN
 @pytest.mark.parametrize("at", [1, 2, 3])
 def test_a_runner_may_end_at_any_request_to_the_gateway(at, when, fresh_table):
-    made, gateway = furnish(), CrashingLedger(at, when)
+    made, gateway = seed(), CrashingLedger(at, when)
     with pytest.raises(Crash):
         run(gateway, NOW)
     assert whole() == []
@@ -116,7 +116,7 @@ def test_a_runner_may_end_at_any_request_to_the_gateway(at, when, fresh_table):
 def test_two_runners_of_which_one_ends_at_any_request(when, requests, new_table):
     for at in itertools.takewhile(lambda at: at < 44, requests(when, 31)):
         new_table()
-        made, gateway = furnish(), Ledger()
+        made, gateway = seed(), Ledger()
         with Crasher(at, when), contextlib.suppress(Crash):
             run(gateway, NOW)
         run(gateway, NOW + timedelta(seconds=1))  # within the lease of the one that ended

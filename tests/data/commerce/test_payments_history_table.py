@@ -41,18 +41,18 @@ def types(table_name):
     return sorted({item["type"] for item in table.scan_page(table_name=table_name, consistent=True).items})
 
 
-def closed(settle, gateway):
+def closed(wait_for_indexes, gateway):
     made = [owe(order_number=number)[0] for number in range(1, 4)]
-    settle()
+    wait_for_indexes()
     run(gateway, NOW + HOUR)
-    settle()
+    wait_for_indexes()
     assert day_closing.close_day(TODAY) == 3
-    settle()
+    wait_for_indexes()
     return made
 
 
-def test_what_is_closed_lies_in_the_history_table_and_is_found_as_before(history, settle):
-    made = closed(settle, Ledger())
+def test_what_is_closed_lies_in_the_history_table_and_is_found_as_before(history, wait_for_indexes):
+    made = closed(wait_for_indexes, Ledger())
     assert types(history) == ["Payment"]
     assert "Payment" not in types(table.name())
     ids = sorted(payment.id for payment in made)
@@ -62,37 +62,37 @@ def test_what_is_closed_lies_in_the_history_table_and_is_found_as_before(history
     assert (row.id, row.closed) == (made[0].id, True)
     assert all(read(payment).closed for payment in made)
     open_one = owe(order_number=9, first=NOW + DAY)[0]
-    settle()
+    wait_for_indexes()
     run(Ledger(), NOW + DAY)
-    settle()
+    wait_for_indexes()
     assert payment_lists.by_transaction(f"txn-{open_one.id}-0").closed is False
 
 
-def test_what_is_closed_can_be_given_back(history, settle):
+def test_what_is_closed_can_be_given_back(history, wait_for_indexes):
     gateway = Ledger()
-    made = closed(settle, gateway)
+    made = closed(wait_for_indexes, gateway)
     payment_actions.refund("ann", made[0].due_at, made[0].id, reason="x", by="kim", now=NOW + DAY)
-    settle()
+    wait_for_indexes()
     work(NOW + DAY, gateway)
     assert read(made[0]).status == payments.REFUNDED
 
 
-def test_what_is_in_the_history_table_is_not_loaded_again(history, settle, monkeypatch):
+def test_what_is_in_the_history_table_is_not_loaded_again(history, wait_for_indexes, monkeypatch):
     monkeypatch.setattr(payment_loads, "SEGMENTS", 1)
     monkeypatch.setattr(charging, "THREADS", 1)
     source = GeneratedSource(5, first=NOW, days=1, method="x")
     payment_loads.load_segment(source, payment_loads.begin(source, now=NOW)[0])
-    settle()
+    wait_for_indexes()
     run(Ledger(), NOW + DAY)
-    settle()
+    wait_for_indexes()
     assert day_closing.close_day(TODAY + timedelta(days=1)) == 5
     again = Listed(1, [payment for payment, _, _ in source.payments(0, 5)])
     done = payment_loads.load_segment(again, payment_loads.begin(again, now=NOW)[0])
     assert (done.inserted, done.repeated) == (0, 5)
 
 
-def test_damage_in_the_history_table_is_found_and_repaired(history, settle):
-    made = closed(settle, Ledger())
+def test_damage_in_the_history_table_is_found_and_repaired(history, wait_for_indexes):
+    made = closed(wait_for_indexes, Ledger())
     table.write(Update(key=read(made[0]).key, set={"GSI3SK": "nowhere"}))
     (problem,) = checks.find()
     assert problem.key == read(made[0]).key

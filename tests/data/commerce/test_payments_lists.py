@@ -49,16 +49,16 @@ def all_rows(first, last, status=payments.SCHEDULED):
             return rows
 
 
-def test_all_accounts_are_merged_by_time_and_no_page_skips_or_repeats(settle):
+def test_all_accounts_are_merged_by_time_and_no_page_skips_or_repeats(wait_for_indexes):
     made = [*owe_many(7), owe(order_number=50, account="bob", first=NOW + HOUR)[0]]
-    settle()
+    wait_for_indexes()
     assert [row.id for row in all_rows(TODAY, TODAY)] == in_order(made)
     assert {row.account for row in all_rows(TODAY, TODAY)} == {"ann", "bob"}
 
 
-def test_a_row_says_what_a_list_shows(settle):
+def test_a_row_says_what_a_list_shows(wait_for_indexes):
     _, second, _ = owe(3)
-    settle()
+    wait_for_indexes()
     (row,) = payment_lists.of_status(payments.SCHEDULED, second.due_at.date(), second.due_at.date()).rows
     assert (row.id, row.order, row.number, row.of, row.amount, row.due_at, row.status) == (
         second.id,
@@ -72,18 +72,18 @@ def test_a_row_says_what_a_list_shows(settle):
     assert (row.listed_at, row.closed, row.transaction_id) == (second.due_at, False, "")
 
 
-def test_what_comes_and_goes_while_one_pages_moves_nothing_else(settle):
+def test_what_comes_and_goes_while_one_pages_moves_nothing_else(wait_for_indexes):
     made = owe_many(8)
-    settle()
+    wait_for_indexes()
     page = payment_lists.of_status(payments.SCHEDULED, TODAY, TODAY, limit=3)
     run(Ledger(), NOW)  # the first two are paid
     added = owe(order_number=90, first=NOW + timedelta(minutes=150))[0]
-    settle()
+    wait_for_indexes()
     rest = payment_lists.of_status(payments.SCHEDULED, TODAY, TODAY, after=page.after, limit=20)
     assert [row.id for row in (*page.rows, *rest.rows)] == in_order([*made, added])
 
 
-def test_a_span_holds_its_first_and_last_moment_and_no_other(settle):
+def test_a_span_holds_its_first_and_last_moment_and_no_other(wait_for_indexes):
     start = NOW.replace(hour=0)
     times = [
         start - timedelta(milliseconds=1),
@@ -93,7 +93,7 @@ def test_a_span_holds_its_first_and_last_moment_and_no_other(settle):
         start + 2 * DAY,
     ]
     made = [owe(order_number=number, first=at)[0] for number, at in enumerate(times, 1)]
-    settle()
+    wait_for_indexes()
 
     def found(first, last):
         return [row.id for row in all_rows(first, last)]
@@ -104,21 +104,21 @@ def test_a_span_holds_its_first_and_last_moment_and_no_other(settle):
     assert found(TODAY + 9 * DAY, TODAY + 9 * DAY) == []
 
 
-def test_failed_payments_to_be_tried_again_and_given_up_are_one_list(settle, monkeypatch):
+def test_failed_payments_to_be_tried_again_and_given_up_are_one_list(wait_for_indexes, monkeypatch):
     tried = owe(method="declines", order_number=1)[0]
-    settle()
+    wait_for_indexes()
     run(Ledger(), NOW)
     monkeypatch.setattr(charging, "RETRY_AFTER", ())
     given_up = owe(method="declines", order_number=2)[0]
-    settle()
+    wait_for_indexes()
     run(Ledger(), NOW)
-    settle()
+    wait_for_indexes()
     rows = all_rows(TODAY, TODAY + DAY, payments.FAILED)
     assert [row.id for row in rows] == [given_up.id, tried.id]
     assert {row.reason for row in rows} == {"Your card was declined."}
 
 
-def test_an_account_sees_its_next_90_days_earliest_first(settle):
+def test_an_account_sees_its_next_90_days_earliest_first(wait_for_indexes):
     made = owe(6)
     owe(account="bob", order_number=2)
     page = payment_lists.coming("ann", now=NOW)
@@ -144,24 +144,24 @@ def test_a_damaged_cursor_is_refused(cursor):
         payment_lists.history("ann", after=cursor)
 
 
-def test_a_payment_is_found_by_its_transaction_id(settle):
+def test_a_payment_is_found_by_its_transaction_id(wait_for_indexes):
     (payment,) = owe()
-    settle()
+    wait_for_indexes()
     run(Ledger(), NOW)
-    settle()
+    wait_for_indexes()
     row = payment_lists.by_transaction(f"txn-{payment.id}-0")
     assert (row.id, row.account, row.status, row.at) == (payment.id, "ann", "PROCESSED", NOW)
     assert payment_lists.by_transaction("txn-0") is None
     assert payment_lists.by_transaction("a#b") is None
 
 
-def test_history_pages_newest_first(settle):
+def test_history_pages_newest_first(wait_for_indexes):
     from dealsite.data.commerce.payment.day_closing import close_day
 
     made = [owe(order_number=number, first=NOW - number * HOUR)[0] for number in range(1, 6)]
-    settle()
+    wait_for_indexes()
     run(Ledger(), NOW)
-    settle()
+    wait_for_indexes()
     close_day(TODAY)
     first = payment_lists.history("ann")
     second = payment_lists.history("ann", after=first.after)
@@ -169,11 +169,11 @@ def test_history_pages_newest_first(settle):
     assert second.after is None
 
 
-def test_overdue_payments_are_told_apart_by_age(settle, monkeypatch):
+def test_overdue_payments_are_told_apart_by_age(wait_for_indexes, monkeypatch):
     ages = {1: 0, 2: 1, 3: 7, 4: 8, 5: 30, 6: 31, 7: 400, 8: -1}
     for number, age in ages.items():
         owe(order_number=number, total=f"{number}.00", first=NOW - age * DAY)
-    settle()
+    wait_for_indexes()
     found = payment_lists.overdue(now=NOW)
     assert (found.today, found.week, found.month, found.older) == (
         Sum(1, Decimal("1.00")),
@@ -184,7 +184,7 @@ def test_overdue_payments_are_told_apart_by_age(settle, monkeypatch):
     assert found.older_at_least is False
     monkeypatch.setattr(charging, "RETRY_AFTER", ())
     run(Ledger(*["decline"] * 9), NOW)
-    settle()
+    wait_for_indexes()
     assert payment_lists.overdue(now=NOW) == found  # what was declined and given up is overdue all the same
     monkeypatch.setattr(payment_lists, "MANY", 2)
     assert payment_lists.overdue(now=NOW).older_at_least is True

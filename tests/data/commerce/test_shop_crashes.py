@@ -32,7 +32,7 @@ FORM: dict[str, orders.Purchase] = {}  # the checkout form that a shopper has be
 class Action:
     """What is there before, what is done (and done again), and what holds when it is done."""
 
-    furnish: Callable[[], object]
+    seed: Callable[[], object]
     act: Callable[[], object]
     done: Callable[[], bool]
 
@@ -81,7 +81,7 @@ def placed(status: str = PLACED) -> bool:
     return deals.get(LAST).card in featured.get("front").cards
 
 
-def furnish_an_order(*, shipped: bool = False) -> None:
+def seed_an_order(*, shipped: bool = False) -> None:
     fill_the_cart()
     place()
     if shipped:
@@ -100,7 +100,7 @@ def deliver() -> None:
     orders.deliver("ann", FORM["ann"].order_id, by="bo", now=NOW + HOUR)
 
 
-def furnish_two_carts() -> None:
+def seed_two_carts() -> None:
     fill_the_cart()
     fill(GUEST, [deals.get(one) for one in (PLENTY, LATER)], 3)
 
@@ -123,7 +123,7 @@ def add_again() -> None:
     carts.add(ANN, want(PLENTY, 3, token=TOKEN, line_id=LINE), now=NOW)
 
 
-def furnish_changes() -> None:
+def seed_changes() -> None:
     fill_the_cart()
     edit(PLENTY, price=Decimal("70.00"))
     edit(LAST, stock=0)
@@ -140,7 +140,7 @@ def accepted() -> bool:
     return held(ANN)[LAST] == (SAVED, 2) and prices[PLENTY] == Decimal("70.00")
 
 
-def furnish_marks() -> None:
+def seed_marks() -> None:
     """A checkout without room for marks left them to a job."""
     open_shop()
     table.write(stock_marks.mark_later([LAST, PLENTY], now=NOW))
@@ -164,10 +164,10 @@ def clear() -> None:
 
 ACTIONS = {
     "place an order": Action(fill_the_cart, place, placed),
-    "cancel an order": Action(furnish_an_order, cancel, lambda: placed(CANCELLED)),
-    "ship an order": Action(furnish_an_order, ship, lambda: placed(SHIPPED)),
-    "deliver an order": Action(lambda: furnish_an_order(shipped=True), deliver, lambda: placed(DELIVERED)),
-    "merge two carts": Action(furnish_two_carts, merge, merged),
+    "cancel an order": Action(seed_an_order, cancel, lambda: placed(CANCELLED)),
+    "ship an order": Action(seed_an_order, ship, lambda: placed(SHIPPED)),
+    "deliver an order": Action(lambda: seed_an_order(shipped=True), deliver, lambda: placed(DELIVERED)),
+    "merge two carts": Action(seed_two_carts, merge, merged),
     "begin a cart": Action(open_shop, add_again, lambda: held(ANN) == {PLENTY: (ACTIVE, 3)}),
     "add to a line": Action(fill_the_cart, add_again, lambda: held(ANN)[PLENTY] == (ACTIVE, 5)),
     "change a number": Action(
@@ -178,8 +178,8 @@ ACTIONS = {
     "save for later": Action(
         fill_the_cart, lambda: save_for_later(PLENTY), lambda: held(ANN)[PLENTY] == (SAVED, 2)
     ),
-    "accept what changed": Action(furnish_changes, accept, accepted),
-    "mark what is sold out": Action(furnish_marks, mark, marked),
+    "accept what changed": Action(seed_changes, accept, accepted),
+    "mark what is sold out": Action(seed_marks, mark, marked),
     "clear a cart": Action(fill_the_cart, clear, lambda: held(ANN) == {}),
 }
 UNTIL_REPEATED = {"clear a cart"}  # a job that is repeated ends them: until then, half of it is done
@@ -195,7 +195,7 @@ def test_a_crash_at_any_request_leaves_the_shop_whole_and_another_try_completes(
     action = ACTIONS[name]
     for at in requests(when, 1):
         new_table()
-        action.furnish()
+        action.seed()
         with Crasher(at, when) as crasher, contextlib.suppress(Crash):
             action.act()
         if name not in UNTIL_REPEATED:

@@ -23,12 +23,12 @@ def note(what: str, *, now=NOW, **more) -> Put:
     return entry
 
 
-def test_what_was_done_to_a_thing_is_listed_newest_first(settle):
+def test_what_was_done_to_a_thing_is_listed_newest_first(wait_for_indexes):
     note("placed", by="ann")
     note("shipped", now=NOW + DAY, note="Tracking number 1")
     note("refunded", kind="payment")
     note("placed", subject="X2")
-    settle()
+    wait_for_indexes()
     shipped, placed = audit.of_subject("order", "X1")
     assert (shipped.what, shipped.by, shipped.at, shipped.note) == (
         "shipped",
@@ -46,10 +46,10 @@ def test_what_was_done_to_a_thing_is_listed_newest_first(settle):
     assert audit.of_subject("order", "X3") == []
 
 
-def test_two_things_of_one_moment_are_both_kept(settle):
+def test_two_things_of_one_moment_are_both_kept(wait_for_indexes):
     note("placed")
     note("shipped")
-    settle()
+    wait_for_indexes()
     assert {entry.what for entry in audit.of_subject("order", "X1")} == {"placed", "shipped"}
 
 
@@ -77,11 +77,11 @@ def test_entries_of_a_day_stand_together():
     assert other.key[0] == "AUDIT#2026-11-22"
 
 
-def test_only_so_many_are_shown(settle, monkeypatch):
+def test_only_so_many_are_shown(wait_for_indexes, monkeypatch):
     monkeypatch.setattr(audit, "ENTRIES_OF_A_SUBJECT", 2)
     for number in range(3):
         note(f"step {number}", now=NOW + timedelta(minutes=number))
-    settle()
+    wait_for_indexes()
     assert [entry.what for entry in audit.of_subject("order", "X1")] == ["step 2", "step 1"]
 
 

@@ -167,12 +167,12 @@ def whats(log: audit_log.Log) -> list[str]:
 
 
 @pytest.mark.fast
-def test_the_log_is_read_by_day_person_and_thing_newest_first(settle):
+def test_the_log_is_read_by_day_person_and_thing_newest_first(wait_for_indexes):
     entry(1)
     entry(2, by="oscar")
     entry(3, subject="toys-hobbies")
     entry(4, days=1)
-    settle()
+    wait_for_indexes()
     assert whats(audit_log.page(day=NOW.date())) == ["no. 3", "no. 2", "no. 1"]
     assert whats(audit_log.page(by="eve")) == ["no. 3", "no. 1", "no. 4"]
     assert whats(audit_log.page(by=" EVE ", day=NOW.date())) == ["no. 3", "no. 1"]
@@ -180,11 +180,11 @@ def test_the_log_is_read_by_day_person_and_thing_newest_first(settle):
     assert whats(audit_log.page(kind="page", subject="front", day=(NOW - DAY).date())) == ["no. 4"]
 
 
-def test_long_lists_take_pages_that_neither_repeat_nor_skip(settle, monkeypatch):
+def test_long_lists_take_pages_that_neither_repeat_nor_skip(wait_for_indexes, monkeypatch):
     monkeypatch.setattr(audit_log, "PAGE_SIZE", 3)
     for number in range(8):
         entry(number // 2)  # two in each moment
-    settle()
+    wait_for_indexes()
     for asked in ({"day": NOW.date()}, {"by": "eve"}, {"kind": "page", "subject": "front"}):
         seen, after = [], None
         for _ in range(3):

@@ -42,12 +42,12 @@ KEYBOARDS = "peripherals-networking"
 
 
 @pytest.fixture(autouse=True)
-def caught_up(settle: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+def caught_up(wait_for_indexes: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers look for jobs when the indexes have caught up."""
     take = jobs.take_next
 
     def take_then(**when: Any) -> jobs.Job | None:
-        settle()
+        wait_for_indexes()
         return take(**when)
 
     monkeypatch.setattr(jobs, "take_next", take_then)
@@ -519,12 +519,12 @@ def test_a_paused_job_changes_nothing_until_it_goes_on(monkeypatch):
 
 
 @pytest.mark.parametrize("turn", [0.0, 1e9])
-def test_all_of_a_list_are_changed_however_many_turns_it_takes(turn, monkeypatch, settle):
+def test_all_of_a_list_are_changed_however_many_turns_it_takes(turn, monkeypatch, wait_for_indexes):
     monkeypatch.setattr(running, "TURN_SECONDS", turn)
     monkeypatch.setattr(running, "CHUNK", 3)
     made = make_deals(8)
     other = make_deal(brand="Aurora", now=NOW - DAY)
-    settle()
+    wait_for_indexes()
     order(matching=DealFilter(brand="nordlicht", category=KEYBOARDS))
     work()
     assert {category_of(deal) for deal in made} == {"toys-hobbies"}
@@ -533,35 +533,35 @@ def test_all_of_a_list_are_changed_however_many_turns_it_takes(turn, monkeypatch
     assert jobs.get(JOB).progress["total"] == 8
 
 
-def test_changing_what_the_list_is_ordered_by_leaves_nobody_out(monkeypatch, settle):
+def test_changing_what_the_list_is_ordered_by_leaves_nobody_out(monkeypatch, wait_for_indexes):
     monkeypatch.setattr(running, "CHUNK", 2)
     make_category("toys-hobbies")
     made = [
         make_deal(live_at=NOW - (n + 2) * HOUR, now=NOW - DAY, expires_at=NOW + (n + 1) * HOUR)
         for n in range(7)
     ]
-    settle()
+    wait_for_indexes()
     order(BulkChange("deal", bulk.EXPIRY, iso(NOW + 30 * HOUR)), matching=DealFilter(state="ending"))
     work()
     assert {deals.get(deal.id).content.expires_at for deal in made} == {NOW + 30 * HOUR}
     assert counts() == ("done", 7, 0)
 
 
-def test_all_drafts_are_published(monkeypatch, settle):
+def test_all_drafts_are_published(monkeypatch, wait_for_indexes):
     monkeypatch.setattr(running, "CHUNK", 2)
     made = [full_draft(title=f"Desk {n}") for n in range(5)]
-    settle()
+    wait_for_indexes()
     order(BulkChange("draft", bulk.PUBLISH), matching=DealFilter(state="draft"))
     work()
     assert all(drafts.get(draft.id).published_as for draft in made)
     assert counts() == ("done", 5, 0)
 
 
-def test_a_deal_that_came_after_the_order_is_left_alone(settle):
+def test_a_deal_that_came_after_the_order_is_left_alone(wait_for_indexes):
     make_category("toys-hobbies")
     late = make_deal(live_at=NOW - HOUR, now=NOW + SOON)
     (early,) = make_deals(1)
-    settle()
+    wait_for_indexes()
     order(matching=DealFilter())
     work()
     assert [category_of(deal) for deal in (early, late)] == ["toys-hobbies", KEYBOARDS]

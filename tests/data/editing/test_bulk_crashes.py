@@ -37,7 +37,7 @@ CHANGES = {
 }
 
 
-def furnish() -> None:
+def seed() -> None:
     make_category("toys-hobbies")
     make_brand()
     for number, deal_id in enumerate(DEALS):
@@ -89,7 +89,7 @@ def test_a_worker_may_end_at_any_request_of_a_change_and_of_its_undoing(
     expected = 2 if name == "publish" else 3
     for at in requests(when, 1):
         new_table()
-        furnish()
+        seed()
         before = contents()
         order(change)
         with Crasher(at, when) as crasher, contextlib.suppress(Crash):

@@ -35,7 +35,7 @@ LAYOUT = {"columns": ["title", "price"], "drafts": True}
 TOTALS = {"imported": 2, "there": 1, "refused": 0, "brands": 0, "notes": 0, "mendable": 0}
 
 
-def bring(now=NOW, brought=FILE):
+def upload_file(now=NOW, brought=FILE):
     return imports.create(brought, import_id=new_ulid(now), by=EDITOR, now=now)
 
 
@@ -57,12 +57,12 @@ def finish(one, totals=TOTALS):
 
 
 @pytest.mark.fast
-def test_a_file_is_noted_with_its_deletion_and_with_who_brought_it(settle):
-    one = bring()
+def test_a_file_is_noted_with_its_deletion_and_with_who_brought_it(wait_for_indexes):
+    one = upload_file()
     assert imports.get(one.id) == one
     assert (one.brought, one.by, one.stage, one.version) == (FILE, EDITOR, UPLOADED, 1)
     assert one.kept_until == NOW + 7 * DAY
-    settle()
+    wait_for_indexes()
     (entry,) = audit.of_subject("import", one.id)
     assert (entry.by, entry.what, entry.note) == (EDITOR, "brought a file", "deals.csv")
     assert jobs.take_next(now=NOW + 7 * DAY - SECOND) is None
@@ -72,13 +72,13 @@ def test_a_file_is_noted_with_its_deletion_and_with_who_brought_it(settle):
 
 @pytest.mark.fast
 def test_bringing_it_again_under_the_same_id_is_harmless():
-    one = bring()
+    one = upload_file()
     assert imports.create(FILE, import_id=one.id, by="oscar", now=NOW) == one
 
 
 @pytest.mark.fast
 def test_a_second_click_is_harmless():
-    one = bring()
+    one = upload_file()
     other = replace(FILE, encoding="cp1252")
     imports.read_again(one, other, version=1)
     imports.read_again(one, other, version=1)
@@ -97,7 +97,7 @@ def test_a_second_click_is_harmless():
 
 
 def test_a_check_in_another_way_meanwhile_is_a_conflict():
-    one = bring()
+    one = upload_file()
     check(one)
     with pytest.raises(errors.VersionConflict):
         imports.check(
@@ -106,8 +106,8 @@ def test_a_check_in_another_way_meanwhile_is_a_conflict():
 
 
 @pytest.mark.fast
-def test_the_way_from_a_file_to_deals(settle):
-    one = check(bring())
+def test_the_way_from_a_file_to_deals(wait_for_indexes):
+    one = check(upload_file())
     assert (one.stage, one.version, one.layout) == (CHECKING, 2, LAYOUT)
     assert jobs.get(one.job).kind == jobs.CHECK_IMPORT
     one = finish(one)
@@ -117,34 +117,34 @@ def test_the_way_from_a_file_to_deals(settle):
     assert jobs.get(one.job).payload == {"import": one.id, "by": EDITOR}
     one = finish(one, TOTALS | {"imported": 1})
     assert (one.stage, one.totals["imported"]) == (IMPORTED, 1)
-    settle()
+    wait_for_indexes()
     what = {entry.what for entry in audit.of_subject("import", one.id)}
     assert what == {"brought a file", "imported"}
 
 
 def test_how_a_file_is_read_is_remembered_by_its_first_line():
     assert imports.layout_of("f" * 64) == {}
-    check(bring())
+    check(upload_file())
     assert imports.layout_of("f" * 64) == LAYOUT
     assert imports.layout_of("e" * 64) == {}
 
 
-def test_how_a_file_is_read_is_forgotten_a_year_after_its_last_use(settle):
-    check(bring())
-    settle()
+def test_how_a_file_is_read_is_forgotten_a_year_after_its_last_use(wait_for_indexes):
+    check(upload_file())
+    wait_for_indexes()
     expiry.delete_expired(now=NOW + 364 * DAY)
     later = NOW + 200 * DAY
-    check(bring(now=later), now=later, job_id=new_ulid(later))
-    settle()
+    check(upload_file(now=later), now=later, job_id=new_ulid(later))
+    wait_for_indexes()
     expiry.delete_expired(now=later + 364 * DAY)
     assert imports.layout_of("f" * 64) == LAYOUT
     expiry.delete_expired(now=later + 365 * DAY)
-    settle()
+    wait_for_indexes()
     assert imports.layout_of("f" * 64) == {}
 
 
 def test_a_file_can_be_taken_for_another_one_until_it_is_checked():
-    one = bring()
+    one = upload_file()
     other = replace(FILE, encoding="cp1252", titles=("A",), samples=())
     imports.read_again(one, other, version=1)
     assert imports.get(one.id).brought == other
@@ -156,14 +156,14 @@ def test_a_file_can_be_taken_for_another_one_until_it_is_checked():
 
 
 def test_a_file_can_be_checked_again_in_another_way():
-    one = finish(check(bring()))
+    one = finish(check(upload_file()))
     again = check(one)
     assert (again.stage, again.totals, again.remarks) == (CHECKING, {}, [])
     assert again.job != one.job
 
 
 def test_what_an_older_check_found_is_not_taken_for_the_newer_ones():
-    one = check(bring())
+    one = check(upload_file())
     old = jobs.get(one.job)
     check(one)
     with pytest.raises(errors.Conflict):
@@ -172,7 +172,7 @@ def test_what_an_older_check_found_is_not_taken_for_the_newer_ones():
 
 
 def test_nothing_is_imported_that_was_not_checked_and_nothing_checked_that_is_imported():
-    one = bring()
+    one = upload_file()
     with pytest.raises(errors.Conflict):
         run(one)
     checking = check(one)
@@ -187,16 +187,16 @@ def test_nothing_is_imported_that_was_not_checked_and_nothing_checked_that_is_im
         run(finish(running))
 
 
-def test_an_import_that_was_cancelled_can_go_on(settle):
-    one = run(finish(check(bring())))
+def test_an_import_that_was_cancelled_can_go_on(wait_for_indexes):
+    one = run(finish(check(upload_file())))
     jobs.cancel(one.job, by=EDITOR, now=NOW)
     again = run(one)
     assert (again.stage, again.job != one.job) == (IMPORTING, True)
     assert jobs.get(again.job).state == "open"
 
 
-def test_of_many_who_start_an_import_at_once_one_does(settle):
-    one = finish(check(bring()))
+def test_of_many_who_start_an_import_at_once_one_does(wait_for_indexes):
+    one = finish(check(upload_file()))
 
     def start(by):
         try:
@@ -206,13 +206,13 @@ def test_of_many_who_start_an_import_at_once_one_does(settle):
 
     outcomes = at_once(*[partial(start, f"editor{n}") for n in range(12)])
     assert outcomes.count("late") == 11
-    settle()
+    wait_for_indexes()
     kinds = [entry.what for entry in audit.of_subject("import", one.id)]
     assert kinds.count("imported") == 1
 
 
 @pytest.mark.fast
-def test_several_drafts_are_stored_all_or_none(settle):
+def test_several_drafts_are_stored_all_or_none(wait_for_indexes):
     brand, content = make_brand(), make_content()
     first, second, third = (make_id(NOW) for _ in range(3))
     drafts.create_many([(first, content, brand), (second, content, brand)], by=EDITOR, now=NOW)
@@ -221,7 +221,7 @@ def test_several_drafts_are_stored_all_or_none(settle):
     with pytest.raises(errors.AlreadyExists):
         drafts.create_many([(third, content, brand), (second, content, brand)], by=EDITOR, now=NOW)
     assert drafts.get_many([third]) == {}
-    settle()
+    wait_for_indexes()
     assert [entry.what for entry in audit.of_subject("draft", first)] == ["started with 1 others"]
 
 
@@ -243,9 +243,9 @@ def test_an_import_that_nobody_brought_is_not_found(import_id):
         imports.get(import_id)
 
 
-def test_imports_are_listed_newest_first_on_pages_that_skip_and_repeat_nothing(settle):
-    made = [bring(NOW + number * SECOND).id for number in range(60)][::-1]
-    settle()
+def test_imports_are_listed_newest_first_on_pages_that_skip_and_repeat_nothing(wait_for_indexes):
+    made = [upload_file(NOW + number * SECOND).id for number in range(60)][::-1]
+    wait_for_indexes()
     first = imports.newest()
     second = imports.newest(after=first.after)
     third = imports.newest(after=second.after)
@@ -258,9 +258,9 @@ def test_imports_are_listed_newest_first_on_pages_that_skip_and_repeat_nothing(s
     assert [one.id for one in imports.newest(before=third.before).imports] == made[25:50]
 
 
-def test_the_list_tells_how_far_each_has_come(settle):
-    working, done = check(bring()), finish(check(bring(NOW - SECOND)))
-    settle()
+def test_the_list_tells_how_far_each_has_come(wait_for_indexes):
+    working, done = check(upload_file()), finish(check(upload_file(NOW - SECOND)))
+    wait_for_indexes()
     first, second = imports.newest().imports
     assert (first.id, first.card["stage"], first.job) == (working.id, CHECKING, jobs.get(working.job))
     assert (second.id, second.card["totals"], second.job) == (done.id, TOTALS, None)

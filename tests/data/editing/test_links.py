@@ -34,15 +34,15 @@ def change_link(deal: deals.Deal, link: str) -> None:
     )
 
 
-def waiting(settle) -> list[str]:
+def waiting(wait_for_indexes) -> list[str]:
     """Return the deals whose links are to be checked again, with the hours until then."""
-    settle()
+    wait_for_indexes()
     found = []
     for hours in (0, 6, 12, 18):
         while job := jobs.take_next(now=NOW + hours * HOUR):
             found.append(f"{job.kind} of {job.payload['deal']} in {hours}")
             jobs.finish(job)
-            settle()
+            wait_for_indexes()
     return found
 
 
@@ -77,13 +77,13 @@ def test_a_failure_soon_after_another_does_not_count():
     assert links.get(deal.id).check.is_broken
 
 
-def test_the_first_failure_asks_for_another_look_six_hours_later(settle):
+def test_the_first_failure_asks_for_another_look_six_hours_later(wait_for_indexes):
     deal = make_deal()
     fail(deal.id)
     fail(deal.id, hours=1)
     fail(deal.id, hours=7)
     fail(deal.id, hours=14)
-    assert waiting(settle) == [f"{CHECK_LINK} of {deal.id} in 6"]
+    assert waiting(wait_for_indexes) == [f"{CHECK_LINK} of {deal.id} in 6"]
     assert timedelta(hours=6) == APART
 
 
@@ -145,12 +145,12 @@ def test_a_failure_that_is_found_while_an_editor_accepts_the_link_does_not_undo_
     assert (check.failures, check.accepted_until) == (0, NOW + ACCEPTED)
 
 
-def test_an_editors_word_is_noted_and_can_be_taken_back(settle):
+def test_an_editors_word_is_noted_and_can_be_taken_back(wait_for_indexes):
     deal = make_deal()
     links.accept(deal.id, link=deal.content.link, by="mara", now=NOW)
     links.take_back(deal.id, by="mara", now=NOW + HOUR)
     assert links.get(deal.id).check is None
-    assert waiting(settle) == [f"{CHECK_LINK} of {deal.id} in 6"]
+    assert waiting(wait_for_indexes) == [f"{CHECK_LINK} of {deal.id} in 6"]
     entries = {(entry.by, entry.what) for entry in audit.of_subject("deal", deal.id)}
     assert {("mara", "called the link fine"), ("mara", "had the link checked again")} <= entries
 
@@ -162,10 +162,10 @@ def test_only_the_link_that_an_editor_saw_is_accepted():
     assert links.get(deal.id).check is None
 
 
-def test_a_link_is_checked_at_once_where_that_is_asked_for(settle):
+def test_a_link_is_checked_at_once_where_that_is_asked_for(wait_for_indexes):
     deal = make_deal()
     links.check_again(deal.id, now=NOW)
-    assert waiting(settle) == [f"{CHECK_LINK} of {deal.id} in 0"]
+    assert waiting(wait_for_indexes) == [f"{CHECK_LINK} of {deal.id} in 0"]
 
 
 @pytest.mark.parametrize("deal_id", ["", "x", "0" * 26, "x" * 300, "a#b"])
@@ -177,13 +177,13 @@ def test_no_link_of_no_deal(deal_id):
 # Rounds
 
 
-def test_a_round_walks_over_all_that_have_not_expired_newest_first(settle):
+def test_a_round_walks_over_all_that_have_not_expired_newest_first(wait_for_indexes):
     live = [make_deal(live_at=NOW - number * DAY) for number in range(PAGE_SIZE + 3)]
     later = make_deal(live_at=NOW + DAY)
     over = make_deal(live_at=NOW - HOUR, expires_at=NOW - HOUR / 2)
     fine = make_deal(live_at=NOW - 2 * HOUR)
     links.accept(fine.id, link=fine.content.link, by=EDITOR, now=NOW)
-    settle()
+    wait_for_indexes()
     walked, after, more = [], "", True
     while more:
         page, more = links.page(after=after, now=NOW)

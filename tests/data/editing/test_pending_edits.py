@@ -60,13 +60,13 @@ def test_changes_are_read_back_as_they_were_kept_and_the_deal_stays_as_it_is():
     assert (kept.version, kept.base, kept.begun_at, kept.content.price) == (1, 1, NOW, None)
 
 
-def test_they_are_listed_last_changed_first_with_their_deal(settle):
+def test_they_are_listed_last_changed_first_with_their_deal(wait_for_indexes):
     lamp, desk, sofa = make_deal(title="Lamp"), make_deal(title="Desk"), make_deal(title="Sofa")
     first = keep(lamp, title="Lamp 2")
     for n, deal in enumerate((desk, sofa)):
         keep(deal, title="Other", now=NOW + n * MINUTE)
     keep(lamp, first, title="Lamp 3", now=NOW + 5 * MINUTE, by="otto")
-    settle()
+    wait_for_indexes()
     assert [(deal.content.title, kept.updated_by) for deal, kept in pending_edits.newest()] == [
         ("Lamp", "otto"),
         ("Sofa", EDITOR),
@@ -74,11 +74,11 @@ def test_they_are_listed_last_changed_first_with_their_deal(settle):
     ]
 
 
-def test_publishing_makes_the_deal_what_they_hold_and_ends_them(settle):
+def test_publishing_makes_the_deal_what_they_hold_and_ends_them(wait_for_indexes):
     deal = make_deal(stock=3)
     kept = keep(deal, title="Better")
     assert publish(deal, kept).content.title == "Better"
-    settle()
+    wait_for_indexes()
     assert (deals.get(deal.id).content, pending_edits.find(deal), pending_edits.newest()) == (
         kept.content,
         None,
@@ -104,30 +104,30 @@ def test_the_second_editor_is_shown_the_firsts_work():
         assert conflict.value.current == first
 
 
-def test_what_is_saved_by_itself_is_noted_once(settle):
+def test_what_is_saved_by_itself_is_noted_once(wait_for_indexes):
     deal = make_deal()
     kept = None
     for n in range(4):
         kept = keep(deal, kept, title=f"Better {n}", now=NOW + n * MINUTE, autosave=f"{n:032}")
-    settle()
+    wait_for_indexes()
     assert noted(deal) == ["kept unpublished changes", "published"]
     assert (kept.version, kept.begun_at, kept.autosaved_since) == (4, NOW, NOW)
     keep(deal, kept, title="Late", now=NOW + 10 * MINUTE, autosave="a")
-    settle()
+    wait_for_indexes()
     assert noted(deal) == ["kept unpublished changes"] * 2 + ["published"]
 
 
-def test_discarding_is_undone(settle):
+def test_discarding_is_undone(wait_for_indexes):
     deal = make_deal()
     kept = keep(deal, title="Better")
     pending_edits.discard(kept, by=EDITOR, now=NOW)
-    settle()
+    wait_for_indexes()
     discarded = pending_edits.find(deal)
     assert (discarded.is_discarded, pending_edits.newest()) == (True, [])
     with pytest.raises(errors.VersionConflict):
         pending_edits.discard(kept, by="otto", now=NOW)
     pending_edits.restore(discarded, by=EDITOR, now=NOW)
-    settle()
+    wait_for_indexes()
     back = pending_edits.find(deal)
     assert (back.content, back.is_discarded, [one for _, one in pending_edits.newest()]) == (
         kept.content,
@@ -152,11 +152,11 @@ def test_what_could_do_harm_is_refused():
         keep(make_deal(), link="javascript:alert(1)")
 
 
-def test_they_move_with_a_deal_that_gets_another_time(settle):
+def test_they_move_with_a_deal_that_gets_another_time(wait_for_indexes):
     deal = make_deal(live_at=NOW + HOUR)
     kept = keep(deal, title="Better")
     moved = deals.reschedule(deal, NOW + DAY, new_id=make_id(NOW + DAY), by=EDITOR, now=NOW)
-    settle()
+    wait_for_indexes()
     found = pending_edits.find(moved)
     assert (found.deal_id, found.content, found.base) == (moved.id, kept.content, moved.version)
     assert [(one.id, two.deal_id) for one, two in pending_edits.newest()] == [(moved.id, moved.id)]
@@ -165,16 +165,16 @@ def test_they_move_with_a_deal_that_gets_another_time(settle):
     assert pending_edits.find(moved) is None
 
 
-def test_they_lie_in_the_trash_with_their_deal_and_come_back_with_it(settle):
+def test_they_lie_in_the_trash_with_their_deal_and_come_back_with_it(wait_for_indexes):
     deal = make_deal()
     kept = keep(deal, title="Better")
     deals.delete(deal, by=EDITOR, now=NOW)
-    settle()
+    wait_for_indexes()
     assert pending_edits.newest() == []
     with pytest.raises(errors.NotFound):
         keep(deal, kept, title="Late")
     trash.restore("deal", deal.id, by=EDITOR, now=NOW)
-    settle()
+    wait_for_indexes()
     assert pending_edits.find(deals.get(deal.id)) == kept
     assert len(pending_edits.newest()) == 1
 
@@ -187,12 +187,12 @@ def test_they_go_when_their_deal_is_deleted_for_good():
     assert pending_edits.find(deal) is None
 
 
-def test_they_are_not_those_of_another_deal_that_gets_the_id(settle):
+def test_they_are_not_those_of_another_deal_that_gets_the_id(wait_for_indexes):
     deal = make_deal()
     keep(deal, title="Better")
     deals.delete(deal, by=EDITOR, now=NOW)
     again = make_deal(deal_id=deal.id, now=NOW + HOUR, title="Imported once more")
-    settle()
+    wait_for_indexes()
     old = pending_edits.find(again)
     assert old
     assert old.is_discarded

@@ -16,86 +16,93 @@ SECOND = timedelta(seconds=1)
 pytestmark = pytest.mark.usefixtures("whole_table")
 
 
-def beat(thing_id, username, now=NOW, kind="deal"):
+def send_heartbeat(thing_id, username, now=NOW, kind="deal"):
     return presence.heartbeat(kind, thing_id, username=username, name=username.title(), now=now)
 
 
 def test_each_of_two_editors_sees_the_other_and_since_when():
     deal_id = make_deal().id
-    assert beat(deal_id, "eve").others == []
-    assert beat(deal_id, "oscar", NOW + 5 * SECOND).others == [OpenForm("eve", "Eve", NOW)]
-    assert beat(deal_id, "eve", NOW + 20 * SECOND).others == [OpenForm("oscar", "Oscar", NOW + 5 * SECOND)]
+    assert send_heartbeat(deal_id, "eve").others == []
+    assert send_heartbeat(deal_id, "oscar", NOW + 5 * SECOND).others == [OpenForm("eve", "Eve", NOW)]
+    assert send_heartbeat(deal_id, "eve", NOW + 20 * SECOND).others == [
+        OpenForm("oscar", "Oscar", NOW + 5 * SECOND)
+    ]
 
 
 def test_since_when_stays_while_the_form_stays_open():
     deal_id = make_deal().id
     for seconds in range(0, 300, 20):
-        beat(deal_id, "eve", NOW + seconds * SECOND)
-    assert beat(deal_id, "oscar", NOW + 300 * SECOND).others == [OpenForm("eve", "Eve", NOW)]
+        send_heartbeat(deal_id, "eve", NOW + seconds * SECOND)
+    assert send_heartbeat(deal_id, "oscar", NOW + 300 * SECOND).others == [OpenForm("eve", "Eve", NOW)]
 
 
 def test_who_has_not_said_so_for_a_minute_is_gone_and_begins_anew():
     deal_id = make_deal().id
-    beat(deal_id, "eve")
-    assert beat(deal_id, "oscar", NOW + 59 * SECOND).others == [OpenForm("eve", "Eve", NOW)]
-    assert beat(deal_id, "oscar", NOW + 60 * SECOND).others == []
-    beat(deal_id, "eve", NOW + 61 * SECOND)
-    assert beat(deal_id, "oscar", NOW + 62 * SECOND).others == [OpenForm("eve", "Eve", NOW + 61 * SECOND)]
+    send_heartbeat(deal_id, "eve")
+    assert send_heartbeat(deal_id, "oscar", NOW + 59 * SECOND).others == [OpenForm("eve", "Eve", NOW)]
+    assert send_heartbeat(deal_id, "oscar", NOW + 60 * SECOND).others == []
+    send_heartbeat(deal_id, "eve", NOW + 61 * SECOND)
+    assert send_heartbeat(deal_id, "oscar", NOW + 62 * SECOND).others == [
+        OpenForm("eve", "Eve", NOW + 61 * SECOND)
+    ]
 
 
 def test_who_closes_the_form_is_gone_at_once():
     deal_id = make_deal().id
-    beat(deal_id, "eve")
+    send_heartbeat(deal_id, "eve")
     presence.leave("deal", deal_id, username="eve")
     presence.leave("deal", deal_id, username="eve")
-    assert beat(deal_id, "oscar").others == []
+    assert send_heartbeat(deal_id, "oscar").others == []
 
 
 def test_who_was_first_is_named_first():
     deal_id = make_deal().id
     for number, username in enumerate(["zoe", "adam", "eve"]):
-        beat(deal_id, username, NOW + number * SECOND)
-    assert [one.username for one in beat(deal_id, "eve", NOW + 9 * SECOND).others] == ["zoe", "adam"]
+        send_heartbeat(deal_id, username, NOW + number * SECOND)
+    assert [one.username for one in send_heartbeat(deal_id, "eve", NOW + 9 * SECOND).others] == [
+        "zoe",
+        "adam",
+    ]
 
 
 def test_forms_of_other_deals_and_drafts_are_told_apart():
     deal, draft = make_deal(), make_draft(title="Sofa")
-    beat(deal.id, "eve")
-    assert beat(make_deal().id, "oscar").others == []
-    assert beat(draft.id, "oscar", kind="draft").others == []
-    assert beat(draft.id, "eve", kind="draft").others == [OpenForm("oscar", "Oscar", NOW)]
+    send_heartbeat(deal.id, "eve")
+    assert send_heartbeat(make_deal().id, "oscar").others == []
+    assert send_heartbeat(draft.id, "oscar", kind="draft").others == []
+    assert send_heartbeat(draft.id, "eve", kind="draft").others == [OpenForm("oscar", "Oscar", NOW)]
 
 
 def test_a_beat_tells_the_version_that_is_stored_and_who_made_it():
     deal = make_deal()
-    assert (beat(deal.id, "eve").version, beat(deal.id, "eve").updated_by) == (1, EDITOR)
+    assert (send_heartbeat(deal.id, "eve").version, send_heartbeat(deal.id, "eve").updated_by) == (1, EDITOR)
     content = replace(deal.content, title="Other")
     deals.edit(deal, content, version=1, brand=make_brand(), by="oscar", now=NOW + HOUR)
-    told = beat(deal.id, "eve")
+    told = send_heartbeat(deal.id, "eve")
     assert (told.version, told.updated_by, told.updated_at) == (2, "oscar", NOW + HOUR)
 
 
 def test_a_beat_tells_that_a_draft_was_published_or_never_saved():
     draft = make_draft(title="Sofa")
-    assert beat(draft.id, "eve", kind="draft").published is False
+    assert send_heartbeat(draft.id, "eve", kind="draft").published is False
     make_deal(draft=draft)
-    told = beat(draft.id, "eve", kind="draft")
+    told = send_heartbeat(draft.id, "eve", kind="draft")
     assert (told.published, told.version) == (True, 2)
-    assert beat(make_id(NOW), "eve", kind="draft").version == 0
+    assert send_heartbeat(make_id(NOW), "eve", kind="draft").version == 0
 
 
 def test_a_deal_that_is_deleted_is_not_there():
     deal = make_deal()
-    beat(deal.id, "eve")
+    send_heartbeat(deal.id, "eve")
     deals.delete(deals.get(deal.id), by=EDITOR, now=NOW)
-    assert beat(deal.id, "oscar").version == 0
-    assert beat(deal.id, "oscar").others == [OpenForm("eve", "Eve", NOW)]
+    assert send_heartbeat(deal.id, "oscar").version == 0
+    assert send_heartbeat(deal.id, "oscar").others == [OpenForm("eve", "Eve", NOW)]
 
 
-def test_what_is_over_is_swept(settle):
+def test_what_is_over_is_swept(wait_for_indexes):
     deal_id = make_deal().id
-    beat(deal_id, "eve")
-    settle()
+    send_heartbeat(deal_id, "eve")
+    wait_for_indexes()
     assert expiry.delete_expired(now=NOW + 59 * SECOND) == 0
     assert table.get(keys.presence("deal", deal_id, "eve")) is not None
     expiry.delete_expired(now=NOW + 60 * SECOND)
@@ -104,8 +111,8 @@ def test_what_is_over_is_swept(settle):
 
 def test_being_there_does_not_change_the_deal_or_the_draft():
     deal, draft = make_deal(), make_draft(title="Sofa")
-    beat(deal.id, "eve")
-    beat(draft.id, "eve", kind="draft")
+    send_heartbeat(deal.id, "eve")
+    send_heartbeat(draft.id, "eve", kind="draft")
     assert deals.get(deal.id) == deal
     assert drafts.get(draft.id) == draft
 
@@ -115,5 +122,5 @@ def test_a_beat_costs_a_query_and_a_put():
     deal_id = make_deal().id
     for _ in range(2):
         with table.metered() as meter:
-            beat(deal_id, "eve")
+            send_heartbeat(deal_id, "eve")
         assert [operation for operation, _ in meter.log] == ["Query", "PutItem"]

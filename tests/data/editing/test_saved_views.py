@@ -174,24 +174,24 @@ def test_what_is_not_there_is_not_found():
         saved_views.move(EDITOR, make_id(NOW), 0, by=EDITOR, now=NOW)
 
 
-def test_the_team_has_views_of_its_own_which_the_audit_log_knows(settle):
+def test_the_team_has_views_of_its_own_which_the_audit_log_knows(wait_for_indexes):
     one = view("For all")
     keep(one, TEAM)
     keep(view("Mine"))
     assert (names(), names(TEAM)) == (["Mine"], ["For all"])
     assert saved_views.of("oscar")[1] == (one,)
-    settle()
+    wait_for_indexes()
     entries = audit_log.page(kind="view", subject="team").entries
     assert [(entry.by, entry.what, entry.after) for entry in entries] == [
         (EDITOR, "saved", {"views": "For all"})
     ]
 
 
-def test_a_deleted_users_views_are_forgotten(settle):
+def test_a_deleted_users_views_are_forgotten(wait_for_indexes):
     keep(view(), "ann")
     user = make_user("ann")
     users.delete(user, job_id=make_id(NOW), now=NOW)
-    settle()
+    wait_for_indexes()
     job = jobs.take_next(now=NOW + HOUR)
     assert job
     accounts.remove_user(job, NOW + HOUR)

@@ -53,7 +53,7 @@ def stored(deal_id: str) -> tuple[dict, dict]:
     return items[keys.deal(deal_id)], items[keys.offer(deal_id)]
 
 
-def test_a_deal_comes_back_as_it_was(settle):
+def test_a_deal_comes_back_as_it_was(wait_for_indexes):
     deal = make_deal(stock=3, expires_at=NOW + DAY, picture=PICTURE, voucher_code="SAVE", announce=True)
     reprice(deal, "69.90")
     item, offer = stored(deal.id)
@@ -68,7 +68,7 @@ def test_a_deal_comes_back_as_it_was(settle):
         name: value for name, value in (item | changes).items() if name not in different
     }
     assert same_offer == offer
-    settle()
+    wait_for_indexes()
     card = deals.get(deal.id).card
     assert feeds.front_page(now=NOW)[1].cards == [card]
     assert feeds.brand_page("nordlicht", now=NOW)[1].cards == [card]
@@ -92,14 +92,14 @@ def test_where_it_was_featured_is_said_and_not_done_again():
     assert featured.get("front").ids == [deal.id]
 
 
-def test_the_trash_lists_what_was_deleted_last_first(settle, monkeypatch):
+def test_the_trash_lists_what_was_deleted_last_first(wait_for_indexes, monkeypatch):
     monkeypatch.setattr(trash, "PAGE_SIZE", 2)
     deal, draft = make_deal(title="A deal"), make_draft(title="A draft")
     untitled = make_draft()
     deals.delete(deal, by="oscar", now=NOW)
     drafts.delete(draft, by=EDITOR, now=NOW + HOUR)
     drafts.delete(untitled, by=EDITOR, now=NOW + HOUR)
-    settle()
+    wait_for_indexes()
     first = trash.newest()
     rest = trash.newest(after=first.after)
     shown = [(one.kind, one.id, one.card.title, one.by, one.at) for one in (*first.things, *rest.things)]
@@ -122,13 +122,13 @@ def test_a_cursor_that_is_none_is_refused(cursor):
         trash.newest(after=cursor)
 
 
-def test_deleting_and_restoring_is_noted(settle):
+def test_deleting_and_restoring_is_noted(wait_for_indexes):
     deal = make_deal()
     delete(deal)
     restore(deal)
     delete(deal)
     trash.purge("deal", deal.id, by="root", now=LATER)
-    settle()
+    wait_for_indexes()
     notes = audit_log.page(day=NOW.date()).entries
     done = [(entry.what, entry.by) for entry in reversed(notes) if entry.subject == deal.id]
     assert sorted(done) == sorted(
@@ -229,7 +229,7 @@ def test_a_scheduled_deal_comes_back_to_its_time():
     assert deals.get(deal.id).announced
 
 
-def test_a_draft_comes_back_as_it_was(settle):
+def test_a_draft_comes_back_as_it_was(wait_for_indexes):
     draft = make_draft(title="Half", brand="Nordlicht", stock=4)
     drafts.delete(draft, by=EDITOR, now=NOW)
     with pytest.raises(errors.NotFound):
@@ -277,15 +277,15 @@ def run_emptying(now) -> None:
         pass
 
 
-def test_the_trash_is_emptied_when_thirty_days_are_over(settle):
+def test_the_trash_is_emptied_when_thirty_days_are_over(wait_for_indexes):
     deal, draft = make_deal(), make_draft(title="Half")
     delete(deal)
     drafts.delete(draft, by=EDITOR, now=NOW)
-    settle()
+    wait_for_indexes()
     run_emptying(JOB_DUE - timedelta(seconds=1))
     assert trash.find("deal", deal.id)
     run_emptying(JOB_DUE)
-    settle()
+    wait_for_indexes()
     assert trash.newest().things == []
     assert (trash.find("deal", deal.id), trash.find("draft", draft.id)) == (None, None)
     assert prices.of_deal(deal.id) == []
@@ -295,22 +295,22 @@ def test_the_trash_is_emptied_when_thirty_days_are_over(settle):
         restore(deal)
 
 
-def test_what_came_back_stays(settle):
+def test_what_came_back_stays(wait_for_indexes):
     deal = make_deal()
     delete(deal)
     restore(deal)
-    settle()
+    wait_for_indexes()
     run_emptying(JOB_DUE)
     assert deals.get(deal.id).version == 2
     assert len(prices.of_deal(deal.id)) == 1
 
 
-def test_what_was_deleted_anew_has_thirty_days_from_then(settle):
+def test_what_was_deleted_anew_has_thirty_days_from_then(wait_for_indexes):
     deal = make_deal()
     delete(deal)
     restore(deal)
     deals.delete(deal, by=EDITOR, now=NOW + 5 * DAY)
-    settle()
+    wait_for_indexes()
     run_emptying(JOB_DUE)
     assert not trash.purge("deal", deal.id, by=audit.SITE, now=JOB_DUE, until=JOB_DUE - 30 * DAY)
     assert trash.find("deal", deal.id)
@@ -318,14 +318,14 @@ def test_what_was_deleted_anew_has_thirty_days_from_then(settle):
     assert trash.find("deal", deal.id) is None
 
 
-def test_a_day_with_many_deletions_is_emptied_in_steps(settle, monkeypatch):
+def test_a_day_with_many_deletions_is_emptied_in_steps(wait_for_indexes, monkeypatch):
     monkeypatch.setattr(trash, "EMPTIED_AT_ONCE", 2)
     for number in range(5):
         drafts.delete(make_draft(title=f"{number}"), by=EDITOR, now=NOW)
-    settle()
+    wait_for_indexes()
     for _ in range(20):
         run_emptying(JOB_DUE)
-        settle()
+        wait_for_indexes()
     assert trash.newest().things == []
     assert jobs.get(trash_record.emptying_id(NOW.date())).state == "done"
 

@@ -44,7 +44,7 @@ from tests.builders import (
     make_draft,
     make_id,
 )
-from tests.payments import furnish_payments
+from tests.payments import seed_payments
 from tests.people import make_user
 from tests.shop import ADDRESS, ANN, GUEST
 
@@ -67,7 +67,7 @@ NORDLICHT, TOYS = keys.brand_counts("nordlicht"), keys.category_counts("toys-hob
 
 
 @pytest.fixture
-def furnish(engine_kind: str) -> Callable[[], None]:
+def seed(engine_kind: str) -> Callable[[], None]:
     """A function that stores at least one item of every type; with faults it does so anew for each test."""
     return store_every_type if engine_kind == "weak" else copy_every_type
 
@@ -244,9 +244,9 @@ def lose(key: keys.Key, *attributes) -> Callable[[], None]:
 
 
 @pytest.mark.promise
-def test_every_type_of_item_is_checked_and_a_sound_table_has_no_problem(settle, furnish):
-    furnish()
-    furnish_payments(settle)
+def test_every_type_of_item_is_checked_and_a_sound_table_has_no_problem(wait_for_indexes, seed):
+    seed()
+    seed_payments(wait_for_indexes)
     for n in range(3):
         table.write(
             Put(
@@ -655,9 +655,9 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
 @pytest.mark.parametrize("damage", DERIVED)
 @pytest.mark.engines("native", "weak")
 @pytest.mark.later("weak")
-def test_damage_to_what_is_derived_is_found_alone_and_repaired(damage, furnish):
+def test_damage_to_what_is_derived_is_found_alone_and_repaired(damage, seed):
     plant, key, words = DERIVED[damage]
-    furnish()
+    seed()
     before = everything()
     plant()
     problems = checks.find()
@@ -674,8 +674,8 @@ def everything() -> dict[keys.Key, Item]:
 
 
 @pytest.mark.engines("native", "local")
-def test_all_damage_at_once_is_repaired_too(furnish):
-    furnish()
+def test_all_damage_at_once_is_repaired_too(seed):
+    seed()
     for name in (
         "a deal in the wrong day",
         "an offer with another price",
@@ -714,9 +714,9 @@ IN_CARDS: dict[str, tuple[Callable[[], None], str]] = {
 
 @pytest.mark.parametrize("damage", IN_CARDS)
 @pytest.mark.engines("native", "weak")
-def test_damage_to_a_deals_card_is_repaired_there_and_where_it_is_featured(damage, furnish):
+def test_damage_to_a_deals_card_is_repaired_there_and_where_it_is_featured(damage, seed):
     plant, words = IN_CARDS[damage]
-    furnish()
+    seed()
     before = {key: item.get("card") for key, item in everything().items()}
     plant()
     problems = checks.find()
@@ -823,9 +823,9 @@ UNDERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
 @pytest.mark.parametrize("damage", UNDERIVED)
 @pytest.mark.engines("native", "weak")
 @pytest.mark.later("weak")
-def test_what_cannot_be_derived_is_reported_and_left_alone(damage, furnish):
+def test_what_cannot_be_derived_is_reported_and_left_alone(damage, seed):
     plant, key, words = UNDERIVED[damage]
-    furnish()
+    seed()
     plant()
     before = everything()
     found = [problem for problem in checks.find() if not problem.repairs]
@@ -836,15 +836,15 @@ def test_what_cannot_be_derived_is_reported_and_left_alone(damage, furnish):
     assert everything()[key] == before[key]
 
 
-def test_a_deal_of_a_brand_that_does_not_exist_is_reported(furnish):
-    furnish()
+def test_a_deal_of_a_brand_that_does_not_exist_is_reported(seed):
+    seed()
     table.write(Delete(key=keys.brand("aurora")))
     problems = checks.find()
     assert (keys.deal(LATER), "Its brand, 'aurora', does not exist.") in {(p.key, p.what) for p in problems}
 
 
-def test_a_brand_that_is_being_renamed_is_no_problem(furnish):
-    furnish()
+def test_a_brand_that_is_being_renamed_is_no_problem(seed):
+    seed()
     brand = brands.get("nordlicht")
     brands.edit(brand, name="Aurora Borealis", description="", logo=None, by=EDITOR, now=NOW)
     assert checks.find() == []
@@ -854,8 +854,8 @@ def test_a_brand_that_is_being_renamed_is_no_problem(furnish):
         job = jobs.take_next(now=NOW + DAY)
 
 
-def test_what_changes_between_two_looks_is_no_problem(monkeypatch, furnish):
-    furnish()
+def test_what_changes_between_two_looks_is_no_problem(monkeypatch, seed):
+    seed()
     scans = iter([{"deals": 7}, {"deals": 8}])
     real = table.scan_all
 
@@ -867,8 +867,8 @@ def test_what_changes_between_two_looks_is_no_problem(monkeypatch, furnish):
     assert checks.find() == []
 
 
-def test_a_repair_of_what_changed_meanwhile_changes_nothing(furnish):
-    furnish()
+def test_a_repair_of_what_changed_meanwhile_changes_nothing(seed):
+    seed()
     change(NORDLICHT, deals=7)()
     (problem,) = checks.find()
     change(NORDLICHT, deals=1)()
@@ -876,8 +876,8 @@ def test_a_repair_of_what_changed_meanwhile_changes_nothing(furnish):
     assert brands.get_with_counts("nordlicht").deals == 1
 
 
-def test_the_command_reports_and_ends_with_an_error_until_all_is_well(furnish):
-    furnish()
+def test_the_command_reports_and_ends_with_an_error_until_all_is_well(seed):
+    seed()
     out = StringIO()
     call_command("check_table", stdout=out)
     assert f"The table {table.name()} is whole." in out.getvalue()
@@ -908,8 +908,8 @@ def test_an_empty_table_is_whole():
     assert checks.find() == []
 
 
-def test_a_line_that_its_cart_does_not_know_is_taken_away(furnish):
-    furnish()
+def test_a_line_that_its_cart_does_not_know_is_taken_away(seed):
+    seed()
     stray = ANN.line("ACTIVE", NOW, ORDER)
     put(stray, **line_item(ORDER, "ACTIVE", LAMP))()
     (problem,) = checks.find()
@@ -920,14 +920,14 @@ def test_a_line_that_its_cart_does_not_know_is_taken_away(furnish):
     assert table.get(stray) is None
 
 
-def test_what_is_left_of_a_visitors_cart_is_no_problem(furnish):
-    furnish()
+def test_what_is_left_of_a_visitors_cart_is_no_problem(seed):
+    seed()
     lose(GUEST.head)()
     assert checks.find() == []
 
 
-def test_a_visitors_cart_that_is_being_swept_is_no_problem(furnish):
-    furnish()
+def test_a_visitors_cart_that_is_being_swept_is_no_problem(seed):
+    seed()
     change(GUEST.head, ttl=ids.epoch_seconds(NOW - 40 * DAY))()
     lose(GUESTS)()
     assert checks.find() == []
@@ -935,20 +935,20 @@ def test_a_visitors_cart_that_is_being_swept_is_no_problem(furnish):
     assert names(checks.find()) == [GUEST.head]
 
 
-def test_a_mark_that_a_job_will_make_is_no_problem(settle, furnish):
-    furnish()
+def test_a_mark_that_a_job_will_make_is_no_problem(wait_for_indexes, seed):
+    seed()
     change(keys.offer(LAMP), stock=0)()
     assert names(checks.find()) == [keys.deal(LAMP)]
     table.write(stock.mark_later([LAMP], now=NOW))
     assert checks.find() == []
-    settle()
+    wait_for_indexes()
     while job := jobs.take_next(now=NOW + DAY):
         jobs.finish(job)
     assert keys.deal(LAMP) in names(checks.find())
 
 
-def test_an_order_that_comes_to_more_than_its_lines_is_reported(furnish):
-    furnish()
+def test_an_order_that_comes_to_more_than_its_lines_is_reported(seed):
+    seed()
     change_in(ORDERED, ("card", "total"), Decimal("159.81"))()
     assert {"total is 159.81, counted 159.80."} <= {problem.what for problem in checks.find()}
     assert not any(problem.repairs for problem in checks.find())
@@ -970,8 +970,8 @@ def test_a_price_that_was_lost_is_kept_again_from_the_edit_on_that_set_it():
     assert lost in everything()
 
 
-def test_prices_and_versions_of_a_deal_that_is_in_no_trash_are_taken_away(furnish):
-    furnish()
+def test_prices_and_versions_of_a_deal_that_is_in_no_trash_are_taken_away(seed):
+    seed()
     table.write(Delete(key=IN_TRASH))
     price = keys.price(GONE, ids.time_of(GONE), GONE)
     found = {problem.key: problem.what for problem in checks.find()}

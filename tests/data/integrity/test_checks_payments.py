@@ -16,7 +16,7 @@ from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Delete, Update
 from dealsite.gateways.testing import TestGateway
 from tests.builders import DAY, NOW, make_id
-from tests.payments import furnish_payments, place, read, work
+from tests.payments import place, read, seed_payments, work
 
 pytestmark = [pytest.mark.usefixtures("fresh_table"), pytest.mark.engines("native")]
 
@@ -74,7 +74,7 @@ DERIVED: dict[str, tuple[Callable, str]] = {
 @pytest.mark.parametrize("damage", DERIVED)
 def test_damage_to_what_is_derived_is_found_and_repaired(damage):
     plant, word = DERIVED[damage]
-    made = furnish_payments()
+    made = seed_payments()
     assert checks.find() == []
     plant(*made)
     found = [str(problem) for problem in checks.find()]
@@ -115,7 +115,7 @@ UNDERIVED: dict[str, tuple[Callable, str]] = {
 @pytest.mark.parametrize("damage", UNDERIVED)
 def test_other_damage_is_reported(damage):
     plant, word = UNDERIVED[damage]
-    made = furnish_payments()
+    made = seed_payments()
     plant(*made)
     found = [str(problem) for problem in checks.find()]
     assert any(word in text for text in found)
@@ -136,7 +136,7 @@ def test_what_a_job_is_still_to_count_is_no_problem_and_what_it_has_counted_is_n
 
 
 def test_a_repair_of_totals_that_changed_meanwhile_changes_nothing():
-    paid, *_ = furnish_payments()
+    paid, *_ = seed_payments()
     change(totals_of(paid), processed=2)
     (problem,) = checks.find()
     table.write(Update(key=totals_of(paid), add={"processed": 1}))

@@ -54,9 +54,9 @@ def paid(**words):
 
 
 @pytest.mark.fast
-def test_a_file_is_asked_for_with_its_deletion_and_a_note_of_who_did(settle):
+def test_a_file_is_asked_for_with_its_deletion_and_a_note_of_who_did(wait_for_indexes):
     job_id = ask(status="PLACED")
-    settle()
+    wait_for_indexes()
     export = exports.get(job_id, now=NOW)
     assert export.payload == want(status="PLACED")
     assert export.kept_until == NOW + 7 * DAY
@@ -65,7 +65,7 @@ def test_a_file_is_asked_for_with_its_deletion_and_a_note_of_who_did(settle):
     job = jobs.take_next(now=NOW)
     assert (job.id, job.kind) == (job_id, jobs.EXPORT)
     jobs.finish(job)
-    settle()
+    wait_for_indexes()
     assert jobs.take_next(now=NOW + 7 * DAY - SECOND) is None
     deletion = jobs.take_next(now=NOW + 7 * DAY)
     assert (deletion.kind, deletion.payload) == (exports.DELETE_EXPORT, {"export": job_id})
@@ -99,7 +99,7 @@ def test_what_a_file_is_to_hold_is_stored_as_ever_and_another_version_of_it_refu
 
 
 @pytest.mark.fast
-def test_files_of_an_audience_are_listed_for_it_alone(settle):
+def test_files_of_an_audience_are_listed_for_it_alone(wait_for_indexes):
     office = ask()
     made = {}
     for what, kind in ((exports.DEALS, jobs.EDITORS_EXPORT), (exports.AUDIT, jobs.ADMINS_EXPORT)):
@@ -107,7 +107,7 @@ def test_files_of_an_audience_are_listed_for_it_alone(settle):
         wanted = exports.ListRequest(what, {"state": "live"}, "UTC", "eve")
         exports.request(wanted, kind=kind, job_id=made[what], now=NOW)
         assert exports.get(made[what], now=NOW).payload == wanted
-    settle()
+    wait_for_indexes()
     assert [one.job.id for one in exports.newest(exports.OFFICE).exports] == [office]
     assert [one.job.id for one in exports.newest(exports.EDITORS).exports] == [made[exports.DEALS]]
     assert [one.job.id for one in exports.newest(exports.ADMINS).exports] == [made[exports.AUDIT]]
@@ -116,19 +116,19 @@ def test_files_of_an_audience_are_listed_for_it_alone(settle):
 
 
 @pytest.mark.fast
-def test_asking_again_is_harmless(settle):
+def test_asking_again_is_harmless(wait_for_indexes):
     job_id = ask()
     ask(job_id)
-    settle()
+    wait_for_indexes()
     assert [one.job.id for one in exports.newest().exports] == [job_id]
     assert len(audit.of_subject("export", job_id)) == 1
 
 
-def test_of_many_who_ask_for_one_file_at_once_one_does(settle):
+def test_of_many_who_ask_for_one_file_at_once_one_does(wait_for_indexes):
     job_id = new_ulid(NOW)
     outcomes = at_once(*[lambda: ask(job_id)] * 20)
     assert outcomes == [job_id] * 20
-    settle()
+    wait_for_indexes()
     assert len(audit.of_subject("export", job_id)) == 1
 
 
@@ -141,9 +141,9 @@ def test_a_file_is_known_for_a_week():
             exports.get(what, now=now)
 
 
-def test_files_are_listed_newest_first_on_pages_that_skip_and_repeat_nothing(settle):
+def test_files_are_listed_newest_first_on_pages_that_skip_and_repeat_nothing(wait_for_indexes):
     made = [ask(now=NOW + number * SECOND) for number in range(60)][::-1]
-    settle()
+    wait_for_indexes()
     first = exports.newest()
     second = exports.newest(after=first.after)
     third = exports.newest(after=second.after)
@@ -164,13 +164,13 @@ def test_a_damaged_cursor_is_refused(cursors):
         exports.newest(**cursors)
 
 
-def test_orders_of_a_span_and_a_status_are_found_each_once_in_the_order_they_were_placed(settle):
+def test_orders_of_a_span_and_a_status_are_found_each_once_in_the_order_they_were_placed(wait_for_indexes):
     deal = make_deal(live_at=NOW - 9 * DAY)
     times = [NOW - 2 * DAY, NOW - DAY, *(NOW - HOUR + number * SECOND for number in range(7)), NOW + DAY]
     made = [make_order(f"shopper{n}", deal, now=at) for n, at in enumerate(times)]
     orders.ship(made[3].username, made[3].id, by="olga", now=NOW)
     orders.cancel(made[4].username, made[4].id, by="olga", now=NOW)
-    settle()
+    wait_for_indexes()
     inside = [order.id for order in made[1:-1]]  # a span's first moment is in it, its last is not
     assert found() == inside
     assert found(status=orders.SHIPPED) == [made[3].id]
@@ -179,18 +179,18 @@ def test_orders_of_a_span_and_a_status_are_found_each_once_in_the_order_they_wer
     assert found(status=orders.DELIVERED) == []
 
 
-def test_payments_of_a_span_and_a_status_are_found_each_once_closed_days_too(settle):
+def test_payments_of_a_span_and_a_status_are_found_each_once_closed_days_too(wait_for_indexes):
     early = owe(method="test:approve", account="ada", first=NOW - 2 * DAY)[0]
     some = [owe(account=f"user{n}", order_number=n, first=NOW + HOUR)[0].id for n in range(2, 7)]
     later = owe(account="zoe", order_number=9, first=NOW + 3 * DAY)[0]
-    settle()
+    wait_for_indexes()
     run(TestGateway(), NOW)
-    settle()
+    wait_for_indexes()
     assert sorted(paid(status="SCHEDULED")) == sorted(some)
     assert paid(status="PROCESSED") == [early.id]
     assert later.id in paid(until=NOW + 4 * DAY)
     day_closing.close_day(NOW.date())
-    settle()
+    wait_for_indexes()
     assert paid(status="PROCESSED") == []
     assert paid(status=exports.CLOSED) == [early.id]
     assert sorted(paid()) == sorted([*some, early.id])

@@ -19,9 +19,9 @@ def add_job(number=1, due=NOW, kind="sing", **payload):
     return job_id
 
 
-def test_a_due_job_is_taken_with_its_payload(settle):
+def test_a_due_job_is_taken_with_its_payload(wait_for_indexes):
     job_id = add_job(song="Gloria")
-    settle()
+    wait_for_indexes()
     job = jobs.take_next(now=NOW)
     assert (job.id, job.kind, job.payload, job.tries, job.state) == (
         job_id,
@@ -32,38 +32,38 @@ def test_a_due_job_is_taken_with_its_payload(settle):
     )
 
 
-def test_a_job_waits_for_its_time(settle):
+def test_a_job_waits_for_its_time(wait_for_indexes):
     job_id = add_job(due=NOW + timedelta(minutes=1))
-    settle()
+    wait_for_indexes()
     assert jobs.take_next(now=NOW + timedelta(seconds=59)) is None
     assert jobs.take_next(now=NOW + timedelta(minutes=1)).id == job_id
 
 
-def test_a_taken_job_is_nobody_elses_until_its_lease_ends(settle):
+def test_a_taken_job_is_nobody_elses_until_its_lease_ends(wait_for_indexes):
     job_id = add_job()
-    settle()
+    wait_for_indexes()
     jobs.take_next(now=NOW)
-    settle()
+    wait_for_indexes()
     assert jobs.take_next(now=NOW + jobs.LEASE - timedelta(milliseconds=1)) is None
     again = jobs.take_next(now=NOW + jobs.LEASE)
     assert (again.id, again.tries) == (job_id, 2)
 
 
-def test_a_finished_job_stays_finished(settle):
+def test_a_finished_job_stays_finished(wait_for_indexes):
     job_id = add_job()
-    settle()
+    wait_for_indexes()
     jobs.finish(jobs.take_next(now=NOW))
-    settle()
+    wait_for_indexes()
     assert jobs.take_next(now=NOW + timedelta(days=1)) is None
     assert jobs.get(job_id).state == "done"
     assert [row["card"]["state"] for row in table.query("JOBS#2026-11", index=keys.GSI1)] == ["done"]
 
 
-def test_who_lost_the_lease_cannot_finish_save_fail_or_put_back(settle):
+def test_who_lost_the_lease_cannot_finish_save_fail_or_put_back(wait_for_indexes):
     add_job()
-    settle()
+    wait_for_indexes()
     slow = jobs.take_next(now=NOW)
-    settle()
+    wait_for_indexes()
     jobs.take_next(now=NOW + jobs.LEASE)
     for act in (
         lambda: jobs.finish(slow),
@@ -75,36 +75,36 @@ def test_who_lost_the_lease_cannot_finish_save_fail_or_put_back(settle):
             act()
 
 
-def test_a_checkpoint_is_there_for_the_next_worker_and_renews_the_lease(settle):
+def test_a_checkpoint_is_there_for_the_next_worker_and_renews_the_lease(wait_for_indexes):
     add_job()
-    settle()
+    wait_for_indexes()
     job = jobs.take_next(now=NOW)
     jobs.save_checkpoint(job, {"at": 7}, now=NOW + timedelta(seconds=30))
-    settle()
+    wait_for_indexes()
     assert jobs.take_next(now=NOW + jobs.LEASE) is None
     assert jobs.take_next(now=NOW + timedelta(seconds=30) + jobs.LEASE).checkpoint == {"at": 7}
 
 
-def test_a_failed_job_is_tried_again_later_and_given_up_after_eight_tries(settle):
+def test_a_failed_job_is_tried_again_later_and_given_up_after_eight_tries(wait_for_indexes):
     job_id = add_job()
     now = NOW
     for tries in range(1, 9):
-        settle()
+        wait_for_indexes()
         job = jobs.take_next(now=now)
         assert job.tries == tries
         jobs.fail(job, "No voice.", now=now)
         now += timedelta(seconds=2**tries)
-    settle()
+    wait_for_indexes()
     assert jobs.take_next(now=now + timedelta(days=1)) is None
     job = jobs.get(job_id)
     assert (job.state, job.error) == ("failed", "No voice.")
 
 
-def test_a_job_put_back_starts_its_tries_anew(settle):
+def test_a_job_put_back_starts_its_tries_anew(wait_for_indexes):
     add_job()
-    settle()
+    wait_for_indexes()
     jobs.wait_until(jobs.take_next(now=NOW), NOW + timedelta(seconds=10))
-    settle()
+    wait_for_indexes()
     assert jobs.take_next(now=NOW) is None
     assert jobs.take_next(now=NOW + timedelta(seconds=10)).tries == 1
 
@@ -114,23 +114,23 @@ def add_message():
     return add_job(kind=jobs.SEND_MESSAGE)
 
 
-def test_a_paused_job_is_not_found_until_it_is_resumed(settle):
+def test_a_paused_job_is_not_found_until_it_is_resumed(wait_for_indexes):
     job_id = add_message()
     for _ in range(2):
         jobs.pause(job_id, by=EDITOR, now=NOW)
-    settle()
+    wait_for_indexes()
     assert jobs.take_next(now=NOW) is None
     assert jobs.get(job_id).state == "paused"
     for _ in range(2):
         jobs.resume(job_id, by=EDITOR, now=NOW)
-    settle()
+    wait_for_indexes()
     assert jobs.take_next(now=NOW).id == job_id
 
 
-def test_pausing_and_cancelling_take_the_job_from_its_worker(settle):
+def test_pausing_and_cancelling_take_the_job_from_its_worker(wait_for_indexes):
     for steer in (jobs.pause, jobs.cancel):
         job_id = add_message()
-        settle()
+        wait_for_indexes()
         job = jobs.take_next(now=NOW)
         steer(job_id, by=EDITOR, now=NOW)
         for act in (
@@ -143,12 +143,12 @@ def test_pausing_and_cancelling_take_the_job_from_its_worker(settle):
                 act()
         assert "progress" not in table.get(keys.job(job_id))
         table.write(Delete(key=keys.job(job_id)))
-        settle()
+        wait_for_indexes()
 
 
-def test_what_is_over_stays_over(settle):
+def test_what_is_over_stays_over(wait_for_indexes):
     job_id = add_message()
-    settle()
+    wait_for_indexes()
     jobs.finish(jobs.take_next(now=NOW))
     for steer in (
         lambda: jobs.pause(job_id, by=EDITOR, now=NOW),
@@ -170,29 +170,29 @@ def test_only_messages_can_be_paused_and_cancelled():
     assert jobs.may(jobs.get(add_job(2, kind=jobs.SEND_MESSAGE))) == ("pause", "cancel")
 
 
-def test_progress_forgives_tries_and_renews_the_lease(settle):
+def test_progress_forgives_tries_and_renews_the_lease(wait_for_indexes):
     job_id = add_message()
-    settle()
+    wait_for_indexes()
     job = jobs.take_next(now=NOW)
     jobs.save_progress(job, {"sent": 3}, now=NOW + timedelta(seconds=30))
-    settle()
+    wait_for_indexes()
     assert jobs.take_next(now=NOW + jobs.LEASE) is None
     assert (jobs.get(job_id).progress, jobs.get(job_id).tries) == ({"sent": 3}, 0)
 
 
-def test_a_job_that_an_index_still_shows_where_it_was_is_passed_over(settle):
+def test_a_job_that_an_index_still_shows_where_it_was_is_passed_over(wait_for_indexes):
     job_id = add_message()
-    settle()
+    wait_for_indexes()
     table.write(Delete(key=keys.job(job_id)))
     other = add_job(2)
-    settle()
+    wait_for_indexes()
     assert jobs.take_next(now=NOW).id == other
 
 
 @pytest.mark.engines("weak")
 def test_a_job_that_went_a_moment_ago_takes_no_worker_down(faults):
     job_id = add_message()
-    faults.settle()
+    faults.wait_for_indexes()
     table.write(Delete(key=keys.job(job_id)))
     assert jobs.take_next(now=NOW) is None
 

@@ -42,7 +42,7 @@ BOTH = Audience(brand="nordlicht", category="toys-hobbies")
 NAMES = ["ann", "bob", "dora", "eli", "kim", "lou", "rex", "zoe", "0day", "d.d", "d-d", "zzz"]
 
 
-def furnish(names=NAMES):
+def seed(names=NAMES):
     """A deal, users, and those who watch: every second one its brand, every third one its category."""
     deal = make_deal(deal_id=DEAL, category="toys-hobbies")
     for number, name in enumerate(names):
@@ -93,11 +93,11 @@ def small(monkeypatch):
     ],
     ids=["all users", "watchers of the brand", "watchers of the category", "watchers of either"],
 )
-def test_each_recipient_gets_one_message(audience, expected, settle):
-    furnish()
-    settle()
+def test_each_recipient_gets_one_message(audience, expected, wait_for_indexes):
+    seed()
+    wait_for_indexes()
     send(audience)
-    settle()
+    wait_for_indexes()
     work()
     assert received() == once(expected)
     job = jobs.get(JOB)
@@ -114,53 +114,53 @@ def test_each_recipient_gets_one_message(audience, expected, settle):
     assert got.sent_at == NOW
 
 
-def test_sending_again_under_the_same_id_sends_nothing_more(settle):
-    furnish(["ann"])
-    settle()
+def test_sending_again_under_the_same_id_sends_nothing_more(wait_for_indexes):
+    seed(["ann"])
+    wait_for_indexes()
     send()
     send()
-    settle()
+    wait_for_indexes()
     work()
     send()
-    settle()
+    wait_for_indexes()
     work(NOW + DAY)
     assert received() == once(["ann"])
     assert [row.id for row in announcements.newest().rows] == [JOB]
 
 
-def test_whoever_muted_gets_nothing_and_is_counted_apart(settle):
-    furnish()
+def test_whoever_muted_gets_nothing_and_is_counted_apart(wait_for_indexes):
+    seed()
     users.mute_hot_deals("ann", muted=True)
     users.mute_hot_deals("zzz", muted=True)
-    settle()
+    wait_for_indexes()
     send()
-    settle()
+    wait_for_indexes()
     work()
     assert received() == once(set(NAMES) - {"ann", "zzz"})
     assert (jobs.get(JOB).progress["sent"], jobs.get(JOB).progress["skipped"]) == (10, 2)
 
 
-def test_a_muted_watch_is_silent_and_another_one_still_speaks(settle):
-    furnish()
+def test_a_muted_watch_is_silent_and_another_one_still_speaks(wait_for_indexes):
+    seed()
     relations.mute_watch(BRAND_WATCH, "nordlicht", username="ann", muted=True)  # watches the category, too
     relations.mute_watch(BRAND_WATCH, "nordlicht", username="dora", muted=True)
     relations.mute_watch(CATEGORY_WATCH, "toys-hobbies", username="rex", muted=True)
     relations.mute_watch(BRAND_WATCH, "nordlicht", username="rex", muted=True)
-    settle()
+    wait_for_indexes()
     send(BOTH)
-    settle()
+    wait_for_indexes()
     work()
     assert received() == once({*NAMES[::2], *NAMES[::3]} - {"dora", "rex"})
 
 
-def test_a_message_that_was_read_stays_read_when_it_is_sent_again(settle):
-    furnish()
-    settle()
+def test_a_message_that_was_read_stays_read_when_it_is_sent_again(wait_for_indexes):
+    seed()
+    wait_for_indexes()
     send()
-    settle()
+    wait_for_indexes()
     work()
     messages.mark_read("ann", JOB)
-    settle()
+    wait_for_indexes()
     for number in range(fan_out.SEGMENTS):  # as if no worker had noted anything
         key = keys.job_segment(JOB, str(number))
         table.write(Update(key=key, set={"start": {}, "sent": 0, "done": False}))
@@ -168,19 +168,19 @@ def test_a_message_that_was_read_stays_read_when_it_is_sent_again(settle):
         key=keys.job(JOB), set={"state": "open", ("card", "state"): "open", **keys.job_rows(JOB, NOW)}
     )
     table.write(again)
-    settle()
+    wait_for_indexes()
     work(NOW + HOUR)
     assert received() == once(NAMES)
     assert messages.get("ann", JOB).unread is False
     assert messages.get("bob", JOB).unread is True
 
 
-def test_an_announcement_waits_for_its_minute(settle):
-    furnish()
-    settle()
+def test_an_announcement_waits_for_its_minute(wait_for_indexes):
+    seed()
+    wait_for_indexes()
     later = new_ulid(NOW + HOUR, 5)
     send(message_id=later)
-    settle()
+    wait_for_indexes()
     work(NOW + HOUR - timedelta(milliseconds=1))
     assert received(later) == Counter()
     work(NOW + HOUR)
@@ -188,13 +188,13 @@ def test_an_announcement_waits_for_its_minute(settle):
     assert messages.get("ann", later).sent_at == NOW + HOUR
 
 
-def test_two_workers_at_once_send_one_message_each(settle):
-    furnish()
-    settle()
+def test_two_workers_at_once_send_one_message_each(wait_for_indexes):
+    seed()
+    wait_for_indexes()
     send()
-    settle()
+    wait_for_indexes()
     first = jobs.take_next(now=NOW)
-    settle()
+    wait_for_indexes()
     second = jobs.take_next(now=NOW + jobs.LEASE)  # the first one was slow; it is still at it
     assert first.id == second.id
     outcomes = at_once(
@@ -210,7 +210,7 @@ def test_two_workers_at_once_send_one_message_each(settle):
 
 @pytest.mark.engines("native", "local")
 def test_many_workers_share_many_announcements():
-    furnish()
+    seed()
     ids = [send(message_id=new_ulid(NOW, number)) for number in range(10, 16)]
     at_once(*[work] * 4)
     work(NOW + DAY)
@@ -230,35 +230,35 @@ def interrupt(monkeypatch, act, after=3):
     monkeypatch.setattr(messages, "deliver", deliver)
 
 
-def test_a_paused_announcement_stops_and_goes_on_when_it_is_resumed(settle, monkeypatch):
-    furnish()
-    settle()
+def test_a_paused_announcement_stops_and_goes_on_when_it_is_resumed(wait_for_indexes, monkeypatch):
+    seed()
+    wait_for_indexes()
     send()
-    settle()
+    wait_for_indexes()
     with monkeypatch.context() as patch:
         interrupt(patch, lambda: jobs.pause(JOB, by=EDITOR, now=NOW))
         work()
     assert jobs.get(JOB).state == "paused"
     sent = sum(received().values())
     assert 0 < sent < len(NAMES)
-    settle()
+    wait_for_indexes()
     work(NOW + DAY)
     assert sum(received().values()) == sent
     jobs.resume(JOB, by=EDITOR, now=NOW + HOUR)
-    settle()
+    wait_for_indexes()
     work(NOW + HOUR)
     assert received() == once(NAMES)
     assert (jobs.get(JOB).state, jobs.get(JOB).progress["sent"]) == ("done", len(NAMES))
 
 
-def test_a_cancelled_announcement_sends_nothing_more(settle, monkeypatch):
-    furnish()
-    settle()
+def test_a_cancelled_announcement_sends_nothing_more(wait_for_indexes, monkeypatch):
+    seed()
+    wait_for_indexes()
     send()
-    settle()
+    wait_for_indexes()
     interrupt(monkeypatch, lambda: jobs.cancel(JOB, by=EDITOR, now=NOW))
     work()
-    settle()
+    wait_for_indexes()
     work(NOW + DAY)
     assert jobs.get(JOB).state == "cancelled"
     assert 0 < sum(received().values()) < len(NAMES)
@@ -266,28 +266,28 @@ def test_a_cancelled_announcement_sends_nothing_more(settle, monkeypatch):
         jobs.resume(JOB, by=EDITOR, now=NOW)
 
 
-def test_a_planned_announcement_can_be_paused_and_keeps_its_minute(settle):
-    furnish()
-    settle()
+def test_a_planned_announcement_can_be_paused_and_keeps_its_minute(wait_for_indexes):
+    seed()
+    wait_for_indexes()
     later = send(message_id=new_ulid(NOW + HOUR, 5))
     jobs.pause(later, by=EDITOR, now=NOW)
     jobs.pause(later, by=EDITOR, now=NOW)
-    settle()
+    wait_for_indexes()
     work(NOW + 2 * HOUR)
     jobs.resume(later, by=EDITOR, now=NOW)
     jobs.resume(later, by=EDITOR, now=NOW)
-    settle()
+    wait_for_indexes()
     work(NOW + HOUR - timedelta(seconds=1))
     assert received(later) == Counter()
     work(NOW + HOUR)
     assert received(later) == once(NAMES)
 
 
-def test_a_user_deleted_meanwhile_gets_nothing(settle, monkeypatch):
-    furnish()
-    settle()
+def test_a_user_deleted_meanwhile_gets_nothing(wait_for_indexes, monkeypatch):
+    seed()
+    wait_for_indexes()
     send()
-    settle()
+    wait_for_indexes()
     gone = [users.get(name) for name in NAMES[1:4]]
 
     def delete():
@@ -296,18 +296,18 @@ def test_a_user_deleted_meanwhile_gets_nothing(settle, monkeypatch):
 
     interrupt(monkeypatch, delete)
     work()
-    settle()
+    wait_for_indexes()
     for minutes in (1, 2, 3):  # what the deletion leaves behind is removed by its own jobs
         work(NOW + timedelta(minutes=minutes))
-        settle()
+        wait_for_indexes()
     assert received() == once(set(NAMES) - set(NAMES[1:4]))
 
 
-def test_a_page_that_was_read_long_ago_is_read_again(settle, monkeypatch):
-    furnish()
-    settle()
+def test_a_page_that_was_read_long_ago_is_read_again(wait_for_indexes, monkeypatch):
+    seed()
+    wait_for_indexes()
     send()
-    settle()
+    wait_for_indexes()
     clock = [0.0]
 
     def tick() -> float:
@@ -323,11 +323,11 @@ def test_a_page_that_was_read_long_ago_is_read_again(settle, monkeypatch):
     assert received() == once(NAMES)
 
 
-def test_throttling_without_end_puts_the_job_back_and_progress_forgives_tries(settle, monkeypatch):
-    furnish()
-    settle()
+def test_throttling_without_end_puts_the_job_back_and_progress_forgives_tries(wait_for_indexes, monkeypatch):
+    seed()
+    wait_for_indexes()
     send()
-    settle()
+    wait_for_indexes()
     now = NOW
     for _ in range(2 * jobs.MAX_TRIES):
 
@@ -342,61 +342,61 @@ def test_throttling_without_end_puts_the_job_back_and_progress_forgives_tries(se
         if job.state == "done":
             break
         assert job.state == "open"
-        settle()
+        wait_for_indexes()
         now += timedelta(minutes=5)
     assert jobs.get(JOB).state == "done"
     assert received() == once(NAMES)
 
 
-def test_an_announcement_without_any_progress_fails_and_can_be_tried_again(settle, monkeypatch):
-    furnish()
-    settle()
+def test_an_announcement_without_any_progress_fails_and_can_be_tried_again(wait_for_indexes, monkeypatch):
+    seed()
+    wait_for_indexes()
     send()
     now = NOW
     with monkeypatch.context() as patch:
         patch.setattr(fan_out, "_claim", lambda job: 1 / 0)
         for _ in range(jobs.MAX_TRIES):
-            settle()
+            wait_for_indexes()
             work(now)
             now += timedelta(minutes=5)
     job = jobs.get(JOB)
     assert (job.state, job.error) == ("failed", "division by zero")
     jobs.retry(JOB, by=EDITOR, now=now)
-    settle()
+    wait_for_indexes()
     work(now)
     assert received() == once(NAMES)
     assert (jobs.get(JOB).state, jobs.get(JOB).error) == ("done", "")
 
 
-def test_a_deal_that_is_gone_by_then_cancels_its_announcement(settle):
-    deal = furnish()
-    settle()
+def test_a_deal_that_is_gone_by_then_cancels_its_announcement(wait_for_indexes):
+    deal = seed()
+    wait_for_indexes()
     send(message_id=new_ulid(NOW + HOUR, 5))
     deals.delete(deals.get(deal.id), by=EDITOR, now=NOW)
-    settle()
+    wait_for_indexes()
     work(NOW + HOUR)
     job = jobs.get(new_ulid(NOW + HOUR, 5))
     assert (job.state, job.error) == ("cancelled", "The deal was deleted, or moved to another time.")
     assert received(job.id) == Counter()
 
 
-def test_a_deal_that_has_expired_by_then_cancels_its_announcement(settle):
-    deal = furnish()
-    settle()
+def test_a_deal_that_has_expired_by_then_cancels_its_announcement(wait_for_indexes):
+    deal = seed()
+    wait_for_indexes()
     send(message_id=new_ulid(NOW + HOUR, 5))
     deals.expire_now(deals.get(deal.id), by=EDITOR, now=NOW)
-    settle()
+    wait_for_indexes()
     work(NOW + HOUR)
     job = jobs.get(new_ulid(NOW + HOUR, 5))
     assert (job.state, job.error) == ("cancelled", "The deal has expired.")
 
 
-def test_a_deal_is_announced_in_the_transaction_that_publishes_it(settle):
-    furnish()
-    settle()
+def test_a_deal_is_announced_in_the_transaction_that_publishes_it(wait_for_indexes):
+    seed()
+    wait_for_indexes()
     deal = make_deal(deal_id=make_id(NOW, 9), category="toys-hobbies", title="New one", announce=True)
     assert deal.announced
-    settle()
+    wait_for_indexes()
     work()
     assert received(deal.id) == once({*NAMES[::2], *NAMES[::3]})
     got = messages.get("ann", deal.id)
@@ -408,15 +408,15 @@ def publish_later(number=9, **content):
     return make_deal(deal_id=deal_id, category="toys-hobbies", announce=True, **content)
 
 
-def test_the_announcement_of_a_scheduled_deal_says_what_the_deal_is_then(settle):
-    furnish()
+def test_the_announcement_of_a_scheduled_deal_says_what_the_deal_is_then(wait_for_indexes):
+    seed()
     deal = publish_later(title="Old title")
     make_brand("Aurora")
     relations.add(relations.BRAND_WATCH, "aurora", username="kim", now=NOW)
     content = make_content(title="New title", brand="aurora", category="peripherals-networking")
     make_category("peripherals-networking")
     deals.edit(deals.get(deal.id), content, version=1, brand=brands.get("aurora"), by=EDITOR, now=NOW)
-    settle()
+    wait_for_indexes()
     work(NOW + HOUR - timedelta(seconds=1))
     assert received(deal.id) == Counter()
     work(NOW + HOUR)
@@ -424,11 +424,11 @@ def test_the_announcement_of_a_scheduled_deal_says_what_the_deal_is_then(settle)
     assert messages.get("kim", deal.id).headline == "New title"
 
 
-def test_what_an_announcement_says_does_not_change_while_it_is_sent(settle, monkeypatch):
-    furnish()
-    settle()
+def test_what_an_announcement_says_does_not_change_while_it_is_sent(wait_for_indexes, monkeypatch):
+    seed()
+    wait_for_indexes()
     deal = make_deal(deal_id=make_id(NOW, 9), category="toys-hobbies", title="Old title", announce=True)
-    settle()
+    wait_for_indexes()
 
     def edit():
         jobs.pause(deal.id, by=EDITOR, now=NOW)
@@ -440,7 +440,7 @@ def test_what_an_announcement_says_does_not_change_while_it_is_sent(settle, monk
         interrupt(patch, edit)
         work()
     jobs.resume(deal.id, by=EDITOR, now=NOW + HOUR)
-    settle()
+    wait_for_indexes()
     work(NOW + HOUR)
     expected = {*NAMES[::2], *NAMES[::3]}
     assert received(deal.id) == once(expected)
@@ -448,8 +448,8 @@ def test_what_an_announcement_says_does_not_change_while_it_is_sent(settle, monk
 
 
 @pytest.mark.parametrize("paused", [False, True])
-def test_an_announcement_moves_with_its_deal(paused, settle):
-    furnish()
+def test_an_announcement_moves_with_its_deal(paused, wait_for_indexes):
+    seed()
     deal = publish_later()
     if paused:
         jobs.pause(deal.id, by=EDITOR, now=NOW)
@@ -458,37 +458,37 @@ def test_an_announcement_moves_with_its_deal(paused, settle):
     assert moved.announced
     with pytest.raises(errors.NotFound):
         jobs.get(deal.id)
-    settle()
+    wait_for_indexes()
     work(NOW + HOUR)
     assert received(new_id) == Counter()
     work(NOW + 2 * HOUR)
     if paused:
         assert received(new_id) == Counter()
         jobs.resume(new_id, by=EDITOR, now=NOW + 2 * HOUR)
-        settle()
+        wait_for_indexes()
         work(NOW + 2 * HOUR)
     assert received(new_id) == once({*NAMES[::2], *NAMES[::3]})
 
 
-def test_a_cancelled_announcement_does_not_move_with_its_deal(settle):
-    furnish()
+def test_a_cancelled_announcement_does_not_move_with_its_deal(wait_for_indexes):
+    seed()
     deal = publish_later()
     jobs.cancel(deal.id, by=EDITOR, now=NOW)
     new_id = make_id(NOW + 2 * HOUR, 9)
     moved = deals.reschedule(deal, NOW + 2 * HOUR, new_id=new_id, by=EDITOR, now=NOW)
     assert not moved.announced
     assert jobs.get(deal.id).state == "cancelled"
-    settle()
+    wait_for_indexes()
     work(NOW + 2 * HOUR)
     assert received(new_id) == Counter()
 
 
-def test_publishing_twice_announces_once(settle):
-    furnish()
+def test_publishing_twice_announces_once(wait_for_indexes):
+    seed()
     deal_id = make_id(NOW, 9)
     for _ in range(2):
         make_deal(deal_id=deal_id, category="toys-hobbies", announce=True)
-    settle()
+    wait_for_indexes()
     work()
     assert received(deal_id) == once({*NAMES[::2], *NAMES[::3]})
 
@@ -512,7 +512,7 @@ def test_an_announcement_of_what_is_not_there_or_not_live_yet_is_refused():
 
 @pytest.mark.engines("native", "local")
 def test_ordering_one_message_many_times_at_once_orders_it_once():
-    furnish(["ann"])
+    seed(["ann"])
     outcomes = at_once(*[send] * 8)
     assert outcomes == [JOB] * 8
     work()
@@ -525,7 +525,7 @@ def move(deal, new_id):
 
 @pytest.mark.engines("native", "local")
 def test_moving_a_deal_while_its_announcement_is_steered_leaves_the_two_together():
-    furnish(["ann"])
+    seed(["ann"])
     for number in range(20, 26):
         deal = publish_later(number)
         new_id = make_id(NOW + 2 * HOUR, number)
@@ -540,16 +540,16 @@ def test_moving_a_deal_while_its_announcement_is_steered_leaves_the_two_together
     ids=["all", "b", "c", "both"],
 )
 def test_recipients_are_counted_from_counters(audience, expected):
-    furnish()
+    seed()
     with table.metered() as meter:
         assert announcements.count_recipients(audience) == expected
     assert {operation for operation, _ in meter.log} == {"BatchGetItem"}
 
 
-def test_announcements_are_listed_newest_first_by_cursor(settle):
+def test_announcements_are_listed_newest_first_by_cursor(wait_for_indexes):
     make_deal(deal_id=DEAL, category="toys-hobbies")
     ids = [send(message_id=new_ulid(NOW + timedelta(seconds=n), n), headline=f"No. {n}") for n in range(30)]
-    settle()
+    wait_for_indexes()
     first = announcements.newest()
     assert [row.id for row in first.rows] == ids[:4:-1]
     second = announcements.newest(after=first.after)
@@ -567,7 +567,7 @@ def test_what_a_fan_out_costs(monkeypatch):
     monkeypatch.setattr(fan_out, "PAGE", 1000)
     monkeypatch.setattr(fan_out, "BATCH", 100)
     monkeypatch.setattr(fan_out, "PROGRESS_SECONDS", 60.0)
-    furnish(["ann"])
+    seed(["ann"])
     send()
     with table.metered() as meter:
         work()
@@ -583,11 +583,11 @@ def test_what_a_fan_out_costs(monkeypatch):
     }
 
 
-def test_the_table_is_whole_while_an_announcement_is_on_its_way(settle, monkeypatch):
-    furnish()
-    settle()
+def test_the_table_is_whole_while_an_announcement_is_on_its_way(wait_for_indexes, monkeypatch):
+    seed()
+    wait_for_indexes()
     send()
-    settle()
+    wait_for_indexes()
     with monkeypatch.context() as patch:
         interrupt(patch, lambda: jobs.pause(JOB, by=EDITOR, now=NOW))
         work()

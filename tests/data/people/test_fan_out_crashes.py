@@ -25,7 +25,7 @@ NAMES = ("ann", "bob", "cleo", "eli", "mia", "zoe")
 AUDIENCES = {"all users": Audience(), "watchers": Audience(brand="nordlicht", category="toys-hobbies")}
 
 
-def furnish(audience: Audience) -> None:
+def seed(audience: Audience) -> None:
     make_deal(deal_id=DEAL, category="toys-hobbies")
     for number, name in enumerate(NAMES):
         make_user(name)
@@ -60,7 +60,7 @@ def test_a_worker_may_end_at_any_request(audience, when, threads, requests, new_
     seen = set()
     for at in requests(when, 1):
         new_table()
-        furnish(AUDIENCES[audience])
+        seed(AUDIENCES[audience])
         with Crasher(at, when) as crasher, contextlib.suppress(Crash):
             work()
         read = stored()

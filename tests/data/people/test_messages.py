@@ -34,12 +34,12 @@ def test_a_message_is_delivered_once_however_often_it_is_sent():
     assert headlines(messages.inbox("sam")) == ["Deal 1"]
 
 
-def test_sending_again_leaves_a_read_message_read(settle):
+def test_sending_again_leaves_a_read_message_read(wait_for_indexes):
     item = make_message()
     messages.deliver([item])
     messages.mark_read("sam", item["id"])
     messages.deliver([item])
-    settle()
+    wait_for_indexes()
     assert messages.get("sam", item["id"]).unread is False
     assert messages.inbox("sam", unread=True).messages == []
     assert messages.count_unread("sam") == 0
@@ -60,9 +60,9 @@ def test_more_than_a_batch_is_delivered_and_what_is_there_does_not_stop_the_rest
     assert seen == [f"Deal {number}" for number in reversed(range(60))]
 
 
-def test_an_inbox_is_paged_forward_and_back(settle):
+def test_an_inbox_is_paged_forward_and_back(wait_for_indexes):
     ids_ = send(60)
-    settle()
+    wait_for_indexes()
     for unread in (False, True):
         first = messages.inbox("sam", unread=unread)
         assert (len(first.messages), first.before) == (25, None)
@@ -100,26 +100,26 @@ def test_anothers_message_is_not_there():
     assert messages.get("tom", message_id).unread is True
 
 
-def test_all_are_marked_read_up_to_the_newest_that_was_seen(settle):
+def test_all_are_marked_read_up_to_the_newest_that_was_seen(wait_for_indexes):
     ids_ = send(5)
-    settle()
+    wait_for_indexes()
     assert messages.mark_all_read("sam", until=ids_[2], limit=100) == 3
-    settle()
+    wait_for_indexes()
     assert [m.id for m in messages.inbox("sam", unread=True).messages] == [ids_[4], ids_[3]]
     assert len(messages.inbox("sam").messages) == 5
 
 
-def test_the_badge_counts_to_a_hundred(settle):
+def test_the_badge_counts_to_a_hundred(wait_for_indexes):
     send(120)
-    settle()
+    wait_for_indexes()
     assert messages.count_unread("sam") == 100
 
 
-def test_a_deleted_message_is_gone_from_both_lists(settle):
+def test_a_deleted_message_is_gone_from_both_lists(wait_for_indexes):
     (message_id,) = send(1)
     messages.delete("sam", message_id)
     messages.delete("sam", message_id)
-    settle()
+    wait_for_indexes()
     assert messages.inbox("sam").messages == []
     assert messages.count_unread("sam") == 0
 

@@ -45,7 +45,7 @@ def test_what_was_turned_on_is_there():
     assert (factor.last_step, factor.since) == (100, NOW)
 
 
-def test_it_is_turned_on_once(settle):
+def test_it_is_turned_on_once(wait_for_indexes):
     ada = turned_on()
     with pytest.raises(Conflict):
         two_factor.turn_on(ada, secret="other", recovery=[], step=1, key="", now=NOW)
@@ -147,10 +147,10 @@ def test_a_deleted_user_leaves_no_secret():
 
 
 @pytest.mark.fast
-def test_it_is_noted_who_turned_it_on_and_off(settle):
+def test_it_is_noted_who_turned_it_on_and_off(wait_for_indexes):
     ada = turned_on()
     two_factor.turn_off(ada, by="root", now=NOW + timedelta(seconds=1))
-    settle()
+    wait_for_indexes()
     assert [(entry.by, entry.what) for entry in audit.of_subject("user", "ada")] == [
         ("root", "turned two-factor sign-in off"),
         ("ada", "turned two-factor sign-in on"),

@@ -188,13 +188,13 @@ def index_of(username: str) -> str | None:
 
 
 @pytest.mark.fast
-def test_hot_deals_are_muted_in_the_key_that_a_fan_out_reads(settle: Callable[[], None]):
+def test_hot_deals_are_muted_in_the_key_that_a_fan_out_reads(wait_for_indexes: Callable[[], None]):
     ada = make_user("ada")
     assert (ada.muted, index_of("ada")) == (False, "USER#ada")
     for _ in range(2):
         users.mute_hot_deals("ada", muted=True)
     assert (users.get("ada").muted, index_of("ada")) == (True, "MUTED#ada")
-    settle()
+    wait_for_indexes()
     assert [row["UserIndex"] for row in table.scan_page(index=keys.USER_INDEX).items] == ["MUTED#ada"]
     assert checks.find() == []
     for _ in range(2):
@@ -241,11 +241,11 @@ def test_muting_while_the_account_is_deleted_leaves_nothing_in_the_index():
 
 
 @pytest.mark.fast
-def test_the_list_of_users_goes_on_after_one_who_is_muted(settle: Callable[[], None]):
+def test_the_list_of_users_goes_on_after_one_who_is_muted(wait_for_indexes: Callable[[], None]):
     names = {make_user().username for _ in range(7)}
     for name in names:
         users.mute_hot_deals(name, muted=True)
-    settle()
+    wait_for_indexes()
     seen: list[str] = []
     after = None
     for _ in range(9):
@@ -277,11 +277,11 @@ def test_a_user_is_deleted_once_though_asked_for_many_times():
     assert checks.find() == []
 
 
-def test_the_list_of_users_shows_each_once(settle: Callable[[], None]):
+def test_the_list_of_users_shows_each_once(wait_for_indexes: Callable[[], None]):
     names = {make_user().username for _ in range(7)}
     gone = make_user()
     users.delete(gone, job_id=new_ulid(NOW), now=NOW)
-    settle()
+    wait_for_indexes()
     seen: list[str] = []
     after = None
     for _ in range(5):

@@ -125,10 +125,10 @@ def test_a_batch_is_one_call_for_each_hundred_keys():
     assert meter.log == [("BatchGetItem", None)] * 2
 
 
-def test_ranges_include_both_ends_in_both_directions(settle):
+def test_ranges_include_both_ends_in_both_directions(wait_for_indexes):
     for n in range(30):
         put_row(n)
-    settle()
+    wait_for_indexes()
     assert numbers(table.query("list", index="GSI1", low="005", high="008")) == [5, 6, 7, 8]
     assert numbers(table.query("list", index="GSI1", low="005", high="008", newest_first=True)) == [
         8,
@@ -143,10 +143,10 @@ def test_ranges_include_both_ends_in_both_directions(settle):
     assert table.query("other", index="GSI1") == []
 
 
-def test_pages_of_a_query_hold_every_row_once(settle):
+def test_pages_of_a_query_hold_every_row_once(wait_for_indexes):
     for n in range(25):
         put_row(n)
-    settle()
+    wait_for_indexes()
     seen, start = [], None
     while True:
         rows = table.query_page("list", index="GSI1", limit=7, start=start)
@@ -158,18 +158,18 @@ def test_pages_of_a_query_hold_every_row_once(settle):
     assert seen == list(range(25))
 
 
-def test_an_index_row_holds_its_card_and_no_more(settle):
+def test_an_index_row_holds_its_card_and_no_more(wait_for_indexes):
     put_row(1)
-    settle()
+    wait_for_indexes()
     (row,) = table.query("list", index="GSI1")
     assert row == {
         "PK": "ROW#001", "SK": "ROW", "type": "row", "card": {"n": 1}, "GSI1PK": "list", "GSI1SK": "001",
     }  # fmt: skip
 
 
-def test_an_item_without_index_keys_is_in_no_index(settle):
+def test_an_item_without_index_keys_is_in_no_index(wait_for_indexes):
     table.write(Put(key=A, item={"type": "row", "card": {}}))
-    settle()
+    wait_for_indexes()
     assert table.scan_page(index="GSI1").items == []
 
 

@@ -16,11 +16,11 @@ def put(name, **attributes):
 
 
 @pytest.mark.fast
-def test_what_has_expired_is_deleted_and_nothing_else(settle):
+def test_what_has_expired_is_deleted_and_nothing_else(wait_for_indexes):
     put("OVER", ttl=epoch_seconds(NOW))
     put("SOON", ttl=epoch_seconds(NOW + timedelta(seconds=1)))
     put("ALWAYS")
-    settle()
+    wait_for_indexes()
     assert expiry.delete_expired(now=NOW) == 1
     assert [table.get((name, name)) is not None for name in ("OVER", "SOON", "ALWAYS")] == [False, True, True]
 

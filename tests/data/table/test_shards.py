@@ -21,20 +21,20 @@ def read(**options) -> list[str]:
     return [row["GSI3SK"] for row in shards.merged(PARTITIONS, index=keys.GSI3, **options)]
 
 
-def test_rows_of_all_partitions_come_in_one_order(settle):
+def test_rows_of_all_partitions_come_in_one_order(wait_for_indexes):
     for number in range(20):
         put(number * 7 % 4, f"{number:02d}")
-    settle()
+    wait_for_indexes()
     assert read() == [f"{number:02d}" for number in range(20)]
     assert read(newest_first=True, limit=3) == ["19", "18", "17"]
     assert read(low="05", high="08~") == ["05", "06", "07", "08"]
     assert read(low="05", limit=2) == ["05", "06"]
 
 
-def test_one_partition_may_hold_all_and_another_nothing(settle):
+def test_one_partition_may_hold_all_and_another_nothing(wait_for_indexes):
     for number in range(10):
         put(2, f"{number:02d}")
-    settle()
+    wait_for_indexes()
     assert read(limit=5) == ["00", "01", "02", "03", "04"]
 
 
