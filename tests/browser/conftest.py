@@ -30,7 +30,7 @@ from dealsite.data.people.users import User
 from dealsite.install import browser as chromium_programs
 from dealsite.web import page_cache
 from tests import people
-from tests.browser.looking import FIRST_VIEWS, OTHER_VIEWS, View
+from tests.browser.flaws import FIRST_VIEWS, OTHER_VIEWS, View
 from tests.browser.troubles import Troubles
 from tests.browser.windows import PATIENCE, Window, Windows
 

@@ -19,7 +19,7 @@ from dealsite.worker import loop
 from tests.browser.conftest import make_user, with_and_without_script
 from tests.browser.content import now_deal
 from tests.browser.deal_form import CATEGORY, fill_in, said
-from tests.browser.looking import flaws
+from tests.browser.flaws import flaws
 from tests.builders import EDITOR, make_brand
 
 

@@ -23,7 +23,7 @@ from dealsite.worker import exports, loop
 from tests import people
 from tests.browser.conftest import always_with_and_without_script, both_widths, with_and_without_script
 from tests.browser.content import now_deal
-from tests.browser.looking import flaws
+from tests.browser.flaws import flaws
 from tests.orders import make_order
 from tests.payments import owe, read, run
 

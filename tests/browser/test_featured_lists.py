@@ -12,6 +12,7 @@ from dealsite.data.catalogue.deals import Deal
 from tests.browser.conftest import always_with_and_without_script, with_and_without_script
 from tests.browser.content import feature, now_deal
 from tests.browser.deal_form import said
+from tests.browser.flaws import NEXT_FRAME
 
 NAMES = ["Ash", "Birch", "Cedar", "Douglas fir"]
 ADDRESS = "/cms/featured/front/"
@@ -95,7 +96,7 @@ def test_a_deal_is_dragged_to_its_place(editor_window):
     page.mouse.down()
     for n in range(1, 21):
         page.mouse.move(grip["x"], grip["y"] + (goal["y"] + 5 - grip["y"]) * n / 20)
-        page.evaluate("new Promise(requestAnimationFrame)")
+        page.evaluate(NEXT_FRAME)
     page.mouse.up()
     expect(status(page)).to_contain_text("“Douglas fir” is now at position 1 of 4.")
     assert rows(page) == ["Douglas fir", "Ash", "Birch", "Cedar"]

@@ -15,7 +15,7 @@ from dealsite.data.people import sessions
 from tests.browser.conftest import thorough
 from tests.browser.content import now_deal
 from tests.browser.deal_form import field
-from tests.browser.looking import flaws
+from tests.browser.flaws import flaws
 from tests.people import make_user
 
 PASSWORD = "correct horse battery"

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from dealsite.data.people import preferences
 from tests.browser.conftest import both_widths
 from tests.browser.content import now_deal
-from tests.browser.looking import flaws
+from tests.browser.flaws import flaws
 from tests.searching import index_table
 
 

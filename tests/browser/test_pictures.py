@@ -15,7 +15,7 @@ from dealsite.pictures.uploads import store_picture
 from dealsite.worker.loop import run_next, utc_now
 from tests.browser.content import now_deal
 from tests.browser.deal_form import field, picture_bytes, said
-from tests.browser.looking import DESK, PHONE, flaws
+from tests.browser.flaws import DESK, PHONE, flaws
 
 GIVE = """([kind, data, name, type]) => {
     const bytes = Uint8Array.from(atob(data), character => character.charCodeAt(0));

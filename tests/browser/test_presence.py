@@ -14,7 +14,7 @@ from dealsite.data.editing.presence import KEPT, OpenForm
 from dealsite.worker.loop import utc_now
 from tests.browser.content import now_deal
 from tests.browser.deal_form import field, said
-from tests.browser.looking import DESK, PHONE, flaws
+from tests.browser.flaws import DESK, PHONE, flaws
 from tests.builders import make_draft
 
 NEWS = "saved a newer version"

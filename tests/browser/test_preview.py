@@ -10,7 +10,7 @@ from playwright.sync_api import FrameLocator, Locator, Page, Route, expect
 from dealsite.data.people import sessions
 from tests.browser.content import now_deal
 from tests.browser.deal_form import CATEGORY, choose_picture, field, fill_in
-from tests.browser.looking import flaws
+from tests.browser.flaws import flaws
 from tests.browser.test_engine_down import break_table  # noqa: F401 - a fixture
 
 

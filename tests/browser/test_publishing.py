@@ -22,7 +22,7 @@ from tests.browser.deal_form import (
     fill_in,
     said,
 )
-from tests.browser.looking import flaws
+from tests.browser.flaws import flaws
 from tests.builders import make_brand
 
 TITLE = TEXTS["Title"]

@@ -25,7 +25,7 @@ from tests.browser.conftest import (
     with_and_without_script,
 )
 from tests.browser.content import now_deal
-from tests.browser.looking import View, flaws
+from tests.browser.flaws import View, flaws
 from tests.builders import EDITOR, make_brand, make_content
 
 pytestmark = pytest.mark.usefixtures("site")

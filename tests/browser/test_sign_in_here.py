@@ -9,7 +9,7 @@ from playwright.sync_api import FilePayload, Page, expect
 from dealsite.accounts import passwords
 from dealsite.data.people import sessions
 from tests.browser.deal_form import brand_field, choose_picture, field, picture_bytes
-from tests.browser.looking import flaws
+from tests.browser.flaws import flaws
 from tests.people import make_user
 
 PASSWORD = "correct horse battery"

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from dealsite.accounts import passwords
 from tests.browser.conftest import thorough
-from tests.browser.looking import flaws
+from tests.browser.flaws import flaws
 from tests.people import make_user
 
 PASSWORD = "correct horse battery"

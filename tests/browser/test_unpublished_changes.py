@@ -12,7 +12,7 @@ from dealsite.data.editing import pending_edits
 from tests.browser.conftest import with_and_without_script
 from tests.browser.content import now_deal
 from tests.browser.deal_form import field, said
-from tests.browser.looking import flaws
+from tests.browser.flaws import flaws
 from tests.browser.test_autosave import note
 
 

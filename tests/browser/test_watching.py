@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Page
 
-from tests.browser.looking import flaws
+from tests.browser.flaws import flaws
 
 POLICY = {"Content-Security-Policy": "default-src 'self'; img-src *"}
 SCRIPTS = (

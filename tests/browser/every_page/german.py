@@ -8,7 +8,7 @@ import re
 from playwright.sync_api import Page
 
 from dealsite.text import translations
-from tests.browser.looking import NEXT_FRAME, OVERHANG
+from tests.browser.flaws import NEXT_FRAME, OVERHANG
 
 # What a page says, node by node, and what it says to those who do not see it.
 SAID = """() => {

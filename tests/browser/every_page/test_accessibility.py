@@ -18,7 +18,7 @@ from dealsite.data.table import errors
 from tests.browser.conftest import thorough
 from tests.browser.deal_form import field
 from tests.browser.every_page.german import flaws_in_german
-from tests.browser.looking import FIRST_VIEWS, OTHER_VIEWS, VIEWS, View, flaws
+from tests.browser.flaws import FIRST_VIEWS, OTHER_VIEWS, VIEWS, View, flaws
 from tests.builders import EDITOR
 from tests.pages import PAGES
 from tests.seeded import ADMIN, SHOPPER, VISITOR

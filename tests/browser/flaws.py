@@ -19,7 +19,11 @@ DESK: View = (1280, "dark", EVERYTHING)
 FIRST_VIEWS = [PHONE, DESK]
 OTHER_VIEWS: list[View] = [(390, "dark", LOOKS), (1280, "light", LOOKS)]
 VIEWS = FIRST_VIEWS + OTHER_VIEWS
-NEXT_FRAME = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+# Chromium now and then draws no frame for a window at all: half a second is as good as one.
+NEXT_FRAME = """() => new Promise((done) => {
+  requestAnimationFrame(() => requestAnimationFrame(done));
+  setTimeout(done, 500);
+})"""
 VIOLATIONS = """options => axe.run(document, options).then(({ violations }) => violations.flatMap((rule) =>
   rule.nodes.map((node) => `${rule.id}: ${node.html.slice(0, 200)} ${node.failureSummary}`)))"""
 # Content that sticks out at the side, past what scrolls by itself.
