@@ -32,6 +32,7 @@ OVERHANG = "document.documentElement.scrollWidth - innerWidth"
 
 def flaws(page: Page, views: Sequence[View] = VIEWS) -> list[str]:
     """Return what is wrong with the page that is open, in some sizes and themes."""
+    page.wait_for_load_state()  # a page without its style sheet has other flaws
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
     found = []
