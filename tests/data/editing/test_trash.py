@@ -318,6 +318,22 @@ def test_what_was_deleted_anew_has_thirty_days_from_then(wait_for_indexes):
     assert trash.find("deal", deal.id) is None
 
 
+def test_what_is_restored_and_deleted_anew_while_it_is_purged_stays_in_the_trash(monkeypatch):
+    deal = make_deal()
+    delete(deal)
+    real = trash._history
+
+    def meanwhile(found):
+        monkeypatch.setattr(trash, "_history", real)
+        restore(deal)
+        deals.delete(deal, by=EDITOR, now=NOW + 5 * DAY)
+        return real(found)
+
+    monkeypatch.setattr(trash, "_history", meanwhile)
+    assert not trash.purge("deal", deal.id, by=audit.SITE, now=JOB_DUE, until=JOB_DUE - 30 * DAY)
+    assert trash.find("deal", deal.id).at == NOW + 5 * DAY
+
+
 def test_a_day_with_many_deletions_is_emptied_in_steps(wait_for_indexes, monkeypatch):
     monkeypatch.setattr(trash, "EMPTIED_AT_ONCE", 2)
     for number in range(5):

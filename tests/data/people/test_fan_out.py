@@ -230,6 +230,26 @@ def interrupt(monkeypatch, act, after=3):
     monkeypatch.setattr(messages, "deliver", deliver)
 
 
+def test_a_worker_notes_nothing_more_when_another_has_taken_over(wait_for_indexes, monkeypatch):
+    seed()
+    wait_for_indexes()
+    send()
+    wait_for_indexes()
+    first, left = jobs.take_next(now=NOW), []
+
+    def take_over():
+        wait_for_indexes()
+        second = jobs.take_next(now=NOW + jobs.LEASE)
+        left.extend([second, fan_out._claim(second)])
+
+    interrupt(monkeypatch, take_over, after=2)
+    monkeypatch.setattr(fan_out, "THREADS", 1)
+    with pytest.raises(errors.Conflict):
+        fan_out.send_message(first, NOW)
+    second, segments = left
+    assert fan_out._claim(second) == segments
+
+
 def test_a_paused_announcement_stops_and_goes_on_when_it_is_resumed(wait_for_indexes, monkeypatch):
     seed()
     wait_for_indexes()
