@@ -32,10 +32,7 @@ BEHAVIOURS = {
     "4000000000000119": "time_out_once",
     "4000000000000226": "answer_late",
 }
-REASONS = {
-    "decline": "Your card was declined.",
-    "insufficient_funds": "Your card has insufficient funds.",
-}
+REASONS = {"decline": "Your card was declined.", "insufficient_funds": "Your card has insufficient funds."}
 pause: Callable[[float], None] = time.sleep  # replaced in tests
 
 

@@ -44,8 +44,7 @@ def merge_visitor_cart(request: HttpRequest, response: HttpResponse, username: s
     except DataError as error:
         logger.warning("cart_not_merged", reason=repr(error))
         messages.warning(
-            request,
-            _("The cart that you filled before you signed in could not be merged. See your cart."),
+            request, _("The cart that you filled before you signed in could not be merged. See your cart.")
         )
         return
     _tell(request, merged)

@@ -30,10 +30,7 @@ def inbox(request: UserRequest) -> HttpResponse:
     """Show a page of the user's messages, or with `show=unread` of those that he has not read. 1 query."""
     unread = request.GET.get("show") == "unread"
     page = messages.inbox(
-        request.user.username,
-        unread=unread,
-        after=request.GET.get("after"),
-        before=request.GET.get("before"),
+        request.user.username, unread=unread, after=request.GET.get("after"), before=request.GET.get("before")
     )
     until = last_ulid_until(timezone.now())
     shown = [message.id for message in page.messages]

@@ -31,10 +31,7 @@ def orders(request: UserRequest) -> HttpResponse:
     """Show a page of the user's orders, newest first, with `status` those of one. 1 query."""
     status = request.GET.get("status", "")
     page = stored_orders.of_user(
-        request.user.username,
-        status=status,
-        after=request.GET.get("after"),
-        before=request.GET.get("before"),
+        request.user.username, status=status, after=request.GET.get("after"), before=request.GET.get("before")
     )
     context = {
         "page": page,

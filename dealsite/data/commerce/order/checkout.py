@@ -196,15 +196,9 @@ def _order_writes(
     for line in lines:
         bought = replace(line, status=PURCHASED, at=now, order=order.id)
         writes += [
-            Delete(
-                key=owner.line(line.status, line.at, line.id),
-                when=(exists(),),
-                otherwise=CartChanged(),
-            ),
+            Delete(key=owner.line(line.status, line.at, line.id), when=(exists(),), otherwise=CartChanged()),
             Put(
-                key=owner.line(PURCHASED, now, line.id),
-                item=line_item(bought, owner, None),
-                when=(absent(),),
+                key=owner.line(PURCHASED, now, line.id), item=line_item(bought, owner, None), when=(absent(),)
             ),
         ]
     writes += insert_writes(payments, now=now, job_id=new_ulid(now))

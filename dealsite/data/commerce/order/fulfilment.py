@@ -159,11 +159,7 @@ def _lines_back(order: Order, lines: Sequence[Line], now: datetime) -> list[Writ
         back = replace(line, status=RETURNED, at=now)
         writes += [
             Delete(key=owner.line(line.status, line.at, line.id), when=(exists(),)),
-            Put(
-                key=owner.line(RETURNED, now, line.id),
-                item=line_item(back, owner, None),
-                when=(absent(),),
-            ),
+            Put(key=owner.line(RETURNED, now, line.id), item=line_item(back, owner, None), when=(absent(),)),
         ]
     return writes
 

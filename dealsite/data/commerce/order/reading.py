@@ -69,11 +69,7 @@ def lines_of(order: Order) -> list[Line]:
     status, at = (RETURNED, order.closed_at) if cancelled else (PURCHASED, order.placed_at)
     low, high = keys.cart_line.between(status, at)
     rows = table.query(
-        user_cart(order.username).partition,
-        low=low,
-        high=high,
-        limit=LINES_OF_AN_ORDER,
-        consistent=True,
+        user_cart(order.username).partition, low=low, high=high, limit=LINES_OF_AN_ORDER, consistent=True
     )
     return [line_from_item(row) for row in rows if row.get("order") == order.id]
 
@@ -199,12 +195,7 @@ class CartsPage:
 
 @access_pattern("who has a deal in the cart, by status", "GSI2 SKU#deal / STATUS#at#u#line", "1 query")
 def carts_with(
-    deal_id: str,
-    status: str,
-    *,
-    day: date | None = None,
-    after: str | None = None,
-    size: int = PAGE_SIZE,
+    deal_id: str, status: str, *, day: date | None = None, after: str | None = None, size: int = PAGE_SIZE
 ) -> CartsPage:
     """Return who has a deal in the cart (ACTIVE), saved, bought or given back, newest first. 1 query a page (GSI2).
 

@@ -146,11 +146,7 @@ def charge(
     if not payment.method:
         return ChargeDecline("No card is on file for this payment.")
     return gateway.charge(
-        payment.method,
-        payment.amount,
-        currency,
-        idempotency_key=key,
-        description=_description(payment),
+        payment.method, payment.amount, currency, idempotency_key=key, description=_description(payment)
     )
 
 

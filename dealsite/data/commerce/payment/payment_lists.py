@@ -103,12 +103,7 @@ def history(account: str, *, after: str | None = None) -> PaymentsPage:
 
 def _page(partition: str, *, low: str, high: str, newest_first: bool = False) -> PaymentsPage:
     items = table.query(
-        partition,
-        low=low or "!",
-        high=high,
-        newest_first=newest_first,
-        limit=PAGE_SIZE + 1,
-        consistent=True,
+        partition, low=low or "!", high=high, newest_first=newest_first, limit=PAGE_SIZE + 1, consistent=True
     )
     found = [payment_from_item(item) for item in items[:PAGE_SIZE]]
     more = len(items) > PAGE_SIZE

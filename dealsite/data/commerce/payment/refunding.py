@@ -35,10 +35,7 @@ def refund_payments(job: jobs.Job, now: datetime, *, gateway: Gateway, currency:
             continue
         try:
             outcome = gateway.refund(
-                payment.transaction_id,
-                payment.amount,
-                currency,
-                idempotency_key=f"{payment.id}-refund",
+                payment.transaction_id, payment.amount, currency, idempotency_key=f"{payment.id}-refund"
             )
         except GatewayUnavailable as error:
             failed.append(f"Payment {payment.id}: {error}")
