@@ -20,13 +20,13 @@ from dealsite.data.commerce.cart.cart_record import (
     CartChanged,
     CartEntry,
     CartFull,
+    CartOwner,
     Head,
     Line,
     head_item,
     line_item,
     saved_limit,
 )
-from dealsite.data.commerce.cart.owners import CartOwner
 from dealsite.data.table.errors import Busy, Invalid
 from dealsite.data.table.ids import epoch_seconds
 from dealsite.data.table.writes import (
@@ -93,6 +93,11 @@ class CartWrites:
         """Return the writes of all changes, the head's first: CartChanged if the cart is not as it was read."""
         return [self._head_write(), *self._writes]
 
+    def write(self) -> None:
+        """Write all changes, if there are any. 1 transaction."""
+        if self._writes:
+            table.transact(self.writes())
+
     def _put(self, line: Line) -> Put:
         key = self.owner.line(line.status, line.at, line.id)
         item = line_item(line, self.owner, self.head.ends_at)
@@ -155,7 +160,7 @@ def refuse_full(owner: CartOwner, active: int, saved: int) -> None:
         )
 
 
-def until_settled(attempt: Callable[[], Result]) -> Result:
+def repeat_attempt(attempt: Callable[[], Result]) -> Result:
     """Repeat an attempt that reads the cart anew while somebody else changes it in between; Busy after eight."""
     for number in range(TRIES):
         if number:

@@ -26,9 +26,9 @@ from dealsite.data.commerce.cart.cart_record import (
     Head,
     Line,
     line_item,
+    read_active,
+    user_cart,
 )
-from dealsite.data.commerce.cart.owners import user_cart
-from dealsite.data.commerce.cart.reading import read_active
 from dealsite.data.commerce.order import order_notices, reading
 from dealsite.data.commerce.order.order_record import (
     PLACED,

@@ -13,8 +13,7 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue.deal.deal_record import Deal
 from dealsite.data.catalogue.deal.stock import mark_within, with_offers
 from dealsite.data.commerce import payments
-from dealsite.data.commerce.cart.cart_record import RETURNED, TRIES, Line, line_item
-from dealsite.data.commerce.cart.owners import user_cart
+from dealsite.data.commerce.cart.cart_record import RETURNED, TRIES, Line, line_item, user_cart
 from dealsite.data.commerce.order import order_notices, reading
 from dealsite.data.commerce.order.order_record import (
     CANCELLED,

@@ -10,8 +10,15 @@ from decimal import Decimal
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.commerce.cart.cart_record import ACTIVE, PURCHASED, RETURNED, SAVED, Line, line_from_item
-from dealsite.data.commerce.cart.owners import user_cart
+from dealsite.data.commerce.cart.cart_record import (
+    ACTIVE,
+    PURCHASED,
+    RETURNED,
+    SAVED,
+    Line,
+    line_from_item,
+    user_cart,
+)
 from dealsite.data.commerce.order.order_record import (
     CANCELLED,
     STATUSES,
