@@ -12,13 +12,13 @@ from dealsite.data import keys, table
 from dealsite.data.commerce import carts, payments
 from dealsite.data.commerce.cart.cart_record import PURCHASED, Line, line_item
 from dealsite.data.commerce.order.order_record import PLACED, Address, Event, Order, OrderCard, order_item
-from dealsite.data.commerce.payment import charging, order_payments, payment_loads, payment_totals, refunding
+from dealsite.data.commerce.payment import charging, order_payments, payment_loads, payment_totals
 from dealsite.data.commerce.payment.payment_record import Payment
 from dealsite.data.editing import audit
 from dealsite.data.jobs import jobs
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Put, absent
-from dealsite.gateways import Gateway
+from dealsite.gateways.interface import Gateway
 from dealsite.gateways.testing import TestGateway
 from dealsite.loads.generated import GeneratedSource
 from tests.builders import NOW, make_id
@@ -83,7 +83,7 @@ def work(now: datetime, gateway: Gateway) -> None:
     """Carry out the jobs of payments that are due."""
     handlers: dict[str, jobs.Handler] = {
         payments.PAYMENT_TOTALS: payment_totals.apply_totals,
-        payments.REFUND_PAYMENT: partial(refunding.refund_payments, gateway=gateway, currency="EUR"),
+        payments.REFUND_PAYMENT: partial(charging.refund_payments, gateway=gateway, currency="EUR"),
     }
     while (job := jobs.take_next(now=now)) is not None:
         handler = handlers.get(job.kind)

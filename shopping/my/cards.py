@@ -19,7 +19,6 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dealsite import gateways
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.destinations import destination
 from dealsite.accounts.form_errors import form_page
@@ -27,7 +26,8 @@ from dealsite.accounts.requests import UserRequest
 from dealsite.data.commerce.order import saved_details
 from dealsite.data.commerce.order.saved_details import PaymentCard
 from dealsite.data.table.ids import new_ulid
-from dealsite.gateways import CardRefused, GatewayUnavailable
+from dealsite.gateways import interface as gateways
+from dealsite.gateways.interface import CardRefused, GatewayUnavailable
 from dealsite.text import stored_words
 from dealsite.web.pages import action, page
 

@@ -221,7 +221,7 @@ def test_lists_and_claims_cost_what_their_rows_say():
     with table.metered() as meter:
         claimed = charging.claim(row, now=NOW)
     assert [operation for operation, _ in meter.log] == ["UpdateItem", "GetItem"]
-    from dealsite.gateways import ChargeResult
+    from dealsite.gateways.interface import ChargeResult
 
     with table.metered() as meter:
         charging.record(claimed, ChargeResult("txn"), now=NOW)

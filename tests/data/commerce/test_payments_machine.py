@@ -22,7 +22,7 @@ from dealsite.data.commerce.payment.payment_record import CANCELLED, PENDING, PR
 from dealsite.data.integrity import checks
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
-from dealsite.gateways import GatewayUnavailable
+from dealsite.gateways.interface import GatewayUnavailable
 from tests.builders import DAY, HOUR, NOW, make_id
 from tests.gateways.ledger import Ledger
 from tests.payments import place, read, run, work

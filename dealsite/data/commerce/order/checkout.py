@@ -29,7 +29,7 @@ from dealsite.data.commerce.cart.cart_record import (
     read_active,
     user_cart,
 )
-from dealsite.data.commerce.order import order_notices, reading
+from dealsite.data.commerce.order import reading
 from dealsite.data.commerce.order.order_record import (
     PLACED,
     Address,
@@ -37,6 +37,7 @@ from dealsite.data.commerce.order.order_record import (
     Order,
     OrderCard,
     clean_address,
+    notice_writes,
     order_item,
 )
 from dealsite.data.commerce.payments import PLANS, Payment, insert_writes, new_payments, plans_for
@@ -72,7 +73,7 @@ class OfferChanged(VersionConflict):
 
 @dataclass(frozen=True, slots=True)
 class Purchase:
-    """What a checkout form says: who buys, which version of the cart he was shown and what it came to.
+    """What a checkout form says: who buys, which version of the cart they were shown and what it came to.
 
     `order_id` is minted with the form, so a form sent twice makes one order. `method` is the token of the
     card at the gateway, `plan` the number of instalments.
@@ -95,7 +96,7 @@ class Purchase:
     "1 query + 1 transaction",
 )
 def place(purchase: Purchase, *, now: datetime) -> Order:
-    """Place an order and return it; placed before, it is returned as it is. 1 query + 1 transaction.
+    """Place an order and return it; placed before, it is returned as it is.
 
     CartChanged if the cart is not as it was shown, or its deals are not: nothing is bought then, and the
     cart page says what changed. Invalid for an address or plan that cannot be. Last pieces, and offers that
@@ -202,7 +203,7 @@ def _order_writes(
             ),
         ]
     writes += insert_writes(payments, now=now, job_id=new_ulid(now))
-    return writes + order_notices.writes(order.card, order.timeline[0], email=order.email)
+    return writes + notice_writes(order.card, order.timeline[0], email=order.email)
 
 
 def _as_shown(line: Line, now: datetime) -> tuple[Condition, ...]:

@@ -14,7 +14,7 @@ from dealsite.data.catalogue.deal.deal_record import Deal
 from dealsite.data.catalogue.deal.stock import mark_within, with_offers
 from dealsite.data.commerce import payments
 from dealsite.data.commerce.cart.cart_record import RETURNED, TRIES, Line, line_item, user_cart
-from dealsite.data.commerce.order import order_notices, reading
+from dealsite.data.commerce.order import reading
 from dealsite.data.commerce.order.order_record import (
     CANCELLED,
     DELIVERED,
@@ -24,11 +24,11 @@ from dealsite.data.commerce.order.order_record import (
     Order,
     clean_note,
     clean_tracking,
+    notice_writes,
     order_item,
 )
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Busy, Conflict, VersionConflict
-from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Delete, Put, Update, Write, absent, at_least, equals, exists, merge
 
 BEFORE = {SHIPPED: PLACED, DELIVERED: SHIPPED, CANCELLED: PLACED}
@@ -44,7 +44,7 @@ WORDS = {
     "mark an order shipped", "USER#u, MESSAGES#u, JOB#id / ORDER#oid, itself", "1 get + 1 transaction"
 )
 def ship(username: str, order_id: str, *, tracking: str = "", by: str, now: datetime) -> Order:
-    """Mark an order shipped; harmless if it is. NotFound, Conflict, Invalid. 1 get + 1 transaction."""
+    """Mark an order shipped; harmless if it is. NotFound, Conflict, Invalid."""
     tracking = clean_tracking(tracking)
     note = f"Tracking number {tracking}" if tracking else ""
     return _step(username, order_id, Event(SHIPPED, now, by, note), tracking=tracking)
@@ -54,7 +54,7 @@ def ship(username: str, order_id: str, *, tracking: str = "", by: str, now: date
     "mark an order delivered", "USER#u, MESSAGES#u, JOB#id / ORDER#oid, itself", "1 get + 1 transaction"
 )
 def deliver(username: str, order_id: str, *, by: str, now: datetime) -> Order:
-    """Mark an order delivered; harmless if it is. NotFound, Conflict. 1 get + 1 transaction."""
+    """Mark an order delivered; harmless if it is. NotFound, Conflict."""
     return _step(username, order_id, Event(DELIVERED, now, by))
 
 
@@ -64,9 +64,7 @@ def _step(username: str, order_id: str, event: Event, tracking: str = "") -> Ord
         return order
     after = _after(order, event, tracking=tracking)
     try:
-        table.transact(
-            [_order_write(order, after), *order_notices.writes(after.card, event, email=order.email)]
-        )
+        table.transact([_order_write(order, after), *notice_writes(after.card, event, email=order.email)])
     except VersionConflict:
         current = reading.get(username, order_id)
         if current.status != event.status:
@@ -81,10 +79,9 @@ def _step(username: str, order_id: str, event: Event, tracking: str = "") -> Ord
     "1 get + 1 query + 2 batch gets + 1 transaction",
 )
 def cancel(username: str, order_id: str, *, by: str, reason: str = "", now: datetime) -> Order:
-    """Cancel an order that is PLACED: stock goes back, lines become RETURNED, instalments are called off.
+    """Cancel an order that is PLACED: stock goes back, lines become RETURNED, instalments are cancelled.
 
-    Harmless if it is cancelled; Conflict if it was shipped. 1 get + 1 query + 2 batch gets + 1 transaction;
-    all again while stock or payments change in between.
+    Harmless if it is cancelled; Conflict if it was shipped. All again while stock or payments change in between.
     """
     event = Event(CANCELLED, now, by, clean_note(reason))
     for attempt in range(TRIES):
@@ -99,15 +96,8 @@ def cancel(username: str, order_id: str, *, by: str, reason: str = "", now: date
         writes: list[Write] = [
             _order_write(order, after),
             *_lines_back(order, lines, now),
-            *payments.cancel_writes(
-                paid,
-                by=by,
-                reason=event.note or "The order was cancelled.",
-                now=now,
-                totals_job_id=new_ulid(now),
-                refund_job_id=new_ulid(now),
-            ),
-            *order_notices.writes(after.card, event, email=order.email),
+            *payments.cancel_writes(paid, by=by, reason=event.note or "The order was cancelled.", now=now),
+            *notice_writes(after.card, event, email=order.email),
         ]
         deals = with_offers(line.deal for line in lines)
         writes += _stock_back(lines, deals, len(merge(writes)), now)

@@ -54,7 +54,7 @@ class OrdersPage:
 
 @access_pattern("one order of a user", "USER#u / ORDER#oid", "1 get")
 def get(username: str, order_id: str) -> Order:
-    """Return a user's order; NotFound. 1 get, consistent."""
+    """Return a user's order; NotFound."""
     item = table.get(keys.order(username, order_id)) if is_ulid(order_id) else None
     if item is None:
         raise no_order()
@@ -63,7 +63,7 @@ def get(username: str, order_id: str) -> Order:
 
 @access_pattern("several orders", "USER#u / ORDER#oid", "1 batch get")
 def get_many(refs: Iterable[tuple[str, str]]) -> list[Order]:
-    """Return those of some orders (user name and id each) that exist, in this order. 1 batch get for each 100."""
+    """Return those of some orders (user name and id each) that exist, in this order."""
     wanted = [keys.order(username, order_id) for username, order_id in refs]
     items = table.batch_get(wanted)
     return [order_from_item(items[key]) for key in dict.fromkeys(wanted) if key in items]
@@ -71,7 +71,7 @@ def get_many(refs: Iterable[tuple[str, str]]) -> list[Order]:
 
 @access_pattern("the lines of an order, right at once", "CART#u / PURCHASED#at#line", "1 query")
 def lines_of(order: Order) -> list[Line]:
-    """Return an order's lines as they stand in the table, in the order of their ids. 1 query, consistent."""
+    """Return an order's lines as they stand in the table, in the order of their ids."""
     cancelled = order.status == CANCELLED
     status, at = (RETURNED, order.closed_at) if cancelled else (PURCHASED, order.placed_at)
     low, high = keys.cart_line.between(status, at)
@@ -83,10 +83,7 @@ def lines_of(order: Order) -> list[Line]:
 
 @access_pattern("an order with its lines by its id", "GSI1 ORDER#oid / ORDER#oid, ITEM#line", "1 query")
 def get_with_lines(order_id: str) -> tuple[OrderCard, list[Line]]:
-    """Return the card and the lines of an order of whom it may be; NotFound. 1 query (GSI1).
-
-    The index follows the table within a moment; `get` and `lines_of` are right at once.
-    """
+    """Return the card and the lines of anybody's order; NotFound, also in the first moment. `get` is right at once."""
     if not is_ulid(order_id):
         raise no_order()
     rows = table.query(keys.order_lines.partition(order_id), index=keys.GSI1, limit=LINES_OF_AN_ORDER)
@@ -102,10 +99,7 @@ def get_with_lines(order_id: str) -> tuple[OrderCard, list[Line]]:
 def of_user(
     username: str, *, status: str = "", after: str | None = None, before: str | None = None
 ) -> OrdersPage:
-    """Return one page of a user's orders, newest first, all or of one status; BadCursor, Invalid. 1 query.
-
-    All are read from the table, consistently; those of a status from GSI2.
-    """
+    """Return one page of a user's orders, newest first, all or of one status; BadCursor, Invalid."""
     if status and status not in STATUSES:
         raise Invalid(status=gettext_lazy("There is no such status."))
     page = newest_first(
@@ -124,7 +118,7 @@ def of_user(
 
 @access_pattern("profile and newest orders", "USER#u / ORDER#oid, PROFILE#u", "1 query")
 def account_page(username: str) -> tuple[Profile, Address, list[OrderCard]]:
-    """Return a user's profile, where his orders go, and his newest orders; NotFound. 1 query, consistent."""
+    """Return a user's profile, where their orders go, and their newest orders; NotFound."""
     pk, sk = keys.profile(username)
     rows = table.query(
         pk, low="ORDER#", high=sk, newest_first=True, limit=1 + NEWEST_ON_ACCOUNT, consistent=True
@@ -137,7 +131,7 @@ def account_page(username: str) -> tuple[Profile, Address, list[OrderCard]]:
 
 @access_pattern("orders that wait", "GSI3 OPENORDERS#k or SHIPPEDORDERS#k / placed_at#oid", "4 queries")
 def waiting(status: str, *, after: str | None = None, before: str | None = None) -> OrdersPage:
-    """Return one page of the orders of all users that wait, oldest first. 4 queries in parallel (GSI3).
+    """Return one page of the orders of all users that wait, oldest first.
 
     PLACED ones wait to be shipped, SHIPPED ones to arrive. A cursor is an order's position, so whatever
     comes or goes meanwhile, no order is skipped or repeated. BadCursor; Invalid for another status.
@@ -204,7 +198,7 @@ class CartsPage:
 def carts_with(
     deal_id: str, status: str, *, day: date | None = None, after: str | None = None, size: int = PAGE_SIZE
 ) -> CartsPage:
-    """Return who has a deal in the cart (ACTIVE), saved, bought or given back, newest first. 1 query a page (GSI2).
+    """Return who has a deal in the cart (ACTIVE), saved, bought or returned, newest first.
 
     With `day` (UTC), those who came to it on that day; a page holds up to 1,000. BadCursor, Invalid, NotFound for
     what is no deal's id.

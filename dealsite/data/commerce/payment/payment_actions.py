@@ -12,8 +12,7 @@ from datetime import datetime
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import table
-from dealsite.data.commerce.payment import payment_totals
-from dealsite.data.commerce.payment.order_payments import cancelled, change_write, get, refund_job
+from dealsite.data.commerce.payment.order_payments import cancelled, counted_change, get, refund_job
 from dealsite.data.commerce.payment.payment_record import (
     CANCELLED,
     FAILED,
@@ -30,7 +29,6 @@ from dealsite.data.editing import audit
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Busy, Conflict
 from dealsite.data.table.ids import iso, new_ulid
-from dealsite.data.table.writes import Write
 
 TRIES = 8
 
@@ -165,9 +163,8 @@ def _act(
         after = change(payment)
         if after is None:
             return payment
-        writes: list[Write] = [
-            change_write(payment, after),
-            *payment_totals.writes(payment_totals.changes(payment, after)),
+        writes = [
+            *counted_change(payment, after),
             audit.entry_write(
                 by=by,
                 kind="payment",
