@@ -3,7 +3,7 @@
 from django.urls import path
 
 from dealsite.data.catalogue.relations import BRAND_LIKE, BRAND_WATCH, CATEGORY_LIKE, CATEGORY_WATCH
-from shopping.cart import add_to_cart, cart
+from shopping.cart import cart
 from shopping.catalogue import atom, pages, search, sitemaps
 from shopping.checkout import checkout
 from shopping.my import relations
@@ -33,11 +33,11 @@ urlpatterns = [
     path("deals/<str:deal_id>/", pages.deal, name="deal"),
     path("deals/<str:deal_id>/<str:slug>/", pages.deal, name="deal"),
     path("cart/", cart.cart, name="cart"),
-    path("cart/add/", add_to_cart.add_to_cart, name="add_to_cart"),
+    path("cart/add/", cart.add_to_cart, name="add_to_cart"),
     path("cart/badge/", cart.cart_badge, name="cart_badge"),
     path("cart/quantity/", cart.change_quantity, name="change_quantity"),
     path("cart/remove/", cart.remove_from_cart, name="remove_from_cart"),
-    path("cart/undo/", add_to_cart.undo_removal, name="undo_removal"),
+    path("cart/undo/", cart.undo_removal, name="undo_removal"),
     path("cart/save/", cart.save_for_later, name="save_for_later"),
     path("cart/move/", cart.move_to_cart, name="move_to_cart"),
     path("cart/changes/", cart.accept_changes, name="accept_changes"),

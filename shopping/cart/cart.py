@@ -24,11 +24,13 @@ from dealsite.accounts.requests import SiteRequest, UserRequest
 from dealsite.data.commerce import carts
 from dealsite.data.commerce.carts import CartOwner, Line
 from dealsite.data.table.errors import Conflict, DataError, Invalid, NotFound
+from dealsite.data.table.ids import iso, new_ulid
 from dealsite.text.digits import number_in
 from dealsite.text.lazy import Text
 from dealsite.web.pages import action, page, part
+from dealsite.web.same_origin import from_this_site
 from shopping.cart import owner as carts_of_visitors
-from shopping.cart.cart_forms import NUMBER, RemovedLine
+from shopping.cart.cart_forms import NUMBER, AddForm, RemovedLine, UndoForm
 from shopping.cart.owner import owner_of
 
 NOT_THERE = gettext_lazy("This deal is not in your cart any more.")
@@ -39,6 +41,28 @@ NOT_THERE = gettext_lazy("This deal is not in your cart any more.")
 def cart(request: SiteRequest) -> HttpResponse:
     """Show the cart, and what changed in it since the shopper last looked. 2 queries + 1 batch get."""
     return cart_page(request)
+
+
+@action
+@require_POST
+@from_this_site
+def add_to_cart(request: SiteRequest) -> HttpResponse:
+    """Add a deal to the cart; a visitor without one gets one. 1 batch get + 1 transaction, for htmx 1 get more."""
+    now = timezone.now()
+    owner = owner_of(request)
+    new_key = "" if owner else cookies.new_key()
+    owner = owner or carts.visitor_cart(new_key)
+    try:
+        deal = carts.add(owner, AddForm(request.POST).wanted(now=now), now=now)
+    except (Conflict, Invalid) as error:
+        return _say_added(request, str(error), status=error.status)
+    count = carts.read_head(owner, now=now).active if request.htmx else 0
+    response = _say_added(
+        request, _("“%(title)s” is in your cart.") % {"title": deal.card.title}, count=count
+    )
+    if new_key:
+        cookies.set_cart(response, new_key)
+    return response
 
 
 @action
@@ -71,6 +95,25 @@ def remove_from_cart(request: SiteRequest) -> HttpResponse:
         return _("“%(title)s” is removed.") % {"title": line.title}
 
     return change(request, remove, removed=removed)
+
+
+@action
+@require_POST
+def undo_removal(request: SiteRequest) -> HttpResponse:
+    """Put a removed line back to where it was. 1 get, 1 batch get + 1 transaction; twice if it was saved for later."""
+    now = timezone.now()
+    form = UndoForm(request.POST)
+
+    def put_back(owner: CartOwner) -> str:
+        wanted = form.wanted(now=now)
+        if wanted.deal in carts.read_head(owner, now=now).lines:
+            return _("The deal is back.")
+        deal = carts.add(owner, wanted, now=now)
+        if form.cleaned_data["saved"]:
+            carts.move(owner, f"{carts.ACTIVE}.{iso(now)}.{wanted.line_id}", carts.SAVED, now=now)
+        return _("“%(title)s” is back.") % {"title": deal.card.title}
+
+    return change(request, put_back)
 
 
 @action
@@ -173,3 +216,17 @@ def _move(request: SiteRequest, status: str, said: Text) -> HttpResponse:
         return said % {"title": line.title}
 
     return change(request, move)
+
+
+def _say_added(request: SiteRequest, said: str, *, status: int = 200, count: int = 0) -> HttpResponse:
+    """Say what happened: to htmx beside the page, to others on the cart's page."""
+    response: HttpResponse
+    refused = status != 200
+    if request.htmx:
+        context = {"said": said, "refused": refused, "count": count, "token": new_ulid(timezone.now())}
+        response = render(request, "shopping/cart/_added.html", context, status=status)
+    else:
+        messages.add_message(request, messages.ERROR if refused else messages.SUCCESS, said)
+        response = HttpResponseRedirect(reverse("cart"))
+    patch_cache_control(response, private=True, no_store=True)
+    return response

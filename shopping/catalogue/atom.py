@@ -17,7 +17,7 @@ from dealsite.data.catalogue import feeds
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.templatetags.design import money
 from dealsite.web.pages import feed
-from shopping.catalogue.absolute_urls import absolute, canonical, deal_path
+from shopping.catalogue.page_metadata import absolute, canonical, deal_path
 
 NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -21,8 +21,7 @@ from dealsite.text import markdown
 from dealsite.web.deal_page import deal_context
 from dealsite.web.page_cache import for_visitors
 from dealsite.web.pages import page
-from shopping.catalogue.absolute_urls import absolute, canonical, deal_path, picture
-from shopping.catalogue.structured_data import product
+from shopping.catalogue.page_metadata import absolute, canonical, deal_path, picture, product
 
 
 @page("1 batch get + d queries", at=("", "?after={live.id}"))

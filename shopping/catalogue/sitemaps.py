@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 from dealsite.data.catalogue import brands, feeds
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.web.pages import feed
-from shopping.catalogue.absolute_urls import absolute, deal_path
+from shopping.catalogue.page_metadata import absolute, deal_path
 
 for_an_hour = cache_control(public=True, max_age=3600)
 
