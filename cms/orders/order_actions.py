@@ -1,7 +1,5 @@
 """Marking orders shipped, delivered or cancelled, one or many at once: asks once more, and names what failed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Orders: those that wait, of all users; those of one shopper; one with its lines; packing slips; and finding one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

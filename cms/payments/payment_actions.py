@@ -1,7 +1,5 @@
 """One payment: what happened to it; and trying it again, calling it off, giving it back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Payments of all accounts: by state and day with what they come to, overdue ones, those of an account, finding one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, timedelta

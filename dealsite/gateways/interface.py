@@ -4,8 +4,6 @@ A charge or refund has one outcome for each idempotency key: asked again under t
 answers as it did. No answer (GatewayUnavailable) says nothing about the outcome: ask again under the same key.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal

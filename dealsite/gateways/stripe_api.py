@@ -4,8 +4,6 @@ Cards are entered on Stripe's own page (Checkout in setup mode): neither card da
 site. A token is the customer and payment method, "cus_...|pm_...".
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from decimal import Decimal

@@ -4,8 +4,6 @@ It keeps its charges on the site's table, so that every process of every machine
 keys as a real one does. Card numbers are not stored: a token says how the card behaves.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from decimal import Decimal

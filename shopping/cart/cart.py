@@ -3,8 +3,6 @@
 Each button answers htmx with the cart as it is then, others with a redirect to its page; both say what happened.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whose cart a request means, and what becomes of a visitor's cart when they sign in."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 

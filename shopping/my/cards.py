@@ -3,8 +3,6 @@
 The built-in test gateway has no page of its own, so ours asks for the number and hands it on; it is never kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from django import forms

@@ -1,7 +1,5 @@
 """The inbox: messages to a user, read one by one or all at once."""
 
-from __future__ import annotations
-
 from django.contrib import messages as notes
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render

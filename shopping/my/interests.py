@@ -1,7 +1,5 @@
 """What a user likes and watches, and which messages he wants."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import messages

@@ -1,7 +1,5 @@
 """A user's orders: the list, each one, cancelling it, and ordering the same again."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render

@@ -1,7 +1,5 @@
 """A user's payments: what failed, what is due within 90 days, what was; paying early, and trying again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime

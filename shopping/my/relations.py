@@ -1,7 +1,5 @@
 """What the like and watch buttons do. Each says what it wants, not "the other way round", so repeating is harmless."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import datetime

@@ -37,37 +37,3 @@ from dealsite.data.commerce.cart.changing import (
 )
 from dealsite.data.commerce.cart.merging import MergeResult, clear, merge
 from dealsite.data.commerce.cart.view import CartView, LineView, view
-
-__all__ = [
-    "ACTIVE",
-    "MAX_ACTIVE",
-    "MAX_QUANTITY",
-    "PURCHASED",
-    "RETURNED",
-    "SAVED",
-    "VISITOR_CART_LIFETIME",
-    "CannotAdd",
-    "Cart",
-    "CartAddition",
-    "CartChanged",
-    "CartFull",
-    "CartOwner",
-    "CartView",
-    "Line",
-    "LineView",
-    "MergeResult",
-    "accept",
-    "add",
-    "add_many",
-    "change_quantity",
-    "clear",
-    "merge",
-    "move",
-    "read",
-    "read_active",
-    "read_head",
-    "remove",
-    "user_cart",
-    "view",
-    "visitor_cart",
-]

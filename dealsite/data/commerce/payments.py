@@ -29,25 +29,3 @@ from dealsite.data.commerce.payment.payment_record import (
     Step,
 )
 from dealsite.data.commerce.payment.payment_totals import PAYMENT_TOTALS
-
-__all__ = [
-    "CANCELLED",
-    "FAILED",
-    "PAYMENT_TOTALS",
-    "PENDING",
-    "PLANS",
-    "PROCESSED",
-    "REFUNDED",
-    "REFUND_PAYMENT",
-    "SCHEDULED",
-    "STATUSES",
-    "Payment",
-    "Step",
-    "cancel_writes",
-    "insert_write",
-    "insert_writes",
-    "instalments",
-    "new_payments",
-    "of_order",
-    "plans_for",
-]

@@ -116,7 +116,6 @@ measures(payment_actions.cancel, lambda: where(owe()[0]))(
 measures(payment_actions.refund, paid)(
     lambda place: payment_actions.refund(*place, reason="x", by="kim", now=NOW)
 )
-measures(day_closing.close_day, paid)(lambda _: day_closing.close_day(TODAY + timedelta(days=1)))
 measures(payment_loads.begin)(lambda: payment_loads.begin(SOURCE, now=NOW))
 measures(payment_loads.load_segment, first_segment)(
     lambda segment: payment_loads.load_segment(SOURCE, segment)

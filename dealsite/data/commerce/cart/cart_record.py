@@ -4,8 +4,6 @@ The head is what makes one line of a deal: it maps deals to lines, over ACTIVE a
 both. Every change renews its version, so what a shopper was shown can be told from what is there now.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """What is to become of a cart: changes of its lines are collected and written with its head, in one transaction."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime

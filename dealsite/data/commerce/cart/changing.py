@@ -3,8 +3,6 @@
 A deal has one line, and what is added again adds to it. After a conflict each change is tried again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime

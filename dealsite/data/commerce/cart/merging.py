@@ -1,7 +1,5 @@
 """How a cart ends: a visitor's is merged into their own when they sign in, once; a deleted user's is cleared."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """What a shopper is shown of his cart: each line with what changed since he was last shown it."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

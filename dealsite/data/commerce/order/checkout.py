@@ -5,8 +5,6 @@ stock taken), up to 12 instalments, and 7 others: 94 at 25 lines. Where the last
 are bought at once and their cards find no room, a job of the same transaction marks them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime

@@ -1,7 +1,5 @@
 """What becomes of an order: shipped, delivered, or cancelled with all that was bought."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Reading orders: one, those of a user, those that wait, and who has a deal in the cart."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta

@@ -3,8 +3,6 @@
 Of a card there is what the gateway calls it and what people call it. Its number is never stored.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime

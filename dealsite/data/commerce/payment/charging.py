@@ -7,8 +7,6 @@ answer; only when a decline is stored does the next try get another key. Whoever
 the payment still waits for it: a runner that answers late, or twice, changes nothing.
 """
 
-from __future__ import annotations
-
 import contextlib
 import random
 from collections import Counter

@@ -3,8 +3,6 @@
 Checkout and cancelling write them in their own transactions.
 """
 
-from __future__ import annotations
-
 import calendar
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,6 +41,7 @@ PAYMENT_NOTICE = "payment_notice"
 MESSAGE_KIND = "payment"
 PLANS = (1, 3, 6, 12)
 SMALLEST_INSTALMENT = Decimal("1.00")
+CHANGED = gettext_lazy("This payment changed meanwhile. Load it again and repeat what you did.")
 
 
 def plans_for(total: Decimal) -> tuple[int, ...]:
@@ -125,9 +124,7 @@ def change_write(before: Payment, after: Payment) -> Update:
         set={name: value for name, value in new.items() if old.get(name) != value},
         remove=[name for name in old if name not in new],
         when=(equals("version", before.version),),
-        otherwise=Conflict(
-            gettext_lazy("This payment changed meanwhile. Load it again and repeat what you did.")
-        ),
+        otherwise=Conflict(CHANGED),
     )
 
 
@@ -161,9 +158,8 @@ def cancel_writes(payments: Iterable[Payment], *, by: str, reason: str, now: dat
     if given_back:
         writes.append(refund_job(given_back, now=now, job_id=new_ulid(now)))
     if deltas:
-        writes.append(
-            payment_totals.totals_job(payment_totals.combine(deltas), now=now, job_id=new_ulid(now))
-        )
+        moved = payment_totals.combine(deltas)
+        writes.append(payment_totals.totals_job(moved, now=now, job_id=new_ulid(now)))
     return writes
 
 
@@ -213,15 +209,10 @@ def notice_writes(payment: Payment, *, now: datetime) -> list[Write]:
     """Return the write that has an order's owner told of its payment; none for a payment that was loaded."""
     if not payment.order:
         return []
+    told = ("account", "order", "number", "of", "amount", "status", "reason")
+    tried_again = payment.status == FAILED and not payment.final
     payload = PaymentNoticePayload(
-        account=payment.account,
-        order=payment.order,
-        number=payment.number,
-        of=payment.of,
-        amount=payment.amount,
-        status=payment.status,
-        reason=payment.reason,
-        next_at=payment.next_at if payment.status == FAILED and not payment.final else None,
+        **{name: getattr(payment, name) for name in told}, next_at=payment.next_at if tried_again else None
     )
     return [jobs.job_write(PAYMENT_NOTICE, to_item(payload), job_id=new_ulid(now), due=now)]
 
@@ -240,18 +231,14 @@ def of_order(account: str, refs: Iterable[Mapping[str, Any]]) -> list[Payment]:
 
     A day may be closed while they are read, so that one is seen in neither place: then they are read once more.
     """
-    places = [(account, _time(ref["due_at"]), ref["id"]) for ref in refs]
+    places = {ref["id"]: (account, _time(ref["due_at"]), ref["id"]) for ref in refs}
     found: dict[str, Payment] = {}
     for _ in range(2):
-        wanted = [
-            key(*place)
-            for place in places
-            if place[2] not in found
-            for key in (keys.payment, keys.past_payment)
-        ]
+        missing = [place for payment_id, place in places.items() if payment_id not in found]
+        wanted = [key(*place) for place in missing for key in (keys.payment, keys.past_payment)]
         for item in table.batch_get(wanted).values() if wanted else ():
             found[item["id"]] = payment_from_item(item)
-    return [found[place[2]] for place in places if place[2] in found]
+    return [found[payment_id] for payment_id in places if payment_id in found]
 
 
 def _time(value: datetime | str) -> datetime:

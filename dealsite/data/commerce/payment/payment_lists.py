@@ -5,8 +5,6 @@ is the position of the last row seen, time and id: it names a place, so nothing 
 what comes and goes around it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -122,13 +120,8 @@ def of_status(
     processed, cancelled or refunded. BadCursor.
     """
     words = (FAILED, GIVEN_UP) if status == FAILED else (status,)
-    return _merged_page(
-        [(LIVE, keys.payments_by_status.between(word)[0]) for word in words],
-        first,
-        last,
-        after=after,
-        limit=limit,
-    )
+    lists = [(LIVE, keys.payments_by_status.between(word)[0]) for word in words]
+    return _merged_page(lists, first, last, after=after, limit=limit)
 
 
 @access_pattern("payments of closed days, by date", "GSI3 PAYHIST#k / processed_at#id", "10 queries")

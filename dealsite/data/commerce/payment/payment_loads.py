@@ -8,8 +8,6 @@ counts what it wrote before, and what another load wrote never counts twice. che
 marks, and by what segments still have to count, which payments are not in the totals yet.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
