@@ -11,7 +11,7 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue.deal.deal_record import Deal
 from dealsite.data.catalogue.deal.stock import mark_within, with_offers
 from dealsite.data.commerce import payments
-from dealsite.data.commerce.cart.cart_record import RETURNED, TRIES, Line, line_item, user_cart
+from dealsite.data.commerce.cart.cart_record import RETURNED, TRIES, Line
 from dealsite.data.commerce.order import reading
 from dealsite.data.commerce.order.order_record import (
     CANCELLED,
@@ -22,12 +22,13 @@ from dealsite.data.commerce.order.order_record import (
     Order,
     clean_note,
     clean_tracking,
+    moved_lines,
     notice_writes,
     order_item,
 )
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Busy, Conflict, VersionConflict
-from dealsite.data.table.writes import Delete, Put, Update, Write, absent, at_least, equals, exists, merge
+from dealsite.data.table.writes import Update, Write, at_least, equals, merge
 
 BEFORE = {SHIPPED: PLACED, DELIVERED: SHIPPED, CANCELLED: PLACED}
 WORDS = {
@@ -62,7 +63,7 @@ def _step(username: str, order_id: str, event: Event, tracking: str = "") -> Ord
         return order
     after = _after(order, event, tracking=tracking)
     try:
-        table.transact([_order_write(order, after), *notice_writes(after.card, event, email=order.email)])
+        table.transact([_order_write(order, after), *notice_writes(after, event)])
     except VersionConflict:
         current = reading.get(username, order_id)
         if current.status != event.status:
@@ -93,9 +94,9 @@ def cancel(username: str, order_id: str, *, by: str, reason: str = "", now: date
         paid = payments.of_order(username, order.payments)
         writes: list[Write] = [
             _order_write(order, after),
-            *_lines_back(order, lines, now),
+            *moved_lines(order, lines, RETURNED, now),
             *payments.cancel_writes(paid, by=by, reason=event.note or "The order was cancelled.", now=now),
-            *notice_writes(after.card, event, email=order.email),
+            *notice_writes(after, event),
         ]
         deals = with_offers(line.deal for line in lines)
         writes += _stock_back(lines, deals, len(merge(writes)), now)
@@ -108,7 +109,7 @@ def cancel(username: str, order_id: str, *, by: str, reason: str = "", now: date
 
 
 def _after(order: Order, event: Event, *, tracking: str = "") -> Order:
-    """Return an order after something happened to it; Conflict if that cannot happen to it any more."""
+    """Return an order after an event; Conflict if that cannot happen any more."""
     if order.status != BEFORE[event.status]:
         raise Conflict(_refusal(order, event))
     return replace(
@@ -121,10 +122,8 @@ def _after(order: Order, event: Event, *, tracking: str = "") -> Order:
 
 
 def _refusal(order: Order, event: Event) -> str:
-    return _("This order is %(state)s: it cannot be %(wanted)s.") % {
-        "state": WORDS[order.status],
-        "wanted": WORDS[event.status],
-    }
+    words = {"state": WORDS[order.status], "wanted": WORDS[event.status]}
+    return _("This order is %(state)s: it cannot be %(wanted)s.") % words
 
 
 def _order_write(order: Order, after: Order) -> Write:
@@ -136,19 +135,6 @@ def _order_write(order: Order, after: Order) -> Write:
         when=(equals("version", order.version),),
         otherwise=VersionConflict(),
     )
-
-
-def _lines_back(order: Order, lines: Sequence[Line], now: datetime) -> list[Write]:
-    """Return the writes that make an order's lines RETURNED; they stay its lines."""
-    owner = user_cart(order.username)
-    writes: list[Write] = []
-    for line in lines:
-        back = replace(line, status=RETURNED, at=now)
-        writes += [
-            Delete(key=owner.line(line.status, line.at, line.id), when=(exists(),)),
-            Put(key=owner.line(RETURNED, now, line.id), item=line_item(back, owner, None), when=(absent(),)),
-        ]
-    return writes
 
 
 def _stock_back(lines: Sequence[Line], deals: dict[str, Deal], actions: int, now: datetime) -> list[Write]:

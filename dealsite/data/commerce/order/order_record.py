@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
@@ -18,13 +18,14 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys
 from dealsite.data.catalogue.cards import money
+from dealsite.data.commerce.cart.cart_record import CartChanged, Line, line_item, user_cart
 from dealsite.data.editing import audit
 from dealsite.data.names import normalise
 from dealsite.data.people import mails, messages
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import from_iso, iso, new_ulid
-from dealsite.data.table.writes import Put, Write, absent
+from dealsite.data.table.writes import Delete, Put, Write, absent, exists
 
 PLACED, SHIPPED, DELIVERED, CANCELLED = "PLACED", "SHIPPED", "DELIVERED", "CANCELLED"
 STATUSES = (PLACED, SHIPPED, DELIVERED, CANCELLED)
@@ -200,6 +201,18 @@ def order_from_item(item: Item) -> Order:
     )
 
 
+def moved_lines(order: Order, lines: Iterable[Line], status: str, at: datetime) -> list[Write]:
+    """Return the writes that make lines PURCHASED, out of the cart, or RETURNED; CartChanged if one is gone."""
+    owner = user_cart(order.username)
+    writes: list[Write] = []
+    for line in lines:
+        key = owner.line(line.status, line.at, line.id)
+        item = line_item(replace(line, status=status, at=at, order=order.id), owner, None)
+        writes.append(Delete(key=key, when=(exists(),), otherwise=CartChanged()))
+        writes.append(Put(key=owner.line(status, at, line.id), item=item, when=(absent(),)))
+    return writes
+
+
 def clean_note(note: str) -> str:
     """Return a note of one line, or raise Invalid."""
     cleaned = normalise(note)
@@ -216,22 +229,21 @@ def clean_tracking(tracking: str) -> str:
     return cleaned
 
 
-def notice_writes(card: OrderCard, event: Event, *, email: str) -> list[Write]:
+def notice_writes(order: Order, event: Event) -> list[Write]:
     """Return what tells of an event: a message in the inbox, a mail and an audit entry. 3 actions."""
-    now = event.at
+    now, note, username = event.at, event.note, order.username
     item = messages.message_item(
-        card.username,
+        username,
         new_ulid(now),
         kind=MESSAGE_KIND,
         headline=HEADLINES[event.status],
         deal="",
-        text=event.note,
-        order=card.id,
+        text=note,
+        order=order.id,
     )
+    done = DONE[event.status]
     return [
         Put(key=(item["PK"], item["SK"]), item=item, when=(absent(),)),
-        mails.order_notice(event.status, order_id=card.id, username=card.username, to=email, now=now),
-        audit.entry_write(
-            by=event.by, kind="order", subject=card.id, what=DONE[event.status], now=now, note=event.note
-        ),
+        mails.order_notice(event.status, order_id=order.id, username=username, to=order.email, now=now),
+        audit.entry_write(by=event.by, kind="order", subject=order.id, what=done, now=now, note=note),
     ]
