@@ -27,9 +27,8 @@ from dealsite.text.digits import number_in
 from dealsite.text.lazy import Text
 from dealsite.web.pages import action, page, part
 from dealsite.web.same_origin import from_this_site
-from shopping.cart import owner as carts_of_visitors
 from shopping.cart.cart_forms import NUMBER, AddForm, RemovedLine, UndoForm
-from shopping.cart.owner import owner_of
+from shopping.cart.owner import merge_visitor_cart, owner_of
 
 NOT_THERE = gettext_lazy("This deal is not in your cart any more.")
 
@@ -46,8 +45,7 @@ def cart(request: SiteRequest) -> HttpResponse:
 @from_this_site
 def add_to_cart(request: SiteRequest) -> HttpResponse:
     """Add a deal to the cart; a visitor without one gets one. 1 batch get + 1 transaction, for htmx 1 get more."""
-    now = timezone.now()
-    owner = owner_of(request)
+    now, owner = timezone.now(), owner_of(request)
     new_key = "" if owner else cookies.new_key()
     owner = owner or carts.visitor_cart(new_key)
     try:
@@ -99,8 +97,7 @@ def remove_from_cart(request: SiteRequest) -> HttpResponse:
 @require_POST
 def undo_removal(request: SiteRequest) -> HttpResponse:
     """Put a removed line back to where it was. 1 get, 1 batch get + 1 transaction; twice if it was saved for later."""
-    now = timezone.now()
-    form = UndoForm(request.POST)
+    now, form = timezone.now(), UndoForm(request.POST)
 
     def put_back(owner: CartOwner) -> str:
         wanted = form.wanted(now=now)
@@ -145,9 +142,8 @@ def accept_changes(request: SiteRequest) -> HttpResponse:
 @require_POST
 def merge_cart(request: UserRequest) -> HttpResponse:
     """Bring over the cart from before signing in, where that failed then. 1 query + 1 get + 1 transaction."""
-    username = request.user.username
     response = HttpResponseRedirect(reverse("cart"))
-    carts_of_visitors.merge_visitor_cart(request, response, username, now=timezone.now())
+    merge_visitor_cart(request, response, request.user.username, now=timezone.now())
     return response
 
 
@@ -162,11 +158,8 @@ def cart_badge(request: SiteRequest) -> HttpResponse:
         owner = owner_of(request)
         count = carts.read_head(owner, now=timezone.now()).active if owner else 0
     except DataError:
-        response = HttpResponse(status=204)
-    else:
-        response = render(request, "shopping/cart/_cart_badge.html", {"count": count})
-    patch_cache_control(response, private=True, no_store=True)
-    return response
+        return _private(HttpResponse(status=204))
+    return _private(render(request, "shopping/cart/_cart_badge.html", {"count": count}))
 
 
 def cart_page(request: SiteRequest, status: int = 200, **context: Any) -> HttpResponse:
@@ -179,9 +172,8 @@ def cart_page(request: SiteRequest, status: int = 200, **context: Any) -> HttpRe
     }
     template = "shopping/cart/_cart_answer.html" if request.htmx else "shopping/cart/cart.html"
     response = render(request, template, context, status=status)
-    patch_cache_control(response, private=True, no_store=True)
     patch_vary_headers(response, ["HX-Request"])
-    return response
+    return _private(response)
 
 
 def change(
@@ -218,13 +210,14 @@ def _move(request: SiteRequest, status: str, said: Text) -> HttpResponse:
 
 def _say_added(request: SiteRequest, said: str, *, status: int = 200, count: int = 0) -> HttpResponse:
     """Say what happened: to htmx beside the page, to others on the cart's page."""
-    response: HttpResponse
     refused = status != 200
     if request.htmx:
         context = {"said": said, "refused": refused, "count": count, "token": new_ulid(timezone.now())}
-        response = render(request, "shopping/cart/_added.html", context, status=status)
-    else:
-        messages.add_message(request, messages.ERROR if refused else messages.SUCCESS, said)
-        response = HttpResponseRedirect(reverse("cart"))
+        return _private(render(request, "shopping/cart/_added.html", context, status=status))
+    messages.add_message(request, messages.ERROR if refused else messages.SUCCESS, said)
+    return _private(HttpResponseRedirect(reverse("cart")))
+
+
+def _private(response: HttpResponse) -> HttpResponse:
     patch_cache_control(response, private=True, no_store=True)
     return response

@@ -39,9 +39,8 @@ def front_page_feed(request: HttpRequest) -> HttpResponse:
 def brand_feed(request: HttpRequest, slug: str) -> HttpResponse:
     """The latest deals of a brand."""
     brand, page = feeds.brand_page(slug, now=timezone.now())
-    return _atom(
-        request, _("%(name)s deals") % {"name": brand.name}, reverse("brand", args=[slug]), page.cards
-    )
+    title = _("%(name)s deals") % {"name": brand.name}
+    return _atom(request, title, reverse("brand", args=[slug]), page.cards)
 
 
 @feed("1 batch get + d queries")
@@ -50,9 +49,8 @@ def brand_feed(request: HttpRequest, slug: str) -> HttpResponse:
 def category_feed(request: HttpRequest, slug: str) -> HttpResponse:
     """The latest deals of a category."""
     category, _featured, page = feeds.category_page(slug, now=timezone.now())
-    return _atom(
-        request, _("%(name)s deals") % {"name": category.name}, reverse("category", args=[slug]), page.cards
-    )
+    title = _("%(name)s deals") % {"name": category.name}
+    return _atom(request, title, reverse("category", args=[slug]), page.cards)
 
 
 def _atom(request: HttpRequest, title: str, path: str, cards: list[DealCard]) -> HttpResponse:

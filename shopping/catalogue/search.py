@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
@@ -128,10 +128,7 @@ def _amount(text: str) -> Decimal | None:
     """Return the amount that somebody typed, with a point or a comma; None for anything else."""
     if not AMOUNT.fullmatch(text):
         return None
-    try:
-        amount = Decimal(text.replace(",", ".")).quantize(CENT)
-    except InvalidOperation:
-        return None
+    amount = Decimal(text.replace(",", ".")).quantize(CENT)
     return amount if amount <= MAX_PRICE else None
 
 
@@ -146,6 +143,7 @@ def search(request: SiteRequest) -> HttpResponse:
         context = {"asked": asked, "found": found, "now": now}
         return _answer(request, "shopping/catalogue/_quick_found.html", context)
     found = find(asked.question, now=now, sort=asked.sort, page=asked.page, narrowing=True)
+    names = category_names.names()
     context = {
         "asked": asked,
         "found": found,
@@ -153,9 +151,7 @@ def search(request: SiteRequest) -> HttpResponse:
         "note": HOW.get(found.how, "") if found.total else "",
         "states": STATES,
         "sorts": SORTS,
-        "category_choices": [
-            (slug, name, found.categories.get(slug, 0)) for slug, name in category_names.names().items()
-        ],
+        "category_choices": [(slug, name, found.categories.get(slug, 0)) for slug, name in names.items()],
         "brand_known": any(slug == asked.brand for slug, *_ in found.brands),
         "before": asked.query(page=min(asked.page - 1, found.pages))
         if asked.page > 1 and found.pages

@@ -60,17 +60,17 @@ def begin_card(request: UserRequest) -> HttpResponse:
 
 
 def to_gateway(request: UserRequest, *, back: str) -> HttpResponse:
-    """Redirect to where the gateway asks the signed-in user for a card; in the end he comes to `back`."""
-    asked = urlencode({"next": back})
+    """Redirect to where the gateway asks the signed-in user for a card; in the end they come to `back`."""
+    card, query = reverse("card"), urlencode({"next": back})
     try:
         address = gateways.current().begin_card(
-            return_url=request.build_absolute_uri(f"{reverse('finish_card')}?{asked}"),
-            cancel_url=request.build_absolute_uri(f"{reverse('card')}?{asked}"),
+            return_url=request.build_absolute_uri(f"{reverse('finish_card')}?{query}"),
+            cancel_url=request.build_absolute_uri(f"{card}?{query}"),
             account=request.user.username,
         )
     except GatewayUnavailable:
         messages.error(request, SILENT)
-        address = f"{reverse('card')}?{asked}"
+        address = f"{card}?{query}"
     return HttpResponseRedirect(address)
 
 
@@ -81,7 +81,11 @@ def to_gateway(request: UserRequest, *, back: str) -> HttpResponse:
 def finish_card(request: UserRequest) -> HttpResponse:
     """Keep the card that was entered at the gateway, and go on. 1 transaction."""
     if not gateways.current().takes_card_numbers:
-        return _finished(request, request.GET.dict()) or _to_card(request)
+        try:
+            return _keep(request, request.GET.dict())
+        except (CardRefused, GatewayUnavailable) as error:
+            messages.error(request, str(error) if isinstance(error, CardRefused) else SILENT)
+        return HttpResponseRedirect(f"{reverse('card')}?{urlencode({'next': _next(request)})}")
     form = NumberForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -102,17 +106,6 @@ def forget_card(request: UserRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("card"))
 
 
-def _finished(request: UserRequest, parameters: Mapping[str, str]) -> HttpResponse | None:
-    """Keep the card that the gateway knows by the parameters of its way back; None, and why, if it took none."""
-    try:
-        return _keep(request, parameters)
-    except CardRefused as error:
-        messages.error(request, str(error))
-    except GatewayUnavailable:
-        messages.error(request, SILENT)
-    return None
-
-
 def _keep(request: UserRequest, parameters: Mapping[str, str]) -> HttpResponse:
     gateway, username = gateways.current(), request.user.username
     saved = gateway.finish_card(parameters, account=username)
@@ -121,10 +114,6 @@ def _keep(request: UserRequest, parameters: Mapping[str, str]) -> HttpResponse:
     saved_details.save_card(username, kept, job_id=new_ulid(now), now=now)
     messages.success(request, _("%(label)s pays from now on.") % {"label": stored_words.shown(saved.label)})
     return HttpResponseRedirect(_next(request))
-
-
-def _to_card(request: UserRequest) -> HttpResponse:
-    return HttpResponseRedirect(f"{reverse('card')}?{urlencode({'next': _next(request)})}")
 
 
 def _next(request: UserRequest) -> str:

@@ -98,9 +98,8 @@ def order_again(request: UserRequest, order_id: str) -> HttpResponse:
         )
     titles = {line.deal: line.title for line in lines}
     for deal, reason in list(added.refused.items())[:NAMED]:
-        messages.warning(
-            request, _("Not added: “%(title)s”. %(reason)s") % {"title": titles[deal][:60], "reason": reason}
-        )
+        words = {"title": titles[deal][:60], "reason": reason}
+        messages.warning(request, _("Not added: “%(title)s”. %(reason)s") % words)
     if (more := len(added.refused) - NAMED) > 0:
         messages.warning(request, _("%(more)d more could not be added.") % {"more": more})
     return HttpResponseRedirect(reverse("cart"))
