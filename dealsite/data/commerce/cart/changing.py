@@ -125,14 +125,10 @@ def _add_one(changes: CartWrites, head: Head, wanted: CartAddition, deal: Deal, 
         status=ACTIVE,
         at=changes.now,
         quantity=quantity,
-        title=card.title,
-        brand=card.brand,
-        brand_name=card.brand_name,
-        category=card.category,
         price=price or Decimal("0.00"),
-        picture=card.picture,
         counted="stock" in offer,
         username=changes.owner.username,
+        **{name: getattr(card, name) for name in ("title", "brand", "brand_name", "category", "picture")},
     )
     if entry:
         changes.move(line, ACTIVE, token=wanted.token)

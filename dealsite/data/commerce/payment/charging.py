@@ -112,9 +112,8 @@ def due(*, now: datetime, limit: int = BATCH) -> list[Item]:
 @access_pattern("claim a payment, and read it", "PAYMENTS#account / due_at#id", "1 update + 1 get")
 def claim(row: Item, *, now: datetime) -> Payment | None:
     """Take a payment for the time of a lease; None if it is another runner's, or no longer due."""
-    token = new_ulid(now)
-    until = now + LEASE
-    status, _, _ = row["GSI3SK"].partition("#")
+    token, until = new_ulid(now), now + LEASE
+    status = row["GSI3SK"].partition("#")[0]
     payment_id = row["card"]["id"]
     changes: dict[Path, object] = {
         "status": PENDING,
@@ -126,13 +125,11 @@ def claim(row: Item, *, now: datetime) -> Payment | None:
     if status != PENDING:
         changes["series_at"] = iso(now)
     key = row["PK"], row["SK"]
-    take = Update(key=key, set=changes, add={"version": 1}, when=(equals("GSI3SK", row["GSI3SK"]),))
     with contextlib.suppress(Conflict):  # another runner took it; or this one, if the answer was lost
-        table.write(take)
+        table.write(Update(key=key, set=changes, add={"version": 1}, when=(equals("GSI3SK", row["GSI3SK"]),)))
     item = table.get(key)
-    if item is None or item.get("claimed_by") != token or item["status"] != PENDING:
-        return None
-    return payment_from_item(item)
+    payment = payment_from_item(item) if item else None
+    return payment if payment and payment.claimed_by == token and payment.status == PENDING else None
 
 
 def idempotency_key(payment: Payment) -> str:

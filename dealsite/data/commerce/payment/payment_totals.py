@@ -28,7 +28,6 @@ from dealsite.data.commerce.payment.payment_record import (
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import shard
 from dealsite.data.table.writes import Put, Update, Write, missing, present
@@ -165,13 +164,9 @@ def of_days(first: date, last: date) -> dict[date, Totals]:
     for item in items.values():
         of_day = found[date.fromisoformat(item["day"])]
         for state in STATES:
-            of_day[state] += sum_of(item, state)
+            amount = Decimal(item.get(f"{state}_amount", 0)).quantize(CENT)
+            of_day[state] += Sum(int(item.get(state, 0)), amount)
     return found
-
-
-def sum_of(item: Item, state: str) -> Sum:
-    """Return what one item of totals says of a state."""
-    return Sum(int(item.get(state, 0)), Decimal(item.get(f"{state}_amount", 0)).quantize(CENT))
 
 
 def whole(days: Mapping[date, Totals]) -> Totals:
