@@ -4,7 +4,7 @@ from django.urls import path
 
 from dealsite.data.catalogue.relations import BRAND_LIKE, BRAND_WATCH, CATEGORY_LIKE, CATEGORY_WATCH
 from shopping.cart import cart
-from shopping.catalogue import atom, pages, search, sitemaps
+from shopping.catalogue import machines, pages, search
 from shopping.checkout import checkout
 from shopping.my import relations
 
@@ -44,12 +44,12 @@ urlpatterns = [
     path("cart/merge/", cart.merge_cart, name="merge_cart"),
     path("checkout/", checkout.checkout, name="checkout"),
     path("checkout/<str:order_id>/done/", checkout.checkout_done, name="checkout_done"),
-    path("deals.atom", atom.front_page_feed, name="front_page_feed"),
-    path("brands/<str:slug>/deals.atom", atom.brand_feed, name="brand_feed"),
-    path("categories/<str:slug>/deals.atom", atom.category_feed, name="category_feed"),
-    path("sitemap.xml", sitemaps.sitemap, name="sitemap"),
-    path("sitemaps/pages.xml", sitemaps.sitemap_pages, name="sitemap_pages"),
-    path("sitemaps/brands.xml", sitemaps.sitemap_brands, name="sitemap_brands"),
-    path("sitemaps/deals-<str:day>.xml", sitemaps.sitemap_day, name="sitemap_day"),
-    path("robots.txt", sitemaps.robots, name="robots"),
+    path("deals.atom", machines.front_page_feed, name="front_page_feed"),
+    path("brands/<str:slug>/deals.atom", machines.brand_feed, name="brand_feed"),
+    path("categories/<str:slug>/deals.atom", machines.category_feed, name="category_feed"),
+    path("sitemap.xml", machines.sitemap, name="sitemap"),
+    path("sitemaps/pages.xml", machines.sitemap_pages, name="sitemap_pages"),
+    path("sitemaps/brands.xml", machines.sitemap_brands, name="sitemap_brands"),
+    path("sitemaps/deals-<str:day>.xml", machines.sitemap_day, name="sitemap_day"),
+    path("robots.txt", machines.robots, name="robots"),
 ]

@@ -60,25 +60,20 @@ class Gateway(Protocol):
         self, method: str, amount: Decimal, currency: str, *, idempotency_key: str, description: str
     ) -> ChargeResult | ChargeDecline:
         """Charge a saved card, its owner not being there. GatewayUnavailable. 1 request."""
-        ...
 
     def find_charge(self, method: str, *, idempotency_key: str) -> ChargeResult | None:
         """Return the charge that was made under a key, however long ago; None if there is none. GatewayUnavailable."""
-        ...
 
     def refund(
         self, transaction_id: str, amount: Decimal, currency: str, *, idempotency_key: str
     ) -> RefundResult | ChargeDecline:
         """Give a charge back. GatewayUnavailable. 1 request."""
-        ...
 
     def begin_card(self, *, return_url: str, cancel_url: str, account: str) -> str:
         """Return the address of the page where an account's owner enters a card. GatewayUnavailable."""
-        ...
 
     def finish_card(self, parameters: Mapping[str, str], *, account: str) -> SavedCard:
         """Return the card that was entered, from the parameters of `return_url`. CardRefused, GatewayUnavailable."""
-        ...
 
 
 def current() -> Gateway:

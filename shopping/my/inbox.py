@@ -32,13 +32,14 @@ def inbox(request: UserRequest) -> HttpResponse:
     page = messages.inbox(
         request.user.username, unread=unread, after=request.GET.get("after"), before=request.GET.get("before")
     )
+    chosen = {"show": "unread"} if unread else {}
     until = (last_ulid_until(timezone.now()), *(message.id for message in page.messages))
     context = {
         "page": page,
         "unread": unread,
         "until": max(until),  # by this site's clock, or that of the machine that sent it
-        "before": _address(unread, before=page.before),
-        "after": _address(unread, after=page.after),
+        "before": page.before and f"?{urlencode(chosen | {'before': page.before})}",
+        "after": page.after and f"?{urlencode(chosen | {'after': page.after})}",
     }
     return render(request, "shopping/my/inbox.html", context)
 
@@ -105,9 +106,3 @@ def unread_badge(request: SiteRequest) -> HttpResponse:
             response = render(request, "shopping/my/_unread_badge.html", {"count": count})
     patch_cache_control(response, private=True, no_store=True)
     return response
-
-
-def _address(unread: bool, **cursor: str | None) -> str:
-    """Return the query string of another page of the same list; '' where there is none."""
-    given = {name: value for name, value in cursor.items() if value}
-    return "?" + urlencode(({"show": "unread"} if unread else {}) | given) if given else ""

@@ -31,12 +31,13 @@ def orders(request: UserRequest) -> HttpResponse:
     page = stored_orders.of_user(
         request.user.username, status=status, after=request.GET.get("after"), before=request.GET.get("before")
     )
+    chosen = {"status": status} if status else {}
     context = {
         "page": page,
         "status": status,
         "statuses": stored_orders.STATUSES,
-        "before": _address(status, before=page.before),
-        "after": _address(status, after=page.after),
+        "before": page.before and f"?{urlencode(chosen | {'before': page.before})}",
+        "after": page.after and f"?{urlencode(chosen | {'after': page.after})}",
     }
     return render(request, "shopping/my/orders.html", context)
 
@@ -103,9 +104,3 @@ def order_again(request: UserRequest, order_id: str) -> HttpResponse:
     if (more := len(added.refused) - NAMED) > 0:
         messages.warning(request, _("%(more)d more could not be added.") % {"more": more})
     return HttpResponseRedirect(reverse("cart"))
-
-
-def _address(status: str, **cursor: str | None) -> str:
-    """Return the query string of another page of the same list; '' where there is none."""
-    given = {name: value for name, value in cursor.items() if value}
-    return "?" + urlencode(({"status": status} if status else {}) | given) if given else ""

@@ -1,6 +1,7 @@
 """A user's payments: what failed, what is due within 90 days, what was; paying early, and trying again."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -92,11 +93,7 @@ def by_order(found: Iterable[Payment]) -> list[OrderPayments]:
 
 
 def _due_at(text: str) -> datetime:
-    try:
-        due_at = from_iso(text)
-        genuine = iso(due_at) == text
-    except (ValueError, OverflowError):
-        genuine = False
-    if not genuine:
-        raise NotFound(_("There is no such payment."))
-    return due_at
+    with suppress(ValueError, OverflowError):
+        if iso(due_at := from_iso(text)) == text:
+            return due_at
+    raise NotFound(_("There is no such payment."))

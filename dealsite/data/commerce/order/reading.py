@@ -1,6 +1,7 @@
 """Reading orders: one, those of a user, those that wait, and who has a deal in the cart."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -38,6 +39,7 @@ PAGE_SIZE = 25
 NEWEST_ON_ACCOUNT = 5
 LINES_OF_AN_ORDER = 100  # more than any has
 TOTALLED = 1_000  # lines of a deal that are counted for a page
+NO_ORDER = gettext_lazy("There is no such order.")
 CART_STATUSES = (ACTIVE, SAVED, PURCHASED, RETURNED)
 
 
@@ -55,7 +57,7 @@ def get(username: str, order_id: str) -> Order:
     """Return a user's order; NotFound."""
     item = table.get(keys.order(username, order_id)) if is_ulid(order_id) else None
     if item is None:
-        raise no_order()
+        raise NotFound(NO_ORDER)
     return order_from_item(item)
 
 
@@ -83,11 +85,11 @@ def lines_of(order: Order) -> list[Line]:
 def get_with_lines(order_id: str) -> tuple[OrderCard, list[Line]]:
     """Return the card and the lines of anybody's order; NotFound, also in the first moment. `get` is right at once."""
     if not is_ulid(order_id):
-        raise no_order()
+        raise NotFound(NO_ORDER)
     rows = table.query(keys.order_lines.partition(order_id), index=keys.GSI1, limit=LINES_OF_AN_ORDER)
     cards = [OrderCard.from_item(row["card"]) for row in rows if row["type"] == "Order"]
     if not cards:
-        raise no_order()
+        raise NotFound(NO_ORDER)
     return cards[0], [line_from_item(row) for row in rows if row["type"] == "CartLine"]
 
 
@@ -147,10 +149,16 @@ def waiting(status: str, *, after: str | None = None, before: str | None = None)
         newest_first=bool(before),
         limit=PAGE_SIZE + 1,
     )
-    cards = [OrderCard.from_item(row["card"]) for row in rows]
-    return _page(
-        cards, [keys.orders_to_ship.position(card.placed_at, card.id) for card in cards], after, before
-    )
+    shown = [OrderCard.from_item(row["card"]) for row in rows[:PAGE_SIZE]]
+    if not shown:
+        return OrdersPage([])
+    if before:
+        shown.reverse()  # rows before a cursor come backwards
+    first, last = (keys.orders_to_ship.position(card.placed_at, card.id) for card in (shown[0], shown[-1]))
+    more = len(rows) > PAGE_SIZE
+    if before:
+        return OrdersPage(shown, last, first if more else None)
+    return OrdersPage(shown, last if more else None, first if after else None)
 
 
 def _is_position(cursor: str) -> bool:
@@ -164,20 +172,6 @@ def _is_position(cursor: str) -> bool:
 def _just_below(cursor: str) -> str:
     at, _, order_id = cursor.partition("#")
     return f"{at}#{previous_ulid(order_id)}"
-
-
-def _page(
-    cards: Sequence[OrderCard], cursors: Sequence[str], after: str | None, before: str | None
-) -> OrdersPage:
-    """Cut what was read, one row more than shown, to a page; rows before a cursor come backwards."""
-    more = len(cards) > PAGE_SIZE
-    shown, places = list(cards[:PAGE_SIZE]), list(cursors[:PAGE_SIZE])
-    if before:
-        shown.reverse()
-        places.reverse()
-        return OrdersPage(shown, places[-1] if shown else None, places[0] if shown and more else None)
-    newer = places[0] if after and shown else None
-    return OrdersPage(shown, places[-1] if shown and more else None, newer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,17 +202,11 @@ def carts_with(
     low, high = f"{status}#", f"{status}#~"
     if day is not None:
         start = datetime(day.year, day.month, day.day, tzinfo=UTC)
-        low, high = f"{status}#{iso(start)}", f"{status}#{iso(start + timedelta(days=1))}"
+        low, high = (f"{status}#{iso(at)}" for at in (start, start + timedelta(days=1)))
     if after:
-        high = min(high, _holder_position(status, after))
-    rows = table.query_page(
-        keys.carts_with.partition(deal_id),
-        index=keys.GSI2,
-        low=low,
-        high=high,
-        newest_first=True,
-        limit=TOTALLED,
-    )
+        high = min(high, _cart_position(status, after))
+    partition = keys.carts_with.partition(deal_id)
+    rows = table.query_page(partition, index=keys.GSI2, low=low, high=high, newest_first=True, limit=TOTALLED)
     items = [row for row in rows.items if row["GSI2SK"] != high or not after]
     lines = [line_from_item(row) for row in items]
     shown = lines[:size]
@@ -234,17 +222,10 @@ def carts_with(
     )
 
 
-def _holder_position(status: str, cursor: str) -> str:
+def _cart_position(status: str, cursor: str) -> str:
     at, _, rest = cursor.partition("#")
     username, _, line_id = rest.partition("#")
-    try:
-        genuine = iso(from_iso(at)) == at and normalise_username(username) == username and is_ulid(line_id)
-    except (ValueError, OverflowError, Invalid):
-        genuine = False
-    if not genuine:
-        raise BadCursor()
-    return f"{status}#{cursor}"
-
-
-def no_order() -> NotFound:
-    return NotFound(gettext_lazy("There is no such order."))
+    with suppress(ValueError, OverflowError, Invalid):
+        if iso(from_iso(at)) == at and normalise_username(username) == username and is_ulid(line_id):
+            return f"{status}#{cursor}"
+    raise BadCursor()

@@ -28,6 +28,7 @@ from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import BadCursor
 from dealsite.data.table.ids import from_iso, is_ulid, iso, previous_ulid
+from dealsite.data.table.key_templates import Template
 from dealsite.data.table.shards import merged
 
 PAGE_SIZE = 25
@@ -88,17 +89,23 @@ def coming(account: str, *, now: datetime, after: str | None = None) -> Payments
     """
     low = _after(after) if after else ""
     high = keys.payment.until(now + COMING)[1]
-    return _page(keys.payment.partition(account), low=low, high=high)
+    return _page(keys.payment, account, low=low, high=high)
 
 
 @access_pattern("an account's payments of closed days", "PAYHIST#account / due_at#id", "1 query")
 def history(account: str, *, after: str | None = None) -> PaymentsPage:
     """Return an account's payments of closed days, the latest due first. BadCursor."""
     high = _before(after) if after else keys.TOP
-    return _page(keys.past_payment.partition(account), low="", high=high, newest_first=True)
+    return _page(keys.past_payment, account, low="", high=high, newest_first=True)
 
 
-def _page(partition: str, *, low: str, high: str, newest_first: bool = False) -> PaymentsPage:
+def _page(
+    place: Template[keys.Key], account: str, *, low: str, high: str, newest_first: bool = False
+) -> PaymentsPage:
+    try:
+        partition = place.partition(account)
+    except ValueError:  # what no account can be called
+        return PaymentsPage([], None)
     items = table.query(
         partition, low=low or "!", high=high, newest_first=newest_first, limit=PAGE_SIZE + 1, consistent=True
     )
@@ -163,11 +170,7 @@ def by_transaction(transaction_id: str) -> PaymentRow | None:
 @access_pattern("all of an account's payments that are not closed", "PAYMENTS#account / due_at#id", "1 query")
 def of_account(account: str, *, after: str | None = None) -> PaymentsPage:
     """Return all of an account's payments that are not closed, the earliest due first. BadCursor."""
-    try:
-        partition = keys.payment.partition(account)
-    except ValueError:
-        return PaymentsPage([], None)
-    return _page(partition, low=_after(after) if after else "", high=keys.TOP)
+    return _page(keys.payment, account, low=_after(after) if after else "", high=keys.TOP)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,6 @@ class Source(Protocol):
     @property
     def id(self) -> str:
         """A ULID: the same for the same payments."""
-        ...
 
     @property
     def name(self) -> str: ...
@@ -44,15 +43,12 @@ class Source(Protocol):
     @property
     def total(self) -> int:
         """How many there are, in units of positions."""
-        ...
 
     def bounds(self, segment: int, segments: int) -> tuple[int, int]:
         """Return the first position of a segment, and the first after it."""
-        ...
 
     def payments(self, start: int, end: int) -> Iterator[tuple[Payment, int, int]]:
         """Yield the payments from a position on, each with its own position and the next one."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
