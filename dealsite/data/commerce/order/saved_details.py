@@ -20,7 +20,6 @@ from dealsite.data.jobs.jobs import Job, job_write
 from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.data.names import normalise
 from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.paging import to_end
 from dealsite.data.table.writes import Update, exists
@@ -57,13 +56,9 @@ class Buyer:
 def buyer(username: str) -> Buyer:
     """Return what is kept of a user for their next order."""
     item = table.get(keys.profile(username)) or {}
-    return Buyer(Address.from_item(item.get("address")), card_from_item(item))
-
-
-def card_from_item(profile: Item) -> PaymentCard | None:
-    """Return the card in a profile's item."""
-    card = profile.get("card")
-    return PaymentCard(card["gateway"], card["token"], card["label"]) if card else None
+    card = item.get("card")
+    kept = PaymentCard(card["gateway"], card["token"], card["label"]) if card else None
+    return Buyer(Address.from_item(item.get("address")), kept)
 
 
 @access_pattern("save what was typed of an address", "USER#u / PROFILE#u", "1 update")

@@ -17,6 +17,7 @@ from typing import Protocol
 from dealsite.data import keys, table
 from dealsite.data.commerce.payment import payment_totals
 from dealsite.data.commerce.payment.payment_record import LoadMark, Payment, payment_item
+from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Conflict
@@ -177,17 +178,14 @@ def _store(payments: Sequence[Payment]) -> list[Payment]:
     # Present ones first: a payment moves to the history, never back.
     stored = {item["id"]: item for item in table.batch_get(left).values()}
     stored |= _past(payment for payment in left.values() if payment.id not in stored) | past
-    return [one for one in wanted.values() if stored.get(one.id, {}).get("load") == _mark(one)]
+    marks = {one.id: one.load and to_item(one.load) for one in wanted.values()}
+    return [one for one in wanted.values() if stored.get(one.id, {}).get("load") == marks[one.id]]
 
 
 def _past(payments: Iterable[Payment]) -> dict[str, Item]:
     """Return those payments that the history holds: they were paid, and must not be charged again."""
     found = table.batch_get(keys.past_payment(one.account, one.due_at, one.id) for one in payments)
     return {item["id"]: item for item in found.values()}
-
-
-def _mark(payment: Payment) -> Item | None:
-    return payment_item(payment).get("load")
 
 
 def _move(before: Segment, after: Segment) -> Update:
