@@ -28,7 +28,7 @@ NOT_SAVED = "No card was saved. Please enter it again."
 
 
 class StripeGateway:
-    """Charges saved cards by PaymentIntents, gives back by Refunds."""
+    """Charges saved cards by PaymentIntents, and refunds them."""
 
     name = "stripe"
     takes_card_numbers = False

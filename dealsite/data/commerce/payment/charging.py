@@ -155,7 +155,7 @@ def charge(
 
 
 @access_pattern(
-    "settle or fail a payment",
+    "store the outcome of a charge",
     "PAYMENTS#account, TXN#tid, PAYTOTALS#day#k, JOB#id / due_at#id, itself",
     "1 transaction",
 )

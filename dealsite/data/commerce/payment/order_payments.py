@@ -136,8 +136,8 @@ def counted_change(before: Payment, after: Payment) -> list[Write]:
 def cancel_writes(payments: Iterable[Payment], *, by: str, reason: str, now: datetime) -> list[Write]:
     """Return the writes that cancel an order's payments, for the transaction that cancels it: one each, two jobs.
 
-    What is not paid is cancelled; what is paid is given back by a job. Of a payment that is being charged just
-    now it is noted that its money is not wanted: if the charge succeeds it is given back, else it is cancelled.
+    What is not paid is cancelled; what is paid is refunded by a job. Of a payment that is being charged just
+    now it is noted that its money is not wanted: if the charge succeeds it is refunded, else it is cancelled.
     They hold while the payments are as read; Conflict otherwise.
     """
     reason = reason[:REASON_CHARACTERS]
@@ -171,7 +171,7 @@ def cancelled(payment: Payment, *, by: str, reason: str, now: datetime) -> Payme
 
 @dataclass(frozen=True, slots=True)
 class RefundRef:
-    """A payment to be given back."""
+    """A payment to be refunded."""
 
     id: str
     due_at: datetime
@@ -180,13 +180,13 @@ class RefundRef:
 
 @dataclass(frozen=True, slots=True)
 class RefundPayload:
-    """The payments that a job gives back."""
+    """The payments that a job refunds."""
 
     payments: tuple[RefundRef, ...]
 
 
 def refund_job(payments: Iterable[Payment], *, now: datetime, job_id: str) -> Put:
-    """Return the write of the job that gives back the money of processed payments."""
+    """Return the write of the job that refunds processed payments."""
     refs = tuple(RefundRef(payment.id, payment.due_at, payment.account) for payment in payments)
     return jobs.job_write(REFUND_PAYMENT, to_item(RefundPayload(refs)), job_id=job_id, due=now)
 

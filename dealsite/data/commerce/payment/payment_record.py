@@ -44,7 +44,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Refund:
-    """That the money is to be given back, or was: why, and who said so."""
+    """That a payment is to be refunded, or was: why, and who said so."""
 
     reason: str
     by: str
