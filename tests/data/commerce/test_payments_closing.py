@@ -33,7 +33,7 @@ TODAY = NOW.date()
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Batches so small that a few payments are many."""
-    monkeypatch.setattr("BATCH", 2)
+    monkeypatch.setattr(day_closing, "BATCH", 2)
     monkeypatch.setattr(charging, "THREADS", 1)
 
 
