@@ -15,7 +15,7 @@ from benchmarks.capacity import Attributes, Cost, cost_of, item_size, write_unit
 from dealsite.data import keys
 from dealsite.data.commerce.payment import payment_loads, payment_totals
 from dealsite.data.commerce.payment.charging import LEASE, RUNNER
-from dealsite.data.commerce.payment.payment_notices import PAYMENT_NOTICE
+from dealsite.data.commerce.payment.order_payments import PAYMENT_NOTICE
 from dealsite.data.commerce.payment.payment_record import PENDING, PROCESSED, Payment, Step, payment_item
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.table.convert import to_attributes

@@ -26,7 +26,7 @@ from cms.imports import imports, rejected_rows, upload
 from cms.jobs import exports, jobs
 from cms.lists import alt_texts, attention, columns, deal_list, price_and_expiry, quick_actions, saved_views
 from cms.messages import messages
-from cms.orders import order_actions, orders, packing_slips
+from cms.orders import order_actions, orders
 from cms.payments import payment_actions, payments
 from cms.people import audit, users
 from cms.shared import pictures
@@ -145,7 +145,7 @@ urlpatterns = [
     path("orders/ship/", order_actions.ship_orders, name="cms_ship_orders"),
     path("orders/deliver/", order_actions.deliver_orders, name="cms_deliver_orders"),
     path("orders/cancel/", order_actions.cancel_orders, name="cms_cancel_orders"),
-    path("orders/slips/", packing_slips.packing_slips, name="cms_packing_slips"),
+    path("orders/slips/", orders.packing_slips, name="cms_packing_slips"),
     path("orders/export/", exports.export_orders, name="cms_export_orders"),
     # No user can be called "of": a user name has three characters at least.
     path("orders/of/<str:username>/", orders.shopper_orders, name="cms_shopper_orders"),

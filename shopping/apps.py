@@ -7,6 +7,6 @@ class Shopping(AppConfig):
     def ready(self) -> None:
         from dealsite.accounts import after_sign_in
         from shopping.cart import owner
-        from shopping.my import pending_action
+        from shopping.my import relations
 
-        after_sign_in.register(pending_action=pending_action.read, step=owner.merge_visitor_cart)
+        after_sign_in.register(pending_action=relations.pending_action, step=owner.merge_visitor_cart)

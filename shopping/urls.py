@@ -3,8 +3,8 @@
 from django.urls import path
 
 from dealsite.data.catalogue.relations import BRAND_LIKE, BRAND_WATCH, CATEGORY_LIKE, CATEGORY_WATCH
-from shopping.cart import add_to_cart, cart
-from shopping.catalogue import atom, pages, search, sitemaps
+from shopping.cart import cart
+from shopping.catalogue import machines, pages, search
 from shopping.checkout import checkout
 from shopping.my import relations
 
@@ -33,23 +33,23 @@ urlpatterns = [
     path("deals/<str:deal_id>/", pages.deal, name="deal"),
     path("deals/<str:deal_id>/<str:slug>/", pages.deal, name="deal"),
     path("cart/", cart.cart, name="cart"),
-    path("cart/add/", add_to_cart.add_to_cart, name="add_to_cart"),
+    path("cart/add/", cart.add_to_cart, name="add_to_cart"),
     path("cart/badge/", cart.cart_badge, name="cart_badge"),
     path("cart/quantity/", cart.change_quantity, name="change_quantity"),
     path("cart/remove/", cart.remove_from_cart, name="remove_from_cart"),
-    path("cart/undo/", add_to_cart.undo_removal, name="undo_removal"),
+    path("cart/undo/", cart.undo_removal, name="undo_removal"),
     path("cart/save/", cart.save_for_later, name="save_for_later"),
     path("cart/move/", cart.move_to_cart, name="move_to_cart"),
     path("cart/changes/", cart.accept_changes, name="accept_changes"),
     path("cart/merge/", cart.merge_cart, name="merge_cart"),
     path("checkout/", checkout.checkout, name="checkout"),
     path("checkout/<str:order_id>/done/", checkout.checkout_done, name="checkout_done"),
-    path("deals.atom", atom.front_page_feed, name="front_page_feed"),
-    path("brands/<str:slug>/deals.atom", atom.brand_feed, name="brand_feed"),
-    path("categories/<str:slug>/deals.atom", atom.category_feed, name="category_feed"),
-    path("sitemap.xml", sitemaps.sitemap, name="sitemap"),
-    path("sitemaps/pages.xml", sitemaps.sitemap_pages, name="sitemap_pages"),
-    path("sitemaps/brands.xml", sitemaps.sitemap_brands, name="sitemap_brands"),
-    path("sitemaps/deals-<str:day>.xml", sitemaps.sitemap_day, name="sitemap_day"),
-    path("robots.txt", sitemaps.robots, name="robots"),
+    path("deals.atom", machines.front_page_feed, name="front_page_feed"),
+    path("brands/<str:slug>/deals.atom", machines.brand_feed, name="brand_feed"),
+    path("categories/<str:slug>/deals.atom", machines.category_feed, name="category_feed"),
+    path("sitemap.xml", machines.sitemap, name="sitemap"),
+    path("sitemaps/pages.xml", machines.sitemap_pages, name="sitemap_pages"),
+    path("sitemaps/brands.xml", machines.sitemap_brands, name="sitemap_brands"),
+    path("sitemaps/deals-<str:day>.xml", machines.sitemap_day, name="sitemap_day"),
+    path("robots.txt", machines.robots, name="robots"),
 ]

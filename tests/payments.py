@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
 
@@ -12,13 +12,19 @@ from dealsite.data import keys, table
 from dealsite.data.commerce import carts, payments
 from dealsite.data.commerce.cart.cart_record import PURCHASED, Line, line_item
 from dealsite.data.commerce.order.order_record import PLACED, Address, Event, Order, OrderCard, order_item
-from dealsite.data.commerce.payment import charging, order_payments, payment_loads, payment_totals, refunding
+from dealsite.data.commerce.payment import (
+    charging,
+    day_closing,
+    order_payments,
+    payment_loads,
+    payment_totals,
+)
 from dealsite.data.commerce.payment.payment_record import Payment
 from dealsite.data.editing import audit
 from dealsite.data.jobs import jobs
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Put, absent
-from dealsite.gateways import Gateway
+from dealsite.gateways.interface import Gateway
 from dealsite.gateways.testing import TestGateway
 from dealsite.loads.generated import GeneratedSource
 from tests.builders import NOW, make_id
@@ -83,7 +89,7 @@ def work(now: datetime, gateway: Gateway) -> None:
     """Carry out the jobs of payments that are due."""
     handlers: dict[str, jobs.Handler] = {
         payments.PAYMENT_TOTALS: payment_totals.apply_totals,
-        payments.REFUND_PAYMENT: partial(refunding.refund_payments, gateway=gateway, currency="EUR"),
+        payments.REFUND_PAYMENT: partial(charging.refund_payments, gateway=gateway, currency="EUR"),
     }
     while (job := jobs.take_next(now=now)) is not None:
         handler = handlers.get(job.kind)
@@ -132,3 +138,8 @@ class Listed:
     def payments(self, start: int, end: int) -> Iterator[tuple[Payment, int, int]]:
         for number in range(start, end):
             yield self.made[number], number, number + 1
+
+
+def close_day(day: date, *, advance: Callable[[int], None] = lambda _: None) -> int:
+    """Move a day's payments to the history, one shard after the other; returns how many were moved."""
+    return sum(day_closing.close_shard(day, shard, advance=advance) for shard in range(day_closing.SHARDS))

@@ -31,10 +31,17 @@ def room_of(function: Function) -> str:
     return function.__module__.split(".")[2]
 
 
+def is_face(module: ModuleType) -> bool:
+    """Whether a module is the face of a noun: it says so, or it is the plural of a package beside it."""
+    return hasattr(module, "__all__") or hasattr(
+        sys.modules.get(module.__name__.removesuffix("s")), "__path__"
+    )
+
+
 def name_of(function: Function) -> str:
     """The name under which callers know a function: by the face of its noun, or else by its own module."""
     name = function.__name__
-    faces = [one for one in MODULES if name in getattr(one, "__all__", ()) and getattr(one, name) is function]
+    faces = [one for one in MODULES if is_face(one) and getattr(one, name, None) is function]
     home = faces[0] if faces else sys.modules[function.__module__]
     return f"{home.__name__.rpartition('.')[2]}.{name}"
 

@@ -1,16 +1,14 @@
 """Marking orders shipped, delivered or cancelled, one or many at once: asks once more, and names what failed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from cms.orders.orders import OrderRef, back_to, none_chosen, read_refs
@@ -32,21 +30,15 @@ IT_IS = {
 }
 NO_REASON = gettext_lazy("Say why: the shopper reads it.")
 LONG_REASON = gettext_lazy("Shorten this to %(most)s characters.")
-
-
-@dataclass(frozen=True, slots=True)
-class OrderAction:
-    """What can be done to orders: the status that they come to."""
-
-    status: str
-
-    def can_befall(self, order: Order) -> bool:
-        return order.status == BEFORE[self.status]
-
-
-SHIP = OrderAction(SHIPPED)
-DELIVER = OrderAction(DELIVERED)
-CANCEL = OrderAction(CANCELLED)
+DONE = {
+    SHIPPED: ngettext_lazy(
+        "%(count)d order is marked shipped.", "%(count)d orders are marked shipped.", "count"
+    ),
+    DELIVERED: ngettext_lazy(
+        "%(count)d order is marked delivered.", "%(count)d orders are marked delivered.", "count"
+    ),
+    CANCELLED: ngettext_lazy("%(count)d order is cancelled.", "%(count)d orders are cancelled.", "count"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +68,7 @@ def ship_orders(request: EditorRequest) -> HttpResponse:
         if other != by or shipped.tracking.casefold() != row.tracking.casefold():
             raise Conflict(_shipped_before("" if other == by else other, shipped.tracking))
 
-    return _page(request, SHIP, ship)
+    return _page(request, SHIPPED, ship)
 
 
 @page("1 batch get", at="?order={shopper}/{order}")
@@ -89,7 +81,7 @@ def deliver_orders(request: EditorRequest) -> HttpResponse:
     def deliver(row: OrderRow) -> None:
         orders.deliver(row.ref.username, row.ref.id, by=by, now=now)
 
-    return _page(request, DELIVER, deliver)
+    return _page(request, DELIVERED, deliver)
 
 
 @page("1 batch get", at="?order={shopper}/{order}")
@@ -99,21 +91,19 @@ def cancel_orders(request: EditorRequest) -> HttpResponse:
     """Ask for the reason, then cancel orders."""
     now, by = timezone.now(), request.user.username
     reason = request.POST.get("reason", "").strip()
-    wrong: Text = ""
-    if not reason:
-        wrong = NO_REASON
-    elif len(reason) > NOTE_CHARACTERS:
+    wrong: Text = "" if reason else NO_REASON
+    if len(reason) > NOTE_CHARACTERS:
         wrong = LONG_REASON % {"most": NOTE_CHARACTERS}
 
     def cancel(row: OrderRow) -> None:
         orders.cancel(row.ref.username, row.ref.id, by=by, reason=reason, now=now)
 
-    return _page(request, CANCEL, cancel, reason=reason, reason_error=wrong)
+    return _page(request, CANCELLED, cancel, reason=reason, reason_error=wrong)
 
 
 def _page(
     request: EditorRequest,
-    change: OrderAction,
+    status: str,
     carry_out: Callable[[OrderRow], None],
     *,
     reason: str = "",
@@ -124,33 +114,38 @@ def _page(
     refs = read_refs((request.POST if sent else request.GET).getlist("order"))
     if not refs:
         return none_chosen(request)
-    asked = [OrderRow(ref, tracking=request.POST.get(f"tracking-{ref.id}", "").strip()[:200]) for ref in refs]
+    rows = [OrderRow(ref, tracking=request.POST.get(f"tracking-{ref.id}", "").strip()[:200]) for ref in refs]
+    context: dict[str, object] = {"status": status, "reason": reason, "next": back_to(request)}
     if not sent or reason_error:
-        rows, status = _looked_up(asked, change, {}), 422 if sent else 200
-        return _ask(request, change, rows, status, reason, reason_error if sent else "")
+        context["reason_error"] = reason_error if sent else ""
+        return _ask(request, _read_rows(rows, status, {}), context, 422 if sent else 200)
     failures: dict[OrderRef, DataError] = {}
-    for row in asked:
+    for row in rows:
         try:
             carry_out(row)
         except (Conflict, Invalid, NotFound, Unavailable) as error:
             failures[row.ref] = error
     if done := len(refs) - len(failures):
-        messages.success(request, _said(change, done))
+        messages.success(request, DONE[status] % {"count": done})
     if not failures:
         return redirect(back_to(request))
+    rows = [row for row in rows if row.ref in failures]
     try:
-        rows = _looked_up([row for row in asked if row.ref in failures], change, failures)
-    except Unavailable as error:  # what was done must be said all the same
-        rows = [
-            OrderRow(row.ref, tracking=row.tracking, error=str(failures.get(row.ref, error)))
-            for row in asked
-            if row.ref in failures
-        ]
-    return _ask(request, change, rows, 409, reason, "")
+        rows = _read_rows(rows, status, failures)
+    except Unavailable:  # what was done must be said all the same
+        rows = [replace(row, error=str(failures[row.ref])) for row in rows]
+    return _ask(request, rows, context | {"failed": True}, 409)
 
 
-def _looked_up(
-    asked: Sequence[OrderRow], change: OrderAction, failures: Mapping[OrderRef, DataError]
+def _ask(
+    request: EditorRequest, rows: list[OrderRow], context: dict[str, object], status: int
+) -> HttpResponse:
+    context |= {"rows": rows, "open": sum(not row.problem for row in rows)}
+    return render(request, "cms/orders/change_orders.html", context, status=status)
+
+
+def _read_rows(
+    asked: Sequence[OrderRow], status: str, failures: Mapping[OrderRef, DataError]
 ) -> list[OrderRow]:
     """Return the rows with their orders as they are now. 1 batch get."""
     found = {order.id: order for order in orders.get_many((row.ref.username, row.ref.id) for row in asked)}
@@ -160,34 +155,14 @@ def _looked_up(
         problem = ""
         if order is None:
             problem = _("There is no such order.")
-        elif not change.can_befall(order):
+        elif order.status != BEFORE[status]:
             problem = failure or str(IT_IS[order.status])
         rows.append(OrderRow(row.ref, order, row.tracking, problem, "" if problem else failure))
     return rows
 
 
-def _ask(
-    request: EditorRequest,
-    change: OrderAction,
-    rows: list[OrderRow],
-    status: int,
-    reason: str,
-    reason_error: Text,
-) -> HttpResponse:
-    context = {
-        "change": change,
-        "rows": rows,
-        "open": sum(not row.problem for row in rows),
-        "failed": status == 409,
-        "reason": reason,
-        "reason_error": reason_error,
-        "next": back_to(request),
-    }
-    return render(request, "cms/orders/change_orders.html", context, status=status)
-
-
 def _shipped_before(by: str, tracking: str) -> str:
-    """Say who marked an order shipped before, '' for the reader himself, and with which tracking number."""
+    """Say who marked an order shipped before, '' for the reader, and with which tracking number."""
     if by and tracking:
         words = _("%(user)s marked it shipped before, with the tracking number %(number)s.")
     elif by:
@@ -197,16 +172,3 @@ def _shipped_before(by: str, tracking: str) -> str:
     else:
         words = _("You marked it shipped before.")
     return words % {"user": by, "number": tracking}
-
-
-def _said(change: OrderAction, count: int) -> str:
-    """Say how many orders were changed."""
-    if change == SHIP:
-        words = ngettext("%(count)d order is marked shipped.", "%(count)d orders are marked shipped.", count)
-    elif change == DELIVER:
-        words = ngettext(
-            "%(count)d order is marked delivered.", "%(count)d orders are marked delivered.", count
-        )
-    else:
-        words = ngettext("%(count)d order is cancelled.", "%(count)d orders are cancelled.", count)
-    return words % {"count": count}

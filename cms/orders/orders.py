@@ -1,6 +1,4 @@
-"""Orders: those that wait, of all users; those of one shopper; one with its lines; and finding one."""
-
-from __future__ import annotations
+"""Orders: those that wait, of all users; those of one shopper; one with its lines; packing slips; and finding one."""
 
 import re
 from collections.abc import Sequence
@@ -248,3 +246,20 @@ def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
         ],
     }
     return render(request, "cms/orders/order.html", context)
+
+
+@page("1 batch get + 25 queries", at="?order={shopper}/{order}")
+@role("back office")
+@require_safe
+def packing_slips(request: EditorRequest) -> HttpResponse:
+    """The slips of up to 25 orders, each on a page of its own."""
+    refs = read_refs(request.GET.getlist("order"))
+    if not refs:
+        return none_chosen(request)
+    found = orders.get_many((ref.username, ref.id) for ref in refs)
+    context = {
+        "slips": [(order, orders.lines_of(order)) for order in found],
+        "missing": len(refs) - len(found),
+        "next": back_to(request),
+    }
+    return render(request, "cms/orders/packing_slips.html", context)

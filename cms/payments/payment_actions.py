@@ -1,10 +1,7 @@
-"""One payment: what happened to it; and trying it again, calling it off, giving it back."""
-
-from __future__ import annotations
+"""One payment: what happened to it; and trying it again, cancelling it, refunding it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -55,21 +52,19 @@ def payment(request: EditorRequest, payment_id: str) -> HttpResponse:
     """One payment: its state, and what happened to it."""
     found = _asked(request, payment_id)
     here = query({"account": found.account, "due": iso(found.due_at)})
+    account_address = reverse("cms_account_payments") + query({"account": found.account})
+    next_is = {
+        SCHEDULED: _("Will be charged"),
+        FAILED: _("Will be tried again"),
+        PENDING: _("With a runner until"),
+    }
     context = {
         "payment": found,
         "history": found.timeline[::-1],
         "may": [(what, reverse(f"cms_{what}_payment", args=[found.id]) + here) for what in may(found)],
-        "next_is": {
-            SCHEDULED: _("Will be charged"),
-            FAILED: _("Will be tried again"),
-            PENDING: _("With a runner until"),
-        }.get("" if found.final else found.status, ""),
-        "account_address": reverse("cms_account_payments") + query({"account": found.account}),
-        "trail": [
-            (reverse("cms_payments"), _("Payments")),
-            (reverse("cms_account_payments") + query({"account": found.account}), found.account),
-            ("", found.id),
-        ],
+        "next_is": next_is.get("" if found.final else found.status, ""),
+        "account_address": account_address,
+        "trail": [(reverse("cms_payments"), _("Payments")), (account_address, found.account), ("", found.id)],
     }
     return render(request, "cms/payments/payment.html", context)
 
@@ -103,7 +98,7 @@ def retry_payment(request: EditorRequest, payment_id: str) -> HttpResponse:
 @role("back office")
 @require_http_methods(["GET", "HEAD", "POST"])
 def cancel_payment(request: EditorRequest, payment_id: str) -> HttpResponse:
-    """Ask for the reason, then call a payment off."""
+    """Ask for the reason, then cancel a payment."""
     return _page(request, payment_id, CANCEL)
 
 
@@ -112,22 +107,20 @@ def cancel_payment(request: EditorRequest, payment_id: str) -> HttpResponse:
 @fresh
 @require_http_methods(["GET", "HEAD", "POST"])
 def refund_payment(request: EditorRequest, payment_id: str) -> HttpResponse:
-    """Ask for the reason, then have a payment given back."""
+    """Ask for the reason, then have a payment refunded."""
     return _page(request, payment_id, REFUND)
 
 
 def _page(request: EditorRequest, payment_id: str, change: PaymentAction) -> HttpResponse:
     found = _asked(request, payment_id)
-    reason = " ".join(request.POST.get("reason", "").split())
-    wrong: Text = ""
+    reason, wrong = " ".join(request.POST.get("reason", "").split()), ""
     if request.method == "POST":
-        if change.has_reason:
-            if not reason:
-                wrong = NO_REASON
-            elif len(reason) > REASON_CHARACTERS:
-                wrong = LONG_REASON % {"most": REASON_CHARACTERS}
+        if change.has_reason and len(reason) > REASON_CHARACTERS:
+            wrong = LONG_REASON % {"most": REASON_CHARACTERS}
+        elif change.has_reason and not reason:
+            wrong = str(NO_REASON)
         if not wrong:
-            return _carry_out(request, found, change, reason, timezone.now())
+            return _carry_out(request, found, change, reason)
     elif change.what not in may(found):
         messages.info(request, _("This cannot be done to the payment as it is now."))
         return redirect(address_of(found))
@@ -142,12 +135,10 @@ def _page(request: EditorRequest, payment_id: str, change: PaymentAction) -> Htt
     return render(request, "cms/payments/change_payment.html", context, status=422 if wrong else 200)
 
 
-def _carry_out(
-    request: EditorRequest, found: Payment, change: PaymentAction, reason: str, now: datetime
-) -> HttpResponse:
-    words = {"reason": reason} if change.has_reason else {}
+def _carry_out(request: EditorRequest, found: Payment, change: PaymentAction, reason: str) -> HttpResponse:
+    words = {"by": request.user.username} | ({"reason": reason} if change.has_reason else {})
     try:
-        change.carry_out(found.account, found.due_at, found.id, by=request.user.username, now=now, **words)
+        change.carry_out(found.account, found.due_at, found.id, now=timezone.now(), **words)
     except Conflict as conflict:
         messages.warning(request, str(conflict))
     else:

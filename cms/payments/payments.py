@@ -1,7 +1,5 @@
 """Payments of all accounts: by state and day with what they come to, overdue ones, those of an account, finding one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, timedelta
@@ -84,12 +82,8 @@ def read_span(request: EditorRequest, today: date) -> Span:
     if last < first:
         return Span(today, today, typed, _("The last day is before the first one."))
     if (last - first).days >= MOST_DAYS:
-        return Span(
-            today,
-            today,
-            typed,
-            _("Up to %(most_days)s days are shown at once; a file can hold more.") % {"most_days": MOST_DAYS},
-        )
+        error = _("Up to %(most_days)s days are shown at once; a file can hold more.")
+        return Span(today, today, typed, error % {"most_days": MOST_DAYS})
     return Span(first, last, (first.isoformat(), last.isoformat()))
 
 
@@ -162,14 +156,7 @@ def find_payment(request: EditorRequest) -> HttpResponse:
 
 
 def _of_account(account: str, *, closed: bool, after: str | None = None) -> payment_lists.PaymentsPage:
-    try:
-        return (
-            payment_lists.history(account, after=after)
-            if closed
-            else payment_lists.of_account(account, after=after)
-        )
-    except ValueError:  # what no account can be called
-        return payment_lists.PaymentsPage([], None)
+    return (payment_lists.history if closed else payment_lists.of_account)(account, after=after)
 
 
 @page("1 query", at=("?account={shopper}", "?account=x"))

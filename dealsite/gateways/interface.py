@@ -1,15 +1,16 @@
-"""What the site asks of a payment gateway, and what it gets for an answer.
+"""What moves the money: what the site asks of a payment gateway, and what it gets for an answer.
 
 A charge or refund has one outcome for each idempotency key: asked again under the same key, a gateway does nothing and
 answers as it did. No answer (GatewayUnavailable) says nothing about the outcome: ask again under the same key.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
 
 class GatewayUnavailable(Exception):
@@ -59,22 +60,32 @@ class Gateway(Protocol):
         self, method: str, amount: Decimal, currency: str, *, idempotency_key: str, description: str
     ) -> ChargeResult | ChargeDecline:
         """Charge a saved card, its owner not being there. GatewayUnavailable. 1 request."""
-        ...
 
     def find_charge(self, method: str, *, idempotency_key: str) -> ChargeResult | None:
         """Return the charge that was made under a key, however long ago; None if there is none. GatewayUnavailable."""
-        ...
 
     def refund(
         self, transaction_id: str, amount: Decimal, currency: str, *, idempotency_key: str
     ) -> RefundResult | ChargeDecline:
         """Give a charge back. GatewayUnavailable. 1 request."""
-        ...
 
     def begin_card(self, *, return_url: str, cancel_url: str, account: str) -> str:
         """Return the address of the page where an account's owner enters a card. GatewayUnavailable."""
-        ...
 
     def finish_card(self, parameters: Mapping[str, str], *, account: str) -> SavedCard:
         """Return the card that was entered, from the parameters of `return_url`. CardRefused, GatewayUnavailable."""
-        ...
+
+
+def current() -> Gateway:
+    """Return the gateway that `DEALSITE_GATEWAY` chooses: `test` (built in, moves no money) or `stripe`."""
+    if settings.DEALSITE_GATEWAY == "test":
+        from dealsite.gateways.testing import TestGateway
+
+        return TestGateway()
+    if settings.DEALSITE_GATEWAY == "stripe":
+        if not settings.STRIPE_SECRET_KEY:
+            raise ImproperlyConfigured("DEALSITE_GATEWAY is stripe, but STRIPE_SECRET_KEY is not set.")
+        from dealsite.gateways.stripe_api import StripeGateway  # takes half a second to import
+
+        return StripeGateway(settings.STRIPE_SECRET_KEY, settings.STRIPE_API_BASE)
+    raise ImproperlyConfigured("DEALSITE_GATEWAY must be test or stripe.")

@@ -4,8 +4,6 @@ Cards are entered on Stripe's own page (Checkout in setup mode): neither card da
 site. A token is the customer and payment method, "cus_...|pm_...".
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from decimal import Decimal
@@ -23,32 +21,14 @@ from dealsite.gateways.interface import (
 )
 
 TIMEOUT = (3.0, 20.0)  # seconds to connect and to answer: well within the lease of a claim
-WITHOUT_CENTS = frozenset(
-    (
-        "BIF",
-        "CLP",
-        "DJF",
-        "GNF",
-        "JPY",
-        "KMF",
-        "KRW",
-        "MGA",
-        "PYG",
-        "RWF",
-        "UGX",
-        "VND",
-        "VUV",
-        "XAF",
-        "XOF",
-        "XPF",
-    )
-)
+WITHOUT_CENTS = "BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF UGX VND VUV XAF XOF XPF"
 SESSION_ID = re.compile(r"cs_[A-Za-z0-9_]{1,200}")
 DECLINED = "Your card was declined."
+NOT_SAVED = "No card was saved. Please enter it again."
 
 
 class StripeGateway:
-    """Charges saved cards by PaymentIntents, gives back by Refunds."""
+    """Charges saved cards by PaymentIntents, and refunds them."""
 
     name = "stripe"
     takes_card_numbers = False
@@ -150,24 +130,24 @@ class StripeGateway:
         """Return the card that was entered on Stripe's page for this account. CardRefused, GatewayUnavailable."""
         session_id = parameters.get("session_id", "")
         if not SESSION_ID.fullmatch(session_id):
-            raise CardRefused("No card was saved. Please enter it again.")
+            raise CardRefused(NOT_SAVED)
         try:
             session: Any = self.api.checkout.sessions.retrieve(
                 session_id, {"expand": ["setup_intent.payment_method"]}
             )
         except stripe.InvalidRequestError:
-            raise CardRefused("No card was saved. Please enter it again.") from None
+            raise CardRefused(NOT_SAVED) from None
         except stripe.StripeError as error:
             raise _unavailable(error) from error
         method = session.setup_intent.payment_method if session.setup_intent else None
         if session.client_reference_id != account or session.status != "complete" or method is None:
-            raise CardRefused("No card was saved. Please enter it again.")
+            raise CardRefused(NOT_SAVED)
         brand = str(method.card.brand).replace("_", " ").title()
         return SavedCard(f"{session.customer}|{method.id}", f"{brand} ending in {method.card.last4}")
 
 
 def _minor_units(amount: Decimal, currency: str) -> int:
-    return int(amount if currency.upper() in WITHOUT_CENTS else amount * 100)
+    return int(amount if currency.upper() in WITHOUT_CENTS.split() else amount * 100)
 
 
 def _unavailable(error: stripe.StripeError) -> GatewayUnavailable:
@@ -179,9 +159,8 @@ def _refused(error: stripe.InvalidRequestError) -> ChargeDecline:
     """Return a definite refusal as a sentence for people: Stripe's own may name objects that mean nothing to them."""
     if error.http_status in (409, 429):  # somebody else is at it: no outcome yet
         raise _unavailable(error) from error
-    return ChargeDecline(
-        f"The payment provider could not take this payment ({error.code or 'invalid request'})."
-    )
+    code = error.code or "invalid request"
+    return ChargeDecline(f"The payment provider could not take this payment ({code}).")
 
 
 def _key_of(intent: stripe.PaymentIntent) -> str:

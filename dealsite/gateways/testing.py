@@ -4,8 +4,6 @@ It keeps its charges on the site's table, so that every process of every machine
 keys as a real one does. Card numbers are not stored: a token says how the card behaves.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -32,10 +30,7 @@ BEHAVIOURS = {
     "4000000000000119": "time_out_once",
     "4000000000000226": "answer_late",
 }
-REASONS = {
-    "decline": "Your card was declined.",
-    "insufficient_funds": "Your card has insufficient funds.",
-}
+REASONS = {"decline": "Your card was declined.", "insufficient_funds": "Your card has insufficient funds."}
 pause: Callable[[float], None] = time.sleep  # replaced in tests
 
 
@@ -53,13 +48,14 @@ class TestGateway:
         behaviour = _behaviour(method)
         reason = REASONS.get(behaviour, "")
         stored: Item = {
-            "type": "TestCharge",
             "id": idempotency_key,
-            "transaction_id": "" if reason else f"test_{hash_of(idempotency_key)[:24]}",
-            "reason": reason,
             "amount": amount,
             "currency": currency,
             "description": description,
+        }
+        stored |= {
+            "transaction_id": "" if reason else f"test_{hash_of(idempotency_key)[:24]}",
+            "reason": reason,
         }
         kept = _keep(stored)
         if kept is not None:
@@ -80,15 +76,12 @@ class TestGateway:
     ) -> RefundResult | ChargeDecline:
         """Give a charge back, once. 1 put."""
         stored: Item = {
-            "type": "TestCharge",
             "id": idempotency_key,
-            "transaction_id": "",
-            "reason": "",
             "amount": -amount,
             "currency": currency,
             "description": transaction_id,
         }
-        _keep(stored)
+        _keep(stored | {"transaction_id": "", "reason": ""})
         return RefundResult(f"refund_{hash_of(idempotency_key)[:24]}")
 
     def begin_card(self, *, return_url: str, cancel_url: str, account: str) -> str:
@@ -110,18 +103,17 @@ def _behaviour(method: str) -> str:
 
 
 def _outcome(stored: Item) -> ChargeResult | ChargeDecline:
-    return (
-        ChargeResult(stored["transaction_id"])
-        if stored["transaction_id"]
-        else ChargeDecline(stored["reason"])
-    )
+    transaction_id = stored["transaction_id"]
+    return ChargeResult(transaction_id) if transaction_id else ChargeDecline(stored["reason"])
 
 
 def _keep(stored: Item) -> Item | None:
     """Store a charge under its key, or return the one that is there."""
     key = keys.test_charge(stored["id"])
     try:
-        table.write(Put(key=key, item=stored, when=(absent(),), otherwise=AlreadyExists()))
+        table.write(
+            Put(key=key, item=stored | {"type": "TestCharge"}, when=(absent(),), otherwise=AlreadyExists())
+        )
     except AlreadyExists:
         return _get(stored["id"])
     except Unavailable as error:

@@ -11,10 +11,10 @@ import structlog
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from dealsite import gateways
-from dealsite.data.commerce.payment import charging, refunding
+from dealsite.data.commerce.payment import charging
 from dealsite.data.jobs import jobs
 from dealsite.data.table.errors import DataError
+from dealsite.gateways import interface as gateways
 
 IDLE_SECONDS = 5.0
 ENDED = ("processed", "failed", "cancelled")
@@ -54,5 +54,5 @@ def charge_due(gateway: gateways.Gateway, *, clock: Callable[[], datetime] = utc
 
 
 def refund(job: jobs.Job, now: datetime) -> None:
-    """Carry out a job that gives payments back (`refunding.refund_payments`)."""
-    refunding.refund_payments(job, now, gateway=gateways.current(), currency=settings.DEALSITE_CURRENCY)
+    """Carry out a job that gives payments back (`charging.refund_payments`)."""
+    charging.refund_payments(job, now, gateway=gateways.current(), currency=settings.DEALSITE_CURRENCY)

@@ -17,8 +17,7 @@ from django.conf import settings
 from dealsite.data.catalogue import featured_plans
 from dealsite.data.catalogue.brand_renames import rename_brand
 from dealsite.data.catalogue.deal import stock
-from dealsite.data.commerce.payment.order_payments import REFUND_PAYMENT
-from dealsite.data.commerce.payment.payment_notices import PAYMENT_NOTICE
+from dealsite.data.commerce.payment.order_payments import PAYMENT_NOTICE, REFUND_PAYMENT
 from dealsite.data.commerce.payment.payment_totals import PAYMENT_TOTALS, apply_totals
 from dealsite.data.editing import links as checked_links
 from dealsite.data.editing import trash

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.accounts import languages
 from dealsite.data.commerce import orders
-from dealsite.data.commerce.payment.payment_notices import MESSAGE_KIND, PaymentNoticePayload
+from dealsite.data.commerce.payment.order_payments import MESSAGE_KIND, PaymentNoticePayload
 from dealsite.data.commerce.payments import FAILED, PROCESSED, REFUNDED
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import from_item

@@ -3,8 +3,6 @@
 Each button answers htmx with the cart as it is then, others with a redirect to its page; both say what happened.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -24,12 +22,13 @@ from dealsite.accounts.requests import SiteRequest, UserRequest
 from dealsite.data.commerce import carts
 from dealsite.data.commerce.carts import CartOwner, Line
 from dealsite.data.table.errors import Conflict, DataError, Invalid, NotFound
+from dealsite.data.table.ids import iso, new_ulid
 from dealsite.text.digits import number_in
 from dealsite.text.lazy import Text
 from dealsite.web.pages import action, page, part
-from shopping.cart import owner as carts_of_visitors
-from shopping.cart.cart_forms import NUMBER, RemovedLine
-from shopping.cart.owner import owner_of
+from dealsite.web.same_origin import from_this_site
+from shopping.cart.cart_forms import NUMBER, AddForm, RemovedLine, UndoForm
+from shopping.cart.owner import merge_visitor_cart, owner_of
 
 NOT_THERE = gettext_lazy("This deal is not in your cart any more.")
 
@@ -39,6 +38,27 @@ NOT_THERE = gettext_lazy("This deal is not in your cart any more.")
 def cart(request: SiteRequest) -> HttpResponse:
     """Show the cart, and what changed in it since the shopper last looked. 2 queries + 1 batch get."""
     return cart_page(request)
+
+
+@action
+@require_POST
+@from_this_site
+def add_to_cart(request: SiteRequest) -> HttpResponse:
+    """Add a deal to the cart; a visitor without one gets one. 1 batch get + 1 transaction, for htmx 1 get more."""
+    now, owner = timezone.now(), owner_of(request)
+    new_key = "" if owner else cookies.new_key()
+    owner = owner or carts.visitor_cart(new_key)
+    try:
+        deal = carts.add(owner, AddForm(request.POST).wanted(now=now), now=now)
+    except (Conflict, Invalid) as error:
+        return _say_added(request, str(error), status=error.status)
+    count = carts.read_head(owner, now=now).active if request.htmx else 0
+    response = _say_added(
+        request, _("“%(title)s” is in your cart.") % {"title": deal.card.title}, count=count
+    )
+    if new_key:
+        cookies.set_cart(response, new_key)
+    return response
 
 
 @action
@@ -75,6 +95,24 @@ def remove_from_cart(request: SiteRequest) -> HttpResponse:
 
 @action
 @require_POST
+def undo_removal(request: SiteRequest) -> HttpResponse:
+    """Put a removed line back to where it was. 1 get, 1 batch get + 1 transaction; twice if it was saved for later."""
+    now, form = timezone.now(), UndoForm(request.POST)
+
+    def put_back(owner: CartOwner) -> str:
+        wanted = form.wanted(now=now)
+        if wanted.deal in carts.read_head(owner, now=now).lines:
+            return _("The deal is back.")
+        deal = carts.add(owner, wanted, now=now)
+        if form.cleaned_data["saved"]:
+            carts.move(owner, f"{carts.ACTIVE}.{iso(now)}.{wanted.line_id}", carts.SAVED, now=now)
+        return _("“%(title)s” is back.") % {"title": deal.card.title}
+
+    return change(request, put_back)
+
+
+@action
+@require_POST
 def save_for_later(request: SiteRequest) -> HttpResponse:
     """Keep a line out of the next order. 1 batch get + 1 transaction."""
     return _move(request, carts.SAVED, gettext_lazy("“%(title)s” is saved for later."))
@@ -104,9 +142,8 @@ def accept_changes(request: SiteRequest) -> HttpResponse:
 @require_POST
 def merge_cart(request: UserRequest) -> HttpResponse:
     """Bring over the cart from before signing in, where that failed then. 1 query + 1 get + 1 transaction."""
-    username = request.user.username
     response = HttpResponseRedirect(reverse("cart"))
-    carts_of_visitors.merge_visitor_cart(request, response, username, now=timezone.now())
+    merge_visitor_cart(request, response, request.user.username, now=timezone.now())
     return response
 
 
@@ -121,11 +158,8 @@ def cart_badge(request: SiteRequest) -> HttpResponse:
         owner = owner_of(request)
         count = carts.read_head(owner, now=timezone.now()).active if owner else 0
     except DataError:
-        response = HttpResponse(status=204)
-    else:
-        response = render(request, "shopping/cart/_cart_badge.html", {"count": count})
-    patch_cache_control(response, private=True, no_store=True)
-    return response
+        return _private(HttpResponse(status=204))
+    return _private(render(request, "shopping/cart/_cart_badge.html", {"count": count}))
 
 
 def cart_page(request: SiteRequest, status: int = 200, **context: Any) -> HttpResponse:
@@ -138,9 +172,8 @@ def cart_page(request: SiteRequest, status: int = 200, **context: Any) -> HttpRe
     }
     template = "shopping/cart/_cart_answer.html" if request.htmx else "shopping/cart/cart.html"
     response = render(request, template, context, status=status)
-    patch_cache_control(response, private=True, no_store=True)
     patch_vary_headers(response, ["HX-Request"])
-    return response
+    return _private(response)
 
 
 def change(
@@ -173,3 +206,18 @@ def _move(request: SiteRequest, status: str, said: Text) -> HttpResponse:
         return said % {"title": line.title}
 
     return change(request, move)
+
+
+def _say_added(request: SiteRequest, said: str, *, status: int = 200, count: int = 0) -> HttpResponse:
+    """Say what happened: to htmx beside the page, to others on the cart's page."""
+    refused = status != 200
+    if request.htmx:
+        context = {"said": said, "refused": refused, "count": count, "token": new_ulid(timezone.now())}
+        return _private(render(request, "shopping/cart/_added.html", context, status=status))
+    messages.add_message(request, messages.ERROR if refused else messages.SUCCESS, said)
+    return _private(HttpResponseRedirect(reverse("cart")))
+
+
+def _private(response: HttpResponse) -> HttpResponse:
+    patch_cache_control(response, private=True, no_store=True)
+    return response

@@ -1,7 +1,5 @@
 """Whose cart a request means, and what becomes of a visitor's cart when they sign in."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -43,37 +41,27 @@ def merge_visitor_cart(request: HttpRequest, response: HttpResponse, username: s
         merged = carts.merge(carts.visitor_cart(key), username, now=now)
     except DataError as error:
         logger.warning("cart_not_merged", reason=repr(error))
-        messages.warning(
-            request,
-            _("The cart that you filled before you signed in could not be merged. See your cart."),
-        )
+        said = _("The cart that you filled before you signed in could not be merged. See your cart.")
+        messages.warning(request, said)
         return
     _tell(request, merged)
     cookies.forget_cart(response)
 
 
 def _tell(request: HttpRequest, merged: MergeResult) -> None:
-    if merged.lines:
-        count = len(merged.lines)
-        messages.success(
-            request,
-            ngettext(
-                "Your cart came with you: %(count)d deal, added to what was there.",
-                "Your cart came with you: %(count)d deals, added to what was there.",
-                count,
-            )
-            % {"count": count},
+    if count := len(merged.lines):
+        said = ngettext(
+            "Your cart came with you: %(count)d deal, added to what was there.",
+            "Your cart came with you: %(count)d deals, added to what was there.",
+            count,
         )
+        messages.success(request, said % {"count": count})
     if merged.saved:
-        messages.warning(
-            request,
-            _("A cart holds up to %(most)d deals. Saved for later instead: %(titles)s.")
-            % {"most": carts.MAX_ACTIVE, "titles": _named(merged.saved)},
-        )
+        said = _("A cart holds up to %(most)d deals. Saved for later instead: %(titles)s.")
+        messages.warning(request, said % {"most": carts.MAX_ACTIVE, "titles": _named(merged.saved)})
     if merged.left_out:
-        messages.warning(
-            request, _("There was no room for: %(titles)s.") % {"titles": _named(merged.left_out)}
-        )
+        said = _("There was no room for: %(titles)s.")
+        messages.warning(request, said % {"titles": _named(merged.left_out)})
 
 
 def _named(lines: Sequence[Line], most: int = 5) -> str:

@@ -13,6 +13,8 @@ from django.views.decorators.http import require_safe
 from dealsite.accounts.requests import SiteRequest
 from dealsite.data.catalogue import brands as stored_brands
 from dealsite.data.catalogue import deals, feeds, prices
+from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.categories import Category
 from dealsite.data.catalogue.relations import RelationState
 from dealsite.data.catalogue.taxonomy import Counts, Kind
 from dealsite.data.table.ids import is_ulid
@@ -21,8 +23,7 @@ from dealsite.text import markdown
 from dealsite.web.deal_page import deal_context
 from dealsite.web.page_cache import for_visitors
 from dealsite.web.pages import page
-from shopping.catalogue.absolute_urls import absolute, canonical, deal_path, picture
-from shopping.catalogue.structured_data import product
+from shopping.catalogue.page_metadata import absolute, canonical, deal_path, picture, product
 
 
 @page("1 batch get + d queries", at=("", "?after={live.id}"))
@@ -33,12 +34,15 @@ def front_page(request: SiteRequest) -> HttpResponse:
     now = timezone.now()
     featured, page = feeds.front_page(now=now, **_place(request))
     lead = next((card for card in [*featured, *page.cards] if card.picture), None)
-    return _list_page(
-        request,
-        "shopping/catalogue/front_page.html",
-        {"featured": featured, "page": page, "now": now, "feed": reverse("front_page_feed")}
-        | ({"image": picture(lead.picture), "image_alt": lead.picture.alt} if lead and lead.picture else {}),
-    )
+    context: dict[str, object] = {
+        "featured": featured,
+        "page": page,
+        "now": now,
+        "feed": reverse("front_page_feed"),
+    }
+    if lead and lead.picture:
+        context |= {"image": picture(lead.picture), "image_alt": lead.picture.alt}
+    return _list_page(request, "shopping/catalogue/front_page.html", context)
 
 
 @page("1 get")
@@ -59,9 +63,8 @@ def brands(request: SiteRequest) -> HttpResponse:
     """All brands by their first letter."""
     names = stored_brands.all_brands()
     letters = [(letter, list(some)) for letter, some in groupby(names, key=lambda brand: brand.letter)]
-    return render(
-        request, "shopping/catalogue/brands.html", {"letters": letters, "address": canonical(request)}
-    )
+    context = {"letters": letters, "address": canonical(request)}
+    return render(request, "shopping/catalogue/brands.html", context)
 
 
 @page("1 batch get + d queries", at=("", "/brands/nobody/"))
@@ -71,20 +74,9 @@ def brand(request: SiteRequest, slug: str) -> HttpResponse:
     """A brand and its latest deals."""
     now = timezone.now()
     found, page = feeds.brand_page(slug, now=now, **_place(request))
-    return _list_page(
-        request,
-        "shopping/catalogue/brand.html",
-        {
-            "brand": found,
-            "relation_state": _relation_state(request, "brand", slug, found.counts),
-            "page": page,
-            "now": now,
-            "feed": reverse("brand_feed", args=[slug]),
-            "image": picture(found.logo),
-            "image_alt": found.name,
-            "trail": [(reverse("brands"), _("Brands")), ("", found.name)],
-        },
-    )
+    context = _of_target(request, "brand", found) | {"brand": found, "page": page, "now": now}
+    context["trail"] = [(reverse("brands"), _("Brands")), ("", found.name)]
+    return _list_page(request, "shopping/catalogue/brand.html", context)
 
 
 @page("1 batch get + d queries", at=("", "/categories/toys-hobbies/"))
@@ -94,21 +86,9 @@ def category(request: SiteRequest, slug: str) -> HttpResponse:
     """A category: what the editors feature in it, and its latest deals."""
     now = timezone.now()
     found, featured, page = feeds.category_page(slug, now=now, **_place(request))
-    return _list_page(
-        request,
-        "shopping/catalogue/category.html",
-        {
-            "category": found,
-            "relation_state": _relation_state(request, "category", slug, found.counts),
-            "featured": featured,
-            "page": page,
-            "now": now,
-            "feed": reverse("category_feed", args=[slug]),
-            "image": picture(found.logo),
-            "image_alt": found.name,
-            "trail": [(reverse("front_page"), _("Deals")), ("", found.name)],
-        },
-    )
+    context = _of_target(request, "category", found) | {"category": found, "page": page, "now": now}
+    context |= {"featured": featured, "trail": [(reverse("front_page"), _("Deals")), ("", found.name)]}
+    return _list_page(request, "shopping/catalogue/category.html", context)
 
 
 @page(
@@ -133,37 +113,39 @@ def deal(request: SiteRequest, deal_id: str, slug: str = "") -> HttpResponse:
         return redirect(deal_path(card))  # not for good: a title may be changed back
     history = prices.of_deal(card.id)
     shown = deal_context(card, content, history, now=now)
-    summary = markdown.excerpt(content.description) or _("%(title)s, a deal of %(brand_name)s.") % {
-        "title": card.title,
-        "brand_name": card.brand_name,
-    }
+    names = {"title": card.title, "brand_name": card.brand_name}
+    summary = markdown.excerpt(content.description) or _("%(title)s, a deal of %(brand_name)s.") % names
     address = absolute(deal_path(card))
-    return render(
-        request,
-        "shopping/catalogue/deal.html",
-        shown
-        | {
-            "related": related(card, now=now) if shown["over"] else [],
-            "summary": summary,
-            "address": address,
-            "image": picture(card.picture),
-            "structured_data": product(card, state=shown["state"], summary=summary, address=address),
-            "trail": [
-                (reverse("front_page"), _("Deals")),
-                (reverse("category", args=[card.category]), shown["category_name"]),
-                ("", card.title),
-            ],
-        },
-    )
+    context = shown | {
+        "related": related(card, now=now) if shown["over"] else [],
+        "summary": summary,
+        "address": address,
+        "image": picture(card.picture),
+        "structured_data": product(card, state=shown["state"], summary=summary, address=address),
+        "trail": [
+            (reverse("front_page"), _("Deals")),
+            (reverse("category", args=[card.category]), shown["category_name"]),
+            ("", card.title),
+        ],
+    }
+    return render(request, "shopping/catalogue/deal.html", context)
 
 
-def _relation_state(request: SiteRequest, target: Kind, slug: str, counts: Counts | None) -> RelationState:
-    """How the visitor stands to a brand or category: known of users, and for all, how many like and watch it."""
-    if request.htmx:
-        return RelationState(target, slug)  # the part with deals does not show it
-    of_user: RelationState | None = request.visit.relation_state(target, slug)
-    counts = counts or Counts()
-    return of_user or RelationState(target, slug, counts.likes, counts.watches)
+def _of_target(request: SiteRequest, target: Kind, found: Brand | Category) -> dict[str, object]:
+    """What the pages of brands and categories show alike: feed, picture, and how the visitor stands to it.
+
+    The last is known of users, and for all, how many like and watch it. The part with deals does not show it.
+    """
+    state, counts = RelationState(target, found.slug), found.counts or Counts()
+    if not request.htmx:
+        of_user: RelationState | None = request.visit.relation_state(target, found.slug)
+        state = of_user or RelationState(target, found.slug, counts.likes, counts.watches)
+    return {
+        "relation_state": state,
+        "feed": reverse(f"{target}_feed", args=[found.slug]),
+        "image": picture(found.logo),
+        "image_alt": found.name,
+    }
 
 
 def _place(request: SiteRequest) -> dict[str, str | None]:

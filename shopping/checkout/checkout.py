@@ -1,12 +1,12 @@
 """Checkout: one page with address, way to pay and what is bought; then the page that says it is done.
 
-The form holds the id of the order that it will make, signed for its user together with the card that he was
+The form holds the id of the order that it will make, signed for its user together with the card that they were
 shown: sent twice, it makes one order, and nobody can make one under another's id.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -27,7 +27,6 @@ from dealsite.data.commerce import carts, orders, payments
 from dealsite.data.commerce.carts import CartChanged, CartView
 from dealsite.data.commerce.order import saved_details
 from dealsite.data.commerce.order.order_record import ADDRESS_CHARACTERS, ADDRESS_FIELDS, MISSING, Address
-from dealsite.data.commerce.order.saved_details import Buyer
 from dealsite.data.table.errors import Invalid, NotFound
 from dealsite.data.table.ids import is_ulid, new_ulid, time_of
 from dealsite.text.lazy import Text
@@ -88,7 +87,7 @@ class Ticket:
 
     @classmethod
     def of(cls, request: UserRequest) -> Ticket:
-        """Return what a form of this user holds; Invalid for what this site did not make for him."""
+        """Return what a form of this user holds; Invalid for what this site did not make for them."""
         try:
             ticket = cls(*signing.loads(request.POST.get("order", ""), salt=SALT))
         except (signing.BadSignature, TypeError, ValueError):
@@ -107,6 +106,10 @@ class PlanChoice:
 
     number: int
     instalments: list[tuple[datetime, Decimal]]
+
+    @classmethod
+    def of(cls, total: Decimal, number: int, first: datetime) -> PlanChoice:
+        return cls(number, payments.instalments(total, number, first=first))
 
     @property
     def first(self) -> Decimal:
@@ -155,9 +158,7 @@ def checkout(request: UserRequest) -> HttpResponse:
 def checkout_done(request: UserRequest, order_id: str) -> HttpResponse:
     """Say that an order is placed, as the table has it. 1 get + 1 query."""
     order = orders.get(request.user.username, order_id)
-    plan = PlanChoice(
-        order.card.plan, payments.instalments(order.total, order.card.plan, first=order.placed_at)
-    )
+    plan = PlanChoice.of(order.total, order.card.plan, order.placed_at)
     context = {"order": order, "lines": orders.lines_of(order), "plan": plan}
     return render(request, "shopping/checkout/checkout_done.html", context)
 
@@ -198,24 +199,20 @@ def _page(
     request: UserRequest, now: datetime, form: CheckoutForm | None = None, status: int = 200
 ) -> HttpResponse:
     """Show the page as the cart is now; the cart's own where it is empty or has changed."""
-    user = request.user
-    owner = carts.user_cart(user.username)
+    username = request.user.username
+    owner = carts.user_cart(username)
     head, lines = carts.read_active(owner, now=now)
     look = carts.view(carts.Cart(owner, head, lines, []), now=now)
     if not look.can_order:
         return HttpResponseRedirect(reverse("cart"))
-    buyer = saved_details.buyer(user.username)
-    ticket = Ticket(new_ulid(now), user.username, buyer.card.token if buyer.card else "")
-    plans = [
-        PlanChoice(number, payments.instalments(look.total, number, first=now))
-        for number in payments.plans_for(look.total)
-    ]
+    buyer = saved_details.buyer(username)
+    ticket = Ticket(new_ulid(now), username, buyer.card.token if buyer.card else "")
     context = {
-        "form": form or _form_of(buyer),
+        "form": form or CheckoutForm(initial=asdict(buyer.address)),
         "shown": {"version": head.version, "total": look.total},
         "ticket": ticket.signed(),
         "look": look,
-        "plans": plans,
+        "plans": [PlanChoice.of(look.total, number, now) for number in payments.plans_for(look.total)],
         "chosen": _chosen(form, look),
         "card": buyer.card,
         "needs_card": bool(look.total) and buyer.card is None,
@@ -223,12 +220,7 @@ def _page(
     return render(request, "shopping/checkout/checkout.html", context, status=status)
 
 
-def _form_of(buyer: Buyer) -> CheckoutForm:
-    return CheckoutForm(initial={name: getattr(buyer.address, name) for name in ADDRESS_FIELDS})
-
-
 def _chosen(form: CheckoutForm | None, look: CartView) -> int:
     """Return the plan that was chosen in the form, at once if none was that can be."""
     text = form.data.get("plan", "") if form else ""
-    number = int(text) if text in {str(plan) for plan in payments.PLANS} else 1
-    return number if number in payments.plans_for(look.total) else 1
+    return next((plan for plan in payments.plans_for(look.total) if str(plan) == text), 1)

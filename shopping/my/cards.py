@@ -3,8 +3,6 @@
 The built-in test gateway has no page of its own, so ours asks for the number and hands it on; it is never kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from django import forms
@@ -19,7 +17,6 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dealsite import gateways
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.destinations import destination
 from dealsite.accounts.form_errors import form_page
@@ -27,7 +24,8 @@ from dealsite.accounts.requests import UserRequest
 from dealsite.data.commerce.order import saved_details
 from dealsite.data.commerce.order.saved_details import PaymentCard
 from dealsite.data.table.ids import new_ulid
-from dealsite.gateways import CardRefused, GatewayUnavailable
+from dealsite.gateways import interface as gateways
+from dealsite.gateways.interface import CardRefused, GatewayUnavailable
 from dealsite.text import stored_words
 from dealsite.web.pages import action, page
 
@@ -62,17 +60,17 @@ def begin_card(request: UserRequest) -> HttpResponse:
 
 
 def to_gateway(request: UserRequest, *, back: str) -> HttpResponse:
-    """Redirect to where the gateway asks the signed-in user for a card; in the end he comes to `back`."""
-    asked = urlencode({"next": back})
+    """Redirect to where the gateway asks the signed-in user for a card; in the end they come to `back`."""
+    card, query = reverse("card"), urlencode({"next": back})
     try:
         address = gateways.current().begin_card(
-            return_url=request.build_absolute_uri(f"{reverse('finish_card')}?{asked}"),
-            cancel_url=request.build_absolute_uri(f"{reverse('card')}?{asked}"),
+            return_url=request.build_absolute_uri(f"{reverse('finish_card')}?{query}"),
+            cancel_url=request.build_absolute_uri(f"{card}?{query}"),
             account=request.user.username,
         )
     except GatewayUnavailable:
         messages.error(request, SILENT)
-        address = f"{reverse('card')}?{asked}"
+        address = f"{card}?{query}"
     return HttpResponseRedirect(address)
 
 
@@ -83,7 +81,11 @@ def to_gateway(request: UserRequest, *, back: str) -> HttpResponse:
 def finish_card(request: UserRequest) -> HttpResponse:
     """Keep the card that was entered at the gateway, and go on. 1 transaction."""
     if not gateways.current().takes_card_numbers:
-        return _finished(request, request.GET.dict()) or _to_card(request)
+        try:
+            return _keep(request, request.GET.dict())
+        except (CardRefused, GatewayUnavailable) as error:
+            messages.error(request, str(error) if isinstance(error, CardRefused) else SILENT)
+        return HttpResponseRedirect(f"{reverse('card')}?{urlencode({'next': _next(request)})}")
     form = NumberForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -104,17 +106,6 @@ def forget_card(request: UserRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("card"))
 
 
-def _finished(request: UserRequest, parameters: Mapping[str, str]) -> HttpResponse | None:
-    """Keep the card that the gateway knows by the parameters of its way back; None, and why, if it took none."""
-    try:
-        return _keep(request, parameters)
-    except CardRefused as error:
-        messages.error(request, str(error))
-    except GatewayUnavailable:
-        messages.error(request, SILENT)
-    return None
-
-
 def _keep(request: UserRequest, parameters: Mapping[str, str]) -> HttpResponse:
     gateway, username = gateways.current(), request.user.username
     saved = gateway.finish_card(parameters, account=username)
@@ -123,10 +114,6 @@ def _keep(request: UserRequest, parameters: Mapping[str, str]) -> HttpResponse:
     saved_details.save_card(username, kept, job_id=new_ulid(now), now=now)
     messages.success(request, _("%(label)s pays from now on.") % {"label": stored_words.shown(saved.label)})
     return HttpResponseRedirect(_next(request))
-
-
-def _to_card(request: UserRequest) -> HttpResponse:
-    return HttpResponseRedirect(f"{reverse('card')}?{urlencode({'next': _next(request)})}")
 
 
 def _next(request: UserRequest) -> str:

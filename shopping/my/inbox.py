@@ -1,6 +1,6 @@
 """The inbox: messages to a user, read one by one or all at once."""
 
-from __future__ import annotations
+from contextlib import suppress
 
 from django.contrib import messages as notes
 from django.http import HttpResponse, HttpResponseRedirect
@@ -27,22 +27,19 @@ MOST_AT_ONCE = 100  # more are marked read by the worker
 @signed_in
 @require_safe
 def inbox(request: UserRequest) -> HttpResponse:
-    """Show a page of the user's messages, or with `show=unread` of those that he has not read. 1 query."""
+    """Show a page of the user's messages, or with `show=unread` of those that they have not read. 1 query."""
     unread = request.GET.get("show") == "unread"
     page = messages.inbox(
-        request.user.username,
-        unread=unread,
-        after=request.GET.get("after"),
-        before=request.GET.get("before"),
+        request.user.username, unread=unread, after=request.GET.get("after"), before=request.GET.get("before")
     )
-    until = last_ulid_until(timezone.now())
-    shown = [message.id for message in page.messages]
+    chosen = {"show": "unread"} if unread else {}
+    until = (last_ulid_until(timezone.now()), *(message.id for message in page.messages))
     context = {
         "page": page,
         "unread": unread,
-        "until": max([until, *shown]),  # by this site's clock, or that of the machine that sent it
-        "before": _address(unread, before=page.before),
-        "after": _address(unread, after=page.after),
+        "until": max(until),  # by this site's clock, or that of the machine that sent it
+        "before": page.before and f"?{urlencode(chosen | {'before': page.before})}",
+        "after": page.after and f"?{urlencode(chosen | {'after': page.after})}",
     }
     return render(request, "shopping/my/inbox.html", context)
 
@@ -102,20 +99,10 @@ def unread_badge(request: SiteRequest) -> HttpResponse:
 
     Each page asks for it in the background: whatever is wrong, the page does not need to hear of it.
     """
-    try:
-        signed_in_now = request.user.is_authenticated
-        count = messages.count_unread(request.user.username) if signed_in_now else 0
-    except DataError:
-        signed_in_now = False
-    if not signed_in_now:
-        response = HttpResponse(status=204)
-    else:
-        response = render(request, "shopping/my/_unread_badge.html", {"count": count})
+    response = HttpResponse(status=204)
+    with suppress(DataError):
+        if request.user.is_authenticated:
+            count = messages.count_unread(request.user.username)
+            response = render(request, "shopping/my/_unread_badge.html", {"count": count})
     patch_cache_control(response, private=True, no_store=True)
     return response
-
-
-def _address(unread: bool, **cursor: str | None) -> str:
-    """Return the query string of another page of the same list; '' where there is none."""
-    given = {name: value for name, value in cursor.items() if value}
-    return "?" + urlencode(({"show": "unread"} if unread else {}) | given) if given else ""

@@ -1,7 +1,6 @@
-"""What a user likes and watches, and which messages he wants."""
+"""What a user likes and watches, and which messages they want."""
 
-from __future__ import annotations
-
+from dataclasses import asdict
 from typing import Any
 
 from django.contrib import messages
@@ -53,12 +52,8 @@ def mute_watch(request: UserRequest) -> HttpResponse:
     slug, muted = request.POST.get("slug", ""), _wanted(request)
     relations.mute_watch(relation, slug, username=request.user.username, muted=muted)
     (row,) = _named([RelationEntry(relation.target, slug)])
-    said = (
-        _("You get no messages about %(name)s.") % {"name": row["name"]}
-        if muted
-        else _("You get messages about %(name)s.") % {"name": row["name"]}
-    )
-    messages.success(request, said)
+    said = _("You get no messages about %(name)s.") if muted else _("You get messages about %(name)s.")
+    messages.success(request, said % {"name": row["name"]})
     return HttpResponseRedirect(destination(request, reverse("watching")))
 
 
@@ -111,13 +106,5 @@ def _named(found: list[RelationEntry]) -> list[dict[str, Any]]:
     """Return rows of a list with their display names, brands first, each by name. No request of its own."""
     brands = brand_names.names(row.slug for row in found if row.target == "brand")
     names = {"brand": brands, "category": category_names.names()}
-    rows = [
-        {
-            "target": row.target,
-            "slug": row.slug,
-            "muted": row.muted,
-            "name": names[row.target].get(row.slug, row.slug),
-        }
-        for row in found
-    ]
+    rows = [asdict(row) | {"name": names[row.target].get(row.slug, row.slug)} for row in found]
     return sorted(rows, key=lambda row: (row["target"], row["name"].casefold()))

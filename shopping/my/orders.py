@@ -1,7 +1,5 @@
 """A user's orders: the list, each one, cancelling it, and ordering the same again."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -31,17 +29,15 @@ def orders(request: UserRequest) -> HttpResponse:
     """Show a page of the user's orders, newest first, with `status` those of one. 1 query."""
     status = request.GET.get("status", "")
     page = stored_orders.of_user(
-        request.user.username,
-        status=status,
-        after=request.GET.get("after"),
-        before=request.GET.get("before"),
+        request.user.username, status=status, after=request.GET.get("after"), before=request.GET.get("before")
     )
+    chosen = {"status": status} if status else {}
     context = {
         "page": page,
         "status": status,
         "statuses": stored_orders.STATUSES,
-        "before": _address(status, before=page.before),
-        "after": _address(status, after=page.after),
+        "before": page.before and f"?{urlencode(chosen | {'before': page.before})}",
+        "after": page.after and f"?{urlencode(chosen | {'after': page.after})}",
     }
     return render(request, "shopping/my/orders.html", context)
 
@@ -103,15 +99,8 @@ def order_again(request: UserRequest, order_id: str) -> HttpResponse:
         )
     titles = {line.deal: line.title for line in lines}
     for deal, reason in list(added.refused.items())[:NAMED]:
-        messages.warning(
-            request, _("Not added: “%(title)s”. %(reason)s") % {"title": titles[deal][:60], "reason": reason}
-        )
+        words = {"title": titles[deal][:60], "reason": reason}
+        messages.warning(request, _("Not added: “%(title)s”. %(reason)s") % words)
     if (more := len(added.refused) - NAMED) > 0:
         messages.warning(request, _("%(more)d more could not be added.") % {"more": more})
     return HttpResponseRedirect(reverse("cart"))
-
-
-def _address(status: str, **cursor: str | None) -> str:
-    """Return the query string of another page of the same list; '' where there is none."""
-    given = {name: value for name, value in cursor.items() if value}
-    return "?" + urlencode(({"status": status} if status else {}) | given) if given else ""

@@ -1,9 +1,8 @@
 """A user's payments: what failed, what is due within 90 days, what was; paying early, and trying again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.contrib import messages
@@ -27,12 +26,12 @@ from dealsite.text import stored_words
 from dealsite.web.pages import action, page
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class OrderPayments:
     """Payments of one order; '' for those that belong to none."""
 
     order: str
-    payments: list[Payment] = field(default_factory=list)
+    payments: list[Payment]
 
     @property
     def placed_at(self) -> datetime | None:
@@ -80,28 +79,21 @@ def pay(request: UserRequest, payment_id: str) -> HttpResponse:
     except Conflict as error:
         messages.error(request, str(error))
     else:
-        messages.success(
-            request,
-            _("%(label)s is being charged. You get a message about it.")
-            % {"label": stored_words.shown(card.label)},
-        )
+        said = _("%(label)s is being charged. You get a message about it.")
+        messages.success(request, said % {"label": stored_words.shown(card.label)})
     return HttpResponseRedirect(back)
 
 
 def by_order(found: Iterable[Payment]) -> list[OrderPayments]:
     """Group payments by their order, in the order in which the first of each comes."""
-    groups: dict[str, OrderPayments] = {}
+    groups: dict[str, list[Payment]] = {}
     for payment in found:
-        groups.setdefault(payment.order, OrderPayments(payment.order)).payments.append(payment)
-    return list(groups.values())
+        groups.setdefault(payment.order, []).append(payment)
+    return [OrderPayments(order, payments) for order, payments in groups.items()]
 
 
 def _due_at(text: str) -> datetime:
-    try:
-        due_at = from_iso(text)
-        genuine = iso(due_at) == text
-    except (ValueError, OverflowError):
-        genuine = False
-    if not genuine:
-        raise NotFound(_("There is no such payment."))
-    return due_at
+    with suppress(ValueError, OverflowError):
+        if iso(due_at := from_iso(text)) == text:
+            return due_at
+    raise NotFound(_("There is no such payment."))

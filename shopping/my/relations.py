@@ -1,9 +1,11 @@
 """What the like and watch buttons do. Each says what it wants, not "the other way round", so repeating is harmless."""
 
-from __future__ import annotations
+import re
+from dataclasses import dataclass
+from datetime import datetime
 
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -16,6 +18,8 @@ from dealsite.accounts.destinations import destination
 from dealsite.accounts.requests import SiteRequest
 from dealsite.data.catalogue import brand_names, category_names, relations
 from dealsite.data.catalogue.relations import Relation, RelationState
+from dealsite.data.catalogue.taxonomy import Kind
+from dealsite.data.table.errors import NotFound, Unavailable
 from dealsite.web.pages import action
 
 SAID = {
@@ -24,6 +28,11 @@ SAID = {
     ("LIKE", False): gettext_lazy("You no longer like %(name)s."),
     ("WATCH", False): gettext_lazy("You no longer watch %(name)s."),
 }
+NOT_YET = {
+    "like": gettext_lazy("You are signed in, but you do not like %(name)s yet. Try again."),
+    "watch": gettext_lazy("You are signed in, but you do not watch %(name)s yet. Try again."),
+}
+PATTERN = re.compile(r"(like|watch)_(brand|category):(.{1,200})")
 
 
 @action
@@ -70,3 +79,52 @@ def name_of(relation: Relation, slug: str) -> str:
     if relation.target == "category":
         return category_names.names().get(slug, slug)
     return brand_names.names([slug])[slug]
+
+
+@dataclass(frozen=True, slots=True)
+class RelationAction:
+    """What a visitor wanted to like or watch before they were asked to sign in, done once they are in.
+
+    It stands in the address as `then=like_brand:nordlicht`, and only what is written exactly so is known.
+    """
+
+    relation: Relation
+    slug: str
+
+    def __str__(self) -> str:
+        return f"{self.verb}_{self.target}:{self.slug}"
+
+    @property
+    def verb(self) -> str:
+        return self.relation.verb.lower()
+
+    @property
+    def target(self) -> Kind:
+        return self.relation.target
+
+    @property
+    def name(self) -> str:
+        """The display name of the brand or category."""
+        return name_of(self.relation, self.slug)
+
+    def carry_out(self, request: HttpRequest, username: str, *, now: datetime) -> None:
+        """Like or watch it, and say so; the sign-in stands, whatever becomes of it. 1 transaction."""
+        try:
+            relations.add(self.relation, self.slug, username, now=now)
+        except NotFound as error:
+            messages.warning(request, str(error))
+        except Unavailable:
+            messages.warning(request, NOT_YET[self.verb] % {"name": self.name})
+        else:
+            messages.success(request, SAID[self.relation.verb, True] % {"name": self.name})
+
+
+def pending_action(request: HttpRequest) -> RelationAction | None:
+    """Return the action in a request's form or else its address; None for what is not exactly one."""
+    found = PATTERN.fullmatch(request.POST.get("then") or request.GET.get("then") or "")
+    if found is None:
+        return None
+    relation = next(
+        one for one in relations.RELATIONS if (one.verb.lower(), one.target) == found.groups()[:2]
+    )
+    return RelationAction(relation, found[3]) if relations.can_be(relation.target, found[3]) else None

@@ -6,14 +6,14 @@ from decimal import Decimal
 
 import pytest
 
-from dealsite.gateways import (
+from dealsite.gateways import stripe_api
+from dealsite.gateways.interface import (
     CardRefused,
     ChargeDecline,
     ChargeResult,
     GatewayUnavailable,
     RefundResult,
     SavedCard,
-    stripe_api,
 )
 from tests.gateways.stripe_stand_in import StripeStandIn
 

@@ -7,15 +7,15 @@ from decimal import Decimal
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from dealsite import gateways
 from dealsite.data import keys, table
-from dealsite.gateways import (
+from dealsite.gateways import interface as gateways
+from dealsite.gateways import testing
+from dealsite.gateways.interface import (
     CardRefused,
     ChargeDecline,
     ChargeResult,
     GatewayUnavailable,
     RefundResult,
-    testing,
 )
 from tests.races import at_once
 

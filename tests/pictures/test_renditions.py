@@ -16,7 +16,7 @@ from dealsite.data.catalogue import renditions as requests
 from dealsite.data.catalogue.cards import Picture
 from dealsite.pictures import renditions, uploads
 from dealsite.worker.loop import run_next
-from shopping.templatetags.deals import deal_card
+from shopping.templatetags.shopping import deal_card
 from tests.builders import HOUR, NOW, make_content, make_id
 from tests.pictures.test_store_picture import S3, make_file
 

@@ -156,7 +156,7 @@ def test_the_shards_are_even():
 @pytest.mark.usefixtures("fresh_table")
 def test_each_step_of_a_payment_costs_what_the_engine_counts():
     from dealsite.data.commerce.payment import charging
-    from dealsite.gateways import ChargeResult
+    from dealsite.gateways.interface import ChargeResult
 
     with recorded() as inserting:
         table.insert([payment_item(PAYMENT)])

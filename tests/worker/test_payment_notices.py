@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from django.core import mail
 
-from dealsite import gateways
 from dealsite.data import table
 from dealsite.data.commerce import payments
 from dealsite.data.commerce.payment import charging as running
 from dealsite.data.people import messages, users
 from dealsite.data.table.ids import new_ulid
+from dealsite.gateways import interface as gateways
 from dealsite.worker import charging, loop
 from tests.builders import NOW, make_id
 from tests.payments import owe

@@ -13,8 +13,7 @@ from dealsite.data.catalogue.featured_plan_record import PlanPayload
 from dealsite.data.catalogue.relations import MuteAllPayload
 from dealsite.data.catalogue.renditions import RenditionsCheckpoint, RenditionsPayload
 from dealsite.data.commerce.order.saved_details import UseCardPayload
-from dealsite.data.commerce.payment.order_payments import RefundPayload
-from dealsite.data.commerce.payment.payment_notices import PaymentNoticePayload
+from dealsite.data.commerce.payment.order_payments import PaymentNoticePayload, RefundPayload
 from dealsite.data.commerce.payment.payment_totals import TotalsPayload
 from dealsite.data.editing.bulk_change.bulk_record import BulkPayload, BulkProgress
 from dealsite.data.editing.import_record import ImportPayload, ImportProgress

@@ -1,12 +1,11 @@
 """Carts: what shoppers mean to buy, now or later. Signed-in users and visitors have one; visitors' end after 30 days.
 
-owners    whose cart it is, and where it is kept
-cart_record   the head and the lines as they are stored
+cart_record   whose cart it is, the head and the lines as they are stored, and reading them
 cart_writes   what happens to lines, collected and written with the head in one transaction
-adding, changing, merging, looking, clearing    what shoppers do
+view          what a shopper is shown of it
+changing, merging   what shoppers do, and how a cart ends
 """
 
-from dealsite.data.commerce.cart.adding import AddResult, CannotAdd, CartAddition, add, add_many
 from dealsite.data.commerce.cart.cart_record import (
     ACTIVE,
     MAX_ACTIVE,
@@ -18,46 +17,23 @@ from dealsite.data.commerce.cart.cart_record import (
     Cart,
     CartChanged,
     CartFull,
+    CartOwner,
     Line,
+    read,
+    read_active,
+    read_head,
+    user_cart,
+    visitor_cart,
 )
-from dealsite.data.commerce.cart.changing import accept, change_quantity, move, remove
-from dealsite.data.commerce.cart.clearing import clear
-from dealsite.data.commerce.cart.merging import MergeResult, merge
-from dealsite.data.commerce.cart.owners import CartOwner, user_cart, visitor_cart
-from dealsite.data.commerce.cart.reading import read, read_active, read_head
+from dealsite.data.commerce.cart.changing import (
+    CannotAdd,
+    CartAddition,
+    accept,
+    add,
+    add_many,
+    change_quantity,
+    move,
+    remove,
+)
+from dealsite.data.commerce.cart.merging import MergeResult, clear, merge
 from dealsite.data.commerce.cart.view import CartView, LineView, view
-
-__all__ = [
-    "ACTIVE",
-    "MAX_ACTIVE",
-    "MAX_QUANTITY",
-    "PURCHASED",
-    "RETURNED",
-    "SAVED",
-    "VISITOR_CART_LIFETIME",
-    "AddResult",
-    "CannotAdd",
-    "Cart",
-    "CartAddition",
-    "CartChanged",
-    "CartFull",
-    "CartOwner",
-    "CartView",
-    "Line",
-    "LineView",
-    "MergeResult",
-    "accept",
-    "add",
-    "add_many",
-    "change_quantity",
-    "clear",
-    "merge",
-    "move",
-    "read",
-    "read_active",
-    "read_head",
-    "remove",
-    "user_cart",
-    "view",
-    "visitor_cart",
-]

@@ -1,7 +1,8 @@
 """Orders: placed from a cart, worked off by the back office.
 
-stored     an order as it is stored, its address and its timeline
-checkout   placing one        handling   shipping, delivering, cancelling        reading   everything read of them
+order_record   an order as it is stored, and what tells of it     checkout     placing one
+saved_details  address and card for the next one                  fulfilment   shipping, delivering, cancelling
+reading        everything read of them
 """
 
 from dealsite.data.commerce.order.checkout import Purchase, place
@@ -18,7 +19,6 @@ from dealsite.data.commerce.order.order_record import (
     OrderCard,
 )
 from dealsite.data.commerce.order.reading import (
-    CartsPage,
     OrdersPage,
     account_page,
     carts_with,
@@ -29,30 +29,3 @@ from dealsite.data.commerce.order.reading import (
     of_user,
     waiting,
 )
-
-__all__ = [
-    "CANCELLED",
-    "DELIVERED",
-    "PLACED",
-    "SHIPPED",
-    "STATUSES",
-    "Address",
-    "CartsPage",
-    "Event",
-    "Order",
-    "OrderCard",
-    "OrdersPage",
-    "Purchase",
-    "account_page",
-    "cancel",
-    "carts_with",
-    "deliver",
-    "get",
-    "get_many",
-    "get_with_lines",
-    "lines_of",
-    "of_user",
-    "place",
-    "ship",
-    "waiting",
-]

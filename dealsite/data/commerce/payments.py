@@ -1,19 +1,21 @@
 """Payments: instalments of orders, and what else is charged when it comes due.
 
-stored     a payment as it is stored           plans      instalments of an order
-changes    as checkout and cancelling do       steering   as people do with a single one
-running    charging what is due                refunding  giving back       notices  telling the owner
-lists      everything read of them             totals     what a day's payments come to
-closing    a day's payments to the history     loads      many at once
+payment_record    a payment as it is stored           order_payments  an order's: instalments, writes, notices
+payment_actions   what people do with a single one    charging        charging what is due, and refunding
+payment_lists     everything read of them             payment_totals  what a day's payments come to
+day_closing       a day's payments to the history     payment_loads   many at once
 """
 
-from dealsite.data.commerce.payment.instalments import PLANS, instalments, new_payments, plans_for
 from dealsite.data.commerce.payment.order_payments import (
+    PLANS,
     REFUND_PAYMENT,
     cancel_writes,
     insert_write,
     insert_writes,
+    instalments,
+    new_payments,
     of_order,
+    plans_for,
 )
 from dealsite.data.commerce.payment.payment_record import (
     CANCELLED,
@@ -24,35 +26,6 @@ from dealsite.data.commerce.payment.payment_record import (
     SCHEDULED,
     STATUSES,
     Payment,
-    Refund,
     Step,
-    payment_from_item,
-    payment_item,
 )
-from dealsite.data.commerce.payment.payment_totals import PAYMENT_TOTALS, totals_job
-
-__all__ = [
-    "CANCELLED",
-    "FAILED",
-    "PAYMENT_TOTALS",
-    "PENDING",
-    "PLANS",
-    "PROCESSED",
-    "REFUNDED",
-    "REFUND_PAYMENT",
-    "SCHEDULED",
-    "STATUSES",
-    "Payment",
-    "Refund",
-    "Step",
-    "cancel_writes",
-    "insert_write",
-    "insert_writes",
-    "instalments",
-    "new_payments",
-    "of_order",
-    "payment_from_item",
-    "payment_item",
-    "plans_for",
-    "totals_job",
-]
+from dealsite.data.commerce.payment.payment_totals import PAYMENT_TOTALS

@@ -11,7 +11,7 @@ from typing import Any
 from dealsite.data import keys
 from dealsite.data.catalogue import featured_cards
 from dealsite.data.catalogue.relations import RELATIONS, Relation
-from dealsite.data.commerce.cart.owners import CartOwner
+from dealsite.data.commerce.cart.cart_record import CartOwner
 from dealsite.data.commerce.payment.payment_record import index_rows, payment_from_item
 from dealsite.data.integrity.problem import Problem, differences, key_of, repair_write
 from dealsite.data.jobs.jobs import listed_rows

@@ -10,8 +10,14 @@ from decimal import Decimal
 
 from dealsite.data import keys
 from dealsite.data.commerce.cart.cart_record import PURCHASED, RETURNED, line_from_item
-from dealsite.data.commerce.order.order_notices import DONE, MESSAGE_KIND
-from dealsite.data.commerce.order.order_record import CANCELLED, PLACED, Order, order_from_item
+from dealsite.data.commerce.order.order_record import (
+    CANCELLED,
+    DONE,
+    MESSAGE_KIND,
+    PLACED,
+    Order,
+    order_from_item,
+)
 from dealsite.data.integrity.problem import Problem, differences, key_of, repair_write
 from dealsite.data.table.convert import Item
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from dealsite import gateways
 from dealsite.data import table
 from dealsite.data.table.errors import DataError
+from dealsite.gateways import interface as gateways
 from dealsite.worker import charging
 
 

@@ -14,14 +14,14 @@ from cms.payments import payments as payment_pages
 from cms.payments.payments import address_of
 from dealsite.data import table
 from dealsite.data.commerce import payments
-from dealsite.data.commerce.payment import charging, day_closing, payment_lists
+from dealsite.data.commerce.payment import charging, payment_lists
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.gateways.testing import TestGateway
 from dealsite.worker import exports as files
 from dealsite.worker import loop
 from tests.builders import DAY, HOUR, NOW
 from tests.cms.conftest import inputs
-from tests.payments import owe, read, run
+from tests.payments import close_day, owe, read, run
 from tests.people import calls as of_page
 
 LIST = "/cms/payments/"
@@ -134,7 +134,7 @@ def test_what_no_link_asks_is_refused(office, query, status):
 
 
 def test_the_payments_of_a_closed_day_are_found_as_before(office, paid):
-    assert day_closing.close_day(NOW.date()) == 1
+    assert close_day(NOW.date()) == 1
     span = {"list": "closed", "first": "2026-11-21"}
     assert ids(office.get(LIST, span)) == [paid.id]
     assert ids(office.get(LIST, span | {"list": "processed"})) == []

@@ -11,12 +11,12 @@ import pytest
 
 from dealsite.data import table
 from dealsite.data.commerce import payments
-from dealsite.data.commerce.payment import charging, payment_actions, payment_totals, refunding
+from dealsite.data.commerce.payment import charging, payment_actions, payment_totals
 from dealsite.data.commerce.payment.charging import LEASE, RETRY_AFTER
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
-from dealsite.gateways import ChargeDecline, ChargeResult
+from dealsite.gateways.interface import ChargeDecline, ChargeResult
 from tests.builders import DAY, HOUR, NOW, make_id
 from tests.gateways.ledger import Ledger
 from tests.payments import owe, place, read, work
@@ -396,7 +396,7 @@ def test_a_job_gives_back_only_what_was_asked_for(wait_for_indexes):
     refs = [payment.ref | {"account": "ann"} for payment in (asked, other)]
     job = jobs.Job(new_ulid(SOON), payments.REFUND_PAYMENT, {"payments": refs})
     for _ in range(2):
-        refunding.refund_payments(job, SOON, gateway=gateway, currency="EUR")
+        charging.refund_payments(job, SOON, gateway=gateway, currency="EUR")
     assert [read(payment).status for payment in (asked, other)] == ["REFUNDED", "PROCESSED"]
     assert gateway.refunded == {f"txn-{asked.id}-0": 1}
 
@@ -416,7 +416,7 @@ def test_a_refund_that_the_gateway_refuses_is_told_and_tried_again(wait_for_inde
     act(payment_actions.refund, payment, reason="x")
     job = jobs.Job(new_ulid(SOON), payments.REFUND_PAYMENT, {"payments": [payment.ref | {"account": "ann"}]})
     with pytest.raises(errors.DataError, match="The bank said no"):
-        refunding.refund_payments(job, SOON, gateway=Unwilling(), currency="EUR")
+        charging.refund_payments(job, SOON, gateway=Unwilling(), currency="EUR")
     assert read(payment).status == payments.PROCESSED
-    refunding.refund_payments(job, SOON, gateway=gateway, currency="EUR")
+    charging.refund_payments(job, SOON, gateway=gateway, currency="EUR")
     assert read(payment).status == payments.REFUNDED

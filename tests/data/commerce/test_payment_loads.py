@@ -11,14 +11,14 @@ import pytest
 
 from dealsite.data import keys, table
 from dealsite.data.commerce import payments
-from dealsite.data.commerce.payment import charging, day_closing, payment_lists, payment_loads, payment_totals
+from dealsite.data.commerce.payment import charging, payment_lists, payment_loads, payment_totals
 from dealsite.data.commerce.payment.payment_record import Payment, payment_item
 from dealsite.data.integrity import checks
 from dealsite.loads.generated import GeneratedSource
 from tests.builders import DAY, NOW
 from tests.crashes import Crash, Crasher
 from tests.gateways.ledger import Ledger
-from tests.payments import Listed
+from tests.payments import Listed, close_day
 from tests.races import at_once
 
 COUNT = 17
@@ -117,7 +117,7 @@ def test_a_payment_of_the_history_is_not_loaded_again(wait_for_indexes):
         wait_for_indexes()
     assert counted()["processed"] == expected(made())
     wait_for_indexes()
-    assert day_closing.close_day(NOW.date() + 4 * DAY) == COUNT
+    assert close_day(NOW.date() + 4 * DAY) == COUNT
     segments = load(Listed(3, made()))
     assert (sum(one.inserted for one in segments), sum(one.repeated for one in segments)) == (0, COUNT)
     wait_for_indexes()
@@ -167,7 +167,7 @@ def test_a_load_goes_on_although_the_day_of_what_it_wrote_was_closed(wait_for_in
     wait_for_indexes()
     charging.run_due(Ledger(), currency="EUR", clock=lambda: NOW + 4 * DAY)
     wait_for_indexes()
-    assert day_closing.close_day(NOW.date() + 4 * DAY) == 4
+    assert close_day(NOW.date() + 4 * DAY) == 4
     assert [str(problem) for problem in checks.find()] == []
     load(wanted)
     assert counted()["processed"].count == 4

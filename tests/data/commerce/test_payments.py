@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dealsite.data import table
 from dealsite.data.commerce import payments
-from dealsite.data.commerce.payment import instalments
+from dealsite.data.commerce.payment import order_payments
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid, time_of
 from tests.builders import DAY, NOW, make_id
@@ -49,8 +49,8 @@ def test_month_ends_follow_the_first_day_not_each_other():
         (at("2027-02-28T09:00:00"), Decimal("33.33")),
         (at("2027-03-31T09:00:00"), Decimal("33.33")),
     ]
-    assert instalments.months_later(at("2028-01-30T00:00:00"), 1) == at("2028-02-29T00:00:00")
-    assert instalments.months_later(at("2026-11-30T00:00:00"), 14) == at("2028-01-30T00:00:00")
+    assert order_payments.months_later(at("2028-01-30T00:00:00"), 1) == at("2028-02-29T00:00:00")
+    assert order_payments.months_later(at("2026-11-30T00:00:00"), 14) == at("2028-01-30T00:00:00")
 
 
 @pytest.mark.parametrize(("total", "plan"), [("10.00", 2), ("-1.00", 1), ("1.005", 1)])

@@ -18,13 +18,12 @@ from dealsite.data.commerce.payment import (
     payment_lists,
     payment_totals,
 )
-from dealsite.data.commerce.payment.day_closing import close_day
 from dealsite.data.commerce.payment.payment_record import payment_item
 from dealsite.data.table import errors
 from dealsite.data.table.writes import Delete, Put, Update
 from tests.builders import DAY, HOUR, NOW
 from tests.gateways.ledger import Ledger
-from tests.payments import owe, read, run, work
+from tests.payments import close_day, owe, read, run, work
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("whole_table")

@@ -17,7 +17,7 @@ from dealsite.data.jobs.jobs import LEASE as JOB_LEASE
 from tests.builders import DAY, HOUR, NOW
 from tests.crashes import Crash, Crasher, at_some_or_the_others
 from tests.gateways.ledger import Ledger
-from tests.payments import owe, read, run, work
+from tests.payments import close_day, owe, read, run, work
 
 pytestmark = pytest.mark.engines("native")
 WHEN = pytest.mark.parametrize("when", ["before", "after"])
@@ -173,10 +173,10 @@ def test_closing_a_day_may_end_at_any_request(when, requests, new_table):
         made = [owe(order_number=number)[0] for number in range(1, 6)]
         run(Ledger(), NOW + HOUR)
         with Crasher(at, when) as crasher, contextlib.suppress(Crash):
-            day_closing.close_day(NOW.date())
+            close_day(NOW.date())
         partly.add(sum(read(payment).closed for payment in made))
         assert whole() == []
-        day_closing.close_day(NOW.date())
+        close_day(NOW.date())
         assert all(read(payment).closed for payment in made)
         assert run(Ledger(), NOW + 30 * DAY) == {}
         assert whole() == []

@@ -11,7 +11,6 @@ from dealsite.data import table
 from dealsite.data.commerce import payments
 from dealsite.data.commerce.payment import (
     charging,
-    day_closing,
     payment_actions,
     payment_lists,
     payment_loads,
@@ -22,7 +21,7 @@ from dealsite.data.table.writes import Update
 from dealsite.loads.generated import GeneratedSource
 from tests.builders import DAY, HOUR, NOW
 from tests.gateways.ledger import Ledger
-from tests.payments import Listed, owe, read, run, work
+from tests.payments import Listed, close_day, owe, read, run, work
 
 TODAY = NOW.date()
 
@@ -46,7 +45,7 @@ def closed(wait_for_indexes, gateway):
     wait_for_indexes()
     run(gateway, NOW + HOUR)
     wait_for_indexes()
-    assert day_closing.close_day(TODAY) == 3
+    assert close_day(TODAY) == 3
     wait_for_indexes()
     return made
 
@@ -85,7 +84,7 @@ def test_what_is_in_the_history_table_is_not_loaded_again(history, wait_for_inde
     wait_for_indexes()
     run(Ledger(), NOW + DAY)
     wait_for_indexes()
-    assert day_closing.close_day(TODAY + timedelta(days=1)) == 5
+    assert close_day(TODAY + timedelta(days=1)) == 5
     again = Listed(1, [payment for payment, _, _ in source.payments(0, 5)])
     done = payment_loads.load_segment(again, payment_loads.begin(again, now=NOW)[0])
     assert (done.inserted, done.repeated) == (0, 5)

@@ -14,7 +14,7 @@ from dealsite.data.commerce.payment.payment_totals import Sum
 from dealsite.data.table import errors
 from tests.builders import DAY, HOUR, NOW
 from tests.gateways.ledger import Ledger
-from tests.payments import owe, read, run
+from tests.payments import close_day, owe, read, run
 
 pytestmark = pytest.mark.usefixtures("whole_table")
 TODAY = NOW.date()
@@ -156,7 +156,6 @@ def test_a_payment_is_found_by_its_transaction_id(wait_for_indexes):
 
 
 def test_history_pages_newest_first(wait_for_indexes):
-    from dealsite.data.commerce.payment.day_closing import close_day
 
     made = [owe(order_number=number, first=NOW - number * HOUR)[0] for number in range(1, 6)]
     wait_for_indexes()
@@ -221,7 +220,7 @@ def test_lists_and_claims_cost_what_their_rows_say():
     with table.metered() as meter:
         claimed = charging.claim(row, now=NOW)
     assert [operation for operation, _ in meter.log] == ["UpdateItem", "GetItem"]
-    from dealsite.gateways import ChargeResult
+    from dealsite.gateways.interface import ChargeResult
 
     with table.metered() as meter:
         charging.record(claimed, ChargeResult("txn"), now=NOW)

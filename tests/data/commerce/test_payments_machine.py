@@ -17,15 +17,15 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from dealsite.data import table
 from dealsite.data.commerce import payments
-from dealsite.data.commerce.payment import charging, day_closing, payment_actions
+from dealsite.data.commerce.payment import charging, payment_actions
 from dealsite.data.commerce.payment.payment_record import CANCELLED, PENDING, PROCESSED, REFUNDED
 from dealsite.data.integrity import checks
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
-from dealsite.gateways import GatewayUnavailable
+from dealsite.gateways.interface import GatewayUnavailable
 from tests.builders import DAY, HOUR, NOW, make_id
 from tests.gateways.ledger import Ledger
-from tests.payments import place, read, run, work
+from tests.payments import close_day, place, read, run, work
 
 RUNS = max(25, int(os.environ.get("PAYMENT_RUNS") or 0))
 FIRST_RUNS = 5
@@ -106,7 +106,7 @@ class Machine(RuleBasedStateMachine):
         self.act(payment_actions.refund, number, reason="x")
 
     def close_day(self, number):
-        day_closing.close_day(self.now.date() - DAY)
+        close_day(self.now.date() - DAY)
 
     def die_claimed(self, number):
         for row in charging.due(now=self.now)[:1]:

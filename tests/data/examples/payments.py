@@ -10,19 +10,17 @@ from dealsite.data.commerce import payments
 from dealsite.data.commerce.payment import (
     charging,
     day_closing,
-    instalments,
     payment_actions,
     payment_lists,
     payment_loads,
     payment_totals,
-    refunding,
 )
 from dealsite.data.commerce.payment.payment_loads import Segment
 from dealsite.data.commerce.payment.payment_record import Payment
 from dealsite.data.jobs import jobs
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import new_ulid, shard
-from dealsite.gateways import ChargeResult
+from dealsite.gateways.interface import ChargeResult
 from dealsite.loads.generated import GeneratedSource
 from tests.builders import NOW, make_id
 from tests.data.examples import measures
@@ -73,7 +71,7 @@ def to_give_back() -> jobs.Job:
 
 def to_count() -> jobs.Job:
     job_id = new_ulid(NOW)
-    made = instalments.new_payments(make_id(NOW, 1), "ann", Decimal("90.00"), 3, method="x", first=NOW)
+    made = payments.new_payments(make_id(NOW, 1), "ann", Decimal("90.00"), 3, method="x", first=NOW)
     place(made, job_id)
     return jobs.get(job_id)
 
@@ -100,8 +98,8 @@ measures(payment_totals.apply_totals, to_count)(lambda job: payment_totals.apply
 measures(charging.due, owe)(lambda _: charging.due(now=NOW))
 measures(charging.claim, due_row)(lambda row: charging.claim(row, now=NOW))
 measures(charging.record, claimed)(lambda payment: charging.record(payment, ChargeResult("t"), now=NOW))
-measures(refunding.refund_payments, to_give_back)(
-    lambda job: refunding.refund_payments(job, NOW, gateway=Ledger(), currency="EUR")
+measures(charging.refund_payments, to_give_back)(
+    lambda job: charging.refund_payments(job, NOW, gateway=Ledger(), currency="EUR")
 )
 measures(payment_actions.pay_early, lambda: where(owe(3)[1]))(
     lambda place: payment_actions.pay_early(*place, by="ann", now=NOW)
@@ -118,7 +116,6 @@ measures(payment_actions.cancel, lambda: where(owe()[0]))(
 measures(payment_actions.refund, paid)(
     lambda place: payment_actions.refund(*place, reason="x", by="kim", now=NOW)
 )
-measures(day_closing.close_day, paid)(lambda _: day_closing.close_day(TODAY + timedelta(days=1)))
 measures(payment_loads.begin)(lambda: payment_loads.begin(SOURCE, now=NOW))
 measures(payment_loads.load_segment, first_segment)(
     lambda segment: payment_loads.load_segment(SOURCE, segment)

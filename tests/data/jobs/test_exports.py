@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from dealsite.data.commerce import orders
-from dealsite.data.commerce.payment import charging, day_closing
+from dealsite.data.commerce.payment import charging
 from dealsite.data.editing import audit
 from dealsite.data.jobs import exports, jobs
 from dealsite.data.jobs.payloads import UnknownVersion
@@ -16,7 +16,7 @@ from dealsite.data.table.ids import new_ulid
 from dealsite.gateways.testing import TestGateway
 from tests.builders import DAY, HOUR, NOW, make_deal
 from tests.orders import make_order
-from tests.payments import owe, run
+from tests.payments import close_day, owe, run
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("whole_table")
@@ -189,7 +189,7 @@ def test_payments_of_a_span_and_a_status_are_found_each_once_closed_days_too(wai
     assert sorted(paid(status="SCHEDULED")) == sorted(some)
     assert paid(status="PROCESSED") == [early.id]
     assert later.id in paid(until=NOW + 4 * DAY)
-    day_closing.close_day(NOW.date())
+    close_day(NOW.date())
     wait_for_indexes()
     assert paid(status="PROCESSED") == []
     assert paid(status=exports.CLOSED) == [early.id]

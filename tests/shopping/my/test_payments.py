@@ -10,13 +10,13 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from dealsite import gateways
 from dealsite.data.commerce import payments
 from dealsite.data.commerce.order import saved_details
 from dealsite.data.commerce.order.saved_details import PaymentCard
 from dealsite.data.people import messages, users
 from dealsite.data.table.ids import iso, new_ulid
-from dealsite.gateways import CardRefused, GatewayUnavailable, SavedCard
+from dealsite.gateways import interface as gateways
+from dealsite.gateways.interface import CardRefused, GatewayUnavailable, SavedCard
 from dealsite.worker import loop
 from shopping.my import cards
 from tests.builders import DAY, HOUR, NOW

@@ -1,26 +1,24 @@
-"""A cart as it is stored: a head that says which deals are in it, and a line for each.
+"""A cart as it is stored: whose it is, a head that says which deals are in it, and a line for each.
 
 The head is what makes one line of a deal: it maps deals to lines, over ACTIVE and SAVED, and counts
 both. Every change renews its version, so what a shopper was shown can be told from what is there now.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
 
 from django.utils.translation import gettext_lazy
 
-from dealsite.data import keys
-from dealsite.data.catalogue.cards import DealCard, Picture, money
-from dealsite.data.commerce.cart.owners import CartOwner
+from dealsite.data import keys, table
+from dealsite.data.catalogue.cards import Picture, money
 from dealsite.data.names import slugify
+from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import Conflict
-from dealsite.data.table.ids import EPOCH, epoch_seconds, from_iso, iso
+from dealsite.data.table.errors import Conflict, Invalid
+from dealsite.data.table.ids import EPOCH, epoch_seconds, from_iso, hash_of, is_ulid, iso
 from dealsite.text.lazy import Text
 
 ACTIVE, SAVED, PURCHASED, RETURNED = "ACTIVE", "SAVED", "PURCHASED", "RETURNED"
@@ -30,6 +28,7 @@ MAX_SAVED_OF_VISITOR = 10  # a visitor's whole cart must be merged in one transa
 MAX_QUANTITY = 999
 VISITOR_CART_LIFETIME = timedelta(days=30)
 TRIES = 8
+CARD = ("deal", "title", "brand", "brand_name", "category", "price", "quantity")  # what lists show of a line
 
 
 class CartChanged(Conflict):
@@ -43,6 +42,38 @@ class CartChanged(Conflict):
 
 class CartFull(Conflict):
     """No further line fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class CartOwner:
+    """A user, or a visitor who is known by the hash of their cookie only; it knows where the cart is kept."""
+
+    username: str = ""
+    visitor: str = ""
+
+    @property
+    def partition(self) -> str:
+        return self.head[0]
+
+    @property
+    def head(self) -> keys.Key:
+        return keys.cart_head(self.username) if self.username else keys.visitor_cart_head(self.visitor)
+
+    def line(self, status: str, at: datetime, line_id: str) -> keys.Key:
+        """Return the key of a line of the cart, or of an order once it is bought."""
+        if self.username:
+            return keys.cart_line(self.username, status, at, line_id)
+        return keys.visitor_cart_line(self.visitor, status, at, line_id)
+
+
+def user_cart(username: str) -> CartOwner:
+    """Return the owner of a user's cart; ValueError for what cannot be part of a key."""
+    return CartOwner(username=keys.part(username))
+
+
+def visitor_cart(cart_key: str) -> CartOwner:
+    """Return the owner of the cart of a visitor whose cookie holds this."""
+    return CartOwner(visitor=hash_of(cart_key))
 
 
 def saved_limit(owner: CartOwner) -> int:
@@ -97,13 +128,7 @@ class CartEntry:
     token: str = ""
 
     def as_item(self) -> Item:
-        return {
-            "line": self.line,
-            "status": self.status,
-            "at": iso(self.at),
-            "quantity": self.quantity,
-            "token": self.token,
-        }
+        return asdict(self) | {"at": iso(self.at)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,51 +160,12 @@ class Cart:
         return sum(line.quantity for line in self.active)
 
 
-def new_line(
-    card: DealCard,
-    *,
-    line_id: str,
-    quantity: int,
-    counted: bool,
-    price: Decimal,
-    username: str,
-    now: datetime,
-) -> Line:
-    """Return a new active line of a deal."""
-    return Line(
-        id=line_id,
-        deal=card.id,
-        status=ACTIVE,
-        at=now,
-        quantity=quantity,
-        title=card.title,
-        brand=card.brand,
-        brand_name=card.brand_name,
-        category=card.category,
-        price=price,
-        picture=card.picture,
-        counted=counted,
-        username=username,
-    )
-
-
 def line_item(line: Line, owner: CartOwner, ends_at: datetime | None) -> Item:
     """Return a line as it is stored; a visitor's is forgotten with the cart."""
-    card = {
-        "deal": line.deal,
-        "title": line.title,
-        "brand": line.brand,
-        "brand_name": line.brand_name,
-        "category": line.category,
-        "price": line.price,
-        "quantity": line.quantity,
-    }
+    card = {name: getattr(line, name) for name in CARD}
+    card |= {name: value for name in ("username", "order") if (value := getattr(line, name))}
     if line.picture:
         card["picture"] = line.picture.as_item()
-    if line.username:
-        card["username"] = line.username
-    if line.order:
-        card["order"] = line.order
     return {
         "type": "CartLine",
         "id": line.id,
@@ -203,19 +189,13 @@ def line_from_item(item: Item) -> Line:
     status, at, line_id = item["SK"].split("#")
     return Line(
         id=line_id,
-        deal=card["deal"],
         status=status,
         at=from_iso(at),
-        quantity=card["quantity"],
-        title=card["title"],
-        brand=card["brand"],
-        brand_name=card["brand_name"],
-        category=card["category"],
-        price=money(card["price"]) or Decimal("0.00"),
         picture=Picture.from_item(card.get("picture")),
         counted=item.get("counted", False),
         username=card.get("username", ""),
         order=card.get("order", ""),
+        **{name: card[name] for name in CARD} | {"price": money(card["price"])},
     )
 
 
@@ -240,13 +220,65 @@ def head_from_item(item: Item | None, *, now: datetime) -> Head:
     ends_at = EPOCH + timedelta(seconds=item["ttl"]) if "ttl" in item else None
     if ends_at and ends_at <= now:
         return Head()
-    return Head(
-        version=item["version"],
-        active=item["active"],
-        saved=item["saved"],
-        lines={
-            deal: CartEntry(e["line"], e["status"], from_iso(e["at"]), e["quantity"], e["token"])
-            for deal, e in item["lines"].items()
-        },
-        ends_at=ends_at,
+    lines = {
+        deal: CartEntry(**entry | {"at": from_iso(entry["at"])}) for deal, entry in item["lines"].items()
+    }
+    return Head(item["version"], item["active"], item["saved"], lines, ends_at)
+
+
+@access_pattern("a cart's lines by status, newest first", "CART#u / HEAD, STATUS#at#line", "2 queries")
+def read(owner: CartOwner, *, now: datetime) -> Cart:
+    """Return a cart as it is in the table, empty if there is none."""
+    head, active = read_active(owner, now=now)
+    low, high = keys.cart_line.between(SAVED)
+    rows = table.query(
+        owner.partition, low=low, high=high, newest_first=True, limit=MAX_SAVED, consistent=True
     )
+    return Cart(owner, head, active, lines_of(head, rows))
+
+
+@access_pattern("the lines of a cart that checkout buys", "CART#u / HEAD, ACTIVE#at#line", "1 query")
+def read_active(owner: CartOwner, *, now: datetime) -> tuple[Head, list[Line]]:
+    """Return a cart's head and its active lines, newest first, as they are in the table."""
+    partition, head_sort = owner.head
+    low, _ = keys.cart_line.between(ACTIVE)
+    rows = table.query(
+        partition, low=low, high=head_sort, newest_first=True, limit=MAX_ACTIVE + 1, consistent=True
+    )
+    return of_rows(rows, now=now)
+
+
+@access_pattern("how many deals are in a cart", "CART#u / HEAD", "1 get")
+def read_head(owner: CartOwner, *, now: datetime) -> Head:
+    """Return what a cart holds, without the lines."""
+    return head_from_item(table.get(owner.head), now=now)
+
+
+def find_line(owner: CartOwner, ref: str, *, now: datetime) -> tuple[Head, Line | None]:
+    """Return a cart's head and the line that a form means, None if it is gone; Invalid for what no form says."""
+    status, _, rest = ref.partition(".")
+    at_text, _, line_id = rest.rpartition(".")
+    try:
+        at = from_iso(at_text)
+        genuine = status in (ACTIVE, SAVED) and is_ulid(line_id) and iso(at) == at_text
+    except (ValueError, OverflowError):
+        genuine = False
+    if not genuine:
+        raise Invalid(gettext_lazy("This form is damaged. Load your cart again."))
+    head_key, line_key = owner.head, owner.line(status, at, line_id)
+    items = table.batch_get([head_key, line_key])
+    head = head_from_item(items.get(head_key), now=now)
+    found = lines_of(head, [items[line_key]] if line_key in items else [])
+    return head, found[0] if found else None
+
+
+def of_rows(rows: Sequence[Item], *, now: datetime) -> tuple[Head, list[Line]]:
+    """Return the head and the lines of a cart's rows."""
+    head = head_from_item(next((row for row in rows if row["type"] == "CartHead"), None), now=now)
+    return head, lines_of(head, [row for row in rows if row["type"] == "CartLine"])
+
+
+def lines_of(head: Head, rows: Iterable[Item]) -> list[Line]:
+    """Return the lines that the head knows: what is left of a visitor's ended cart is nobody's."""
+    lines = [line_from_item(row) for row in rows]
+    return [line for line in lines if (e := head.lines.get(line.deal)) and e.line == line.id]

@@ -1,8 +1,7 @@
 """What is to become of a cart: changes of its lines are collected and written with its head, in one transaction."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
@@ -20,13 +19,13 @@ from dealsite.data.commerce.cart.cart_record import (
     CartChanged,
     CartEntry,
     CartFull,
+    CartOwner,
     Head,
     Line,
     head_item,
     line_item,
     saved_limit,
 )
-from dealsite.data.commerce.cart.owners import CartOwner
 from dealsite.data.table.errors import Busy, Invalid
 from dealsite.data.table.ids import epoch_seconds
 from dealsite.data.table.writes import (
@@ -53,9 +52,8 @@ class CartWrites:
 
     def __init__(self, owner: CartOwner, head: Head, *, now: datetime) -> None:
         self.owner, self.was, self.now = owner, head, now
-        ends_at = head.ends_at
-        if owner.visitor and not head.version:
-            ends_at = now + VISITOR_CART_LIFETIME
+        is_new = owner.visitor and not head.version
+        ends_at = now + VISITOR_CART_LIFETIME if is_new else head.ends_at
         self.head = replace(head, version=head.version + 1, lines=dict(head.lines), ends_at=ends_at)
         self._writes: list[Write] = []
         self._touched: set[str] = set()
@@ -70,9 +68,7 @@ class CartWrites:
         entry = self.head.lines[deal]
         entry = replace(entry, quantity=changes.get("quantity", entry.quantity), token=token or entry.token)
         self._set(deal, entry)
-        paths: dict[Path, Any] = {
-            name if name == "counted" else ("card", name): value for name, value in changes.items()
-        }
+        paths: dict[Path, Any] = {n if n == "counted" else ("card", n): value for n, value in changes.items()}
         key = self.owner.line(entry.status, entry.at, entry.line)
         self._writes.append(Update(key=key, set=paths, when=(exists(),), otherwise=CartChanged()))
 
@@ -92,6 +88,11 @@ class CartWrites:
     def writes(self) -> list[Write]:
         """Return the writes of all changes, the head's first: CartChanged if the cart is not as it was read."""
         return [self._head_write(), *self._writes]
+
+    def write(self) -> None:
+        """Write all changes, if there are any. 1 transaction."""
+        if self._writes:
+            table.transact(self.writes())
 
     def _put(self, line: Line) -> Put:
         key = self.owner.line(line.status, line.at, line.id)
@@ -132,9 +133,8 @@ class CartWrites:
                 sets["lines", deal] = head.lines[deal].as_item()
             elif deal in self.was.lines:
                 gone.append(("lines", deal))
-        return Update(
-            key=key, set=sets, remove=gone, when=at_version(self.was.version), otherwise=CartChanged()
-        )
+        as_read = at_version(self.was.version)
+        return Update(key=key, set=sets, remove=gone, when=as_read, otherwise=CartChanged())
 
 
 def _is(entry: CartEntry | None, status: str) -> int:
@@ -144,24 +144,18 @@ def _is(entry: CartEntry | None, status: str) -> int:
 def refuse_full(owner: CartOwner, active: int, saved: int) -> None:
     """Raise CartFull if a cart cannot hold as many lines."""
     if active > MAX_ACTIVE:
-        raise CartFull(
-            _("A cart holds up to %(most)s deals. Order these first, or save some for later.")
-            % {"most": MAX_ACTIVE}
-        )
+        full = _("A cart holds up to %(most)s deals. Order these first, or save some for later.")
+        raise CartFull(full % {"most": MAX_ACTIVE})
     if saved > saved_limit(owner):
-        raise CartFull(
-            _("Up to %(owner)s deals can be saved for later. Remove some first.")
-            % {"owner": saved_limit(owner)}
-        )
+        full = _("Up to %(owner)s deals can be saved for later. Remove some first.")
+        raise CartFull(full % {"owner": saved_limit(owner)})
 
 
-def until_settled(attempt: Callable[[], Result]) -> Result:
+def repeat_attempt(attempt: Callable[[], Result]) -> Result:
     """Repeat an attempt that reads the cart anew while somebody else changes it in between; Busy after eight."""
     for number in range(TRIES):
         if number:
             table.back_off(number)
-        try:
+        with suppress(CartChanged):
             return attempt()
-        except CartChanged:
-            continue
     raise Busy()

@@ -1,24 +1,24 @@
-"""What becomes of a visitor's cart when he signs in: it is merged into his own, once."""
-
-from __future__ import annotations
+"""How a cart ends: a visitor's is merged into their own when they sign in, once; a deleted user's is cleared."""
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from dealsite.data import table
+from dealsite.data import keys, table
 from dealsite.data.commerce.cart.cart_record import (
     ACTIVE,
     MAX_ACTIVE,
     MAX_QUANTITY,
+    MAX_SAVED,
     SAVED,
     CartChanged,
+    CartOwner,
     Line,
-    head_from_item,
-    line_from_item,
+    of_rows,
+    read_head,
     saved_limit,
+    user_cart,
 )
-from dealsite.data.commerce.cart.cart_writes import CartWrites, until_settled
-from dealsite.data.commerce.cart.owners import CartOwner, user_cart
+from dealsite.data.commerce.cart.cart_writes import CartWrites, repeat_attempt
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Delete, Write, at_version, exists
@@ -41,22 +41,17 @@ class MergeResult:
 def merge(visitor: CartOwner, username: str, *, now: datetime) -> MergeResult:
     """Move a visitor's lines into a user's cart: pieces of one deal add up, what was saved stays saved.
 
-    The visitor's head goes in the same transaction, so it happens once. 1 query + 1 get + 1 transaction;
-    1 query if there is nothing to merge; all again after a conflict.
+    The visitor's head goes in the same transaction, so it happens once; all again after a conflict.
     """
-    return until_settled(lambda: _merge(visitor, user_cart(username), now))
+    return repeat_attempt(lambda: _merge(visitor, user_cart(username), now))
 
 
 def _merge(visitor: CartOwner, user: CartOwner, now: datetime) -> MergeResult:
-    head_key = visitor.head
-    rows = table.query(visitor.partition, limit=100, consistent=True)
-    head = head_from_item(next((row for row in rows if row["SK"] == head_key[1]), None), now=now)
+    head, lines = of_rows(table.query(visitor.partition, limit=100, consistent=True), now=now)
     merged = MergeResult()
     if not head.version:
         return merged
-    lines = [line_from_item(row) for row in rows if row["SK"] != head_key[1]]
-    lines = [line for line in lines if (e := head.lines.get(line.deal)) and e.line == line.id]
-    changes = CartWrites(user, head_from_item(table.get(user.head), now=now), now=now)
+    changes = CartWrites(user, read_head(user, now=now), now=now)
     for line in sorted(lines, key=lambda line: (line.status, line.at, line.id)):
         _merge_line(changes, replace(line, username=user.username, at=now), merged)
     table.transact([*_visitor_goes(visitor, head.version, lines), *changes.writes()])
@@ -98,3 +93,17 @@ def _visitor_goes(visitor: CartOwner, version: int, lines: list[Line]) -> list[W
         Delete(key=visitor.head, when=at_version(version), otherwise=CartChanged()),
         *(Delete(key=place, when=(exists(),), otherwise=CartChanged()) for place in places),
     ]
+
+
+@access_pattern(
+    "delete a cart: its head and each line", "CART#u / HEAD, STATUS#at#line", "2 queries + 2 deletes"
+)
+def clear(username: str) -> None:
+    """Delete a user's cart, its saved lines too; what they bought stays with their orders. Harmless to repeat."""
+    owner = user_cart(username)
+    for low, high, limit in (
+        (keys.cart_line.between(ACTIVE)[0], owner.head[1], MAX_ACTIVE + 1),
+        (*keys.cart_line.between(SAVED), MAX_SAVED),
+    ):
+        for row in table.query(owner.partition, low=low, high=high, limit=limit, consistent=True):
+            table.write(Delete(key=(row["PK"], row["SK"])))

@@ -1,6 +1,4 @@
-"""What a shopper is shown of his cart: each line with what changed since he was last shown it."""
-
-from __future__ import annotations
+"""What a shopper is shown of their cart: each line with what changed since they were last shown it."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -15,14 +13,8 @@ from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import from_iso
 
-PRICE_UP, PRICE_DOWN, FEWER_LEFT, SOLD_OUT, EXPIRED, GONE = (
-    "price_up",
-    "price_down",
-    "fewer_left",
-    "sold_out",
-    "expired",
-    "gone",
-)
+PRICE_UP, PRICE_DOWN, FEWER_LEFT = "price_up", "price_down", "fewer_left"
+SOLD_OUT, EXPIRED, GONE = "sold_out", "expired", "gone"
 UNAVAILABLE = {SOLD_OUT, EXPIRED, GONE}
 
 
@@ -67,7 +59,7 @@ class CartView:
 
     @property
     def changed(self) -> list[LineView]:
-        """The active lines that the shopper has to know of before he can order."""
+        """The active lines that the shopper has to know of before they can order."""
         return [shown for shown in self.active if shown.problems]
 
     @property
@@ -110,7 +102,6 @@ def _shown(line: Line, offer: Item | None, now: datetime) -> LineView:
 
 
 def _digest(active: Iterable[LineView]) -> str:
-    told = [
-        (s.line.deal, s.line.quantity, s.problems, str(s.price), s.quantity) for s in active if s.problems
-    ]
+    changed = [shown for shown in active if shown.problems]
+    told = [(s.line.deal, s.line.quantity, s.problems, str(s.price), s.quantity) for s in changed]
     return hashlib.sha256(repr(told).encode()).hexdigest()[:16]

@@ -5,9 +5,7 @@ stock taken), up to 12 instalments, and 7 others: 94 at 25 lines. Where the last
 are bought at once and their cards find no room, a job of the same transaction marks them.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -25,11 +23,10 @@ from dealsite.data.commerce.cart.cart_record import (
     CartChanged,
     Head,
     Line,
-    line_item,
+    read_active,
+    user_cart,
 )
-from dealsite.data.commerce.cart.owners import user_cart
-from dealsite.data.commerce.cart.reading import read_active
-from dealsite.data.commerce.order import order_notices, reading
+from dealsite.data.commerce.order import reading
 from dealsite.data.commerce.order.order_record import (
     PLACED,
     Address,
@@ -37,6 +34,8 @@ from dealsite.data.commerce.order.order_record import (
     Order,
     OrderCard,
     clean_address,
+    moved_lines,
+    notice_writes,
     order_item,
 )
 from dealsite.data.commerce.payments import PLANS, Payment, insert_writes, new_payments, plans_for
@@ -46,7 +45,6 @@ from dealsite.data.table.ids import is_ulid, iso, new_ulid
 from dealsite.data.table.writes import (
     Check,
     Condition,
-    Delete,
     Put,
     Update,
     Write,
@@ -61,6 +59,9 @@ from dealsite.data.table.writes import (
     missing,
 )
 
+SMALL = gettext_lazy("An instalment must come to 1.00 at least. Choose fewer instalments.")
+CHANGED = gettext_lazy("Something in your cart changed: nothing was ordered. Please look at it again.")
+
 
 class AlreadyPlaced(AlreadyExists):
     """This order was placed before: a second click, or a retry."""
@@ -72,7 +73,7 @@ class OfferChanged(VersionConflict):
 
 @dataclass(frozen=True, slots=True)
 class Purchase:
-    """What a checkout form says: who buys, which version of the cart he was shown and what it came to.
+    """What a checkout form says: who buys, which version of the cart they were shown and what it came to.
 
     `order_id` is minted with the form, so a form sent twice makes one order. `method` is the token of the
     card at the gateway, `plan` the number of instalments.
@@ -95,7 +96,7 @@ class Purchase:
     "1 query + 1 transaction",
 )
 def place(purchase: Purchase, *, now: datetime) -> Order:
-    """Place an order and return it; placed before, it is returned as it is. 1 query + 1 transaction.
+    """Place an order and return it; placed before, it is returned as it is.
 
     CartChanged if the cart is not as it was shown, or its deals are not: nothing is bought then, and the
     cart page says what changed. Invalid for an address or plan that cannot be. Last pieces, and offers that
@@ -109,15 +110,12 @@ def place(purchase: Purchase, *, now: datetime) -> Order:
     if not lines or head.version != purchase.version or total != purchase.total:
         return _placed_before(purchase)
     if purchase.plan not in plans_for(total):
-        raise Invalid(
-            plan=gettext_lazy("An instalment must come to 1.00 at least. Choose fewer instalments.")
-        )
-    payments = new_payments(
-        purchase.order_id, purchase.username, total, purchase.plan, method=purchase.method, first=now
-    )
+        raise Invalid(plan=SMALL)
+    buyer, plan, method = purchase.username, purchase.plan, purchase.method
+    payments = new_payments(purchase.order_id, buyer, total, plan, method=method, first=now)
     order = _new_order(purchase, lines, payments, now)
     fixed = _order_writes(order, payments, head, lines, now)
-    offers = [write for line in lines for write in _offer_unread(line, now)]
+    offers = [_offer_unread(line, now) for line in lines]
     for attempt in range(TRIES):
         if attempt:
             table.back_off(attempt)
@@ -170,7 +168,6 @@ def _order_writes(
     order: Order, payments: Sequence[Payment], head: Head, lines: Sequence[Line], now: datetime
 ) -> list[Write]:
     """Return all writes but those of the offers; the order's comes first, since that it is there explains all else."""
-    owner = user_cart(order.username)
     kept = {deal: entry.as_item() for deal, entry in head.lines.items() if entry.status != ACTIVE}
     writes: list[Write] = [
         Put(
@@ -180,7 +177,7 @@ def _order_writes(
             otherwise=AlreadyPlaced(gettext_lazy("This order is placed already.")),
         ),
         Update(
-            key=owner.head,
+            key=keys.cart_head(order.username),
             set={"lines": kept, "active": 0},
             add={"version": 1},
             when=at_version(head.version),
@@ -193,37 +190,22 @@ def _order_writes(
             otherwise=Conflict(gettext_lazy("This account was deleted.")),
         ),
     ]
-    for line in lines:
-        bought = replace(line, status=PURCHASED, at=now, order=order.id)
-        writes += [
-            Delete(
-                key=owner.line(line.status, line.at, line.id),
-                when=(exists(),),
-                otherwise=CartChanged(),
-            ),
-            Put(
-                key=owner.line(PURCHASED, now, line.id),
-                item=line_item(bought, owner, None),
-                when=(absent(),),
-            ),
-        ]
+    writes += moved_lines(order, lines, PURCHASED, now)
     writes += insert_writes(payments, now=now, job_id=new_ulid(now))
-    return writes + order_notices.writes(order.card, order.timeline[0], email=order.email)
+    return writes + notice_writes(order, order.timeline[0])
 
 
 def _as_shown(line: Line, now: datetime) -> tuple[Condition, ...]:
     return equals("price", line.price), either(missing("expires_at"), above("expires_at", iso(now)))
 
 
-def _offer_unread(line: Line, now: datetime) -> list[Write]:
+def _offer_unread(line: Line, now: datetime) -> Write:
     """Return the write of an offer that was not read: it must be as the line says, and not the last pieces."""
     key, as_shown = keys.offer(line.deal), _as_shown(line, now)
     if not line.counted:
-        return [Check(key=key, when=(*as_shown, missing("stock")), otherwise=OfferChanged())]
-    enough = at_least("stock", line.quantity + 1)
-    return [
-        Update(key=key, add={"stock": -line.quantity}, when=(*as_shown, enough), otherwise=OfferChanged())
-    ]
+        return Check(key=key, when=(*as_shown, missing("stock")), otherwise=OfferChanged())
+    enough = (*as_shown, at_least("stock", line.quantity + 1))
+    return Update(key=key, add={"stock": -line.quantity}, when=enough, otherwise=OfferChanged())
 
 
 def _deals_as_shown(lines: Sequence[Line], now: datetime) -> dict[str, Deal]:
@@ -231,15 +213,11 @@ def _deals_as_shown(lines: Sequence[Line], now: datetime) -> dict[str, Deal]:
     deals = with_offers(line.deal for line in lines)
     offers = {keys.offer(one.id): _offer_of(one) for one in deals.values()}
     if any(shown.problems for shown in view.compare(lines, offers, now=now)):
-        raise CartChanged(
-            gettext_lazy("Something in your cart changed: nothing was ordered. Please look at it again.")
-        )
+        raise CartChanged(CHANGED)
     return deals
 
 
-def _offers_read(
-    lines: Sequence[Line], deals: Mapping[str, Deal], actions: int, now: datetime
-) -> list[Write]:
+def _offers_read(lines: Sequence[Line], deals: dict[str, Deal], actions: int, now: datetime) -> list[Write]:
     """Return the writes of offers as they were read, with the marks of what sells out."""
     writes: list[Write] = []
     sold_out: list[Deal] = []
@@ -247,12 +225,10 @@ def _offers_read(
         deal = deals[line.deal]
         if deal.stock is not None and deal.stock == line.quantity:
             sold_out.append(deal)
-            last = (*_as_shown(line, now), equals("stock", line.quantity))
-            writes.append(
-                Update(key=keys.offer(line.deal), set={"stock": 0}, when=last, otherwise=OfferChanged())
-            )
+            key, last = keys.offer(line.deal), (*_as_shown(line, now), equals("stock", line.quantity))
+            writes.append(Update(key=key, set={"stock": 0}, when=last, otherwise=OfferChanged()))
         else:
-            writes += _offer_unread(line, now)
+            writes.append(_offer_unread(line, now))
     return writes + mark_within(sold_out, actions + len(writes), sold_out=True, now=now)
 
 

@@ -1,7 +1,5 @@
 """What becomes of an order: shipped, delivered, or cancelled with all that was bought."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -13,9 +11,8 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue.deal.deal_record import Deal
 from dealsite.data.catalogue.deal.stock import mark_within, with_offers
 from dealsite.data.commerce import payments
-from dealsite.data.commerce.cart.cart_record import RETURNED, TRIES, Line, line_item
-from dealsite.data.commerce.cart.owners import user_cart
-from dealsite.data.commerce.order import order_notices, reading
+from dealsite.data.commerce.cart.cart_record import RETURNED, TRIES, Line
+from dealsite.data.commerce.order import reading
 from dealsite.data.commerce.order.order_record import (
     CANCELLED,
     DELIVERED,
@@ -25,12 +22,13 @@ from dealsite.data.commerce.order.order_record import (
     Order,
     clean_note,
     clean_tracking,
+    moved_lines,
+    notice_writes,
     order_item,
 )
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Busy, Conflict, VersionConflict
-from dealsite.data.table.ids import new_ulid
-from dealsite.data.table.writes import Delete, Put, Update, Write, absent, at_least, equals, exists, merge
+from dealsite.data.table.writes import Update, Write, at_least, equals, merge
 
 BEFORE = {SHIPPED: PLACED, DELIVERED: SHIPPED, CANCELLED: PLACED}
 WORDS = {
@@ -45,7 +43,7 @@ WORDS = {
     "mark an order shipped", "USER#u, MESSAGES#u, JOB#id / ORDER#oid, itself", "1 get + 1 transaction"
 )
 def ship(username: str, order_id: str, *, tracking: str = "", by: str, now: datetime) -> Order:
-    """Mark an order shipped; harmless if it is. NotFound, Conflict, Invalid. 1 get + 1 transaction."""
+    """Mark an order shipped; harmless if it is. NotFound, Conflict, Invalid."""
     tracking = clean_tracking(tracking)
     note = f"Tracking number {tracking}" if tracking else ""
     return _step(username, order_id, Event(SHIPPED, now, by, note), tracking=tracking)
@@ -55,7 +53,7 @@ def ship(username: str, order_id: str, *, tracking: str = "", by: str, now: date
     "mark an order delivered", "USER#u, MESSAGES#u, JOB#id / ORDER#oid, itself", "1 get + 1 transaction"
 )
 def deliver(username: str, order_id: str, *, by: str, now: datetime) -> Order:
-    """Mark an order delivered; harmless if it is. NotFound, Conflict. 1 get + 1 transaction."""
+    """Mark an order delivered; harmless if it is. NotFound, Conflict."""
     return _step(username, order_id, Event(DELIVERED, now, by))
 
 
@@ -65,9 +63,7 @@ def _step(username: str, order_id: str, event: Event, tracking: str = "") -> Ord
         return order
     after = _after(order, event, tracking=tracking)
     try:
-        table.transact(
-            [_order_write(order, after), *order_notices.writes(after.card, event, email=order.email)]
-        )
+        table.transact([_order_write(order, after), *notice_writes(after, event)])
     except VersionConflict:
         current = reading.get(username, order_id)
         if current.status != event.status:
@@ -82,10 +78,9 @@ def _step(username: str, order_id: str, event: Event, tracking: str = "") -> Ord
     "1 get + 1 query + 2 batch gets + 1 transaction",
 )
 def cancel(username: str, order_id: str, *, by: str, reason: str = "", now: datetime) -> Order:
-    """Cancel an order that is PLACED: stock goes back, lines become RETURNED, instalments are called off.
+    """Cancel an order that is PLACED: stock goes back, lines become RETURNED, instalments are cancelled.
 
-    Harmless if it is cancelled; Conflict if it was shipped. 1 get + 1 query + 2 batch gets + 1 transaction;
-    all again while stock or payments change in between.
+    Harmless if it is cancelled; Conflict if it was shipped. All again while stock or payments change in between.
     """
     event = Event(CANCELLED, now, by, clean_note(reason))
     for attempt in range(TRIES):
@@ -99,16 +94,9 @@ def cancel(username: str, order_id: str, *, by: str, reason: str = "", now: date
         paid = payments.of_order(username, order.payments)
         writes: list[Write] = [
             _order_write(order, after),
-            *_lines_back(order, lines, now),
-            *payments.cancel_writes(
-                paid,
-                by=by,
-                reason=event.note or "The order was cancelled.",
-                now=now,
-                totals_job_id=new_ulid(now),
-                refund_job_id=new_ulid(now),
-            ),
-            *order_notices.writes(after.card, event, email=order.email),
+            *moved_lines(order, lines, RETURNED, now),
+            *payments.cancel_writes(paid, by=by, reason=event.note or "The order was cancelled.", now=now),
+            *notice_writes(after, event),
         ]
         deals = with_offers(line.deal for line in lines)
         writes += _stock_back(lines, deals, len(merge(writes)), now)
@@ -121,7 +109,7 @@ def cancel(username: str, order_id: str, *, by: str, reason: str = "", now: date
 
 
 def _after(order: Order, event: Event, *, tracking: str = "") -> Order:
-    """Return an order after something happened to it; Conflict if that cannot happen to it any more."""
+    """Return an order after an event; Conflict if that cannot happen any more."""
     if order.status != BEFORE[event.status]:
         raise Conflict(_refusal(order, event))
     return replace(
@@ -134,10 +122,8 @@ def _after(order: Order, event: Event, *, tracking: str = "") -> Order:
 
 
 def _refusal(order: Order, event: Event) -> str:
-    return _("This order is %(state)s: it cannot be %(wanted)s.") % {
-        "state": WORDS[order.status],
-        "wanted": WORDS[event.status],
-    }
+    words = {"state": WORDS[order.status], "wanted": WORDS[event.status]}
+    return _("This order is %(state)s: it cannot be %(wanted)s.") % words
 
 
 def _order_write(order: Order, after: Order) -> Write:
@@ -149,23 +135,6 @@ def _order_write(order: Order, after: Order) -> Write:
         when=(equals("version", order.version),),
         otherwise=VersionConflict(),
     )
-
-
-def _lines_back(order: Order, lines: Sequence[Line], now: datetime) -> list[Write]:
-    """Return the writes that make an order's lines RETURNED; they stay its lines."""
-    owner = user_cart(order.username)
-    writes: list[Write] = []
-    for line in lines:
-        back = replace(line, status=RETURNED, at=now)
-        writes += [
-            Delete(key=owner.line(line.status, line.at, line.id), when=(exists(),)),
-            Put(
-                key=owner.line(RETURNED, now, line.id),
-                item=line_item(back, owner, None),
-                when=(absent(),),
-            ),
-        ]
-    return writes
 
 
 def _stock_back(lines: Sequence[Line], deals: dict[str, Deal], actions: int, now: datetime) -> list[Write]:

@@ -1,4 +1,4 @@
-"""An order as it is stored: what was bought are the lines that left the cart, the order says the rest.
+"""An order as it is stored, and what tells of it: what was bought are the lines that left the cart.
 
 PLACED -> SHIPPED -> DELIVERED        PLACED -> CANCELLED
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
@@ -18,16 +18,31 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys
 from dealsite.data.catalogue.cards import money
+from dealsite.data.commerce.cart.cart_record import CartChanged, Line, line_item, user_cart
+from dealsite.data.editing import audit
 from dealsite.data.names import normalise
+from dealsite.data.people import mails, messages
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Invalid
-from dealsite.data.table.ids import from_iso, iso
+from dealsite.data.table.ids import from_iso, iso, new_ulid
+from dealsite.data.table.writes import Delete, Put, Write, absent, exists
 
 PLACED, SHIPPED, DELIVERED, CANCELLED = "PLACED", "SHIPPED", "DELIVERED", "CANCELLED"
 STATUSES = (PLACED, SHIPPED, DELIVERED, CANCELLED)
 ADDRESS_CHARACTERS = 120
 NOTE_CHARACTERS = 500
 TRACKING_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._/-]{2,59}")
+WRONG_TRACKING = gettext_lazy(
+    "A tracking number has 3 to 60 letters, digits, spaces, dots, dashes or slashes."
+)
+MESSAGE_KIND = "order"
+HEADLINES = {
+    PLACED: "Thank you: your order is placed",
+    SHIPPED: "Your order is on its way",
+    DELIVERED: "Your order was delivered",
+    CANCELLED: "Your order was cancelled",
+}
+DONE = {PLACED: "placed", SHIPPED: "shipped", DELIVERED: "delivered", CANCELLED: "cancelled"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,31 +125,12 @@ class OrderCard:
     plan: int = 1
 
     def as_item(self) -> Item:
-        return {
-            "id": self.id,
-            "username": self.username,
-            "name": self.name,
-            "status": self.status,
-            "placed_at": iso(self.placed_at),
-            "total": self.total,
-            "pieces": self.pieces,
-            "lines": self.lines,
-            "plan": self.plan,
-        }
+        return asdict(self) | {"placed_at": iso(self.placed_at)}
 
     @classmethod
     def from_item(cls, card: Item) -> OrderCard:
-        return cls(
-            id=card["id"],
-            username=card["username"],
-            name=card["name"],
-            status=card["status"],
-            placed_at=from_iso(card["placed_at"]),
-            total=money(card["total"]) or Decimal("0.00"),
-            pieces=card["pieces"],
-            lines=card["lines"],
-            plan=card["plan"],
-        )
+        stored = {one.name: card[one.name] for one in fields(cls)}
+        return cls(**stored | {"placed_at": from_iso(card["placed_at"]), "total": money(card["total"])})
 
 
 @dataclass(frozen=True)
@@ -177,21 +173,18 @@ class Order:
 
 def order_item(order: Order) -> Item:
     """Return an order as it is stored."""
-    card = order.card
+    card = order.card.as_item()
     return {
         "type": "Order",
-        "id": card.id,
-        "username": card.username,
-        "status": card.status,
-        "placed_at": iso(card.placed_at),
+        **{name: card[name] for name in ("id", "username", "status", "placed_at")},
         "version": order.version,
         "address": order.address.as_item(),
         "email": order.email,
         "payments": [dict(ref) for ref in order.payments],
         "timeline": [event.as_item() for event in order.timeline],
         "tracking": order.tracking or None,
-        "card": card.as_item(),
-        **keys.order_rows(card.id, card.username, card.status, card.placed_at),
+        "card": card,
+        **keys.order_rows(order.id, order.username, order.status, order.placed_at),
     }
 
 
@@ -208,6 +201,18 @@ def order_from_item(item: Item) -> Order:
     )
 
 
+def moved_lines(order: Order, lines: Iterable[Line], status: str, at: datetime) -> list[Write]:
+    """Return the writes that make lines PURCHASED, out of the cart, or RETURNED; CartChanged if one is gone."""
+    owner = user_cart(order.username)
+    writes: list[Write] = []
+    for line in lines:
+        key = owner.line(line.status, line.at, line.id)
+        item = line_item(replace(line, status=status, at=at, order=order.id), owner, None)
+        writes.append(Delete(key=key, when=(exists(),), otherwise=CartChanged()))
+        writes.append(Put(key=owner.line(status, at, line.id), item=item, when=(absent(),)))
+    return writes
+
+
 def clean_note(note: str) -> str:
     """Return a note of one line, or raise Invalid."""
     cleaned = normalise(note)
@@ -220,9 +225,25 @@ def clean_tracking(tracking: str) -> str:
     """Return a tracking number, which may be empty, or raise Invalid."""
     cleaned = unicodedata.normalize("NFKC", tracking).strip()
     if cleaned and not TRACKING_PATTERN.fullmatch(cleaned):
-        raise Invalid(
-            tracking=gettext_lazy(
-                "A tracking number has 3 to 60 letters, digits, spaces, dots, dashes or slashes."
-            )
-        )
+        raise Invalid(tracking=WRONG_TRACKING)
     return cleaned
+
+
+def notice_writes(order: Order, event: Event) -> list[Write]:
+    """Return what tells of an event: a message in the inbox, a mail and an audit entry. 3 actions."""
+    now, note, username = event.at, event.note, order.username
+    item = messages.message_item(
+        username,
+        new_ulid(now),
+        kind=MESSAGE_KIND,
+        headline=HEADLINES[event.status],
+        deal="",
+        text=note,
+        order=order.id,
+    )
+    done = DONE[event.status]
+    return [
+        Put(key=(item["PK"], item["SK"]), item=item, when=(absent(),)),
+        mails.order_notice(event.status, order_id=order.id, username=username, to=order.email, now=now),
+        audit.entry_write(by=event.by, kind="order", subject=order.id, what=done, now=now, note=note),
+    ]

@@ -1,8 +1,7 @@
 """Reading orders: one, those of a user, those that wait, and who has a deal in the cart."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -10,8 +9,15 @@ from decimal import Decimal
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.commerce.cart.cart_record import ACTIVE, PURCHASED, RETURNED, SAVED, Line, line_from_item
-from dealsite.data.commerce.cart.owners import user_cart
+from dealsite.data.commerce.cart.cart_record import (
+    ACTIVE,
+    PURCHASED,
+    RETURNED,
+    SAVED,
+    Line,
+    line_from_item,
+    user_cart,
+)
 from dealsite.data.commerce.order.order_record import (
     CANCELLED,
     STATUSES,
@@ -33,6 +39,7 @@ PAGE_SIZE = 25
 NEWEST_ON_ACCOUNT = 5
 LINES_OF_AN_ORDER = 100  # more than any has
 TOTALLED = 1_000  # lines of a deal that are counted for a page
+NO_ORDER = gettext_lazy("There is no such order.")
 CART_STATUSES = (ACTIVE, SAVED, PURCHASED, RETURNED)
 
 
@@ -47,16 +54,16 @@ class OrdersPage:
 
 @access_pattern("one order of a user", "USER#u / ORDER#oid", "1 get")
 def get(username: str, order_id: str) -> Order:
-    """Return a user's order; NotFound. 1 get, consistent."""
+    """Return a user's order; NotFound."""
     item = table.get(keys.order(username, order_id)) if is_ulid(order_id) else None
     if item is None:
-        raise no_order()
+        raise NotFound(NO_ORDER)
     return order_from_item(item)
 
 
 @access_pattern("several orders", "USER#u / ORDER#oid", "1 batch get")
 def get_many(refs: Iterable[tuple[str, str]]) -> list[Order]:
-    """Return those of some orders (user name and id each) that exist, in this order. 1 batch get for each 100."""
+    """Return those of some orders (user name and id each) that exist, in this order."""
     wanted = [keys.order(username, order_id) for username, order_id in refs]
     items = table.batch_get(wanted)
     return [order_from_item(items[key]) for key in dict.fromkeys(wanted) if key in items]
@@ -64,32 +71,25 @@ def get_many(refs: Iterable[tuple[str, str]]) -> list[Order]:
 
 @access_pattern("the lines of an order, right at once", "CART#u / PURCHASED#at#line", "1 query")
 def lines_of(order: Order) -> list[Line]:
-    """Return an order's lines as they stand in the table, in the order of their ids. 1 query, consistent."""
+    """Return an order's lines as they stand in the table, in the order of their ids."""
     cancelled = order.status == CANCELLED
     status, at = (RETURNED, order.closed_at) if cancelled else (PURCHASED, order.placed_at)
     low, high = keys.cart_line.between(status, at)
     rows = table.query(
-        user_cart(order.username).partition,
-        low=low,
-        high=high,
-        limit=LINES_OF_AN_ORDER,
-        consistent=True,
+        user_cart(order.username).partition, low=low, high=high, limit=LINES_OF_AN_ORDER, consistent=True
     )
     return [line_from_item(row) for row in rows if row.get("order") == order.id]
 
 
 @access_pattern("an order with its lines by its id", "GSI1 ORDER#oid / ORDER#oid, ITEM#line", "1 query")
 def get_with_lines(order_id: str) -> tuple[OrderCard, list[Line]]:
-    """Return the card and the lines of an order of whom it may be; NotFound. 1 query (GSI1).
-
-    The index follows the table within a moment; `get` and `lines_of` are right at once.
-    """
+    """Return the card and the lines of anybody's order; NotFound, also in the first moment. `get` is right at once."""
     if not is_ulid(order_id):
-        raise no_order()
+        raise NotFound(NO_ORDER)
     rows = table.query(keys.order_lines.partition(order_id), index=keys.GSI1, limit=LINES_OF_AN_ORDER)
     cards = [OrderCard.from_item(row["card"]) for row in rows if row["type"] == "Order"]
     if not cards:
-        raise no_order()
+        raise NotFound(NO_ORDER)
     return cards[0], [line_from_item(row) for row in rows if row["type"] == "CartLine"]
 
 
@@ -99,10 +99,7 @@ def get_with_lines(order_id: str) -> tuple[OrderCard, list[Line]]:
 def of_user(
     username: str, *, status: str = "", after: str | None = None, before: str | None = None
 ) -> OrdersPage:
-    """Return one page of a user's orders, newest first, all or of one status; BadCursor, Invalid. 1 query.
-
-    All are read from the table, consistently; those of a status from GSI2.
-    """
+    """Return one page of a user's orders, newest first, all or of one status; BadCursor, Invalid."""
     if status and status not in STATUSES:
         raise Invalid(status=gettext_lazy("There is no such status."))
     page = newest_first(
@@ -121,7 +118,7 @@ def of_user(
 
 @access_pattern("profile and newest orders", "USER#u / ORDER#oid, PROFILE#u", "1 query")
 def account_page(username: str) -> tuple[Profile, Address, list[OrderCard]]:
-    """Return a user's profile, where his orders go, and his newest orders; NotFound. 1 query, consistent."""
+    """Return a user's profile, where their orders go, and their newest orders; NotFound."""
     pk, sk = keys.profile(username)
     rows = table.query(
         pk, low="ORDER#", high=sk, newest_first=True, limit=1 + NEWEST_ON_ACCOUNT, consistent=True
@@ -134,7 +131,7 @@ def account_page(username: str) -> tuple[Profile, Address, list[OrderCard]]:
 
 @access_pattern("orders that wait", "GSI3 OPENORDERS#k or SHIPPEDORDERS#k / placed_at#oid", "4 queries")
 def waiting(status: str, *, after: str | None = None, before: str | None = None) -> OrdersPage:
-    """Return one page of the orders of all users that wait, oldest first. 4 queries in parallel (GSI3).
+    """Return one page of the orders of all users that wait, oldest first.
 
     PLACED ones wait to be shipped, SHIPPED ones to arrive. A cursor is an order's position, so whatever
     comes or goes meanwhile, no order is skipped or repeated. BadCursor; Invalid for another status.
@@ -152,10 +149,16 @@ def waiting(status: str, *, after: str | None = None, before: str | None = None)
         newest_first=bool(before),
         limit=PAGE_SIZE + 1,
     )
-    cards = [OrderCard.from_item(row["card"]) for row in rows]
-    return _page(
-        cards, [keys.orders_to_ship.position(card.placed_at, card.id) for card in cards], after, before
-    )
+    shown = [OrderCard.from_item(row["card"]) for row in rows[:PAGE_SIZE]]
+    if not shown:
+        return OrdersPage([])
+    if before:
+        shown.reverse()  # rows before a cursor come backwards
+    first, last = (keys.orders_to_ship.position(card.placed_at, card.id) for card in (shown[0], shown[-1]))
+    more = len(rows) > PAGE_SIZE
+    if before:
+        return OrdersPage(shown, last, first if more else None)
+    return OrdersPage(shown, last if more else None, first if after else None)
 
 
 def _is_position(cursor: str) -> bool:
@@ -169,20 +172,6 @@ def _is_position(cursor: str) -> bool:
 def _just_below(cursor: str) -> str:
     at, _, order_id = cursor.partition("#")
     return f"{at}#{previous_ulid(order_id)}"
-
-
-def _page(
-    cards: Sequence[OrderCard], cursors: Sequence[str], after: str | None, before: str | None
-) -> OrdersPage:
-    """Cut what was read, one row more than shown, to a page; rows before a cursor come backwards."""
-    more = len(cards) > PAGE_SIZE
-    shown, places = list(cards[:PAGE_SIZE]), list(cursors[:PAGE_SIZE])
-    if before:
-        shown.reverse()
-        places.reverse()
-        return OrdersPage(shown, places[-1] if shown else None, places[0] if shown and more else None)
-    newer = places[0] if after and shown else None
-    return OrdersPage(shown, places[-1] if shown and more else None, newer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,14 +188,9 @@ class CartsPage:
 
 @access_pattern("who has a deal in the cart, by status", "GSI2 SKU#deal / STATUS#at#u#line", "1 query")
 def carts_with(
-    deal_id: str,
-    status: str,
-    *,
-    day: date | None = None,
-    after: str | None = None,
-    size: int = PAGE_SIZE,
+    deal_id: str, status: str, *, day: date | None = None, after: str | None = None, size: int = PAGE_SIZE
 ) -> CartsPage:
-    """Return who has a deal in the cart (ACTIVE), saved, bought or given back, newest first. 1 query a page (GSI2).
+    """Return who has a deal in the cart (ACTIVE), saved, bought or returned, newest first.
 
     With `day` (UTC), those who came to it on that day; a page holds up to 1,000. BadCursor, Invalid, NotFound for
     what is no deal's id.
@@ -218,17 +202,11 @@ def carts_with(
     low, high = f"{status}#", f"{status}#~"
     if day is not None:
         start = datetime(day.year, day.month, day.day, tzinfo=UTC)
-        low, high = f"{status}#{iso(start)}", f"{status}#{iso(start + timedelta(days=1))}"
+        low, high = (f"{status}#{iso(at)}" for at in (start, start + timedelta(days=1)))
     if after:
-        high = min(high, _holder_position(status, after))
-    rows = table.query_page(
-        keys.carts_with.partition(deal_id),
-        index=keys.GSI2,
-        low=low,
-        high=high,
-        newest_first=True,
-        limit=TOTALLED,
-    )
+        high = min(high, _cart_position(status, after))
+    partition = keys.carts_with.partition(deal_id)
+    rows = table.query_page(partition, index=keys.GSI2, low=low, high=high, newest_first=True, limit=TOTALLED)
     items = [row for row in rows.items if row["GSI2SK"] != high or not after]
     lines = [line_from_item(row) for row in items]
     shown = lines[:size]
@@ -244,17 +222,10 @@ def carts_with(
     )
 
 
-def _holder_position(status: str, cursor: str) -> str:
+def _cart_position(status: str, cursor: str) -> str:
     at, _, rest = cursor.partition("#")
     username, _, line_id = rest.partition("#")
-    try:
-        genuine = iso(from_iso(at)) == at and normalise_username(username) == username and is_ulid(line_id)
-    except (ValueError, OverflowError, Invalid):
-        genuine = False
-    if not genuine:
-        raise BadCursor()
-    return f"{status}#{cursor}"
-
-
-def no_order() -> NotFound:
-    return NotFound(gettext_lazy("There is no such order."))
+    with suppress(ValueError, OverflowError, Invalid):
+        if iso(from_iso(at)) == at and normalise_username(username) == username and is_ulid(line_id):
+            return f"{status}#{cursor}"
+    raise BadCursor()

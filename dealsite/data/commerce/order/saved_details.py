@@ -1,13 +1,13 @@
-"""What is kept of a user for his next order, in his profile: where the last one went, and the card he pays with.
+"""What is kept of users for their next order, in their profile: where the last one went, and the card they pay with.
 
 Of a card there is what the gateway calls it and what people call it. Its number is never stored.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import partial
+from typing import Any
 
 from django.utils.translation import gettext_lazy
 
@@ -20,8 +20,8 @@ from dealsite.data.jobs.jobs import Job, job_write
 from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.data.names import normalise
 from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, NotFound
+from dealsite.data.table.paging import to_end
 from dealsite.data.table.writes import Update, exists
 
 USE_CARD = "use_card"  # the kind of job
@@ -54,70 +54,47 @@ class Buyer:
 
 @access_pattern("where a user's orders go, and the card that pays", "USER#u / PROFILE#u", "1 get")
 def buyer(username: str) -> Buyer:
-    """Return what is kept of a user for his next order. 1 get."""
+    """Return what is kept of a user for their next order."""
     item = table.get(keys.profile(username)) or {}
-    return Buyer(Address.from_item(item.get("address")), card_from_item(item))
-
-
-def card_from_item(profile: Item) -> PaymentCard | None:
-    """Return the card in a profile's item."""
-    card = profile.get("card")
-    return PaymentCard(card["gateway"], card["token"], card["label"]) if card else None
+    card = item.get("card")
+    kept = PaymentCard(card["gateway"], card["token"], card["label"]) if card else None
+    return Buyer(Address.from_item(item.get("address")), kept)
 
 
 @access_pattern("save what was typed of an address", "USER#u / PROFILE#u", "1 update")
 def keep_address(username: str, address: Address) -> None:
-    """Keep what was typed of an address, whole or not; NotFound. 1 update."""
-    typed = Address(
-        **{name: normalise(getattr(address, name))[:ADDRESS_CHARACTERS] for name in ADDRESS_FIELDS}
-    )
-    _set(username, "address", typed.as_item())
+    """Keep what was typed of an address, whole or not; NotFound."""
+    typed = {name: normalise(getattr(address, name))[:ADDRESS_CHARACTERS] for name in ADDRESS_FIELDS}
+    table.write(_profile_write(username, set={"address": Address(**typed).as_item()}))
 
 
 @access_pattern("save a user's card", "USER#u, JOB#id / PROFILE#u, itself", "1 transaction")
 def save_card(username: str, card: PaymentCard, *, job_id: str, now: datetime) -> None:
-    """Keep the card that a user pays with from now on; NotFound. A job gives it to open payments. 1 transaction."""
-    item = {"gateway": card.gateway, "token": card.token, "label": card.label}
-    payload = UseCardPayload(username, card.token)
-    table.transact(
-        [
-            Update(key=keys.profile(username), set={"card": item}, when=(exists(),), otherwise=_nobody()),
-            job_write(USE_CARD, to_item(payload), job_id=job_id, due=now),
-        ]
-    )
+    """Keep the card that a user pays with from now on; NotFound. A job gives it to open payments."""
+    job = job_write(USE_CARD, to_item(UseCardPayload(username, card.token)), job_id=job_id, due=now)
+    table.transact([_profile_write(username, set={"card": asdict(card)}), job])
 
 
 @access_pattern(
     "give open payments a new card", "PAYMENTS#account / due_at#id", "1 query + 1 batch get + 1 transaction"
 )
 def use_card(job: Job, now: datetime) -> None:
-    """Have all of a user's payments that are not paid charged from his new card. Run twice, it changes nothing more.
-
-    1 query for each 25 payments, 1 batch get + 1 transaction for each that changes.
-    """
+    """Have all of a user's payments that are not paid charged from the new card; run twice, it changes nothing more."""
     payload = from_item(UseCardPayload, job.payload)
     username, method = payload.username, payload.method
-    after: str | None = None
-    while True:
-        page = of_account(username, after=after)
+    for page in to_end(partial(of_account, username)):
         for payment in page.payments:
             if payment.status in (SCHEDULED, FAILED) and payment.method != method:
-                with suppress(Conflict):  # just paid, or called off
+                with suppress(Conflict):  # just paid, or cancelled
                     change_method(username, payment.due_at, payment.id, method=method, by=username, now=now)
-        after = page.after
-        if after is None:
-            return
 
 
 @access_pattern("forget a user's card", "USER#u / PROFILE#u", "1 update")
 def forget_card(username: str) -> None:
-    """Forget the card that a user pays with; harmless if there is none, NotFound. 1 update."""
-    table.write(Update(key=keys.profile(username), remove=("card",), when=(exists(),), otherwise=_nobody()))
+    """Forget the card that a user pays with; harmless if there is none, NotFound."""
+    table.write(_profile_write(username, remove=("card",)))
 
 
-def _set(username: str, name: str, value: Item) -> None:
-    table.write(Update(key=keys.profile(username), set={name: value}, when=(exists(),), otherwise=_nobody()))
-
-
-def _nobody() -> NotFound:
-    return NotFound(gettext_lazy("There is no such user."))
+def _profile_write(username: str, **changes: Any) -> Update:
+    nobody = NotFound(gettext_lazy("There is no such user."))
+    return Update(key=keys.profile(username), when=(exists(),), otherwise=nobody, **changes)

@@ -1,4 +1,4 @@
-"""Charging what is due: claim, charge, record what the gateway said.
+"""Charging what is due, and refunding: claim, charge, record what the gateway said.
 
 A claim is one update on the condition that the payment stands where the index showed it: of several runners one wins.
 It moves the payment to PENDING until the end of a lease, when any runner may take it again. The idempotency key is made
@@ -6,8 +6,6 @@ of the payment's id and the number of its declines, so all claims of one try ask
 answer; only when a decline is stored does the next try get another key. Whoever learns the answer records it if
 the payment still waits for it: a runner that answers late, or twice, changes nothing.
 """
-
-from __future__ import annotations
 
 import contextlib
 import random
@@ -20,22 +18,30 @@ from datetime import datetime, timedelta
 import structlog
 
 from dealsite.data import keys, table
-from dealsite.data.commerce.payment import payment_totals
-from dealsite.data.commerce.payment.order_payments import cancelled, change_write, refund_job
-from dealsite.data.commerce.payment.payment_notices import notice_writes
+from dealsite.data.commerce.payment.order_payments import (
+    RefundPayload,
+    cancelled,
+    counted_change,
+    get,
+    notice_writes,
+    refund_job,
+)
 from dealsite.data.commerce.payment.payment_record import (
     FAILED,
     PENDING,
     PROCESSED,
     REASON_CHARACTERS,
+    REFUNDED,
     SCHEDULED,
     Payment,
     Step,
     payment_from_item,
 )
+from dealsite.data.jobs import jobs
+from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import AlreadyExists, Busy, Conflict
+from dealsite.data.table.errors import AlreadyExists, Busy, Conflict, DataError
 from dealsite.data.table.ids import from_iso, iso, new_ulid
 from dealsite.data.table.shards import merged
 from dealsite.data.table.writes import Path, Put, Update, Write, absent, equals
@@ -90,8 +96,8 @@ def run_one(row: Item, gateway: Gateway, *, currency: str, clock: Callable[[], d
 def due(*, now: datetime, limit: int = BATCH) -> list[Item]:
     """Return rows of the index of up to `limit` payments to be charged now, in an order of chance.
 
-    Those that are SCHEDULED or to be tried again, and those whose runner did not come back. 10 queries in parallel
-    for each of the three, the later ones only while there is room.
+    Those that are SCHEDULED or to be tried again, and those whose runner did not come back. 10 queries for each of
+    the three, the later ones only while there is room.
     """
     partitions = [keys.payments_by_status.partition(number) for number in range(keys.PAYMENT_SHARDS)]
     rows: list[Item] = []
@@ -105,10 +111,9 @@ def due(*, now: datetime, limit: int = BATCH) -> list[Item]:
 
 @access_pattern("claim a payment, and read it", "PAYMENTS#account / due_at#id", "1 update + 1 get")
 def claim(row: Item, *, now: datetime) -> Payment | None:
-    """Take a payment for the time of a lease; None if it is another runner's, or no longer due. 1 update, 1 get."""
-    token = new_ulid(now)
-    until = now + LEASE
-    status, _, _ = row["GSI3SK"].partition("#")
+    """Take a payment for the time of a lease; None if it is another runner's, or no longer due."""
+    token, until = new_ulid(now), now + LEASE
+    status = row["GSI3SK"].partition("#")[0]
     payment_id = row["card"]["id"]
     changes: dict[Path, object] = {
         "status": PENDING,
@@ -120,13 +125,11 @@ def claim(row: Item, *, now: datetime) -> Payment | None:
     if status != PENDING:
         changes["series_at"] = iso(now)
     key = row["PK"], row["SK"]
-    take = Update(key=key, set=changes, add={"version": 1}, when=(equals("GSI3SK", row["GSI3SK"]),))
     with contextlib.suppress(Conflict):  # another runner took it; or this one, if the answer was lost
-        table.write(take)
+        table.write(Update(key=key, set=changes, add={"version": 1}, when=(equals("GSI3SK", row["GSI3SK"]),)))
     item = table.get(key)
-    if item is None or item.get("claimed_by") != token or item["status"] != PENDING:
-        return None
-    return payment_from_item(item)
+    payment = payment_from_item(item) if item else None
+    return payment if payment and payment.claimed_by == token and payment.status == PENDING else None
 
 
 def idempotency_key(payment: Payment) -> str:
@@ -145,31 +148,21 @@ def charge(
             return made
     if not payment.method:
         return ChargeDecline("No card is on file for this payment.")
-    return gateway.charge(
-        payment.method,
-        payment.amount,
-        currency,
-        idempotency_key=key,
-        description=_description(payment),
-    )
-
-
-def _description(payment: Payment) -> str:
+    what = f"Payment {payment.id}"
     if payment.order:
-        return f"Order {payment.order}, payment {payment.number} of {payment.of}"
-    return f"Payment {payment.id}"
+        what = f"Order {payment.order}, payment {payment.number} of {payment.of}"
+    return gateway.charge(payment.method, payment.amount, currency, idempotency_key=key, description=what)
 
 
 @access_pattern(
-    "settle or fail a payment",
+    "store the outcome of a charge",
     "PAYMENTS#account, TXN#tid, PAYTOTALS#day#k, JOB#id / due_at#id, itself",
     "1 transaction",
 )
 def record(payment: Payment, outcome: ChargeResult | ChargeDecline, *, now: datetime) -> Payment | None:
     """Store what the gateway said of a payment's present try, once; return the payment as it then is.
 
-    None where somebody else stored it. 1 transaction; 1 get and 1 transaction more for each change in between,
-    such as a cancellation of its order.
+    None where somebody else stored it; begins again after a change in between, such as a cancellation of its order.
     """
     now = from_iso(iso(now))
     for _ in range(TRIES):
@@ -179,7 +172,8 @@ def record(payment: Payment, outcome: ChargeResult | ChargeDecline, *, now: date
         except TransactionTaken:
             return _record_taken(payment, outcome, now)
         except Conflict:
-            current = _read(payment)
+            item = table.get(payment.key)
+            current = payment_from_item(item) if item else None
             if current is None or current.status != PENDING or current.tries != payment.tries:
                 return current if current == after else None  # ours, if the answer was lost
             payment = current
@@ -214,10 +208,7 @@ def _after(payment: Payment, outcome: ChargeResult | ChargeDecline, now: datetim
 
 
 def _record_writes(payment: Payment, after: Payment, now: datetime) -> list[Write]:
-    writes: list[Write] = [
-        change_write(payment, after),
-        *payment_totals.writes(payment_totals.changes(payment, after)),
-    ]
+    writes = counted_change(payment, after)
     if after.status == PROCESSED:
         guard = {
             "type": "TransactionGuard",
@@ -240,14 +231,53 @@ def _record_taken(payment: Payment, outcome: ChargeResult | ChargeDecline, now: 
     logger.error("transaction_taken", payment=payment.id, outcome=repr(outcome))
     after = cancelled(payment, by=RUNNER, reason=reason, now=now)
     try:
-        table.transact(
-            [change_write(payment, after), *payment_totals.writes(payment_totals.changes(payment, after))]
-        )
+        table.transact(counted_change(payment, after))
     except Conflict:
         return None
     return after
 
 
-def _read(payment: Payment) -> Payment | None:
-    item = table.get(payment.key)
-    return payment_from_item(item) if item else None
+@access_pattern(
+    "refund a payment",
+    "PAYMENTS#account, TXN#tid, PAYTOTALS#day#k, JOB#id / due_at#id, itself",
+    "1 batch get + 1 transaction",
+)
+def refund_payments(job: jobs.Job, now: datetime, *, gateway: Gateway, currency: str) -> None:
+    """Carry out a job of this kind: each payment once, however often it is run.
+
+    DataError where the gateway refuses or does not answer: the job is tried again.
+    """
+    failed: list[str] = []
+    for ref in from_item(RefundPayload, job.payload).payments:
+        payment = get(ref.account, ref.due_at, ref.id)
+        if payment.status != PROCESSED or payment.refund is None:
+            continue
+        try:
+            outcome = gateway.refund(
+                payment.transaction_id, payment.amount, currency, idempotency_key=f"{payment.id}-refund"
+            )
+        except GatewayUnavailable as error:
+            failed.append(f"Payment {payment.id}: {error}")
+            continue
+        if isinstance(outcome, ChargeDecline):
+            failed.append(f"Payment {payment.id}: {outcome.reason}")
+        else:
+            record_refund(payment, now=now)
+    if failed:
+        raise DataError(" ".join(failed))
+
+
+def record_refund(payment: Payment, *, now: datetime) -> Payment:
+    """Store that a payment was refunded; harmless if it is. 1 transaction; more while its day is being closed."""
+    for _ in range(TRIES):
+        if payment.status == REFUNDED:
+            return payment
+        note = payment.refund.reason if payment.refund else ""
+        after = payment.after(Step(REFUNDED, now, RUNNER, note), next_at=now)
+        try:
+            table.transact([*counted_change(payment, after), *notice_writes(after, now=now)])
+        except Conflict:
+            payment = get(payment.account, payment.due_at, payment.id)
+            continue
+        return after
+    raise Busy()

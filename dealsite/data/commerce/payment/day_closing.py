@@ -4,8 +4,6 @@ Up to 50 move in one transaction, each deleted at its old place and put at its n
 Wherever this ends, the next run goes on: what has moved is no longer listed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -29,26 +27,16 @@ SHARDS = keys.PAYMENT_SHARDS
 
 
 @access_pattern(
-    "close a day",
-    "GSI3 PAYMENTS#k; PAYMENTS#account, PAYHIST#account / STATUS#next_at#id; due_at#id",
-    "20 queries + 1 batch get + 1 transaction",
-)
-def close_day(day: date, *, advance: Callable[[int], None] = lambda _: None) -> int:
-    """Move all payments processed until the end of a day (UTC) to the history; return how many were moved.
-
-    Days before it that were never closed are closed, too; so is what was given back. `advance` is told the number
-    of each batch. For each 50 payments 1 query, 1 batch get, 1 transaction.
-    """
-    return sum(close_shard(day, number, advance=advance) for number in range(SHARDS))
-
-
-@access_pattern(
     "close a day in one shard",
     "GSI3 PAYMENTS#k; PAYMENTS#account, PAYHIST#account / STATUS#next_at#id; due_at#id",
     "2 queries + 1 batch get + 1 transaction",
 )
 def close_shard(day: date, number: int, *, advance: Callable[[int], None] = lambda _: None) -> int:
-    """Move those of one shard, which may be done for several shards at once; as `close_day`."""
+    """Move the payments of one shard processed until the end of a day (UTC) to the history; return how many were moved.
+
+    Days before it that were never closed are closed, too; so is what was refunded. `advance` is told the number of
+    each batch. Several shards may be closed at once.
+    """
     end = day + timedelta(days=1)
     midnight = datetime(end.year, end.month, end.day, tzinfo=UTC)
     moved = 0

@@ -1,10 +1,8 @@
-"""What people do with a single payment: pay it early, try it again, cancel it, give it back.
+"""What people do with a single payment: pay it early, try it again, cancel it, refund it.
 
-Each reads the payment, changes it in one transaction with an entry in the audit log, and begins again if
-somebody changed it in between. Repeating is harmless.
+Each reads the payment, changes it in one transaction with an entry in the audit log, and begins again if somebody
+changed it in between. Repeating is harmless. All raise NotFound, and Conflict where the payment's status forbids it.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
@@ -12,8 +10,7 @@ from datetime import datetime
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import table
-from dealsite.data.commerce.payment import payment_totals
-from dealsite.data.commerce.payment.order_payments import cancelled, change_write, get, refund_job
+from dealsite.data.commerce.payment.order_payments import cancelled, counted_change, get, refund_job
 from dealsite.data.commerce.payment.payment_record import (
     CANCELLED,
     FAILED,
@@ -30,7 +27,6 @@ from dealsite.data.editing import audit
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Busy, Conflict
 from dealsite.data.table.ids import iso, new_ulid
-from dealsite.data.table.writes import Write
 
 TRIES = 8
 
@@ -39,10 +35,7 @@ TRIES = 8
 def pay_early(
     account: str, due_at: datetime, payment_id: str, *, method: str = "", by: str, now: datetime
 ) -> Payment:
-    """Have a scheduled payment charged now, from another card if `method` names one. NotFound, Conflict.
-
-    1 batch get, 1 transaction; a runner charges it within seconds.
-    """
+    """Have a scheduled payment charged within seconds, from another card if `method` names one."""
 
     def change(payment: Payment) -> Payment | None:
         if payment.status == PROCESSED or (payment.next_at <= now and method in ("", payment.method)):
@@ -58,10 +51,7 @@ def pay_early(
 def retry_now(
     account: str, due_at: datetime, payment_id: str, *, method: str = "", by: str, now: datetime
 ) -> Payment:
-    """Have a failed payment tried again now, from another card if `method` names one. NotFound, Conflict.
-
-    1 batch get, 1 transaction; a runner charges it within seconds.
-    """
+    """Have a failed payment tried again within seconds, from another card if `method` names one."""
 
     def change(payment: Payment) -> Payment | None:
         due = payment.next_at <= now and not payment.final
@@ -78,10 +68,7 @@ def retry_now(
 def change_method(
     account: str, due_at: datetime, payment_id: str, *, method: str, by: str, now: datetime
 ) -> Payment:
-    """Have a payment that is not paid charged from another card when its time comes. NotFound, Conflict.
-
-    1 batch get, 1 transaction.
-    """
+    """Have a payment that is not paid charged from another card when its time comes."""
 
     def change(payment: Payment) -> Payment | None:
         if payment.method == method:
@@ -98,10 +85,7 @@ def change_method(
 def cancel(
     account: str, due_at: datetime, payment_id: str, *, reason: str, by: str, now: datetime
 ) -> Payment:
-    """Call off a payment that is not paid. NotFound; Conflict if it is paid, or being charged just now.
-
-    1 batch get, 1 transaction.
-    """
+    """Cancel a payment that is neither paid nor being charged just now."""
 
     def change(payment: Payment) -> Payment | None:
         if payment.status == CANCELLED:
@@ -118,7 +102,7 @@ def cancel(
 def refund(
     account: str, due_at: datetime, payment_id: str, *, reason: str, by: str, now: datetime
 ) -> Payment:
-    """Have the money of a processed payment given back. NotFound, Conflict. 1 batch get, 1 transaction."""
+    """Have a processed payment refunded."""
     reason = reason[:REASON_CHARACTERS]
 
     def change(payment: Payment) -> Payment | None:
@@ -165,9 +149,8 @@ def _act(
         after = change(payment)
         if after is None:
             return payment
-        writes: list[Write] = [
-            change_write(payment, after),
-            *payment_totals.writes(payment_totals.changes(payment, after)),
+        writes = [
+            *counted_change(payment, after),
             audit.entry_write(
                 by=by,
                 kind="payment",

@@ -5,8 +5,6 @@ is the position of the last row seen, time and id: it names a place, so nothing 
 what comes and goes around it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from dealsite.data.commerce.payment import payment_totals
 from dealsite.data.commerce.payment.payment_record import (
     FAILED,
     GIVEN_UP,
+    ON_CARD,
     SCHEDULED,
     Payment,
     payment_from_item,
@@ -29,6 +28,7 @@ from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import BadCursor
 from dealsite.data.table.ids import from_iso, is_ulid, iso, previous_ulid
+from dealsite.data.table.key_templates import Template
 from dealsite.data.table.shards import merged
 
 PAGE_SIZE = 25
@@ -82,33 +82,32 @@ class PaymentsPage:
 
 
 @access_pattern("what an account is to pay in its next 90 days", "PAYMENTS#account / due_at#id", "1 query")
-def coming(
-    account: str, *, now: datetime, span: timedelta = COMING, after: str | None = None
-) -> PaymentsPage:
-    """Return what an account has not closed yet and is due within 90 days, the earliest first. BadCursor. 1 query.
+def coming(account: str, *, now: datetime, after: str | None = None) -> PaymentsPage:
+    """Return what an account has not closed yet and is due within 90 days, the earliest first. BadCursor.
 
     What is overdue, failed or cancelled stands first; what was paid stays until its day is closed.
     """
     low = _after(after) if after else ""
-    high = keys.payment.until(now + span)[1]
-    return _page(keys.payment.partition(account), low=low, high=high)
+    high = keys.payment.until(now + COMING)[1]
+    return _page(keys.payment, account, low=low, high=high)
 
 
 @access_pattern("an account's payments of closed days", "PAYHIST#account / due_at#id", "1 query")
 def history(account: str, *, after: str | None = None) -> PaymentsPage:
-    """Return an account's payments of closed days, the latest due first. BadCursor. 1 query."""
+    """Return an account's payments of closed days, the latest due first. BadCursor."""
     high = _before(after) if after else keys.TOP
-    return _page(keys.past_payment.partition(account), low="", high=high, newest_first=True)
+    return _page(keys.past_payment, account, low="", high=high, newest_first=True)
 
 
-def _page(partition: str, *, low: str, high: str, newest_first: bool = False) -> PaymentsPage:
+def _page(
+    place: Template[keys.Key], account: str, *, low: str, high: str, newest_first: bool = False
+) -> PaymentsPage:
+    try:
+        partition = place.partition(account)
+    except ValueError:  # what no account can be called
+        return PaymentsPage([], None)
     items = table.query(
-        partition,
-        low=low or "!",
-        high=high,
-        newest_first=newest_first,
-        limit=PAGE_SIZE + 1,
-        consistent=True,
+        partition, low=low or "!", high=high, newest_first=newest_first, limit=PAGE_SIZE + 1, consistent=True
     )
     found = [payment_from_item(item) for item in items[:PAGE_SIZE]]
     more = len(items) > PAGE_SIZE
@@ -125,21 +124,16 @@ def of_status(
 
     A list is sorted by the time that counts for the status: when a payment is to be charged (SCHEDULED), tried
     again (FAILED; when it was due, if it is given up), free for another runner (PENDING), or when it was
-    processed, cancelled or refunded. BadCursor. 10 queries in parallel; 20 for FAILED.
+    processed, cancelled or refunded. BadCursor.
     """
     words = (FAILED, GIVEN_UP) if status == FAILED else (status,)
-    return _merged_page(
-        [(LIVE, keys.payments_by_status.between(word)[0]) for word in words],
-        first,
-        last,
-        after=after,
-        limit=limit,
-    )
+    lists = [(LIVE, keys.payments_by_status.between(word)[0]) for word in words]
+    return _merged_page(lists, first, last, after=after, limit=limit)
 
 
 @access_pattern("payments of closed days, by date", "GSI3 PAYHIST#k / processed_at#id", "10 queries")
 def history_of(first: date, last: date, *, after: str | None = None, limit: int = PAGE_SIZE) -> RowsPage:
-    """Return closed payments of all accounts processed in a span of days, the earliest first. BadCursor. 10 queries."""
+    """Return closed payments of all accounts processed in a span of days, the earliest first. BadCursor."""
     return _merged_page([(PAST, "")], first, last, after=after, limit=limit)
 
 
@@ -161,7 +155,7 @@ def _merged_page(
 
 @access_pattern("a payment by its transaction id", "GSI1 TXN#tid", "1 query")
 def by_transaction(transaction_id: str) -> PaymentRow | None:
-    """Return the payment of a transaction id, open or closed; None if there is none. 1 query (GSI1) a table."""
+    """Return the payment of a transaction id, open or closed; None if there is none."""
     try:
         partition, sort = keys.transaction(transaction_id)
     except ValueError:
@@ -175,12 +169,8 @@ def by_transaction(transaction_id: str) -> PaymentRow | None:
 
 @access_pattern("all of an account's payments that are not closed", "PAYMENTS#account / due_at#id", "1 query")
 def of_account(account: str, *, after: str | None = None) -> PaymentsPage:
-    """Return all of an account's payments that are not closed, the earliest due first. BadCursor. 1 query."""
-    try:
-        partition = keys.payment.partition(account)
-    except ValueError:
-        return PaymentsPage([], None)
-    return _page(partition, low=_after(after) if after else "", high=keys.TOP)
+    """Return all of an account's payments that are not closed, the earliest due first. BadCursor."""
+    return _page(keys.payment, account, low=_after(after) if after else "", high=keys.TOP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +193,7 @@ class Overdue:
     "4 batch gets + 30 queries",
 )
 def overdue(*, now: datetime) -> Overdue:
-    """Return what is due and not paid, by age; today's includes what is due later today. 4 batch gets, 30 queries.
+    """Return what is due and not paid, by age; today's includes what is due later today.
 
     The last 31 days come from the kept totals. What is older is counted in the index, up to 1,000 of
     each kind: it is what was given up, and what no runner came to.
@@ -229,18 +219,10 @@ def row_of(item: Item, position: str) -> PaymentRow:
     """Return what a row of an index says of a payment."""
     card = item["card"]
     return PaymentRow(
-        id=card["id"],
-        account=card["account"],
-        order=card["order"],
-        number=card["number"],
-        of=card["of"],
-        amount=_amount(card),
-        due_at=from_iso(card["due_at"]),
-        status=card["status"],
+        **{name: card[name] for name in (*ON_CARD, "transaction_id", "reason") if name in card}
+        | {"amount": _amount(card), "due_at": from_iso(card["due_at"])},
         position=position,
         at=from_iso(card["at"]) if "at" in card else None,
-        transaction_id=card.get("transaction_id", ""),
-        reason=card.get("reason", ""),
         closed=str(item["PK"]).startswith(keys.HISTORY),
     )
 

@@ -8,8 +8,6 @@ counts what it wrote before, and what another load wrote never counts twice. che
 marks, and by what segments still have to count, which payments are not in the totals yet.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +17,7 @@ from typing import Protocol
 from dealsite.data import keys, table
 from dealsite.data.commerce.payment import payment_totals
 from dealsite.data.commerce.payment.payment_record import LoadMark, Payment, payment_item
+from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Conflict
@@ -29,6 +28,7 @@ LARGEST_CHUNK = 200  # payments
 MOST_PENDING = 400  # days and shards that a segment keeps until it counts: some 18 KB
 MOST_COUNTERS = 90  # days and shards that one transaction counts
 SEGMENTS = 16
+STORED = ("load", "number", "position", "inserted", "repeated", "version")  # of a segment
 
 
 class Source(Protocol):
@@ -37,7 +37,6 @@ class Source(Protocol):
     @property
     def id(self) -> str:
         """A ULID: the same for the same payments."""
-        ...
 
     @property
     def name(self) -> str: ...
@@ -45,15 +44,12 @@ class Source(Protocol):
     @property
     def total(self) -> int:
         """How many there are, in units of positions."""
-        ...
 
     def bounds(self, segment: int, segments: int) -> tuple[int, int]:
         """Return the first position of a segment, and the first after it."""
-        ...
 
     def payments(self, start: int, end: int) -> Iterator[tuple[Payment, int, int]]:
         """Yield the payments from a position on, each with its own position and the next one."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,43 +79,23 @@ class Segment:
 
 @access_pattern("begin or resume a load of payments", "LOAD#id / itself, SEGMENT#n", "1 put + 1 query")
 def begin(source: Source, *, now: datetime) -> list[Segment]:
-    """Note a load, unless it is known, and return its segments as they were left. 1 put, 1 query."""
-    item: Item = {
-        "type": "PaymentLoad",
-        "id": source.id,
-        "name": source.name,
-        "total": source.total,
-        "segments": SEGMENTS,
-        "begun_at": iso(now),
-    }
+    """Note a load, unless it is known, and return its segments as they were left."""
+    item: Item = {name: getattr(source, name) for name in ("id", "name", "total")}
+    item |= {"type": "PaymentLoad", "segments": SEGMENTS, "begun_at": iso(now)}
+    key = keys.payment_load(source.id)
     with contextlib.suppress(AlreadyExists):
-        table.write(
-            Put(key=keys.payment_load(source.id), item=item, when=(absent(),), otherwise=AlreadyExists())
-        )
+        table.write(Put(key=key, item=item, when=(absent(),), otherwise=AlreadyExists()))
     low, high = keys.payment_load_segment.between()
-    rows = table.query(keys.payment_load(source.id)[0], low=low, high=high, consistent=True)
+    rows = table.query(key[0], low=low, high=high, consistent=True)
     left = {row["number"]: row for row in rows}
     return [_segment(source, number, left.get(number, {})) for number in range(SEGMENTS)]
 
 
-def read_segment(source: Source, number: int) -> Segment:
-    """Return a segment as it was left. 1 get."""
-    item = table.get(keys.payment_load_segment(source.id, number))
-    return _segment(source, number, item or {})
-
-
 def _segment(source: Source, number: int, item: Item) -> Segment:
     start, end = source.bounds(number, SEGMENTS)
-    return Segment(
-        load=source.id,
-        number=number,
-        position=item.get("position", start),
-        end=end,
-        inserted=item.get("inserted", 0),
-        repeated=item.get("repeated", 0),
-        pending=payment_totals.deltas_from(item.get("pending", {})),
-        version=item.get("version", 0),
-    )
+    pending = payment_totals.deltas_from(item.get("pending", {}))
+    kept = {name: item[name] for name in ("inserted", "repeated", "version") if name in item}
+    return Segment(source.id, number, item.get("position", start), end, pending=pending, **kept)
 
 
 @access_pattern(
@@ -146,7 +122,8 @@ def load_segment(
             else:
                 table.write(_move(segment, after))
         except Conflict:  # the same load runs elsewhere, or the answer was lost
-            after = read_segment(source, segment.number)
+            left = table.get(keys.payment_load_segment(source.id, segment.number))
+            after = _segment(source, segment.number, left or {})
             if after.version <= segment.version:
                 raise
         advance(segment, after)
@@ -201,21 +178,14 @@ def _store(payments: Sequence[Payment]) -> list[Payment]:
     # Present ones first: a payment moves to the history, never back.
     stored = {item["id"]: item for item in table.batch_get(left).values()}
     stored |= _past(payment for payment in left.values() if payment.id not in stored) | past
-    return [
-        payment for payment in wanted.values() if stored.get(payment.id, {}).get("load") == _mark(payment)
-    ]
+    marks = {one.id: one.load and to_item(one.load) for one in wanted.values()}
+    return [one for one in wanted.values() if stored.get(one.id, {}).get("load") == marks[one.id]]
 
 
 def _past(payments: Iterable[Payment]) -> dict[str, Item]:
     """Return those payments that the history holds: they were paid, and must not be charged again."""
-    found = table.batch_get(
-        keys.past_payment(payment.account, payment.due_at, payment.id) for payment in payments
-    )
+    found = table.batch_get(keys.past_payment(one.account, one.due_at, one.id) for one in payments)
     return {item["id"]: item for item in found.values()}
-
-
-def _mark(payment: Payment) -> Item | None:
-    return payment_item(payment).get("load")
 
 
 def _move(before: Segment, after: Segment) -> Update:
@@ -223,14 +193,9 @@ def _move(before: Segment, after: Segment) -> Update:
     return Update(
         key=keys.payment_load_segment(before.load, before.number),
         set={
+            **{name: getattr(after, name) for name in STORED},
             "type": "PaymentLoadSegment",
-            "load": before.load,
-            "number": before.number,
-            "position": after.position,
-            "inserted": after.inserted,
-            "repeated": after.repeated,
             "pending": payment_totals.deltas_map(after.pending),
-            "version": after.version,
         },
         when=at_version(before.version),
     )

@@ -9,25 +9,27 @@ row alone, so that a change of status never deletes and writes anew an item of 8
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from dealsite.data import keys
 from dealsite.data.catalogue.cards import CENT
+from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import from_iso, iso
 
 SCHEDULED, PENDING, PROCESSED = "SCHEDULED", "PENDING", "PROCESSED"
 FAILED, CANCELLED, REFUNDED = "FAILED", "CANCELLED", "REFUNDED"
 STATUSES = (SCHEDULED, PENDING, PROCESSED, FAILED, CANCELLED, REFUNDED)
-GIVEN_UP = (
-    "GIVENUP"  # where the index lists failed payments that are tried no more, by the time they were due
-)
+GIVEN_UP = "GIVENUP"  # where the index lists failed payments that are tried no more, by when they were due
 TIMELINE_STEPS = 30  # kept: the first one and the newest
 DATA_BYTES = 8 * 1024
 REASON_CHARACTERS = 500
+ON_CARD = ("id", "account", "order", "number", "of", "amount", "due_at", "status")  # what lists show
+ALWAYS = (*ON_CARD, "next_at", "tries", "version")  # all else is stored unless it is empty
+TIMES = ("due_at", "next_at", "series_at", "processed_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Refund:
-    """That the money is to be given back, or was: why, and who said so."""
+    """That a payment is to be refunded, or was: why, and who said so."""
 
     reason: str
     by: str
@@ -114,6 +116,9 @@ class Payment:
         return replace(self, status=step.status, timeline=timeline, version=self.version + 1, **changes)
 
 
+NAMES = tuple(one.name for one in fields(Payment))
+
+
 def index_rows(payment: Payment) -> keys.Row:
     """Return the rows that list a payment: by transaction id (GSI1), by status and time over all accounts (GSI3)."""
     rows = keys.payment_of_transaction(payment.transaction_id) if payment.transaction_id else {}
@@ -127,100 +132,29 @@ def index_rows(payment: Payment) -> keys.Row:
 def payment_item(payment: Payment) -> Item:
     """Return a payment as it is stored, with its key and index rows; what is empty is left out."""
     pk, sk = payment.key
-    item: Item = {
-        "PK": pk,
-        "SK": sk,
-        "type": "Payment",
-        "id": payment.id,
-        "account": payment.account,
-        "order": payment.order,
-        "number": payment.number,
-        "of": payment.of,
-        "amount": payment.amount,
-        "due_at": iso(payment.due_at),
-        "status": payment.status,
-        "next_at": iso(payment.next_at),
-        "tries": payment.tries,
-        "version": payment.version,
-        "card": _card(payment),
-        **index_rows(payment),
-    }
-    optional: Item = {
-        "method": payment.method,
-        "final": payment.final,
-        "claimed_by": payment.claimed_by,
-        "series_at": iso(payment.series_at) if payment.series_at else "",
-        "transaction_id": payment.transaction_id,
-        "processed_at": iso(payment.processed_at) if payment.processed_at else "",
-        "reason": payment.reason,
-        "refund": _refund_item(payment.refund),
-        "data": payment.data,
-        "load": _load_item(payment.load),
-        "timeline": [_step_item(step) for step in payment.timeline],
-        "closed": payment.closed,
-    }
-    return item | {name: value for name, value in optional.items() if value}
-
-
-def _card(payment: Payment) -> Item:
-    card: Item = {
-        "id": payment.id,
-        "account": payment.account,
-        "order": payment.order,
-        "number": payment.number,
-        "of": payment.of,
-        "amount": payment.amount,
-        "due_at": iso(payment.due_at),
-        "status": payment.status,
-    }
-    optional = {
-        "at": iso(payment.at) if payment.at else "",
-        "transaction_id": payment.transaction_id,
-        "reason": payment.reason,
-    }
-    return card | {name: value for name, value in optional.items() if value}
-
-
-def _step_item(step: Step) -> Item:
-    return {"status": step.status, "at": iso(step.at), "by": step.by, "note": step.note}
-
-
-def _refund_item(refund: Refund | None) -> Item:
-    return {"reason": refund.reason, "by": refund.by, "at": iso(refund.at)} if refund else {}
-
-
-def _load_item(load: LoadMark | None) -> Item:
-    return {"id": load.id, "segment": load.segment, "position": load.position} if load else {}
+    stored = {name: value for name in NAMES if (value := getattr(payment, name)) or name in ALWAYS}
+    stored |= {name: iso(stored[name]) for name in TIMES if name in stored}
+    stored |= {name: to_item(stored[name]) for name in ("refund", "load") if name in stored}
+    if payment.timeline:
+        stored["timeline"] = [to_item(step) for step in payment.timeline]
+    card = {name: stored[name] for name in (*ON_CARD, "transaction_id", "reason") if name in stored}
+    if payment.at:
+        card["at"] = iso(payment.at)
+    return {"PK": pk, "SK": sk, "type": "Payment", "card": card} | stored | index_rows(payment)
 
 
 def payment_from_item(item: Item) -> Payment:
     """Return the payment of its whole item."""
-    refund, load = item.get("refund"), item.get("load")
-    return Payment(
-        id=item["id"],
-        account=item["account"],
-        amount=Decimal(item["amount"]).quantize(CENT),
-        due_at=from_iso(item["due_at"]),
-        next_at=from_iso(item["next_at"]),
-        order=item["order"],
-        number=item["number"],
-        of=item["of"],
-        status=item["status"],
-        method=item.get("method", ""),
-        tries=item["tries"],
-        final=item.get("final", False),
-        claimed_by=item.get("claimed_by", ""),
-        series_at=from_iso(item["series_at"]) if "series_at" in item else None,
-        transaction_id=item.get("transaction_id", ""),
-        processed_at=from_iso(item["processed_at"]) if "processed_at" in item else None,
-        reason=item.get("reason", ""),
-        refund=Refund(refund["reason"], refund["by"], from_iso(refund["at"])) if refund else None,
-        data=item.get("data", b""),
-        load=LoadMark(load["id"], load["segment"], load["position"]) if load else None,
-        timeline=tuple(
-            Step(step["status"], from_iso(step["at"]), step["by"], step["note"])
-            for step in item.get("timeline", ())
-        ),
-        closed=item.get("closed", False),
-        version=item["version"],
-    )
+    stored = {name: item[name] for name in NAMES if name in item}
+    stored |= {name: from_iso(stored[name]) for name in TIMES if name in stored}
+    stored["amount"] = Decimal(item["amount"]).quantize(CENT)
+    stored["timeline"] = tuple(_part(Step, step) for step in item.get("timeline", ()))
+    for name, kind in (("refund", Refund), ("load", LoadMark)):
+        if item.get(name):
+            stored[name] = _part(kind, item[name])
+    return Payment(**stored)
+
+
+def _part(kind: Any, item: Item) -> Any:
+    stored = {one.name: item[one.name] for one in fields(kind)}
+    return kind(**stored | ({"at": from_iso(item["at"])} if "at" in stored else {}))

@@ -9,6 +9,7 @@ job of that transaction, which is applied exactly once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -27,7 +28,6 @@ from dealsite.data.commerce.payment.payment_record import (
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import shard
 from dealsite.data.table.writes import Put, Update, Write, missing, present
@@ -99,9 +99,7 @@ def combine(parts: Iterable[Mapping[Place, Mapping[str, Decimal]]]) -> Deltas:
             counters = whole.setdefault(place, {})
             for name, value in moved.items():
                 counters[name] = counters.get(name, Decimal(0)) + value
-    kept = {
-        place: {name: value for name, value in counters.items() if value} for place, counters in whole.items()
-    }
+    kept = {place: {name: n for name, n in counters.items() if n} for place, counters in whole.items()}
     return {place: counters for place, counters in kept.items() if counters}
 
 
@@ -143,7 +141,7 @@ def deltas_from(stored: Mapping[str, Mapping[str, Decimal]]) -> Deltas:
 
 @access_pattern("count what a checkout did", "PAYTOTALS#day#k, JOB#id", "1 transaction")
 def apply_totals(job: jobs.Job, now: datetime) -> None:
-    """Carry out a job of this kind, once and for all. 1 transaction."""
+    """Carry out a job of this kind, once and for all."""
     payload = from_item(TotalsPayload, job.payload)
     mark = Update(
         key=keys.job(job.id),
@@ -151,15 +149,13 @@ def apply_totals(job: jobs.Job, now: datetime) -> None:
         when=(present("kind"), missing("applied")),
         otherwise=AlreadyApplied(),
     )
-    try:
+    with suppress(AlreadyApplied):
         table.transact([mark, *writes(deltas_from(payload.deltas))])
-    except AlreadyApplied:
-        return
 
 
 @access_pattern("the totals of days", "PAYTOTALS#day#k", "1 batch get")
 def of_days(first: date, last: date) -> dict[date, Totals]:
-    """Return the totals of each day of a span, both ends included. 1 batch get for each 10 days."""
+    """Return the totals of each day of a span, both ends included."""
     days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
     items = table.batch_get(
         keys.payment_totals(day, number) for day in days for number in range(keys.PAYMENT_SHARDS)
@@ -168,13 +164,9 @@ def of_days(first: date, last: date) -> dict[date, Totals]:
     for item in items.values():
         of_day = found[date.fromisoformat(item["day"])]
         for state in STATES:
-            of_day[state] += sum_of(item, state)
+            amount = Decimal(item.get(f"{state}_amount", 0)).quantize(CENT)
+            of_day[state] += Sum(int(item.get(state, 0)), amount)
     return found
-
-
-def sum_of(item: Item, state: str) -> Sum:
-    """Return what one item of totals says of a state."""
-    return Sum(int(item.get(state, 0)), Decimal(item.get(f"{state}_amount", 0)).quantize(CENT))
 
 
 def whole(days: Mapping[date, Totals]) -> Totals:

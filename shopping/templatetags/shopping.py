@@ -1,0 +1,85 @@
+"""How a deal is shown in a list and on its page, and how the lines of a cart are."""
+
+from datetime import datetime
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from django import template
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language, ngettext
+from django.utils.translation import gettext as _
+
+from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.commerce.carts import LineView
+from dealsite.data.table.ids import new_ulid
+from dealsite.pictures import renditions
+from dealsite.templatetags.design import money, time_left
+from shopping.cart.cart_forms import RemovedLine
+
+register = template.Library()
+
+
+@register.simple_tag
+def deal_card(card: DealCard, now: datetime, *, large: bool = False, lazy: bool = True) -> SafeString:
+    """One card of a list. The large one leads a page; the first ones of a page load at once."""
+    left = time_left(card.expires_at, now) if card.expires_at else ""
+    made = card.picture is not None and renditions.are_made(card.picture.name)
+    return _rendered(card, card.state(now), left, large, lazy, made, get_language())
+
+
+@lru_cache(maxsize=4096)
+def _rendered(
+    card: DealCard, state: str, left: str, large: bool, lazy: bool, made: bool, language: str | None
+) -> SafeString:
+    # Two thirds of a page's time is the rendering of cards, and the same cards are shown again and again.
+    # `made` and `language` are part of what one is kept under: the files that it shows of its picture, and its words.
+    context = {"card": card, "state": state, "left": left, "large": large, "lazy": lazy}
+    return render_to_string("shopping/shared/_deal_card.html", context)
+
+
+@register.filter
+def host(link: str) -> str:
+    """The shop's name as its address says it: www.shop.example becomes shop.example."""
+    return (urlsplit(link).hostname or "").removeprefix("www.")
+
+
+@register.filter
+def is_over(state: str) -> bool:
+    """Whether the deal can no longer be had."""
+    return state in ("expired", "sold_out")
+
+
+@register.simple_tag
+def form_token() -> str:
+    """What marks one showing of a form: sent twice, it counts once."""
+    return new_ulid(timezone.now())
+
+
+@register.filter
+def problems(shown: LineView) -> list[str]:
+    """What changed about a line since the shopper last looked, and what taking it would mean: a sentence each."""
+    line = shown.line
+    prices = {"price": money(line.price), "price_2": money(shown.price)}
+    sentences = {
+        "price_up": _("The price went up from %(price)s to %(price_2)s.") % prices,
+        "price_down": _("The price went down from %(price)s to %(price_2)s.") % prices,
+        "fewer_left": ngettext(
+            "Only %(left)d is left. You wanted %(wanted)d.",
+            "Only %(left)d are left. You wanted %(wanted)d.",
+            shown.left or 0,
+        )
+        % {"left": shown.left or 0, "wanted": line.quantity},
+        "sold_out": _("This deal is sold out."),
+        "expired": _("This deal has expired."),
+        "gone": _("This deal is not offered any more."),
+    }
+    told = [problem for problem in shown.problems if not (shown.unavailable and problem.startswith("price"))]
+    return [sentences[problem] for problem in told]
+
+
+@register.filter
+def removed(tags: str) -> RemovedLine | None:
+    """What a message says was removed, for the button that takes that back; None for other messages."""
+    return RemovedLine.from_tags(tags or "")
