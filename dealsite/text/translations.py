@@ -13,6 +13,7 @@ from babel.messages.pofile import read_po, write_po
 from django.utils.translation.template import templatize
 
 from dealsite.ask import ready
+from dealsite.text import stored_words
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SOURCES = ("cms", "dealsite", "shopping", "templates")
@@ -61,6 +62,8 @@ def found() -> Catalog:
     for question in ready.questions().values():
         for text in (question.title, question.about):
             catalogue.add(text, locations=[("dealsite/ask/ready", 1)])
+    for text in stored_words.WORDS:
+        catalogue.add(text, locations=[("dealsite/text/stored_words.txt", 1)])
     return catalogue
 
 
