@@ -98,7 +98,7 @@ def _measure(name, load, folder, options, costs, served) -> None:  # type: ignor
     from dealsite.data import table
     from dealsite.data.catalogue import buckets, category_names
     from dealsite.data.table import schema
-    from dealsite.engine import running_engine
+    from dealsite.engine.server import running_engine
     from dealsite.search.projection import SearchIndex
     from dealsite.stream import rebuilding
 

@@ -50,7 +50,7 @@ def measure(folder: Path, users: int = USERS) -> Sending:
     from dealsite.data import table
     from dealsite.data.catalogue import buckets
     from dealsite.data.table import schema
-    from dealsite.engine import running_engine
+    from dealsite.engine.server import running_engine
 
     with running_engine(folder) as endpoint_url:
         settings.DYNAMODB_ENDPOINT_URL = endpoint_url

@@ -55,7 +55,7 @@ def measure(folder: Path, named: Path | None) -> Results:
     from dealsite.data import table
     from dealsite.data.catalogue import buckets, category_names
     from dealsite.data.table import schema
-    from dealsite.engine import running_engine
+    from dealsite.engine.server import running_engine
 
     with running_engine(folder) as endpoint_url:
         settings.DYNAMODB_ENDPOINT_URL = endpoint_url

@@ -46,7 +46,7 @@ def measure(folder: Path, count: int = PAYMENTS) -> Inserting:
 
     from dealsite.data import table
     from dealsite.data.table import schema
-    from dealsite.engine import running_engine
+    from dealsite.engine.server import running_engine
 
     with running_engine(folder) as endpoint_url:
         settings.DYNAMODB_ENDPOINT_URL = endpoint_url

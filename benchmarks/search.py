@@ -58,7 +58,7 @@ def measure(folder: Path, load) -> Searching:  # type: ignore[no-untyped-def]
     from dealsite.data import table
     from dealsite.data.catalogue import buckets, category_names
     from dealsite.data.table import schema
-    from dealsite.engine import running_engine
+    from dealsite.engine.server import running_engine
     from dealsite.search.projection import SearchIndex
     from dealsite.stream import rebuilding
 

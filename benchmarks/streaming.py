@@ -56,7 +56,7 @@ def measure(folder: Path, records: int = RECORDS) -> Streaming:
 
     from dealsite.data import table
     from dealsite.data.table import schema
-    from dealsite.engine import running_engine
+    from dealsite.engine.server import running_engine
     from dealsite.lake.projection import Lake
     from dealsite.lake.store import Folder
     from dealsite.stream import rebuilding

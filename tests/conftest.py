@@ -20,7 +20,7 @@ from dealsite.data import table
 from dealsite.data.catalogue import buckets
 from dealsite.data.integrity import checks
 from dealsite.data.table import connection, retries, schema
-from dealsite.engine import running_engine
+from dealsite.engine.server import running_engine
 from dealsite.search import reader
 from tests.faults import READS, WRITES, Faults
 from tests.searching import index_table

@@ -45,6 +45,15 @@ STAGES = (
     Stage("#6a4a5e", "#583c4e", "#7d5b70", "#4a3242"),  # plum
     Stage("#f1d9b8", "#e9c799", "#f9ead3", "#dcb581"),  # caramel
 )
+# Of each object of a pose: which one, how far right and below it stands, its share of the height, how much of the
+# scene's turn it takes, and by how much it leans besides.
+POSES = {
+    "one": ((0, 0, 0, 1.0, 1, 0),),
+    "pair": ((0, 135, -34, 0.72, -1, 0), (0, -70, 8, 0.92, 1, 0)),
+    "trio": ((0, -185, -30, 0.62, 0, 8), (0, 185, -30, 0.62, 0, -8), (0, 0, 10, 0.88, 1, 0)),
+    "companion": ((0, -62, -4, 0.95, 1, 0), (1, 185, 20, 0.47, 0, 0)),
+}
+FAR = -10  # what stands higher than that is out of focus
 
 
 @dataclass(frozen=True)
@@ -140,55 +149,25 @@ def _podium(picture: Image.Image, stage: Stage) -> int:
 
 
 def _place(picture: Image.Image, scene: Scene, ground: int, *, dark: bool) -> None:
-    main = scene.objects[0]
-    mid = WIDTH // 2
     tall = 470 if scene.shape != "podium" else 410
-    if scene.pose == "one" or (scene.pose == "companion" and len(scene.objects) < 2):
-        _stand(picture, main, mid, ground, tall, scene.turn, scene.tint, dark)
-    elif scene.pose == "pair":
-        _stand(
-            picture,
-            main,
-            mid + 135,
-            ground - 34,
-            int(tall * 0.72),
-            -scene.turn,
-            scene.tint + 0.0,
-            dark,
-            far=True,
-        )
-        _stand(picture, main, mid - 70, ground + 8, int(tall * 0.92), scene.turn, scene.tint, dark)
-    elif scene.pose == "trio":
-        _stand(picture, main, mid - 185, ground - 30, int(tall * 0.62), 8, scene.tint, dark, far=True)
-        _stand(picture, main, mid + 185, ground - 30, int(tall * 0.62), -8, scene.tint, dark, far=True)
-        _stand(picture, main, mid, ground + 10, int(tall * 0.88), scene.turn, scene.tint, dark)
-    else:
-        _stand(picture, main, mid - 62, ground - 4, int(tall * 0.95), scene.turn, scene.tint, dark)
-        _stand(picture, scene.objects[1], mid + 185, ground + 20, int(tall * 0.47), 0, 0, dark)
+    pose = "one" if scene.pose == "companion" and len(scene.objects) < 2 else scene.pose
+    for number, x, down, share, turned, lean in POSES[pose]:
+        tint = 0.0 if number else round(scene.tint, 2)
+        # Premultiplied, else the colour of what cannot be seen would frame the object.
+        thing = _object(scene.objects[number], tint).convert("RGBa")
+        thing = thing.resize((int(tall * share),) * 2, Image.Resampling.LANCZOS)
+        if turn := scene.turn * turned + lean:
+            thing = thing.rotate(turn, Image.Resampling.BICUBIC, expand=True)
+        if down < FAR:
+            thing = thing.filter(ImageFilter.GaussianBlur(1.4))
+        thing = thing.convert("RGBA")
+        _stand(picture, thing.crop(thing.getbbox()), WIDTH // 2 + x, ground + down, dark)
 
 
-def _stand(
-    picture: Image.Image,
-    name: str,
-    x: int,
-    ground: int,
-    tall: int,
-    turn: float,
-    tint: float,
-    dark: bool,
-    far: bool = False,
-) -> None:
+def _stand(picture: Image.Image, thing: Image.Image, x: int, ground: int, dark: bool) -> None:
     """Put an object with its shadow on the ground, its foot in the middle at x."""
-    # Premultiplied, else the colour of what cannot be seen would frame the object.
-    thing = _object(name, round(tint, 2)).convert("RGBa").resize((tall, tall), Image.Resampling.LANCZOS)
-    if turn:
-        thing = thing.rotate(turn, Image.Resampling.BICUBIC, expand=True)
-    thing = thing.filter(ImageFilter.GaussianBlur(1.4)) if far else thing
-    thing = thing.convert("RGBA")
-    thing = thing.crop(thing.getbbox())
-    left, top = x - thing.width // 2, ground - thing.height
     _cast_shadow(picture, thing, x, ground, dark)
-    picture.paste(thing, (left, top), thing)
+    picture.paste(thing, (x - thing.width // 2, ground - thing.height), thing)
 
 
 def _cast_shadow(picture: Image.Image, thing: Image.Image, x: int, ground: int, dark: bool) -> None:

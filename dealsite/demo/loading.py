@@ -117,14 +117,8 @@ def _load_categories(now: datetime, step: Step) -> None:
     for n, category in enumerate(categories.all_categories()):
         if not category.description and not category.logo:
             logo = uploads.store_image(art.emblem(CATEGORY_OBJECTS[category.slug], n), category.name)
-            categories.edit(
-                category,
-                name=category.name,
-                description=CATEGORY_TEXTS[category.slug],
-                logo=logo,
-                by=BY,
-                now=now,
-            )
+            text = CATEGORY_TEXTS[category.slug]
+            categories.edit(category, name=category.name, description=text, logo=logo, by=BY, now=now)
         step(1)
 
 
@@ -187,7 +181,7 @@ def _load_drafts(there: dict[str, Brand], now: datetime, step: Step) -> None:
 
 
 def _load_featured(made_up: list[DemoDeal], now: datetime, step: Step) -> None:
-    for page_id, ids in featured_ids(made_up, now).items():
+    for page_id, ids in featured_ids(made_up).items():
         page, found = featured.load(page_id, ids)
         if page.version == 0:
             listed = [found[deal_id] for deal_id in ids if deal_id in found]

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from dealsite.engine.database import repair_stream
 from dealsite.engine.programs import DATABASE, EngineError, Kind, command, environment
-from dealsite.engine.stream import repair_stream
 from dealsite.engine.supervisor import Supervisor
 
 HOST = "127.0.0.1"
@@ -88,7 +88,7 @@ class Engine:
         )
 
     def start(self) -> None:
-        """Start it, wait until it answers, and mend its stream."""
+        """Start it, wait until it answers, and repair its stream."""
         try:
             self.supervisor.start()
         except OSError as error:

@@ -9,7 +9,8 @@ from django.core.management import CommandError, call_command
 
 from dealsite.data import table
 from dealsite.data.table.writes import Put
-from dealsite.engine import backup, running_engine
+from dealsite.engine import database as backup
+from dealsite.engine.server import running_engine
 from tests.setup.conftest import wait_for
 
 

@@ -11,9 +11,9 @@ import pytest
 from dealsite.data import table
 from dealsite.data.table import errors
 from dealsite.data.table.writes import Put
-from dealsite.engine import programs, running_engine
+from dealsite.engine import programs
 from dealsite.engine.programs import EngineError
-from dealsite.engine.server import Engine, answers, free_port, port_is_free
+from dealsite.engine.server import Engine, answers, free_port, port_is_free, running_engine
 from dealsite.engine.supervisor import QUICK_DEATHS, Supervisor
 from tests.setup.conftest import alive, wait_for, wait_for_the_end_of
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from dealsite.engine.backup import back_up
+from dealsite.engine.database import back_up
 from dealsite.engine.programs import EngineError
 
 

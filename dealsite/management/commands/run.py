@@ -8,8 +8,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from dealsite.data.table.errors import DataError
 from dealsite.engine.programs import EngineError
-from dealsite.install import InstallError
 from dealsite.install.assets import AssetError
+from dealsite.install.system import InstallError
 from dealsite.processes import launcher
 
 
