@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from dealsite.data import table
 from dealsite.data.integrity import checks
 from dealsite.data.table.errors import DataError
+from dealsite.management.progress import printable
 
 STEP = 1000
 
@@ -32,11 +33,10 @@ class Command(BaseCommand):
         finally:
             progress.end()
         for problem in repaired:
-            self.stdout.write(f"Repaired: {_printable(problem)}")
+            self.stdout.write(f"Repaired: {printable(str(problem))}")
         for problem in left:
-            self.stdout.write(
-                _printable(problem) + ("" if problem.repairs else " (nothing to derive it from)")
-            )
+            hint = "" if problem.repairs else " (nothing to derive it from)"
+            self.stdout.write(f"{printable(str(problem))}{hint}")
         if left:
             hint = "" if repair or not any(problem.repairs for problem in left) else " Run it with --repair."
             raise CommandError(f"The table {table.name()} has {_number(len(left), 'problem')}.{hint}")
@@ -59,11 +59,6 @@ class _Progress:
     def end(self) -> None:
         if self.out and self.items >= STEP:
             self.out.write("")
-
-
-def _printable(problem: checks.Problem) -> str:
-    # A planted control character must not steer the terminal of whoever looks for it.
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(problem))
 
 
 def _number(n: int, what: str) -> str:

@@ -36,5 +36,5 @@ def _names() -> Iterator[str]:
 def _folders() -> list[str]:
     try:
         return sorted(default_storage.listdir("pictures")[0])
-    except FileNotFoundError:  # nobody has brought a picture yet
+    except FileNotFoundError:  # there is no picture yet
         return []

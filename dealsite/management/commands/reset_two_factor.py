@@ -14,9 +14,9 @@ from dealsite.data.table.errors import DataError
 
 
 class Command(BaseCommand):
-    """Turns off a user's second factor."""
-
-    help = "Turn off two-factor sign-in of a user who has lost app and recovery codes; ends all his sessions."
+    help = (
+        "Turn off two-factor sign-in of a user who has lost app and recovery codes; ends all their sessions."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="the user name")

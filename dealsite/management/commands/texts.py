@@ -1,4 +1,4 @@
-"""manage.py texts: brings the files of translations up to date with what the sources say."""
+"""manage.py texts: updates the files of translations with what the sources say."""
 
 from typing import Any
 
