@@ -3,21 +3,8 @@
 from __future__ import annotations
 
 from dealsite.lake import layout, views
-from dealsite.lake.columns import Kind
+from dealsite.lake.columns import CHANGE, DAY, KINDS, STATE
 from dealsite.lake.entities import ENTITIES, TIMELESS, Entity
-
-HIVE: dict[Kind, str] = {
-    "text": "string",
-    "integer": "bigint",
-    "money": "decimal(12,2)",
-    "time": "timestamp",
-    "date": "date",
-    "flag": "boolean",
-    "json": "string",
-}
-KEY = {"item_key": "string", "sequence": "string", "changed_at": "timestamp"}
-STATE = KEY | {"deleted": "boolean"}
-CHANGE = KEY | {"change": "string"}
 
 
 def ddl(location: str, database: str, *, since: str) -> list[str]:
@@ -27,34 +14,19 @@ def ddl(location: str, database: str, *, since: str) -> list[str]:
     """
     made = [f"CREATE DATABASE IF NOT EXISTS `{database}`"]
     for entity in ENTITIES:
-        names = {
-            part: f"{database}.{entity.table}_{part}"
-            for part in ("current_files", "recent_files", "change_files")
-        }
+        current, recent, changes = (
+            f"{database}.{entity.table}_{part}_files" for part in ("current", "recent", "change")
+        )
         first = TIMELESS.isoformat() if entity.created is None else since
         last = first if entity.created is None else "NOW+2YEARS"  # a deal may be scheduled
+        view = f"CREATE OR REPLACE VIEW {database}.{entity.table}"
+        places = [f"{location}/{part}/entity={entity.table}" for part in (layout.CURRENT, layout.HISTORY)]
         made += [
-            _table(
-                names["current_files"],
-                entity,
-                STATE,
-                f"{location}/{layout.CURRENT}/entity={entity.table}",
-                (first, last),
-            ),
-            _table(
-                names["recent_files"], entity, STATE | {"day": "date"}, f"{location}/{layout.recent(entity)}"
-            ),
-            _table(
-                names["change_files"],
-                entity,
-                CHANGE,
-                f"{location}/{layout.HISTORY}/entity={entity.table}",
-                (since, "NOW"),
-            ),
-            f"CREATE OR REPLACE VIEW {database}.{entity.table} AS\n"
-            + views.current_query(entity, names["current_files"], names["recent_files"]),
-            f"CREATE OR REPLACE VIEW {database}.{entity.table}_history AS\n"
-            + views.history_query(entity, names["change_files"]),
+            _table(current, entity, STATE, places[0], (first, last)),
+            _table(recent, entity, STATE | DAY, f"{location}/{layout.recent(entity)}"),
+            _table(changes, entity, CHANGE, places[1], (since, "NOW")),
+            f"{view} AS\n{views.current_query(entity, current, recent)}",
+            f"{view}_history AS\n{views.history_query(entity, changes)}",
         ]
     return made
 
@@ -62,8 +34,8 @@ def ddl(location: str, database: str, *, since: str) -> list[str]:
 def _table(
     name: str, entity: Entity, more: dict[str, str], location: str, days: tuple[str, str] | None = None
 ) -> str:
-    columns = {column.name: HIVE[column.kind] for column in entity.columns} | more
-    lines = ",\n".join(f"  `{column}` {kind}" for column, kind in columns.items())
+    columns = (entity.kinds | more).items()
+    lines = ",\n".join(f"  `{column}` {KINDS[kind].hive}" for column, kind in columns)
     text = f"CREATE EXTERNAL TABLE IF NOT EXISTS {name} (\n{lines}\n)\n"
     if days is None:
         return f"{text}STORED AS PARQUET\nLOCATION '{location}/'"

@@ -17,7 +17,7 @@ from django.utils.crypto import salted_hmac
 
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import from_iso, time_of
-from dealsite.lake.columns import SQL, Column, Kind, Source, attribute
+from dealsite.lake.columns import KINDS, Column, Source, attribute
 
 TIMELESS = date(2000, 1, 1)  # the partition of what has no day of its creation
 
@@ -41,8 +41,9 @@ class Entity:
             return TIMELESS
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
-        return tuple(column.name for column in self.columns)
+    def kinds(self) -> dict[str, str]:
+        """The kinds of its columns by their names."""
+        return {column.name: column.kind for column in self.columns}
 
 
 def columns(text: str, **sources: Source) -> tuple[Column, ...]:
@@ -50,17 +51,13 @@ def columns(text: str, **sources: Source) -> tuple[Column, ...]:
     made = []
     for word in text.split():
         name, _, kind = word.partition(":")
+        if kind and kind not in KINDS:
+            raise ValueError(f"There is no kind of column {kind!r}.")
         source = sources.get(name) or RENAMED.get(name) or attribute(name)
-        made.append(Column(name, _kind(kind or "text"), source))
+        made.append(Column(name, kind or "text", source))
     if unknown := sources.keys() - {column.name for column in made}:
         raise ValueError(f"No column is named {', '.join(unknown)}.")
     return tuple(made)
-
-
-def _kind(name: str) -> Kind:
-    if name not in SQL:
-        raise ValueError(f"There is no kind of column {name!r}.")
-    return name  # type: ignore[return-value] # it is one of them
 
 
 # Where values come from

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from dealsite.lake import athena, layout, rows, views
-from dealsite.lake.columns import SQL
+from dealsite.lake.columns import DAY, KINDS, STATE
 from dealsite.lake.entities import BY_TYPE, ENTITIES, Entity, columns
 from dealsite.lake.projection import Lake
 from tests.lake.disks import connected, view_statements
@@ -53,7 +53,7 @@ def test_a_column_that_files_lack_is_null_and_one_that_is_no_more_is_ignored(lak
         assert columns_of(connection, "orders") == views.current_columns(newer)
         assert connection.execute("SELECT total, gift FROM orders").fetchall() == [(30, None)]
     (path,) = disk.paths(layout.RECENT)
-    table = rows.read(disk.get(path), rows.schema(newer, rows.STATE))
+    table = rows.read(disk.get(path), rows.schema(newer, STATE | DAY))
     assert table.column_names == [
         "id",
         "total",
@@ -132,4 +132,7 @@ def test_the_command_refuses_what_no_statement_may_hold(wrong):
 
 
 def test_every_kind_has_a_type_in_sql():
-    assert all(duckdb.sql(f"SELECT NULL::{kind} AS x").columns == ["x"] for kind in SQL.values())
+    assert all(
+        duckdb.sql(f"SELECT NULL::{kind} AS x").columns == ["x"]
+        for kind in {kind.sql for kind in KINDS.values()}
+    )
