@@ -46,9 +46,10 @@ def measure(folder: Path, count: int = PAYMENTS) -> Inserting:
 
     from dealsite.data import table
     from dealsite.data.table import schema
-    from dealsite.engine.server import running_engine
+    from dealsite.engine.server import Engine
 
-    with running_engine(folder) as endpoint_url:
+    with Engine(folder) as engine:
+        endpoint_url = engine.url
         settings.DYNAMODB_ENDPOINT_URL = endpoint_url
         table.reset()
         schema.create_table()

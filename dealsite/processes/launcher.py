@@ -124,16 +124,12 @@ def own_engine(var: Path, say: Say) -> Iterator[server.Engine]:
     if kind == "local":
         say("Using DynamoDB Local; it listens on every address of this machine, not on loopback alone.")
     last = environment.read_engine_env(var).get("DYNAMODB_ENDPOINT_URL", "").rpartition(":")[2]
-    engine = server.Engine(var, kind, port=int(last) if last.isdigit() else 0)
-    try:
-        engine.start()
+    with server.Engine(var, kind, port=int(last) if last.isdigit() else 0) as engine:
         environment.write_engine_env(var, engine.url, settings.DEALSITE_TABLE)
         # settings were read before the engine had a port; children read it from engine.env.
         settings.DYNAMODB_ENDPOINT_URL = engine.url
         table.reset()
         yield engine
-    finally:
-        engine.stop()
 
 
 def check_code() -> None:
@@ -202,7 +198,7 @@ def granian(plan: LaunchPlan) -> list[str]:
 @contextlib.contextmanager
 def child(name: str, command: list[str], environ: Mapping[str, str]) -> Iterator[Supervisor]:
     """Keep a command running for the time of the block."""
-    supervisor = Supervisor(name, command, environ=environ, folder=settings.BASE_DIR)
+    supervisor = Supervisor(name, command, environ, settings.BASE_DIR)
     try:
         supervisor.start()
         yield supervisor

@@ -16,12 +16,10 @@ COMPOUND = re.compile(r"[^\W_]+(?:[-.'’\u2010\u2011][^\W_]+)*")
 PARTS = re.compile(r"\d+|[^\W\d_]+")
 MOST_CHARACTERS = 40  # of a word: what is longer is no word that anybody looks for
 
-STOP_WORDS = frozenset(
-    {
-        *("a", "an", "and", "at", "by", "for", "from", "in", "is"),
-        *("it", "of", "on", "or", "that", "the", "this", "to", "with"),
-    }
-)
+STOP_WORDS = {
+    *("a", "an", "and", "at", "by", "for", "from", "in", "is"),
+    *("it", "of", "on", "or", "that", "the", "this", "to", "with"),
+}
 
 
 def fold(text: str) -> str:
