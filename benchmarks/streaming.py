@@ -60,9 +60,9 @@ def measure(folder: Path, records: int = RECORDS) -> Streaming:
     from dealsite.lake.projection import Lake
     from dealsite.lake.store import Folder
     from dealsite.stream import rebuilding
-    from dealsite.stream.checkpoints import Checkpoint
     from dealsite.stream.consumer import Consumer
-    from dealsite.stream.shards import Stream
+    from dealsite.stream.projection import Checkpoint
+    from dealsite.stream.records import Stream
 
     table.be_patient()
     with Engine(folder) as engine:

@@ -7,9 +7,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from django.conf import settings
-from PIL import Image, ImageChops, ImageDraw, ImageFilter
+from PIL import Image, ImageChops, ImageColor, ImageDraw, ImageFilter
 
-from dealsite.demo.colors import gradient, luminance, mix, rgb
 from dealsite.demo.logos import LOGO
 
 OBJECTS = Path("node_modules/@lobehub/fluent-emoji-3d/assets")
@@ -76,7 +75,7 @@ def draw(scene: Scene) -> Image.Image:
     stage = STAGES[scene.stage]
     empty, ground = _empty(stage, scene.shape)
     picture = empty.copy()
-    _place(picture, scene, ground, dark=luminance(stage.top) < 110)
+    _place(picture, scene, ground, dark=_luminance(stage.top) < 110)
     return picture
 
 
@@ -88,20 +87,20 @@ def _empty(stage: Stage, shape: str) -> tuple[Image.Image, int]:
 
 
 def _wall(stage: Stage) -> Image.Image:
-    wall = gradient(stage.top, stage.bottom, (WIDTH, HEIGHT))
+    wall = _gradient(stage.top, stage.bottom, (WIDTH, HEIGHT))
     edge = int(HEIGHT * FLOOR)
-    floor = gradient(stage.floor, mix(stage.floor, stage.top, 0.35), (WIDTH, HEIGHT - edge))
+    floor = _gradient(stage.floor, _mix(stage.floor, stage.top, 0.35), (WIDTH, HEIGHT - edge))
     wall.paste(floor, (0, edge))
     # A soft light from the upper left.
     light = Image.new("L", (WIDTH // 4, HEIGHT // 4), 0)
-    ImageDraw.Draw(light).ellipse((-70, -90, 170, 130), fill=26 if luminance(stage.top) < 110 else 70)
+    ImageDraw.Draw(light).ellipse((-70, -90, 170, 130), fill=26 if _luminance(stage.top) < 110 else 70)
     light = light.filter(ImageFilter.GaussianBlur(44)).resize((WIDTH, HEIGHT), Image.Resampling.BICUBIC)
     wall.paste(Image.new("RGB", wall.size, "white"), mask=light)
     # Where wall and floor meet.
     seam = Image.new("L", (WIDTH, 24), 0)
     for y in range(24):
         seam.paste(int(26 * (1 - y / 24) ** 2), (0, y, WIDTH, y + 1))
-    wall.paste(Image.new("RGB", seam.size, mix(stage.floor, "#20160c", 0.5)), (0, edge), seam)
+    wall.paste(Image.new("RGB", seam.size, _mix(stage.floor, "#20160c", 0.5)), (0, edge), seam)
     return wall
 
 
@@ -129,16 +128,16 @@ def _shape(picture: Image.Image, shape: str, stage: Stage) -> int:
 def _podium(picture: Image.Image, stage: Stage) -> int:
     mid, top, half, tall, flat = WIDTH // 2, 520, 270, 92, 46
     side = Image.new("RGB", (half * 2, 1))
-    light, shade = mix(stage.shape, stage.floor, 0.25), mix(stage.floor, "#1a1410", 0.16)
+    light, shade = _mix(stage.shape, stage.floor, 0.25), _mix(stage.floor, "#1a1410", 0.16)
     for x in range(half * 2):
         across = x / (half * 2)
-        side.putpixel((x, 0), rgb(mix(light, shade, min(1.0, abs(across - 0.32) * 1.5))))
+        side.putpixel((x, 0), _rgb(_mix(light, shade, min(1.0, abs(across - 0.32) * 1.5))))
     shadow = Image.new("L", (WIDTH // 4, HEIGHT // 4), 0)
     ImageDraw.Draw(shadow).ellipse(
         [v // 4 for v in (mid - half - 10, top + tall - 50, mid + half + 90, top + tall + 74)], fill=90
     )
     shadow = shadow.filter(ImageFilter.GaussianBlur(7)).resize(picture.size, Image.Resampling.BICUBIC)
-    picture.paste(Image.new("RGB", picture.size, mix(stage.floor, "#1a1410", 0.6)), mask=shadow)
+    picture.paste(Image.new("RGB", picture.size, _mix(stage.floor, "#1a1410", 0.6)), mask=shadow)
     body = side.resize((half * 2 + 4, tall + flat * 2))
     layer = Image.new("RGB", picture.size)
     layer.paste(body, (mid - half - 2, top))
@@ -208,7 +207,7 @@ def _object(name: str, tint: float) -> Image.Image:
 def emblem(name: str, stage: int) -> Image.Image:
     """Return a category's emblem: one object in front of a disc, LOGO x LOGO."""
     colors = STAGES[stage]
-    image = gradient(colors.top, colors.bottom, (LOGO * 2, LOGO * 2))
+    image = _gradient(colors.top, colors.bottom, (LOGO * 2, LOGO * 2))
     ImageDraw.Draw(image).ellipse((80, 80, LOGO * 2 - 80, LOGO * 2 - 80), fill=colors.shape)
     image = image.reduce(2)
     thing = _object(name, 0.0).resize((310, 310), Image.Resampling.LANCZOS)
@@ -225,7 +224,7 @@ def _fill(
         mask.paste(0, (0, below, WIDTH, HEIGHT))
     if strength < 1:
         mask = mask.point(lambda v: int(v * strength))
-    picture.paste(gradient(stage.shape, mix(stage.shape, stage.bottom, 0.35), picture.size), mask=mask)
+    picture.paste(_gradient(stage.shape, _mix(stage.shape, stage.bottom, 0.35), picture.size), mask=mask)
 
 
 def _mask(*figures: Figure) -> Image.Image:
@@ -239,3 +238,27 @@ def _mask(*figures: Figure) -> Image.Image:
         else:
             draw.rounded_rectangle(box, 56 if kind == "rounded" else 0, fill=255)
     return mask.reduce(2)
+
+
+def _gradient(top: str, bottom: str, size: tuple[int, int]) -> Image.Image:
+    """Return a picture of one colour that passes into another, from top to bottom."""
+    column = Image.new("RGB", (1, 64))
+    for y in range(64):
+        column.putpixel((0, y), _rgb(_mix(top, bottom, y / 63)))
+    return column.resize(size, Image.Resampling.BICUBIC)
+
+
+def _mix(a: str, b: str, share: float) -> str:
+    """Return a colour between two."""
+    return "#" + "".join(f"{round(x + (y - x) * share):02x}" for x, y in zip(_rgb(a), _rgb(b), strict=True))
+
+
+def _rgb(color: str) -> tuple[int, int, int]:
+    r, g, b = ImageColor.getrgb(color)[:3]
+    return r, g, b
+
+
+def _luminance(color: str) -> float:
+    """Return how light a colour looks, 0 to 255."""
+    r, g, b = _rgb(color)
+    return 0.299 * r + 0.587 * g + 0.114 * b

@@ -15,8 +15,8 @@ from dealsite.lake.compaction import compact
 from dealsite.lake.entities import BY_TYPE, Entity
 from dealsite.lake.store import Store, store_of_site
 from dealsite.stream import leases
-from dealsite.stream.changes import ItemChange
-from dealsite.stream.checkpoints import Checkpoint
+from dealsite.stream.projection import Checkpoint
+from dealsite.stream.records import ItemChange
 
 COMPACT_AFTER = 30  # commits
 COMPACT_SECONDS = 300.0  # since the last time, if anything was written

@@ -21,7 +21,7 @@ from dealsite.data.keys import Key
 from dealsite.data.table.convert import Item
 from dealsite.lake.columns import CHANGE, DAY, KINDS, STATE
 from dealsite.lake.entities import Entity
-from dealsite.stream.changes import ItemChange
+from dealsite.stream.records import ItemChange
 
 COMPRESSION = "zstd"
 

@@ -25,8 +25,7 @@ from dealsite.search.question import (
     query_of,
     term,
 )
-from dealsite.search.snippets import snippet
-from dealsite.search.words import stem, words_of
+from dealsite.search.words import snippet, stem, words_of
 
 PAGE_SIZE = 25
 MOST_PAGES = 200  # further back nobody looks, and what one would have to count grows with it

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
 import tantivy
 
-from dealsite.search import folder
-from dealsite.search.documents import open_index
+from dealsite.data.catalogue.cards import DealCard
+from dealsite.search import folder, reader
+from dealsite.search.documents import StoredDocument, open_index
 
 logger = structlog.get_logger(__name__)
 _lock = threading.Lock()
@@ -54,3 +56,22 @@ def _renewed(root: Path, stamp: tuple[int, ...]) -> tantivy.Index | None:
         return None
     _open[root] = (stamp, generation, index)
     return index
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """`is_ready`: there is an index; `card`: what it shows of the thing, None if it does not have it."""
+
+    is_ready: bool
+    card: DealCard | None = None
+
+
+def known(kind: str, thing_id: str) -> Availability:
+    """Return what the index knows of a deal or draft. No request."""
+    opened = reader.searcher()
+    if opened is None:
+        return Availability(False)
+    searcher, schema = opened
+    key = f"{kind.upper()}#{thing_id}"
+    hits = searcher.search(tantivy.Query.term_query(schema, "key", key), limit=1, count=False).hits
+    return Availability(True, StoredDocument.of(searcher.doc(hits[0][1])).card if hits else None)

@@ -9,9 +9,8 @@ from datetime import datetime
 from dealsite.data import table
 from dealsite.data.table.convert import Item
 from dealsite.stream import leases
-from dealsite.stream.checkpoints import Checkpoint
-from dealsite.stream.projection import Projection
-from dealsite.stream.shards import Stream
+from dealsite.stream.projection import Checkpoint, Projection
+from dealsite.stream.records import Stream
 
 SCANNED = 500  # items a request
 

@@ -15,7 +15,7 @@ from dealsite.lake import views
 from dealsite.lake.entities import BY_TYPE, ENTITIES, Entity
 from dealsite.lake.rows import item_key
 from dealsite.lake.store import Folder
-from dealsite.stream.changes import ItemChange
+from dealsite.stream.records import ItemChange
 from tests.crashes import Crash
 
 Item = dict[str, Any]
