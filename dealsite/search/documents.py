@@ -29,8 +29,7 @@ BRAND_SEPARATOR = "\n"
 PICTURE, ALT, LINK, STOCK = "picture", "alt", "link", "stock"  # what a deal or draft may lack
 
 
-def schema() -> tantivy.Schema:
-    """Return the index's fields."""
+def _schema() -> tantivy.Schema:
     fields = tantivy.SchemaBuilder()
     for name in ("key", "kind", "category", "brand_slug", "lacks", "featured"):
         fields.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=name != "key")
@@ -45,9 +44,12 @@ def schema() -> tantivy.Schema:
     return fields.build()
 
 
+SCHEMA = _schema()  # of every index of this FORMAT
+
+
 def open_index(folder: str, *, create: bool = False) -> tantivy.Index:
     """Open the index of a folder, or make an empty one."""
-    index = tantivy.Index(schema(), path=folder) if create else tantivy.Index.open(folder)
+    index = tantivy.Index(SCHEMA, path=folder) if create else tantivy.Index.open(folder)
     index.register_tokenizer("plain", plain_analyser())
     index.register_tokenizer("stems", stemming_analyser())
     return index
@@ -74,6 +76,12 @@ class StoredDocument:
             words=kept.get("words", ""),
             checkpoint=kept.get("checkpoint"),
         )
+
+
+def stored_of(searcher: tantivy.Searcher, key: str) -> StoredDocument | None:
+    """Return what the index has under a key."""
+    found = searcher.search(tantivy.Query.term_query(SCHEMA, "key", key), limit=1, count=False).hits
+    return StoredDocument.of(searcher.doc(found[0][1])) if found else None
 
 
 def is_indexed(item: Item | None) -> bool:

@@ -17,11 +17,11 @@ from dealsite.search import folder
 from dealsite.search.documents import (
     CHECKPOINT,
     GONE,
-    StoredDocument,
     document_of,
     is_indexed,
     note_of,
     open_index,
+    stored_of,
 )
 from dealsite.stream.projection import Checkpoint
 from dealsite.stream.records import ItemChange
@@ -54,7 +54,7 @@ class Writer:
         """Return the newest change that is known of an item, '' for none."""
         if key in self._unseen:
             return self._unseen[key]
-        found = _stored(self._index, key)
+        found = stored_of(self._index.searcher(), key)
         return found.sequence if found else ""
 
     def commit(self, checkpoint: str | None = None) -> None:
@@ -78,16 +78,10 @@ class Writer:
 def checkpoint_in(generation: Path) -> str | None:
     """Return where the stream was read to when a generation was last committed; None for one without."""
     try:
-        found = _stored(open_index(str(generation)), CHECKPOINT)
+        found = stored_of(open_index(str(generation)).searcher(), CHECKPOINT)
     except (OSError, ValueError):
         return None
     return found.checkpoint if found else None
-
-
-def _stored(index: tantivy.Index, key: str) -> StoredDocument | None:
-    searcher = index.searcher()
-    found = searcher.search(tantivy.Query.term_query(index.schema, "key", key), limit=1, count=False).hits
-    return StoredDocument.of(searcher.doc(found[0][1])) if found else None
 
 
 INDEXED = ("DEAL#", "DRAFT#")

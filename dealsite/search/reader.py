@@ -10,15 +10,15 @@ import structlog
 import tantivy
 
 from dealsite.data.catalogue.cards import DealCard
-from dealsite.search import folder, reader
-from dealsite.search.documents import StoredDocument, open_index
+from dealsite.search import folder
+from dealsite.search.documents import open_index, stored_of
 
 logger = structlog.get_logger(__name__)
 _lock = threading.Lock()
 _open: dict[Path, tuple[tuple[int, ...], Path, tantivy.Index]] = {}
 
 
-def searcher() -> tuple[tantivy.Searcher, tantivy.Schema] | None:
+def searcher() -> tantivy.Searcher | None:
     """Return the newest commit to search in; None where there is no index, or none that can be read."""
     root = folder.root()
     stamp = folder.stamp(root)
@@ -26,7 +26,7 @@ def searcher() -> tuple[tantivy.Searcher, tantivy.Schema] | None:
         return None
     with _lock:
         index = _renewed(root, stamp)
-        return (index.searcher(), index.schema) if index else None
+        return index.searcher() if index else None
 
 
 def forget() -> None:
@@ -68,10 +68,8 @@ class Availability:
 
 def known(kind: str, thing_id: str) -> Availability:
     """Return what the index knows of a deal or draft. No request."""
-    opened = reader.searcher()
+    opened = searcher()
     if opened is None:
         return Availability(False)
-    searcher, schema = opened
-    key = f"{kind.upper()}#{thing_id}"
-    hits = searcher.search(tantivy.Query.term_query(schema, "key", key), limit=1, count=False).hits
-    return Availability(True, StoredDocument.of(searcher.doc(hits[0][1])).card if hits else None)
+    stored = stored_of(opened, f"{kind.upper()}#{thing_id}")
+    return Availability(True, stored.card if stored else None)
