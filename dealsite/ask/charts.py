@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal, InvalidOperation
+from operator import itemgetter
 from typing import Any
 
 from django.utils.formats import get_format, number_format
@@ -39,9 +40,8 @@ class Chart:
     @property
     def as_json(self) -> str:
         """What static/js/charts.js draws."""
-        return json.dumps(
-            {"kind": self.kind, "labels": self.labels, "series": [asdict(one) for one in self.series]}
-        )
+        series = [asdict(one) for one in self.series]
+        return json.dumps({"kind": self.kind, "labels": self.labels, "series": series})
 
 
 def chart_of(answer: Answer) -> Chart | None:
@@ -120,22 +120,13 @@ def _said(kind: str, label: str, labels: list[str], series: list[Series]) -> str
     for one in series:
         there = [(value, name) for value, name in zip(one.values, labels, strict=True) if value is not None]
         if there:
-            (most, at_most), (least, at_least) = max(there, key=_value), min(there, key=_value)
-            extremes = {
-                "name": one.name,
-                "most": _plain(most),
-                "at_most": at_most,
-                "least": _plain(least),
-                "at_least": at_least,
-            }
+            (most, at_most), (least, at_least) = (pick(there, key=itemgetter(0)) for pick in (max, min))
+            extremes = {"name": one.name, "at_most": at_most, "at_least": at_least}
+            extremes |= {"most": _plain(most), "least": _plain(least)}
             parts.append(
                 _("%(name)s: at most %(most)s (%(at_most)s), at least %(least)s (%(at_least)s).") % extremes
             )
     return " ".join(parts)
-
-
-def _value(pair: tuple[float, str]) -> float:
-    return pair[0]
 
 
 def _plain(number: float) -> str:

@@ -110,9 +110,8 @@ def start(
             try:
                 code = child.wait(patience)
             except subprocess.TimeoutExpired:
-                threading.Thread(
-                    target=_watch, args=(folder, child, limits.seconds + GRACE), daemon=True
-                ).start()
+                rest = (folder, child, limits.seconds + GRACE)
+                threading.Thread(target=_watch, args=rest, daemon=True).start()
                 break
             _note_end(folder, code)
             found = answers.read(folder / "answer")

@@ -140,12 +140,9 @@ def _load_deals(made_up: list[DemoDeal], now: datetime, step: Step) -> None:
     missing = [deal for deal in made_up if deal.id not in stored]
     step(2 * len(stored))
     drawn = _draw(missing, step)
+    made = [replace(deal, content=replace(deal.content, picture=drawn[deal.id])) for deal in missing]
     for editor in EDITORS:
-        own = (
-            replace(deal, content=replace(deal.content, picture=drawn[deal.id]))
-            for deal in missing
-            if deal.by == editor
-        )
+        own = (deal for deal in made if deal.by == editor)
         Import(by=editor, now=now, report=_refused, step=step).run(own)
 
 

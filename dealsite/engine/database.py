@@ -67,10 +67,8 @@ def _first_id_since(connection: sqlite3.Connection, moment: int) -> int:
 
 def _newest_ids(connection: sqlite3.Connection) -> list[int]:
     names = connection.execute("SELECT table_name FROM _tables").fetchall()
-    newest = (
-        "SELECT id FROM _stream_records WHERE table_name = ?"
-        " ORDER BY CAST(sequence_number AS INTEGER) DESC LIMIT 1"
-    )
+    of_table = "SELECT id FROM _stream_records WHERE table_name = ?"
+    newest = f"{of_table} ORDER BY CAST(sequence_number AS INTEGER) DESC LIMIT 1"
     return [identifier for name in names for (identifier,) in connection.execute(newest, name)]
 
 

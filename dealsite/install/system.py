@@ -28,13 +28,11 @@ def install(package: str, why: str) -> None:
         prefix = ["sudo", "-n"]
     print(f"Installing Debian's package {package} ...", flush=True)
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for command in (
-        ["apt-get", "update", "-qq"],
-        ["apt-get", "install", "-y", "-qq", "--no-install-recommends", package],
-    ):
-        done = subprocess.run([*prefix, *command], env=quiet, capture_output=True, text=True)
-        if done.returncode and command[1] == "install":
-            raise InstallError(f"{by_hand}\n{done.stderr.strip()[-1500:]}")
+    subprocess.run([*prefix, "apt-get", "update", "-qq"], env=quiet, capture_output=True)
+    apt_get = [*prefix, "apt-get", "install", "-y", "-qq", "--no-install-recommends", package]
+    done = subprocess.run(apt_get, env=quiet, capture_output=True, text=True)
+    if done.returncode:
+        raise InstallError(f"{by_hand}\n{done.stderr.strip()[-1500:]}")
 
 
 def pip_install(requirements: str, target: Path) -> bool:

@@ -181,18 +181,10 @@ def started(plan: LaunchPlan) -> Iterator[contextlib.AbstractContextManager[Supe
 def granian(plan: LaunchPlan) -> list[str]:
     """The command line of the web server."""
     options = (
-        f"--interface wsgi --port {plan.port} --workers {WORKERS} --blocking-threads {THREADS} --no-ws"
-        " --workers-kill-timeout 5 --respawn-failed-workers --log-level warning"
+        f"-m granian --interface wsgi --port {plan.port} --workers {WORKERS} --blocking-threads {THREADS} --no-ws"
+        " --workers-kill-timeout 5 --respawn-failed-workers --log-level warning dealsite.wsgi:application"
     )
-    return [
-        sys.executable,
-        "-m",
-        "granian",
-        "--host",
-        plan.host,
-        *options.split(),
-        "dealsite.wsgi:application",
-    ]
+    return [sys.executable, *options.split(), "--host", plan.host]
 
 
 @contextlib.contextmanager

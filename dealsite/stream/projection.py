@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import orjson
 
@@ -60,11 +60,7 @@ class Checkpoint:
         return Checkpoint(self.stream, self.read_at, {s: n for s, n in self.shards.items() if s in kept})
 
     def to_json(self) -> str:
-        value: dict[str, Any] = {
-            "stream": self.stream,
-            "read_at": iso(self.read_at),
-            "shards": dict(self.shards),
-        }
+        value = {"stream": self.stream, "read_at": iso(self.read_at), "shards": dict(self.shards)}
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
 
     @classmethod

@@ -11,9 +11,11 @@ from django.core.management.base import BaseCommand, CommandError
 
 from dealsite.lake import athena
 
-DATABASE = re.compile(r"[a-z][a-z0-9_]{0,127}")
-DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-LOCATION = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w.=-]+)*")
+FORMS = {
+    "location": re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w.=-]+)*"),
+    "database": re.compile(r"[a-z][a-z0-9_]{0,127}"),
+    "since": re.compile(r"\d{4}-\d{2}-\d{2}"),
+}
 
 
 class Command(BaseCommand):
@@ -27,12 +29,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, location: str, database: str, since: str, **options: Any) -> None:
-        for what, pattern, value in (
-            ("location", LOCATION, location),
-            ("database", DATABASE, database),
-            ("since", DAY, since),
-        ):
-            if not pattern.fullmatch(value):
+        for what, value in (("location", location), ("database", database), ("since", since)):
+            if not FORMS[what].fullmatch(value):
                 raise CommandError(f"{value!r} cannot be the {what}. Name one with --{what}.")
         for statement in athena.ddl(location, database, since=since):
             self.stdout.write(f"{statement};\n\n")

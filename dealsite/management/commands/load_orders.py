@@ -58,12 +58,11 @@ class Command(BaseCommand):
         )
         placing.publish_products(contents)
         with Progress("Placing orders", contents.parts, self.stderr) as progress:  # type: ignore[arg-type]
-            placing.load(
-                path,
-                contents,
-                processes=processes,
-                advance=lambda step: progress.advance(step.placed + step.there, made=step.placed),
-            )
+
+            def advance(step: placing.Step) -> None:
+                progress.advance(step.placed + step.there, made=step.placed)
+
+            placing.load(path, contents, processes=processes, advance=advance)
         placed, there = progress.made, progress.done - progress.made
         self.stdout.write(
             f"{placed:,} orders placed, {there:,} were there already. {progress.rate:,.0f} a second."

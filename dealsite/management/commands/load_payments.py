@@ -40,12 +40,11 @@ class Command(BaseCommand):
         try:
             source = _source(options)
             with Progress("Loading payments", source.total, self.stderr) as progress:  # type: ignore[arg-type]
-                outcome = load(
-                    source,
-                    processes=options["processes"],
-                    now=timezone.now(),
-                    advance=lambda payments, units: progress.advance(units, made=payments),
-                )
+
+                def advance(payments: int, units: int) -> None:
+                    progress.advance(units, made=payments)
+
+                outcome = load(source, processes=options["processes"], now=timezone.now(), advance=advance)
         except (DataError, BadFile, OSError, ValueError) as error:
             raise CommandError(f"{error} Run this again to go on.") from None
         self.stdout.write(
