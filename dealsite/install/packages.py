@@ -6,6 +6,7 @@ import base64
 import hashlib
 import shutil
 import subprocess
+import sys
 import tarfile
 import tempfile
 from pathlib import Path, PurePosixPath
@@ -27,7 +28,8 @@ def install() -> None:
     if done.returncode:
         raise InstallError(f"npm ci failed:\n{(done.stdout + done.stderr).strip()[-3000:]}")
     if not programs.runs([programs.NATIVE, "--version"]):
-        print("The native engine does not run here: falling back to Amazon's DynamoDB Local.", flush=True)
+        print("The native engine does not run on this machine: falling back to Amazon's DynamoDB Local.")
+        sys.stdout.flush()
         install_local_engine()
 
 

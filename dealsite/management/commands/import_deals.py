@@ -18,6 +18,7 @@ from dealsite.imports import downloads, lines, rows
 from dealsite.imports.publishing import Import
 from dealsite.imports.rows import Remark
 from dealsite.management.progress import Progress
+from dealsite.worker.exports import safe_cell
 
 SHOWN = 20  # remarks printed; a report holds all
 BY = "import"
@@ -32,9 +33,8 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path)
         parser.add_argument("--dry-run", action="store_true", help="check everything, store nothing")
-        parser.add_argument(
-            "--images", action="store_true", help="fetch the pictures of the column image_url"
-        )
+        images = "fetch the pictures of the column image_url"
+        parser.add_argument("--images", action="store_true", help=images)
         parser.add_argument("--report", type=Path, help="write refused rows and remarks to this CSV file")
         parser.add_argument("--by", default="", help="the user name that the deals are published by")
 
@@ -105,9 +105,8 @@ class _Report:
             try:
                 self._file = self.path.open("w", encoding="utf-8", newline="")
             except OSError as error:
-                raise CommandError(
-                    f"The report cannot be written to {self.path}: {error.strerror}."
-                ) from None
+                why = f"The report cannot be written to {self.path}: {error.strerror}."
+                raise CommandError(why) from None
             self._write("line", "refused", "column", "value", "reason")
         return self
 
@@ -120,14 +119,9 @@ class _Report:
         if len(self.first) < SHOWN:
             self.first.append(remark)
         refused = "yes" if remark.refused else "no"
-        self._write(remark.line, refused, remark.column, _for_spreadsheets(remark.value), remark.reason)
+        self._write(remark.line, refused, remark.column, safe_cell(remark.value), remark.reason)
 
     def _write(self, *cells: object) -> None:
         if self._file:
             csv.writer(self._file).writerow(cells)
             self._file.flush()
-
-
-def _for_spreadsheets(value: str) -> str:
-    """Return a value such that no spreadsheet takes it for a formula."""
-    return f"'{value}" if value.startswith(("=", "+", "-", "@", "\t")) else value
