@@ -1,7 +1,5 @@
 """What a question was answered: columns, rows, and the same as CSV that spreadsheets may open."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

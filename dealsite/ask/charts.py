@@ -1,7 +1,5 @@
 """Which chart suits an answer: lines over time, bars over names, or none."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import asdict, dataclass, field

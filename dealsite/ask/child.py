@@ -10,8 +10,6 @@ or {"refused": sentence}, of a question that cannot be answered as it stands, wi
 the files of now. Anything else: it broke off.
 """
 
-from __future__ import annotations
-
 import datetime
 import decimal
 import json

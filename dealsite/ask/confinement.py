@@ -11,8 +11,6 @@ Linux only, and `confine` fails where seccomp cannot be had: a question is not a
 Nothing can be imported afterwards. See docs/decisions for why.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

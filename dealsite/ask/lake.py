@@ -1,7 +1,5 @@
 """The lake as a question sees it: tables, their columns, and the SELECT that each stands for."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path

@@ -8,8 +8,6 @@ locked; how long it may work it has been told in a way that the kernel enforces.
     var/ask/slots/   a file for each question that may be answered at the same time
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json

@@ -4,8 +4,6 @@ DuckDB's own parser takes the text apart; every part of what it found must be of
 What a newer DuckDB adds is thus refused until somebody has looked at it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Iterator

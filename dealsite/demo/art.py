@@ -1,7 +1,5 @@
 """Draws the demo's pictures: an object of the installed icon set on a calm stage, and categories' emblems."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path

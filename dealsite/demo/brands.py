@@ -1,7 +1,5 @@
 """The demo's brands, all invented, and what it says of the categories."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import dataclass
 from pathlib import Path

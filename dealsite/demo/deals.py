@@ -1,7 +1,5 @@
 """The demo's deals: `deals.csv`, in the columns of an import and some of the demo's own, dated from a given moment."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 from collections.abc import Iterable, Iterator

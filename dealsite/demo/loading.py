@@ -4,8 +4,6 @@ The first user made dates everything: all ids and times follow from it. The last
 all of it is there, so that nothing which somebody deletes later comes back.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Draws the demo's logos: a brand's initials on a simple figure."""
 
-from __future__ import annotations
-
 import colorsys
 import math
 from pathlib import Path

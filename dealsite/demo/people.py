@@ -1,7 +1,5 @@
 """Who can sign in to the demo."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 EMAIL_DOMAIN = "demo.example"

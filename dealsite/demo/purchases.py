@@ -3,8 +3,6 @@
 Their payments are charged by the worker, as everybody's are.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 docs/decisions/0002-stream-mend.md says why the native engine's stream needs that.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """Runs one child process and starts it again when it dies."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -1,7 +1,5 @@
 """The lake's tables and views for Amazon Athena."""
 
-from __future__ import annotations
-
 from dealsite.lake import layout, views
 from dealsite.lake.columns import CHANGE, DAY, KINDS, STATE
 from dealsite.lake.entities import ENTITIES, TIMELESS, Entity

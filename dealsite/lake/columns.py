@@ -1,7 +1,5 @@
 """The columns of the lake: what kinds there are, and how a stored value becomes one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime

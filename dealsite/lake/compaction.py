@@ -5,8 +5,6 @@ compaction, so that a query which began before goes on reading. A crash, or a se
 at worst some rows twice, of which the views take one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta

@@ -6,8 +6,6 @@ for the country and the beginning of the postcode. An e-mail address is there as
 told, none can be guessed and tried without the site's key.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime

@@ -1,7 +1,5 @@
 """The lake as a projection of the stream."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime

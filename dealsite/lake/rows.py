@@ -4,8 +4,6 @@ Besides an entity's columns a row has `item_key` (a hash of the item's key), the
 `changed_at`; as a state also `deleted` and `day`, as a change also `change`: put or delete.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Where the lake's files lie: a folder or a bucket. A file is there whole or not at all, and never changes."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from pathlib import Path

@@ -4,8 +4,6 @@ A file may hold a row that another one holds, too, or an older one of the same i
 newest state, of each change one row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

@@ -5,8 +5,6 @@ Fields: `account`, `due_at` (ISO 8601 with a zone), `amount`; optional `id` (uni
 one, of the whole line: the same line twice is one payment.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import csv

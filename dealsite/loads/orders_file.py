@@ -6,8 +6,6 @@ same product twice adds up, and what is too much for one order becomes several o
 have to do it.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import itertools

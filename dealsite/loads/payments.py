@@ -1,7 +1,5 @@
 """Loads of payments, a segment at a time, and a source of made-up ones for trials and measurements."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ What is made has ids that follow from the file, so an order is placed once, howe
 processes it is loaded. The times are the file's.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Work that several processes share, each a task at a time."""
 
-from __future__ import annotations
-
 import multiprocessing
 import time
 from collections.abc import Callable, Iterable

@@ -5,8 +5,6 @@ changes, may be cached for ever, and storing the same picture again writes nothi
 beside them, larger and hardly compressed: `renditions` makes the other files from it, outside the request.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import warnings

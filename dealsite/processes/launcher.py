@@ -1,7 +1,5 @@
 """Runs a whole site: its engine, its table, its worker and its web server, and ends them together."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import io

@@ -1,7 +1,5 @@
 """Finding deals: one page of those that answer a question, what they could be narrowed to, and deals like another."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from datetime import datetime
 

@@ -3,8 +3,6 @@
 What is written, and where the stream was read to, take effect together, at the commit.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path

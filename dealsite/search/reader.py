@@ -1,7 +1,5 @@
 """Reading the index: each process keeps it open, and looks before each search whether there is a newer commit."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Words as they are indexed, asked for and shown: case, accents and punctuation folded, the same way everywhere."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Feeds a projection from the table's stream: from its checkpoint, in order for each item, at least once."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Makes a projection afresh from a scan of the table, while its consumer goes on."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from datetime import datetime

@@ -4,8 +4,6 @@ Raw HTML is shown as the text it is, and what the Markdown parser made passes a 
 as well: neither alone decides what reaches a page.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ The audit log, notes of orders and payments and errors of jobs are the same for 
 language of who caused them. What people typed there is shown as it is.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The texts of the site in other languages: found in the sources, kept in locale/, compiled into build/locale/."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from pathlib import Path

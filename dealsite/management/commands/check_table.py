@@ -1,7 +1,5 @@
 """manage.py check_table: whether everything derived in the table is right, and with --repair make it so."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from typing import Any
 

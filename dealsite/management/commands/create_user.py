@@ -1,7 +1,5 @@
 """manage.py create_user NAME --email E [--role R ...]"""
 
-from __future__ import annotations
-
 import getpass
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """manage.py lake_ddl: the lake's tables and views for Amazon Athena."""
 
-from __future__ import annotations
-
 import re
 from argparse import ArgumentParser
 from typing import Any

@@ -1,7 +1,5 @@
 """manage.py load_demo [--yes]"""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings

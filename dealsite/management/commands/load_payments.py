@@ -1,7 +1,5 @@
 """manage.py load_payments FILE | --generate N"""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """manage.py make_renditions: the further files of pictures that were stored before there were any."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

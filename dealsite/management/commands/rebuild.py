@@ -1,7 +1,5 @@
 """manage.py rebuild PROJECTION: make a projection afresh from the table."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from datetime import UTC, datetime
 from typing import Any

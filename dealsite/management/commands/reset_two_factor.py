@@ -1,7 +1,5 @@
 """manage.py reset_two_factor NAME: the last resort of an admin who has lost app and recovery codes."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from typing import Any
 

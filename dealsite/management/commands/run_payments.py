@@ -1,7 +1,5 @@
 """manage.py run_payments [--once]"""
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections import Counter
