@@ -76,10 +76,6 @@ def _date(value: Any) -> date:
     return value if isinstance(value, date) else date.fromisoformat(value)
 
 
-def _flag(value: Any) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
 def _json(value: Any) -> str:
     return orjson.dumps(value, default=_plain, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
 
@@ -110,7 +106,7 @@ KINDS: Mapping[str, Kind] = {
         pa.timestamp("ms"), "timestamp", "timestamp", _time
     ),  # UTC without a zone, alike for all readers
     "date": Kind(pa.date32(), "date", "date", _date),
-    "flag": Kind(pa.bool_(), "boolean", "boolean", _flag),
+    "flag": Kind(pa.bool_(), "boolean", "boolean", lambda value: value if isinstance(value, bool) else None),
     "json": Kind(pa.string(), "varchar", "string", _json),
 }
 # The lake's own columns beside an entity's, and their kinds.

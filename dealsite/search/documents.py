@@ -16,7 +16,7 @@ from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.editing.links import check_of
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import EPOCH
-from dealsite.search.words import join, other_spellings, plain_analyser, stemming_analyser, words_of
+from dealsite.search.words import other_spellings, plain_analyser, stemming_analyser, words_of
 from dealsite.text import markdown
 
 FORMAT = 2  # counts up when the fields change: an index of another format is made anew
@@ -98,34 +98,33 @@ def document_of(key: str, item: Item, sequence: str) -> tantivy.Document:
     cents = min(int(card.price * 100), 2**CENT_BITS - 1) if card.price is not None else 2**CENT_BITS - 1
     category = CATEGORIES.get(card.category, "")
     spelled = " ".join((card.title, card.brand_name, category, plain))
-    document = tantivy.Document()
-    document.add_text("key", key)
     kind = DEAL if item["type"] == "Deal" else DRAFT
-    document.add_text("kind", kind)
-    document.add_text("category", card.category)
-    document.add_text("brand_slug", card.brand)
-    if card.brand:
-        document.add_text("brand_label", f"{card.brand}{BRAND_SEPARATOR}{card.brand_name}")
-    for what in lacking(item, card):
-        document.add_text("lacks", what)
-    for page in item.get("featured_on", ()):
-        document.add_text("featured", page)
-    document.add_text("title", join(words_of(card.title)))
-    document.add_text("brand", join(words_of(card.brand_name)))
-    document.add_text("description", join(words_of(plain)))
-    document.add_text("words", join([*words_of(spelled), *other_spellings(spelled)]))
-    document.add_unsigned("live_at", number >> 80)
-    document.add_unsigned("expires_at", milliseconds(card.expires_at) if card.expires_at else NEVER)
-    document.add_unsigned("cents", cents)
-    document.add_unsigned("sold_out", int(card.sold_out))
-    # Each of these alone puts deals into one order that no two share: of one price, the newest comes first.
-    document.add_unsigned("newest", number >> 64)
-    document.add_unsigned("by_price", (cents << SECOND_BITS) | (2**SECOND_BITS - 1 - seconds))
-    document.add_unsigned("by_discount", ((card.discount_percent or 0) << SECOND_BITS) | seconds)
     words = plain[:DESCRIPTION_CHARACTERS]
     kept = {"sequence": sequence, "kind": kind, "card": item["card"], "words": words}
-    document.add_bytes("stored", orjson.dumps(kept, default=_number))
-    return document
+    label = [f"{card.brand}{BRAND_SEPARATOR}{card.brand_name}"] if card.brand else []
+    fields = {
+        "key": key,
+        "kind": kind,
+        "category": card.category,
+        "brand_slug": card.brand,
+        "brand_label": label,
+        "lacks": lacking(item, card),
+        "featured": [*item.get("featured_on", ())],
+        "title": " ".join(words_of(card.title)),
+        "brand": " ".join(words_of(card.brand_name)),
+        "description": " ".join(words_of(plain)),
+        "words": " ".join([*words_of(spelled), *other_spellings(spelled)]),
+        "live_at": number >> 80,
+        "expires_at": milliseconds(card.expires_at) if card.expires_at else NEVER,
+        "cents": cents,
+        "sold_out": int(card.sold_out),
+        # Each of these alone puts deals into one order that no two share: of one price, the newest comes first.
+        "newest": number >> 64,
+        "by_price": (cents << SECOND_BITS) | (2**SECOND_BITS - 1 - seconds),
+        "by_discount": ((card.discount_percent or 0) << SECOND_BITS) | seconds,
+        "stored": orjson.dumps(kept, default=_number),
+    }
+    return tantivy.Document.from_dict(fields, SCHEMA)
 
 
 def lacking(item: Item, card: DealCard) -> list[str]:
@@ -144,11 +143,8 @@ def lacking(item: Item, card: DealCard) -> list[str]:
 
 def note_of(key: str, kind: str, **kept: Any) -> tantivy.Document:
     """Return a document that no search finds: where the stream was read to, or that an item is gone."""
-    document = tantivy.Document()
-    document.add_text("key", key)
-    document.add_text("kind", kind)
-    document.add_bytes("stored", orjson.dumps(kept))
-    return document
+    fields = {"key": key, "kind": kind, "stored": orjson.dumps(kept)}
+    return tantivy.Document.from_dict(fields, SCHEMA)
 
 
 def milliseconds(moment: datetime) -> int:

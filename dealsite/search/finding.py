@@ -55,9 +55,8 @@ class SearchPage:
     """One page of answers. `ready` is False where there is no index, or nothing in it yet.
 
     `hits` can be had, `over` have expired or are sold out; they come after all that can be had. To editors
-    all are `hits`. `how`
-    says whether the words were taken as they are (exact), with typos forgiven (close), or only half of
-    them (some). `brands` are (slug, name, number) and `categories` slug -> number to narrow it down to.
+    all are `hits`. `how` says whether the words were taken as they are (exact), with typos forgiven (close), or only
+    half of them (some). `brands` are (slug, name, number) and `categories` slug -> number to narrow it down to.
     """
 
     ready: bool = True
@@ -90,10 +89,7 @@ def find(
     size: int = PAGE_SIZE,
     narrowing: bool = False,
 ) -> SearchPage:
-    """Return one page of what answers a question, by how well it fits or by `sort`.
-
-    That is newest, price or discount; for editors' lists also soonest (to go live), ending (soonest first) and
-    ended (latest first).
+    """Return one page of what answers a question, by how well it fits or by `sort`, one of ORDERS.
 
     With `narrowing` also brands and categories to narrow it down to. Asks nothing of the table but, once
     a minute, the categories' names.
@@ -124,7 +120,7 @@ def related(card: DealCard, *, now: datetime, size: int = RELATED) -> list[DealC
     musts = [any_of(likes), *filters(Question(), now), live(now)]
     try:
         found = searcher.search(both(*musts), limit=size + 1, count=False)
-        cards = [_stored(searcher, address).card for _, address in found.hits]
+        cards = [StoredDocument.of(searcher.doc(address)).card for _, address in found.hits]
     except (OSError, ValueError) as error:
         logger.warning("search_failed", reason=str(error))
         return []
@@ -203,13 +199,9 @@ def _as_asked(asking: _SearchRun, offset: int, size: int) -> tuple[How, Query, l
 
 
 def _hit(searcher: Searcher, address: DocAddress, question: Question) -> SearchHit:
-    stored = _stored(searcher, address)
+    stored = StoredDocument.of(searcher.doc(address))
     assert stored.card is not None  # noqa: S101 - only deals and drafts are found
     return SearchHit(stored.card, snippet(stored.words, stored.card, question.words), stored.kind)
-
-
-def _stored(searcher: Searcher, address: DocAddress) -> StoredDocument:
-    return StoredDocument.of(searcher.doc(address))
 
 
 def _narrow(found: SearchPage, asking: _SearchRun, how: How, query: Query) -> None:

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 import tantivy
@@ -59,11 +59,6 @@ def stem(word: str) -> str:
     """Return an English word without its ending: keyboards and keyboard are one."""
     stems = _ANALYSER.analyze(word)
     return stems[0] if stems else word
-
-
-def join(words: Iterable[str]) -> str:
-    """Return words as the text that the index takes apart at its spaces."""
-    return " ".join(words)
 
 
 def plain_analyser() -> tantivy.TextAnalyzer:
