@@ -1,5 +1,3 @@
-"""manage.py ask "SELECT ...": a question to the lake, answered as a table or as CSV."""
-
 import sys
 from typing import Any, TextIO, cast
 

@@ -1,9 +1,6 @@
-"""manage.py check_table: whether everything derived in the table is right, and with --repair make it so."""
-
-from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dealsite.data import table
 from dealsite.data.integrity import checks
@@ -19,7 +16,7 @@ class Command(BaseCommand):
         "users from the items, and report what differs. Ends with 1 if anything does. Safe while the site runs."
     )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--repair", action="store_true", help="set right what can be derived")
 
     def handle(self, *args: Any, repair: bool = False, **options: Any) -> None:

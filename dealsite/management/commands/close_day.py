@@ -1,5 +1,3 @@
-"""manage.py close_day [DATE]"""
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta

@@ -1,5 +1,3 @@
-"""manage.py create_user NAME --email E [--role R ...]"""
-
 import getpass
 import sys
 from typing import Any

@@ -1,5 +1,3 @@
-"""manage.py import_deals FILE.csv[.gz] [--dry-run] [--images] [--report FILE] [--by USER]"""
-
 from __future__ import annotations
 
 import csv

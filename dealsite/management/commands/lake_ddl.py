@@ -1,11 +1,8 @@
-"""manage.py lake_ddl: the lake's tables and views for Amazon Athena."""
-
 import re
-from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dealsite.lake import athena
 
@@ -19,7 +16,7 @@ FORMS = {
 class Command(BaseCommand):
     help = "Print the statements that let Amazon Athena read the lake: run them one by one."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--location", default=settings.DEALSITE_LAKE, help="s3://bucket/prefix")
         parser.add_argument("--database", default="dealsite")
         parser.add_argument(

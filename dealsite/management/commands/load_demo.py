@@ -1,5 +1,3 @@
-"""manage.py load_demo [--yes]"""
-
 from typing import Any
 
 from django.conf import settings

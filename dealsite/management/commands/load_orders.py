@@ -1,5 +1,3 @@
-"""manage.py load_orders FILE [--processes N] [--yes]"""
-
 import os
 from pathlib import Path
 from typing import Any

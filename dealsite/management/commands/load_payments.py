@@ -1,5 +1,3 @@
-"""manage.py load_payments FILE | --generate N"""
-
 import os
 from pathlib import Path
 from typing import Any

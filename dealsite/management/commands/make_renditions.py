@@ -1,5 +1,3 @@
-"""manage.py make_renditions: the further files of pictures that were stored before there were any."""
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,9 +1,6 @@
-"""manage.py reset_two_factor NAME: the last resort of an admin who has lost app and recovery codes."""
-
-from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from dealsite.data.editing import audit
@@ -16,7 +13,7 @@ class Command(BaseCommand):
         "Turn off two-factor sign-in of a user who has lost app and recovery codes; ends all their sessions."
     )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", help="the user name")
 
     def handle(self, *args: Any, name: str, **options: Any) -> None:

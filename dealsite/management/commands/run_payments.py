@@ -1,5 +1,3 @@
-"""manage.py run_payments [--once]"""
-
 import signal
 import threading
 from collections import Counter

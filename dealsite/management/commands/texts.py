@@ -1,5 +1,3 @@
-"""manage.py texts: updates the files of translations with what the sources say."""
-
 from typing import Any
 
 from django.core.management.base import BaseCommand

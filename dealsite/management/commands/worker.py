@@ -1,5 +1,3 @@
-"""`manage.py worker`: runs the site's jobs, and feeds the lake and the search index."""
-
 import signal
 import threading
 from typing import Any
