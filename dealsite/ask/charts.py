@@ -10,7 +10,7 @@ from typing import Any
 from django.utils.formats import get_format, number_format
 from django.utils.translation import gettext as _
 
-from dealsite.ask.answers import Answer, Column
+from dealsite.ask.answers import Answer
 
 FEWEST, MOST_BARS, MOST_POINTS = 2, 40, 1_000
 MOST_SERIES = 4
@@ -51,7 +51,7 @@ def chart_of(answer: Answer) -> Chart | None:
         return None
     label = names[0]
     labels = [_label(row[label]) for row in rows]
-    over_time = _is_time(answer.columns[label], labels)
+    over_time = answer.columns[label].is_time or all(map(DAY_OR_MONTH.fullmatch, labels))
     if len(set(labels)) < len(labels) or len(rows) > (MOST_POINTS if over_time else MOST_BARS):
         return None
     if over_time:
@@ -74,10 +74,6 @@ def chart_of_column(answer: Answer, label: str, number: str) -> Chart | None:
         return None
     columns = [answer.columns[n] for n in chosen]
     return chart_of(Answer(columns, [[row[n] for n in chosen] for row in answer.rows], False, 0))
-
-
-def _is_time(column: Column, labels: list[str]) -> bool:
-    return column.is_time or all(DAY_OR_MONTH.fullmatch(label) for label in labels)
 
 
 def _label(value: Any) -> str:

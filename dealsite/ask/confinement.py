@@ -133,11 +133,8 @@ def filter_calls() -> None:
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 ALLOW, KILL = 0x7FFF0000, 0x80000000
 REFUSE, UNKNOWN = 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
-NUMBER, ARCHITECTURE = 0, 4  # where they stand in what the filter is shown
-
-
-def _argument(n: int) -> int:
-    return 16 + 8 * n  # its lower half; both processors put that first
+# Where they stand in what the filter is shown; of an argument the lower half, which both processors put first.
+NUMBER, ARCHITECTURE, FIRST_ARGUMENT = 0, 4, 16
 
 
 def _program(column: int, architecture: int) -> bytes:
@@ -163,7 +160,7 @@ def _program(column: int, architecture: int) -> bytes:
     ):
         steps += [
             (EQUAL, 0, 4, numbers[column]),
-            (LOAD, 0, 0, _argument(argument)),
+            (LOAD, 0, 0, FIRST_ARGUMENT + 8 * argument),
             (test, 0, 1, value),
             (RETURN, 0, 0, ALLOW if good else REFUSE),
             (RETURN, 0, 0, REFUSE if good else ALLOW),

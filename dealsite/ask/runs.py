@@ -161,7 +161,7 @@ def look(run_id: str, *, by: str) -> Run:
         raise NotFound(_("This answer is no longer kept. Ask again."))
     state, why, percent = "working", "", 100
     if _works(folder):
-        percent = _percent(folder)
+        percent = _number_in(folder / "progress")
     else:
         state, why = _end(folder)
     return Run(run_id, asked["sql"], asked["title"], by, from_iso(asked["at"]), state, percent, why)
@@ -235,9 +235,10 @@ def _works(folder: Path) -> bool:
     return False
 
 
-def _percent(folder: Path) -> int:
+def _number_in(file: Path) -> int:
+    """Return the number that a file holds, 0 where it holds none."""
     try:
-        return int((folder / "progress").read_text("ascii"))
+        return int(file.read_text("ascii"))
     except (OSError, ValueError):
         return 0
 
@@ -252,11 +253,7 @@ def _end(folder: Path) -> tuple[str, str]:
     if isinstance(found, Refusal):
         return "refused", found.why
     _until((folder / "ended").exists)
-    try:
-        code = int((folder / "ended").read_text("ascii"))
-    except (OSError, ValueError):
-        code = 0
-    if -code in (signal.SIGALRM, signal.SIGXCPU):
+    if -_number_in(folder / "ended") in (signal.SIGALRM, signal.SIGXCPU):
         return "stopped", "This took too long and was stopped. Ask for less, or for a shorter span of time."
     return "stopped", "The answer broke off: it needed more memory or room than a question may have."
 

@@ -68,9 +68,8 @@ def all_drafts(now: datetime) -> list[DemoDraft]:
         if n > 6:
             content = replace(content, category="", brand="")
         updated_at = now - timedelta(hours=3 + 17 * n)
-        drafts.append(
-            DemoDraft(new_ulid(updated_at, _bits(f"draft {n}")), deal, content, n % 3 != 2, updated_at)
-        )
+        draft_id = new_ulid(updated_at, _bits(f"draft {n}"))
+        drafts.append(DemoDraft(draft_id, deal, content, n % 3 != 2, updated_at))
     return drafts
 
 

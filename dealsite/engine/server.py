@@ -1,7 +1,5 @@
 """Starts the engine on a free loopback port and keeps it there."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import os
@@ -9,6 +7,7 @@ import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Self
 
 from dealsite.engine.database import repair_stream
 from dealsite.engine.programs import DATABASE, EngineError, Kind, command, environment
@@ -81,7 +80,7 @@ class Engine:
         serve = command(kind, folder, self.port)
         self.supervisor = Supervisor("engine", serve, environment(), folder, self._output)
 
-    def __enter__(self) -> Engine:
+    def __enter__(self) -> Self:
         self.start()
         return self
 

@@ -115,11 +115,9 @@ def newest(table: pa.Table, per: Sequence[str] = ("item_key",)) -> pa.Table:
     for name in per:
         column = table[name].combine_chunks()
         differs = pc.or_(differs, pc.not_equal(column[1:], column[:-1]))
-    return table.filter(pa.concat_arrays([pa.array([True]), _flat(differs)]))
-
-
-def _flat(array: Any) -> pa.Array:
-    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    if isinstance(differs, pa.ChunkedArray):
+        differs = differs.combine_chunks()
+    return table.filter(pa.concat_arrays([pa.array([True]), differs]))
 
 
 def written(table: pa.Table) -> bytes:

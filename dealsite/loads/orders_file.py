@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dealsite.data.catalogue.cards import CENT
 from dealsite.data.catalogue.content import MAX_PRICE, TITLE_CHARACTERS
@@ -28,16 +28,14 @@ from dealsite.loads.files import BadFile
 SKU_CHARACTERS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
+class Product(NamedTuple):
     """What was sold at one price: a deal of its own, since a price in the past cannot be edited into another."""
 
     sku: str
     price: Decimal
 
 
-@dataclass(frozen=True, slots=True)
-class SaleLine:
+class SaleLine(NamedTuple):
     """One line of an order."""
 
     product: Product

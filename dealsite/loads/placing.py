@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 from dealsite.data import table
@@ -39,8 +40,7 @@ class CannotLoad(Exception):
     """What is in the table is in the way; a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class FirstSale:
+class FirstSale(NamedTuple):
     """When a product was first sold at its price, and what it was called."""
 
     at: datetime
@@ -62,12 +62,11 @@ class Contents:
         return derived_id(first.at - LEAD, "deal", product.sku, product.price)
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """What became of one order of the file: how many orders of the site were placed, or were there."""
 
-    placed: int = 0
-    there: int = 0
+    placed: int
+    there: int
 
 
 Advance = Callable[[Step], None]
@@ -143,7 +142,7 @@ def place(order: OrderEntry, contents: Contents) -> Step:
     """Place what is missing of an order. For each 25 lines 1 get, 1 batch get, 2 queries and 2 transactions."""
     parts = list(enumerate(order.parts()))
     placed = sum(_place_part(order, order.part_id(number), pieces, contents) for number, pieces in parts)
-    return Step(placed=placed, there=len(parts) - placed)
+    return Step(placed, len(parts) - placed)
 
 
 def _place_part(order: OrderEntry, order_id: str, pieces: dict[Product, int], contents: Contents) -> bool:

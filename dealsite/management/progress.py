@@ -1,9 +1,7 @@
 """What commands show on a terminal: a progress bar, and text from elsewhere made harmless."""
 
-from __future__ import annotations
-
 import time
-from typing import TextIO
+from typing import Self, TextIO
 
 WIDTH = 30
 SECONDS = 0.1  # between two drawings
@@ -24,7 +22,7 @@ class Progress:
         self._started = time.monotonic()
         self._drawn = ""
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         self._draw()
         return self
 

@@ -1,7 +1,5 @@
 """Lists of deals by their filter, to go through all of one, however long: from the table, or from search."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,6 +21,12 @@ from dealsite.search.finding import find
 from dealsite.search.question import How, Question, both, query_of
 
 NOT_KNOWN = gettext_lazy("Search is being set up, so nobody can tell now what is in this list.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    stored: list[StoredDocument]
+    after: str | None
 
 
 def question_of(chosen: DealFilter) -> Question:
@@ -72,12 +76,6 @@ def scan(question: Question, *, now: datetime, size: int, how: How = "exact") ->
             if one.card and one.card.id not in seen:
                 seen.add(one.card.id)
                 yield one
-
-
-@dataclass(frozen=True, slots=True)
-class _Page:
-    stored: list[StoredDocument]
-    after: str | None
 
 
 def _page(question: Question, how: How, *, after: str | None, now: datetime, size: int) -> _Page:

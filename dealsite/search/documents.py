@@ -1,11 +1,9 @@
 """What the index holds of a deal or a draft: its words, what lists are filtered and sorted by, and its card."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, Self
 
 import orjson
 import tantivy
@@ -66,7 +64,7 @@ class StoredDocument:
     checkpoint: str | None = None
 
     @classmethod
-    def of(cls, document: tantivy.Document) -> StoredDocument:
+    def of(cls, document: tantivy.Document) -> Self:
         kept = orjson.loads(document.get_first("stored") or b"{}")
         card = kept.get("card")
         return cls(

@@ -1,13 +1,11 @@
 """What somebody looks for, and the query that says so to the index: made from words, never from a query language."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property, lru_cache
-from typing import Literal
+from typing import Literal, Self
 
 from tantivy import FieldType, Occur, Query, Searcher
 
@@ -67,7 +65,7 @@ class Question:
         """The words to look for, folded."""
         return [word for unit in self.units for word in words_of(unit)]
 
-    def without(self, *names: str) -> Question:
+    def without(self, *names: str) -> Self:
         """Return the same question without its filter by brand or category."""
         return replace(self, **dict.fromkeys(names, ""))  # type: ignore[arg-type] # both are text
 

@@ -4,13 +4,11 @@ A projection (the lake, the search index) is a second form of what the table hol
 at least once; with its checkpoint it keeps where it stands, so that killed anywhere it ends equal to the table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
 import orjson
 
@@ -50,21 +48,21 @@ class Checkpoint:
         (sequence,) = self.shards.values()
         return sequence if sequence and sequence != FINISHED else BEFORE_ALL
 
-    def moved(self, shards: Mapping[str, str], *, read_at: datetime | None = None) -> Checkpoint:
+    def moved(self, shards: Mapping[str, str], *, read_at: datetime | None = None) -> Self:
         """Return the checkpoint with some shards further on."""
-        return Checkpoint(self.stream, read_at or self.read_at, {**self.shards, **shards})
+        return replace(self, read_at=read_at or self.read_at, shards={**self.shards, **shards})
 
-    def only(self, shards: Iterable[str]) -> Checkpoint:
+    def only(self, shards: Iterable[str]) -> Self:
         """Return the checkpoint without the shards that the stream no longer has."""
         kept = set(shards)
-        return Checkpoint(self.stream, self.read_at, {s: n for s, n in self.shards.items() if s in kept})
+        return replace(self, shards={s: n for s, n in self.shards.items() if s in kept})
 
     def to_json(self) -> str:
         value = {"stream": self.stream, "read_at": iso(self.read_at), "shards": dict(self.shards)}
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> Checkpoint:
+    def from_json(cls, text: str | bytes) -> Self:
         value = orjson.loads(text)
         return cls(value["stream"], from_iso(value["read_at"]), dict(value["shards"]))
 

@@ -1,11 +1,9 @@
 """The table's stream as DynamoDB tells it: its shards, their records page by page, and the changes in them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Self
 
 from dealsite.data import table
 from dealsite.data.keys import Key
@@ -108,7 +106,7 @@ class Stream:
         self.arn = arn
 
     @classmethod
-    def of_table(cls) -> Stream:
+    def of_table(cls) -> Self:
         """Return the table's stream of now; Unavailable where it has none. 1 request."""
         description = table.call("DescribeTable", TableName=table.name())["Table"]
         arn = description.get("LatestStreamArn")

@@ -4,7 +4,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from dealsite.lake import athena
+from dealsite.lake import views
 
 FORMS = {
     "location": re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w.=-]+)*"),
@@ -27,5 +27,5 @@ class Command(BaseCommand):
         for what, value in (("location", location), ("database", database), ("since", since)):
             if not FORMS[what].fullmatch(value):
                 raise CommandError(f"{value!r} cannot be the {what}. Name one with --{what}.")
-        for statement in athena.ddl(location, database, since=since):
+        for statement in views.athena_ddl(location, database, since=since):
             self.stdout.write(f"{statement};\n\n")
