@@ -151,30 +151,32 @@ def _place(picture: Image.Image, scene: Scene, ground: int, *, dark: bool) -> No
     for number, x, down, share, turned, lean in POSES[pose]:
         tint = 0.0 if number else round(scene.tint, 2)
         # Premultiplied, else the colour of what cannot be seen would frame the object.
-        thing = _object(scene.objects[number], tint).convert("RGBa")
-        thing = thing.resize((int(tall * share),) * 2, Image.Resampling.LANCZOS)
+        drawing = _object(scene.objects[number], tint).convert("RGBa")
+        drawing = drawing.resize((int(tall * share),) * 2, Image.Resampling.LANCZOS)
         if turn := scene.turn * turned + lean:
-            thing = thing.rotate(turn, Image.Resampling.BICUBIC, expand=True)
+            drawing = drawing.rotate(turn, Image.Resampling.BICUBIC, expand=True)
         if down < FAR:
-            thing = thing.filter(ImageFilter.GaussianBlur(1.4))
-        thing = thing.convert("RGBA")
-        _stand(picture, thing.crop(thing.getbbox()), WIDTH // 2 + x, ground + down, dark)
+            drawing = drawing.filter(ImageFilter.GaussianBlur(1.4))
+        drawing = drawing.convert("RGBA")
+        _stand(picture, drawing.crop(drawing.getbbox()), WIDTH // 2 + x, ground + down, dark)
 
 
-def _stand(picture: Image.Image, thing: Image.Image, x: int, ground: int, dark: bool) -> None:
+def _stand(picture: Image.Image, drawing: Image.Image, x: int, ground: int, dark: bool) -> None:
     """Put an object with its shadow on the ground, its foot in the middle at x."""
-    _cast_shadow(picture, thing, x, ground, dark)
-    picture.paste(thing, (x - thing.width // 2, ground - thing.height), thing)
+    _cast_shadow(picture, drawing, x, ground, dark)
+    picture.paste(drawing, (x - drawing.width // 2, ground - drawing.height), drawing)
 
 
-def _cast_shadow(picture: Image.Image, thing: Image.Image, x: int, ground: int, dark: bool) -> None:
+def _cast_shadow(picture: Image.Image, drawing: Image.Image, x: int, ground: int, dark: bool) -> None:
     small = Image.new("L", (WIDTH // 4, HEIGHT // 4), 0)
     # A wide soft pool, and a narrow dark one where the object touches the ground.
-    foot = thing.getchannel("A").crop((0, thing.height * 9 // 10, thing.width, thing.height)).getbbox()
-    half = (foot[2] - foot[0]) // 2 if foot else thing.width // 3
-    middle = x - thing.width // 2 + ((foot[0] + foot[2]) // 2 if foot else thing.width // 2)
+    foot = (
+        drawing.getchannel("A").crop((0, drawing.height * 9 // 10, drawing.width, drawing.height)).getbbox()
+    )
+    half = (foot[2] - foot[0]) // 2 if foot else drawing.width // 3
+    middle = x - drawing.width // 2 + ((foot[0] + foot[2]) // 2 if foot else drawing.width // 2)
     draw = ImageDraw.Draw(small)
-    wide = max(half, thing.width // 3)
+    wide = max(half, drawing.width // 3)
     draw.ellipse([v / 4 for v in (x - wide * 1.02, ground - 26, x + wide * 1.2, ground + 30)], fill=74)
     small = small.filter(ImageFilter.GaussianBlur(5))
     touch = Image.new("L", small.size, 0)
@@ -208,8 +210,8 @@ def emblem(name: str, stage: int) -> Image.Image:
     image = _gradient(colors.top, colors.bottom, (LOGO * 2, LOGO * 2))
     ImageDraw.Draw(image).ellipse((80, 80, LOGO * 2 - 80, LOGO * 2 - 80), fill=colors.shape)
     image = image.reduce(2)
-    thing = _object(name, 0.0).resize((310, 310), Image.Resampling.LANCZOS)
-    image.paste(thing, ((LOGO - 310) // 2, (LOGO - 310) // 2), thing)
+    drawing = _object(name, 0.0).resize((310, 310), Image.Resampling.LANCZOS)
+    image.paste(drawing, ((LOGO - 310) // 2, (LOGO - 310) // 2), drawing)
     return image
 
 

@@ -65,7 +65,7 @@ def all_orders(deals: Sequence[DemoDeal], now: datetime) -> Iterator[DemoOrder]:
 
 
 def load(deals: Sequence[DemoDeal], now: datetime) -> None:
-    """Place the orders that are missing, bring them as far as they came, and fill the carts."""
+    """Place the orders that are missing, ship or cancel them as far as they came, and fill the carts."""
     for name in WITH_CARD:
         if saved_details.buyer(name).card is None:
             card = saved_details.PaymentCard("test", APPROVED, "Visa ending in 4242")

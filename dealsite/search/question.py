@@ -89,12 +89,12 @@ def query_of(
     units = question.units
     if not question.text.strip():
         return all_of(musts)
-    asked = []
+    wanted = []
     for n, unit in enumerate(units):
         may_be_wrong = searcher if how != "exact" else None
         words = _Words(may_be_wrong, n == len(units) - 1, unwritten, scored)
-        asked.append(words.unit(unit))
-    parts = [(Occur.Must, must) for must in [*musts, _all_or_half(asked, how)]]
+        wanted.append(words.unit(unit))
+    parts = [(Occur.Must, must) for must in [*musts, _all_or_half(wanted, how)]]
     roots: list[str | tuple[int, str]] = [stem(word) for word in question.words]
     if len(roots) > 1:
         phrase = Query.phrase_query(SCHEMA, "title", roots, slop=2)

@@ -58,16 +58,16 @@ def _renewed(root: Path, stamp: tuple[int, ...]) -> tantivy.Index | None:
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """`is_ready`: there is an index; `card`: what it shows of the thing, None if it does not have it."""
+    """`is_ready`: there is an index; `card`: what it shows of it, None if it has none."""
 
     is_ready: bool
     card: DealCard | None = None
 
 
-def known(kind: str, thing_id: str) -> Availability:
+def known(kind: str, target_id: str) -> Availability:
     """Return what the index knows of a deal or draft. No request."""
     opened = searcher()
     if opened is None:
         return Availability(False)
-    stored = stored_of(opened, f"{kind.upper()}#{thing_id}")
+    stored = stored_of(opened, f"{kind.upper()}#{target_id}")
     return Availability(True, stored.card if stored else None)

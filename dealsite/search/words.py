@@ -16,6 +16,8 @@ MARKS = re.compile("[\u0300-\u036f]+")
 # Words that hyphens, dots or apostrophes hold together; people also write them as one word, or apart.
 COMPOUND = re.compile(r"[^\W_]+(?:[-.'’\u2010\u2011][^\W_]+)*")
 PARTS = re.compile(r"\d+|[^\W\d_]+")
+BEFORE, AFTER = 40, 110  # characters of a snippet around the first word found
+ENDING = 4  # letters that an ending may have
 MOST_CHARACTERS = 40  # of a word: what is longer is no word that anybody looks for
 
 STOP_WORDS = {
@@ -73,10 +75,6 @@ def stemming_analyser() -> tantivy.TextAnalyzer:
 
 
 _ANALYSER = stemming_analyser()
-
-
-BEFORE, AFTER = 40, 110  # characters around the first word found
-ENDING = 4  # letters that an ending may have
 
 
 def snippet(description: str, card: DealCard, words: Sequence[str]) -> SafeString:

@@ -66,7 +66,7 @@ def found() -> Catalog:
 
 
 def update(language: str) -> None:
-    """Bring a language's file up to date: new texts without a translation, none that are gone; nothing is guessed."""
+    """Update a language's file: new texts without a translation, none that are gone; nothing is guessed."""
     catalogue = read(language)
     catalogue.update(found(), no_fuzzy_matching=True)
     catalogue.obsolete.clear()
