@@ -30,7 +30,7 @@ setup: $(STAMPS)/python $(STAMPS)/packages $(STAMPS)/assets ## Prepare everythin
 
 .PHONY: setup-dev
 setup-dev: setup $(STAMPS)/python-dev $(STAMPS)/local-engine ## Prepare everything that the tests need, too
-	@$(BIN)/python -m dealsite.install.browser
+	@$(BIN)/python -m dealsite.install chromium
 
 .PHONY: run
 run: setup ## Run the site until Ctrl-C
@@ -103,7 +103,7 @@ $(STAMPS):
 
 $(BIN)/python: | $(STAMPS)
 	@echo "Making .venv ..."
-	@$(PYTHON) -m dealsite.install.virtualenv
+	@$(PYTHON) -m dealsite.install virtualenv
 
 $(STAMPS)/python: requirements.txt | $(BIN)/python $(STAMPS)
 	@echo "Installing the requirements ..."
@@ -117,11 +117,11 @@ $(STAMPS)/python-dev: requirements-dev.txt $(STAMPS)/python
 
 $(STAMPS)/packages: package.json package-lock.json .npmrc requirements-node.txt requirements-java.txt | $(STAMPS)/python
 	@echo "Installing npm's packages ..."
-	@$(BIN)/python -m dealsite.install.packages
+	@$(BIN)/python -m dealsite.install packages
 	@touch $@
 
-$(STAMPS)/local-engine: dealsite/install/local_engine.py requirements-java.txt | $(STAMPS)/packages
-	@$(BIN)/python -m dealsite.install.local_engine
+$(STAMPS)/local-engine: dealsite/install/packages.py requirements-java.txt | $(STAMPS)/packages
+	@$(BIN)/python -m dealsite.install local-engine
 	@touch $@
 
 $(STAMPS)/assets: $(STATIC_SOURCES) dealsite/install/assets.py dealsite/text/translations.py $(STAMPS)/packages $(STAMPS)/python

@@ -98,11 +98,12 @@ def _measure(name, load, folder, options, costs, served) -> None:  # type: ignor
     from dealsite.data import table
     from dealsite.data.catalogue import buckets, category_names
     from dealsite.data.table import schema
-    from dealsite.engine import running_engine
+    from dealsite.engine.server import Engine
     from dealsite.search.projection import SearchIndex
     from dealsite.stream import rebuilding
 
-    with running_engine(folder) as endpoint_url:
+    with Engine(folder) as engine:
+        endpoint_url = engine.url
         settings.DYNAMODB_ENDPOINT_URL = endpoint_url
         settings.SEARCH_ROOT = folder / "search"
         table.reset()

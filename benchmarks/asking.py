@@ -32,7 +32,7 @@ def measure(root: Path, named: Path | None, times: int = 9) -> list[Asking]:
     from benchmarks.story import Story
     from dealsite.ask import numbers, ready
     from dealsite.lake.projection import Lake
-    from dealsite.stream.checkpoints import Checkpoint
+    from dealsite.stream.projection import Checkpoint
 
     folder = named or Path(os.environ.get(FOLDER_VARIABLE) or root.parent / "shared" / "data")
     if not (folder / FILE).is_file():

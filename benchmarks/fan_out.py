@@ -50,9 +50,10 @@ def measure(folder: Path, users: int = USERS) -> Sending:
     from dealsite.data import table
     from dealsite.data.catalogue import buckets
     from dealsite.data.table import schema
-    from dealsite.engine import running_engine
+    from dealsite.engine.server import Engine
 
-    with running_engine(folder) as endpoint_url:
+    with Engine(folder) as engine:
+        endpoint_url = engine.url
         settings.DYNAMODB_ENDPOINT_URL = endpoint_url
         table.reset()
         buckets.forget()

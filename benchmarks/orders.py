@@ -55,9 +55,10 @@ def measure(folder: Path, named: Path | None) -> Results:
     from dealsite.data import table
     from dealsite.data.catalogue import buckets, category_names
     from dealsite.data.table import schema
-    from dealsite.engine import running_engine
+    from dealsite.engine.server import Engine
 
-    with running_engine(folder) as endpoint_url:
+    with Engine(folder) as engine:
+        endpoint_url = engine.url
         settings.DYNAMODB_ENDPOINT_URL = endpoint_url
         table.be_patient()  # 32 shoppers at once may wait longer than a page would
         buckets.forget()
@@ -115,7 +116,7 @@ def _load(path: Path) -> tuple[int, float]:
 
 
 def _busiest(path: Path) -> tuple[str, str]:
-    """Return whoever ordered most often, and the id of an order of his with as many lines as one can have."""
+    """Return who ordered most often, and the id of one of their orders with as many lines as one can have."""
     from dealsite.loads.orders_file import read
 
     counts: Counter[str] = Counter()

@@ -46,9 +46,10 @@ def measure(folder: Path, count: int = PAYMENTS) -> Inserting:
 
     from dealsite.data import table
     from dealsite.data.table import schema
-    from dealsite.engine import running_engine
+    from dealsite.engine.server import Engine
 
-    with running_engine(folder) as endpoint_url:
+    with Engine(folder) as engine:
+        endpoint_url = engine.url
         settings.DYNAMODB_ENDPOINT_URL = endpoint_url
         table.reset()
         schema.create_table()
@@ -113,7 +114,7 @@ def _bare_rate(endpoint_url: str, name: str, count: int) -> float:
     """Return how many such payments a second the engine takes by BatchWriteItem, from requests ready made."""
     from benchmarks.fan_out import post, requests
     from dealsite.data.commerce.payment.payment_record import payment_item
-    from dealsite.loads.generated import GeneratedSource
+    from dealsite.loads.payments import GeneratedSource
 
     now = datetime.now(UTC).replace(microsecond=0)
     source = GeneratedSource(count, first=now, size=BYTES, method=name)  # other payments than the load's

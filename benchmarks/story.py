@@ -16,7 +16,7 @@ from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.commerce import carts
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import iso, new_ulid
-from dealsite.stream.changes import ItemChange, padded
+from dealsite.stream.records import ItemChange, padded
 
 BRANDS = 40
 MOST_LINES = 25  # of one order here, as in a cart

@@ -56,16 +56,17 @@ def measure(folder: Path, records: int = RECORDS) -> Streaming:
 
     from dealsite.data import table
     from dealsite.data.table import schema
-    from dealsite.engine import running_engine
+    from dealsite.engine.server import Engine
     from dealsite.lake.projection import Lake
     from dealsite.lake.store import Folder
     from dealsite.stream import rebuilding
-    from dealsite.stream.checkpoints import Checkpoint
     from dealsite.stream.consumer import Consumer
-    from dealsite.stream.shards import Stream
+    from dealsite.stream.projection import Checkpoint
+    from dealsite.stream.records import Stream
 
     table.be_patient()
-    with running_engine(folder) as endpoint_url:
+    with Engine(folder) as engine:
+        endpoint_url = engine.url
         settings.DYNAMODB_ENDPOINT_URL = endpoint_url
         table.reset()
         schema.create_table()

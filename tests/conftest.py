@@ -20,7 +20,7 @@ from dealsite.data import table
 from dealsite.data.catalogue import buckets
 from dealsite.data.integrity import checks
 from dealsite.data.table import connection, retries, schema
-from dealsite.engine import running_engine
+from dealsite.engine.server import Engine
 from dealsite.search import reader
 from tests.faults import READS, WRITES, Faults
 from tests.searching import index_table
@@ -61,21 +61,24 @@ def engine_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def native_engine(engine_folder: Path) -> Iterator[str]:
     """The address of the embedded engine."""
-    with running_engine(engine_folder / "native", kind="native") as endpoint_url:
+    with Engine(engine_folder / "native", kind="native") as engine:
+        endpoint_url = engine.url
         yield endpoint_url
 
 
 @pytest.fixture(scope="session")
 def local_engine(engine_folder: Path) -> Iterator[str]:
     """The address of DynamoDB Local."""
-    with running_engine(engine_folder / "local", kind="local") as endpoint_url:
+    with Engine(engine_folder / "local", kind="local") as engine:
+        endpoint_url = engine.url
         yield endpoint_url
 
 
 @pytest.fixture(scope="session")
 def local_stream_engine(engine_folder: Path) -> Iterator[str]:
     """The address of a DynamoDB Local whose streams are read: whatever else was written to it would slow them down."""
-    with running_engine(engine_folder / "local-stream", kind="local") as endpoint_url:
+    with Engine(engine_folder / "local-stream", kind="local") as engine:
+        endpoint_url = engine.url
         yield endpoint_url
 
 

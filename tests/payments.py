@@ -26,7 +26,7 @@ from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Put, absent
 from dealsite.gateways.interface import Gateway
 from dealsite.gateways.testing import TestGateway
-from dealsite.loads.generated import GeneratedSource
+from dealsite.loads.payments import GeneratedSource
 from tests.builders import NOW, make_id
 
 

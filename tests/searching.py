@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from dealsite.data import table
 from dealsite.search.projection import SearchIndex
-from dealsite.stream.checkpoints import Checkpoint
+from dealsite.stream.projection import Checkpoint
 
 
 def index_table() -> None:

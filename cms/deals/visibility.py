@@ -27,7 +27,7 @@ from dealsite.data.editing import trash
 from dealsite.data.editing.trash import TrashEntry
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import is_ulid
-from dealsite.search.availability import Availability, known
+from dealsite.search.reader import Availability, known
 from dealsite.web.pages import page
 
 

@@ -1,7 +1,5 @@
 """What a question was answered: columns, rows, and the same as CSV that spreadsheets may open."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -76,12 +74,8 @@ def as_csv(answer: Answer) -> Iterator[str]:
     """Yield an answer as CSV, line by line; no cell of it is a formula to a spreadsheet."""
     yield "\ufeff" + _csv_line([_tame(column.name) for column in answer.columns])
     for row in answer.rows:
-        yield _csv_line(
-            [
-                _text(value) if column.is_number else _tame(_text(value))
-                for column, value in zip(answer.columns, row, strict=True)
-            ]
-        )
+        cells = zip(answer.columns, map(_text, row), strict=True)
+        yield _csv_line([text if column.is_number else _tame(text) for column, text in cells])
 
 
 def _csv_line(cells: list[str]) -> str:

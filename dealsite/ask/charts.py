@@ -1,17 +1,16 @@
 """Which chart suits an answer: lines over time, bars over names, or none."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal, InvalidOperation
+from operator import itemgetter
 from typing import Any
 
 from django.utils.formats import get_format, number_format
 from django.utils.translation import gettext as _
 
-from dealsite.ask.answers import Answer, Column
+from dealsite.ask.answers import Answer
 
 FEWEST, MOST_BARS, MOST_POINTS = 2, 40, 1_000
 MOST_SERIES = 4
@@ -39,9 +38,8 @@ class Chart:
     @property
     def as_json(self) -> str:
         """What static/js/charts.js draws."""
-        return json.dumps(
-            {"kind": self.kind, "labels": self.labels, "series": [asdict(one) for one in self.series]}
-        )
+        series = [asdict(one) for one in self.series]
+        return json.dumps({"kind": self.kind, "labels": self.labels, "series": series})
 
 
 def chart_of(answer: Answer) -> Chart | None:
@@ -53,7 +51,7 @@ def chart_of(answer: Answer) -> Chart | None:
         return None
     label = names[0]
     labels = [_label(row[label]) for row in rows]
-    over_time = _is_time(answer.columns[label], labels)
+    over_time = answer.columns[label].is_time or all(map(DAY_OR_MONTH.fullmatch, labels))
     if len(set(labels)) < len(labels) or len(rows) > (MOST_POINTS if over_time else MOST_BARS):
         return None
     if over_time:
@@ -76,10 +74,6 @@ def chart_of_column(answer: Answer, label: str, number: str) -> Chart | None:
         return None
     columns = [answer.columns[n] for n in chosen]
     return chart_of(Answer(columns, [[row[n] for n in chosen] for row in answer.rows], False, 0))
-
-
-def _is_time(column: Column, labels: list[str]) -> bool:
-    return column.is_time or all(DAY_OR_MONTH.fullmatch(label) for label in labels)
 
 
 def _label(value: Any) -> str:
@@ -120,22 +114,13 @@ def _said(kind: str, label: str, labels: list[str], series: list[Series]) -> str
     for one in series:
         there = [(value, name) for value, name in zip(one.values, labels, strict=True) if value is not None]
         if there:
-            (most, at_most), (least, at_least) = max(there, key=_value), min(there, key=_value)
-            extremes = {
-                "name": one.name,
-                "most": _plain(most),
-                "at_most": at_most,
-                "least": _plain(least),
-                "at_least": at_least,
-            }
+            (most, at_most), (least, at_least) = (pick(there, key=itemgetter(0)) for pick in (max, min))
+            extremes = {"name": one.name, "at_most": at_most, "at_least": at_least}
+            extremes |= {"most": _plain(most), "least": _plain(least)}
             parts.append(
                 _("%(name)s: at most %(most)s (%(at_most)s), at least %(least)s (%(at_least)s).") % extremes
             )
     return " ".join(parts)
-
-
-def _value(pair: tuple[float, str]) -> float:
-    return pair[0]
 
 
 def _plain(number: float) -> str:

@@ -10,8 +10,6 @@ or {"refused": sentence}, of a question that cannot be answered as it stands, wi
 the files of now. Anything else: it broke off.
 """
 
-from __future__ import annotations
-
 import datetime
 import decimal
 import json
@@ -56,31 +54,24 @@ PORTION = 500  # rows fetched at a time
 ROOM = 1 << 30  # bytes of addresses for Python, DuckDB's code and its threads' stacks
 STEP = 0.2  # seconds between two notes of progress
 EXACT = 1 << 53  # whole numbers up to here survive JavaScript
-SWITCHES = {
-    "temp_directory": "",
-    "home_directory": "/",
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "allow_community_extensions": "false",
-    "python_enable_replacements": "false",
-}
-IN_SESSION = {
-    "TimeZone": "'UTC'",
-    "max_expression_depth": "250",
-    "enable_progress_bar": "true",
-    "enable_progress_bar_print": "false",
-}
+OFF = (
+    *("autoinstall_known_extensions", "autoload_known_extensions"),
+    *("allow_community_extensions", "python_enable_replacements"),
+)
+SWITCHES = {"temp_directory": "", "home_directory": "/"} | dict.fromkeys(OFF, "false")
+IN_SESSION = (
+    *("TimeZone = 'UTC'", "max_expression_depth = 250"),
+    *("enable_progress_bar = true", "enable_progress_bar_print = false"),
+)
 
 
 def connect(question: dict[str, Any]) -> duckdb.DuckDBPyConnection:
     """Open an empty database in memory that reaches no file but the lake's, and no setting."""
-    limits: dict[str, Any] = {
-        "memory_limit": f"{question['memory'] // 1_000_000}MB",
-        "threads": str(question["threads"]),
-    }
+    memory, threads = f"{question['memory'] // 1_000_000}MB", str(question["threads"])
+    limits: dict[str, Any] = {"memory_limit": memory, "threads": threads}
     connection = duckdb.connect(":memory:", config=SWITCHES | limits)
-    for name, value in IN_SESSION.items():
-        connection.execute(f"SET {name} = {value}")
+    for setting in IN_SESSION:
+        connection.execute(f"SET {setting}")
     return connection
 
 
@@ -179,19 +170,14 @@ def main() -> None:
     lake = Path(question["lake"])
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
         try:
-            confinement.confine(
-                lake,
-                memory=question["memory"] + ROOM,
-                seconds=question["seconds"],
-                file_size=question["size"] + 1_000_000,
-            )
+            memory, file_size = question["memory"] + ROOM, question["size"] + 1_000_000
+            confinement.confine(lake, memory=memory, seconds=question["seconds"], file_size=file_size)
             answer(question, out)
         except (Refused, confinement.NotConfined) as refused:
             _line(out, {"refused": str(refused)})
         except duckdb.IOException:
-            _line(
-                out, {"refused": "The lake was being renewed while this was read. Ask again.", "again": True}
-            )
+            why = "The lake was being renewed while this was read. Ask again."
+            _line(out, {"refused": why, "again": True})
         except duckdb.Error as error:
             _line(out, {"refused": sentence(error, question["lake"])})
         except MemoryError:

@@ -11,8 +11,6 @@ Linux only, and `confine` fails where seccomp cannot be had: a question is not a
 Nothing can be imported afterwards. See docs/decisions for why.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os
@@ -21,64 +19,21 @@ import resource
 import signal
 import struct
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 
-# What Python and DuckDB call while they read files, compute and wait: (x86_64, aarch64); None where there is none.
-ALLOWED: dict[str, tuple[int | None, int | None]] = {
-    "access": (21, None),
-    "brk": (12, 214),
-    "clock_getres": (229, 114),
-    "clock_gettime": (228, 113),
-    "clock_nanosleep": (230, 115),
-    "close": (3, 57),
-    "exit": (60, 93),
-    "exit_group": (231, 94),
-    "faccessat": (269, 48),
-    "faccessat2": (439, 439),
-    "fcntl": (72, 25),
-    "fstat": (5, 80),
-    "futex": (202, 98),
-    "getcpu": (309, 168),
-    "getcwd": (79, 17),
-    "getdents64": (217, 61),
-    "getpid": (39, 172),
-    "getrandom": (318, 278),
-    "gettid": (186, 178),
-    "gettimeofday": (96, 169),
-    "getuid": (102, 174),
-    "lseek": (8, 62),
-    "lstat": (6, None),
-    "madvise": (28, 233),
-    "membarrier": (324, 283),
-    "mincore": (27, 232),
-    "mremap": (25, 216),
-    "munmap": (11, 215),
-    "nanosleep": (35, 101),
-    "newfstatat": (262, 79),
-    "pread64": (17, 67),
-    "pwrite64": (18, 68),
-    "read": (0, 63),
-    "readlink": (89, None),
-    "readlinkat": (267, 78),
-    "readv": (19, 65),
-    "rseq": (334, 293),
-    "rt_sigaction": (13, 134),
-    "rt_sigprocmask": (14, 135),
-    "rt_sigreturn": (15, 139),
-    "sched_getaffinity": (204, 123),
-    "sched_yield": (24, 124),
-    "set_robust_list": (273, 99),
-    "set_tid_address": (218, 96),
-    "sigaltstack": (131, 132),
-    "stat": (4, None),
-    "statx": (332, 291),
-    "sysinfo": (99, 179),
-    "uname": (63, 160),
-    "write": (1, 64),
-    "writev": (20, 66),
-}
+
+def _allowed() -> Iterator[tuple[str, ...]]:
+    """Yield the numbers of each system call that stays allowed, on x86_64 and on aarch64, - where there is none."""
+    for line in (Path(__file__).parent / "calls.txt").read_text("ascii").splitlines():
+        if not line.startswith("#"):
+            _, *numbers = line.split()
+            yield tuple(numbers)
+
+
+ALLOWED = tuple(_allowed())
 CLONE, OPENAT, MMAP, MPROTECT, TGKILL = (56, 220), (257, 56), (9, 222), (10, 226), (234, 131)
 SECCOMP = (317, 277)
 ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
@@ -178,11 +133,8 @@ def filter_calls() -> None:
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 ALLOW, KILL = 0x7FFF0000, 0x80000000
 REFUSE, UNKNOWN = 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
-NUMBER, ARCHITECTURE = 0, 4  # where they stand in what the filter is shown
-
-
-def _argument(n: int) -> int:
-    return 16 + 8 * n  # its lower half; both processors put that first
+# Where they stand in what the filter is shown; of an argument the lower half, which both processors put first.
+NUMBER, ARCHITECTURE, FIRST_ARGUMENT = 0, 4, 16
 
 
 def _program(column: int, architecture: int) -> bytes:
@@ -195,18 +147,12 @@ def _program(column: int, architecture: int) -> bytes:
         (AT_LEAST, 0, 1, X32),
         (RETURN, 0, 0, KILL),
     ]
-    for numbers in ALLOWED.values():
-        number = numbers[column]
-        if number is not None:
-            steps += [(EQUAL, 0, 1, number), (RETURN, 0, 0, ALLOW)]
+    for known in ALLOWED:
+        if known[column] != "-":
+            steps += [(EQUAL, 0, 1, int(known[column])), (RETURN, 0, 0, ALLOW)]
     for numbers, argument, test, value, good in (
-        (
-            CLONE,
-            0,
-            ANY_BIT,
-            CLONE_THREAD,
-            True,
-        ),  # threads, no processes; clone3 is unknown, so libc uses this
+        # Threads, no processes; clone3 is unknown, so libc uses this.
+        (CLONE, 0, ANY_BIT, CLONE_THREAD, True),
         (OPENAT, 2, ANY_BIT, MORE_THAN_READING, False),
         (MMAP, 2, ANY_BIT, PROT_EXEC, False),
         (MPROTECT, 2, ANY_BIT, PROT_EXEC, False),
@@ -214,7 +160,7 @@ def _program(column: int, architecture: int) -> bytes:
     ):
         steps += [
             (EQUAL, 0, 4, numbers[column]),
-            (LOAD, 0, 0, _argument(argument)),
+            (LOAD, 0, 0, FIRST_ARGUMENT + 8 * argument),
             (test, 0, 1, value),
             (RETURN, 0, 0, ALLOW if good else REFUSE),
             (RETURN, 0, 0, REFUSE if good else ALLOW),

@@ -1,8 +1,7 @@
 """The lake as a question sees it: tables, their columns, and the SELECT that each stands for."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 from django.conf import settings
@@ -50,10 +49,7 @@ def lake_in(folder: Path) -> Lake:
     queries = views.duckdb_queries(folder)
     tables = []
     for entity in ENTITIES:
-        history = f"{entity.table}_history"
-        for name, columns in (
-            (entity.table, views.current_columns(entity)),
-            (history, views.history_columns(entity)),
-        ):
-            tables.append(LakeTable(name, tuple(columns.items()), queries[name]))
-    return Lake(folder, sorted(tables, key=lambda table: table.name))
+        now, history = entity.table, f"{entity.table}_history"
+        tables.append(LakeTable(now, tuple(views.current_columns(entity).items()), queries[now]))
+        tables.append(LakeTable(history, tuple(views.history_columns(entity).items()), queries[history]))
+    return Lake(folder, sorted(tables, key=attrgetter("name")))

@@ -1,7 +1,5 @@
 """The important numbers of the last 30 days, for the CMS's first page; asked at most once a minute."""
 
-from __future__ import annotations
-
 import threading
 import time
 from dataclasses import dataclass
@@ -35,10 +33,6 @@ FRESH = 60.0  # seconds
 PATIENCE = 2.5  # seconds; a page waits no longer
 SITE = " site"  # asks in nobody's name: no user name has a space
 
-_lock = threading.Lock()
-# By lake and language: charts say in words what they show.
-_known: dict[tuple[Path, str | None], tuple[float, list[Number]]] = {}
-
 
 @dataclass(frozen=True, slots=True)
 class Number:
@@ -54,6 +48,11 @@ class Number:
     @property
     def is_money(self) -> bool:
         return self.name == "revenue"
+
+
+_lock = threading.Lock()
+# By lake and language: charts say in words what they show.
+_known: dict[tuple[Path, str | None], tuple[float, list[Number]]] = {}
 
 
 def last_30_days(lake: Lake, *, now: datetime) -> list[Number]:

@@ -1,7 +1,5 @@
 """The questions that come with the site: a .sql file each, in the order of their numbers."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cache

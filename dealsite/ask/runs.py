@@ -8,8 +8,6 @@ locked; how long it may work it has been told in a way that the kernel enforces.
     var/ask/slots/   a file for each question that may be answered at the same time
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json
@@ -110,9 +108,8 @@ def start(
             try:
                 code = child.wait(patience)
             except subprocess.TimeoutExpired:
-                threading.Thread(
-                    target=_watch, args=(folder, child, limits.seconds + GRACE), daemon=True
-                ).start()
+                rest = (folder, child, limits.seconds + GRACE)
+                threading.Thread(target=_watch, args=rest, daemon=True).start()
                 break
             _note_end(folder, code)
             found = answers.read(folder / "answer")
@@ -164,7 +161,7 @@ def look(run_id: str, *, by: str) -> Run:
         raise NotFound(_("This answer is no longer kept. Ask again."))
     state, why, percent = "working", "", 100
     if _works(folder):
-        percent = _percent(folder)
+        percent = _number_in(folder / "progress")
     else:
         state, why = _end(folder)
     return Run(run_id, asked["sql"], asked["title"], by, from_iso(asked["at"]), state, percent, why)
@@ -238,9 +235,10 @@ def _works(folder: Path) -> bool:
     return False
 
 
-def _percent(folder: Path) -> int:
+def _number_in(file: Path) -> int:
+    """Return the number that a file holds, 0 where it holds none."""
     try:
-        return int((folder / "progress").read_text("ascii"))
+        return int(file.read_text("ascii"))
     except (OSError, ValueError):
         return 0
 
@@ -255,11 +253,7 @@ def _end(folder: Path) -> tuple[str, str]:
     if isinstance(found, Refusal):
         return "refused", found.why
     _until((folder / "ended").exists)
-    try:
-        code = int((folder / "ended").read_text("ascii"))
-    except (OSError, ValueError):
-        code = 0
-    if -code in (signal.SIGALRM, signal.SIGXCPU):
+    if -_number_in(folder / "ended") in (signal.SIGALRM, signal.SIGXCPU):
         return "stopped", "This took too long and was stopped. Ask for less, or for a shorter span of time."
     return "stopped", "The answer broke off: it needed more memory or room than a question may have."
 

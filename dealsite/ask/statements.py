@@ -4,8 +4,6 @@ DuckDB's own parser takes the text apart; every part of what it found must be of
 What a newer DuckDB adds is thus refused until somebody has looked at it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Iterator
@@ -16,18 +14,8 @@ import duckdb
 
 LONGEST = 20_000  # characters
 CLASSES = {
-    *(
-        "BETWEEN",
-        "CASE",
-        "CAST",
-        "COLLATE",
-        "COLUMN_REF",
-        "COMPARISON",
-        "CONJUNCTION",
-        "CONSTANT",
-        "FUNCTION",
-    ),
-    *("LAMBDA", "OPERATOR", "POSITIONAL_REFERENCE", "STAR", "SUBQUERY", "TYPE", "WINDOW"),
+    *("BETWEEN", "CASE", "CAST", "COLLATE", "COLUMN_REF", "COMPARISON", "CONJUNCTION", "CONSTANT"),
+    *("FUNCTION", "LAMBDA", "OPERATOR", "POSITIONAL_REFERENCE", "STAR", "SUBQUERY", "TYPE", "WINDOW"),
 }
 TYPES = {
     *("SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"),

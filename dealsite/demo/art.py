@@ -1,15 +1,12 @@
 """Draws the demo's pictures: an object of the installed icon set on a calm stage, and categories' emblems."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
 from django.conf import settings
-from PIL import Image, ImageChops, ImageDraw, ImageFilter
+from PIL import Image, ImageChops, ImageColor, ImageDraw, ImageFilter
 
-from dealsite.demo.colors import gradient, luminance, mix, rgb
 from dealsite.demo.logos import LOGO
 
 OBJECTS = Path("node_modules/@lobehub/fluent-emoji-3d/assets")
@@ -45,6 +42,15 @@ STAGES = (
     Stage("#6a4a5e", "#583c4e", "#7d5b70", "#4a3242"),  # plum
     Stage("#f1d9b8", "#e9c799", "#f9ead3", "#dcb581"),  # caramel
 )
+# Of each object of a pose: which one, how far right and below it stands, its share of the height, how much of the
+# scene's turn it takes, and by how much it leans besides.
+POSES = {
+    "one": ((0, 0, 0, 1.0, 1, 0),),
+    "pair": ((0, 135, -34, 0.72, -1, 0), (0, -70, 8, 0.92, 1, 0)),
+    "trio": ((0, -185, -30, 0.62, 0, 8), (0, 185, -30, 0.62, 0, -8), (0, 0, 10, 0.88, 1, 0)),
+    "companion": ((0, -62, -4, 0.95, 1, 0), (1, 185, 20, 0.47, 0, 0)),
+}
+FAR = -10  # what stands higher than that is out of focus
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,7 @@ def draw(scene: Scene) -> Image.Image:
     stage = STAGES[scene.stage]
     empty, ground = _empty(stage, scene.shape)
     picture = empty.copy()
-    _place(picture, scene, ground, dark=luminance(stage.top) < 110)
+    _place(picture, scene, ground, dark=_luminance(stage.top) < 110)
     return picture
 
 
@@ -79,20 +85,20 @@ def _empty(stage: Stage, shape: str) -> tuple[Image.Image, int]:
 
 
 def _wall(stage: Stage) -> Image.Image:
-    wall = gradient(stage.top, stage.bottom, (WIDTH, HEIGHT))
+    wall = _gradient(stage.top, stage.bottom, (WIDTH, HEIGHT))
     edge = int(HEIGHT * FLOOR)
-    floor = gradient(stage.floor, mix(stage.floor, stage.top, 0.35), (WIDTH, HEIGHT - edge))
+    floor = _gradient(stage.floor, _mix(stage.floor, stage.top, 0.35), (WIDTH, HEIGHT - edge))
     wall.paste(floor, (0, edge))
     # A soft light from the upper left.
     light = Image.new("L", (WIDTH // 4, HEIGHT // 4), 0)
-    ImageDraw.Draw(light).ellipse((-70, -90, 170, 130), fill=26 if luminance(stage.top) < 110 else 70)
+    ImageDraw.Draw(light).ellipse((-70, -90, 170, 130), fill=26 if _luminance(stage.top) < 110 else 70)
     light = light.filter(ImageFilter.GaussianBlur(44)).resize((WIDTH, HEIGHT), Image.Resampling.BICUBIC)
     wall.paste(Image.new("RGB", wall.size, "white"), mask=light)
     # Where wall and floor meet.
     seam = Image.new("L", (WIDTH, 24), 0)
     for y in range(24):
         seam.paste(int(26 * (1 - y / 24) ** 2), (0, y, WIDTH, y + 1))
-    wall.paste(Image.new("RGB", seam.size, mix(stage.floor, "#20160c", 0.5)), (0, edge), seam)
+    wall.paste(Image.new("RGB", seam.size, _mix(stage.floor, "#20160c", 0.5)), (0, edge), seam)
     return wall
 
 
@@ -120,16 +126,16 @@ def _shape(picture: Image.Image, shape: str, stage: Stage) -> int:
 def _podium(picture: Image.Image, stage: Stage) -> int:
     mid, top, half, tall, flat = WIDTH // 2, 520, 270, 92, 46
     side = Image.new("RGB", (half * 2, 1))
-    light, shade = mix(stage.shape, stage.floor, 0.25), mix(stage.floor, "#1a1410", 0.16)
+    light, shade = _mix(stage.shape, stage.floor, 0.25), _mix(stage.floor, "#1a1410", 0.16)
     for x in range(half * 2):
         across = x / (half * 2)
-        side.putpixel((x, 0), rgb(mix(light, shade, min(1.0, abs(across - 0.32) * 1.5))))
+        side.putpixel((x, 0), _rgb(_mix(light, shade, min(1.0, abs(across - 0.32) * 1.5))))
     shadow = Image.new("L", (WIDTH // 4, HEIGHT // 4), 0)
     ImageDraw.Draw(shadow).ellipse(
         [v // 4 for v in (mid - half - 10, top + tall - 50, mid + half + 90, top + tall + 74)], fill=90
     )
     shadow = shadow.filter(ImageFilter.GaussianBlur(7)).resize(picture.size, Image.Resampling.BICUBIC)
-    picture.paste(Image.new("RGB", picture.size, mix(stage.floor, "#1a1410", 0.6)), mask=shadow)
+    picture.paste(Image.new("RGB", picture.size, _mix(stage.floor, "#1a1410", 0.6)), mask=shadow)
     body = side.resize((half * 2 + 4, tall + flat * 2))
     layer = Image.new("RGB", picture.size)
     layer.paste(body, (mid - half - 2, top))
@@ -140,65 +146,37 @@ def _podium(picture: Image.Image, stage: Stage) -> int:
 
 
 def _place(picture: Image.Image, scene: Scene, ground: int, *, dark: bool) -> None:
-    main = scene.objects[0]
-    mid = WIDTH // 2
     tall = 470 if scene.shape != "podium" else 410
-    if scene.pose == "one" or (scene.pose == "companion" and len(scene.objects) < 2):
-        _stand(picture, main, mid, ground, tall, scene.turn, scene.tint, dark)
-    elif scene.pose == "pair":
-        _stand(
-            picture,
-            main,
-            mid + 135,
-            ground - 34,
-            int(tall * 0.72),
-            -scene.turn,
-            scene.tint + 0.0,
-            dark,
-            far=True,
-        )
-        _stand(picture, main, mid - 70, ground + 8, int(tall * 0.92), scene.turn, scene.tint, dark)
-    elif scene.pose == "trio":
-        _stand(picture, main, mid - 185, ground - 30, int(tall * 0.62), 8, scene.tint, dark, far=True)
-        _stand(picture, main, mid + 185, ground - 30, int(tall * 0.62), -8, scene.tint, dark, far=True)
-        _stand(picture, main, mid, ground + 10, int(tall * 0.88), scene.turn, scene.tint, dark)
-    else:
-        _stand(picture, main, mid - 62, ground - 4, int(tall * 0.95), scene.turn, scene.tint, dark)
-        _stand(picture, scene.objects[1], mid + 185, ground + 20, int(tall * 0.47), 0, 0, dark)
+    pose = "one" if scene.pose == "companion" and len(scene.objects) < 2 else scene.pose
+    for number, x, down, share, turned, lean in POSES[pose]:
+        tint = 0.0 if number else round(scene.tint, 2)
+        # Premultiplied, else the colour of what cannot be seen would frame the object.
+        drawing = _object(scene.objects[number], tint).convert("RGBa")
+        drawing = drawing.resize((int(tall * share),) * 2, Image.Resampling.LANCZOS)
+        if turn := scene.turn * turned + lean:
+            drawing = drawing.rotate(turn, Image.Resampling.BICUBIC, expand=True)
+        if down < FAR:
+            drawing = drawing.filter(ImageFilter.GaussianBlur(1.4))
+        drawing = drawing.convert("RGBA")
+        _stand(picture, drawing.crop(drawing.getbbox()), WIDTH // 2 + x, ground + down, dark)
 
 
-def _stand(
-    picture: Image.Image,
-    name: str,
-    x: int,
-    ground: int,
-    tall: int,
-    turn: float,
-    tint: float,
-    dark: bool,
-    far: bool = False,
-) -> None:
+def _stand(picture: Image.Image, drawing: Image.Image, x: int, ground: int, dark: bool) -> None:
     """Put an object with its shadow on the ground, its foot in the middle at x."""
-    # Premultiplied, else the colour of what cannot be seen would frame the object.
-    thing = _object(name, round(tint, 2)).convert("RGBa").resize((tall, tall), Image.Resampling.LANCZOS)
-    if turn:
-        thing = thing.rotate(turn, Image.Resampling.BICUBIC, expand=True)
-    thing = thing.filter(ImageFilter.GaussianBlur(1.4)) if far else thing
-    thing = thing.convert("RGBA")
-    thing = thing.crop(thing.getbbox())
-    left, top = x - thing.width // 2, ground - thing.height
-    _cast_shadow(picture, thing, x, ground, dark)
-    picture.paste(thing, (left, top), thing)
+    _cast_shadow(picture, drawing, x, ground, dark)
+    picture.paste(drawing, (x - drawing.width // 2, ground - drawing.height), drawing)
 
 
-def _cast_shadow(picture: Image.Image, thing: Image.Image, x: int, ground: int, dark: bool) -> None:
+def _cast_shadow(picture: Image.Image, drawing: Image.Image, x: int, ground: int, dark: bool) -> None:
     small = Image.new("L", (WIDTH // 4, HEIGHT // 4), 0)
     # A wide soft pool, and a narrow dark one where the object touches the ground.
-    foot = thing.getchannel("A").crop((0, thing.height * 9 // 10, thing.width, thing.height)).getbbox()
-    half = (foot[2] - foot[0]) // 2 if foot else thing.width // 3
-    middle = x - thing.width // 2 + ((foot[0] + foot[2]) // 2 if foot else thing.width // 2)
+    foot = (
+        drawing.getchannel("A").crop((0, drawing.height * 9 // 10, drawing.width, drawing.height)).getbbox()
+    )
+    half = (foot[2] - foot[0]) // 2 if foot else drawing.width // 3
+    middle = x - drawing.width // 2 + ((foot[0] + foot[2]) // 2 if foot else drawing.width // 2)
     draw = ImageDraw.Draw(small)
-    wide = max(half, thing.width // 3)
+    wide = max(half, drawing.width // 3)
     draw.ellipse([v / 4 for v in (x - wide * 1.02, ground - 26, x + wide * 1.2, ground + 30)], fill=74)
     small = small.filter(ImageFilter.GaussianBlur(5))
     touch = Image.new("L", small.size, 0)
@@ -229,11 +207,11 @@ def _object(name: str, tint: float) -> Image.Image:
 def emblem(name: str, stage: int) -> Image.Image:
     """Return a category's emblem: one object in front of a disc, LOGO x LOGO."""
     colors = STAGES[stage]
-    image = gradient(colors.top, colors.bottom, (LOGO * 2, LOGO * 2))
+    image = _gradient(colors.top, colors.bottom, (LOGO * 2, LOGO * 2))
     ImageDraw.Draw(image).ellipse((80, 80, LOGO * 2 - 80, LOGO * 2 - 80), fill=colors.shape)
     image = image.reduce(2)
-    thing = _object(name, 0.0).resize((310, 310), Image.Resampling.LANCZOS)
-    image.paste(thing, ((LOGO - 310) // 2, (LOGO - 310) // 2), thing)
+    drawing = _object(name, 0.0).resize((310, 310), Image.Resampling.LANCZOS)
+    image.paste(drawing, ((LOGO - 310) // 2, (LOGO - 310) // 2), drawing)
     return image
 
 
@@ -246,7 +224,7 @@ def _fill(
         mask.paste(0, (0, below, WIDTH, HEIGHT))
     if strength < 1:
         mask = mask.point(lambda v: int(v * strength))
-    picture.paste(gradient(stage.shape, mix(stage.shape, stage.bottom, 0.35), picture.size), mask=mask)
+    picture.paste(_gradient(stage.shape, _mix(stage.shape, stage.bottom, 0.35), picture.size), mask=mask)
 
 
 def _mask(*figures: Figure) -> Image.Image:
@@ -260,3 +238,27 @@ def _mask(*figures: Figure) -> Image.Image:
         else:
             draw.rounded_rectangle(box, 56 if kind == "rounded" else 0, fill=255)
     return mask.reduce(2)
+
+
+def _gradient(top: str, bottom: str, size: tuple[int, int]) -> Image.Image:
+    """Return a picture of one colour that passes into another, from top to bottom."""
+    column = Image.new("RGB", (1, 64))
+    for y in range(64):
+        column.putpixel((0, y), _rgb(_mix(top, bottom, y / 63)))
+    return column.resize(size, Image.Resampling.BICUBIC)
+
+
+def _mix(a: str, b: str, share: float) -> str:
+    """Return a colour between two."""
+    return "#" + "".join(f"{round(x + (y - x) * share):02x}" for x, y in zip(_rgb(a), _rgb(b), strict=True))
+
+
+def _rgb(color: str) -> tuple[int, int, int]:
+    r, g, b = ImageColor.getrgb(color)[:3]
+    return r, g, b
+
+
+def _luminance(color: str) -> float:
+    """Return how light a colour looks, 0 to 255."""
+    r, g, b = _rgb(color)
+    return 0.299 * r + 0.587 * g + 0.114 * b

@@ -1,18 +1,17 @@
 """The demo's deals: `deals.csv`, in the columns of an import and some of the demo's own, dated from a given moment."""
 
-from __future__ import annotations
-
 import hashlib
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
-from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.content import DealContent
-from dealsite.data.table.ids import RANDOM_BITS, first_ulid_of, new_ulid, time_of
+from dealsite.data.table.ids import RANDOM_BITS, new_ulid, time_of
 from dealsite.demo.art import Scene
 from dealsite.imports import formats, lines, rows
 from dealsite.imports.layout import Layout, guess_columns
@@ -25,18 +24,20 @@ SCHEDULED = 14
 DAYS = 60
 DAYS_AHEAD = 4
 DRAFTS = 9
-FEATURED = {"front": 9, "editors-choice": 12}
-FEATURED_IN_CATEGORY = 6
 DAYS_END = time(22)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DemoDeal(NewDeal):
-    """A deal as the demo makes it; its picture is drawn from `scene` and named by `alt`, `by` is its editor."""
+    """A deal of the demo: its picture is drawn from `scene` and named by `alt`, `by` is its editor.
+
+    `featured` are the pages that feature it, each with its place there.
+    """
 
     scene: Scene
     alt: str
     by: str
+    featured: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True)
@@ -67,59 +68,15 @@ def all_drafts(now: datetime) -> list[DemoDraft]:
         if n > 6:
             content = replace(content, category="", brand="")
         updated_at = now - timedelta(hours=3 + 17 * n)
-        drafts.append(
-            DemoDraft(new_ulid(updated_at, _bits(f"draft {n}")), deal, content, n % 3 != 2, updated_at)
-        )
+        draft_id = new_ulid(updated_at, _bits(f"draft {n}"))
+        drafts.append(DemoDraft(draft_id, deal, content, n % 3 != 2, updated_at))
     return drafts
 
 
-def featured(deals: list[DemoDeal], now: datetime) -> dict[str, list[str]]:
-    """Return the ids that each page features: deals that are live, reduced, and do not expire."""
-    rng = random.Random("featured")  # noqa: S311 (nothing secret: the demo is the same everywhere)
-    good = [
-        deal
-        for deal in deals
-        if deal.content.expires_at is None
-        and deal.content.stock != 0
-        and deal.content.was_price is not None
-        and deal.id < first_ulid_of(now)
-    ][-90:]
-    rng.shuffle(good)
-    pages: dict[str, list[str]] = {}
-    taken: set[str] = set()
-    led: set[str] = set()
-    for page, count in FEATURED.items():
-        there = [deal for deal in good if deal.id not in taken]
-        leaders = [deal for deal in there if _leads(deal) and deal.content.category not in led]
-        leader = max(leaders, key=lambda deal: deal.content.price or 0)
-        led.add(leader.content.category)
-        pages[page] = _spread([leader, *there], count)
-        taken |= set(pages[page])
-    for category in CATEGORIES:
-        there = [deal for deal in good if deal.content.category == category]
-        there.sort(key=lambda deal: deal.id in taken)  # new faces first
-        leader = next(deal for deal in there if _leads(deal))
-        ids = dict.fromkeys(deal.id for deal in [leader, *there])
-        pages[category] = list(ids)[:FEATURED_IN_CATEGORY]
-    return pages
-
-
-def _leads(deal: DemoDeal) -> bool:
-    """Tell whether a deal may stand first on a page, with a large picture."""
-    return deal.scene.tint == 0 and deal.scene.turn == 0 and deal.scene.shape in ("podium", "arch", "sun")
-
-
-def _spread(deals: list[DemoDeal], count: int) -> list[str]:
-    """Take a number of deals of as many categories and products as there are."""
-    chosen: list[DemoDeal] = []
-    for mixed in (True, False):
-        for deal in deals:
-            near = {one.content.category for one in chosen[-7:]} if mixed else set()
-            objects = {one.scene.objects[0] for one in chosen}
-            fits = deal.scene.objects[0] not in objects and deal.content.category not in near
-            if fits and len(chosen) < count:
-                chosen.append(deal)
-    return [deal.id for deal in chosen]
+def featured(deals: Iterable[DemoDeal]) -> dict[str, list[str]]:
+    """Return the ids that each page features, in their order."""
+    places = sorted((page, place, deal.id) for deal in deals for page, place in deal.featured)
+    return {page: [deal_id for *_, deal_id in group] for page, group in groupby(places, itemgetter(0))}
 
 
 def _times(now: datetime) -> list[datetime]:
@@ -165,15 +122,11 @@ def _read() -> Iterator[DemoDeal]:
         if isinstance(new, Remark):
             raise lines.BadFile(f"{FILE.name}, line {new.line}: {new.reason}")
         own = cells[new.line]
-        scene = Scene(
-            tuple(own["objects"].split()),
-            int(own["stage"]),
-            own["shape"],
-            own["pose"],
-            float(own["turn"]),
-            float(own["tint"]),
-        )
-        yield DemoDeal(**vars(new), scene=scene, alt=own["alt"], by=own["editor"])
+        objects, turn, tint = tuple(own["objects"].split()), float(own["turn"]), float(own["tint"])
+        scene = Scene(objects, int(own["stage"]), own["shape"], own["pose"], turn, tint)
+        places = (word.split(":") for word in own["featured"].split())
+        featured = tuple((page, int(place)) for page, place in places)
+        yield DemoDeal(**vars(new), scene=scene, alt=own["alt"], by=own["editor"], featured=featured)
 
 
 def _bits(text: str) -> int:

@@ -4,8 +4,6 @@ The first user made dates everything: all ids and times follow from it. The last
 all of it is there, so that nothing which somebody deletes later comes back.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -117,14 +115,8 @@ def _load_categories(now: datetime, step: Step) -> None:
     for n, category in enumerate(categories.all_categories()):
         if not category.description and not category.logo:
             logo = uploads.store_image(art.emblem(CATEGORY_OBJECTS[category.slug], n), category.name)
-            categories.edit(
-                category,
-                name=category.name,
-                description=CATEGORY_TEXTS[category.slug],
-                logo=logo,
-                by=BY,
-                now=now,
-            )
+            text = CATEGORY_TEXTS[category.slug]
+            categories.edit(category, name=category.name, description=text, logo=logo, by=BY, now=now)
         step(1)
 
 
@@ -146,12 +138,9 @@ def _load_deals(made_up: list[DemoDeal], now: datetime, step: Step) -> None:
     missing = [deal for deal in made_up if deal.id not in stored]
     step(2 * len(stored))
     drawn = _draw(missing, step)
+    made = [replace(deal, content=replace(deal.content, picture=drawn[deal.id])) for deal in missing]
     for editor in EDITORS:
-        own = (
-            replace(deal, content=replace(deal.content, picture=drawn[deal.id]))
-            for deal in missing
-            if deal.by == editor
-        )
+        own = (deal for deal in made if deal.by == editor)
         Import(by=editor, now=now, report=_refused, step=step).run(own)
 
 
@@ -187,7 +176,7 @@ def _load_drafts(there: dict[str, Brand], now: datetime, step: Step) -> None:
 
 
 def _load_featured(made_up: list[DemoDeal], now: datetime, step: Step) -> None:
-    for page_id, ids in featured_ids(made_up, now).items():
+    for page_id, ids in featured_ids(made_up).items():
         page, found = featured.load(page_id, ids)
         if page.version == 0:
             listed = [found[deal_id] for deal_id in ids if deal_id in found]

@@ -1,14 +1,11 @@
 """Draws the demo's logos: a brand's initials on a simple figure."""
 
-from __future__ import annotations
-
+import colorsys
 import math
 from pathlib import Path
 
 from django.conf import settings
 from PIL import Image, ImageDraw, ImageFont
-
-from dealsite.demo.colors import hsl
 
 FONT = Path("node_modules/@fontsource-variable/figtree/files/figtree-latin-wght-normal.woff2")
 LOGO = 480
@@ -16,9 +13,9 @@ LOGO = 480
 
 def logo(initials: str, mark: int, hue: float) -> Image.Image:
     """Return a brand's mark: its initials on a simple figure, LOGO x LOGO."""
-    deep = hsl(hue, 0.42, 0.34)
-    mid = hsl(hue + 0.03, 0.45, 0.55)
-    pale = hsl(hue + 0.06, 0.55, 0.92)
+    deep = _hsl(hue, 0.42, 0.34)
+    mid = _hsl(hue + 0.03, 0.45, 0.55)
+    pale = _hsl(hue + 0.06, 0.55, 0.92)
     size = LOGO * 2
     image = Image.new("RGB", (size, size), pale)
     d = ImageDraw.Draw(image)
@@ -57,3 +54,8 @@ def logo(initials: str, mark: int, hue: float) -> Image.Image:
     font.set_variation_by_axes([700])
     d.text((c, c), initials, fill=ink, font=font, anchor="mm")
     return image.resize((LOGO, LOGO), Image.Resampling.LANCZOS)
+
+
+def _hsl(hue: float, saturation: float, lightness: float) -> tuple[int, int, int]:
+    r, g, b = colorsys.hls_to_rgb(hue % 1.0, lightness, saturation)
+    return round(r * 255), round(g * 255), round(b * 255)

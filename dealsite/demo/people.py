@@ -1,7 +1,5 @@
 """Who can sign in to the demo."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 EMAIL_DOMAIN = "demo.example"
@@ -20,20 +18,17 @@ class Person:
         return f"{self.username.lower()}@{EMAIL_DOMAIN}"
 
 
-ADMIN = Person("Ada", "lanterns-at-noon", ("admin",))
-EDITOR = Person("Mara", "seven-quiet-trams", ("editor",))
-SECOND_EDITOR = Person("Jonas", "paper-boats-drift", ("editor", "back office"))
-SHOPPER = Person("Sam", "market-day-morning")
 # The first one dates all demo content, the last one tells that all of it is there.
 PEOPLE = (
-    ADMIN,
-    EDITOR,
-    SECOND_EDITOR,
-    SHOPPER,
+    Person("Ada", "lanterns-at-noon", ("admin",)),
+    Person("Mara", "seven-quiet-trams", ("editor",)),
+    Person("Jonas", "paper-boats-drift", ("editor", "back office")),
+    Person("Sam", "market-day-morning"),
     Person("Lena", "orchard-gate-open"),
     Person("Tomas", "slow-river-ferry"),
     Person("Yuki", "winter-pear-jam"),
 )
+ADMIN, EDITOR, SECOND_EDITOR, SHOPPER = PEOPLE[:4]
 SHOPPERS = tuple(person for person in PEOPLE if not person.roles)
 PACKER = SECOND_EDITOR  # who works off the orders
 EDITORS = (EDITOR.username.lower(), SECOND_EDITOR.username.lower())

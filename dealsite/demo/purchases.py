@@ -3,8 +3,6 @@
 Their payments are charged by the worker, as everybody's are.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -67,7 +65,7 @@ def all_orders(deals: Sequence[DemoDeal], now: datetime) -> Iterator[DemoOrder]:
 
 
 def load(deals: Sequence[DemoDeal], now: datetime) -> None:
-    """Place the orders that are missing, bring them as far as they came, and fill the carts."""
+    """Place the orders that are missing, ship or cancel them as far as they came, and fill the carts."""
     for name in WITH_CARD:
         if saved_details.buyer(name).card is None:
             card = saved_details.PaymentCard("test", APPROVED, "Visa ending in 4242")
@@ -111,14 +109,8 @@ def _advance(order: DemoOrder) -> None:
     sent, arrived = order.at + timedelta(hours=20), order.at + timedelta(days=3)
     try:
         if order.status == orders.CANCELLED:
-            orders.cancel(
-                order.username,
-                order.id,
-                by=order.username,
-                reason="Ordered twice.",
-                now=order.at + timedelta(hours=1),
-            )
-            return
+            at = order.at + timedelta(hours=1)
+            orders.cancel(order.username, order.id, by=order.username, reason="Ordered twice.", now=at)
         if order.status in (orders.SHIPPED, orders.DELIVERED):
             tracking = f"DS {order.id[-8:]}"
             orders.ship(order.username, order.id, tracking=tracking, by=by, now=sent)
@@ -136,12 +128,10 @@ def _fill_carts(deals: Sequence[DemoDeal], now: datetime) -> None:
         owner = carts.user_cart(person.username.lower())
         if carts.read_head(owner, now=now).lines:
             continue
-        wanted = [
-            CartAddition(one.id, chance.choice((1, 1, 2)), new_ulid(now)) for one in chance.sample(live, 4)
-        ]
+        some = chance.sample(live, 4)
+        wanted = [CartAddition(one.id, chance.choice((1, 1, 2)), new_ulid(now)) for one in some]
         carts.add_many(owner, wanted, now=now)
-        lines = carts.read(owner, now=now).active
-        if lines:
+        if lines := carts.read(owner, now=now).active:
             carts.move(owner, lines[-1].ref, carts.SAVED, now=now)
 
 

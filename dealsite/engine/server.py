@@ -1,17 +1,16 @@
 """Starts the engine on a free loopback port and keeps it there."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from typing import Self
 
+from dealsite.engine.database import repair_stream
 from dealsite.engine.programs import DATABASE, EngineError, Kind, command, environment
-from dealsite.engine.stream import repair_stream
 from dealsite.engine.supervisor import Supervisor
 
 HOST = "127.0.0.1"
@@ -60,15 +59,14 @@ def wait_until(
     while not true():
         if supervisor.failed.is_set() or time.monotonic() > end:
             tail = log.read_text("utf-8", "replace")[-2000:] if log and log.exists() else ""
-            state = (
-                "does not start" if supervisor.failed.is_set() else f"is not ready after {seconds:g} seconds"
-            )
+            late = f"is not ready after {seconds:g} seconds"
+            state = "does not start" if supervisor.failed.is_set() else late
             raise EngineError(f"The {supervisor.name} {state}.\n{tail}".strip())
         time.sleep(0.02)
 
 
 class Engine:
-    """A supervised engine; `url` is its endpoint, the same after every restart."""
+    """A supervised engine, for the time of a block; `url` is its endpoint, the same after every restart."""
 
     def __init__(self, folder: Path, kind: Kind = "native", *, port: int = 0) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -79,48 +77,36 @@ class Engine:
         self.database = folder / DATABASE[kind]
         self.log = folder / "engine.log"
         self._output = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
-        self.supervisor = Supervisor(
-            "engine",
-            command(kind, folder, self.port),
-            environ=environment(),
-            folder=folder,
-            output=self._output,
-        )
+        serve = command(kind, folder, self.port)
+        self.supervisor = Supervisor("engine", serve, environment(), folder, self._output)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.stop()
 
     def start(self) -> None:
-        """Start it, wait until it answers, and mend its stream."""
+        """Start it, wait until it answers, and repair its stream."""
         try:
             self.supervisor.start()
         except OSError as error:
             self.stop()
             raise EngineError(f"The engine does not start: {error}. Run make setup.") from error
         try:
-            seconds = READY_SECONDS[self.kind]
-            wait_until(
-                lambda: self.supervisor.pid is not None and answers(self.port),
-                self.supervisor,
-                seconds,
-                self.log,
-            )
+            wait_until(self._answers, self.supervisor, READY_SECONDS[self.kind], self.log)
             if self.kind == "native":
                 repair_stream(self.database)
         except BaseException:
             self.stop()
             raise
 
+    def _answers(self) -> bool:
+        return self.supervisor.pid is not None and answers(self.port)
+
     def stop(self) -> None:
         """End it; what it has acknowledged is on disk."""
         self.supervisor.stop()
         with contextlib.suppress(OSError):
             os.close(self._output)
-
-
-@contextlib.contextmanager
-def running_engine(folder: Path, kind: Kind = "native", *, port: int = 0) -> Iterator[str]:
-    """Run an engine on the data of a folder for the time of the block; gives its endpoint URL."""
-    engine = Engine(folder, kind, port=port)
-    engine.start()
-    try:
-        yield engine.url
-    finally:
-        engine.stop()

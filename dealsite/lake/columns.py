@@ -1,43 +1,21 @@
 """The columns of the lake: what kinds there are, and how a stored value becomes one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 import orjson
 import pyarrow as pa
 
 from dealsite.data.table.convert import Item
 
-Kind = Literal["text", "integer", "money", "time", "date", "flag", "json"]
 Source = Callable[[Item], Any]
 
 CENT = Decimal("0.01")
 MOST_MONEY = Decimal("9999999999.99")  # decimal(12,2)
 MOST_INTEGER = 2**63 - 1
-
-ARROW: Mapping[Kind, pa.DataType] = {
-    "text": pa.string(),
-    "integer": pa.int64(),
-    "money": pa.decimal128(12, 2),
-    "time": pa.timestamp("ms"),  # UTC, without a zone: DuckDB and Athena then show the same
-    "date": pa.date32(),
-    "flag": pa.bool_(),
-    "json": pa.string(),
-}
-SQL: Mapping[Kind, str] = {  # as DuckDB and Athena's queries name them
-    "text": "varchar",
-    "integer": "bigint",
-    "money": "decimal(12,2)",
-    "time": "timestamp",
-    "date": "date",
-    "flag": "boolean",
-    "json": "varchar",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +23,14 @@ class Column:
     """A column; its value is what `source` finds in an item, made fit for its kind."""
 
     name: str
-    kind: Kind
+    kind: str
     source: Source
 
     def value(self, item: Item) -> Any:
         """Return an item's value: None where it has none, or one that the column cannot hold."""
         try:
             found = self.source(item)
-            return None if found is None else CONVERT[self.kind](found)
+            return None if found is None else KINDS[self.kind].convert(found)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             return None  # one odd item must not keep all others from the lake
 
@@ -98,10 +76,6 @@ def _date(value: Any) -> date:
     return value if isinstance(value, date) else date.fromisoformat(value)
 
 
-def _flag(value: Any) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
 def _json(value: Any) -> str:
     return orjson.dumps(value, default=_plain, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
 
@@ -115,12 +89,28 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"A {type(value).__name__} has no place in JSON here.")
 
 
-CONVERT: Mapping[Kind, Callable[[Any], Any]] = {
-    "text": _text,
-    "integer": _integer,
-    "money": _money,
-    "time": _time,
-    "date": _date,
-    "flag": _flag,
-    "json": _json,
+class Kind(NamedTuple):
+    """A kind of column: its types, `sql` as DuckDB and Athena's queries name it, and what a stored value becomes."""
+
+    arrow: pa.DataType
+    sql: str
+    hive: str
+    convert: Callable[[Any], Any]
+
+
+KINDS: Mapping[str, Kind] = {
+    "text": Kind(pa.string(), "varchar", "string", _text),
+    "integer": Kind(pa.int64(), "bigint", "bigint", _integer),
+    "money": Kind(pa.decimal128(12, 2), "decimal(12,2)", "decimal(12,2)", _money),
+    "time": Kind(
+        pa.timestamp("ms"), "timestamp", "timestamp", _time
+    ),  # UTC without a zone, alike for all readers
+    "date": Kind(pa.date32(), "date", "date", _date),
+    "flag": Kind(pa.bool_(), "boolean", "boolean", lambda value: value if isinstance(value, bool) else None),
+    "json": Kind(pa.string(), "varchar", "string", _json),
 }
+# The lake's own columns beside an entity's, and their kinds.
+KEY = {"item_key": "text", "sequence": "text", "changed_at": "time"}
+STATE = KEY | {"deleted": "flag"}
+CHANGE = KEY | {"change": "text"}
+DAY = {"day": "date"}

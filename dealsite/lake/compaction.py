@@ -5,8 +5,6 @@ compaction, so that a query which began before goes on reading. A crash, or a se
 at worst some rows twice, of which the views take one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
@@ -16,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dealsite.lake import layout, rows
+from dealsite.lake.columns import CHANGE, DAY, STATE
 from dealsite.lake.entities import ENTITIES, Entity
 from dealsite.lake.store import Store
 
@@ -56,7 +55,7 @@ class _Compaction:
 
     def fold(self, entity: Entity, small: list[str], by_day: Mapping[str, list[str]]) -> None:
         """Fold the recent states of an entity into the files of their days."""
-        recent = _read(self.store, small, rows.schema(entity, rows.STATE))
+        recent = _read(self.store, small, rows.schema(entity, STATE | DAY))
         touched = [day for day in pc.unique(recent["day"]).to_pylist() if day is not None]
         several = [date.fromisoformat(path[-10:]) for path, files in by_day.items() if len(files) > 1]
         for day in sorted({*touched, *several}):
@@ -65,7 +64,7 @@ class _Compaction:
         self.merged += small
 
     def _fold_day(self, entity: Entity, day: date, states: pa.Table, files: list[str]) -> None:
-        wanted = rows.schema(entity, [column for column in rows.STATE if column[0] != "day"])
+        wanted = rows.schema(entity, STATE)
         tables = {path: _read(self.store, [path], wanted) for path in files}
         newest = rows.newest(pa.concat_tables([*tables.values(), states.drop_columns(["day"])]))
         before = pa.scalar((self.now - TOMBSTONES_KEPT).replace(tzinfo=None), pa.timestamp("ms"))
@@ -90,7 +89,7 @@ class _Compaction:
             small = {path: content for path, content in contents.items() if len(content) < LARGE}
             if len(small) < 2:
                 continue
-            wanted = rows.schema(entity, rows.CHANGE)
+            wanted = rows.schema(entity, CHANGE)
             changes = pa.concat_tables([rows.read(content, wanted) for content in small.values()])
             made = _write(self.store, folder, rows.newest(changes, per=("item_key", "sequence")))
             self.merged += sorted(small.keys() - {made})

@@ -1,7 +1,5 @@
 """The lake's paths."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import date
 

@@ -1,7 +1,5 @@
 """The lake as a projection of the stream."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
@@ -15,8 +13,8 @@ from dealsite.lake.compaction import compact
 from dealsite.lake.entities import BY_TYPE, Entity
 from dealsite.lake.store import Store, store_of_site
 from dealsite.stream import leases
-from dealsite.stream.changes import ItemChange
-from dealsite.stream.checkpoints import Checkpoint
+from dealsite.stream.projection import Checkpoint
+from dealsite.stream.records import ItemChange
 
 COMPACT_AFTER = 30  # commits
 COMPACT_SECONDS = 300.0  # since the last time, if anything was written
@@ -38,19 +36,13 @@ class Lake:
     patience = 5.0
     portion = 20_000
 
-    def __init__(
-        self,
-        store: Store | None = None,
-        *,
-        clock: Callable[[], datetime] = utc_now,
-        ticks: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, store: Store | None = None, *, clock: Callable[[], datetime] = utc_now) -> None:
         self.store = store or store_of_site()
         self.folder = settings.VAR / "lake"
-        self._clock, self._ticks = clock, ticks
+        self._clock = clock
         self._changes: dict[Entity, list[ItemChange]] = {}
         self._commits = 0
-        self._compacted_at = ticks()
+        self._compacted_at = time.monotonic()
 
     def checkpoint(self) -> Checkpoint | None:
         content = self.store.get(layout.STATE)
@@ -90,9 +82,8 @@ class Lake:
         for item in items:
             if entity := BY_TYPE.get(str(item.get("type", ""))):
                 key = (item["PK"], item["SK"])
-                found.setdefault(entity, []).append(
-                    rows.LakeRow(key, item, start.floor, None, entity.day(item))
-                )
+                row = rows.LakeRow(key, item, start.floor, None, entity.day(item))
+                found.setdefault(entity, []).append(row)
                 number += 1
             if number >= BUILT_AT_ONCE:
                 self._write_aside(found)
@@ -147,8 +138,8 @@ class Lake:
 
     def _compact_if_due(self) -> None:
         """Compact after some commits or some time, but not while a new lake is made: it notes the old one's files."""
-        waited = self._ticks() - self._compacted_at
+        waited = time.monotonic() - self._compacted_at
         due = self._commits >= COMPACT_AFTER or (self._commits and waited >= COMPACT_SECONDS)
         if due and not leases.is_locked(self.folder, leases.BUILDING):
             compact(self.store, now=self._clock())
-            self._commits, self._compacted_at = 0, self._ticks()
+            self._commits, self._compacted_at = 0, time.monotonic()

@@ -4,8 +4,6 @@ Besides an entity's columns a row has `item_key` (a hash of the item's key), the
 `changed_at`; as a state also `deleted` and `day`, as a change also `change`: put or delete.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,14 +17,11 @@ import pyarrow.parquet as pq
 
 from dealsite.data.keys import Key
 from dealsite.data.table.convert import Item
-from dealsite.lake.columns import ARROW
+from dealsite.lake.columns import CHANGE, DAY, KINDS, STATE
 from dealsite.lake.entities import Entity
-from dealsite.stream.changes import ItemChange
+from dealsite.stream.records import ItemChange
 
 COMPRESSION = "zstd"
-KEY = [("item_key", pa.string()), ("sequence", pa.string()), ("changed_at", pa.timestamp("ms"))]
-STATE = [*KEY, ("deleted", pa.bool_()), ("day", pa.date32())]
-CHANGE = [*KEY, ("change", pa.string())]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,26 +68,23 @@ def _states_of(entity: Entity, change: ItemChange) -> Iterator[LakeRow]:
 
 def events(changes: Iterable[ItemChange]) -> list[LakeRow]:
     """Return one row for each change: the item as it was after it, or before it where it was deleted."""
-    return [
-        LakeRow(
-            change.key,
-            change.old if change.new is None else change.new,
-            change.sequence,
-            change.at,
-            change.at.date(),
-            deleted=change.new is None,
-        )
-        for change in {(change.key, change.sequence): change for change in changes}.values()
-    ]
+    found = []
+    for change in {(change.key, change.sequence): change for change in changes}.values():
+        gone = change.new is None
+        item = change.old if gone else change.new
+        found.append(LakeRow(change.key, item, change.sequence, change.at, change.at.date(), deleted=gone))
+    return found
 
 
-def schema(entity: Entity, more: Sequence[tuple[str, pa.DataType]]) -> pa.Schema:
-    return pa.schema([*((column.name, ARROW[column.kind]) for column in entity.columns), *more])
+def schema(entity: Entity, more: dict[str, str]) -> pa.Schema:
+    """Return the columns of an entity's files; `more` are the kinds of the lake's own among them."""
+    return pa.schema({name: KINDS[kind].arrow for name, kind in (entity.kinds | more).items()})
 
 
 def state_table(entity: Entity, rows: Sequence[LakeRow]) -> pa.Table:
     """Return states as a table, with their day as a column."""
-    return _table(entity, rows, STATE, deleted=[row.deleted for row in rows], day=[row.day for row in rows])
+    deleted, days = [row.deleted for row in rows], [row.day for row in rows]
+    return _table(entity, rows, STATE | DAY, deleted=deleted, day=days)
 
 
 def event_table(entity: Entity, rows: Sequence[LakeRow]) -> pa.Table:
@@ -100,9 +92,7 @@ def event_table(entity: Entity, rows: Sequence[LakeRow]) -> pa.Table:
     return _table(entity, rows, CHANGE, change=["delete" if row.deleted else "put" for row in rows])
 
 
-def _table(
-    entity: Entity, rows: Sequence[LakeRow], more: Sequence[tuple[str, pa.DataType]], **values: list[Any]
-) -> pa.Table:
+def _table(entity: Entity, rows: Sequence[LakeRow], more: dict[str, str], **values: list[Any]) -> pa.Table:
     nothing: Item = {}
     items = [nothing if row.item is None else row.item for row in rows]
     values |= {column.name: [column.value(item) for item in items] for column in entity.columns}
@@ -125,11 +115,9 @@ def newest(table: pa.Table, per: Sequence[str] = ("item_key",)) -> pa.Table:
     for name in per:
         column = table[name].combine_chunks()
         differs = pc.or_(differs, pc.not_equal(column[1:], column[:-1]))
-    return table.filter(pa.concat_arrays([pa.array([True]), _flat(differs)]))
-
-
-def _flat(array: Any) -> pa.Array:
-    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    if isinstance(differs, pa.ChunkedArray):
+        differs = differs.combine_chunks()
+    return table.filter(pa.concat_arrays([pa.array([True]), differs]))
 
 
 def written(table: pa.Table) -> bytes:

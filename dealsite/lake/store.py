@@ -1,39 +1,22 @@
 """Where the lake's files lie: a folder or a bucket. A file is there whole or not at all, and never changes."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 import pyarrow.fs as pafs
 from django.conf import settings
 
 
-class Store(Protocol):
-    """Files by path; a path has forward slashes and is the same in a folder and in a bucket."""
-
-    def put(self, path: str, content: bytes) -> None:
-        """Write a file, or write it over."""
-
-    def get(self, path: str) -> bytes | None:
-        """Return a file, or None."""
-
-    def paths(self, prefix: str) -> list[str]:
-        """Return the paths of all files below a folder, sorted."""
-
-    def delete(self, path: str) -> None:
-        """Remove a file; it may be gone already."""
-
-
 class Folder:
-    """A store on this machine's disk."""
+    """A store on this machine's disk; a path has forward slashes and is the same in a folder and in a bucket."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def put(self, path: str, content: bytes) -> None:
+        """Write a file, or write it over."""
         target = self.root / path
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, made = tempfile.mkstemp(dir=target.parent, prefix=".making-")
@@ -49,12 +32,14 @@ class Folder:
             raise
 
     def get(self, path: str) -> bytes | None:
+        """Return a file, or None."""
         try:
             return (self.root / path).read_bytes()
         except FileNotFoundError:
             return None
 
     def paths(self, prefix: str) -> list[str]:
+        """Return the paths of all files below a folder, sorted."""
         top = self.root / prefix
         return sorted(
             (Path(folder) / name).relative_to(self.root).as_posix()
@@ -64,6 +49,7 @@ class Folder:
         )
 
     def delete(self, path: str) -> None:
+        """Remove a file; it may be gone already."""
         (self.root / path).unlink(missing_ok=True)
 
 
@@ -77,7 +63,7 @@ def _sync(folder: Path) -> None:
 
 
 class Bucket:
-    """A store in S3, below a prefix: `s3://bucket/prefix`."""
+    """A store in S3 with the same methods, below a prefix: `s3://bucket/prefix`."""
 
     def __init__(self, address: str, filesystem: pafs.FileSystem | None = None) -> None:
         self.address = address.rstrip("/")
@@ -106,6 +92,9 @@ class Bucket:
     def delete(self, path: str) -> None:
         if self._files.get_file_info(f"{self._base}/{path}").type == pafs.FileType.File:
             self._files.delete_file(f"{self._base}/{path}")
+
+
+Store: TypeAlias = Folder | Bucket
 
 
 def store_of_site() -> Store:

@@ -1,44 +1,39 @@
-"""The two views of each entity, as SQL that DuckDB and Athena both understand, and how DuckDB reads the files.
+"""The two views of each entity, as SQL that DuckDB and Athena both understand, and how either reads the files.
 
 A file may hold a row that another one holds, too, or an older one of the same item: a view takes of each item the
 newest state, of each change one row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 
 from dealsite.lake import layout
-from dealsite.lake.columns import SQL
+from dealsite.lake.columns import CHANGE, DAY, KINDS, STATE
 from dealsite.lake.compaction import superseded
-from dealsite.lake.entities import ENTITIES, Entity
+from dealsite.lake.entities import ENTITIES, TIMELESS, Entity
 from dealsite.lake.store import Folder
 
-KEY = {"item_key": "varchar", "sequence": "varchar", "changed_at": "timestamp"}
-STATE = KEY | {"deleted": "boolean"}
-CHANGE = KEY | {"change": "varchar"}
-
-
-def own(entity: Entity) -> dict[str, str]:
-    """An entity's own columns and their SQL types."""
-    return {column.name: SQL[column.kind] for column in entity.columns}
+OF_CURRENT = {"changed_at": "time"} | DAY
 
 
 def current_columns(entity: Entity) -> dict[str, str]:
-    """The columns of an entity's view, with their SQL types."""
-    return own(entity) | {"changed_at": "timestamp", "day": "date"}
+    """Return the columns of an entity's view, with their SQL types."""
+    return _types(entity, OF_CURRENT)
 
 
 def history_columns(entity: Entity) -> dict[str, str]:
-    """The columns of the view of an entity's changes, with their SQL types."""
-    return own(entity) | CHANGE | {"day": "date"}
+    """Return the columns of the view of an entity's changes, with their SQL types."""
+    return _types(entity, CHANGE | DAY)
+
+
+def _types(entity: Entity, more: dict[str, str]) -> dict[str, str]:
+    return {name: KINDS[kind].sql for name, kind in (entity.kinds | more).items()}
 
 
 def current_query(entity: Entity, current: str, recent: str) -> str:
     """Return the SELECT of the entity's state of now, from its current and its recent files."""
-    columns = ", ".join(map(quoted, current_columns(entity)))
-    found = ", ".join(map(quoted, [*own(entity), *STATE, "day"]))
+    columns = _listed(entity, OF_CURRENT)
+    found = _listed(entity, STATE | DAY)
     return (
         f"SELECT {columns} FROM (SELECT *, row_number() OVER (PARTITION BY item_key"  # noqa: S608
         f" ORDER BY sequence DESC, deleted) AS newest FROM (SELECT {found} FROM {current}"
@@ -48,7 +43,7 @@ def current_query(entity: Entity, current: str, recent: str) -> str:
 
 def history_query(entity: Entity, changes: str) -> str:
     """Return the SELECT of the entity's changes, each of them once."""
-    columns = ", ".join(map(quoted, history_columns(entity)))
+    columns = _listed(entity, CHANGE | DAY)
     return (
         f"SELECT {columns} FROM (SELECT *, row_number() OVER (PARTITION BY item_key, sequence) AS copy"  # noqa: S608
         f" FROM {changes}) AS numbered WHERE copy = 1"
@@ -67,26 +62,24 @@ def duckdb_queries(root: Path, entities: Iterable[Entity] = ENTITIES) -> dict[st
         current = _found(root / layout.CURRENT / f"entity={entity.table}", "day=*/*.parquet", gone)
         recent = _found(root / layout.recent(entity), "*.parquet", gone)
         changes = _found(root / layout.HISTORY / f"entity={entity.table}", "day=*/*.parquet", gone)
-        states = own(entity) | STATE
+        states = _types(entity, STATE | DAY)
+        files = _files(current, states, by_day=True)
         if recent or _shares_a_folder(current):
-            query = current_query(
-                entity,
-                _files(current, states | {"day": "date"}, by_day=True),
-                _files(recent, states | {"day": "date"}),
-            )
+            query = current_query(entity, files, _files(recent, states))
         else:  # each item is in one file, and there once
-            columns = ", ".join(map(quoted, current_columns(entity)))
-            files = _files(current, states | {"day": "date"}, by_day=True)
-            query = f"SELECT {columns} FROM {files} WHERE NOT deleted"  # noqa: S608
+            query = f"SELECT {_listed(entity, OF_CURRENT)} FROM {files} WHERE NOT deleted"  # noqa: S608
         made[entity.table] = query
-        found = _files(changes, history_columns(entity), by_day=True)
+        files = _files(changes, history_columns(entity), by_day=True)
         if _shares_a_folder(changes):
-            query = history_query(entity, found)
+            query = history_query(entity, files)
         else:
-            columns = ", ".join(map(quoted, history_columns(entity)))
-            query = f"SELECT {columns} FROM {found}"  # noqa: S608
+            query = f"SELECT {_listed(entity, CHANGE | DAY)} FROM {files}"  # noqa: S608
         made[f"{entity.table}_history"] = query
     return made
+
+
+def _listed(entity: Entity, more: dict[str, str]) -> str:
+    return ", ".join(map(quoted, entity.kinds | more))
 
 
 def _found(folder: Path, pattern: str, gone: set[Path]) -> list[Path]:
@@ -111,3 +104,49 @@ def _files(files: list[Path], columns: dict[str, str], *, by_day: bool = False) 
 def quoted(name: str) -> str:
     """Return a name as SQL takes it, whatever word it is."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def athena_ddl(location: str, database: str, *, since: str) -> list[str]:
+    """Return the statements that let Athena read the lake: three tables and two views for each entity.
+
+    `location` is `s3://bucket/prefix`; `since` the first day (yyyy-mm-dd) that any entity was created or changed on.
+    """
+    made = [f"CREATE DATABASE IF NOT EXISTS `{database}`"]
+    for entity in ENTITIES:
+        current, recent, changes = (
+            f"{database}.{entity.table}_{part}_files" for part in ("current", "recent", "change")
+        )
+        first = TIMELESS.isoformat() if entity.created is None else since
+        last = first if entity.created is None else "NOW+2YEARS"  # a deal may be scheduled
+        view = f"CREATE OR REPLACE VIEW {database}.{entity.table}"
+        places = [f"{location}/{part}/entity={entity.table}" for part in (layout.CURRENT, layout.HISTORY)]
+        made += [
+            _table(current, entity, STATE, places[0], (first, last)),
+            _table(recent, entity, STATE | DAY, f"{location}/{layout.recent(entity)}"),
+            _table(changes, entity, CHANGE, places[1], (since, "NOW")),
+            f"{view} AS\n{current_query(entity, current, recent)}",
+            f"{view}_history AS\n{history_query(entity, changes)}",
+        ]
+    return made
+
+
+def _table(
+    name: str, entity: Entity, more: dict[str, str], location: str, days: tuple[str, str] | None = None
+) -> str:
+    columns = (entity.kinds | more).items()
+    lines = ",\n".join(f"  `{column}` {KINDS[kind].hive}" for column, kind in columns)
+    text = f"CREATE EXTERNAL TABLE IF NOT EXISTS {name} (\n{lines}\n)\n"
+    if days is None:
+        return f"{text}STORED AS PARQUET\nLOCATION '{location}/'"
+    properties = {
+        "projection.enabled": "true",
+        "projection.day.type": "date",
+        "projection.day.format": "yyyy-MM-dd",
+        "projection.day.range": ",".join(days),
+        "storage.location.template": f"{location}/day=${{day}}/",
+    }
+    listed = ",\n".join(f"  '{key}' = '{value}'" for key, value in properties.items())
+    return (
+        f"{text}PARTITIONED BY (`day` date)\nSTORED AS PARQUET\nLOCATION '{location}/'\n"
+        f"TBLPROPERTIES (\n{listed}\n)"
+    )

@@ -5,8 +5,6 @@ Fields: `account`, `due_at` (ISO 8601 with a zone), `amount`; optional `id` (uni
 one, of the whole line: the same line twice is one payment.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import csv
@@ -141,11 +139,9 @@ def _amount(value: Any) -> Decimal:
 
 def _data(values: Mapping[str, Any]) -> bytes:
     try:
-        data = (
-            base64.b64decode(values["data_base64"], validate=True)
-            if values.get("data_base64")
-            else str(values.get("data") or "").encode()
-        )
+        data = str(values.get("data") or "").encode()
+        if encoded := values.get("data_base64"):
+            data = base64.b64decode(encoded, validate=True)
     except (binascii.Error, TypeError):
         raise ValueError("data_base64 is not base64.") from None
     if len(data) > DATA_BYTES:
@@ -162,8 +158,6 @@ def _fields(line: str) -> list[str]:
 
 def _digest_id(path: Path) -> str:
     """Return an id that is the same for the same content, so that an interrupted load is known again."""
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(BLOCK):
-            digest.update(block)
+        digest = hashlib.file_digest(file, "sha256")
     return new_ulid(EPOCH, int.from_bytes(digest.digest()[: RANDOM_BITS // 8], "big"))

@@ -6,8 +6,6 @@ same product twice adds up, and what is too much for one order becomes several o
 have to do it.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import itertools
@@ -17,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dealsite.data.catalogue.cards import CENT
 from dealsite.data.catalogue.content import MAX_PRICE, TITLE_CHARACTERS
@@ -30,16 +28,14 @@ from dealsite.loads.files import BadFile
 SKU_CHARACTERS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
+class Product(NamedTuple):
     """What was sold at one price: a deal of its own, since a price in the past cannot be edited into another."""
 
     sku: str
     price: Decimal
 
 
-@dataclass(frozen=True, slots=True)
-class SaleLine:
+class SaleLine(NamedTuple):
     """One line of an order."""
 
     product: Product
@@ -64,10 +60,8 @@ class OrderEntry:
             pieces[line.product] = pieces.get(line.product, 0) + line.quantity
         whole: list[dict[Product, int]] = []
         while pieces:
-            taken = {
-                product: min(pieces[product], MAX_QUANTITY)
-                for product in itertools.islice(pieces, MAX_ACTIVE)
-            }
+            first = itertools.islice(pieces, MAX_ACTIVE)
+            taken = {product: min(pieces[product], MAX_QUANTITY) for product in first}
             whole.append(taken)
             left = {product: number - taken.get(product, 0) for product, number in pieces.items()}
             pieces = {product: number for product, number in left.items() if number}
@@ -101,11 +95,8 @@ def read(path: Path) -> Iterator[OrderEntry]:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    with (
-        gzip.open(path, "rt", encoding="utf-8")
-        if path.suffix == ".gz"
-        else path.open(encoding="utf-8") as file
-    ):
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
@@ -126,11 +117,8 @@ def _time(text: str) -> datetime:
 def _sold(number: int, row: dict[str, Any]) -> SaleLine:
     try:
         price = Decimal(str(row["unit_price"]))
-        title, sku, quantity = (
-            normalise(row["title"])[:TITLE_CHARACTERS],
-            normalise(row["sku"]),
-            int(row["qty"]),
-        )
+        title, sku = normalise(row["title"])[:TITLE_CHARACTERS], normalise(row["sku"])
+        quantity = int(row["qty"])
     except (InvalidOperation, KeyError, TypeError, ValueError) as error:
         raise BadFile(f"Line {number:,} is no line of an order ({error!r}).") from None
     if not price.is_finite() or not 0 <= price <= MAX_PRICE or price != price.quantize(CENT):

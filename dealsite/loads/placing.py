@@ -4,18 +4,14 @@ What is made has ids that follow from the file, so an order is placed once, howe
 processes it is loaded. The times are the file's.
 """
 
-from __future__ import annotations
-
-import multiprocessing
-import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 from urllib.parse import quote
 
 from dealsite.data import table
@@ -29,13 +25,13 @@ from dealsite.data.people import users
 from dealsite.data.table import errors
 from dealsite.loads.files import BadFile
 from dealsite.loads.orders_file import OrderEntry, Product, derived_id, read
+from dealsite.loads.processes import share
 
 BRAND, CATEGORY = "Loaded products", "home-furniture"
 BY = "load"  # who publishes the deals
 METHOD = "test:approve"  # the card that the built-in test gateway approves
 NO_PASSWORD = "!"  # noqa: S105 - no hash of any password: nobody signs in as these users
 LEAD = timedelta(hours=1)  # by which a deal is published before its first order
-POLL_SECONDS = 0.1
 TRIES = 12
 PUBLISHED_AT_ONCE = 10
 
@@ -44,8 +40,7 @@ class CannotLoad(Exception):
     """What is in the table is in the way; a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class FirstSale:
+class FirstSale(NamedTuple):
     """When a product was first sold at its price, and what it was called."""
 
     at: datetime
@@ -67,12 +62,11 @@ class Contents:
         return derived_id(first.at - LEAD, "deal", product.sku, product.price)
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """What became of one order of the file: how many orders of the site were placed, or were there."""
 
-    placed: int = 0
-    there: int = 0
+    placed: int
+    there: int
 
 
 Advance = Callable[[Step], None]
@@ -146,11 +140,9 @@ def make_user(username: str, now: datetime) -> None:
 
 def place(order: OrderEntry, contents: Contents) -> Step:
     """Place what is missing of an order. For each 25 lines 1 get, 1 batch get, 2 queries and 2 transactions."""
-    parts = [
-        _place_part(order, order.part_id(number), pieces, contents)
-        for number, pieces in enumerate(order.parts())
-    ]
-    return Step(placed=parts.count(True), there=parts.count(False))
+    parts = list(enumerate(order.parts()))
+    placed = sum(_place_part(order, order.part_id(number), pieces, contents) for number, pieces in parts)
+    return Step(placed, len(parts) - placed)
 
 
 def _place_part(order: OrderEntry, order_id: str, pieces: dict[Product, int], contents: Contents) -> bool:
@@ -213,55 +205,22 @@ def _forget_leftovers(username: str, now: datetime) -> None:
             carts.remove(owner, line.ref, now=now)
 
 
-# Several processes: each has its own users, since a user's orders go through one cart
-
-
 def load(path: Path, contents: Contents, *, processes: int, advance: Advance) -> None:
-    """Place all orders of a file in their order; CannotLoad, BadFile. Ended at any point, it can be repeated."""
-    if processes == 1:
-        for step in _load_share(path, contents, 0, 1):
-            advance(step)
-        return
-    table.reset()  # no process shares a connection with another
-    context = multiprocessing.get_context("fork")
-    steps = context.SimpleQueue()
-    with context.Pool(processes, _begin_process, (path, contents, processes, steps)) as pool:
-        running = [pool.apply_async(_load_in_process, (number,)) for number in range(processes)]
-        while not all(one.ready() for one in running):
-            while not steps.empty():
-                advance(steps.get())
-            for one in running:
-                if one.ready():
-                    one.get()  # raises what ended it
-            time.sleep(POLL_SECONDS)
-        while not steps.empty():
-            advance(steps.get())
-        for one in running:
-            one.get()
+    """Place all orders of a file in their order; CannotLoad, BadFile. Ended at any point, it can be repeated.
 
+    Each of several processes has its own users, since a user's orders go through one cart.
+    """
 
-def _load_share(path: Path, contents: Contents, number: int, of: int) -> Iterator[Step]:
-    made: dict[str, datetime] = {}
-    for order in read(path):
-        if zlib.crc32(order.username.encode()) % of != number:
-            continue
-        if order.username not in made:
-            make_user(order.username, contents.users[order.username])
-        made[order.username] = order.at
-        yield place(order, contents)
-    for username, at in made.items():
-        _forget_leftovers(username, at)
+    def load_share(number: int, report: Advance) -> None:
+        made: dict[str, datetime] = {}
+        for order in read(path):
+            if zlib.crc32(order.username.encode()) % processes != number:
+                continue
+            if order.username not in made:
+                make_user(order.username, contents.users[order.username])
+            made[order.username] = order.at
+            report(place(order, contents))
+        for username, at in made.items():
+            _forget_leftovers(username, at)
 
-
-_shared: tuple[Path, Contents, int, Any]
-
-
-def _begin_process(*shared: Any) -> None:
-    global _shared
-    _shared = shared
-
-
-def _load_in_process(number: int) -> None:
-    path, contents, of, steps = _shared
-    for step in _load_share(path, contents, number, of):
-        steps.put(step)
+    share(range(processes), load_share, processes=processes, advance=advance)

@@ -1,10 +1,7 @@
-"""A progress bar for commands that take a while."""
-
-from __future__ import annotations
+"""What commands show on a terminal: a progress bar, and text from elsewhere made harmless."""
 
 import time
-from types import TracebackType
-from typing import TextIO
+from typing import Self, TextIO
 
 WIDTH = 30
 SECONDS = 0.1  # between two drawings
@@ -12,31 +9,38 @@ QUIET_STEPS = 4  # lines where the output is no terminal
 
 
 class Progress:
-    """Shows how much of `total` is done: one line that is drawn again, or a few lines in a log file."""
+    """Shows how much of `total` is done: one line that is drawn again, or a few lines in a log file.
+
+    `made` counts what a load has written, of which a terminal sees the rate.
+    """
 
     def __init__(self, label: str, total: int, stream: TextIO) -> None:
         self.label, self.total, self.stream = label, total, stream
-        self.done = 0
+        self.done = self.made = 0
         self._live = stream.isatty()
         self._drawn_at = float("-inf")
         self._started = time.monotonic()
         self._drawn = ""
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         self._draw()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._draw(last=True)
         if self._live:
             self.stream.write("\n")
             self.stream.flush()
 
-    def advance(self, steps: int = 1) -> None:
+    @property
+    def rate(self) -> float:
+        """How much was made a second."""
+        return self.made / max(time.monotonic() - self._started, 0.001)
+
+    def advance(self, steps: int = 1, *, made: int = 0) -> None:
         """Count some more as done."""
         self.done += steps
+        self.made += made
         if not self._live or time.monotonic() - self._drawn_at >= SECONDS:
             self._draw()
 
@@ -46,11 +50,17 @@ class Progress:
             self._drawn_at = time.monotonic()
             seconds = self._drawn_at - self._started
             left = f", {seconds / share - seconds:.0f} s left" if 0.02 < share < 1 and not last else ""
+            rate = f", {self.rate:,.0f} a second" if self.made else ""
             bar = "█" * int(share * WIDTH) + "░" * (WIDTH - int(share * WIDTH))
-            self.stream.write(f"\r{self.label} {bar} {self.done:,} of {self.total:,}{left}\x1b[K")
+            self.stream.write(f"\r{self.label}{rate} {bar} {self.done:,} of {self.total:,}{left}\x1b[K")
         else:
             line = f"{self.label}: {int(share * QUIET_STEPS) * 100 // QUIET_STEPS} %\n"
             if line != self._drawn:
                 self.stream.write(line)
                 self._drawn = line
         self.stream.flush()
+
+
+def printable(text: str) -> str:
+    """Return a text whose control characters are spelled out: they must not steer the terminal of who reads it."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -6,8 +6,6 @@ looks whether it is there, which takes microseconds; a bucket is asked in the ba
 answered the page shows what it can be sure of (docs/decisions/0018-renditions.md).
 """
 
-from __future__ import annotations
-
 import io
 import os
 import queue

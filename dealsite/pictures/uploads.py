@@ -1,11 +1,9 @@
-"""Takes in the pictures that people bring: checked, turned upright, stripped of metadata, stored as WebP.
+"""Takes in the pictures that people upload: checked, turned upright, stripped of metadata, stored as WebP.
 
 A picture is stored once per width in WIDTHS, under a name made from its content. So a file never
-changes, may be cached for ever, and storing the same picture again writes nothing. What was brought is kept
+changes, may be cached for ever, and storing the same picture again writes nothing. The upload is kept
 beside them, larger and hardly compressed: `renditions` makes the other files from it, outside the request.
 """
-
-from __future__ import annotations
 
 import hashlib
 import io
@@ -63,10 +61,8 @@ def store_image(image: Image.Image, alt: str) -> Picture:
 def encode(data: bytes) -> tuple[dict[int, bytes], tuple[int, int], bytes]:
     """Return the WebP files of a picture by width, the size of the largest, and the original; raise Invalid."""
     if len(data) > MAX_BYTES:
-        raise Invalid(
-            picture=_("The picture is larger than %(value)s MB. Choose a smaller one.")
-            % {"value": MAX_BYTES // 1_000_000}
-        )
+        why = _("The picture is larger than %(value)s MB. Choose a smaller one.")
+        raise Invalid(picture=why % {"value": MAX_BYTES // 1_000_000})
     if not data:
         raise Invalid(picture=_("The picture file is empty."))
     try:
@@ -80,9 +76,8 @@ def encode(data: bytes) -> tuple[dict[int, bytes], tuple[int, int], bytes]:
     except Invalid:
         raise
     except Exception as error:  # a made-up file can bring any error out of a decoder
-        raise Invalid(
-            picture=_("This file is not a picture that can be read. Use a JPEG, PNG, WebP, AVIF or GIF file.")
-        ) from error
+        why = _("This file is not a picture that can be read. Use a JPEG, PNG, WebP, AVIF or GIF file.")
+        raise Invalid(picture=why) from error
 
 
 def name_of(files: dict[int, bytes]) -> str:
@@ -97,7 +92,7 @@ def file_name(name: str, width: int, kind: str = "webp") -> str:
 
 
 def original_name(name: str) -> str:
-    """Return the name in the storage of what was brought; no page shows it."""
+    """Return the name in the storage of an upload; no page shows it."""
     return f"{name}-original.webp"
 
 
@@ -136,8 +131,7 @@ def _check(data: bytes) -> None:
 def _upright(data: bytes) -> Image.Image:
     image: Image.Image = Image.open(io.BytesIO(data), formats=FORMATS)
     image.seek(0)
-    largest = WIDTHS[-1]
-    image.draft(None, (largest * 2, largest * 2))  # a large JPEG is decoded at a fraction of its size
+    image.draft(None, (WIDTHS[-1] * 2, WIDTHS[-1] * 2))  # a large JPEG is decoded at a fraction of its size
     image.load()
     profile: Any = image.info.get("icc_profile")
     return _to_srgb(ImageOps.exif_transpose(image), profile)
@@ -149,10 +143,8 @@ def _to_srgb(image: Image.Image, profile: bytes | None) -> Image.Image:
     mode = "RGBA" if image.has_transparency_data else "RGB"
     if profile and image.mode in ("RGB", "RGBA", "CMYK"):
         try:
-            converted = ImageCms.profileToProfile(
-                image, io.BytesIO(profile), ImageCms.createProfile("sRGB"), outputMode=mode
-            )
-            image = converted or image
+            own, srgb = io.BytesIO(profile), ImageCms.createProfile("sRGB")
+            image = ImageCms.profileToProfile(image, own, srgb, outputMode=mode) or image
         except (ImageCms.PyCMSError, OSError, ValueError):
             pass  # a broken profile only costs some truth of colour
     return image.convert(mode)
@@ -196,7 +188,5 @@ def save_file(name: str, content: bytes, content_type: str) -> None:
 
 
 def _too_many_pixels() -> Invalid:
-    return Invalid(
-        picture=_("The picture has more than %(value)s million pixels. Choose a smaller one.")
-        % {"value": MAX_PIXELS // 1_000_000}
-    )
+    why = _("The picture has more than %(value)s million pixels. Choose a smaller one.")
+    return Invalid(picture=why % {"value": MAX_PIXELS // 1_000_000})

@@ -1,10 +1,7 @@
 """Runs a whole site: its engine, its table, its worker and its web server, and ends them together."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
-import importlib
 import io
 import os
 import signal
@@ -19,13 +16,14 @@ from pathlib import Path
 from types import FrameType
 
 from django.conf import settings
-from django.core.management import call_command, get_commands
+from django.core.management import call_command
 from django.core.wsgi import get_wsgi_application
 
 from dealsite import environment
 from dealsite.data import table
 from dealsite.data.table import schema
-from dealsite.engine import programs, server, stream
+from dealsite.demo.people import SIGN_INS
+from dealsite.engine import database, programs, server
 from dealsite.engine.supervisor import Supervisor
 from dealsite.install import assets
 
@@ -65,7 +63,7 @@ def run(plan: LaunchPlan, say: Say) -> None:
         settings.VAR.mkdir(mode=0o700, parents=True, exist_ok=True)
         parts.enter_context(only_one(settings.VAR))
         engine = parts.enter_context(own_engine(settings.VAR, say)) if settings.DEALSITE_EMBEDDED else None
-        if not plan.dev:  # runserver shows an error and waits until it is mended
+        if not plan.dev:  # runserver shows an error and waits until it is repaired
             check_code()
         made = prepare_table(say)
         if engine is not None:
@@ -124,16 +122,12 @@ def own_engine(var: Path, say: Say) -> Iterator[server.Engine]:
     if kind == "local":
         say("Using DynamoDB Local; it listens on every address of this machine, not on loopback alone.")
     last = environment.read_engine_env(var).get("DYNAMODB_ENDPOINT_URL", "").rpartition(":")[2]
-    engine = server.Engine(var, kind, port=int(last) if last.isdigit() else 0)
-    try:
-        engine.start()
+    with server.Engine(var, kind, port=int(last) if last.isdigit() else 0) as engine:
         environment.write_engine_env(var, engine.url, settings.DEALSITE_TABLE)
         # settings were read before the engine had a port; children read it from engine.env.
         settings.DYNAMODB_ENDPOINT_URL = engine.url
         table.reset()
         yield engine
-    finally:
-        engine.stop()
 
 
 def check_code() -> None:
@@ -155,7 +149,7 @@ def load_demo_once(table_is_new: bool, say: Say) -> None:
     marker = settings.VAR / DEMO_LOADED
     if table_is_new:
         marker.unlink(missing_ok=True)
-    if marker.exists() or not environment.flag("DEALSITE_DEMO", True) or "load_demo" not in get_commands():
+    if marker.exists() or not environment.flag("DEALSITE_DEMO", True):
         return
     say("Loading the demo content ...")
     call_command("load_demo")
@@ -179,30 +173,22 @@ def started(plan: LaunchPlan) -> Iterator[contextlib.AbstractContextManager[Supe
         yield child("CSS compiler", command, {**environ, "PATH": node_environ["PATH"]})
     else:
         yield child("web server", granian(plan), environ)
-    if "worker" in get_commands():
-        yield child("worker", [*manage, "worker"], environ)
+    yield child("worker", [*manage, "worker"], environ)
 
 
 def granian(plan: LaunchPlan) -> list[str]:
     """The command line of the web server."""
-    options = {
-        "--interface": "wsgi",
-        "--host": plan.host,
-        "--port": str(plan.port),
-        "--workers": str(WORKERS),
-        "--blocking-threads": str(THREADS),
-        "--workers-kill-timeout": "5",
-        "--log-level": "warning",
-    }
-    flags = ["--respawn-failed-workers", "--no-ws"]
-    listed = [part for option in options.items() for part in option]
-    return [sys.executable, "-m", "granian", *listed, *flags, "dealsite.wsgi:application"]
+    options = (
+        f"-m granian --interface wsgi --port {plan.port} --workers {WORKERS} --blocking-threads {THREADS} --no-ws"
+        " --workers-kill-timeout 5 --respawn-failed-workers --log-level warning dealsite.wsgi:application"
+    )
+    return [sys.executable, *options.split(), "--host", plan.host]
 
 
 @contextlib.contextmanager
 def child(name: str, command: list[str], environ: Mapping[str, str]) -> Iterator[Supervisor]:
     """Keep a command running for the time of the block."""
-    supervisor = Supervisor(name, command, environ=environ, folder=settings.BASE_DIR)
+    supervisor = Supervisor(name, command, environ, settings.BASE_DIR)
     try:
         supervisor.start()
         yield supervisor
@@ -220,7 +206,7 @@ def watch(children: list[Supervisor], engine: server.Engine | None) -> None:
                 raise LaunchError(f"The {one.name} ended again and again; what it said stands above.")
         if engine is not None and engine.kind == "native" and time.monotonic() - trimmed > TRIM_SECONDS:
             with contextlib.suppress(sqlite3.OperationalError):  # busy: the next round trims it
-                stream.trim_stream(engine.database)
+                database.trim_stream(engine.database)
             trimmed = time.monotonic()
         pause.wait(0.5)
 
@@ -229,11 +215,6 @@ def welcome(plan: LaunchPlan, *, demo: bool) -> str:
     """What to say when the site is up: where it is, and who can sign in."""
     lines = ["", f"{settings.DEALSITE_NAME} runs at http://{plan.host}:{plan.port}/  (Ctrl-C stops it)"]
     if demo and (settings.VAR / DEMO_LOADED).exists():
-        lines += ["", "Demo sign-ins:", *demo_sign_ins()]
+        lines += ["", "Demo sign-ins:"]
+        lines += [f"  {role:<12}{username:<16}{password}" for role, username, password in SIGN_INS]
     return "\n".join([*lines, ""])
-
-
-def demo_sign_ins() -> list[str]:
-    """One line for each demo account: its role, user name and password."""
-    demo = importlib.import_module("dealsite.demo")
-    return [f"  {role:<12}{username:<16}{password}" for role, username, password in demo.SIGN_INS]

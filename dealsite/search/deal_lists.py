@@ -1,28 +1,32 @@
 """Lists of deals by their filter, to go through all of one, however long: from the table, or from search."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
 from django.utils.translation import gettext_lazy
-from tantivy import FieldType, Order, Query, Schema, Searcher
+from tantivy import FieldType, Order, Query, Searcher
 from ulid import ULID
 
-from dealsite.data.catalogue import category_names, deal_lists
+from dealsite.data.catalogue import deal_lists
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.catalogue.lists import Page
 from dealsite.data.table.errors import BadCursor, Unavailable
 from dealsite.data.table.paging import to_end
 from dealsite.search import reader
-from dealsite.search.documents import NEVER, StoredDocument
+from dealsite.search.documents import NEVER, SCHEMA, StoredDocument
 from dealsite.search.finding import find
 from dealsite.search.question import How, Question, both, query_of
 
 NOT_KNOWN = gettext_lazy("Search is being set up, so nobody can tell now what is in this list.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    stored: list[StoredDocument]
+    after: str | None
 
 
 def question_of(chosen: DealFilter) -> Question:
@@ -74,25 +78,17 @@ def scan(question: Question, *, now: datetime, size: int, how: How = "exact") ->
                 yield one
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
-    stored: list[StoredDocument]
-    after: str | None
-
-
 def _page(question: Question, how: How, *, after: str | None, now: datetime, size: int) -> _Page:
     """Return some answers and where the next ones begin; Unavailable while there is no index."""
-    opened = reader.searcher()
-    if opened is None:
+    searcher = reader.searcher()
+    if searcher is None:
         raise Unavailable(NOT_KNOWN)
     if after and not (after.isascii() and after.isdigit()):
         raise BadCursor()
-    searcher, schema = opened
-    asked = _query(question, how, searcher, schema, now)
+    asked = _query(question, how, searcher, now)
     if after:
-        asked = both(
-            asked, Query.range_query(schema, "newest", FieldType.Unsigned, 0, min(int(after), NEVER))
-        )
+        further_back = min(int(after), NEVER)
+        asked = both(asked, Query.range_query(SCHEMA, "newest", FieldType.Unsigned, 0, further_back))
     while True:
         found = searcher.search(asked, size + 1, order_by_field="newest", order=Order.Desc, count=False)
         stored = [one for _, address in found.hits if (one := StoredDocument.of(searcher.doc(address))).card]
@@ -103,13 +99,10 @@ def _page(question: Question, how: How, *, after: str | None, now: datetime, siz
         size *= 2  # all of them stand at one place: read past it, or the next page would be this one again
 
 
-def _query(question: Question, how: How, searcher: Searcher, schema: Schema, now: datetime) -> Query:
+def _query(question: Question, how: How, searcher: Searcher, now: datetime) -> Query:
     """Return what `finding.find` asks when it finds in the way that the list was found."""
-    names = category_names.names()
-    exact = query_of(question, searcher, schema, now, how="exact", categories=names, scored=False)
+    exact = query_of(question, searcher, now, how="exact", scored=False)
     if how == "exact":
         return exact
     unwritten = not searcher.search(exact, 1, count=False).hits
-    return query_of(
-        question, searcher, schema, now, how=how, categories=names, unwritten=unwritten, scored=False
-    )
+    return query_of(question, searcher, now, how=how, unwritten=unwritten, scored=False)

@@ -1,11 +1,9 @@
 """What the index holds of a deal or a draft: its words, what lists are filtered and sorted by, and its card."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, Self
 
 import orjson
 import tantivy
@@ -16,7 +14,7 @@ from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.editing.links import check_of
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import EPOCH
-from dealsite.search.words import join, other_spellings, plain_analyser, stemming_analyser, words_of
+from dealsite.search.words import other_spellings, plain_analyser, stemming_analyser, words_of
 from dealsite.text import markdown
 
 FORMAT = 2  # counts up when the fields change: an index of another format is made anew
@@ -29,8 +27,7 @@ BRAND_SEPARATOR = "\n"
 PICTURE, ALT, LINK, STOCK = "picture", "alt", "link", "stock"  # what a deal or draft may lack
 
 
-def schema() -> tantivy.Schema:
-    """Return the index's fields."""
+def _schema() -> tantivy.Schema:
     fields = tantivy.SchemaBuilder()
     for name in ("key", "kind", "category", "brand_slug", "lacks", "featured"):
         fields.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=name != "key")
@@ -45,9 +42,12 @@ def schema() -> tantivy.Schema:
     return fields.build()
 
 
+SCHEMA = _schema()  # of every index of this FORMAT
+
+
 def open_index(folder: str, *, create: bool = False) -> tantivy.Index:
     """Open the index of a folder, or make an empty one."""
-    index = tantivy.Index(schema(), path=folder) if create else tantivy.Index.open(folder)
+    index = tantivy.Index(SCHEMA, path=folder) if create else tantivy.Index.open(folder)
     index.register_tokenizer("plain", plain_analyser())
     index.register_tokenizer("stems", stemming_analyser())
     return index
@@ -64,7 +64,7 @@ class StoredDocument:
     checkpoint: str | None = None
 
     @classmethod
-    def of(cls, document: tantivy.Document) -> StoredDocument:
+    def of(cls, document: tantivy.Document) -> Self:
         kept = orjson.loads(document.get_first("stored") or b"{}")
         card = kept.get("card")
         return cls(
@@ -74,6 +74,12 @@ class StoredDocument:
             words=kept.get("words", ""),
             checkpoint=kept.get("checkpoint"),
         )
+
+
+def stored_of(searcher: tantivy.Searcher, key: str) -> StoredDocument | None:
+    """Return what the index has under a key."""
+    found = searcher.search(tantivy.Query.term_query(SCHEMA, "key", key), limit=1, count=False).hits
+    return StoredDocument.of(searcher.doc(found[0][1])) if found else None
 
 
 def is_indexed(item: Item | None) -> bool:
@@ -90,34 +96,33 @@ def document_of(key: str, item: Item, sequence: str) -> tantivy.Document:
     cents = min(int(card.price * 100), 2**CENT_BITS - 1) if card.price is not None else 2**CENT_BITS - 1
     category = CATEGORIES.get(card.category, "")
     spelled = " ".join((card.title, card.brand_name, category, plain))
-    document = tantivy.Document()
-    document.add_text("key", key)
     kind = DEAL if item["type"] == "Deal" else DRAFT
-    document.add_text("kind", kind)
-    document.add_text("category", card.category)
-    document.add_text("brand_slug", card.brand)
-    if card.brand:
-        document.add_text("brand_label", f"{card.brand}{BRAND_SEPARATOR}{card.brand_name}")
-    for what in lacking(item, card):
-        document.add_text("lacks", what)
-    for page in item.get("featured_on", ()):
-        document.add_text("featured", page)
-    document.add_text("title", join(words_of(card.title)))
-    document.add_text("brand", join(words_of(card.brand_name)))
-    document.add_text("description", join(words_of(plain)))
-    document.add_text("words", join([*words_of(spelled), *other_spellings(spelled)]))
-    document.add_unsigned("live_at", number >> 80)
-    document.add_unsigned("expires_at", milliseconds(card.expires_at) if card.expires_at else NEVER)
-    document.add_unsigned("cents", cents)
-    document.add_unsigned("sold_out", int(card.sold_out))
-    # Each of these alone puts deals into one order that no two share: of one price, the newest comes first.
-    document.add_unsigned("newest", number >> 64)
-    document.add_unsigned("by_price", (cents << SECOND_BITS) | (2**SECOND_BITS - 1 - seconds))
-    document.add_unsigned("by_discount", ((card.discount_percent or 0) << SECOND_BITS) | seconds)
     words = plain[:DESCRIPTION_CHARACTERS]
     kept = {"sequence": sequence, "kind": kind, "card": item["card"], "words": words}
-    document.add_bytes("stored", orjson.dumps(kept, default=_number))
-    return document
+    label = [f"{card.brand}{BRAND_SEPARATOR}{card.brand_name}"] if card.brand else []
+    fields = {
+        "key": key,
+        "kind": kind,
+        "category": card.category,
+        "brand_slug": card.brand,
+        "brand_label": label,
+        "lacks": lacking(item, card),
+        "featured": [*item.get("featured_on", ())],
+        "title": " ".join(words_of(card.title)),
+        "brand": " ".join(words_of(card.brand_name)),
+        "description": " ".join(words_of(plain)),
+        "words": " ".join([*words_of(spelled), *other_spellings(spelled)]),
+        "live_at": number >> 80,
+        "expires_at": milliseconds(card.expires_at) if card.expires_at else NEVER,
+        "cents": cents,
+        "sold_out": int(card.sold_out),
+        # Each of these alone puts deals into one order that no two share: of one price, the newest comes first.
+        "newest": number >> 64,
+        "by_price": (cents << SECOND_BITS) | (2**SECOND_BITS - 1 - seconds),
+        "by_discount": ((card.discount_percent or 0) << SECOND_BITS) | seconds,
+        "stored": orjson.dumps(kept, default=_number),
+    }
+    return tantivy.Document.from_dict(fields, SCHEMA)
 
 
 def lacking(item: Item, card: DealCard) -> list[str]:
@@ -136,11 +141,8 @@ def lacking(item: Item, card: DealCard) -> list[str]:
 
 def note_of(key: str, kind: str, **kept: Any) -> tantivy.Document:
     """Return a document that no search finds: where the stream was read to, or that an item is gone."""
-    document = tantivy.Document()
-    document.add_text("key", key)
-    document.add_text("kind", kind)
-    document.add_bytes("stored", orjson.dumps(kept))
-    return document
+    fields = {"key": key, "kind": kind, "stored": orjson.dumps(kept)}
+    return tantivy.Document.from_dict(fields, SCHEMA)
 
 
 def milliseconds(moment: datetime) -> int:

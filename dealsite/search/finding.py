@@ -1,18 +1,16 @@
 """Finding deals: one page of those that answer a question, what they could be narrowed to, and deals like another."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from datetime import datetime
 
 import structlog
 from django.utils.safestring import SafeString
-from tantivy import DocAddress, Order, Query, Schema, Searcher
+from tantivy import DocAddress, Order, Query, Searcher
 
 from dealsite.data.catalogue import category_names
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.search import reader
-from dealsite.search.documents import BRAND_SEPARATOR, DEAL, StoredDocument
+from dealsite.search.documents import BRAND_SEPARATOR, DEAL, SCHEMA, StoredDocument
 from dealsite.search.question import (
     How,
     Question,
@@ -25,8 +23,7 @@ from dealsite.search.question import (
     query_of,
     term,
 )
-from dealsite.search.snippets import snippet
-from dealsite.search.words import stem, words_of
+from dealsite.search.words import snippet, stem, words_of
 
 PAGE_SIZE = 25
 MOST_PAGES = 200  # further back nobody looks, and what one would have to count grows with it
@@ -58,9 +55,8 @@ class SearchPage:
     """One page of answers. `ready` is False where there is no index, or nothing in it yet.
 
     `hits` can be had, `over` have expired or are sold out; they come after all that can be had. To editors
-    all are `hits`. `how`
-    says whether the words were taken as they are (exact), with typos forgiven (close), or only half of
-    them (some). `brands` are (slug, name, number) and `categories` slug -> number to narrow it down to.
+    all are `hits`. `how` says whether the words were taken as they are (exact), with typos forgiven (close), or only
+    half of them (some). `brands` are (slug, name, number) and `categories` slug -> number to narrow it down to.
     """
 
     ready: bool = True
@@ -93,21 +89,17 @@ def find(
     size: int = PAGE_SIZE,
     narrowing: bool = False,
 ) -> SearchPage:
-    """Return one page of what answers a question, by how well it fits or by `sort`.
-
-    That is newest, price or discount; for editors' lists also soonest (to go live), ending (soonest first) and
-    ended (latest first).
+    """Return one page of what answers a question, by how well it fits or by `sort`, one of ORDERS.
 
     With `narrowing` also brands and categories to narrow it down to. Asks nothing of the table but, once
     a minute, the categories' names.
     """
-    opened = reader.searcher()
-    if opened is None:
+    searcher = reader.searcher()
+    if searcher is None:
         return SearchPage(ready=False)
-    searcher, schema = opened
     if sort not in ORDERS:
         sort = "" if question.words else "newest"  # where nothing was asked for, nothing fits better
-    asking = _SearchRun(searcher, schema, question, now, category_names.names(), sort)
+    asking = _SearchRun(searcher, question, now, sort)
     try:
         return _find(asking, page, size, narrowing)
     except (OSError, ValueError) as error:
@@ -117,19 +109,18 @@ def find(
 
 def related(card: DealCard, *, now: datetime, size: int = RELATED) -> list[DealCard]:
     """Return deals that can be had and are most like another: by its title's words, its brand and its category."""
-    opened = reader.searcher()
-    if opened is None:
+    searcher = reader.searcher()
+    if searcher is None:
         return []
-    searcher, schema = opened
     likes = [
-        *(term(schema, "title", stem(word)) for word in dict.fromkeys(words_of(card.title)[:20])),
-        Query.boost_query(Query.term_query(schema, "brand_slug", card.brand), 2.0),
-        Query.boost_query(Query.term_query(schema, "category", card.category), 4.0),
+        *(term("title", stem(word)) for word in dict.fromkeys(words_of(card.title)[:20])),
+        Query.boost_query(Query.term_query(SCHEMA, "brand_slug", card.brand), 2.0),
+        Query.boost_query(Query.term_query(SCHEMA, "category", card.category), 4.0),
     ]
-    musts = [any_of(likes), *filters(Question(), schema, now), live(schema, now)]
+    musts = [any_of(likes), *filters(Question(), now), live(now)]
     try:
         found = searcher.search(both(*musts), limit=size + 1, count=False)
-        cards = [_stored(searcher, address).card for _, address in found.hits]
+        cards = [StoredDocument.of(searcher.doc(address)).card for _, address in found.hits]
     except (OSError, ValueError) as error:
         logger.warning("search_failed", reason=str(error))
         return []
@@ -138,27 +129,16 @@ def related(card: DealCard, *, now: datetime, size: int = RELATED) -> list[DealC
 
 @dataclass(frozen=True)
 class _SearchRun:
-    """One search: where, for what, when, and what the categories are called."""
+    """One search: where, for what, when, and in which order."""
 
     searcher: Searcher
-    schema: Schema
     question: Question
     now: datetime
-    names: dict[str, str]
     sort: str
 
     def query(self, how: How, *without: str, unwritten: bool = True) -> Query:
-        question = self.question.without(*without)
-        return query_of(
-            question,
-            self.searcher,
-            self.schema,
-            self.now,
-            how=how,
-            categories=self.names,
-            unwritten=unwritten,
-            scored=not self.sort,
-        )
+        question, scored = self.question.without(*without), not self.sort
+        return query_of(question, self.searcher, self.now, how=how, unwritten=unwritten, scored=scored)
 
     def page(self, query: Query, offset: int, size: int) -> tuple[list[DocAddress], int]:
         """Return the addresses of a page, those that can be had first, and how many there are on all pages."""
@@ -166,10 +146,10 @@ class _SearchRun:
         if asked.state or asked.for_editors:
             return self._sorted(query, offset, size)
         if not self.sort:
-            return self._sorted(live_first(query, self.schema, self.now), offset, size)
-        can_be_had, number = self._sorted(both(query, live(self.schema, self.now)), offset, size)
+            return self._sorted(live_first(query, self.now), offset, size)
+        can_be_had, number = self._sorted(both(query, live(self.now)), offset, size)
         left = max(offset - number, 0), size - len(can_be_had)
-        gone, further = self._sorted(both(query, over(self.schema, self.now)), *left)
+        gone, further = self._sorted(both(query, over(self.now)), *left)
         return [*can_be_had, *gone], number + further
 
     def _sorted(self, query: Query, offset: int, size: int) -> tuple[list[DocAddress], int]:
@@ -184,7 +164,7 @@ class _SearchRun:
 
 def _find(asking: _SearchRun, page: int, size: int, narrowing: bool) -> SearchPage:
     searcher, question = asking.searcher, asking.question
-    of_deals = Query.term_query(asking.schema, "kind", DEAL)
+    of_deals = Query.term_query(SCHEMA, "kind", DEAL)
     if not question.for_editors and not searcher.search(of_deals, 1, count=False).hits:
         return SearchPage(ready=False)
     how, query, addresses, number = _as_asked(asking, (page - 1) * size, size)
@@ -219,19 +199,15 @@ def _as_asked(asking: _SearchRun, offset: int, size: int) -> tuple[How, Query, l
 
 
 def _hit(searcher: Searcher, address: DocAddress, question: Question) -> SearchHit:
-    stored = _stored(searcher, address)
+    stored = StoredDocument.of(searcher.doc(address))
     assert stored.card is not None  # noqa: S101 - only deals and drafts are found
     return SearchHit(stored.card, snippet(stored.words, stored.card, question.words), stored.kind)
-
-
-def _stored(searcher: Searcher, address: DocAddress) -> StoredDocument:
-    return StoredDocument.of(searcher.doc(address))
 
 
 def _narrow(found: SearchPage, asking: _SearchRun, how: How, query: Query) -> None:
     """Count the brands and categories that an answer could be narrowed down to; each without its own filter."""
     question, searcher = asking.question, asking.searcher
-    counts = {"brand_label": MOST_BRANDS, "category": len(asking.names) + 1}
+    counts = {"brand_label": MOST_BRANDS, "category": len(category_names.names()) + 1}
     if question.brand or question.category:
         brands = _counts(searcher, asking.query(how, "brand"), {"brand_label": MOST_BRANDS})
         counted = brands | _counts(searcher, asking.query(how, "category"), {"category": counts["category"]})

@@ -4,8 +4,6 @@ A rebuild fills a new generation beside it, and takes its place by replacing tha
 searches meanwhile sees the old one whole, then the new one whole.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 import shutil

@@ -1,29 +1,26 @@
 """What somebody looks for, and the query that says so to the index: made from words, never from a query language."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property, lru_cache
-from typing import Literal
+from typing import Literal, Self
 
-from tantivy import FieldType, Occur, Query, Schema, Searcher
+from tantivy import FieldType, Occur, Query, Searcher
 
+from dealsite.data.catalogue import category_names
 from dealsite.data.catalogue.cards import ENDING_SOON
 from dealsite.data.names import normalise
-from dealsite.search.documents import DEAL, DRAFT, NEVER, milliseconds
+from dealsite.search.documents import DEAL, DRAFT, NEVER, SCHEMA, milliseconds
 from dealsite.search.words import COMPOUND, STOP_WORDS, WORD, fold, pieces, stem, words_of
 
 MOST_CHARACTERS = 200
 MOST_WORDS = 12
 BOOSTS = {"title": 3.0, "brand": 2.0, "description": 1.0}
 PHRASE_BOOST = 4.0
-FUZZY = (
-    ("words", 0.1),
-    ("title", 1.0),
-)  # where a word may be only like the one asked for, and what it counts
+# Where a word may be only like the one asked for, and what it counts.
+FUZZY = (("words", 0.1), ("title", 1.0))
 LETTERS_OF_A_BEGINNING, LETTERS_OF_A_WRONG_BEGINNING = 2, 6
 LETTERS_FOR_A_TYPO, LETTERS_FOR_TWO_TYPOS = 4, 8
 RARE = 5  # a word of fewer deals than that may be a mistake, here or there
@@ -68,122 +65,117 @@ class Question:
         """The words to look for, folded."""
         return [word for unit in self.units for word in words_of(unit)]
 
-    def without(self, *names: str) -> Question:
+    def without(self, *names: str) -> Self:
         """Return the same question without its filter by brand or category."""
-        return replace(
-            self,
-            brand="" if "brand" in names else self.brand,
-            category="" if "category" in names else self.category,
-        )
+        return replace(self, **dict.fromkeys(names, ""))  # type: ignore[arg-type] # both are text
 
 
 def query_of(
     question: Question,
     searcher: Searcher,
-    schema: Schema,
     now: datetime,
     *,
     how: How,
-    categories: dict[str, str],
     unwritten: bool = True,
     scored: bool = True,
 ) -> Query:
     """Return the query for everything that a question asks for.
 
     `how`: exact wants every word, close forgives typos in rare ones (without `unwritten` only in those that
-    some deal holds), some wants half of the words. `categories` are the names of now, by slug. Without
-    `scored` it is answered sooner, and does not say what fits best.
+    some deal holds), some wants half of the words. Without `scored` it is answered sooner, and does not
+    say what fits best.
     """
-    musts = filters(question, schema, now)
+    musts = filters(question, now)
     units = question.units
     if not question.text.strip():
-        return Query.boolean_query([(Occur.Must, must) for must in musts])
-    asked = []
+        return all_of(musts)
+    wanted = []
     for n, unit in enumerate(units):
         may_be_wrong = searcher if how != "exact" else None
-        words = _Words(schema, may_be_wrong, categories, n == len(units) - 1, unwritten, scored)
-        asked.append(words.unit(unit))
-    parts = [(Occur.Must, must) for must in [*musts, _all_or_half(asked, how)]]
+        words = _Words(may_be_wrong, n == len(units) - 1, unwritten, scored)
+        wanted.append(words.unit(unit))
+    parts = [(Occur.Must, must) for must in [*musts, _all_or_half(wanted, how)]]
     roots: list[str | tuple[int, str]] = [stem(word) for word in question.words]
     if len(roots) > 1:
-        phrase = Query.phrase_query(schema, "title", roots, slop=2)
+        phrase = Query.phrase_query(SCHEMA, "title", roots, slop=2)
         parts.append((Occur.Should, Query.boost_query(phrase, PHRASE_BOOST)))
     return Query.boolean_query(parts)
 
 
-def filters(question: Question, schema: Schema, now: datetime) -> list[Query]:
+def filters(question: Question, now: datetime) -> list[Query]:
     """Return what must hold whatever the words are, without any say in how well something fits."""
     moment = milliseconds(now)
     kind = question.kind if question.for_editors else "deal"
     if kind == "either":
-        deals = Query.boolean_query(
-            [(Occur.Must, _is(schema, "kind", DEAL)), (Occur.Must, live(schema, now, sold_out=True))]
-        )
-        found = [any_of([_is(schema, "kind", DRAFT), deals])]
+        deals = all_of([_is("kind", DEAL), live(now, sold_out=True)])
+        found = [any_of([_is("kind", DRAFT), deals])]
     else:
-        found = [_is(schema, "kind", DRAFT if kind == "draft" else DEAL)]
+        found = [_is("kind", DRAFT if kind == "draft" else DEAL)]
     if kind == "deal":
         if question.state == "scheduled" and question.for_editors:
-            found.append(_between(schema, "live_at", moment + 1, NEVER))
+            found.append(_between("live_at", moment + 1, NEVER))
         elif question.state or not question.for_editors:
-            found.append(_between(schema, "live_at", 0, moment))
+            found.append(_between("live_at", 0, moment))
     if question.state in ("live", "ending"):
-        found.append(live(schema, now, sold_out=question.for_editors))
+        found.append(live(now, sold_out=question.for_editors))
     if question.state == "ending":
-        found.append(_between(schema, "expires_at", moment + 1, milliseconds(now + ENDING_SOON)))
+        found.append(_between("expires_at", moment + 1, milliseconds(now + ENDING_SOON)))
     if question.state == "expired":
-        found.append(over(schema, now, sold_out=not question.for_editors))
+        found.append(over(now, sold_out=not question.for_editors))
     if question.for_editors:
-        found += _of_editors(question, schema)
+        found += _of_editors(question)
     if question.category:
-        found.append(_is(schema, "category", question.category))
+        found.append(_is("category", question.category))
     if question.brand:
-        found.append(_is(schema, "brand_slug", question.brand))
+        found.append(_is("brand_slug", question.brand))
     if question.price_from is not None or question.price_to is not None:
         low = int(question.price_from * 100) if question.price_from is not None else 0
         high = int(question.price_to * 100) if question.price_to is not None else NEVER
-        found.append(_between(schema, "cents", low, high) if low <= high else Query.empty_query())
+        found.append(_between("cents", low, high) if low <= high else Query.empty_query())
     return [Query.const_score_query(query, 0.0) for query in found]
 
 
-def _of_editors(question: Question, schema: Schema) -> list[Query]:
+def _of_editors(question: Question) -> list[Query]:
     found = []
     if question.lacks:
-        found.append(_is(schema, "lacks", question.lacks))
+        found.append(_is("lacks", question.lacks))
     if question.featured:
-        found.append(_is(schema, "featured", question.featured))
+        found.append(_is("featured", question.featured))
     if question.live_until is not None:
-        found.append(_between(schema, "live_at", 0, milliseconds(question.live_until)))
+        found.append(_between("live_at", 0, milliseconds(question.live_until)))
     return found
 
 
-def live(schema: Schema, now: datetime, *, sold_out: bool = False) -> Query:
+def live(now: datetime, *, sold_out: bool = False) -> Query:
     """What can still be had: not expired, and not sold out unless that is asked for, too."""
-    parts = [_between(schema, "expires_at", milliseconds(now) + 1, NEVER)]
+    parts = [_between("expires_at", milliseconds(now) + 1, NEVER)]
     if not sold_out:
-        parts.append(_between(schema, "sold_out", 0, 0))
-    return Query.boolean_query([(Occur.Must, part) for part in parts])
+        parts.append(_between("sold_out", 0, 0))
+    return all_of(parts)
 
 
-def over(schema: Schema, now: datetime, *, sold_out: bool = True) -> Query:
+def over(now: datetime, *, sold_out: bool = True) -> Query:
     """What has expired, or is sold out unless that is left out."""
-    parts = [_between(schema, "expires_at", 0, milliseconds(now))]
+    parts = [_between("expires_at", 0, milliseconds(now))]
     if sold_out:
-        parts.append(_between(schema, "sold_out", 1, 1))
+        parts.append(_between("sold_out", 1, 1))
     return any_of(parts)
 
 
 def both(first: Query, *others: Query) -> Query:
     """All of some queries; the first alone says how well something fits."""
-    return Query.boolean_query(
-        [(Occur.Must, first), *((Occur.Must, Query.const_score_query(query, 0.0)) for query in others)]
-    )
+    return all_of([first, *(Query.const_score_query(query, 0.0) for query in others)])
 
 
-def live_first(query: Query, schema: Schema, now: datetime) -> Query:
+def live_first(query: Query, now: datetime) -> Query:
     """The same, with all that can be had before what is over."""
-    can_be_had = Query.const_score_query(live(schema, now), LIVE_FIRST)
+    can_be_had = Query.const_score_query(live(now), LIVE_FIRST)
     return Query.boolean_query([(Occur.Must, query), (Occur.Should, can_be_had)])
+
+
+def all_of(queries: Iterable[Query]) -> Query:
+    """All of some queries."""
+    return Query.boolean_query([(Occur.Must, query) for query in queries])
 
 
 def any_of(queries: Iterable[Query]) -> Query:
@@ -191,19 +183,18 @@ def any_of(queries: Iterable[Query]) -> Query:
     return Query.boolean_query([(Occur.Should, query) for query in queries])
 
 
-def term(schema: Schema, field: str, word: str, boost: float = 1.0) -> Query:
+def term(field: str, word: str, boost: float = 1.0) -> Query:
     """A word of a field."""
-    return Query.boost_query(Query.term_query(schema, field, word, index_option="freq"), boost)
+    return Query.boost_query(Query.term_query(SCHEMA, field, word, index_option="freq"), boost)
 
 
 def _all_or_half(asked: Sequence[Query], how: How) -> Query:
     if not asked:
         return Query.empty_query()
     if how == "some":
-        return Query.boolean_query(
-            [(Occur.Should, query) for query in asked], minimum_number_should_match=(len(asked) + 1) // 2
-        )
-    return Query.boolean_query([(Occur.Must, query) for query in asked])
+        should, half = [(Occur.Should, query) for query in asked], (len(asked) + 1) // 2
+        return Query.boolean_query(should, minimum_number_should_match=half)
+    return all_of(asked)
 
 
 @dataclass(frozen=True)
@@ -213,9 +204,7 @@ class _Words:
     With `begins` the last one may be unfinished; with a `searcher` rare ones may be so, or misspelt.
     """
 
-    schema: Schema
     searcher: Searcher | None
-    categories: dict[str, str]
     begins: bool
     unwritten: bool
     scored: bool
@@ -229,9 +218,7 @@ class _Words:
         elif apart := pieces(unit):
             spellings.append(apart)
         found = [
-            Query.boolean_query(
-                [(Occur.Must, self._word(word, n == len(parts) - 1)) for n, word in enumerate(parts)]
-            )
+            all_of(self._word(word, n == len(parts) - 1) for n, word in enumerate(parts))
             for parts in spellings
         ]
         return found[0] if len(found) == 1 else any_of(found)
@@ -239,27 +226,21 @@ class _Words:
     def _word(self, word: str, last: bool) -> Query:
         """A word, wherever in a deal it may stand."""
         root, begins = stem(word), self.begins and last
-        found = [term(self.schema, field, root, boost) for field, boost in BOOSTS.items()]
-        found.append(Query.const_score_query(Query.term_query(self.schema, "words", word), 0.5))
+        found = [term(field, root, boost) for field, boost in BOOSTS.items()]
+        found.append(Query.const_score_query(Query.term_query(SCHEMA, "words", word), 0.5))
         found += [
-            Query.const_score_query(_is(self.schema, "category", slug), 1.0)
-            for slug, name in self.categories.items()
+            Query.const_score_query(_is("category", slug), 1.0)
+            for slug, name in category_names.names().items()
             if root in roots_of(name)
         ]
         rare = self._is_rare(word)
         if (begins or rare) and len(word) >= LETTERS_OF_A_BEGINNING:
-            beginning = Query.fuzzy_term_query(self.schema, "words", word, distance=0, prefix=True)
+            beginning = Query.fuzzy_term_query(SCHEMA, "words", word, distance=0, prefix=True)
             found.append(Query.const_score_query(beginning, 0.3))
-        wrong = self._wrong_letters(word) if rare else 0
-        if wrong:
+        if rare and (wrong := self._wrong_letters(word)):
             for field, score in FUZZY if self.scored else FUZZY[:1]:
-                close = Query.fuzzy_term_query(
-                    self.schema,
-                    field,
-                    word,
-                    distance=wrong,
-                    prefix=begins and len(word) >= LETTERS_OF_A_WRONG_BEGINNING,
-                )
+                prefix = begins and len(word) >= LETTERS_OF_A_WRONG_BEGINNING
+                close = Query.fuzzy_term_query(SCHEMA, field, word, distance=wrong, prefix=prefix)
                 found.append(Query.const_score_query(close, score))
         return any_of(found)
 
@@ -272,9 +253,9 @@ class _Words:
         """How many letters of a rare word may be wrong; none in numbers, where each one counts."""
         if any(c.isdigit() for c in word):
             return 0
-        known = self._has(Query.term_query(self.schema, "words", word))
+        known = self._has(Query.term_query(SCHEMA, "words", word))
         length = len(word) - (1 if known else 0)
-        close = Query.fuzzy_term_query(self.schema, "words", word, distance=1)
+        close = Query.fuzzy_term_query(SCHEMA, "words", word, distance=1)
         if length >= LETTERS_FOR_TWO_TYPOS and not self._has(close):  # two take five times as long as one
             return 2
         return 1 if length >= LETTERS_FOR_A_TYPO else 0
@@ -289,9 +270,9 @@ def roots_of(name: str) -> frozenset[str]:
     return frozenset(stem(word) for word in words_of(name))
 
 
-def _is(schema: Schema, field: str, value: str) -> Query:
-    return Query.term_query(schema, field, value, index_option="basic")
+def _is(field: str, value: str) -> Query:
+    return Query.term_query(SCHEMA, field, value, index_option="basic")
 
 
-def _between(schema: Schema, field: str, low: int, high: int) -> Query:
-    return Query.range_query(schema, field, FieldType.Unsigned, low, high)
+def _between(field: str, low: int, high: int) -> Query:
+    return Query.range_query(SCHEMA, field, FieldType.Unsigned, low, high)

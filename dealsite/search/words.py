@@ -1,27 +1,29 @@
-"""Words as they are indexed and asked for: case, accents and punctuation folded, the same way on both sides."""
-
-from __future__ import annotations
+"""Words as they are indexed, asked for and shown: case, accents and punctuation folded, the same way everywhere."""
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import lru_cache
 
 import tantivy
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+
+from dealsite.data.catalogue.cards import DealCard
 
 WORD = re.compile(r"[^\W_]+")
 MARKS = re.compile("[\u0300-\u036f]+")
 # Words that hyphens, dots or apostrophes hold together; people also write them as one word, or apart.
 COMPOUND = re.compile(r"[^\W_]+(?:[-.'’\u2010\u2011][^\W_]+)*")
 PARTS = re.compile(r"\d+|[^\W\d_]+")
+BEFORE, AFTER = 40, 110  # characters of a snippet around the first word found
+ENDING = 4  # letters that an ending may have
 MOST_CHARACTERS = 40  # of a word: what is longer is no word that anybody looks for
 
-STOP_WORDS = frozenset(
-    {
-        *("a", "an", "and", "at", "by", "for", "from", "in", "is"),
-        *("it", "of", "on", "or", "that", "the", "this", "to", "with"),
-    }
-)
+STOP_WORDS = {
+    *("a", "an", "and", "at", "by", "for", "from", "in", "is"),
+    *("it", "of", "on", "or", "that", "the", "this", "to", "with"),
+}
 
 
 def fold(text: str) -> str:
@@ -61,11 +63,6 @@ def stem(word: str) -> str:
     return stems[0] if stems else word
 
 
-def join(words: Iterable[str]) -> str:
-    """Return words as the text that the index takes apart at its spaces."""
-    return " ".join(words)
-
-
 def plain_analyser() -> tantivy.TextAnalyzer:
     """Takes folded words apart at their spaces."""
     return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
@@ -78,3 +75,42 @@ def stemming_analyser() -> tantivy.TextAnalyzer:
 
 
 _ANALYSER = stemming_analyser()
+
+
+def snippet(description: str, card: DealCard, words: Sequence[str]) -> SafeString:
+    """Return a piece of a plain description as HTML, or '' where title and brand hold every word."""
+    said = {stem(word) for word in words_of(f"{card.title} {card.brand_name}")}
+    wanted = tuple(root for root in map(stem, words) if root not in said)
+    folded = fold(description)
+    if not wanted or len(folded) != len(description):  # else no place in one is one in the other
+        return SafeString("")
+    pattern = _pattern(wanted)
+    first = pattern.search(folded)
+    if first is None:
+        return SafeString("")
+    start, end = _bounds(description, first.start(), first.end())
+    html, position = ["…" if start else ""], start
+    for match in pattern.finditer(folded, start, end):
+        html += [escape(description[position : match.start()]), "<mark>"]
+        html += [escape(description[match.start() : match.end()]), "</mark>"]
+        position = match.end()
+    html += [escape(description[position:end]), "…" if end < len(description) else ""]
+    return mark_safe("".join(html))  # noqa: S308 - all but the marks is escaped above
+
+
+@lru_cache(maxsize=512)
+def _pattern(roots: tuple[str, ...]) -> re.Pattern[str]:
+    """Matches each word that is one of these with an ending."""
+    choices = "|".join(map(re.escape, roots))
+    return re.compile(rf"(?<![^\W_])(?:{choices})[^\W_]{{0,{ENDING}}}(?![^\W_])")
+
+
+def _bounds(text: str, begin: int, end: int) -> tuple[int, int]:
+    """Return where the piece around a word begins and ends, between words."""
+    start = max(begin - BEFORE, 0)
+    if start:
+        start = text.find(" ", start, begin) + 1 or begin
+    stop = end + AFTER
+    if stop < len(text):
+        stop = max(text.rfind(" ", end, stop), end)
+    return start, min(stop, len(text))

@@ -1,7 +1,5 @@
 """Feeds a projection from the table's stream: from its checkpoint, in order for each item, at least once."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable
@@ -11,9 +9,8 @@ import structlog
 
 from dealsite.data.table.errors import DataError
 from dealsite.stream import leases, rebuilding
-from dealsite.stream.checkpoints import FINISHED, Checkpoint
-from dealsite.stream.projection import Projection
-from dealsite.stream.shards import Expired, Lost, Shard, Stream, in_order
+from dealsite.stream.projection import FINISHED, Checkpoint, Projection
+from dealsite.stream.records import Expired, Lost, Shard, Stream, in_order
 
 IDLE_SECONDS = 0.2  # between two looks at a stream with nothing new
 TURN_SECONDS = 1.0  # between two looks whether the projection is free

@@ -4,8 +4,6 @@ Three lock files in the projection's folder, freed by the system however a proce
 whoever has it open, `waiting.lock` by whoever wants it next, `building.lock` while a new one is made aside.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Makes a projection afresh from a scan of the table, while its consumer goes on."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from datetime import datetime
@@ -9,9 +7,8 @@ from datetime import datetime
 from dealsite.data import table
 from dealsite.data.table.convert import Item
 from dealsite.stream import leases
-from dealsite.stream.checkpoints import Checkpoint
-from dealsite.stream.projection import Projection
-from dealsite.stream.shards import Stream
+from dealsite.stream.projection import Checkpoint, Projection
+from dealsite.stream.records import Stream
 
 SCANNED = 500  # items a request
 

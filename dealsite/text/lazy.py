@@ -1,7 +1,5 @@
 """Texts that may be translated only when they are shown."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:

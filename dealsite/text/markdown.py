@@ -4,8 +4,6 @@ Raw HTML is shown as the text it is, and what the Markdown parser made passes a 
 as well: neither alone decides what reaches a page.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Sequence
@@ -79,12 +77,7 @@ def _demote_headings(state: Any) -> None:
             token.tag = tag
 
 
-def _make_parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    parser.validateLink = _is_link  # type: ignore[method-assign]
-    parser.add_render_rule("image", _alt_only)
-    parser.core.ruler.push("demote_headings", _demote_headings)
-    return parser
-
-
-_PARSER = _make_parser()
+_PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+_PARSER.validateLink = _is_link  # type: ignore[method-assign]
+_PARSER.add_render_rule("image", _alt_only)
+_PARSER.core.ruler.push("demote_headings", _demote_headings)

@@ -1,7 +1,5 @@
 """The texts of the site in other languages: found in the sources, kept in locale/, compiled into build/locale/."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +11,7 @@ from babel.messages.pofile import read_po, write_po
 from django.utils.translation.template import templatize
 
 from dealsite.ask import ready
+from dealsite.text import stored_words
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SOURCES = ("cms", "dealsite", "shopping", "templates")
@@ -61,11 +60,13 @@ def found() -> Catalog:
     for question in ready.questions().values():
         for text in (question.title, question.about):
             catalogue.add(text, locations=[("dealsite/ask/ready", 1)])
+    for text in stored_words.WORDS:
+        catalogue.add(text, locations=[("dealsite/text/stored_words.txt", 1)])
     return catalogue
 
 
 def update(language: str) -> None:
-    """Bring a language's file up to date: new texts without a translation, none that are gone; nothing is guessed."""
+    """Update a language's file: new texts without a translation, none that are gone; nothing is guessed."""
     catalogue = read(language)
     catalogue.update(found(), no_fuzzy_matching=True)
     catalogue.obsolete.clear()

@@ -13,8 +13,8 @@ from dealsite.data.commerce import carts
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.lake.projection import Lake
 from dealsite.lake.store import Folder
-from dealsite.stream.changes import ItemChange, padded
-from dealsite.stream.checkpoints import Checkpoint
+from dealsite.stream.projection import Checkpoint
+from dealsite.stream.records import ItemChange, padded
 
 TODAY = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)  # questions ask of the last days
 DAY = timedelta(days=1)

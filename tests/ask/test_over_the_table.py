@@ -12,7 +12,7 @@ from dealsite.data import table
 from dealsite.data.catalogue import relations
 from dealsite.data.commerce import carts, orders
 from dealsite.data.people import messages
-from dealsite.stream.changes import ItemChange, padded
+from dealsite.stream.records import ItemChange, padded
 from tests.ask import lakes
 from tests.builders import HOUR, make_deal, make_id
 from tests.orders import make_order

@@ -27,7 +27,7 @@ from dealsite.accounts import cookies, passwords
 from dealsite.data.catalogue import categories, category_names
 from dealsite.data.people import sessions, users
 from dealsite.data.people.users import User
-from dealsite.install import browser as chromium_programs
+from dealsite.install import system
 from dealsite.web import page_cache
 from tests import people
 from tests.browser.flaws import FIRST_VIEWS, OTHER_VIEWS, View
@@ -105,7 +105,7 @@ def playwright() -> Iterator[Playwright]:
 @pytest.fixture(scope="session")
 def chromium(playwright: Playwright) -> Iterator[Browser]:
     """The one browser of this session of tests."""
-    program = chromium_programs.chromium()
+    program = system.chromium()
     assert program, "There is no Chromium: run make setup-dev, or install Debian's package chromium."
     arguments = [*WITHOUT_BACKGROUND, f"--disable-features={','.join(WITHOUT_FEATURES)}"]
     if os.geteuid() == 0:

@@ -18,10 +18,10 @@ from dealsite.data.names import slugify
 from dealsite.data.people import users
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import first_ulid_of
-from dealsite.demo import SIGN_INS, art, loading, logos
+from dealsite.demo import art, loading, logos
 from dealsite.demo.brands import BRANDS
 from dealsite.demo.deals import all_deals, all_drafts
-from dealsite.demo.people import PEOPLE
+from dealsite.demo.people import PEOPLE, SIGN_INS
 from dealsite.demo.purchases import all_orders
 from tests.people import NOW, make_user
 

@@ -15,7 +15,7 @@ from dealsite.lake import views
 from dealsite.lake.entities import BY_TYPE, ENTITIES, Entity
 from dealsite.lake.rows import item_key
 from dealsite.lake.store import Folder
-from dealsite.stream.changes import ItemChange
+from dealsite.stream.records import ItemChange
 from tests.crashes import Crash
 
 Item = dict[str, Any]
@@ -72,7 +72,7 @@ def connected(root: Path, entities: Iterable[Entity] = ENTITIES) -> duckdb.DuckD
 
 
 def current_rows(connection: duckdb.DuckDBPyConnection, entity: Entity) -> Counter:
-    columns = ", ".join(map(views.quoted, [*entity.names, "day"]))
+    columns = ", ".join(map(views.quoted, [*entity.kinds, "day"]))
     return Counter(connection.execute(f"SELECT {columns} FROM {entity.table}").fetchall())  # noqa: S608
 
 
@@ -85,7 +85,7 @@ def expected_rows(items: Iterable[Item], entity: Entity) -> Counter:
 
 
 def history_rows(connection: duckdb.DuckDBPyConnection, entity: Entity) -> Counter:
-    columns = ", ".join(map(views.quoted, [*entity.names, "item_key", "sequence", "change", "day"]))
+    columns = ", ".join(map(views.quoted, [*entity.kinds, "item_key", "sequence", "change", "day"]))
     return Counter(connection.execute(f"SELECT {columns} FROM {entity.table}_history").fetchall())  # noqa: S608
 
 

@@ -16,8 +16,8 @@ from dealsite.lake import projection as lakes
 from dealsite.lake.entities import BY_TYPE, ENTITIES
 from dealsite.lake.projection import Lake
 from dealsite.stream import leases
-from dealsite.stream.checkpoints import Checkpoint
 from dealsite.stream.consumer import Consumer
+from dealsite.stream.projection import Checkpoint
 from tests.builders import NOW
 from tests.crashes import Crash, at_some_or_the_others
 from tests.lake.disks import Disk, assert_is

@@ -10,7 +10,7 @@ from dealsite.lake import layout, store
 from dealsite.lake.compaction import compact
 from dealsite.lake.projection import Lake
 from dealsite.lake.store import Bucket, Folder
-from dealsite.stream.checkpoints import Checkpoint
+from dealsite.stream.projection import Checkpoint
 from tests.builders import NOW
 from tests.lake.disks import assert_is
 from tests.lake.items import item, key

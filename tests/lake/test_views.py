@@ -7,8 +7,8 @@ import duckdb
 import pytest
 from django.core.management import CommandError, call_command
 
-from dealsite.lake import athena, layout, rows, views
-from dealsite.lake.columns import SQL
+from dealsite.lake import layout, rows, views
+from dealsite.lake.columns import DAY, KINDS, STATE
 from dealsite.lake.entities import BY_TYPE, ENTITIES, Entity, columns
 from dealsite.lake.projection import Lake
 from tests.lake.disks import connected, view_statements
@@ -53,7 +53,7 @@ def test_a_column_that_files_lack_is_null_and_one_that_is_no_more_is_ignored(lak
         assert columns_of(connection, "orders") == views.current_columns(newer)
         assert connection.execute("SELECT total, gift FROM orders").fetchall() == [(30, None)]
     (path,) = disk.paths(layout.RECENT)
-    table = rows.read(disk.get(path), rows.schema(newer, rows.STATE))
+    table = rows.read(disk.get(path), rows.schema(newer, STATE | DAY))
     assert table.column_names == [
         "id",
         "total",
@@ -71,7 +71,7 @@ def test_a_quote_in_a_path_is_only_a_quote(tmp_path):
 
 
 def test_athena_gets_three_tables_and_two_views_for_each_entity():
-    statements = athena.ddl("s3://deals/lake", "dealsite", since="2026-01-01")
+    statements = views.athena_ddl("s3://deals/lake", "dealsite", since="2026-01-01")
     assert len(statements) == 1 + 5 * len(ENTITIES)
     (table,) = [text for text in statements if "dealsite.orders_current_files (" in text]
     assert "`total` decimal(12,2)" in table
@@ -83,7 +83,7 @@ def test_athena_gets_three_tables_and_two_views_for_each_entity():
 
 def test_what_athena_is_told_fits_the_files(lake, disk):
     """DuckDB reads the views' SQL over tables of the columns that Athena is given."""
-    statements = athena.ddl("s3://deals/lake", "lake", since="2026-01-01")
+    statements = views.athena_ddl("s3://deals/lake", "lake", since="2026-01-01")
     with duckdb.connect() as connection:
         connection.execute("CREATE SCHEMA lake")
         for text in statements:
@@ -132,4 +132,7 @@ def test_the_command_refuses_what_no_statement_may_hold(wrong):
 
 
 def test_every_kind_has_a_type_in_sql():
-    assert all(duckdb.sql(f"SELECT NULL::{kind} AS x").columns == ["x"] for kind in SQL.values())
+    assert all(
+        duckdb.sql(f"SELECT NULL::{kind} AS x").columns == ["x"]
+        for kind in {kind.sql for kind in KINDS.values()}
+    )

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from dealsite.data import table
 from dealsite.data.commerce.payment import payment_loads
 from dealsite.loads.files import BadFile, FileSource, payment_of
-from dealsite.loads.generated import GeneratedSource
+from dealsite.loads.payments import GeneratedSource
 from tests.builders import NOW
 
 LINE = {"account": "ann", "due_at": "2026-12-01T09:00:00Z", "amount": "12.50"}

@@ -18,7 +18,7 @@ from dealsite.search import reader
 from dealsite.search.finding import SearchPage, find
 from dealsite.search.projection import SearchIndex
 from dealsite.search.question import Question
-from dealsite.stream.checkpoints import Checkpoint
+from dealsite.stream.projection import Checkpoint
 from tests.builders import HOUR, NOW, make_content, make_id
 
 START = Checkpoint("stream", NOW, {"shard": "0"})

@@ -370,7 +370,7 @@ def test_an_index_that_breaks_while_it_is_read_is_no_error(index, monkeypatch, e
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(finding, "_stored", fail)
+    monkeypatch.setattr(finding.StoredDocument, "of", fail)
     assert not search("keyboard").ready
     assert related(card, now=NOW) == []
 

@@ -14,8 +14,8 @@ from dealsite.data.table.convert import Item
 from dealsite.search import folder, reader
 from dealsite.search.documents import FORMAT
 from dealsite.search.projection import SearchIndex
-from dealsite.stream.changes import ItemChange, padded
-from dealsite.stream.checkpoints import Checkpoint
+from dealsite.stream.projection import Checkpoint
+from dealsite.stream.records import ItemChange, padded
 from tests.builders import NOW, make_id
 from tests.hostile import EXAMPLES
 from tests.search.conftest import START, deal_item, draft_item, search, titles

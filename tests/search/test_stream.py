@@ -17,7 +17,7 @@ from dealsite.data.catalogue.content import DealContent
 from dealsite.search.documents import is_indexed
 from dealsite.search.projection import SearchIndex
 from dealsite.stream.consumer import Consumer, consume, opened
-from dealsite.stream.shards import Stream
+from dealsite.stream.records import Stream
 from tests.builders import EDITOR, HOUR, make_brand, make_content, make_deal, make_draft
 from tests.hostile import EXAMPLES
 from tests.search.conftest import search, titles

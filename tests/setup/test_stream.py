@@ -6,8 +6,8 @@ import sqlite3
 from dealsite.data import table
 from dealsite.data.table import schema
 from dealsite.data.table.writes import Put
-from dealsite.engine import programs, repair_stream
-from dealsite.engine.stream import INDEX, KEPT_SECONDS, trim_stream
+from dealsite.engine import programs
+from dealsite.engine.database import INDEX, KEPT_SECONDS, repair_stream, trim_stream
 
 # What the engine asks for each write, word for word.
 NEWEST = b"SELECT COALESCE(MAX(CAST(sequence_number AS INTEGER)), 0) + 1 FROM _stream_records WHERE table_name = ?1"

@@ -16,7 +16,7 @@ from benchmarks import capacity, volume
 from dealsite.data import keys, table
 from dealsite.data.commerce.payment.payment_record import payment_item
 from dealsite.data.table.convert import to_attributes
-from dealsite.loads.generated import GeneratedSource
+from dealsite.loads.payments import GeneratedSource
 from tests.builders import NOW
 from tests.capacity import Units, recorded
 from tests.data.examples import EXAMPLES

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from dealsite.data.keys import Key
-from dealsite.stream.changes import ItemChange
-from dealsite.stream.checkpoints import Checkpoint
-from dealsite.stream.shards import Lost, Page, Shard, Stream
+from dealsite.stream.projection import Checkpoint
+from dealsite.stream.records import ItemChange, Lost, Page, Shard, Stream
 from tests.builders import NOW
 
 Item = dict[str, Any]

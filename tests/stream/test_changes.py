@@ -2,9 +2,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from dealsite.stream.changes import BEFORE_ALL, change_of, changes_of, padded
-from dealsite.stream.checkpoints import FINISHED, Checkpoint
-from dealsite.stream.shards import Shard, in_order
+from dealsite.stream.projection import FINISHED, Checkpoint
+from dealsite.stream.records import BEFORE_ALL, Shard, change_of, changes_of, in_order, padded
 from tests.builders import NOW
 
 RECORD: dict[str, Any] = {

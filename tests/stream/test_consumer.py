@@ -7,9 +7,9 @@ import pytest
 
 from dealsite.stream import consumer as consumers
 from dealsite.stream import leases
-from dealsite.stream.checkpoints import FINISHED, KEPT, Checkpoint
 from dealsite.stream.consumer import Consumer, opened
-from dealsite.stream.shards import Expired, Lost, Stream
+from dealsite.stream.projection import FINISHED, KEPT, Checkpoint
+from dealsite.stream.records import Expired, Lost, Stream
 from tests.builders import NOW
 from tests.stream.fakes import Copy, FakeStream
 

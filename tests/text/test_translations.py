@@ -172,7 +172,7 @@ OF_DEVELOPERS = {
     "dealsite/data/table/refusals.py",
     "dealsite/data/table/schema.py",
     "dealsite/stream/rebuilding.py",
-    "dealsite/stream/shards.py",
+    "dealsite/stream/records.py",
     "dealsite/worker/loop.py",
 }
 

@@ -1,11 +1,9 @@
-"""manage.py ask "SELECT ...": a question to the lake, answered as a table or as CSV."""
-
 import sys
 from typing import Any, TextIO, cast
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 
 from dealsite.ask import answers, ready, runs
@@ -13,6 +11,7 @@ from dealsite.ask.answers import Answer
 from dealsite.ask.lake import open_lake
 from dealsite.data.table.errors import DataError
 from dealsite.data.table.ids import new_ulid
+from dealsite.management.progress import printable
 
 WIDTH = 200  # of a table that is written into a file
 
@@ -37,11 +36,10 @@ class Command(BaseCommand):
             return
         table = Table()
         for column in answer.columns:
-            table.add_column(
-                _printable(column.name), justify="right" if column.is_number else "left", overflow="fold"
-            )
+            justify: JustifyMethod = "right" if column.is_number else "left"
+            table.add_column(printable(column.name), justify=justify, overflow="fold")
         for row in answer.rows:
-            table.add_row(*["" if value is None else _printable(str(value)) for value in row])
+            table.add_row(*["" if value is None else printable(str(value)) for value in row])
         terminal = self.stdout.isatty() if hasattr(self.stdout, "isatty") else False
         console = Console(
             file=cast(TextIO, self.stdout), width=None if terminal else WIDTH, markup=False, highlight=False
@@ -68,14 +66,8 @@ class Command(BaseCommand):
             )
         limits = runs.Limits(rows=rows, size=400_000_000, memory=1_000_000_000, seconds=seconds)
         try:
-            run = runs.start(
-                sql,
-                run_id=new_ulid(timezone.now()),
-                by=" command",
-                lake=lake,
-                limits=limits,
-                patience=seconds + 10,
-            )
+            run_id, patience = new_ulid(timezone.now()), seconds + 10
+            run = runs.start(sql, run_id=run_id, by=" command", lake=lake, limits=limits, patience=patience)
         except DataError as error:
             raise CommandError(str(error)) from error
         try:
@@ -84,8 +76,3 @@ class Command(BaseCommand):
             return run.answer()
         finally:
             runs.forget(run)
-
-
-def _printable(text: str) -> str:
-    # A title with a control character must not steer the terminal of whoever reads it.
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -1,13 +1,10 @@
-"""manage.py backup FILE: a copy of the data folder, also of one in use."""
-
-from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from dealsite.engine.backup import back_up
+from dealsite.engine.database import back_up
 from dealsite.engine.programs import EngineError
 
 
@@ -15,7 +12,7 @@ class Command(BaseCommand):
     help = "Copies the data folder into a tar archive, safely while the site runs. Unpacked, it is a data folder."
     requires_system_checks: list[str] = []
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, help="the archive to write, such as dealsite.tar")
 
     def handle(self, *args: Any, **options: Any) -> None:

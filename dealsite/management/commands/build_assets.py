@@ -1,5 +1,3 @@
-"""manage.py build_assets: compiled CSS and translations, icons, fonts, installed scripts, collected for serving."""
-
 from typing import Any
 
 from django.conf import settings

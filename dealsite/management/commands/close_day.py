@@ -1,7 +1,3 @@
-"""manage.py close_day [DATE]"""
-
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta

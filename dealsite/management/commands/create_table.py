@@ -1,9 +1,6 @@
-"""manage.py create_table: the table, if it is missing."""
-
-from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dealsite.data import table
 from dealsite.data.table import schema
@@ -14,7 +11,7 @@ class Command(BaseCommand):
     help = "Creates the table and waits until it is active; reports how an existing one differs from its definition."
     requires_system_checks: list[str] = []
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--wait", type=float, default=120, metavar="SECONDS", help="until it is active")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -1,7 +1,3 @@
-"""manage.py create_user NAME --email E [--role R ...]"""
-
-from __future__ import annotations
-
 import getpass
 import sys
 from typing import Any
@@ -36,20 +32,16 @@ class Command(BaseCommand):
             email = normalise_email(email)
             password = self._password()
             passwords.check(password, Owner(name, name, email))
+            hashed, roles = passwords.hashed(password), options["role"]
             user = users.create(
-                username=name,
-                email=email,
-                password=passwords.hashed(password),
-                registration=new_ulid(now),
-                roles=options["role"],
-                now=now,
+                username=name, email=email, password=hashed, registration=new_ulid(now), roles=roles, now=now
             )
         except ValidationError as error:
             raise CommandError(" ".join(error.messages)) from None
         except DataError as error:
             raise CommandError(str(error)) from None
-        roles = f" with the roles {', '.join(user.roles_in_order)}" if user.roles else ""
-        self.stdout.write(f"{user.username} can now sign in{roles}.")
+        having = f" with the roles {', '.join(user.roles_in_order)}" if user.roles else ""
+        self.stdout.write(f"{user.username} can now sign in{having}.")
 
     def _password(self) -> str:
         """Return the password typed twice at a terminal, or one line of standard input."""

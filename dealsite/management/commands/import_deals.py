@@ -1,11 +1,7 @@
-"""manage.py import_deals FILE.csv[.gz] [--dry-run] [--images] [--report FILE] [--by USER]"""
-
-from __future__ import annotations
-
 import csv
 import time
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
@@ -18,9 +14,46 @@ from dealsite.imports import downloads, lines, rows
 from dealsite.imports.publishing import Import
 from dealsite.imports.rows import Remark
 from dealsite.management.progress import Progress
+from dealsite.worker.exports import safe_cell
 
 SHOWN = 20  # remarks printed; a report holds all
 BY = "import"
+
+
+class _Report:
+    """Keeps the first remarks, and writes all of them to a file where one is named."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.first: list[Remark] = []
+        self.count = 0
+        self._file: TextIO | None = None
+
+    def __enter__(self) -> Self:
+        if self.path:
+            try:
+                self._file = self.path.open("w", encoding="utf-8", newline="")
+            except OSError as error:
+                why = f"The report cannot be written to {self.path}: {error.strerror}."
+                raise CommandError(why) from None
+            self._write("line", "refused", "column", "value", "reason")
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._file:
+            self._file.close()
+
+    def add(self, remark: Remark) -> None:
+        self.count += 1
+        if len(self.first) < SHOWN:
+            self.first.append(remark)
+        refused = "yes" if remark.refused else "no"
+        self._write(remark.line, refused, remark.column, safe_cell(remark.value), remark.reason)
+
+    def _write(self, *cells: object) -> None:
+        if self._file:
+            csv.writer(self._file).writerow(cells)
+            self._file.flush()
 
 
 class Command(BaseCommand):
@@ -32,9 +65,8 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path)
         parser.add_argument("--dry-run", action="store_true", help="check everything, store nothing")
-        parser.add_argument(
-            "--images", action="store_true", help="fetch the pictures of the column image_url"
-        )
+        images = "fetch the pictures of the column image_url"
+        parser.add_argument("--images", action="store_true", help=images)
         parser.add_argument("--report", type=Path, help="write refused rows and remarks to this CSV file")
         parser.add_argument("--by", default="", help="the user name that the deals are published by")
 
@@ -89,45 +121,3 @@ class Command(BaseCommand):
             f"{totals.imported:,} {will}imported, {totals.there:,} there already, {totals.refused:,} refused; "
             f"{totals.brands:,} new brands; {totals.rows / max(seconds, 0.001):,.0f} rows a second."
         )
-
-
-class _Report:
-    """Keeps the first remarks, and writes all of them to a file where one is named."""
-
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
-        self.first: list[Remark] = []
-        self.count = 0
-        self._file: TextIO | None = None
-
-    def __enter__(self) -> _Report:
-        if self.path:
-            try:
-                self._file = self.path.open("w", encoding="utf-8", newline="")
-            except OSError as error:
-                raise CommandError(
-                    f"The report cannot be written to {self.path}: {error.strerror}."
-                ) from None
-            self._write("line", "refused", "column", "value", "reason")
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._file:
-            self._file.close()
-
-    def add(self, remark: Remark) -> None:
-        self.count += 1
-        if len(self.first) < SHOWN:
-            self.first.append(remark)
-        refused = "yes" if remark.refused else "no"
-        self._write(remark.line, refused, remark.column, _for_spreadsheets(remark.value), remark.reason)
-
-    def _write(self, *cells: object) -> None:
-        if self._file:
-            csv.writer(self._file).writerow(cells)
-            self._file.flush()
-
-
-def _for_spreadsheets(value: str) -> str:
-    """Return a value such that no spreadsheet takes it for a formula."""
-    return f"'{value}" if value.startswith(("=", "+", "-", "@", "\t")) else value

@@ -1,25 +1,22 @@
-"""manage.py lake_ddl: the lake's tables and views for Amazon Athena."""
-
-from __future__ import annotations
-
 import re
-from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from dealsite.lake import athena
+from dealsite.lake import views
 
-DATABASE = re.compile(r"[a-z][a-z0-9_]{0,127}")
-DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-LOCATION = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w.=-]+)*")
+FORMS = {
+    "location": re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w.=-]+)*"),
+    "database": re.compile(r"[a-z][a-z0-9_]{0,127}"),
+    "since": re.compile(r"\d{4}-\d{2}-\d{2}"),
+}
 
 
 class Command(BaseCommand):
     help = "Print the statements that let Amazon Athena read the lake: run them one by one."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--location", default=settings.DEALSITE_LAKE, help="s3://bucket/prefix")
         parser.add_argument("--database", default="dealsite")
         parser.add_argument(
@@ -27,12 +24,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, location: str, database: str, since: str, **options: Any) -> None:
-        for what, pattern, value in (
-            ("location", LOCATION, location),
-            ("database", DATABASE, database),
-            ("since", DAY, since),
-        ):
-            if not pattern.fullmatch(value):
+        for what, value in (("location", location), ("database", database), ("since", since)):
+            if not FORMS[what].fullmatch(value):
                 raise CommandError(f"{value!r} cannot be the {what}. Name one with --{what}.")
-        for statement in athena.ddl(location, database, since=since):
+        for statement in views.athena_ddl(location, database, since=since):
             self.stdout.write(f"{statement};\n\n")

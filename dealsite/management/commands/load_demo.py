@@ -1,7 +1,3 @@
-"""manage.py load_demo [--yes]"""
-
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings
@@ -21,11 +17,8 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--yes",
-            action="store_true",
-            help="load it into a table that this project did not start itself, with random passwords",
-        )
+        foreign = "load it into a table that this project did not start itself, with random passwords"
+        parser.add_argument("--yes", action="store_true", help=foreign)
 
     def handle(self, *args: Any, **options: Any) -> None:
         own = bool(settings.DEALSITE_EMBEDDED)

@@ -1,9 +1,4 @@
-"""manage.py load_orders FILE [--processes N] [--yes]"""
-
-from __future__ import annotations
-
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -58,16 +53,13 @@ class Command(BaseCommand):
             f"split, so {contents.parts:,} orders will be there."
         )
         placing.publish_products(contents)
-        began, placed, there = time.monotonic(), 0, 0
         with Progress("Placing orders", contents.parts, self.stderr) as progress:  # type: ignore[arg-type]
 
             def advance(step: placing.Step) -> None:
-                nonlocal placed, there
-                placed, there = placed + step.placed, there + step.there
-                if self.stderr.isatty():  # in a log, the rate at the end is enough
-                    progress.label = f"Placing orders, {placed / (time.monotonic() - began):,.0f} a second"
-                progress.advance(step.placed + step.there)
+                progress.advance(step.placed + step.there, made=step.placed)
 
             placing.load(path, contents, processes=processes, advance=advance)
-        rate = placed / max(time.monotonic() - began, 0.001)
-        self.stdout.write(f"{placed:,} orders placed, {there:,} were there already. {rate:,.0f} a second.")
+        placed, there = progress.made, progress.done - progress.made
+        self.stdout.write(
+            f"{placed:,} orders placed, {there:,} were there already. {progress.rate:,.0f} a second."
+        )

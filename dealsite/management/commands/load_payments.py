@@ -1,9 +1,4 @@
-"""manage.py load_payments FILE | --generate N"""
-
-from __future__ import annotations
-
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +9,7 @@ from dealsite.data import table
 from dealsite.data.commerce.payment.payment_loads import Source
 from dealsite.data.table.errors import DataError
 from dealsite.loads.files import BadFile, FileSource
-from dealsite.loads.generated import GeneratedSource
-from dealsite.loads.segments import load
+from dealsite.loads.payments import GeneratedSource, load
 from dealsite.management.progress import Progress
 
 
@@ -39,26 +33,19 @@ class Command(BaseCommand):
         if min(options["processes"], options["days"]) < 1 or not 0 <= options["size"] <= 8192:
             raise CommandError("--processes and --days are at least 1, --size is at most 8192.")
         table.be_patient()
-        began, written = time.monotonic(), 0
         try:
             source = _source(options)
             with Progress("Loading payments", source.total, self.stderr) as progress:  # type: ignore[arg-type]
 
                 def advance(payments: int, units: int) -> None:
-                    nonlocal written
-                    written += payments
-                    if self.stderr.isatty():  # in a log, the rate at the end is enough
-                        rate = written / (time.monotonic() - began)
-                        progress.label = f"Loading payments, {rate:,.0f} a second"
-                    progress.advance(units)
+                    progress.advance(units, made=payments)
 
                 outcome = load(source, processes=options["processes"], now=timezone.now(), advance=advance)
         except (DataError, BadFile, OSError, ValueError) as error:
             raise CommandError(f"{error} Run this again to go on.") from None
-        seconds = time.monotonic() - began
         self.stdout.write(
             f"{source.name}: {outcome.inserted:,} payments loaded, {outcome.repeated:,} were there already. "
-            f"{outcome.written / seconds:,.0f} a second."
+            f"{progress.rate:,.0f} a second."
         )
 
 

@@ -1,7 +1,3 @@
-"""manage.py make_renditions: the further files of pictures that were stored before there were any."""
-
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -36,5 +32,5 @@ def _names() -> Iterator[str]:
 def _folders() -> list[str]:
     try:
         return sorted(default_storage.listdir("pictures")[0])
-    except FileNotFoundError:  # nobody has brought a picture yet
+    except FileNotFoundError:  # there is no picture yet
         return []

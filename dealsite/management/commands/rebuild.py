@@ -1,12 +1,7 @@
-"""manage.py rebuild PROJECTION: make a projection afresh from the table."""
-
-from __future__ import annotations
-
-from argparse import ArgumentParser
 from datetime import UTC, datetime
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dealsite.data import table
 from dealsite.data.table.errors import DataError
@@ -20,7 +15,7 @@ class Command(BaseCommand):
         "read meanwhile. Safe while the site runs."
     )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("projection", choices=sorted(PROJECTIONS))
 
     def handle(self, *args: Any, projection: str, **options: Any) -> None:

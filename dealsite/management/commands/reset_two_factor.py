@@ -1,11 +1,6 @@
-"""manage.py reset_two_factor NAME: the last resort of an admin who has lost app and recovery codes."""
-
-from __future__ import annotations
-
-from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from dealsite.data.editing import audit
@@ -14,11 +9,11 @@ from dealsite.data.table.errors import DataError
 
 
 class Command(BaseCommand):
-    """Turns off a user's second factor."""
+    help = (
+        "Turn off two-factor sign-in of a user who has lost app and recovery codes; ends all their sessions."
+    )
 
-    help = "Turn off two-factor sign-in of a user who has lost app and recovery codes; ends all his sessions."
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", help="the user name")
 
     def handle(self, *args: Any, name: str, **options: Any) -> None:

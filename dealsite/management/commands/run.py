@@ -1,15 +1,12 @@
-"""manage.py run: the whole site until Ctrl-C."""
-
-from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dealsite.data.table.errors import DataError
 from dealsite.engine.programs import EngineError
-from dealsite.install import InstallError
 from dealsite.install.assets import AssetError
+from dealsite.install.system import InstallError
 from dealsite.processes import launcher
 
 
@@ -17,7 +14,7 @@ class Command(BaseCommand):
     help = "Runs the site with its engine, worker and web server; Ctrl-C stops all of it."
     requires_system_checks: list[str] = []
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--port", type=int, default=settings.PORT)
         parser.add_argument(
             "--host", default="127.0.0.1", help="address to listen on (default: loopback only)"

@@ -1,7 +1,3 @@
-"""manage.py run_payments [--once]"""
-
-from __future__ import annotations
-
 import signal
 import threading
 from collections import Counter

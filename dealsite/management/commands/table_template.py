@@ -1,5 +1,3 @@
-"""manage.py table_template: the table for CloudFormation."""
-
 import json
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""manage.py texts: brings the files of translations up to date with what the sources say."""
-
 from typing import Any
 
 from django.core.management.base import BaseCommand

@@ -1,5 +1,3 @@
-"""manage.py version: which Dealsite this is, and on what it runs."""
-
 import platform
 from typing import Any
 

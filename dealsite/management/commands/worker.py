@@ -1,7 +1,3 @@
-"""`manage.py worker`: runs the site's jobs, and feeds the lake and the search index."""
-
-from __future__ import annotations
-
 import signal
 import threading
 from typing import Any

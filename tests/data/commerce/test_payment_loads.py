@@ -14,7 +14,7 @@ from dealsite.data.commerce import payments
 from dealsite.data.commerce.payment import charging, payment_lists, payment_loads, payment_totals
 from dealsite.data.commerce.payment.payment_record import Payment, payment_item
 from dealsite.data.integrity import checks
-from dealsite.loads.generated import GeneratedSource
+from dealsite.loads.payments import GeneratedSource
 from tests.builders import DAY, NOW
 from tests.crashes import Crash, Crasher
 from tests.gateways.ledger import Ledger

@@ -18,7 +18,7 @@ from dealsite.data.commerce.payment import (
 from dealsite.data.integrity import checks
 from dealsite.data.table import schema
 from dealsite.data.table.writes import Update
-from dealsite.loads.generated import GeneratedSource
+from dealsite.loads.payments import GeneratedSource
 from tests.builders import DAY, HOUR, NOW
 from tests.gateways.ledger import Ledger
 from tests.payments import Listed, close_day, owe, read, run, work

@@ -21,7 +21,7 @@ from dealsite.data.jobs import jobs
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import new_ulid, shard
 from dealsite.gateways.interface import ChargeResult
-from dealsite.loads.generated import GeneratedSource
+from dealsite.loads.payments import GeneratedSource
 from tests.builders import NOW, make_id
 from tests.data.examples import measures
 from tests.gateways.ledger import Ledger

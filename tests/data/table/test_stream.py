@@ -15,10 +15,9 @@ from dealsite.data.table.writes import Delete, Put
 from dealsite.lake.entities import BY_TYPE
 from dealsite.lake.projection import Lake
 from dealsite.stream import leases
-from dealsite.stream.changes import ItemChange
 from dealsite.stream.consumer import Consumer, opened
 from dealsite.stream.rebuilding import Busy, rebuild
-from dealsite.stream.shards import Lost, Stream
+from dealsite.stream.records import ItemChange, Lost, Stream
 from tests.builders import EDITOR, NOW, make_content, make_deal, make_draft, make_id
 from tests.lake.disks import Disk, assert_is, connected
 from tests.orders import make_order

@@ -1,0 +1,121 @@
+"""The embedded engine's SQLite files: the stream's index and trimming, and copies of a data folder in use.
+
+docs/decisions/0002-stream-mend.md says why the native engine's stream needs that.
+"""
+
+import contextlib
+import os
+import sqlite3
+import tarfile
+import tempfile
+import time
+from pathlib import Path
+from typing import IO
+
+from dealsite.engine.programs import DATABASE, EngineError
+
+INDEX = "app_stream_seq"
+BUSY_SECONDS = 10
+KEPT_SECONDS = 24 * 3600  # as long as Amazon keeps a stream's records
+BATCH = 500  # records deleted at once: the engine's writes wait no longer than for that
+ALSO_KEPT = ("secret_key", "demo-loaded", "media")
+
+
+def connect(database: Path) -> sqlite3.Connection:
+    """Join the engine in its file; never creates one."""
+    return sqlite3.connect(
+        f"{database.resolve().as_uri()}?mode=rw", uri=True, timeout=BUSY_SECONDS, isolation_level=None
+    )
+
+
+def repair_stream(database: Path) -> None:
+    """Give the stream's newest record an index to be found by; harmless when it is there or the engine runs."""
+    with contextlib.closing(connect(database)) as connection:
+        connection.execute(
+            f"CREATE INDEX IF NOT EXISTS {INDEX} ON _stream_records(table_name, CAST(sequence_number AS INTEGER))"
+        )
+
+
+def trim_stream(database: Path, *, now: float | None = None) -> int:
+    """Delete what is older than a day, but never a table's newest record, from which it counts on; how many."""
+    before = int((time.time() if now is None else now) - KEPT_SECONDS)
+    trimmed = 0
+    with contextlib.closing(connect(database)) as connection:
+        end = _first_id_since(connection, before)
+        kept = _newest_ids(connection)
+        marks = ", ".join("?" * len(kept))
+        while True:
+            deleted = connection.execute(
+                f"DELETE FROM _stream_records WHERE id IN (SELECT id FROM _stream_records"  # noqa: S608
+                f" WHERE id < ? AND id NOT IN ({marks}) ORDER BY id LIMIT ?)",
+                (end, *kept, BATCH),
+            ).rowcount
+            trimmed += deleted
+            if deleted < BATCH:
+                return trimmed
+
+
+def _first_id_since(connection: sqlite3.Connection, moment: int) -> int:
+    """The id of the first record that is to stay: ids rise with time, so that nothing newer is read."""
+    found = connection.execute(
+        "SELECT id FROM _stream_records WHERE created_at >= ? ORDER BY id LIMIT 1", (moment,)
+    ).fetchone()
+    return found[0] if found else 2**63 - 1
+
+
+def _newest_ids(connection: sqlite3.Connection) -> list[int]:
+    names = connection.execute("SELECT table_name FROM _tables").fetchall()
+    of_table = "SELECT id FROM _stream_records WHERE table_name = ?"
+    newest = f"{of_table} ORDER BY CAST(sequence_number AS INTEGER) DESC LIMIT 1"
+    return [identifier for name in names for (identifier,) in connection.execute(newest, name)]
+
+
+def databases(var: Path) -> list[Path]:
+    """The engine's SQLite files in a data folder."""
+    native = var / DATABASE["native"]
+    return [path for path in (native, *sorted((var / DATABASE["local"]).glob("*.db"))) if path.exists()]
+
+
+def back_up(var: Path, archive: Path) -> None:
+    """Write a tar archive of a data folder; unpacked, it is a data folder again. EngineError if that cannot be.
+
+    The database is copied first and in one piece: a picture is stored before the deal that shows it is
+    written, and never changes, so the archive holds every picture that its database names.
+    """
+    files = databases(var)
+    if not files:
+        raise EngineError(f"There is no engine's data in {var}. Amazon's tables have backups of their own.")
+    if archive.exists():
+        raise EngineError(f"{archive} exists already.")
+    # Made aside in the same folder, for its owner alone, and named when whole.
+    handle, made = tempfile.mkstemp(dir=archive.resolve().parent, prefix=f".{archive.name}-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            _write(var, files, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(made, archive)  # unlike a rename, never overwrites
+    finally:
+        Path(made).unlink()
+
+
+def _write(var: Path, files: list[Path], file: IO[bytes]) -> None:
+    scratch = tempfile.TemporaryDirectory(prefix="dealsite-backup-")
+    with scratch as folder, tarfile.open(fileobj=file, mode="w") as tar:
+        for number, database in enumerate(files):
+            copy = Path(folder) / str(number)
+            copy_database(database, copy)
+            tar.add(copy, database.relative_to(var).as_posix())
+        for name in ALSO_KEPT:
+            if (var / name).exists():
+                tar.add(var / name, name)
+
+
+def copy_database(database: Path, copy: Path) -> None:
+    """Copy a SQLite file that others may be writing to, as it is at one moment, and check the copy."""
+    with contextlib.closing(connect(database)) as source, contextlib.closing(sqlite3.connect(copy)) as target:
+        source.backup(target)
+        target.execute("PRAGMA journal_mode = DELETE")
+        problems = [text for (text,) in target.execute("PRAGMA quick_check")]
+    if problems != ["ok"]:
+        raise EngineError(f"The copy of {database} is damaged: {problems[0]}")
