@@ -110,7 +110,7 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 
 # -- Accounts --------------------------------------------------------------------------------------------------
-PASSWORD_HASHERS = ["dealsite.accounts.hashers.Argon2id"]
+PASSWORD_HASHERS = ["dealsite.accounts.passwords.Argon2id"]
 _VALIDATORS = "django.contrib.auth.password_validation"
 AUTH_PASSWORD_VALIDATORS = [
     {

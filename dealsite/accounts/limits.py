@@ -1,13 +1,17 @@
-"""How often things may be tried.
+"""How often things may be tried, and the address that a try comes from.
 
 A stranger who guesses is stopped after a few tries from one address and one name. The limit on a name
 over all addresses is wide and short, so that it slows guessing by many machines but keeps the owner
-out for minutes at most; and it does not hold at all on a device where he has signed in before.
+out for minutes at most; and it does not hold at all on a device where they have signed in before.
 """
 
 from __future__ import annotations
 
+import ipaddress
 from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.http import HttpRequest
 
 from dealsite.data.people import throttles
 from dealsite.data.people.throttles import Limit
@@ -20,7 +24,9 @@ NAME = Limit("sign-in-name", 40, timedelta(minutes=5))
 DEVICE = Limit("sign-in-device", 10, timedelta(minutes=15))
 
 # Others
-PASSWORD = Limit("password", 10, timedelta(minutes=15))  # wrong ones where a signed-in user is asked for his
+PASSWORD = Limit(
+    "password", 10, timedelta(minutes=15)
+)  # wrong ones where a signed-in user is asked for theirs
 CODE = Limit("code", 5, timedelta(minutes=15))  # wrong codes of the second factor,
 CODE_DAY = Limit("code-day", 20, timedelta(days=1))  # so few of a million that nobody guesses one in years
 SIGN_UP = Limit("sign-up", 30, timedelta(hours=1))  # forms sent, by address
@@ -54,3 +60,31 @@ def count(*tries: Try, now: datetime) -> Tries:
             raise
         counted.counted.append((limit, subject))
     return counted
+
+
+def client_address(request: HttpRequest) -> str:
+    """Return the visitor's IP address: the peer's, or what the last trusted proxy saw.
+
+    Each of the DEALSITE_TRUSTED_PROXIES proxies appends the address it was asked from; whatever stands
+    further left came from the visitor and may be made up.
+    """
+    proxies: int = settings.DEALSITE_TRUSTED_PROXIES
+    text = request.META.get("REMOTE_ADDR", "")
+    if proxies:
+        header = request.META.get("HTTP_X_FORWARDED_FOR", "")
+        seen = [part.strip() for part in header.split(",") if part.strip()]
+        if len(seen) >= proxies:
+            text = seen[-proxies]
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return "unknown"
+    mapped = getattr(address, "ipv4_mapped", None)
+    return str(mapped or address)
+
+
+def network_of(address: str) -> str:
+    """Return what one visitor can hold of addresses: an IPv4 address, or the /64 of an IPv6 one."""
+    if ":" not in address:
+        return address
+    return str(ipaddress.ip_network((address.partition("%")[0], 64), strict=False))

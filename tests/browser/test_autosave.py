@@ -9,7 +9,7 @@ from typing import Any
 from playwright.sync_api import Dialog, Locator, Page, expect
 
 from dealsite.data.catalogue import drafts
-from dealsite.data.people import preferences, sessions
+from dealsite.data.people import profiles, sessions
 from tests.browser.deal_form import field, said
 from tests.browser.looking import flaws
 from tests.browser.test_engine_down import break_table  # noqa: F401 - a fixture
@@ -117,7 +117,9 @@ def test_what_is_not_right_is_said_and_saved_once_it_is(editor_window):
 def test_when_the_session_has_ended_it_stops_and_nothing_typed_is_lost(editor_window):
     draft = make_draft(title="Idea")
     page: Page = editor_window()
-    with page.expect_response(re.compile("/presence/")):  # the page asks who else is there before it is left alone
+    with page.expect_response(
+        re.compile("/presence/")
+    ):  # the page asks who else is there before it is left alone
         opened(page, draft)
     sessions.end_all("eve")
     field(page, "Title").fill("Typed for an hour")
@@ -159,7 +161,7 @@ def test_a_conflict_stops_it_and_the_button_shows_both_versions(editor_window):
 def test_who_turned_it_off_is_not_saved_for(editor_window):
     draft = make_draft(title="Idea")
     page: Page = editor_window()
-    preferences.save("eve", autosave=False)
+    profiles.save_preferences("eve", autosave=False)
     opened(page, draft)
     field(page, "Title").fill("Better idea")
     page.keyboard.press("Tab")

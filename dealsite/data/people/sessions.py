@@ -11,6 +11,7 @@ import hmac
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain, islice
 from typing import Any
 
 from django.utils.translation import gettext_lazy
@@ -23,7 +24,7 @@ from dealsite.data.people.users import User, as_user
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import epoch_seconds, from_iso, hash_of, iso
-from dealsite.data.table.writes import Delete, Put, Update, Write, equals, exists
+from dealsite.data.table.writes import MAX_ACTIONS, Delete, Put, Update, Write, equals, exists
 
 UNUSED = timedelta(days=14)  # a session ends when it was not used for so long,
 LONGEST = timedelta(days=90)  # and at last when it is so old
@@ -33,7 +34,7 @@ USER_AGENT_CHARACTERS = 400
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One sign-in of a user on one device; `proved_at` is when he last gave his password in it."""
+    """One sign-in of a user on one device; `proved_at` is when they last gave their password in it."""
 
     username: str
     key_hash: str
@@ -46,7 +47,7 @@ class Session:
 
 @access_pattern("start a session", "SESSIONS#u / SESSION#hash", "1 put")
 def start(user: User, *, key: str, user_agent: str, address: str, now: datetime) -> Session:
-    """Start a session under a new random key. 1 put."""
+    """Start a session under a new random key."""
     session = Session(user.username, hash_of(key), user_agent[:USER_AGENT_CHARACTERS], address, now, now, now)
     item = {
         "type": "Session",
@@ -65,7 +66,7 @@ def start(user: User, *, key: str, user_agent: str, address: str, now: datetime)
 
 @access_pattern("who is signed in", "SESSIONS#u, USER#u / SESSION#hash, USER#u", "1 batch get")
 def read(username: str, key: str, *, now: datetime) -> tuple[Session, User] | None:
-    """Return the session and user that a cookie names, or None if it is over. 1 consistent batch get."""
+    """Return the session and user that a cookie names, or None if it is over; consistent."""
     return _read(username, key, table.batch_get(_read_keys(username, key)), now)
 
 
@@ -77,7 +78,7 @@ def read(username: str, key: str, *, now: datetime) -> tuple[Session, User] | No
 def read_with_relation_state(
     username: str, key: str, *, target: Kind, slug: str, now: datetime
 ) -> tuple[Session, User, RelationState] | None:
-    """As `read`, and how the user stands to a brand or category. 1 consistent batch get, too."""
+    """As `read`, and how the user stands to a brand or category."""
     also = relations.relation_state_keys(username, target, slug)
     items = table.batch_get([*_read_keys(username, key), *also])
     found = _read(username, key, items, now)
@@ -124,15 +125,9 @@ def see(session: Session, *, user_agent: str, address: str, now: datetime) -> No
 
 @access_pattern("note that a user has given their password again", "SESSIONS#u / SESSION#hash", "1 update")
 def reauthenticate(session: Session, *, now: datetime) -> None:
-    """Note that the user has just given his password again; Conflict if the session has ended. 1 update."""
-    table.write(
-        Update(
-            key=keys.session.given(session.username, session.key_hash),
-            set={"proved_at": iso(now)},
-            when=(exists(),),
-            otherwise=Conflict(gettext_lazy("This session has just been ended. Sign in again.")),
-        )
-    )
+    """Note that the user has just given their password again; Conflict if the session has ended."""
+    key = keys.session.given(session.username, session.key_hash)
+    table.write(Update(key=key, set={"proved_at": iso(now)}, when=(exists(),), otherwise=_ended()))
 
 
 @access_pattern("a user's sessions", "SESSIONS#u / SESSION#hash", "1 query")
@@ -144,7 +139,7 @@ def of_user(username: str, *, now: datetime) -> list[Session]:
 
 @access_pattern("end a session", "SESSIONS#u / SESSION#hash", "1 delete")
 def end(username: str, key_hash: str) -> None:
-    """End a session; harmless when it has ended. 1 delete."""
+    """End a session; harmless when it has ended."""
     table.write(Delete(key=keys.session.given(username, key_hash)))
 
 
@@ -162,19 +157,23 @@ def endings(username: str, *, but: str = "") -> Iterator[Write]:
             yield Delete(key=(item["PK"], item["SK"]))
 
 
-def rebinding(user: User, key: str) -> Write:
-    """Return the write that binds a session to the password and second factor that a user is about to have."""
-    return Update(
-        key=keys.session(user.username, key),
-        set={"password_mark": password_mark(key, user)},
-        when=(exists(),),
-        otherwise=Conflict(gettext_lazy("This session has just been ended. Sign in again.")),
-    )
+def transact_and_end(user: User, writes: list[Write], *, key: str) -> None:
+    """Write with a user's other sessions ended, and the one of `key`, if any, bound to the user that is about to be.
+
+    A user with more sessions than a transaction holds keeps the items of the rest, but they are void, since bound
+    to another password or second factor. 1 query a page + 1 transaction.
+    """
+    going_on = []
+    if key:
+        mark = {"password_mark": password_mark(key, user)}
+        session_key = keys.session(user.username, key)
+        going_on = [Update(key=session_key, set=mark, when=(exists(),), otherwise=_ended())]
+    ended = endings(user.username, but=hash_of(key) if key else "")
+    table.transact(list(islice(chain(writes, going_on, ended), MAX_ACTIONS)))
 
 
-def key_hash(key: str) -> str:
-    """Return the hash under which a session's key is stored."""
-    return hash_of(key)
+def _ended() -> Conflict:
+    return Conflict(gettext_lazy("This session has just been ended. Sign in again."))
 
 
 def password_mark(key: str, user: User) -> str:
