@@ -2,11 +2,11 @@
 
 from django.urls import path
 
-from dealsite.accounts import password, profile, sessions, sign_in, sign_in_again, sign_up, two_factor
+from dealsite.accounts import password, profile, sessions, sign_in, sign_in_again, two_factor
 
 urlpatterns = [
     path("", profile.account, name="account"),
-    path("sign-up/", sign_up.sign_up, name="sign_up"),
+    path("sign-up/", sign_in.sign_up, name="sign_up"),
     path("sign-in/", sign_in.sign_in, name="sign_in"),
     path("sign-in/code/", sign_in.sign_in_code, name="sign_in_code"),
     path("sign-in/here/", sign_in_again.sign_in_here, name="sign_in_here"),

@@ -17,8 +17,8 @@ from dealsite.data.commerce import carts
 from dealsite.data.commerce.carts import CartOwner
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import iso, new_ulid
+from dealsite.web.page_cache import from_this_site
 from dealsite.web.pages import action
-from dealsite.web.same_origin import from_this_site
 from shopping.cart.cart import change
 from shopping.cart.cart_forms import AddForm, UndoForm
 from shopping.cart.owner import owner_of

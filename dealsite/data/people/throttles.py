@@ -1,6 +1,6 @@
 """Throttles: how many tries of a kind a subject has had in the current span of time.
 
-A try is counted before it is made and given back when it was good, so that any number of tries at
+A try is counted before it is made and taken back when it was good, so that any number of tries at
 the same time gets no more than the limit through. Subjects (a name as typed, an address) are hashed
 in the key. A lost answer may count a try twice: the limit is then reached earlier, never later.
 """
@@ -31,19 +31,18 @@ class Limit:
 
 @access_pattern("count a try, of signing in for example", "THROTTLE#kind#subject / window", "1 update")
 def count(limit: Limit, subject: str, *, now: datetime) -> None:
-    """Count a try, or raise TooManyRequests with the seconds until the span is over. 1 update."""
+    """Count a try, or raise TooManyRequests with the seconds until the span is over."""
     window = _window(limit, now)
     end = window + limit.span
     wait = max(1, -int((now - end) // timedelta(seconds=1)))
+    sentence = _("Too many tries. Please wait %(time)s.") % {"time": in_words(wait)}
     table.write(
         Update(
             key=keys.throttle(limit.kind, subject, window),
             set={"type": "Throttle", "ttl": epoch_seconds(end)},
             add={"count": 1},
             when=(either(missing("count"), below("count", limit.tries)),),
-            otherwise=TooManyRequests(
-                _("Too many tries. Please wait %(time)s.") % {"time": in_words(wait)}, retry_after=wait
-            ),
+            otherwise=TooManyRequests(sentence, retry_after=wait),
         )
     )
 
@@ -59,7 +58,7 @@ def undo_attempt(limit: Limit, subject: str, *, now: datetime) -> None:
     try:
         table.write(update)
     except Conflict:
-        return  # swept meanwhile, or given back by an attempt whose answer was lost
+        return  # expired meanwhile, or taken back by an attempt whose answer was lost
 
 
 def in_words(seconds: int) -> str:
