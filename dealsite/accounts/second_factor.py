@@ -57,23 +57,16 @@ def unseal(username: str, sealed: str, *, within: timedelta | None = None) -> st
 
 def qr_code(username: str, secret: str) -> SafeString:
     """Return an SVG that an authenticator app reads; no style in it."""
-    svg: str = segno.make(address(username, secret), error="m").svg_inline(
-        scale=5,
-        border=2,
-        dark="#000",
-        light="#fff",
-        svgclass="mx-auto max-w-full",
-        lineclass=None,
-        omitsize=False,
-    )
-    return SafeString(svg)  # made here, of modules only: nothing that a user typed stands in it as text
+    look = {"scale": 5, "border": 2, "dark": "#000", "light": "#fff", "svgclass": "mx-auto max-w-full"}
+    code = segno.make(address(username, secret), error="m")
+    # Made here, of modules only: nothing that a user typed stands in it as text.
+    return SafeString(code.svg_inline(**look, lineclass=None, omitsize=False))
 
 
 def address(username: str, secret: str) -> str:
     """Return the otpauth: address of a secret, which an app on the same device can be opened with."""
-    return pyotp.TOTP(secret, digits=DIGITS).provisioning_uri(
-        name=username, issuer_name=settings.DEALSITE_NAME
-    )
+    totp = pyotp.TOTP(secret, digits=DIGITS)
+    return totp.provisioning_uri(name=username, issuer_name=settings.DEALSITE_NAME)
 
 
 def step_of(secret: str, code: str, now: datetime) -> int | None:

@@ -50,18 +50,19 @@ class PasswordResetPayload:
 
 def notice(template: str, user: User, *, now: datetime) -> Write:
     """Return the write that has a notice sent to a user about their account, in the language that they chose."""
-    payload = NoticePayload(template, user.email, user.name, user.preferences.language)
-    return job_write(NOTICE, to_item(payload), job_id=new_ulid(now), due=now)
+    return _job(NOTICE, NoticePayload(template, user.email, user.name, user.preferences.language), now)
 
 
 def order_notice(status: str, *, order_id: str, username: str, to: str, now: datetime) -> Write:
     """Return the write that has a shopper told what has become of an order."""
-    payload = OrderNoticePayload(status, order_id, username, to)
-    return job_write(ORDER_NOTICE, to_item(payload), job_id=new_ulid(now), due=now)
+    return _job(ORDER_NOTICE, OrderNoticePayload(status, order_id, username, to), now)
 
 
 @access_pattern("ask for a new password", "JOB#id", "1 put")
 def request_password_reset(email: str, *, now: datetime) -> None:
     """Have a reset link sent to an address, if it is a user's: only the worker looks that up. 1 put."""
-    payload = PasswordResetPayload(email)
-    table.write(job_write(PASSWORD_RESET, to_item(payload), job_id=new_ulid(now), due=now))
+    table.write(_job(PASSWORD_RESET, PasswordResetPayload(email), now))
+
+
+def _job(kind: str, payload: object, now: datetime) -> Write:
+    return job_write(kind, to_item(payload), job_id=new_ulid(now), due=now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
@@ -40,10 +41,6 @@ def upgrade(user: User, *, password: str) -> None:
 
     Harmless when it was changed meanwhile, or when the answer to the first of two attempts was lost.
     """
-    update = Update(
-        key=keys.user(user.username), set={"password": password}, when=(equals("password", user.password),)
-    )
-    try:
-        table.write(update)
-    except Conflict:
-        return
+    key, as_read = keys.user(user.username), (equals("password", user.password),)
+    with suppress(Conflict):
+        table.write(Update(key=key, set={"password": password}, when=as_read))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain, islice
@@ -49,18 +50,15 @@ class Session:
 def start(user: User, *, key: str, user_agent: str, address: str, now: datetime) -> Session:
     """Start a session under a new random key."""
     session = Session(user.username, hash_of(key), user_agent[:USER_AGENT_CHARACTERS], address, now, now, now)
-    item = {
+    item: dict[str, Any] = {
         "type": "Session",
-        "username": session.username,
+        "username": user.username,
         "user_agent": session.user_agent,
-        "address": session.address,
-        "created_at": iso(now),
-        "seen_at": iso(now),
-        "proved_at": iso(now),
-        "password_mark": password_mark(key, user),
-        "ttl": _ends(now, now),
+        "address": address,
     }
-    table.write(Put(key=keys.session(user.username, key), item=item))
+    item |= dict.fromkeys(("created_at", "seen_at", "proved_at"), iso(now))
+    mark = {"password_mark": password_mark(key, user), "ttl": _ends(now, now)}
+    table.write(Put(key=keys.session(user.username, key), item=item | mark))
     return session
 
 
@@ -103,24 +101,19 @@ def _read(
 
 @access_pattern("note that a session is in use, once an hour", "SESSIONS#u / SESSION#hash", "1 update")
 def see(session: Session, *, user_agent: str, address: str, now: datetime) -> None:
-    """Note that a session is in use, at most once an hour; an ended one stays ended. 1 update or none."""
+    """Note that a session is in use, at most once an hour; an ended one stays ended."""
     if now - session.seen_at < SEEN_EVERY:
         return
-    update = Update(
-        key=keys.session.given(session.username, session.key_hash),
-        set={
-            "seen_at": iso(now),
-            "address": address,
-            "user_agent": user_agent[:USER_AGENT_CHARACTERS],
-            "ttl": _ends(session.created_at, now),
-        },
-        when=(equals("seen_at", iso(session.seen_at)),),
-        otherwise=Conflict(),
-    )
-    try:
-        table.write(update)
-    except Conflict:
-        return  # another request of this session was faster, or it has ended
+    key = keys.session.given(session.username, session.key_hash)
+    seen: dict[Any, Any] = {
+        "seen_at": iso(now),
+        "address": address,
+        "user_agent": user_agent[:USER_AGENT_CHARACTERS],
+    }
+    seen["ttl"] = _ends(session.created_at, now)
+    as_read = (equals("seen_at", iso(session.seen_at)),)
+    with suppress(Conflict):  # another request of this session was faster, or it has ended
+        table.write(Update(key=key, set=seen, when=as_read, otherwise=Conflict()))
 
 
 @access_pattern("note that a user has given their password again", "SESSIONS#u / SESSION#hash", "1 update")
@@ -182,16 +175,14 @@ def password_mark(key: str, user: User) -> str:
 
 
 def _items(username: str) -> Iterator[dict[str, Any]]:
-    low, high = keys.session.between()
+    partition, (low, high) = keys.session.partition(username), keys.session.between()
     start: dict[str, Any] | None = None
     while True:
-        rows = table.query_page(
-            keys.session.partition(username), low=low, high=high, consistent=True, start=start
-        )
+        rows = table.query_page(partition, low=low, high=high, consistent=True, start=start)
         yield from rows.items
-        if rows.start is None:
-            return
         start = rows.start
+        if start is None:
+            return
 
 
 def _as_session(item: Mapping[str, Any]) -> Session:

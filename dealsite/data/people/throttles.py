@@ -7,6 +7,7 @@ in the key. A lost answer may count a try twice: the limit is then reached earli
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -49,16 +50,10 @@ def count(limit: Limit, subject: str, *, now: datetime) -> None:
 
 @access_pattern("take back a counted try", "THROTTLE#kind#subject / window", "1 update")
 def undo_attempt(limit: Limit, subject: str, *, now: datetime) -> None:
-    """Take back the try that was counted at `now`. 1 update."""
-    update = Update(
-        key=keys.throttle(limit.kind, subject, _window(limit, now)),
-        add={"count": -1},
-        when=(at_least("count", 1),),
-    )
-    try:
-        table.write(update)
-    except Conflict:
-        return  # expired meanwhile, or taken back by an attempt whose answer was lost
+    """Take back the try that was counted at `now`."""
+    key = keys.throttle(limit.kind, subject, _window(limit, now))
+    with suppress(Conflict):  # expired meanwhile, or taken back by an attempt whose answer was lost
+        table.write(Update(key=key, add={"count": -1}, when=(at_least("count", 1),)))
 
 
 def in_words(seconds: int) -> str:

@@ -96,32 +96,25 @@ def use_code(factor: TwoFactor, step: int) -> None:
 
     A transaction even so: its token tells a second attempt after a lost answer from a second use.
     """
-    table.transact(
-        [
-            Update(
-                key=keys.two_factor(factor.username),
-                set={"last_step": step},
-                when=(equals("id", factor.id), either(missing("last_step"), below("last_step", step))),
-                otherwise=Conflict(gettext_lazy("This code was used already. Wait for the next one.")),
-            )
-        ]
+    used = Update(
+        key=keys.two_factor(factor.username),
+        set={"last_step": step},
+        when=(equals("id", factor.id), either(missing("last_step"), below("last_step", step))),
+        otherwise=Conflict(gettext_lazy("This code was used already. Wait for the next one.")),
     )
+    table.transact([used])
 
 
 @access_pattern("use up a recovery code", "USER#u, JOB#id / TWOFACTOR#u", "1 transaction")
 def use_recovery_code(user: User, factor: TwoFactor, code_hash: str, *, now: datetime) -> None:
     """Use up a recovery code and have the user told; Conflict if it was used before."""
-    table.transact(
-        [
-            Update(
-                key=keys.two_factor(factor.username),
-                discard={"recovery": {code_hash}},
-                when=(equals("id", factor.id), contains("recovery", code_hash)),
-                otherwise=Conflict(gettext_lazy("This recovery code was used already.")),
-            ),
-            mails.notice("recovery_code_used", user, now=now),
-        ]
+    used = Update(
+        key=keys.two_factor(factor.username),
+        discard={"recovery": {code_hash}},
+        when=(equals("id", factor.id), contains("recovery", code_hash)),
+        otherwise=Conflict(gettext_lazy("This recovery code was used already.")),
     )
+    table.transact([used, mails.notice("recovery_code_used", user, now=now)])
 
 
 @access_pattern("make new recovery codes", "USER#u / TWOFACTOR#u", "1 transaction")
