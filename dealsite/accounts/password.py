@@ -18,9 +18,8 @@ from dealsite.accounts import cookies, limits, passwords
 from dealsite.accounts.cookies import Signed
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.forms import NewPasswordForm, PasswordForm, PasswordResetForm, answer_form
-from dealsite.accounts.limits import client_address, network_of
 from dealsite.accounts.passwords import Owner
-from dealsite.accounts.requests import UserRequest
+from dealsite.accounts.requests import UserRequest, client_address, network_of
 from dealsite.accounts.sign_in import go_on
 from dealsite.data.people import mails, users
 from dealsite.data.people import passwords as stored_passwords

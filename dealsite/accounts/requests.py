@@ -1,20 +1,21 @@
-"""The requests that views get, and who makes them: from anybody, or from a user who has signed in.
+"""The requests that views get, who makes them (anybody, or a user who has signed in), and from which address.
 
 The request classes are for the type checker: the real object is Django's own, to which the middleware adds these.
 """
 
 from __future__ import annotations
 
+import ipaddress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone
 from django_htmx.middleware import HtmxDetails
 
 from dealsite.accounts import cookies
-from dealsite.accounts.limits import client_address
 from dealsite.data.catalogue import relations
 from dealsite.data.catalogue.relations import RelationState
 from dealsite.data.catalogue.taxonomy import Kind
@@ -142,3 +143,31 @@ class Visit:
         if self.state is None or (self.state.target, self.state.slug) != self.target:
             self.state = relations.relation_state_of(user.username, target, slug)
         return self.state
+
+
+def client_address(request: HttpRequest) -> str:
+    """Return the visitor's IP address: the peer's, or what the last trusted proxy saw.
+
+    Each of the DEALSITE_TRUSTED_PROXIES proxies appends the address it was asked from; whatever stands
+    further left came from the visitor and may be made up.
+    """
+    proxies: int = settings.DEALSITE_TRUSTED_PROXIES
+    text = request.META.get("REMOTE_ADDR", "")
+    if proxies:
+        header = request.META.get("HTTP_X_FORWARDED_FOR", "")
+        seen = [part.strip() for part in header.split(",") if part.strip()]
+        if len(seen) >= proxies:
+            text = seen[-proxies]
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return "unknown"
+    mapped = getattr(address, "ipv4_mapped", None)
+    return str(mapped or address)
+
+
+def network_of(address: str) -> str:
+    """Return what one visitor can hold of addresses: an IPv4 address, or the /64 of an IPv6 one."""
+    if ":" not in address:
+        return address
+    return str(ipaddress.ip_network((address.partition("%")[0], 64), strict=False))

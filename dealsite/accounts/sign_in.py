@@ -20,7 +20,8 @@ from dealsite.accounts import after_sign_in, cookies, limits, passwords, second_
 from dealsite.accounts.after_sign_in import PendingAction, pending_action_of
 from dealsite.accounts.destinations import destination
 from dealsite.accounts.forms import CodeForm, SignInForm, SignUpForm, answer_form
-from dealsite.accounts.limits import Tries, client_address, network_of
+from dealsite.accounts.limits import Tries
+from dealsite.accounts.requests import client_address, network_of
 from dealsite.data.people import passwords as stored_passwords
 from dealsite.data.people import sessions, users
 from dealsite.data.people.sessions import Session

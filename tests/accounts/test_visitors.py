@@ -13,7 +13,7 @@ from django.urls import get_resolver, path
 from django.utils import timezone
 
 from dealsite.accounts.decorators import role, signed_in
-from dealsite.accounts.limits import client_address, network_of
+from dealsite.accounts.requests import client_address, network_of
 from dealsite.accounts.sessions import device_name
 from dealsite.data import keys, table
 from dealsite.data.people import profiles, sessions, users

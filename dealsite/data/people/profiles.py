@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -162,12 +162,6 @@ class Preferences:
 
 USUAL = Preferences()
 PREFERENCES = ("language", "autosave", "shortcuts", "columns")  # the attributes of the sign-in item
-
-
-def preferences_from_item(item: Mapping[str, Any]) -> Preferences:
-    """Return the preferences that a sign-in item holds."""
-    stored = {name: item[name] for name in PREFERENCES if name in item}
-    return Preferences(**stored | {"columns": tuple(item.get("columns", ()))})
 
 
 @access_pattern("keep a user's own choices: language, columns, autosave, shortcuts", "USER#u", "1 update")

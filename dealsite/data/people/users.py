@@ -130,10 +130,9 @@ def create(
 @access_pattern("one user", "USER#u", "1 get")
 def get(username: str) -> User:
     """Return a user; NotFound if there is none, or none any more."""
-    user = as_user(table.get(_key(username)))
-    if user is None:
-        raise profiles.no_user()
-    return user
+    if user := as_user(table.get(_key(username))):
+        return user
+    raise profiles.no_user()
 
 
 @access_pattern("a user by name or address", "USER#u, USEREMAIL#e", "2 gets")
@@ -236,6 +235,7 @@ def as_user(item: Mapping[str, Any] | None) -> User | None:
     """Return the user of a sign-in item; None for none and for one that was deleted."""
     if item is None or "deleted_at" in item:
         return None
+    chosen = {name: item[name] for name in PREFERENCES if name in item}
     return User(
         username=item["username"],
         name=item["name"],
@@ -247,7 +247,7 @@ def as_user(item: Mapping[str, Any] | None) -> User | None:
         registration=item["registration"],
         muted=is_muted(item),
         two_factor=item.get("two_factor", ""),
-        preferences=profiles.preferences_from_item(item),
+        preferences=Preferences(**chosen | {"columns": tuple(item.get("columns", ()))}),
     )
 
 
