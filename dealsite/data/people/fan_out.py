@@ -40,6 +40,7 @@ PAGE = 1000  # recipients read at once
 BATCH = 100  # recipients between two checkpoints
 FRESH_SECONDS = 5.0  # a page that was read longer ago is read again: of its users, some may be gone
 PROGRESS_SECONDS = 1.0  # between two notes of progress, which renew the lease
+THREADS = SEGMENTS
 
 monotonic: Callable[[], float] = time.monotonic  # replaced in tests
 
@@ -100,7 +101,7 @@ class _FanOut:
         """Work on all segments at once; the first error stops them all and is raised."""
         self._note_progress()
         open_segments = [segment for segment in self.segments if not segment.done]
-        with ThreadPoolExecutor(SEGMENTS, "segment") as threads:
+        with ThreadPoolExecutor(THREADS, "segment") as threads:
             try:
                 running = [threads.submit(copy_context().run, self._send, one) for one in open_segments]
                 wait(running)
