@@ -23,6 +23,10 @@ NOWHERE = "http://127.0.0.1:9"
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 
+def _misfit(name: str, wanted: str, text: str) -> ImproperlyConfigured:
+    return ImproperlyConfigured(f"{name} should be {wanted}, and is {text!r}.")
+
+
 def flag(name: str, default: bool = False) -> bool:
     """A yes/no variable; anything but the usual words is an error, never a silent no."""
     text = os.environ.get(name, "").strip().lower()
@@ -32,7 +36,7 @@ def flag(name: str, default: bool = False) -> bool:
         return False
     if text == "":
         return default
-    raise ImproperlyConfigured(f"{name} should be yes or no, and is {text!r}.")
+    raise _misfit(name, "yes or no", text)
 
 
 def number(name: str, default: int) -> int:
@@ -41,7 +45,7 @@ def number(name: str, default: int) -> int:
     if text == "":
         return default
     if not (text.isascii() and text.isdigit()):
-        raise ImproperlyConfigured(f"{name} should be a whole number, and is {text!r}.")
+        raise _misfit(name, "a whole number", text)
     return int(text)
 
 
@@ -49,7 +53,7 @@ def one_of(name: str, default: str, choices: Sequence[str]) -> str:
     """One of some words."""
     text = os.environ.get(name, "").strip().lower() or default
     if text not in choices:
-        raise ImproperlyConfigured(f"{name} should be one of {', '.join(choices)}, and is {text!r}.")
+        raise _misfit(name, f"one of {', '.join(choices)}", text)
     return text
 
 
@@ -58,9 +62,7 @@ def url(name: str, default: str) -> str:
     text = os.environ.get(name, "").strip().rstrip("/") or default
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query:
-        raise ImproperlyConfigured(
-            f"{name} should be an address like https://deals.example, and is {text!r}."
-        )
+        raise _misfit(name, "an address like https://deals.example", text)
     return text
 
 
@@ -69,7 +71,7 @@ def bucket(name: str) -> str:
     text = os.environ.get(name, "").strip().rstrip("/")
     parts = urlsplit(text)
     if text and (parts.scheme != "s3" or not parts.hostname or parts.query):
-        raise ImproperlyConfigured(f"{name} should be a place like s3://deals/lake, and is {text!r}.")
+        raise _misfit(name, "a place like s3://deals/lake", text)
     return text
 
 
@@ -98,7 +100,7 @@ def uses_own_engine(environ: Mapping[str, str]) -> bool:
     """
     engine = environ.get("DEALSITE_ENGINE", "")
     if engine not in ("", "embedded", "amazon"):
-        raise ImproperlyConfigured(f"DEALSITE_ENGINE should be embedded or amazon, and is {engine!r}.")
+        raise _misfit("DEALSITE_ENGINE", "embedded or amazon", engine)
     if engine:
         return engine == "embedded"
     if environ.get("DYNAMODB_ENDPOINT_URL"):

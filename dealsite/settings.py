@@ -33,7 +33,7 @@ DATABASES: dict[str, dict[str, str]] = {}
 DEALSITE_LAKE = environment.bucket("DEALSITE_LAKE")  # '' for the data folder's own
 DEALSITE_PROJECTIONS = (
     os.environ.get("DEALSITE_PROJECTIONS") or "lake search"
-).split()  # which a worker feeds
+).split()  # a worker feeds these
 
 # -- The site --------------------------------------------------------------------------------------------------
 PORT = environment.number("PORT", 8000)
@@ -110,7 +110,7 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 
 # -- Accounts --------------------------------------------------------------------------------------------------
-PASSWORD_HASHERS = ["dealsite.accounts.hashers.Argon2id"]
+PASSWORD_HASHERS = ["dealsite.accounts.passwords.Argon2id"]
 _VALIDATORS = "django.contrib.auth.password_validation"
 AUTH_PASSWORD_VALIDATORS = [
     {
@@ -143,16 +143,14 @@ EMAIL_TIMEOUT = 5
 EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'console'}.EmailBackend"
 DEFAULT_FROM_EMAIL = os.environ.get("DEALSITE_MAIL_FROM") or f"{DEALSITE_NAME} <noreply@localhost>"
 
-# -- Files: what is built (static) and what editors bring (media) -----------------------------------------------
+# -- Files: what is built (static) and what editors upload (media) -----------------------------------------------
 STATIC_URL = "/static/"
 STATIC_ROOT = BUILD / "static"
 # Our own files, and what build_assets makes and copies: compiled CSS, icons, fonts, installed scripts.
 STATICFILES_DIRS = [folder for folder in (BASE_DIR / "static", BUILD / "assets") if folder.is_dir()]
 MEDIA_URL = "/media/"
 MEDIA_ROOT = VAR / "media"
-SEARCH_ROOT = (
-    VAR / "search"
-)  # the index of deals, made from the table's stream; it can be deleted and made anew
+SEARCH_ROOT = VAR / "search"  # the index of deals, made from the table's stream; it can be made again
 FILE_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 WHITENOISE_USE_FINDERS = DEBUG
 WHITENOISE_AUTOREFRESH = DEBUG
@@ -161,9 +159,8 @@ WHITENOISE_ALLOW_ALL_ORIGINS = False
 DEALSITE_MEDIA_BUCKET = os.environ.get("DEALSITE_MEDIA_BUCKET", "")
 _MEDIA_STORAGE: dict[str, object] = {"BACKEND": "django.core.files.storage.FileSystemStorage"}
 if DEALSITE_MEDIA_BUCKET:
-    _media_host = os.environ.get("DEALSITE_MEDIA_HOST") or (
-        f"{DEALSITE_MEDIA_BUCKET}.s3.{DEALSITE_REGION}.amazonaws.com"
-    )
+    _amazons = f"{DEALSITE_MEDIA_BUCKET}.s3.{DEALSITE_REGION}.amazonaws.com"
+    _media_host = os.environ.get("DEALSITE_MEDIA_HOST") or _amazons
     MEDIA_URL = f"https://{_media_host}/"
     _MEDIA_STORAGE = {
         "BACKEND": "storages.backends.s3.S3Storage",
@@ -252,7 +249,7 @@ LOGGING = {
         "botocore": {"level": "WARNING"},
         "urllib3.connectionpool": {
             "level": "ERROR"
-        },  # a moment with more requests than connections is no news
+        },  # more requests than connections for a moment is no news
     },
 }
 # Events and their values go where Django's own log goes.

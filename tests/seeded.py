@@ -14,7 +14,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from cms.deals.share_links import token_of
-from dealsite.accounts import reset_tokens
+from dealsite.accounts import passwords
 from dealsite.ask import ready, runs
 from dealsite.ask.lake import lake_in
 from dealsite.data import keys, table
@@ -84,7 +84,7 @@ class Content:
         """Return what stands for the names in an address: `{live.id}` in a declaration, `<str:deal_id>` in a route."""
         now = timezone.now()
         payment = orders.get(SHOPPER, self.order).payments[-1]
-        reset = reset_tokens.make(self.users[SHOPPER], now=now)
+        reset = passwords.make_reset_token(self.users[SHOPPER], now=now)
         old = token_of("draft", self.draft.id, now - 8 * DAY)
         states = {state.replace(" ", "_"): deal for state, deal in self.deals.items()}
         return states | {

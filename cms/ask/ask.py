@@ -45,12 +45,7 @@ class QuestionForm(forms.Form):
         strip=False,
         error_messages={"required": gettext_lazy("Write a question: one SELECT.")},
         widget=forms.Textarea(
-            attrs={
-                "rows": 10,
-                "spellcheck": "false",
-                "autocapitalize": "off",
-                "class": "font-mono text-sm",
-            }
+            {"rows": 10, "spellcheck": "false", "autocapitalize": "off", "class": "font-mono text-sm"}
         ),
     )
     title = forms.CharField(
@@ -117,13 +112,7 @@ def _asked_for(request: EditorRequest) -> tuple[str, str]:
 
 @page(
     "1 query",
-    at=(
-        "/cms/ask/answers/{answers[0]}/",
-        "/cms/ask/answers/{answers[1]}/",
-        "/cms/ask/answers/{answers[2]}/",
-        "/cms/ask/answers/{answers[3]}/",
-        "/cms/ask/answers/{answers[4]}/",
-    ),
+    at=tuple(f"/cms/ask/answers/{{answers[{number}]}}/" for number in range(5)),
 )
 @role("back office")
 @require_safe
@@ -142,9 +131,8 @@ def _shown(request: EditorRequest, run: Run) -> dict[str, Any]:
     if run.state != "answered":
         return {"run": run}
     whole = run.answer()
-    page = number_in(request.GET.get("page", ""), most=5)
-    if page is None:
-        page = 1
+    asked = number_in(request.GET.get("page", ""), most=5)
+    page = 1 if asked is None else asked
     first = (page - 1) * SHOWN
     if page < 1 or (first and first >= len(whole.rows)):
         raise NotFound(_("The answer has no such page."))

@@ -28,7 +28,7 @@ from dealsite.data.catalogue.content import DealContent, text_problems
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing import pending_edits
 from dealsite.data.names import slugify
-from dealsite.data.people import preferences
+from dealsite.data.people import profiles
 from dealsite.data.table.errors import Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid
 from dealsite.web.pages import action
@@ -39,7 +39,7 @@ from dealsite.web.pages import action
 @require_POST
 def autosave_setting(request: EditorRequest) -> HttpResponse:
     """Turn saving by itself on or off for whoever is signed in. 1 update."""
-    preferences.save(request.user.username, autosave="autosave" in request.POST)
+    profiles.save_preferences(request.user.username, autosave="autosave" in request.POST)
     return HttpResponse(status=204)
 
 

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from cms.shared.requests import EditorRequest
 from dealsite import __version__
 from dealsite.accounts.decorators import role
-from dealsite.data.people import preferences
+from dealsite.data.people import profiles
 from dealsite.web.pages import page
 
 
@@ -46,7 +46,7 @@ def settings(request: EditorRequest) -> HttpResponse:
     form = SettingsForm(request.POST)
     if not form.is_valid():
         return render(request, "cms/home/settings.html", {"form": form}, status=422)
-    preferences.save(request.user.username, **form.cleaned_data)
+    profiles.save_preferences(request.user.username, **form.cleaned_data)
     messages.success(request, _("Your settings are saved."))
     return redirect("cms_settings")
 

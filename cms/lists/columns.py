@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST
 from cms.lists.list_address import list_query
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
-from dealsite.data.people import preferences
+from dealsite.data.people import profiles
 from dealsite.web.pages import action
 
 COLUMNS = {
@@ -63,5 +63,5 @@ def choose_columns(request: EditorRequest) -> HttpResponse:
     """Keep the columns that were ticked, none for the usual ones, and lead back to the list."""
     ticked = set(request.POST.getlist("column"))
     chosen = tuple(name for name in COLUMNS if name in ticked)
-    preferences.save(request.user.username, columns=() if chosen == USUAL else chosen)
+    profiles.save_preferences(request.user.username, columns=() if chosen == USUAL else chosen)
     return redirect(reverse("cms_deals") + list_query(request.POST.get("back", ""), without=("columns",)))

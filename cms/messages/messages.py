@@ -178,19 +178,12 @@ def _post(request: EditorRequest, form: MessageForm, deal: Deal) -> HttpResponse
     if action != "send":
         return _last_word(request, form, deal)
     if not is_ulid(token) or not now - LAST_WORD <= time_of(token) <= now:
-        return _last_word(
-            request, form, deal, trouble=_("This page was open for long. Please look again, and send.")
-        )
+        trouble = _("This page was open for long. Please look again, and send.")
+        return _last_word(request, form, deal, trouble=trouble)
     if not request.POST.get("sure"):
         return _last_word(request, form, deal, unsure=True, token=token)
-    announcements.send(
-        deal.id,
-        message_id=message_id,
-        audience=form.recipients(),
-        by=request.user.username,
-        now=now,
-        **form.words(),
-    )
+    by, audience = request.user.username, form.recipients()
+    announcements.send(deal.id, message_id=message_id, audience=audience, by=by, now=now, **form.words())
     return _sent(request, message_id, now)
 
 
@@ -227,13 +220,14 @@ def _last_word(
     """Show the message as a shopper will see it, and to how many it goes, before it is sent."""
     now, audience, words = timezone.now(), form.recipients(), form.words()
     send_at = form.cleaned_data["send_at"]
+    message = Message(
+        new_ulid(send_at or now), audience.kind, words["headline"], deal.id, words["text"], True
+    )
     page = {
         "form": form,
         "deal": deal,
         "state": deal.card.state(now),
-        "message": Message(
-            new_ulid(send_at or now), audience.kind, words["headline"], deal.id, words["text"], True
-        ),
+        "message": message,
         "number": announcements.count_recipients(audience),
         "audience": dict(form.fields["audience"].choices)[form.cleaned_data["audience"]],  # type: ignore[attr-defined]
         "at_most": audience.is_union,

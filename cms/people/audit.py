@@ -80,9 +80,7 @@ class FilterForm(forms.Form):
         required=False,
         max_length=30,
         label=gettext_lazy("Person"),
-        widget=forms.TextInput(
-            attrs={"autocapitalize": "none", "spellcheck": "false", "autocomplete": "off"}
-        ),
+        widget=forms.TextInput({"autocapitalize": "none", "spellcheck": "false", "autocomplete": "off"}),
     )
     kind = forms.ChoiceField(
         required=False,
@@ -140,15 +138,10 @@ def audit_entries(request: EditorRequest) -> HttpResponse:
 
 def row(entry: Entry) -> AuditRow:
     """Return what the list shows of an entry."""
-    names = sorted({*entry.before, *entry.after})
-    changes = [
-        AuditChange(
-            stored_words.shown(name.replace("_", " ").capitalize()),
-            str(entry.before.get(name, "")),
-            str(entry.after.get(name, "")),
-        )
-        for name in names
-    ]
+    changes = []
+    for name in sorted({*entry.before, *entry.after}):
+        shown = stored_words.shown(name.replace("_", " ").capitalize())
+        changes.append(AuditChange(shown, str(entry.before.get(name, "")), str(entry.after.get(name, ""))))
     page = PAGES.get(entry.kind, "")
     address = reverse(page, args=[entry.subject]) if page and "deleted" not in entry.what else ""
     by = _("the site itself") if entry.by == SITE else entry.by

@@ -75,10 +75,8 @@ def give_role(request: EditorRequest, username: str) -> HttpResponse:
     """Give a user a role."""
     name = request.POST.get("role", "")
     users.give_role(username, name, by=request.user.username, now=timezone.now())
-    messages.success(
-        request,
-        _("%(user)s now has the role %(role)s.") % {"user": username, "role": stored_words.shown(name)},
-    )
+    words = {"user": username, "role": stored_words.shown(name)}
+    messages.success(request, _("%(user)s now has the role %(role)s.") % words)
     return redirect("cms_user", username)
 
 
@@ -87,15 +85,13 @@ def give_role(request: EditorRequest, username: str) -> HttpResponse:
 @fresh
 @require_POST
 def take_role(request: EditorRequest, username: str) -> HttpResponse:
-    """Take a role from a user; it holds from his next request on."""
+    """Take a role from a user, from their next request on."""
     name = request.POST.get("role", "")
     if _is_own_admin_role(request, username, name):
         raise Forbidden(_("You cannot take the role admin from yourself. Another admin can."))
     users.take_role(username, name, by=request.user.username, now=timezone.now())
-    messages.success(
-        request,
-        _("%(user)s no longer has the role %(role)s.") % {"user": username, "role": stored_words.shown(name)},
-    )
+    words = {"user": username, "role": stored_words.shown(name)}
+    messages.success(request, _("%(user)s no longer has the role %(role)s.") % words)
     return redirect("cms_user", username)
 
 
@@ -104,7 +100,7 @@ def take_role(request: EditorRequest, username: str) -> HttpResponse:
 @fresh
 @require_POST
 def reset_two_factor(request: EditorRequest, username: str) -> HttpResponse:
-    """Turn off the second factor of a user who has lost it; he is signed out everywhere."""
+    """Turn off the second factor of a user who has lost it, and sign them out everywhere."""
     by = request.user.username
     if username == by:
         raise Forbidden(
@@ -113,14 +109,11 @@ def reset_two_factor(request: EditorRequest, username: str) -> HttpResponse:
     account = users.get(username)
     if account.two_factor:
         two_factor.turn_off(account, by=by, now=timezone.now())
-    messages.success(
-        request,
-        _("%(username)s signs in with the password alone, and is signed out everywhere.")
-        % {"username": username},
-    )
+    done = _("%(username)s signs in with the password alone, and is signed out everywhere.")
+    messages.success(request, done % {"username": username})
     return redirect("cms_user", username)
 
 
 def _is_own_admin_role(request: EditorRequest, username: str, name: str) -> bool:
-    """Tell whether an admin is about to lock himself out."""
+    """Tell whether an admin is about to lock themself out."""
     return name == "admin" and username == request.user.username

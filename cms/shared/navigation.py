@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from dealsite.accounts.visitors import Anonymous, SignedIn
+from dealsite.accounts.requests import Anonymous, SignedIn
 
 
 @dataclass(frozen=True)

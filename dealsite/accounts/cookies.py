@@ -1,10 +1,10 @@
-"""The cookies of accounts: session, device signed in before, reset link followed, a visitor's cart, and who has
-given his password and not yet his code."""
+"""The cookies of accounts: session, a visitor's cart, and three that this site signs, so that it knows them again."""
 
 from __future__ import annotations
 
 import re
 import secrets
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -19,13 +19,6 @@ from dealsite.data.table.errors import Invalid
 
 KEY_BYTES = 32
 KEY_PATTERN = re.compile(r"[A-Za-z0-9_-]{43}")
-DEVICE_LIFETIME = timedelta(days=180)
-DEVICE_SALT = "dealsite.accounts.device"
-RESET_SALT = "dealsite.accounts.reset"
-RESET_PATH = "/account/password-reset/"
-HALF_SALT = "dealsite.accounts.half"
-HALF_PATH = "/account/sign-in/"
-HALF_LIFETIME = timedelta(minutes=10)
 
 
 class SessionCookie(NamedTuple):
@@ -33,23 +26,61 @@ class SessionCookie(NamedTuple):
     key: str
 
 
-class Device(NamedTuple):
-    """A device on which a user has signed in before; `number` is random."""
+class Signed(NamedTuple):
+    """A user, and what goes with them: a device's random number, a token, a mark."""
 
     username: str
-    number: str
+    text: str
 
 
-class ResetLink(NamedTuple):
-    username: str
-    token: str
+@dataclass(frozen=True)
+class SignedCookie:
+    """A kind of signed cookie; its name stands beside the session's: `__Host-device`, `device-8000` on loopback."""
+
+    short_name: str
+    salt: str
+    lifetime: timedelta
+    path: str = "/"
+
+    @property
+    def name(self) -> str:
+        name = _name(self.short_name)
+        return name if self.path == "/" else name.replace("__Host-", "__Secure-")  # which allows a path
+
+    def read(self, request: HttpRequest) -> Signed | None:
+        """Return what the browser holds, as this site itself noted it."""
+        return self.unsign(request.COOKIES.get(self.name, ""))
+
+    def set(self, response: HttpResponse, signed: Signed) -> None:
+        _set(response, self.name, self.sign(signed), self.lifetime, self.path)
+
+    def forget(self, response: HttpResponse) -> None:
+        response.delete_cookie(self.name, path=self.path, samesite="Lax")
+
+    def sign(self, signed: Signed) -> str:
+        return signing.TimestampSigner(salt=self.salt).sign(":".join(signed))
+
+    def unsign(self, text: str) -> Signed | None:
+        """Return what `sign` wrote within the cookie's lifetime; None for anything else."""
+        try:
+            plain = signing.TimestampSigner(salt=self.salt).unsign(text, max_age=self.lifetime)
+        except signing.BadSignature:
+            return None
+        username, _, more = plain.partition(":")
+        return Signed(username, more)
 
 
-class HalfSignIn(NamedTuple):
-    """Who has given his password; `mark` says which one, and which second factor is asked for."""
-
-    username: str
-    mark: str
+# A device on which a user has signed in before: strangers' failed tries will not keep them out there.
+DEVICE = SignedCookie("device", "dealsite.accounts.device", timedelta(days=180))
+# Carries a reset link past the redirect that takes its token out of the address.
+RESET_LINK = SignedCookie(
+    "reset",
+    "dealsite.accounts.reset",
+    timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT),
+    "/account/password-reset/",
+)
+# Who has given their password and not yet their code: it signs nobody in, and goes to the sign-in pages only.
+HALF = SignedCookie("half", "dealsite.accounts.half", timedelta(minutes=10), "/account/sign-in/")
 
 
 def new_key() -> str:
@@ -65,70 +96,30 @@ def session(request: HttpRequest) -> SessionCookie | None:
     return SessionCookie(username, key)
 
 
+def session_key(request: HttpRequest) -> str:
+    """Return the key of the browser's session, '' without one."""
+    cookie = session(request)
+    return cookie.key if cookie else ""
+
+
 def set_session(response: HttpResponse, username: str, key: str) -> None:
     """Give the browser a session; when it ends is decided here, not there."""
     _set(response, settings.SESSION_COOKIE_NAME, f"{username}:{key}", LONGEST)
 
 
 def forget_session(response: HttpResponse) -> None:
-    _delete(response, settings.SESSION_COOKIE_NAME)
-
-
-def device(request: HttpRequest) -> Device | None:
-    """Return the user whom this device has been signed in to, as this site itself noted."""
-    read = _unsigned(request.COOKIES.get(_name("device"), ""), DEVICE_SALT, DEVICE_LIFETIME)
-    return Device(*read) if read else None
+    response.delete_cookie(settings.SESSION_COOKIE_NAME, samesite="Lax")
 
 
 def set_device(response: HttpResponse, username: str) -> None:
-    """Note that a user has signed in here: strangers' failed tries will not keep him out on this device."""
-    text = _signed(Device(username, secrets.token_urlsafe(16)), DEVICE_SALT)
-    _set(response, _name("device"), text, DEVICE_LIFETIME)
+    """Note that a user has signed in on this device."""
+    DEVICE.set(response, Signed(username, secrets.token_urlsafe(16)))
 
 
-def forget_device(response: HttpResponse) -> None:
-    _delete(response, _name("device"))
-
-
-def reset_link(request: HttpRequest) -> ResetLink | None:
-    """Return the reset link that was followed a moment ago."""
-    lifetime = timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT)
-    read = _unsigned(request.COOKIES.get(_name_with_path("reset"), ""), RESET_SALT, lifetime)
-    return ResetLink(*read) if read else None
-
-
-def set_reset_link(response: HttpResponse, link: ResetLink) -> None:
-    """Carry a reset link past the redirect that takes its token out of the address."""
-    lifetime = timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT)
-    _set(response, _name_with_path("reset"), _signed(link, RESET_SALT), lifetime, path=RESET_PATH)
-
-
-def forget_reset_link(response: HttpResponse) -> None:
-    _delete(response, _name_with_path("reset"), path=RESET_PATH)
-
-
-def half(request: HttpRequest) -> HalfSignIn | None:
-    """Return who gave his password here some minutes ago."""
-    return read_half(request.COOKIES.get(_name_with_path("half"), ""))
-
-
-def read_half(text: str) -> HalfSignIn | None:
-    """Return what `half_text` wrote some minutes ago; None for anything else."""
-    read = _unsigned(text, HALF_SALT, HALF_LIFETIME)
-    return HalfSignIn(*read) if read else None
-
-
-def half_text(half: HalfSignIn) -> str:
-    return _signed(half, HALF_SALT)
-
-
-def set_half(response: HttpResponse, half: HalfSignIn) -> None:
-    """Note that somebody has given his password; it signs nobody in, and goes to the sign-in pages only."""
-    _set(response, _name_with_path("half"), half_text(half), HALF_LIFETIME, path=HALF_PATH)
-
-
-def forget_half(response: HttpResponse) -> None:
-    _delete(response, _name_with_path("half"), path=HALF_PATH)
+def device_of(request: HttpRequest, username: str) -> str:
+    """Return the random number of a device on which a user has signed in before, '' of any other."""
+    device = DEVICE.read(request)
+    return device.text if device and device.username == username else ""
 
 
 def cart(request: HttpRequest) -> str:
@@ -143,7 +134,7 @@ def set_cart(response: HttpResponse, key: str) -> None:
 
 
 def forget_cart(response: HttpResponse) -> None:
-    _delete(response, _name("cart"))
+    response.delete_cookie(_name("cart"), samesite="Lax")
 
 
 def _is_username(text: str) -> bool:
@@ -154,41 +145,12 @@ def _is_username(text: str) -> bool:
 
 
 def _name(name: str) -> str:
-    """Return a cookie's name beside the session's: `__Host-device`, or `device-8000` on loopback."""
     session_name: str = settings.SESSION_COOKIE_NAME
     return session_name.replace("session", name)
 
 
-def _name_with_path(name: str) -> str:
-    """Return the name of a cookie with a path, which `__Host-` does not allow."""
-    return _name(name).replace("__Host-", "__Secure-")
-
-
-def _signed(parts: tuple[str, str], salt: str) -> str:
-    """Return a user name and what goes with it as text that this site knows again."""
-    return signing.TimestampSigner(salt=salt).sign(":".join(parts))
-
-
-def _unsigned(text: str, salt: str, lifetime: timedelta) -> tuple[str, str] | None:
-    """Return what `_signed` wrote at most so long ago; None for anything else."""
-    try:
-        username, _, more = signing.TimestampSigner(salt=salt).unsign(text, max_age=lifetime).partition(":")
-    except signing.BadSignature:
-        return None
-    return username, more
-
-
 def _set(response: HttpResponse, name: str, value: str, lifetime: timedelta, path: str = "/") -> None:
+    secure: bool = settings.SESSION_COOKIE_SECURE
     response.set_cookie(
-        name,
-        value,
-        max_age=lifetime,
-        path=path,
-        secure=settings.SESSION_COOKIE_SECURE,
-        httponly=True,
-        samesite="Lax",
+        name, value, max_age=lifetime, path=path, secure=secure, httponly=True, samesite="Lax"
     )
-
-
-def _delete(response: HttpResponse, name: str, path: str = "/") -> None:
-    response.delete_cookie(name, path=path, samesite="Lax")

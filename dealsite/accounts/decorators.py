@@ -13,8 +13,8 @@ from django.utils import timezone
 from django.utils.cache import patch_cache_control
 from django.utils.http import urlencode
 
-from dealsite.accounts import ended_session
-from dealsite.accounts.visitors import SignedIn
+from dealsite.accounts.requests import SignedIn
+from dealsite.accounts.sign_in_again import ask_to_sign_in
 from dealsite.data.people.users import ROLES
 from dealsite.data.table.errors import Forbidden
 
@@ -59,7 +59,7 @@ def role(*names: str) -> Callable[[View], View]:
         @wraps(view)
         def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             ended = not request.user.is_authenticated and request.method == "POST" and not _htmx(request)
-            if ended and (question := ended_session.asked(request, now=timezone.now())):
+            if ended and (question := ask_to_sign_in(request, now=timezone.now())):
                 return question
             return entered(request, *args, **kwargs)
 
@@ -79,7 +79,7 @@ def sent_again(view: View) -> View:
 
 
 def needs_second_factor(user: SignedIn) -> bool:
-    """Tell whether somebody with a role has to set up two-factor sign-in before he goes on."""
+    """Tell whether somebody with a role has to set up two-factor sign-in before they go on."""
     required: bool = settings.DEALSITE_REQUIRE_TWO_FACTOR
     return required and bool(user.roles) and not user.account.two_factor
 
@@ -98,16 +98,11 @@ def to_sign_in(request: HttpRequest, *, back: str = "", then: str = "") -> HttpR
 
     `then` is what the visitor wanted to do there (see `after_sign_in`).
     """
-    htmx = _htmx(request)
-    if back:
-        pass
-    elif htmx:
+    htmx, address = _htmx(request), reverse("sign_in")
+    if not back and htmx:
         back = htmx.current_url_abs_path or ""
-    elif request.method in ("GET", "HEAD"):
+    elif not back and request.method in ("GET", "HEAD"):
         back = request.get_full_path()
-    else:
-        back = ""
-    address = reverse("sign_in")
     if back:  # whether it may lead there is judged when it does
         address += "?" + urlencode({"next": back} | ({"then": then} if then else {}))
     if htmx:

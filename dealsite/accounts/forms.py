@@ -1,23 +1,29 @@
-"""The forms of the account pages; field names are the keyword arguments of the data functions."""
+"""The forms of the account pages, and how a page answers one; field names are the data functions' arguments."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dealsite.accounts import languages, passwords, timezones
+from dealsite.accounts import locales, passwords
 from dealsite.accounts.passwords import Owner
 from dealsite.data.names import normalise, normalise_email, normalise_username
-from dealsite.data.table.errors import Invalid
+from dealsite.data.table.errors import AlreadyExists, DataError, Invalid, TooManyRequests
 from dealsite.text.lazy import Text
 
 NAME_CHARACTERS = 50
+USERNAME_INPUT = {"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}
 BROWSER_ZONE = gettext_lazy("That of my browser, or else of the site")
 SITES_LANGUAGE = gettext_lazy("That of the site")
+EITHER_CODE = gettext_lazy("The six digits that your app shows, or one of your recovery codes.")
 
 
 class PasswordField(forms.CharField):
@@ -31,11 +37,10 @@ class PasswordField(forms.CharField):
 class CodeField(forms.CharField):
     """A code of an authenticator app, or a recovery code: digits, spaced as one likes."""
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, help_text: Text = EITHER_CODE) -> None:
         attrs = {"autocomplete": "one-time-code", "inputmode": "numeric", "spellcheck": "false"}
-        super().__init__(
-            label=gettext_lazy("Code"), max_length=40, widget=forms.TextInput(attrs=attrs), **kwargs
-        )
+        widget = forms.TextInput(attrs=attrs)
+        super().__init__(label=gettext_lazy("Code"), max_length=40, widget=widget, help_text=help_text)
 
 
 def _email_field(**kwargs: Any) -> forms.CharField:
@@ -53,14 +58,16 @@ def _new_password_field(label: Text = gettext_lazy("Password")) -> PasswordField
     )
 
 
+def _old_password_field(**kwargs: Any) -> PasswordField:
+    return PasswordField(label=gettext_lazy("Current password"), autocomplete="current-password", **kwargs)
+
+
 class SignUpForm(forms.Form):
     username = forms.CharField(
         label=gettext_lazy("User name"),
         max_length=100,
         help_text=gettext_lazy("3 to 30 letters (a to z), digits, dots, dashes or underscores."),
-        widget=forms.TextInput(
-            attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}
-        ),
+        widget=forms.TextInput(attrs=USERNAME_INPUT),
     )
     email = _email_field(help_text=gettext_lazy("For a new password, should you forget yours."))
     password = _new_password_field()
@@ -77,7 +84,7 @@ class SignUpForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
         owner = Owner(data.get("username", ""), data.get("username", ""), data.get("email", ""))
-        _check_password(self, "password", owner)
+        _check_password(self, owner)
         return data
 
 
@@ -85,9 +92,7 @@ class SignInForm(forms.Form):
     name = forms.CharField(
         label=gettext_lazy("User name or e-mail"),
         max_length=254,
-        widget=forms.TextInput(
-            attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}
-        ),
+        widget=forms.TextInput(attrs=USERNAME_INPUT),
     )
     password = PasswordField(label=gettext_lazy("Password"), autocomplete="current-password")
 
@@ -95,9 +100,7 @@ class SignInForm(forms.Form):
 class CodeForm(forms.Form):
     """The second step of signing in."""
 
-    code = CodeField(
-        help_text=gettext_lazy("The six digits that your app shows, or one of your recovery codes.")
-    )
+    code = CodeField()
 
 
 class ReauthenticationForm(forms.Form):
@@ -105,9 +108,7 @@ class ReauthenticationForm(forms.Form):
 
     prefix = "proof"
     password = PasswordField(label=gettext_lazy("Your password"), autocomplete="current-password")
-    code = CodeField(
-        help_text=gettext_lazy("The six digits that your app shows, or one of your recovery codes.")
-    )
+    code = CodeField()
 
     def __init__(self, *args: Any, needs_code: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -132,32 +133,15 @@ class SetUpTwoFactorForm(forms.Form):
     """The first code of an app that has just been given its secret; `secret` is sealed."""
 
     secret = forms.CharField(max_length=500, widget=forms.HiddenInput)
-    code = CodeField(help_text=gettext_lazy("The six digits that your app shows now."))
-    old_password = PasswordField(label=gettext_lazy("Current password"), autocomplete="current-password")
+    code = CodeField(gettext_lazy("The six digits that your app shows now."))
+    old_password = _old_password_field()
 
 
 class TwoFactorForm(forms.Form):
-    """What a user is asked for before his second factor changes."""
+    """What a user is asked for before their second factor changes."""
 
-    old_password = PasswordField(label=gettext_lazy("Current password"), autocomplete="current-password")
-    code = CodeField(
-        help_text=gettext_lazy("The six digits that your app shows, or one of your recovery codes.")
-    )
-
-
-class PasswordForm(forms.Form):
-    """A new password for a user who says the old one."""
-
-    old_password = PasswordField(label=gettext_lazy("Current password"), autocomplete="current-password")
-    password = _new_password_field(gettext_lazy("New password"))
-
-    def __init__(self, *args: Any, owner: Owner, **kwargs: Any) -> None:
-        self.owner = owner
-        super().__init__(*args, **kwargs)
-
-    def clean(self) -> dict[str, Any]:
-        _check_password(self, "password", self.owner)
-        return self.cleaned_data
+    old_password = _old_password_field()
+    code = CodeField()
 
 
 class NewPasswordForm(forms.Form):
@@ -170,8 +154,15 @@ class NewPasswordForm(forms.Form):
         super().__init__(*args, **kwargs)
 
     def clean(self) -> dict[str, Any]:
-        _check_password(self, "password", self.owner)
+        _check_password(self, self.owner)
         return self.cleaned_data
+
+
+class PasswordForm(NewPasswordForm):
+    """A new password for a user who says the old one."""
+
+    old_password = _old_password_field()
+    field_order = ("old_password", "password")
 
 
 class PasswordResetForm(forms.Form):
@@ -197,18 +188,15 @@ class ProfileForm(forms.Form):
         required=False,
         help_text=gettext_lazy("Of the pages that you see, and of mails to you."),
     )
-    old_password = PasswordField(
-        label=gettext_lazy("Current password"),
-        autocomplete="current-password",
-        required=False,
-        help_text=gettext_lazy("Only needed for another e-mail address."),
+    old_password = _old_password_field(
+        required=False, help_text=gettext_lazy("Only needed for another e-mail address.")
     )
     version = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["timezone"].choices = [("", BROWSER_ZONE), *timezones.choices()]  # type: ignore[attr-defined]
-        self.fields["language"].choices = [("", SITES_LANGUAGE), *languages.choices()]  # type: ignore[attr-defined]
+        self.fields["timezone"].choices = [("", BROWSER_ZONE), *locales.zone_choices()]  # type: ignore[attr-defined]
+        self.fields["language"].choices = [("", SITES_LANGUAGE), *settings.LANGUAGES]  # type: ignore[attr-defined]
 
     def clean_name(self) -> str:
         name = normalise(self.cleaned_data["name"])
@@ -221,7 +209,7 @@ class ProfileForm(forms.Form):
 
 
 class DeleteAccountForm(forms.Form):
-    old_password = PasswordField(label=gettext_lazy("Current password"), autocomplete="current-password")
+    old_password = _old_password_field()
 
 
 def _checked(normalised: Any, text: str) -> str:
@@ -233,12 +221,51 @@ def _checked(normalised: Any, text: str) -> str:
     return result
 
 
-def _check_password(form: forms.Form, name: str, owner: Owner) -> None:
-    """Add to a field what the validators have against the password in it."""
-    password = form.cleaned_data.get(name)
-    if password is None:
-        return
+def _check_password(form: forms.Form, owner: Owner) -> None:
+    """Add to the field `password` what the validators have against it."""
     try:
-        passwords.check(password, owner)
+        if "password" in form.cleaned_data:
+            passwords.check(form.cleaned_data["password"], owner)
     except ValidationError as error:
-        form.add_error(name, error)
+        form.add_error("password", error)
+
+
+def answer_form(
+    request: HttpRequest,
+    template: str,
+    form: forms.Form,
+    act: Callable[[], HttpResponse | None],
+    *,
+    refusals: tuple[type[DataError], ...] = (TooManyRequests,),
+    **context: Any,
+) -> HttpResponse:
+    """Show a form, or do what a valid one asks for; `act` returns None where the form says what is wrong.
+
+    The errors in `refusals` are shown with the form.
+    """
+    if request.method != "POST":
+        return form_page(request, template, form, **context)
+    try:
+        response = act() if form.is_valid() else None
+    except refusals as error:
+        return refused_page(request, template, form, error, **context)
+    return response or form_page(request, template, form, 422, **context)
+
+
+def form_page(
+    request: HttpRequest, template: str, form: forms.Form, status: int = 200, **context: Any
+) -> HttpResponse:
+    """Return a page with a form on it."""
+    return render(request, template, {"form": form, **context}, status=status)
+
+
+def refused_page(
+    request: HttpRequest, template: str, form: forms.Form, error: DataError, **context: Any
+) -> HttpResponse:
+    """Return the page with an error of the data layer beside the field that it is about, else above the form."""
+    field = error.field if isinstance(error, AlreadyExists) else ""
+    form.add_error(field if field in form.fields else None, str(error))
+    response = form_page(request, template, form, error.status, **context)
+    if isinstance(error, TooManyRequests):
+        response["Retry-After"] = str(error.retry_after)
+    return response

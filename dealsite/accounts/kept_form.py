@@ -1,4 +1,4 @@
-"""Asks who somebody is in the middle of what he does, and keeps what he was sending.
+"""Asks who somebody is in the middle of what they do, and keeps what they were sending.
 
 The page carries every field of the form that was sent, and leads to the same address. Its own fields
 start with `proof-`; they are taken out again before the view sees the form.
@@ -23,15 +23,12 @@ def ask(
     request: HttpRequest, template: str, form: forms.Form, *, error: TooManyRequests | None = None
 ) -> HttpResponse:
     """Return the page that asks, with the form that was sent kept in it: 401, or 429 after too many tries."""
+    status, name, value = 401, "WWW-Authenticate", "Form"
     if error:
         form.add_error(None, str(error))
-    response = render(
-        request, template, kept_of(request) | {"form": form}, status=error.status if error else 401
-    )
-    if error:
-        response["Retry-After"] = str(error.retry_after)
-    else:
-        response["WWW-Authenticate"] = "Form"
+        status, name, value = error.status, "Retry-After", str(error.retry_after)
+    response = render(request, template, kept_of(request) | {"form": form}, status=status)
+    response[name] = value
     patch_cache_control(response, private=True, no_store=True)
     return response
 

@@ -2,7 +2,7 @@
 
 A stranger who guesses is stopped after a few tries from one address and one name. The limit on a name
 over all addresses is wide and short, so that it slows guessing by many machines but keeps the owner
-out for minutes at most; and it does not hold at all on a device where he has signed in before.
+out for minutes at most; and it does not hold at all on a device where they have signed in before.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ NAME = Limit("sign-in-name", 40, timedelta(minutes=5))
 DEVICE = Limit("sign-in-device", 10, timedelta(minutes=15))
 
 # Others
-PASSWORD = Limit("password", 10, timedelta(minutes=15))  # wrong ones where a signed-in user is asked for his
+PASSWORD = Limit(
+    "password", 10, timedelta(minutes=15)
+)  # wrong ones where a signed-in user is asked for theirs
 CODE = Limit("code", 5, timedelta(minutes=15))  # wrong codes of the second factor,
 CODE_DAY = Limit("code-day", 20, timedelta(days=1))  # so few of a million that nobody guesses one in years
 SIGN_UP = Limit("sign-up", 30, timedelta(hours=1))  # forms sent, by address

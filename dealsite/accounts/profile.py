@@ -12,14 +12,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dealsite.accounts import cookies, languages
+from dealsite.accounts import cookies, locales
 from dealsite.accounts.decorators import signed_in
-from dealsite.accounts.form_errors import form_page, refuse, too_many
-from dealsite.accounts.forms import DeleteAccountForm, ProfileForm
+from dealsite.accounts.forms import DeleteAccountForm, ProfileForm, answer_form, form_page
 from dealsite.accounts.password import is_confirmed
 from dealsite.accounts.requests import UserRequest
 from dealsite.data.commerce import orders
-from dealsite.data.people import preferences, profiles, users
+from dealsite.data.people import profiles, users
 from dealsite.data.people.profiles import Profile
 from dealsite.data.table.errors import Conflict, TooManyRequests, VersionConflict
 from dealsite.data.table.ids import new_ulid
@@ -30,7 +29,7 @@ from dealsite.web.pages import page
 @signed_in
 @require_safe
 def account(request: UserRequest) -> HttpResponse:
-    """Show the user's profile, his newest orders, and the ways to all that is his. 1 query."""
+    """Show the user's profile, their newest orders, and the ways to all that is theirs."""
     profile, _, newest = orders.account_page(request.user.username)
     return render(request, "accounts/account.html", {"profile": profile, "orders": newest})
 
@@ -40,27 +39,25 @@ def account(request: UserRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_profile(request: UserRequest) -> HttpResponse:
     """Change name, e-mail address, time zone and language; another address needs the password."""
-    profile = profiles.get(request.user.username)
-    if request.method != "POST":
-        return form_page(request, "accounts/profile.html", _form_of(profile, _language(request)))
-    form = ProfileForm(request.POST)
-    try:
-        saved = form.is_valid() and _save(request, form, profile)
-    except TooManyRequests as error:
-        return too_many(request, "accounts/profile.html", form, error)
-    except VersionConflict as error:
-        return form_page(request, "accounts/profile.html", _reopened(request, error.current), error.status)
-    except Conflict as error:
-        refuse(form, error)
-        return form_page(request, "accounts/profile.html", form, error.status)
-    if not saved:
-        return form_page(request, "accounts/profile.html", form, 422)
-    language = form.cleaned_data["language"]
-    if language != _language(request):
-        preferences.save(profile.username, language=language)
-        languages.activate(lambda: language)
-    messages.success(request, _("Your profile is saved."))
-    return HttpResponseRedirect(reverse("account"))
+    profile, template = profiles.get(request.user.username), "accounts/profile.html"
+    own_language = request.user.preferences.language
+    shown = {name: getattr(profile, name) for name in ("name", "email", "timezone", "version")}
+    form = ProfileForm(request.POST or None, initial=shown | {"language": own_language})
+
+    def save() -> HttpResponse | None:
+        try:
+            if not _save(request, form, profile):
+                return None
+        except VersionConflict as error:
+            return form_page(request, template, _reopened(request, error.current), error.status)
+        language = form.cleaned_data["language"]
+        if language != own_language:
+            profiles.save_preferences(profile.username, language=language)
+            locales.activate(lambda: language)
+        messages.success(request, _("Your profile is saved."))
+        return HttpResponseRedirect(reverse("account"))
+
+    return answer_form(request, template, form, save, refusals=(TooManyRequests, Conflict))
 
 
 @page("none")
@@ -68,44 +65,24 @@ def edit_profile(request: UserRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete_account(request: UserRequest) -> HttpResponse:
     """Delete the account: signed out everywhere at once, the user name never given out again."""
-    user = request.user
     form = DeleteAccountForm(request.POST or None)
-    if request.method != "POST":
-        return form_page(request, "accounts/delete.html", form)
-    try:
-        confirmed = form.is_valid() and is_confirmed(request, form)
-    except TooManyRequests as error:
-        return too_many(request, "accounts/delete.html", form, error)
-    if not confirmed:
-        return form_page(request, "accounts/delete.html", form, 422)
-    now = timezone.now()
-    users.delete(user.account, job_id=new_ulid(now), now=now)
-    messages.success(request, _("Your account is deleted. Goodbye."))
-    response = HttpResponseRedirect("/")
-    cookies.forget_session(response)
-    cookies.forget_device(response)
-    return response
 
+    def delete() -> HttpResponse | None:
+        if not is_confirmed(request, form):
+            return None
+        now = timezone.now()
+        users.delete(request.user.account, job_id=new_ulid(now), now=now)
+        messages.success(request, _("Your account is deleted. Goodbye."))
+        response = HttpResponseRedirect("/")
+        cookies.forget_session(response)
+        cookies.DEVICE.forget(response)
+        return response
 
-def _language(request: UserRequest) -> str:
-    return request.user.preferences.language
-
-
-def _form_of(profile: Profile, language: str) -> ProfileForm:
-    return ProfileForm(
-        initial={
-            "name": profile.name,
-            "email": profile.email,
-            "timezone": profile.timezone,
-            "language": language,
-            "version": profile.version,
-        }
-    )
+    return answer_form(request, "accounts/delete.html", form, delete)
 
 
 def _save(request: UserRequest, form: ProfileForm, profile: Profile) -> bool:
     """Save a valid form over the profile as it was opened; False where the form now says what is wrong."""
-    user = request.user
     data = form.cleaned_data
     opened = replace(profile, version=data["version"])
     name, zone, email = data["name"], data["timezone"], data["email"]
@@ -116,7 +93,9 @@ def _save(request: UserRequest, form: ProfileForm, profile: Profile) -> bool:
         return False
     elif is_confirmed(request, form):
         now = timezone.now()
-        profiles.change_email(opened, user=user.account, name=name, timezone=zone, email=email, now=now)
+        profiles.change_email(
+            opened, user=request.user.account, name=name, timezone=zone, email=email, now=now
+        )
     else:
         return False
     return True
@@ -128,12 +107,9 @@ def _reopened(request: UserRequest, current: Profile) -> ProfileForm:
     data["version"] = str(current.version)
     form = ProfileForm(data)
     there = ", ".join([current.name, current.email, current.timezone or _("no time zone")])
-    form.add_error(
-        None,
-        _(
-            "Your profile was changed elsewhere since you opened it, and now says: %(there)s. Save "
-            "again to replace that with what you see here."
-        )
-        % {"there": there},
+    changed = _(
+        "Your profile was changed elsewhere since you opened it, and now says: %(there)s. Save "
+        "again to replace that with what you see here."
     )
+    form.add_error(None, changed % {"there": there})
     return form

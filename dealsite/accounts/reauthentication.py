@@ -1,6 +1,6 @@
 """@fresh: before what is dangerous, the password has to have been given within the last 15 minutes.
 
-Who gave it earlier is asked for it in place, and for a code where he has a second factor; then what he was
+Who gave it earlier is asked for it in place, and for a code where they have a second factor; then what they were
 sending goes on. A session left open on a desk, or stolen, does no lasting harm.
 """
 
@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from dealsite.accounts import kept_form, limits, passwords, second_factor
 from dealsite.accounts.forms import ReauthenticationForm
-from dealsite.accounts.visitors import SignedIn
+from dealsite.accounts.requests import SignedIn
 from dealsite.data.people import sessions
 from dealsite.data.table.errors import TooManyRequests
 
@@ -71,8 +71,4 @@ def _is_proved(request: HttpRequest, user: SignedIn, form: ReauthenticationForm,
         form.add_error("password", _("This is not your password."))
         return False
     tries.succeeded()
-    if not user.account.two_factor:
-        return True
-    if wrong := second_factor.passes(request, user.account, form.cleaned_data["code"], now=now):
-        form.add_error("code", wrong)
-    return not wrong
+    return not user.account.two_factor or second_factor.passes(request, user.account, form, now=now)

@@ -1,19 +1,87 @@
-"""The requests that views get: from anybody, or from a user who has signed in.
+"""The requests that views get, who makes them (anybody, or a user who has signed in), and from which address.
 
-For the type checker: the real object is Django's own, to which the middleware adds these.
+The request classes are for the type checker: the real object is Django's own, to which the middleware adds these.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import ipaddress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
 
+from django.conf import settings
 from django.http import HttpRequest
+from django.utils import timezone
 from django_htmx.middleware import HtmxDetails
 
-from dealsite.accounts.visitors import Anonymous, SignedIn
+from dealsite.accounts import cookies
+from dealsite.data.catalogue import relations
+from dealsite.data.catalogue.relations import RelationState
+from dealsite.data.catalogue.taxonomy import Kind
+from dealsite.data.people import sessions
+from dealsite.data.people.profiles import USUAL, Preferences
+from dealsite.data.people.sessions import Session
+from dealsite.data.people.users import User
 
-if TYPE_CHECKING:
-    from dealsite.accounts.middleware import Visit
+
+@dataclass(frozen=True)
+class Anonymous:
+    """A visitor who is not signed in."""
+
+    is_authenticated: Literal[False] = False
+    username: str = ""
+    name: str = ""
+    email: str = ""
+    timezone: str = ""
+    roles: frozenset[str] = frozenset()
+    preferences: Preferences = USUAL
+
+    def has_role(self, *names: str) -> bool:
+        return False
+
+    def __str__(self) -> str:
+        return "a visitor"
+
+
+@dataclass(frozen=True)
+class SignedIn:
+    """A user on one of their devices; what signs them in stays behind `account`."""
+
+    session: Session
+    account: User
+    is_authenticated: Literal[True] = True
+
+    @property
+    def username(self) -> str:
+        return self.account.username
+
+    @property
+    def name(self) -> str:
+        return self.account.name
+
+    @property
+    def email(self) -> str:
+        return self.account.email
+
+    @property
+    def timezone(self) -> str:
+        return self.account.timezone
+
+    @property
+    def preferences(self) -> Preferences:
+        return self.account.preferences
+
+    @property
+    def roles(self) -> frozenset[str]:
+        return self.account.roles
+
+    def has_role(self, *names: str) -> bool:
+        """Tell whether the user has one of some roles; an admin has all of them."""
+        return "admin" in self.roles or not self.roles.isdisjoint(names)
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class SiteRequest(HttpRequest):
@@ -28,3 +96,78 @@ class UserRequest(SiteRequest):
     """What a view below @signed_in or @role gets."""
 
     user: SignedIn
+
+
+@dataclass(eq=False)
+class Visit:
+    """One request's visitor, looked up once: no call without a cookie, else 1 consistent batch get."""
+
+    request: SiteRequest
+    was_read: bool = False
+    is_stale: bool = False
+    begun: tuple[str, str] | None = None  # user name and key of a session that this request began
+    target: tuple[Kind, str] | None = None  # the brand or category whose relation is read along
+    state: RelationState | None = None
+
+    def visitor(self) -> Anonymous | SignedIn:
+        """Return who it is; what failed is tried again the next time."""
+        self.was_read = True
+        cookie, now = cookies.session(self.request), timezone.now()
+        found = self._read(*cookie, now) if cookie else None
+        if found is None:
+            self.is_stale = True
+            return Anonymous()
+        session, user, self.state = found
+        user_agent = self.request.headers.get("User-Agent", "")
+        sessions.see(session, user_agent=user_agent, address=client_address(self.request), now=now)
+        return SignedIn(session, user)
+
+    def _read(
+        self, username: str, key: str, now: datetime
+    ) -> tuple[Session, User, RelationState | None] | None:
+        if self.target:
+            target, slug = self.target
+            return sessions.read_with_relation_state(username, key, target=target, slug=slug, now=now)
+        found = sessions.read(username, key, now=now)
+        return (*found, None) if found else None
+
+    def relation_state(self, target: Kind, slug: str) -> RelationState | None:
+        """Return how the user stands to a brand or category; None for who is not signed in.
+
+        It is read along with who it is; 1 batch get more only where somebody asked for that before.
+        """
+        self.target = (target, slug)
+        user = self.request.user
+        if not user.is_authenticated:
+            return None
+        if self.state is None or (self.state.target, self.state.slug) != self.target:
+            self.state = relations.relation_state_of(user.username, target, slug)
+        return self.state
+
+
+def client_address(request: HttpRequest) -> str:
+    """Return the visitor's IP address: the peer's, or what the last trusted proxy saw.
+
+    Each of the DEALSITE_TRUSTED_PROXIES proxies appends the address it was asked from; whatever stands
+    further left came from the visitor and may be made up.
+    """
+    proxies: int = settings.DEALSITE_TRUSTED_PROXIES
+    text = request.META.get("REMOTE_ADDR", "")
+    if proxies:
+        header = request.META.get("HTTP_X_FORWARDED_FOR", "")
+        seen = [part.strip() for part in header.split(",") if part.strip()]
+        if len(seen) >= proxies:
+            text = seen[-proxies]
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return "unknown"
+    mapped = getattr(address, "ipv4_mapped", None)
+    return str(mapped or address)
+
+
+def network_of(address: str) -> str:
+    """Return what one visitor can hold of addresses: an IPv4 address, or the /64 of an IPv6 one."""
+    if ":" not in address:
+        return address
+    return str(ipaddress.ip_network((address.partition("%")[0], 64), strict=False))

@@ -16,6 +16,7 @@ import pyotp
 import segno
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
+from django.forms import Form
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -56,23 +57,16 @@ def unseal(username: str, sealed: str, *, within: timedelta | None = None) -> st
 
 def qr_code(username: str, secret: str) -> SafeString:
     """Return an SVG that an authenticator app reads; no style in it."""
-    svg: str = segno.make(address(username, secret), error="m").svg_inline(
-        scale=5,
-        border=2,
-        dark="#000",
-        light="#fff",
-        svgclass="mx-auto max-w-full",
-        lineclass=None,
-        omitsize=False,
-    )
-    return SafeString(svg)  # made here, of modules only: nothing that a user typed stands in it as text
+    look = {"scale": 5, "border": 2, "dark": "#000", "light": "#fff", "svgclass": "mx-auto max-w-full"}
+    code = segno.make(address(username, secret), error="m")
+    # Made here, of modules only: nothing that a user typed stands in it as text.
+    return SafeString(code.svg_inline(**look, lineclass=None, omitsize=False))
 
 
 def address(username: str, secret: str) -> str:
     """Return the otpauth: address of a secret, which an app on the same device can be opened with."""
-    return pyotp.TOTP(secret, digits=DIGITS).provisioning_uri(
-        name=username, issuer_name=settings.DEALSITE_NAME
-    )
+    totp = pyotp.TOTP(secret, digits=DIGITS)
+    return totp.provisioning_uri(name=username, issuer_name=settings.DEALSITE_NAME)
 
 
 def step_of(secret: str, code: str, now: datetime) -> int | None:
@@ -102,23 +96,29 @@ def plain(code: str) -> str:
     return "".join(c for c in code if c not in " -\u00a0\u2010\u2011\u2013")
 
 
-def passes(request: HttpRequest, user: User, code: str, *, now: datetime) -> str:
-    """Return '' for a good code of a user, which is used up with that, else what is wrong with it.
+def passes(request: HttpRequest, user: User, form: Form, *, now: datetime) -> bool:
+    """Tell whether a form's `code` is a good one of a user, used up with that, else say so in the form.
 
     TooManyRequests after some tries. 1 get + 1 transaction, and 2 updates that count the try.
     """
-    tries = limits.count(*_tries(request, user), now=now)
+    # By the device where they signed in before, so that who knows the password alone cannot keep them out.
+    subject = cookies.device_of(request, user.username) or user.username
+    tries = limits.count((limits.CODE, subject), (limits.CODE_DAY, subject), now=now)
     factor = two_factor.get(user.username)
     if factor is None or factor.id != user.two_factor:
-        return _("Your account was changed elsewhere meanwhile. Sign in again.")
+        form.add_error("code", _("Your account was changed elsewhere meanwhile. Sign in again."))
+        return False
     try:
-        good = _use(user, factor, plain(code), now)
+        good = _use(user, factor, plain(form.cleaned_data["code"]), now)
     except Conflict as error:
-        return str(error)
-    if not good:
-        return _("This code is not right. Enter the one that your app shows now, or a recovery code.")
-    tries.succeeded()
-    return ""
+        form.add_error("code", str(error))
+        return False
+    if good:
+        tries.succeeded()
+    else:
+        wrong = _("This code is not right. Enter the one that your app shows now, or a recovery code.")
+        form.add_error("code", wrong)
+    return good
 
 
 def _use(user: User, factor: TwoFactor, code: str, now: datetime) -> bool:
@@ -135,14 +135,6 @@ def _use(user: User, factor: TwoFactor, code: str, now: datetime) -> bool:
         return False
     two_factor.use_code(factor, step)
     return True
-
-
-def _tries(request: HttpRequest, user: User) -> list[limits.Try]:
-    """Count by the device where he signed in before, so that who knows his password alone cannot keep him out."""
-    device = cookies.device(request)
-    if device and device.username == user.username:
-        return [(limits.CODE, device.number), (limits.CODE_DAY, device.number)]
-    return [(limits.CODE, user.username), (limits.CODE_DAY, user.username)]
 
 
 def _site_keys() -> list[str]:

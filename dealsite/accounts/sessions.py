@@ -1,4 +1,4 @@
-"""The list of a user's sessions, and ending them."""
+"""The list of a user's sessions with their devices, and ending them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,33 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from dealsite.accounts.decorators import signed_in
-from dealsite.accounts.devices import device_name
 from dealsite.accounts.requests import UserRequest
 from dealsite.data.people import sessions as stored_sessions
 from dealsite.data.table.errors import NotFound
 from dealsite.web.pages import action, page
 
 KEY_HASH = re.compile(r"[0-9a-f]{64}")
+# The first that occurs: browsers also name those that they want to be taken for.
+BROWSERS = (
+    ("Edg", "Edge"),
+    ("OPR", "Opera"),
+    ("SamsungBrowser", "Samsung Internet"),
+    ("Firefox", "Firefox"),
+    ("FxiOS", "Firefox"),
+    ("CriOS", "Chrome"),
+    ("Chrome", "Chrome"),
+    ("Safari", "Safari"),
+    ("curl", "curl"),
+)
+SYSTEMS = (
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Android", "Android"),
+    ("Windows", "Windows"),
+    ("CrOS", "ChromeOS"),
+    ("Mac OS X", "macOS"),
+    ("Linux", "Linux"),
+)
 
 
 @page("1 query")
@@ -63,3 +83,16 @@ def end_other_sessions(request: UserRequest) -> HttpResponse:
     stored_sessions.end_all(user.username, but=user.session.key_hash)
     messages.success(request, _("You are signed out everywhere else."))
     return HttpResponseRedirect(reverse("sessions"))
+
+
+def device_name(user_agent: str) -> str:
+    """Return "Firefox on Linux", or as much of it as can be told."""
+    browser = _first(BROWSERS, user_agent)
+    system = _first(SYSTEMS, user_agent)
+    if browser and system:
+        return _("%(browser)s on %(system)s") % {"browser": browser, "system": system}
+    return browser or system or _("Unknown device")
+
+
+def _first(names: tuple[tuple[str, str], ...], text: str) -> str:
+    return next((name for sign, name in names if sign in text), "")

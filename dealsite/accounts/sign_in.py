@@ -1,4 +1,4 @@
-"""Signing in and out."""
+"""Making an account, signing in and out."""
 
 from __future__ import annotations
 
@@ -13,25 +13,55 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dealsite.accounts import after_sign_in, cookies, limits, passwords, second_factor
-from dealsite.accounts.addresses import client_address, network_of
 from dealsite.accounts.after_sign_in import PendingAction, pending_action_of
 from dealsite.accounts.destinations import destination
-from dealsite.accounts.form_errors import form_page, too_many
-from dealsite.accounts.forms import CodeForm, SignInForm
+from dealsite.accounts.forms import CodeForm, SignInForm, SignUpForm, answer_form
 from dealsite.accounts.limits import Tries
+from dealsite.accounts.requests import client_address, network_of
 from dealsite.data.people import passwords as stored_passwords
 from dealsite.data.people import sessions, users
 from dealsite.data.people.sessions import Session
 from dealsite.data.people.users import User
-from dealsite.data.table.errors import TooManyRequests
+from dealsite.data.table.errors import AlreadyExists, Invalid, TooManyRequests
+from dealsite.data.table.ids import hash_of, new_ulid
 from dealsite.web.pages import action, page
 
-WRONG = gettext_lazy("The user name or e-mail and the password do not belong together.")
+
+@page("none")
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_up(request: HttpRequest) -> HttpResponse:
+    """Make an account and sign in to it."""
+    now = timezone.now()
+    form = (
+        SignUpForm(request.POST)
+        if request.method == "POST"
+        else SignUpForm(initial={"registration": new_ulid(now)})
+    )
+    context: dict[str, Any] = {"next": destination(request), "pending": pending_action_of(request)}
+
+    def create() -> HttpResponse | None:
+        data = form.cleaned_data
+        limits.count((limits.SIGN_UP, network_of(client_address(request))), now=now)
+        user = users.create(**data | {"password": passwords.hashed(data["password"])}, now=now)
+        # The form may have been sent before, its answer lost; whoever else knows its number knows no password.
+        if not passwords.matches(data["password"], user.password):
+            raise AlreadyExists(_("This user name is taken. Choose another one."), field="username")
+        messages.success(request, _("Welcome, %(name)s. Your account is ready.") % {"name": user.name})
+        return enter(request, user, context["next"], now=now, pending=context["pending"])
+
+    return answer_form(
+        request,
+        "accounts/sign_up.html",
+        form,
+        create,
+        refusals=(TooManyRequests, AlreadyExists, Invalid),
+        **context,
+    )
 
 
 @page("none")
@@ -40,22 +70,16 @@ WRONG = gettext_lazy("The user name or e-mail and the password do not belong tog
 def sign_in(request: HttpRequest) -> HttpResponse:
     """Sign in with a user name or e-mail address and a password."""
     form = SignInForm(request.POST or None)
-    status = 200
     context: dict[str, Any] = {"next": destination(request), "pending": pending_action_of(request)}
     if request.method != "POST" and context["pending"] and request.user.is_authenticated:
-        return HttpResponseRedirect(context["next"])  # where he does it himself: nothing is done by a link
-    if request.method == "POST":
-        status = 422
-        if form.is_valid():
-            now = timezone.now()
-            try:
-                user = authenticated(request, **form.cleaned_data, now=now)
-            except TooManyRequests as error:
-                return too_many(request, "accounts/sign_in.html", form, error, **context)
-            if user:
-                return go_on(request, user, context["next"], now=now, pending=context["pending"])
-            form.add_error(None, WRONG)
-    return form_page(request, "accounts/sign_in.html", form, status, **context)
+        return HttpResponseRedirect(context["next"])  # where they do it themselves: nothing is done by a link
+
+    def go() -> HttpResponse | None:
+        now = timezone.now()
+        user = user_of_form(request, form, now=now)
+        return go_on(request, user, context["next"], now=now, pending=context["pending"]) if user else None
+
+    return answer_form(request, "accounts/sign_in.html", form, go, **context)
 
 
 @page("1 get")
@@ -65,27 +89,20 @@ def sign_in_code(request: HttpRequest) -> HttpResponse:
     """The second step of signing in: a code. Who has not taken the first one just now is led to it."""
     form = CodeForm(request.POST or None)
     context: dict[str, Any] = {"next": destination(request), "pending": pending_action_of(request)}
-    user = half_signed_in(cookies.half(request))
+    user = half_signed_in(cookies.HALF.read(request))
     if user is None:
         messages.info(request, _("Please enter your password first."))
-        response: HttpResponse = HttpResponseRedirect(
-            _address("sign_in", context["next"], context["pending"])
-        )
-        cookies.forget_half(response)
+        response = HttpResponseRedirect(_address("sign_in", context["next"], context["pending"]))
+        cookies.HALF.forget(response)
         return response
-    status = 200
-    if request.method == "POST":
-        status = 422
-        if form.is_valid():
-            now = timezone.now()
-            try:
-                wrong = second_factor.passes(request, user, form.cleaned_data["code"], now=now)
-            except TooManyRequests as error:
-                return too_many(request, "accounts/sign_in_code.html", form, error, **context)
-            if not wrong:
-                return enter(request, user, context["next"], now=now, pending=context["pending"])
-            form.add_error("code", wrong)
-    return form_page(request, "accounts/sign_in_code.html", form, status, **context)
+
+    def go() -> HttpResponse | None:
+        now = timezone.now()
+        if not second_factor.passes(request, user, form, now=now):
+            return None
+        return enter(request, user, context["next"], now=now, pending=context["pending"])
+
+    return answer_form(request, "accounts/sign_in_code.html", form, go, **context)
 
 
 @action
@@ -94,16 +111,18 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     """End this session, here and in the table; harmless when it has ended."""
     response = HttpResponseRedirect("/")
     if cookie := cookies.session(request):
-        sessions.end(cookie.username, sessions.key_hash(cookie.key))
+        sessions.end(cookie.username, hash_of(cookie.key))
     cookies.forget_session(response)
     return response
 
 
-def authenticated(request: HttpRequest, *, name: str, password: str, now: datetime) -> User | None:
-    """Return the user to whom name and password belong, or None; TooManyRequests. 1 hash either way."""
+def user_of_form(request: HttpRequest, form: SignInForm, *, now: datetime) -> User | None:
+    """Return the user of a form's name and password, else say so in the form; TooManyRequests. 1 hash either way."""
+    name, password = form.cleaned_data["name"], form.cleaned_data["password"]
     user = users.find(name)
     tries = _count(request, name, user, now)
     if not passwords.matches(password, user.password if user else None) or user is None:
+        form.add_error(None, _("The user name or e-mail and the password do not belong together."))
         return None
     tries.succeeded()
     if passwords.is_outdated(user.password):
@@ -115,26 +134,26 @@ def authenticated(request: HttpRequest, *, name: str, password: str, now: dateti
 def go_on(
     request: HttpRequest, user: User, to: str, *, now: datetime, pending: PendingAction | None = None
 ) -> HttpResponse:
-    """Start a session for a user who gave his password, or ask him for a code where he has a second factor."""
+    """Start a session for a user who gave their password, or ask for a code where they have a second factor."""
     if not user.two_factor:
         return enter(request, user, to, now=now, pending=pending)
     response = HttpResponseRedirect(_address("sign_in_code", to, pending))
-    cookies.set_half(response, half_of(user))
+    cookies.HALF.set(response, half_of(user))
     return response
 
 
-def half_of(user: User) -> cookies.HalfSignIn:
+def half_of(user: User) -> cookies.Signed:
     """Return what carries a given password to the second step: void as soon as password or factor change."""
-    mark = salted_hmac(cookies.HALF_SALT, f"{user.password}{user.two_factor}", algorithm="sha256")
-    return cookies.HalfSignIn(user.username, mark.hexdigest())
+    mark = salted_hmac(cookies.HALF.salt, f"{user.password}{user.two_factor}", algorithm="sha256")
+    return cookies.Signed(user.username, mark.hexdigest())
 
 
-def half_signed_in(half: cookies.HalfSignIn | None) -> User | None:
-    """Return the user who has given his password and is to give a code; None for nobody. No call or 1 get."""
+def half_signed_in(half: cookies.Signed | None) -> User | None:
+    """Return the user who has given their password and is to give a code; None for nobody. No call or 1 get."""
     user = users.find(half.username) if half and "@" not in half.username else None
     if half is None or user is None or not user.two_factor:
         return None
-    return user if constant_time_compare(half.mark, half_of(user).mark) else None
+    return user if constant_time_compare(half.text, half_of(user).text) else None
 
 
 def _address(name: str, to: str, pending: PendingAction | None) -> str:
@@ -162,15 +181,10 @@ def enter(
 def begin(request: HttpRequest, user: User, *, now: datetime) -> tuple[Session, str]:
     """Start a session under a new key, which is returned, and end the one this browser had. 1 put + 1 delete."""
     key = cookies.new_key()
-    session = sessions.start(
-        user,
-        key=key,
-        user_agent=request.headers.get("User-Agent", ""),
-        address=client_address(request),
-        now=now,
-    )
+    user_agent = request.headers.get("User-Agent", "")
+    session = sessions.start(user, key=key, user_agent=user_agent, address=client_address(request), now=now)
     if earlier := cookies.session(request):
-        sessions.end(earlier.username, sessions.key_hash(earlier.key))
+        sessions.end(earlier.username, hash_of(earlier.key))
     rotate_token(request)
     return session, key
 
@@ -179,14 +193,13 @@ def give_cookies(response: HttpResponse, username: str, key: str) -> None:
     """Give the browser the session that was begun."""
     cookies.set_session(response, username, key)
     cookies.set_device(response, username)
-    cookies.forget_half(response)
+    cookies.HALF.forget(response)
 
 
 def _count(request: HttpRequest, name: str, user: User | None, now: datetime) -> Tries:
     """Count the try: on a device that the user has signed in to, only by that device."""
-    device = cookies.device(request)
-    if user and device and device.username == user.username:
-        return limits.count((limits.DEVICE, device.number), now=now)
+    if user and (device := cookies.device_of(request, user.username)):
+        return limits.count((limits.DEVICE, device), now=now)
     network = network_of(client_address(request))
     # As typed: were the name and the e-mail address one subject, the limits would tell whose address it is.
     subject = name.strip().casefold()

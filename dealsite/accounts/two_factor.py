@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -16,11 +17,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 from dealsite.accounts import cookies, second_factor
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.destinations import destination
-from dealsite.accounts.form_errors import form_page, refuse, too_many
-from dealsite.accounts.forms import SetUpTwoFactorForm, TwoFactorForm
+from dealsite.accounts.forms import SetUpTwoFactorForm, TwoFactorForm, answer_form, form_page
 from dealsite.accounts.password import is_confirmed
-from dealsite.accounts.requests import UserRequest
-from dealsite.accounts.visitors import SignedIn
+from dealsite.accounts.requests import SignedIn, UserRequest
 from dealsite.data.people import two_factor as stored
 from dealsite.data.table.errors import Conflict, Forbidden, TooManyRequests
 from dealsite.web.pages import page
@@ -44,44 +43,37 @@ def set_up_two_factor(request: UserRequest) -> HttpResponse:
     user = request.user
     if user.account.two_factor:
         return HttpResponseRedirect(reverse("two_factor"))
-    form = SetUpTwoFactorForm(request.POST or None)
-    secret = second_factor.unseal(
-        user.username, request.POST.get("secret", ""), within=second_factor.SET_UP_TIME
-    )
+    form, template = SetUpTwoFactorForm(request.POST or None), "accounts/set_up_two_factor.html"
+    sealed = request.POST.get("secret", "")
+    secret = second_factor.unseal(user.username, sealed, within=second_factor.SET_UP_TIME)
     if secret is None:
         if request.method == "POST":
             messages.warning(request, _("This page was open for too long. Please scan the new code."))
-        return _set_up_page(request, SetUpTwoFactorForm(), second_factor.new_secret())
-    if not form.is_valid():
-        return _set_up_page(request, form, secret, 422)
-    try:
+        shown = _secret_shown(request, second_factor.new_secret())
+        return form_page(request, template, SetUpTwoFactorForm(), **shown)
+
+    def turn_on() -> HttpResponse | None:
         if not is_confirmed(request, form):
-            return _set_up_page(request, form, secret, 422)
-    except TooManyRequests as error:
-        return too_many(
-            request, "accounts/set_up_two_factor.html", form, error, **_secret_shown(request, secret)
-        )
-    now = timezone.now()
-    step = second_factor.step_of(secret, second_factor.plain(form.cleaned_data["code"]), now)
-    if step is None:
-        form.add_error(
-            "code", _("This is not the code that the app shows now. Is the clock of its device right?")
-        )
-        return _set_up_page(request, form, secret, 422)
-    codes = second_factor.new_recovery_codes()
-    try:
+            return None
+        now = timezone.now()
+        step = second_factor.step_of(secret, second_factor.plain(form.cleaned_data["code"]), now)
+        if step is None:
+            wrong = _("This is not the code that the app shows now. Is the clock of its device right?")
+            form.add_error("code", wrong)
+            return None
+        codes, hashes = _new_codes(user)
         stored.turn_on(
             user.account,
             secret=second_factor.seal(user.username, secret),
-            recovery=[second_factor.recovery_hash(user.username, code) for code in codes],
+            recovery=hashes,
             step=step,
-            key=_key(request),
+            key=cookies.session_key(request),
             now=now,
         )
-    except Conflict as error:
-        refuse(form, error)
-        return _set_up_page(request, form, secret, error.status)
-    return _codes_page(request, codes, is_new=True)
+        return _codes_page(request, codes, is_new=True)
+
+    shown = _secret_shown(request, secret)
+    return answer_form(request, template, form, turn_on, refusals=(TooManyRequests, Conflict), **shown)
 
 
 @page("none", seen_by="admin")
@@ -92,8 +84,7 @@ def renew_recovery_codes(request: UserRequest) -> HttpResponse:
     user = request.user
 
     def renew() -> HttpResponse:
-        codes = second_factor.new_recovery_codes()
-        hashes = [second_factor.recovery_hash(user.username, code) for code in codes]
+        codes, hashes = _new_codes(user)
         stored.renew_recovery_codes(user.account, recovery=hashes, now=timezone.now())
         return _codes_page(request, codes)
 
@@ -110,7 +101,7 @@ def turn_off_two_factor(request: UserRequest) -> HttpResponse:
         raise Forbidden(_("This site asks everybody with a role for two-factor sign-in."))
 
     def turn_off() -> HttpResponse:
-        stored.turn_off(user.account, by=user.username, key=_key(request), now=timezone.now())
+        stored.turn_off(user.account, by=user.username, key=cookies.session_key(request), now=timezone.now())
         messages.success(request, _("Two-factor sign-in is off. You are signed out everywhere else."))
         return HttpResponseRedirect(reverse("two_factor"))
 
@@ -118,37 +109,27 @@ def turn_off_two_factor(request: UserRequest) -> HttpResponse:
 
 
 def _by_code(request: UserRequest, template: str, act: Callable[[], HttpResponse]) -> HttpResponse:
-    """Do something for a user who gives his password and a code; ask for them until he does."""
-    user = request.user
-    if not user.account.two_factor:
+    """Do something for a user who gives their password and a code; ask for them until they do."""
+    account = request.user.account
+    if not account.two_factor:
         return HttpResponseRedirect(reverse("two_factor"))
     form = TwoFactorForm(request.POST or None)
-    if request.method != "POST":
-        return form_page(request, template, form)
-    try:
-        if form.is_valid() and is_confirmed(request, form):
-            code, now = form.cleaned_data["code"], timezone.now()
-            wrong = second_factor.passes(request, user.account, code, now=now)
-            if not wrong:
-                return act()
-            form.add_error("code", wrong)
-    except TooManyRequests as error:
-        return too_many(request, template, form, error)
-    except Conflict as error:
-        refuse(form, error)
-        return form_page(request, template, form, error.status)
-    return form_page(request, template, form, 422)
+
+    def confirm() -> HttpResponse | None:
+        if is_confirmed(request, form) and second_factor.passes(request, account, form, now=timezone.now()):
+            return act()
+        return None
+
+    return answer_form(request, template, form, confirm, refusals=(TooManyRequests, Conflict))
 
 
-def _set_up_page(
-    request: UserRequest, form: SetUpTwoFactorForm, secret: str, status: int = 200
-) -> HttpResponse:
-    return form_page(
-        request, "accounts/set_up_two_factor.html", form, status, **_secret_shown(request, secret)
-    )
+def _new_codes(user: SignedIn) -> tuple[list[str], list[str]]:
+    """Return new recovery codes, and their hashes."""
+    codes = second_factor.new_recovery_codes()
+    return codes, [second_factor.recovery_hash(user.username, code) for code in codes]
 
 
-def _secret_shown(request: UserRequest, secret: str) -> dict[str, object]:
+def _secret_shown(request: UserRequest, secret: str) -> dict[str, Any]:
     """Return what the page shows of a secret: as a picture, as text, as a link, and sealed for the form."""
     user = request.user
     return {
@@ -169,8 +150,3 @@ def _codes_page(request: UserRequest, codes: list[str], *, is_new: bool = False)
 
 def _is_required(user: SignedIn) -> bool:
     return bool(settings.DEALSITE_REQUIRE_TWO_FACTOR and user.roles)
-
-
-def _key(request: UserRequest) -> str:
-    cookie = cookies.session(request)
-    return cookie.key if cookie else ""

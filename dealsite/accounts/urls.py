@@ -2,35 +2,22 @@
 
 from django.urls import path
 
-from dealsite.accounts import (
-    password,
-    password_reset,
-    profile,
-    sessions,
-    sign_in,
-    sign_in_here,
-    sign_up,
-    two_factor,
-)
+from dealsite.accounts import password, profile, sessions, sign_in, sign_in_again, two_factor
 
 urlpatterns = [
     path("", profile.account, name="account"),
-    path("sign-up/", sign_up.sign_up, name="sign_up"),
+    path("sign-up/", sign_in.sign_up, name="sign_up"),
     path("sign-in/", sign_in.sign_in, name="sign_in"),
     path("sign-in/code/", sign_in.sign_in_code, name="sign_in_code"),
-    path("sign-in/here/", sign_in_here.sign_in_here, name="sign_in_here"),
-    path("session/", sign_in_here.session, name="session"),
+    path("sign-in/here/", sign_in_again.sign_in_here, name="sign_in_here"),
+    path("session/", sign_in_again.session, name="session"),
     path("sign-out/", sign_in.sign_out, name="sign_out"),
     path("profile/", profile.edit_profile, name="edit_profile"),
     path("password/", password.change_password, name="change_password"),
-    path("password-reset/", password_reset.reset_password, name="reset_password"),
-    path("password-reset/sent/", password_reset.reset_password_sent, name="reset_password_sent"),
-    path("password-reset/new/", password_reset.new_password, name="new_password"),
-    path(
-        "password-reset/<str:username>/<str:token>/",
-        password_reset.follow_reset_link,
-        name="follow_reset_link",
-    ),
+    path("password-reset/", password.reset_password, name="reset_password"),
+    path("password-reset/sent/", password.reset_password_sent, name="reset_password_sent"),
+    path("password-reset/new/", password.new_password, name="new_password"),
+    path("password-reset/<str:username>/<str:token>/", password.follow_reset_link, name="follow_reset_link"),
     path("sessions/", sessions.sessions, name="sessions"),
     path("sessions/end/", sessions.end_session, name="end_session"),
     path("sessions/end-others/", sessions.end_other_sessions, name="end_other_sessions"),

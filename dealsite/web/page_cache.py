@@ -1,7 +1,11 @@
-"""Keeps a public page's answer for a moment, for visitors who are not signed in.
+"""Public pages: kept for a moment, since they are the same for all who are not signed in; and the forms on them.
 
-Those pages are the same for all of them, and a busy front page is asked for many times a second.
-Two seconds (DEALSITE_PAGE_CACHE_SECONDS) of one process's memory bring more than any cache further away.
+A busy front page is asked for many times a second. Two seconds (DEALSITE_PAGE_CACHE_SECONDS) of one process's memory
+help more than any cache further away.
+
+Such a page can hold no secret: a form's CSRF token would be one visitor's. Every browser says with a POST where the
+page stood that sent it: in Sec-Fetch-Site, older ones in Origin. A page of another site cannot change either, and who
+says neither is refused. For forms that do little harm only; all others carry the token.
 """
 
 from __future__ import annotations
@@ -15,6 +19,8 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.csrf import csrf_exempt
 
 from dealsite.accounts import cookies
 
@@ -73,7 +79,7 @@ def forget() -> None:
 
 
 def _is_personal(request: HttpRequest) -> bool:
-    """Tell whether the page may show what is this visitor's alone: an account, or a message waiting for him."""
+    """Tell whether the page may show what is this visitor's alone: an account, or a message waiting for them."""
     return any(name in request.COOKIES for name in (settings.SESSION_COOKIE_NAME, "messages"))
 
 
@@ -85,3 +91,25 @@ def _is_shareable(request: HttpRequest, response: HttpResponse) -> bool:
 
 def _copy(response: HttpResponse) -> HttpResponse:
     return HttpResponse(response.content, status=response.status_code, headers=dict(response.items()))
+
+
+def from_this_site(view: View) -> View:
+    """Take a form from this site's own pages alone, in place of the CSRF token; others get 403."""
+
+    @csrf_exempt
+    @wraps(view)
+    def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not is_from_this_site(request):
+            return render(request, "403_csrf.html", status=403)
+        return view(request, *args, **kwargs)
+
+    return checked
+
+
+def is_from_this_site(request: HttpRequest) -> bool:
+    """Tell whether a browser says that a page of this very origin sent the request."""
+    site = request.headers.get("Sec-Fetch-Site")
+    if site is not None:
+        return site == "same-origin"
+    own = f"{request.scheme}://{request.get_host()}"
+    return request.headers.get("Origin") in (own, *settings.CSRF_TRUSTED_ORIGINS)

@@ -10,7 +10,8 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
-from dealsite.accounts import languages, reset_tokens
+from dealsite.accounts import passwords
+from dealsite.accounts.locales import spoken
 from dealsite.data.catalogue import relations
 from dealsite.data.commerce import carts
 from dealsite.data.commerce.order import saved_details
@@ -19,7 +20,7 @@ from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import Handler, Job
 from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.data.people import mails, messages, sessions, users
-from dealsite.data.people.removal import REMOVE_USER, RemovalCheckpoint, RemovalPayload
+from dealsite.data.people.users import REMOVE_USER, RemovalCheckpoint, RemovalPayload
 from dealsite.worker.order_mails import send_order_notice
 
 SECOND_LOOK = timedelta(minutes=1)  # more than an index lags behind, and a batch of messages takes
@@ -39,7 +40,7 @@ SUBJECTS = {
 def send_notice(job: Job, now: datetime) -> None:
     """Tell a user what happened to his account."""
     notice = from_item(mails.NoticePayload, job.payload)
-    with languages.spoken(notice.language):
+    with spoken(notice.language):
         _send(notice.template, notice.to, name=notice.name, now=now)
 
 
@@ -48,9 +49,9 @@ def send_password_reset(job: Job, now: datetime) -> None:
     user = users.find(from_item(mails.PasswordResetPayload, job.payload).email)
     if user is None:
         return
-    path = reverse("follow_reset_link", args=[user.username, reset_tokens.make(user, now=now)])
+    path = reverse("follow_reset_link", args=[user.username, passwords.make_reset_token(user, now=now)])
     minutes = settings.PASSWORD_RESET_TIMEOUT // 60
-    with languages.spoken(user.preferences.language):
+    with spoken(user.preferences.language):
         _send(
             "password_reset",
             user.email,

@@ -9,7 +9,7 @@ from django.core.mail import send_mail
 from django.template.loader import render_to_string
 from django.utils.translation import gettext_lazy
 
-from dealsite.accounts import languages
+from dealsite.accounts.locales import spoken
 from dealsite.data.commerce import orders
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.jobs.payloads import from_item
@@ -37,7 +37,7 @@ def send_order_notice(job: Job, now: datetime) -> None:
         "site_url": settings.DEALSITE_URL,
     }
     user = users.find(order.username)
-    with languages.spoken(user.preferences.language if user else ""):
+    with spoken(user.preferences.language if user else ""):
         text = render_to_string(f"accounts/mail/order_{status.lower()}.txt", context)
         subject = f"{settings.DEALSITE_NAME}: {SUBJECTS[status]}"
     send_mail(subject, text, settings.DEFAULT_FROM_EMAIL, [notice.to])

@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 from django.utils.formats import number_format
 from django.utils.translation import gettext_lazy
 
-from dealsite.accounts import languages
+from dealsite.accounts.locales import spoken
 from dealsite.data.commerce import orders
 from dealsite.data.commerce.payment.order_payments import MESSAGE_KIND, PaymentNoticePayload
 from dealsite.data.commerce.payments import FAILED, PROCESSED, REFUNDED
@@ -37,7 +37,7 @@ def send_payment_notice(job: jobs.Job, now: datetime) -> None:
         order = orders.get(user.username, said.order)
     except NotFound:
         return
-    with languages.spoken(user.preferences.language):
+    with spoken(user.preferences.language):
         headline = str(HEADLINES[said.status])
         context = {
             "name": user.name,

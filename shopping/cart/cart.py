@@ -25,8 +25,8 @@ from dealsite.data.table.errors import Conflict, DataError, Invalid, NotFound
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.text.digits import number_in
 from dealsite.text.lazy import Text
+from dealsite.web.page_cache import from_this_site
 from dealsite.web.pages import action, page, part
-from dealsite.web.same_origin import from_this_site
 from shopping.cart.cart_forms import NUMBER, AddForm, RemovedLine, UndoForm
 from shopping.cart.owner import merge_visitor_cart, owner_of
 

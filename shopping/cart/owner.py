@@ -10,8 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dealsite.accounts import cookies
-from dealsite.accounts.requests import SiteRequest
-from dealsite.accounts.visitors import Anonymous, SignedIn
+from dealsite.accounts.requests import Anonymous, SignedIn, SiteRequest
 from dealsite.data.commerce import carts
 from dealsite.data.commerce.carts import CartOwner, Line, MergeResult
 from dealsite.data.table.errors import DataError

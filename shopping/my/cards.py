@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.destinations import destination
-from dealsite.accounts.form_errors import form_page
+from dealsite.accounts.forms import form_page
 from dealsite.accounts.requests import UserRequest
 from dealsite.data.commerce.order import saved_details
 from dealsite.data.commerce.order.saved_details import PaymentCard

@@ -13,10 +13,10 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext
 
 from cms.shared.fields import PriceField
-from dealsite.accounts import languages, passwords
+from dealsite.accounts import locales, passwords
 from dealsite.data import table
 from dealsite.data.commerce import carts
-from dealsite.data.people import mails, preferences, sessions, users
+from dealsite.data.people import mails, profiles, sessions, users
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Unavailable
 from dealsite.templatetags.design import grouped, moment, money, price, time_left
@@ -32,7 +32,7 @@ SIGN_OUT = {"en-gb": "Sign out", "de": "Abmelden"}
 
 def german(username: str = "ada", **details) -> Client:
     user = make_user(username, **details)
-    preferences.save(username, language="de")
+    profiles.save_preferences(username, language="de")
     return signed_in(users.get(user.username))
 
 
@@ -59,7 +59,7 @@ def test_visitors_read_the_sites_language_whatever_their_browser_asks_for(settin
 )
 def test_a_user_reads_what_he_chose_and_else_the_sites(chosen: str, read: str):
     user = make_user("ada")
-    preferences.save("ada", language=chosen)
+    profiles.save_preferences("ada", language=chosen)
     answer = signed_in(user).get("/")
     assert f'<html lang="{read}">' in page(answer)
     assert SIGN_OUT[read] in page(answer)
@@ -159,7 +159,7 @@ def test_a_profile_whose_language_stays_costs_no_write_more(ada_browser: Client)
 
 
 def test_what_django_says_about_a_form_is_translated_too(ada_browser: Client):
-    preferences.save("ada", language="de")
+    profiles.save_preferences("ada", language="de")
     answer = ada_browser.post("/account/profile/", profile_form(ada_browser, name=""))
     assert "Dieses Feld ist zwingend erforderlich." in page(answer)
 
@@ -182,17 +182,15 @@ def test_a_mail_is_written_in_the_language_of_who_gets_it():
 
 
 def test_a_notice_keeps_the_language_that_the_user_has_as_it_is_caused():
-    user = make_user("ada", email="ada@example.org", password=passwords.hashed(PASSWORD))
-    preferences.save("ada", language="de")
-    user = users.get("ada")
-    now = timezone.now()
-    table.write(mails.notice("password_changed", to=user.email, name="Ada", language="de", now=now))
+    make_user("ada", email="ada@example.org", password=passwords.hashed(PASSWORD))
+    profiles.save_preferences("ada", language="de")
+    table.write(mails.notice("password_changed", users.get("ada"), now=timezone.now()))
     work()
     assert mail.outbox[0].subject == "Dealsite: Ihr Passwort wurde geändert"
 
 
 def test_the_language_of_a_mail_ends_with_it():
-    with languages.spoken("de"):
+    with locales.spoken("de"):
         assert gettext("Sign out") == "Abmelden"
     assert gettext("Sign out") == "Sign out"
 

@@ -11,7 +11,7 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from dealsite.accounts import limits, passwords, reset_tokens
+from dealsite.accounts import limits, passwords
 from dealsite.data import table
 from dealsite.data.people import passwords as stored_passwords
 from dealsite.data.people import sessions, users
@@ -195,15 +195,15 @@ def test_a_made_up_link_is_over(browser: Client, ada: User, username: str, token
 def test_a_link_is_over_after_an_hour_and_when_address_or_password_changed(whole_table: None, settings: Any):
     now = datetime(2026, 11, 21, 12, tzinfo=UTC)
     ada = make_user("ada")
-    token = reset_tokens.make(ada, now=now)
+    token = passwords.make_reset_token(ada, now=now)
     lifetime = timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT)
     assert lifetime == timedelta(hours=1)
-    assert reset_tokens.is_good(ada, token, now=now + lifetime)
-    assert not reset_tokens.is_good(ada, token, now=now + lifetime + timedelta(seconds=1))
-    assert not reset_tokens.is_good(make_user("bob"), token, now=now)
+    assert passwords.is_good_reset_token(ada, token, now=now + lifetime)
+    assert not passwords.is_good_reset_token(ada, token, now=now + lifetime + timedelta(seconds=1))
+    assert not passwords.is_good_reset_token(make_user("bob"), token, now=now)
     for changes in ({"password": "another hash"}, {"email": "new@example.org"}):
         changed = users.User(**{name: getattr(ada, name) for name in users.User.__slots__} | changes)
-        assert not reset_tokens.is_good(changed, token, now=now)
+        assert not passwords.is_good_reset_token(changed, token, now=now)
 
 
 def test_a_deleted_user_gets_no_link(browser: Client, ada: User):

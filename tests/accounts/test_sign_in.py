@@ -284,7 +284,7 @@ def test_neighbours_in_one_ipv6_network_count_as_one(browser: Client, ada: User)
 
 
 def test_the_real_hasher_is_argon2id_at_the_cost_that_is_asked_for(settings: Any):
-    settings.PASSWORD_HASHERS = ["dealsite.accounts.hashers.Argon2id"]
+    settings.PASSWORD_HASHERS = ["dealsite.accounts.passwords.Argon2id"]
     stored = passwords.hashed(PASSWORD)
     assert stored.startswith("argon2$argon2id$v=19$m=19456,t=2,p=1$")
     assert passwords.matches(PASSWORD, stored)
@@ -295,7 +295,7 @@ def test_the_real_hasher_is_argon2id_at_the_cost_that_is_asked_for(settings: Any
 def test_the_settings_name_the_real_hasher():
     from dealsite.settings import PASSWORD_HASHERS
 
-    assert PASSWORD_HASHERS == ["dealsite.accounts.hashers.Argon2id"]
+    assert PASSWORD_HASHERS == ["dealsite.accounts.passwords.Argon2id"]
 
 
 def test_a_password_is_the_same_however_its_letters_were_composed():

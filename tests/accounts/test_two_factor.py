@@ -299,9 +299,7 @@ def test_a_first_step_lasts_ten_minutes(app: App, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_new_password_by_mail_does_not_pass_by_the_second_factor(app: App):
-    from dealsite.accounts import reset_tokens
-
-    token = reset_tokens.make(users.get("ada"), now=timezone.now())
+    token = passwords.make_reset_token(users.get("ada"), now=timezone.now())
     browser = Client()
     browser.get(f"/account/password-reset/ada/{token}/")
     answer = browser.post("/account/password-reset/new/", {"password": "a much better password"})

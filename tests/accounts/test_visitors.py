@@ -12,9 +12,9 @@ from django.test import Client, RequestFactory
 from django.urls import get_resolver, path
 from django.utils import timezone
 
-from dealsite.accounts.addresses import client_address, network_of
 from dealsite.accounts.decorators import role, signed_in
-from dealsite.accounts.devices import device_name
+from dealsite.accounts.requests import client_address, network_of
+from dealsite.accounts.sessions import device_name
 from dealsite.data import keys, table
 from dealsite.data.people import profiles, sessions, users
 from dealsite.data.people.users import User

@@ -9,7 +9,7 @@ from typing import Any
 from playwright.sync_api import Dialog, Locator, Page, expect
 
 from dealsite.data.catalogue import drafts
-from dealsite.data.people import preferences, sessions
+from dealsite.data.people import profiles, sessions
 from tests.browser.deal_form import field, said
 from tests.browser.flaws import flaws
 from tests.browser.test_engine_down import break_table  # noqa: F401 - a fixture
@@ -161,7 +161,7 @@ def test_a_conflict_stops_it_and_the_button_shows_both_versions(editor_window):
 def test_who_turned_it_off_is_not_saved_for(editor_window):
     draft = make_draft(title="Idea")
     page: Page = editor_window()
-    preferences.save("eve", autosave=False)
+    profiles.save_preferences("eve", autosave=False)
     opened(page, draft)
     field(page, "Title").fill("Better idea")
     page.keyboard.press("Tab")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from dealsite.data.people import preferences
+from dealsite.data.people import profiles
 from tests.browser.conftest import both_widths
 from tests.browser.content import now_deal
 from tests.browser.flaws import flaws
@@ -109,7 +109,7 @@ def test_the_slash_leads_into_the_search_box_of_a_page_or_else_to_the_palette(pa
 
 def test_turned_off_single_keys_do_nothing_but_the_palette_still_opens(editor_window):
     page = editor_window()
-    preferences.save("eve", shortcuts=False)
+    profiles.save_preferences("eve", shortcuts=False)
     page.goto("/cms/jobs/", wait_until="networkidle")
     for key in ("?", "/", "n", "g", "d"):
         page.keyboard.press(key)

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from dealsite.accounts import timezones
+from dealsite.accounts import locales
 from tests.browser.conftest import always_with_and_without_script, titles, with_and_without_script
 from tests.browser.content import now_deal
 from tests.browser.deal_form import (
@@ -116,7 +116,7 @@ def test_times_are_entered_in_the_editors_own_zone(editor_window, monkeypatch):
     page: Page = editor_window(timezone="America/New_York")
     page.goto("/cms/deals/new/")
     fill_in(page, brand="Ochsenkopf", category=CATEGORY)
-    local = timezone.now().astimezone(timezones.zone_of("America/New_York")) + timedelta(days=9)
+    local = timezone.now().astimezone(locales.zone_of("America/New_York")) + timedelta(days=9)
     page.get_by_label("Expires").fill(local.strftime("%Y-%m-%dT09:00"))
     expect(page.get_by_label("Expires")).to_have_accessible_description("Time zone: America/New_York")
     page.get_by_role("button", name="Publish now").click()

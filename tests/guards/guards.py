@@ -147,8 +147,8 @@ GUARDS = [
     Guard(
         "a reset link is good once",
         f"{DATA}/people/passwords.py",
-        '            when=(equals("password", user.password),),\n            otherwise',
-        "            when=(),\n            otherwise",
+        '        when=(equals("password", user.password),),\n        otherwise',
+        "        when=(),\n        otherwise",
         "tests/data/people/test_sessions.py tests/accounts/test_passwords.py tests/data/test_races.py",
     ),
     Guard(
@@ -216,7 +216,7 @@ GUARDS = [
     ),
     Guard(
         "forms without a token come from this site",
-        "dealsite/web/same_origin.py",
+        "dealsite/web/page_cache.py",
         'return site == "same-origin"',
         "return True",
         "tests/shopping/cart/test_cart.py",

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from dealsite.data.catalogue import category_names
-from dealsite.search import finding, folder, reader
+from dealsite.search import folder, reader
+from dealsite.search.documents import StoredDocument
 from dealsite.search.finding import PAGE_SIZE, related
 from dealsite.search.question import Question
 from tests.builders import DAY, HOUR, NOW
@@ -370,7 +371,7 @@ def test_an_index_that_breaks_while_it_is_read_is_no_error(index, monkeypatch, e
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(finding.StoredDocument, "of", fail)
+    monkeypatch.setattr(StoredDocument, "of", fail)
     assert not search("keyboard").ready
     assert related(card, now=NOW) == []
 

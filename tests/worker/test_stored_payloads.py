@@ -28,7 +28,7 @@ from dealsite.data.people.announcements import (
 )
 from dealsite.data.people.mails import NoticePayload, OrderNoticePayload, PasswordResetPayload
 from dealsite.data.people.messages import ReadAllPayload
-from dealsite.data.people.removal import RemovalCheckpoint, RemovalPayload
+from dealsite.data.people.users import RemovalCheckpoint, RemovalPayload
 from dealsite.data.table import ids
 from dealsite.worker import loop
 from dealsite.worker.bulk import BulkCheckpoint

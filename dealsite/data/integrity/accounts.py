@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Iterator
 
 from dealsite.data import keys
-from dealsite.data.integrity.problem import Problem, as_seen, differences, key_of, repair_write
+from dealsite.data.integrity.problem import Problem, as_seen, differences, differing, kept, key_of
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import shard
 from dealsite.data.table.writes import Check, Delete, Put, Update, absent, equals, missing, present
 
 SHARED = ("name", "email", "timezone")
-KEPT = ("PK", "SK", "username", "created_at", "deleted_at", "version", "two_factor", *SHARED)
+KEPT = ("username", "created_at", "deleted_at", "version", "two_factor", *SHARED)
 
 
 class People:
@@ -34,11 +34,11 @@ class People:
             case "User" if "deleted_at" in item:
                 self.deleted.add(item["username"])
             case "User":
-                self.users[item["username"]] = {name: item[name] for name in KEPT if name in item}
+                self.users[item["username"]] = kept(item, *KEPT)
             case "Profile":
-                self.profiles[item["username"]] = {name: item[name] for name in KEPT if name in item}
+                self.profiles[item["username"]] = kept(item, *KEPT)
             case "TwoFactor":
-                self.factors[item["username"]] = {name: item[name] for name in ("PK", "SK", "id")}
+                self.factors[item["username"]] = kept(item, "id")
             case "EmailGuard":
                 self.guards[item["email"]] = item
             case "UserCount":
@@ -69,20 +69,11 @@ class People:
         right = {name: user.get(name) for name in SHARED}
         profile = self.profiles.get(username)
         if profile is None:
-            made = {
-                "type": "Profile",
-                "username": username,
-                "created_at": user["created_at"],
-                "version": 1,
-                **right,
-            }
-            put = Put(key=keys.profile(username), item=made, when=(absent(),))
+            made = {"type": "Profile", "username": username, "created_at": user["created_at"], "version": 1}
+            put = Put(key=keys.profile(username), item=made | right, when=(absent(),))
             yield Problem(key_of(user), "This user has no profile.", (put, there))
         elif wrong := differences(profile, right):
-            texts = [
-                f"{name} is {profile.get(name)!r}, the user's is {value!r}" for name, value in wrong.items()
-            ]
-            yield Problem(key_of(profile), "; ".join(texts) + ".", (repair_write(profile, wrong), there))
+            yield differing("{} is {!r}, the user's is {!r}", profile, wrong, there)
 
     def _guard_problems(self, user: Item) -> Iterator[Problem]:
         email = user["email"]
@@ -102,36 +93,31 @@ class People:
         named, there = user.get("two_factor"), factor.get("id")
         if named == there:
             return
-        if (
-            not factor
-        ):  # taking the name away would let the password alone sign in: that is for an admin to do
+        if not factor:
+            # Taking the name away would let the password alone sign in: that is for an admin to do.
             yield Problem(key_of(user), "The second factor that signing in asks for is lost.")
             return
         unchanged = Check(key=key_of(factor), when=as_seen(factor, ["id"]))
-        say = Update(
-            key=key_of(user),
-            set={"two_factor": there},
-            when=(missing("deleted_at"), *as_seen(user, ["two_factor"])),
+        when = (missing("deleted_at"), *as_seen(user, ["two_factor"]))
+        name_it = Update(key=key_of(user), set={"two_factor": there}, when=when)
+        yield Problem(
+            key_of(user), f"two_factor is {named!r}, its factor is {there!r}.", (name_it, unchanged)
         )
-        yield Problem(key_of(user), f"two_factor is {named!r}, its factor is {there!r}.", (say, unchanged))
 
     def _stray_profile(self, username: str, profile: Item) -> Problem:
         if username not in self.deleted:
             return Problem(key_of(profile), "This profile has no user.")
-        check = Check(key=keys.user(username), when=(present("deleted_at"),))
-        return Problem(
-            key_of(profile), "This profile's user was deleted.", (Delete(key=key_of(profile)), check)
-        )
+        key, check = key_of(profile), Check(key=keys.user(username), when=(present("deleted_at"),))
+        return Problem(key, "This profile's user was deleted.", (Delete(key=key), check))
 
     def _stray_guard(self, email: str, guard: Item, owner: Item | None) -> Problem:
         key, username = key_of(guard), guard["username"]
         drop = Delete(key=key, when=(equals("username", username),))
         if owner is not None:
             check = Check(key=key_of(owner), when=as_seen(owner, ["email"]))
-        elif username in self.deleted:
-            check = Check(key=keys.user(username), when=(present("deleted_at"),))
         else:
-            check = Check(key=keys.user(username), when=(absent(),))
+            gone = present("deleted_at") if username in self.deleted else absent()
+            check = Check(key=keys.user(username), when=(gone,))
         return Problem(key, f"It guards the address of {username}, who does not have it.", (drop, check))
 
     def _count_problems(self) -> Iterator[Problem]:
@@ -142,7 +128,5 @@ class People:
                 if n:
                     put = Put(key=key, item={"type": "UserCount", "count": n}, when=(absent(),))
                     yield Problem(key, f"These {n} users are not counted.", (put,))
-            elif item.get("count") != n:
-                yield Problem(
-                    key, f"count is {item.get('count')}, counted {n}.", (repair_write(item, {"count": n}),)
-                )
+            elif wrong := differences(item, {"count": n}):
+                yield differing("{} is {}, counted {}", item, wrong)

@@ -26,31 +26,24 @@ from typing import Protocol
 
 from dealsite.data import table
 from dealsite.data.integrity.accounts import People
-from dealsite.data.integrity.announcement_segments import AnnouncementSegments
-from dealsite.data.integrity.brand_letters import BrandNames
-from dealsite.data.integrity.bulk_changes import BulkChanges
-from dealsite.data.integrity.cart_heads import Carts
-from dealsite.data.integrity.counters import Counts
-from dealsite.data.integrity.featured_lists import Featured
+from dealsite.data.integrity.deal_copies import Featured, Offers
+from dealsite.data.integrity.histories import Prices, Trash, Versions
 from dealsite.data.integrity.index_rows import IndexRows
-from dealsite.data.integrity.offers import Offers
-from dealsite.data.integrity.order_lines import Orders
+from dealsite.data.integrity.job_counts import AnnouncementSegments, BulkChanges
 from dealsite.data.integrity.payment_sums import Payments
-from dealsite.data.integrity.price_history import Prices
 from dealsite.data.integrity.problem import Problem, key_of
-from dealsite.data.integrity.trash_list import Trash
-from dealsite.data.integrity.version_chain import Versions
+from dealsite.data.integrity.shop import Carts, Orders
+from dealsite.data.integrity.taxonomy import BrandNames, Counts
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict
 
 __all__ = ["ROUNDS", "Problem", "find", "repair", "repair_all"]
-ROUNDS = (
-    4  # a repair may bring to light what depends on it: a card mended in a deal, then where it is featured
-)
+# A repair may show what depends on it: a card repaired in a deal, then where it is featured.
+ROUNDS = 4
 
 
 class Check(Protocol):
-    """One subject: sees every item of the table once, then says what is wrong."""
+    """One part of the table: sees every item once, then says what is wrong."""
 
     def see(self, item: Item) -> None: ...
 
@@ -58,19 +51,8 @@ class Check(Protocol):
 
 
 CHECKS: list[Callable[[], Check]] = [
-    Offers,
-    Prices,
-    Versions,
-    Trash,
-    BrandNames,
-    Counts,
-    Featured,
-    People,
-    AnnouncementSegments,
-    BulkChanges,
-    Payments,
-    Carts,
-    Orders,
+    *(Offers, Prices, Versions, Trash, BrandNames, Counts, Featured, People),
+    *(AnnouncementSegments, BulkChanges, Payments, Carts, Orders),
 ]
 
 

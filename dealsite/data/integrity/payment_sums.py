@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
-from typing import Any
 
 from dealsite.data import keys
 from dealsite.data.commerce.payment.payment_loads import LARGEST_CHUNK
@@ -22,9 +21,9 @@ from dealsite.data.commerce.payment.payment_totals import (
     deltas_from,
     opposite,
 )
-from dealsite.data.integrity.problem import Problem, as_seen, key_of, repair_write
+from dealsite.data.integrity.problem import Problem, as_seen, differences, kept, key_of, repair_write, say
 from dealsite.data.table.convert import Item
-from dealsite.data.table.writes import Check, Put, absent, exists
+from dealsite.data.table.writes import Check, Put, Write, absent, exists
 
 COUNTERS = tuple(name for state in STATES for name in (state, f"{state}_amount"))
 Part = tuple[str, int]  # a load and one of its segments
@@ -48,9 +47,7 @@ class Payments:
             case "Payment":
                 self._see_payment(item, payment_from_item(item))
             case "PaymentTotals":
-                self.stored[date.fromisoformat(item["day"]), item["shard"]] = {
-                    name: item[name] for name in ("PK", "SK", *COUNTERS) if name in item
-                }
+                self.stored[date.fromisoformat(item["day"]), item["shard"]] = kept(item, *COUNTERS)
             case "Job" if (
                 item["kind"] == PAYMENT_TOTALS and "applied" not in item and item["state"] != "done"
             ):
@@ -88,8 +85,8 @@ class Payments:
         """Keep one half of a transaction until the other is seen."""
         seen = self.guards.pop(transaction_id, None)
         if seen is None:
-            names = ("PK", "SK", "type", "id", "account", "payment", "transaction_id", "version")
-            self.guards[transaction_id] = {name: item[name] for name in names if name in item}
+            names = ("type", "id", "account", "payment", "transaction_id", "version")
+            self.guards[transaction_id] = kept(item, *names)
             return
         guard, payment = (item, seen) if half == "guard" else (seen, item)
         if guard["type"] == payment["type"] or guard["payment"] != payment["id"]:
@@ -111,39 +108,28 @@ class Payments:
         right = combine([self.counted, *(opposite(deltas) for deltas in waiting)])
         for place in sorted(right.keys() | self.stored.keys()):
             key, item, counters = keys.payment_totals(*place), self.stored.get(place), right.get(place, {})
-            stored = item or {}
-            wrong = {
-                name: counters.get(name, Decimal(0))
-                for name in COUNTERS
-                if stored.get(name, 0) != counters.get(name, Decimal(0))
-            }
+            stored = dict.fromkeys(COUNTERS, 0) | (item or {})
+            wrong = differences(stored, {name: counters.get(name, Decimal(0)) for name in COUNTERS})
             if not wrong:
                 continue
-            texts = [f"{name} is {stored.get(name, 0)}, counted {value}" for name, value in wrong.items()]
             if item is None:
-                day, number = place
-                new: dict[str, Any] = {"type": "PaymentTotals", "day": day.isoformat(), "shard": number}
-                repair: Any = Put(key=key, item=new | wrong, when=(absent(),))
+                new = {"type": "PaymentTotals", "day": place[0].isoformat(), "shard": place[1]}
+                repair: Write = Put(key=key, item=new | wrong, when=(absent(),))
             else:
                 repair = repair_write(item, wrong)
-            yield Problem(key, "; ".join(texts) + ".", (repair,))
+            yield Problem(key, say("{} is {}, counted {}", stored, wrong), (repair,))
 
     def _guard_problems(self) -> Iterator[Problem]:
         for transaction_id, item in self.guards.items():
             if item["type"] == "TransactionGuard":
                 yield Problem(key_of(item), "This transaction belongs to no payment.")
                 continue
-            guard = {
-                "type": "TransactionGuard",
-                "transaction_id": transaction_id,
-                "account": item["account"],
-                "payment": item["id"],
-            }
-            repairs = (
-                Put(key=keys.transaction(transaction_id), item=guard, when=(absent(),)),
-                Check(key=key_of(item), when=(exists(), *as_seen(item, ["transaction_id", "version"]))),
-            )
-            yield Problem(key_of(item), f"The guard of its transaction {transaction_id} is missing.", repairs)
+            guard = {"type": "TransactionGuard", "transaction_id": transaction_id}
+            guard |= {"account": item["account"], "payment": item["id"]}
+            put = Put(key=keys.transaction(transaction_id), item=guard, when=(absent(),))
+            there = Check(key=key_of(item), when=(exists(), *as_seen(item, ["transaction_id", "version"])))
+            what = f"The guard of its transaction {transaction_id} is missing."
+            yield Problem(key_of(item), what, (put, there))
 
 
 def _plus(whole: Deltas, part: Deltas) -> Deltas:
@@ -157,10 +143,7 @@ def _plus(whole: Deltas, part: Deltas) -> Deltas:
 
 def _as_loaded(payment: Payment) -> Payment:
     """Return a payment as its load wrote it, whatever has become of it."""
+    due_at = payment.due_at
     return Payment(
-        id=payment.id,
-        account=payment.account,
-        amount=payment.amount,
-        due_at=payment.due_at,
-        next_at=payment.due_at,
+        id=payment.id, account=payment.account, amount=payment.amount, due_at=due_at, next_at=due_at
     )

@@ -13,7 +13,7 @@ from dealsite.data.table.writes import Condition, Path, Update, Write, equals, e
 
 @dataclass(frozen=True)
 class Problem:
-    """A sentence about an item; `repairs` is the transaction that mends it, empty where nothing can be derived."""
+    """A sentence about an item; `repairs` is the transaction that repairs it, empty where nothing can be derived."""
 
     key: Key
     what: str
@@ -25,6 +25,11 @@ class Problem:
 
 def key_of(item: Item) -> Key:
     return item["PK"], item["SK"]
+
+
+def kept(item: Item, *names: str) -> Item:
+    """Return an item's key and those of some attributes that it has: what a check remembers of it."""
+    return {name: item[name] for name in ("PK", "SK", *names) if name in item}
 
 
 def as_seen(item: Item, attributes: Iterable[str]) -> tuple[Condition, ...]:
@@ -48,3 +53,13 @@ def repair_write(item: Item, wanted: Mapping[str, Any]) -> Update:
 def differences(item: Item, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Return those of the wanted attributes that an item has otherwise; None stands for absent."""
     return {name: value for name, value in wanted.items() if item.get(name) != value}
+
+
+def say(text: str, item: Item, wanted: Mapping[str, Any]) -> str:
+    """Return a sentence about attributes that are not as wanted: `text` has their name, value and the right one."""
+    return "; ".join(text.format(name, item.get(name), value) for name, value in wanted.items()) + "."
+
+
+def differing(text: str, item: Item, wanted: Mapping[str, Any], *more: Write) -> Problem:
+    """Return the problem that an item's attributes are not as wanted, repaired along with more writes."""
+    return Problem(key_of(item), say(text, item, wanted), (repair_write(item, wanted), *more))

@@ -127,14 +127,11 @@ class Announcements:
     "whom an announcement reaches", "USERCOUNT#k, or BRAND#b, CATEGORY#c / itself, or COUNTS", "1 batch get"
 )
 def count_recipients(audience: Audience) -> int:
-    """Return how many users an announcement reaches at most: of a union, and of users who muted, less. 1 batch get."""
+    """Return how many users an announcement reaches at most: of a union, and of users who muted, less."""
     if audience.everyone:
         return count_users()
-    counters = []
-    if audience.brand:
-        counters.append(keys.brand_counts(audience.brand))
-    if audience.category:
-        counters.append(keys.category_counts(audience.category))
+    of_each = (keys.brand_counts, audience.brand), (keys.category_counts, audience.category)
+    counters = [key(slug) for key, slug in of_each if slug]
     return sum(Counts.from_item(item).watches for item in table.batch_get(counters).values())
 
 
@@ -152,49 +149,31 @@ def problems(headline: str, text: str) -> dict[str, str]:
 
 @access_pattern("order a message about a deal, now or at a time", "JOB#id, DEAL#id", "1 transaction")
 def send(
-    deal_id: str,
-    *,
-    message_id: str,
-    headline: str,
-    text: str,
-    audience: Audience,
-    by: str,
-    now: datetime,
+    deal_id: str, *, message_id: str, headline: str, text: str, audience: Audience, by: str, now: datetime
 ) -> None:
     """Send a message about a deal at the time that `message_id` was minted for; at once if that has passed.
 
-    Repeating it is harmless. NotFound if the deal is gone, Invalid if the words will not do or the deal is
-    not live at that time. 1 transaction.
+    Repeating it is harmless. NotFound if the deal is gone, Invalid if the words will not do or the deal is not
+    live at that time.
     """
     if found := problems(headline, text):
         raise Invalid(**found)
     if deal_id[:10] > message_id[:10]:
         raise Invalid(send_at=gettext_lazy("The deal is not live at that time yet."))
     payload = _payload(deal_id, headline=headline, text=text, audience=audience, by=by)
+    no_deal = NotFound(gettext_lazy("There is no such deal."))
+    what = "planned" if time_of(message_id) > now else "sent"
+    to = ", ".join(slug for slug in (audience.brand, audience.category) if slug) or "all users"
+    changes = audit.changed({}, {"headline": payload.headline, "text": text, "deal": deal_id, "to": to})
+    writes = [
+        _announcement(payload, message_id, time_of(message_id)),
+        Check(key=keys.deal(deal_id), when=(exists(),), otherwise=no_deal),
+        audit.entry_write(by=by, kind="message", subject=message_id, what=what, now=now, **changes),
+    ]
     try:
-        table.transact(
-            [
-                _announcement(payload, message_id, time_of(message_id)),
-                Check(
-                    key=keys.deal(deal_id),
-                    when=(exists(),),
-                    otherwise=NotFound(gettext_lazy("There is no such deal.")),
-                ),
-                _noted(message_id, payload, deal_id, by=by, now=now),
-            ]
-        )
+        table.transact(writes)
     except SendState:
         return
-
-
-def _noted(message_id: str, payload: AnnouncementPayload, deal_id: str, *, by: str, now: datetime) -> Put:
-    what = "planned" if time_of(message_id) > now else "sent"
-    audience = payload.audience.audience()
-    to = ", ".join(slug for slug in (audience.brand, audience.category) if slug) or "all users"
-    after = {"headline": payload.headline, "text": payload.text, "deal": deal_id, "to": to}
-    return audit.entry_write(
-        by=by, kind="message", subject=message_id, what=what, now=now, **audit.changed({}, after)
-    )
 
 
 def with_deal(deal_id: str, content: DealContent, *, by: str, state: str = "open") -> Put:
@@ -209,7 +188,7 @@ def with_deal(deal_id: str, content: DealContent, *, by: str, state: str = "open
 
 @access_pattern("messages planned and sent, newest first", "GSI2 ANNOUNCEMENTS / JOB#id", "1 query")
 def newest(*, after: str | None = None, before: str | None = None) -> Announcements:
-    """Return one page of all announcements, planned ones first; BadCursor. 1 query."""
+    """Return one page of all announcements, planned ones first; BadCursor."""
     page = newest_first(
         keys.announcements.partition(), "JOB#", index=keys.GSI2, after=after, before=before, size=PAGE_SIZE
     )
@@ -235,10 +214,7 @@ def _announcement(payload: AnnouncementPayload, job_id: str, due: datetime, stat
 
 def _announcement_of(row: dict[str, Any]) -> Announcement:
     card = row["card"]
+    audience = from_item(StoredAudience, card["audience"]).audience()
     return Announcement(
-        id=row["SK"].removeprefix("JOB#"),
-        state=card["state"],
-        headline=card["headline"],
-        deal=card["deal"],
-        audience=from_item(StoredAudience, card["audience"]).audience(),
+        row["SK"].removeprefix("JOB#"), card["state"], card["headline"], card["deal"], audience
     )

@@ -9,13 +9,12 @@ message that is there is left as it is.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from threading import Event, Lock
-from typing import Any
 
 from django.utils.translation import gettext_noop
 
@@ -59,7 +58,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """A user, whether he wants this message, and the row to go on after him."""
+    """A user, whether they want no such message, and the row to go on after them."""
 
     username: str
     muted: bool
@@ -92,7 +91,7 @@ class _FanOut:
         words = from_item(AnnouncementCheckpoint, kept) if kept else payload
         self.audience = words.audience.audience()
         self.message = {"kind": self.audience.kind, "headline": words.headline, "deal": payload.deal}
-        self.text = payload.text
+        self.message["text"] = payload.text
         self.segments = _claim(job)
         self.before = from_item(AnnouncementProgress, job.progress)
         self.total = self.before.total or announcements.count_recipients(self.audience)
@@ -118,7 +117,8 @@ class _FanOut:
             while not segment.done:
                 read_at = monotonic()
                 page, ended = self._page(segment)
-                for batch in _batches(page):
+                for first in range(0, len(page), BATCH):
+                    batch = page[first : first + BATCH]
                     if self.stop.is_set() or monotonic() - read_at > FRESH_SECONDS:
                         break
                     last = ended and batch[-1] is page[-1]
@@ -133,7 +133,7 @@ class _FanOut:
 
     def _send_batch(self, segment: Segment, batch: list[Recipient], *, done: bool) -> None:
         wanted = [one.username for one in batch if not one.muted]
-        messages.deliver(messages.message_items(wanted, self.job.id, text=self.text, **self.message))
+        messages.deliver(messages.message_item(name, self.job.id, **self.message) for name in wanted)
         start = batch[-1].row if batch else segment.start
         sent, skipped = segment.sent + len(wanted), segment.skipped + len(batch) - len(wanted)
         table.write(
@@ -169,7 +169,8 @@ class _FanOut:
         low, high = watchers_between(number, segment.start.get("username", ""))
         muted: dict[str, bool] = {}
         horizon = None
-        for partition in _partitions(self.audience):
+        watches = (keys.brand_watch, self.audience.brand), (keys.category_watch, self.audience.category)
+        for partition in (watch.partition(slug) for watch, slug in watches if slug):
             rows = table.query_page(partition, low=low, high=high, limit=PAGE, consistent=True)
             for row in rows.items:
                 muted[row["SK"]] = muted.get(row["SK"], True) and bool(row.get("muted"))
@@ -177,26 +178,18 @@ class _FanOut:
                 last = rows.items[-1]["SK"] if rows.items else low
                 horizon = last if horizon is None else min(horizon, last)
         names = sorted(name for name in muted if horizon is None or name <= horizon)
-        found = [
-            Recipient(username, muted[name], {"username": username})
-            for name in names
-            for username in [name.removeprefix("USER#")]
-        ]
+        usernames = [name.removeprefix("USER#") for name in names]
+        found = [Recipient(one, muted[f"USER#{one}"], {"username": one}) for one in usernames]
         return found, horizon is None
 
 
 def _users(segment: Segment, number: int) -> tuple[list[Recipient], bool]:
-    rows = table.scan_page(
-        index=keys.USER_INDEX, limit=PAGE, start=segment.start or None, segment=(number, SEGMENTS)
-    )
-    found = [
-        Recipient(
-            row["PK"].partition("#")[2],
-            users.is_muted(row),
-            {name: row[name] for name in ("PK", "SK", keys.USER_INDEX)},
-        )
-        for row in rows.items
-    ]
+    part, start = (number, SEGMENTS), segment.start or None
+    rows = table.scan_page(index=keys.USER_INDEX, limit=PAGE, start=start, segment=part)
+    found = []
+    for row in rows.items:
+        key = {name: row[name] for name in ("PK", "SK", keys.USER_INDEX)}
+        found.append(Recipient(row["PK"].partition("#")[2], users.is_muted(row), key))
     return found, rows.start is None
 
 
@@ -210,18 +203,6 @@ def watchers_between(number: int, after: str) -> tuple[str, str]:
     last = number + 1 == SEGMENTS
     end = keys.TOP if last else chr(ord(WATCHER_PARTS[number + 1]) - 1) + keys.TOP
     return f"{user}{after}!" if after else f"{user}{start}", f"{user}{end}"
-
-
-def _partitions(audience: Audience) -> Iterator[str]:
-    if audience.brand:
-        yield keys.brand_watch.partition(audience.brand)
-    if audience.category:
-        yield keys.category_watch.partition(audience.category)
-
-
-def _batches(page: list[Recipient]) -> Iterator[list[Recipient]]:
-    for first in range(0, len(page), BATCH):
-        yield page[first : first + BATCH]
 
 
 def _as_of_now(job: jobs.Job, now: datetime) -> jobs.Job:
@@ -246,14 +227,11 @@ def _claim(job: jobs.Job) -> list[Segment]:
     rows = table.query(keys.job(job.id)[0], low=low, high=high, consistent=True)
     left = {row["name"]: row for row in rows}
     segments = [_segment(str(number), left.get(str(number), {})) for number in range(SEGMENTS)]
-    writes: list[Write] = [
-        Check(key=keys.job(job.id), when=(equals("taken_by", job.taken_by),), otherwise=Conflict())
-    ]
+    ours = Check(key=keys.job(job.id), when=(equals("taken_by", job.taken_by),), otherwise=Conflict())
+    writes: list[Write] = [ours]
     for segment in segments:
-        named: dict[Any, Any] = {"type": "JobSegment", "job": job.id, "name": segment.name}
-        writes.append(
-            Update(key=keys.job_segment(job.id, segment.name), set=named | {"taken_by": job.taken_by})
-        )
+        named = {"type": "JobSegment", "job": job.id, "name": segment.name, "taken_by": job.taken_by}
+        writes.append(Update(key=keys.job_segment(job.id, segment.name), set=named))
     table.transact(writes)
     return segments
 

@@ -1,9 +1,10 @@
-"""Mail to be sent: a job each, written with what causes it; the worker renders and sends."""
+"""What the worker does for users: a job each, written with what causes it. It renders and sends mail."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from dealsite.data import table
 from dealsite.data.jobs.jobs import job_write
@@ -11,6 +12,9 @@ from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Write
+
+if TYPE_CHECKING:
+    from dealsite.data.people.users import User
 
 NOTICE = "account_notice"  # kinds of jobs
 ORDER_NOTICE = "order_notice"
@@ -44,20 +48,21 @@ class PasswordResetPayload:
     email: str
 
 
-def notice(template: str, *, to: str, name: str, language: str, now: datetime) -> Write:
-    """Return the write that has a notice sent to a user about his account, in the language that he chose."""
-    payload = NoticePayload(template, to, name, language)
-    return job_write(NOTICE, to_item(payload), job_id=new_ulid(now), due=now)
+def notice(template: str, user: User, *, now: datetime) -> Write:
+    """Return the write that has a notice sent to a user about their account, in the language that they chose."""
+    return _job(NOTICE, NoticePayload(template, user.email, user.name, user.preferences.language), now)
 
 
 def order_notice(status: str, *, order_id: str, username: str, to: str, now: datetime) -> Write:
     """Return the write that has a shopper told what has become of an order."""
-    payload = OrderNoticePayload(status, order_id, username, to)
-    return job_write(ORDER_NOTICE, to_item(payload), job_id=new_ulid(now), due=now)
+    return _job(ORDER_NOTICE, OrderNoticePayload(status, order_id, username, to), now)
 
 
 @access_pattern("ask for a new password", "JOB#id", "1 put")
 def request_password_reset(email: str, *, now: datetime) -> None:
     """Have a reset link sent to an address, if it is a user's: only the worker looks that up. 1 put."""
-    payload = PasswordResetPayload(email)
-    table.write(job_write(PASSWORD_RESET, to_item(payload), job_id=new_ulid(now), due=now))
+    table.write(_job(PASSWORD_RESET, PasswordResetPayload(email), now))
+
+
+def _job(kind: str, payload: object, now: datetime) -> Write:
+    return job_write(kind, to_item(payload), job_id=new_ulid(now), due=now)

@@ -69,37 +69,18 @@ def message_item(
 ) -> Item:
     """Return a new, unread message as it is stored."""
     pk, sk = keys.message(username, message_id)
-    item: Item = {
-        "PK": pk,
-        "SK": sk,
-        "type": "Message",
-        "id": message_id,
-        "username": username,
-        "card": {"id": message_id, "kind": kind, "headline": headline, "deal": deal},
-        **keys.unread_messages(username, message_id),
-    }
-    if order:
-        item["card"]["order"] = order
-    if text:
-        item["text"] = text
-    return item
-
-
-def message_items(
-    usernames: Iterable[str], message_id: str, *, kind: str, headline: str, deal: str, text: str = ""
-) -> list[Item]:
-    """Return one message to many users as it is stored."""
-    return [
-        message_item(username, message_id, kind=kind, headline=headline, deal=deal, text=text)
-        for username in usernames
-    ]
+    card = {"id": message_id, "kind": kind, "headline": headline, "deal": deal}
+    card |= {"order": order} if order else {}
+    item: Item = {"PK": pk, "SK": sk, "type": "Message", "id": message_id, "username": username, "card": card}
+    item |= {"text": text} if text else {}
+    return item | keys.unread_messages(username, message_id)
 
 
 @access_pattern("a user's messages, or unread ones", "MESSAGES#u, or GSI1 MESSAGES#u / MESSAGE#id", "1 query")
 def inbox(
     username: str, *, unread: bool = False, after: str | None = None, before: str | None = None
 ) -> Inbox:
-    """Return one page of a user's messages, or of the unread ones; BadCursor. 1 query."""
+    """Return one page of a user's messages, or of the unread ones; BadCursor."""
     page = newest_first(
         keys.message.partition(username),
         "MESSAGE#",
@@ -114,13 +95,13 @@ def inbox(
 
 @access_pattern("how many messages are unread", "GSI1 MESSAGES#u / MESSAGE#id", "1 query")
 def count_unread(username: str) -> int:
-    """Return how many messages are unread, 100 for 100 and more. 1 query."""
+    """Return how many messages are unread, 100 for 100 and more."""
     return len(table.query(keys.message.partition(username), index=keys.GSI1, limit=BADGE_LIMIT))
 
 
 @access_pattern("one message", "MESSAGES#u / MESSAGE#id", "1 get")
 def get(username: str, message_id: str) -> Message:
-    """Return a user's message; NotFound. 1 get."""
+    """Return a user's message; NotFound."""
     item = table.get(_key(username, message_id))
     if item is None:
         raise _no_message()
@@ -129,15 +110,9 @@ def get(username: str, message_id: str) -> Message:
 
 @access_pattern("mark a message read", "MESSAGES#u / MESSAGE#id", "1 update")
 def mark_read(username: str, message_id: str) -> None:
-    """Mark a message read; harmless if it is, NotFound if there is none. 1 update."""
-    table.write(
-        Update(
-            key=_key(username, message_id),
-            remove=("GSI1PK", "GSI1SK"),
-            when=(exists(),),
-            otherwise=_no_message(),
-        )
-    )
+    """Mark a message read; harmless if it is, NotFound if there is none."""
+    key = _key(username, message_id)
+    table.write(Update(key=key, remove=("GSI1PK", "GSI1SK"), when=(exists(),), otherwise=_no_message()))
 
 
 @access_pattern("mark unread messages read one by one", "GSI1 MESSAGES#u / MESSAGE#id", "1 query + 1 update")
@@ -165,7 +140,7 @@ def mark_all_read_later(username: str, *, until: str, now: datetime) -> None:
 
 @access_pattern("delete a message", "MESSAGES#u / MESSAGE#id", "1 delete")
 def delete(username: str, message_id: str) -> None:
-    """Delete a message; harmless if it is gone. 1 delete."""
+    """Delete a message; harmless if it is gone."""
     table.write(Delete(key=_key(username, message_id)))
 
 
@@ -203,12 +178,4 @@ def _no_message() -> NotFound:
 
 def _message(item: Item) -> Message:
     card = item["card"]
-    return Message(
-        id=card["id"],
-        kind=card["kind"],
-        headline=card["headline"],
-        deal=card["deal"],
-        text=item.get("text", ""),
-        unread="GSI1PK" in item,
-        order=card.get("order", ""),
-    )
+    return Message(**card, text=item.get("text", ""), unread="GSI1PK" in item)

@@ -1,9 +1,9 @@
-"""Profiles: what a user says of himself, and the guard that makes his e-mail address his alone."""
+"""Profiles: what a user says of themself and prefers, and the guard that makes an e-mail address theirs alone."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,25 @@ from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Conflict, NotFound, VersionConflict
 from dealsite.data.table.ids import from_iso, iso
-from dealsite.data.table.writes import Condition, Delete, Put, Update, Write, absent, at_version, equals
+from dealsite.data.table.writes import (
+    Condition,
+    Delete,
+    Path,
+    Put,
+    Update,
+    Write,
+    absent,
+    at_version,
+    equals,
+    exists,
+    missing,
+)
 
 if TYPE_CHECKING:
     from dealsite.data.people.users import User
+
+MOST_COLUMNS = 20
+COLUMN_CHARACTERS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,28 +51,22 @@ class Profile:
 
 @access_pattern("the profile of a user", "USER#u / PROFILE#u", "1 get")
 def get(username: str) -> Profile:
-    """Return a user's profile; NotFound if there is none. 1 get."""
+    """Return a user's profile; NotFound if there is none."""
     item = table.get(keys.profile(username))
     if item is None:
-        raise NotFound(gettext_lazy("There is no such user."))
+        raise no_user()
     return from_item(item)
 
 
 def from_item(item: Item) -> Profile:
     """Return the profile of its item."""
-    return Profile(
-        username=item["username"],
-        name=item["name"],
-        email=item["email"],
-        timezone=item.get("timezone", ""),
-        created_at=from_iso(item["created_at"]),
-        version=item["version"],
-    )
+    created_at, timezone = from_iso(item["created_at"]), item.get("timezone", "")
+    return Profile(item["username"], item["name"], item["email"], timezone, created_at, item["version"])
 
 
 @access_pattern("change a profile", "USER#u / itself, PROFILE#u", "1 transaction")
 def edit(profile: Profile, *, name: str, timezone: str) -> Profile:
-    """Change a profile's name and time zone; VersionConflict with `current`. 1 transaction.
+    """Change a profile's name and time zone; VersionConflict with `current`.
 
     The profile's version stands for the sign-in item, too: both are made, changed and deleted together.
     """
@@ -69,7 +78,7 @@ def edit(profile: Profile, *, name: str, timezone: str) -> Profile:
 def change_email(
     profile: Profile, *, user: User, name: str, timezone: str, email: str, now: datetime
 ) -> Profile:
-    """Change the e-mail address along with name and time zone, and have the old address told. 1 transaction.
+    """Change the e-mail address along with name and time zone, and have the old address told.
 
     `user` is the sign-in item whose password was just asked for. AlreadyExists if the address is another
     user's, Invalid if it is none, VersionConflict with `current`, Conflict if the password changed meanwhile.
@@ -87,13 +96,7 @@ def change_email(
         writes += [
             Delete(key=keys.email_guard(profile.email)),
             email_guard(email, profile.username),
-            mails.notice(
-                "email_changed",
-                to=profile.email,
-                name=profile.name,
-                language=user.preferences.language,
-                now=now,
-            ),
+            mails.notice("email_changed", user, now=now),
         ]
     return _carry_out(profile, replace(profile, name=name, timezone=timezone, email=email), writes)
 
@@ -110,15 +113,7 @@ def email_guard(email: str, username: str) -> Write:
 
 def as_item(profile: Profile) -> dict[str, Any]:
     """Return the item of a profile."""
-    return {
-        "type": "Profile",
-        "username": profile.username,
-        "name": profile.name,
-        "email": profile.email,
-        "timezone": profile.timezone,
-        "created_at": iso(profile.created_at),
-        "version": profile.version,
-    }
+    return {"type": "Profile", **asdict(profile), "created_at": iso(profile.created_at)}
 
 
 def unchanged(user: User) -> tuple[Condition, ...]:
@@ -148,3 +143,50 @@ def _carry_out(profile: Profile, wanted: Profile, writes: Sequence[Write]) -> Pr
         conflict.current = current
         raise
     return replace(wanted, version=profile.version + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """What a user chose, kept on the sign-in item, which every request of theirs reads anyway.
+
+    `language` is '' for the site's own; `columns` of the list of deals are () for the usual ones.
+
+    `autosave`: drafts are saved while they are written. `shortcuts`: single keys do things in the CMS.
+    """
+
+    language: str = ""
+    autosave: bool = True
+    shortcuts: bool = True
+    columns: tuple[str, ...] = ()
+
+
+USUAL = Preferences()
+PREFERENCES = ("language", "autosave", "shortcuts", "columns")  # the attributes of the sign-in item
+
+
+@access_pattern("keep a user's own choices: language, columns, autosave, shortcuts", "USER#u", "1 update")
+def save_preferences(
+    username: str,
+    *,
+    language: str | None = None,
+    autosave: bool | None = None,
+    shortcuts: bool | None = None,
+    columns: tuple[str, ...] | None = None,
+) -> None:
+    """Keep what is given, and leave the rest as it is; NotFound for who is no user any more."""
+    if columns and (len(columns) > MOST_COLUMNS or any(len(c) > COLUMN_CHARACTERS for c in columns)):
+        raise ValueError("These are no columns of a list.")
+    listed = None if columns is None else list(columns)
+    given = {"language": language, "autosave": autosave, "shortcuts": shortcuts, "columns": listed}
+    changes: dict[Path, Any] = {name: value for name, value in given.items() if value is not None}
+    if changes:
+        table.write(Update(key=keys.user(username), set=changes, when=is_there(), otherwise=no_user()))
+
+
+def is_there() -> tuple[Condition, ...]:
+    """The sign-in item is that of a user, and not of one who was deleted."""
+    return exists(), missing("deleted_at")
+
+
+def no_user() -> NotFound:
+    return NotFound(gettext_lazy("There is no such user."))

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain, islice
 from typing import Any
 
 from django.utils.translation import gettext_lazy
@@ -23,7 +25,7 @@ from dealsite.data.people.users import User, as_user
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import epoch_seconds, from_iso, hash_of, iso
-from dealsite.data.table.writes import Delete, Put, Update, Write, equals, exists
+from dealsite.data.table.writes import MAX_ACTIONS, Delete, Put, Update, Write, equals, exists
 
 UNUSED = timedelta(days=14)  # a session ends when it was not used for so long,
 LONGEST = timedelta(days=90)  # and at last when it is so old
@@ -33,7 +35,7 @@ USER_AGENT_CHARACTERS = 400
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One sign-in of a user on one device; `proved_at` is when he last gave his password in it."""
+    """One sign-in of a user on one device; `proved_at` is when they last gave their password in it."""
 
     username: str
     key_hash: str
@@ -46,26 +48,23 @@ class Session:
 
 @access_pattern("start a session", "SESSIONS#u / SESSION#hash", "1 put")
 def start(user: User, *, key: str, user_agent: str, address: str, now: datetime) -> Session:
-    """Start a session under a new random key. 1 put."""
+    """Start a session under a new random key."""
     session = Session(user.username, hash_of(key), user_agent[:USER_AGENT_CHARACTERS], address, now, now, now)
-    item = {
+    item: dict[str, Any] = {
         "type": "Session",
-        "username": session.username,
+        "username": user.username,
         "user_agent": session.user_agent,
-        "address": session.address,
-        "created_at": iso(now),
-        "seen_at": iso(now),
-        "proved_at": iso(now),
-        "password_mark": password_mark(key, user),
-        "ttl": _ends(now, now),
+        "address": address,
     }
-    table.write(Put(key=keys.session(user.username, key), item=item))
+    item |= dict.fromkeys(("created_at", "seen_at", "proved_at"), iso(now))
+    mark = {"password_mark": password_mark(key, user), "ttl": _ends(now, now)}
+    table.write(Put(key=keys.session(user.username, key), item=item | mark))
     return session
 
 
 @access_pattern("who is signed in", "SESSIONS#u, USER#u / SESSION#hash, USER#u", "1 batch get")
 def read(username: str, key: str, *, now: datetime) -> tuple[Session, User] | None:
-    """Return the session and user that a cookie names, or None if it is over. 1 consistent batch get."""
+    """Return the session and user that a cookie names, or None if it is over; consistent."""
     return _read(username, key, table.batch_get(_read_keys(username, key)), now)
 
 
@@ -77,7 +76,7 @@ def read(username: str, key: str, *, now: datetime) -> tuple[Session, User] | No
 def read_with_relation_state(
     username: str, key: str, *, target: Kind, slug: str, now: datetime
 ) -> tuple[Session, User, RelationState] | None:
-    """As `read`, and how the user stands to a brand or category. 1 consistent batch get, too."""
+    """As `read`, and how the user stands to a brand or category."""
     also = relations.relation_state_keys(username, target, slug)
     items = table.batch_get([*_read_keys(username, key), *also])
     found = _read(username, key, items, now)
@@ -102,37 +101,26 @@ def _read(
 
 @access_pattern("note that a session is in use, once an hour", "SESSIONS#u / SESSION#hash", "1 update")
 def see(session: Session, *, user_agent: str, address: str, now: datetime) -> None:
-    """Note that a session is in use, at most once an hour; an ended one stays ended. 1 update or none."""
+    """Note that a session is in use, at most once an hour; an ended one stays ended."""
     if now - session.seen_at < SEEN_EVERY:
         return
-    update = Update(
-        key=keys.session.given(session.username, session.key_hash),
-        set={
-            "seen_at": iso(now),
-            "address": address,
-            "user_agent": user_agent[:USER_AGENT_CHARACTERS],
-            "ttl": _ends(session.created_at, now),
-        },
-        when=(equals("seen_at", iso(session.seen_at)),),
-        otherwise=Conflict(),
-    )
-    try:
-        table.write(update)
-    except Conflict:
-        return  # another request of this session was faster, or it has ended
+    key = keys.session.given(session.username, session.key_hash)
+    seen: dict[Any, Any] = {
+        "seen_at": iso(now),
+        "address": address,
+        "user_agent": user_agent[:USER_AGENT_CHARACTERS],
+    }
+    seen["ttl"] = _ends(session.created_at, now)
+    as_read = (equals("seen_at", iso(session.seen_at)),)
+    with suppress(Conflict):  # another request of this session was faster, or it has ended
+        table.write(Update(key=key, set=seen, when=as_read, otherwise=Conflict()))
 
 
 @access_pattern("note that a user has given their password again", "SESSIONS#u / SESSION#hash", "1 update")
 def reauthenticate(session: Session, *, now: datetime) -> None:
-    """Note that the user has just given his password again; Conflict if the session has ended. 1 update."""
-    table.write(
-        Update(
-            key=keys.session.given(session.username, session.key_hash),
-            set={"proved_at": iso(now)},
-            when=(exists(),),
-            otherwise=Conflict(gettext_lazy("This session has just been ended. Sign in again.")),
-        )
-    )
+    """Note that the user has just given their password again; Conflict if the session has ended."""
+    key = keys.session.given(session.username, session.key_hash)
+    table.write(Update(key=key, set={"proved_at": iso(now)}, when=(exists(),), otherwise=_ended()))
 
 
 @access_pattern("a user's sessions", "SESSIONS#u / SESSION#hash", "1 query")
@@ -144,7 +132,7 @@ def of_user(username: str, *, now: datetime) -> list[Session]:
 
 @access_pattern("end a session", "SESSIONS#u / SESSION#hash", "1 delete")
 def end(username: str, key_hash: str) -> None:
-    """End a session; harmless when it has ended. 1 delete."""
+    """End a session; harmless when it has ended."""
     table.write(Delete(key=keys.session.given(username, key_hash)))
 
 
@@ -162,19 +150,23 @@ def endings(username: str, *, but: str = "") -> Iterator[Write]:
             yield Delete(key=(item["PK"], item["SK"]))
 
 
-def rebinding(user: User, key: str) -> Write:
-    """Return the write that binds a session to the password and second factor that a user is about to have."""
-    return Update(
-        key=keys.session(user.username, key),
-        set={"password_mark": password_mark(key, user)},
-        when=(exists(),),
-        otherwise=Conflict(gettext_lazy("This session has just been ended. Sign in again.")),
-    )
+def transact_and_end(user: User, writes: list[Write], *, key: str) -> None:
+    """Write with a user's other sessions ended, and the one of `key`, if any, bound to the user that is about to be.
+
+    A user with more sessions than a transaction holds keeps the items of the rest, but they are void, since bound
+    to another password or second factor. 1 query a page + 1 transaction.
+    """
+    going_on = []
+    if key:
+        mark = {"password_mark": password_mark(key, user)}
+        session_key = keys.session(user.username, key)
+        going_on = [Update(key=session_key, set=mark, when=(exists(),), otherwise=_ended())]
+    ended = endings(user.username, but=hash_of(key) if key else "")
+    table.transact(list(islice(chain(writes, going_on, ended), MAX_ACTIONS)))
 
 
-def key_hash(key: str) -> str:
-    """Return the hash under which a session's key is stored."""
-    return hash_of(key)
+def _ended() -> Conflict:
+    return Conflict(gettext_lazy("This session has just been ended. Sign in again."))
 
 
 def password_mark(key: str, user: User) -> str:
@@ -183,16 +175,14 @@ def password_mark(key: str, user: User) -> str:
 
 
 def _items(username: str) -> Iterator[dict[str, Any]]:
-    low, high = keys.session.between()
+    partition, (low, high) = keys.session.partition(username), keys.session.between()
     start: dict[str, Any] | None = None
     while True:
-        rows = table.query_page(
-            keys.session.partition(username), low=low, high=high, consistent=True, start=start
-        )
+        rows = table.query_page(partition, low=low, high=high, consistent=True, start=start)
         yield from rows.items
-        if rows.start is None:
-            return
         start = rows.start
+        if start is None:
+            return
 
 
 def _as_session(item: Mapping[str, Any]) -> Session:

@@ -1,12 +1,13 @@
 """Throttles: how many tries of a kind a subject has had in the current span of time.
 
-A try is counted before it is made and given back when it was good, so that any number of tries at
+A try is counted before it is made and taken back when it was good, so that any number of tries at
 the same time gets no more than the limit through. Subjects (a name as typed, an address) are hashed
 in the key. A lost answer may count a try twice: the limit is then reached earlier, never later.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -31,35 +32,28 @@ class Limit:
 
 @access_pattern("count a try, of signing in for example", "THROTTLE#kind#subject / window", "1 update")
 def count(limit: Limit, subject: str, *, now: datetime) -> None:
-    """Count a try, or raise TooManyRequests with the seconds until the span is over. 1 update."""
+    """Count a try, or raise TooManyRequests with the seconds until the span is over."""
     window = _window(limit, now)
     end = window + limit.span
     wait = max(1, -int((now - end) // timedelta(seconds=1)))
+    sentence = _("Too many tries. Please wait %(time)s.") % {"time": in_words(wait)}
     table.write(
         Update(
             key=keys.throttle(limit.kind, subject, window),
             set={"type": "Throttle", "ttl": epoch_seconds(end)},
             add={"count": 1},
             when=(either(missing("count"), below("count", limit.tries)),),
-            otherwise=TooManyRequests(
-                _("Too many tries. Please wait %(time)s.") % {"time": in_words(wait)}, retry_after=wait
-            ),
+            otherwise=TooManyRequests(sentence, retry_after=wait),
         )
     )
 
 
 @access_pattern("take back a counted try", "THROTTLE#kind#subject / window", "1 update")
 def undo_attempt(limit: Limit, subject: str, *, now: datetime) -> None:
-    """Take back the try that was counted at `now`. 1 update."""
-    update = Update(
-        key=keys.throttle(limit.kind, subject, _window(limit, now)),
-        add={"count": -1},
-        when=(at_least("count", 1),),
-    )
-    try:
-        table.write(update)
-    except Conflict:
-        return  # swept meanwhile, or given back by an attempt whose answer was lost
+    """Take back the try that was counted at `now`."""
+    key = keys.throttle(limit.kind, subject, _window(limit, now))
+    with suppress(Conflict):  # expired meanwhile, or taken back by an attempt whose answer was lost
+        table.write(Update(key=key, add={"count": -1}, when=(at_least("count", 1),)))
 
 
 def in_words(seconds: int) -> str:

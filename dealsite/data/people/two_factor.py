@@ -7,10 +7,9 @@ recovery codes hashed, both under a key that is not in the table (`accounts.seco
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from itertools import chain, islice
 
 from django.utils.translation import gettext_lazy
 
@@ -21,19 +20,8 @@ from dealsite.data.people.users import User
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict
-from dealsite.data.table.ids import hash_of, new_ulid, time_of
-from dealsite.data.table.writes import (
-    MAX_ACTIONS,
-    Delete,
-    Put,
-    Update,
-    Write,
-    below,
-    contains,
-    either,
-    equals,
-    missing,
-)
+from dealsite.data.table.ids import new_ulid, time_of
+from dealsite.data.table.writes import Delete, Put, Update, Write, below, contains, either, equals, missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +41,7 @@ class TwoFactor:
 
 @access_pattern("a user's second factor", "USER#u / TWOFACTOR#u", "1 get")
 def get(username: str) -> TwoFactor | None:
-    """Return a user's second factor, None if it is off. 1 get."""
+    """Return a user's second factor, None if it is off."""
     item = table.get(keys.two_factor(username))
     return _from_item(item) if item else None
 
@@ -64,10 +52,9 @@ def get(username: str) -> TwoFactor | None:
 def turn_on(
     user: User, *, secret: str, recovery: Iterable[str], step: int, key: str, now: datetime
 ) -> TwoFactor:
-    """Ask a user for codes from now on; `step` is that of the code by which he showed that he has them.
+    """Ask a user for codes from now on; `step` is that of the code by which they showed that they have them.
 
-    The session of `key` goes on, all others end. Conflict if it is on already, or the password changed
-    meanwhile. 1 query + 1 transaction.
+    The session of `key` goes on, all others end. Conflict if it is on already, or the password changed meanwhile.
     """
     made = TwoFactor(user.username, new_ulid(now), secret, frozenset(recovery), step)
     switch = Update(
@@ -76,22 +63,10 @@ def turn_on(
         when=(equals("password", user.password), missing("two_factor")),
         otherwise=profiles.changed(),
     )
-    put = Put(
-        key=keys.two_factor(user.username),
-        item={
-            "type": "TwoFactor",
-            "username": user.username,
-            "id": made.id,
-            "secret": secret,
-            "recovery": set(made.recovery),
-            "last_step": step,
-        },
-    )
+    put = Put(key=keys.two_factor(user.username), item={"type": "TwoFactor", **asdict(made)})
     told = _told(user, by=user.username, what="turned two-factor sign-in on", now=now)
-    notice = mails.notice(
-        "two_factor_on", to=user.email, name=user.name, language=user.preferences.language, now=now
-    )
-    _carry_out(replace(user, two_factor=made.id), [switch, put, told, notice], key)
+    writes = [switch, put, told, mails.notice("two_factor_on", user, now=now)]
+    sessions.transact_and_end(replace(user, two_factor=made.id), writes, key=key)
     return made
 
 
@@ -99,9 +74,9 @@ def turn_on(
     "turn two-factor off", "USER#u, SESSIONS#u, JOB#id / TWOFACTOR#u, SESSION#hash", "1 query + 1 transaction"
 )
 def turn_off(user: User, *, by: str, key: str = "", now: datetime) -> None:
-    """Ask a user for no codes any more. Conflict if that changed meanwhile. 1 query + 1 transaction.
+    """Ask a user for no codes any more; an admin may do it for them. Conflict if that changed meanwhile.
 
-    The session of `key`, if there is one, goes on, all others end: also for an admin who does it for him.
+    The session of `key`, if there is one, goes on, all others end.
     """
     switch = Update(
         key=keys.user(user.username),
@@ -111,55 +86,40 @@ def turn_off(user: User, *, by: str, key: str = "", now: datetime) -> None:
     )
     gone = Delete(key=keys.two_factor(user.username))
     told = _told(user, by=by, what="turned two-factor sign-in off", now=now)
-    notice = mails.notice(
-        "two_factor_off", to=user.email, name=user.name, language=user.preferences.language, now=now
-    )
-    _carry_out(replace(user, two_factor=""), [switch, gone, told, notice], key)
+    writes = [switch, gone, told, mails.notice("two_factor_off", user, now=now)]
+    sessions.transact_and_end(replace(user, two_factor=""), writes, key=key)
 
 
 @access_pattern("use a code of the second factor", "USER#u / TWOFACTOR#u", "1 transaction")
 def use_code(factor: TwoFactor, step: int) -> None:
-    """Use the code of a step; Conflict if it, or a later one, was used before. 1 transaction.
+    """Use the code of a step; Conflict if it, or a later one, was used before.
 
     A transaction even so: its token tells a second attempt after a lost answer from a second use.
     """
-    table.transact(
-        [
-            Update(
-                key=keys.two_factor(factor.username),
-                set={"last_step": step},
-                when=(equals("id", factor.id), either(missing("last_step"), below("last_step", step))),
-                otherwise=Conflict(gettext_lazy("This code was used already. Wait for the next one.")),
-            )
-        ]
+    used = Update(
+        key=keys.two_factor(factor.username),
+        set={"last_step": step},
+        when=(equals("id", factor.id), either(missing("last_step"), below("last_step", step))),
+        otherwise=Conflict(gettext_lazy("This code was used already. Wait for the next one.")),
     )
+    table.transact([used])
 
 
 @access_pattern("use up a recovery code", "USER#u, JOB#id / TWOFACTOR#u", "1 transaction")
 def use_recovery_code(user: User, factor: TwoFactor, code_hash: str, *, now: datetime) -> None:
-    """Use up a recovery code and have the user told; Conflict if it was used before. 1 transaction."""
-    table.transact(
-        [
-            Update(
-                key=keys.two_factor(factor.username),
-                discard={"recovery": {code_hash}},
-                when=(equals("id", factor.id), contains("recovery", code_hash)),
-                otherwise=Conflict(gettext_lazy("This recovery code was used already.")),
-            ),
-            mails.notice(
-                "recovery_code_used",
-                to=user.email,
-                name=user.name,
-                language=user.preferences.language,
-                now=now,
-            ),
-        ]
+    """Use up a recovery code and have the user told; Conflict if it was used before."""
+    used = Update(
+        key=keys.two_factor(factor.username),
+        discard={"recovery": {code_hash}},
+        when=(equals("id", factor.id), contains("recovery", code_hash)),
+        otherwise=Conflict(gettext_lazy("This recovery code was used already.")),
     )
+    table.transact([used, mails.notice("recovery_code_used", user, now=now)])
 
 
 @access_pattern("make new recovery codes", "USER#u / TWOFACTOR#u", "1 transaction")
 def renew_recovery_codes(user: User, *, recovery: Iterable[str], now: datetime) -> None:
-    """Give a user new recovery codes; the old ones are void. Conflict if the factor changed. 1 transaction."""
+    """Give a user new recovery codes; the old ones are void. Conflict if the factor changed."""
     renewed = Update(
         key=keys.two_factor(user.username),
         set={"recovery": set(recovery)},
@@ -169,22 +129,10 @@ def renew_recovery_codes(user: User, *, recovery: Iterable[str], now: datetime) 
     table.transact([renewed, _told(user, by=user.username, what="made new recovery codes", now=now)])
 
 
-def _carry_out(user: User, writes: list[Write], key: str) -> None:
-    """Write with the session that goes on bound anew and the others ended; those that do not fit are void, too."""
-    going_on: Iterator[Write] = iter([sessions.rebinding(user, key)] if key else [])
-    ended = sessions.endings(user.username, but=hash_of(key) if key else "")
-    table.transact([*writes, *islice(chain(going_on, ended), MAX_ACTIONS - len(writes))])
-
-
 def _told(user: User, *, by: str, what: str, now: datetime) -> Write:
     return audit.entry_write(by=by, kind="user", subject=user.username, what=what, now=now)
 
 
 def _from_item(item: Item) -> TwoFactor:
-    return TwoFactor(
-        username=item["username"],
-        id=item["id"],
-        secret=item["secret"],
-        recovery=frozenset(item.get("recovery", ())),
-        last_step=item.get("last_step", 0),
-    )
+    recovery, last_step = frozenset(item.get("recovery", ())), item.get("last_step", 0)
+    return TwoFactor(item["username"], item["id"], item["secret"], recovery, last_step)

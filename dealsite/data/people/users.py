@@ -1,8 +1,7 @@
 """Users: who can sign in, in which roles, and how many there are.
 
-The sign-in item holds the password's hash and the roles, the profile (profiles.py) what pages show.
-What belongs together changes in one transaction. A deleted user leaves a sign-in item that says
-only when, so that the name is never given out again.
+The sign-in item holds the password's hash and the roles, the profile (profiles.py) what pages show. A deleted user
+leaves a sign-in item that says only when, so that the name is never given out again.
 """
 
 from __future__ import annotations
@@ -17,29 +16,19 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.editing import audit
+from dealsite.data.jobs.jobs import job_write
+from dealsite.data.jobs.payloads import to_item
 from dealsite.data.names import normalise_email, normalise_username
-from dealsite.data.people import preferences, profiles
-from dealsite.data.people.preferences import USUAL, Preferences
-from dealsite.data.people.profiles import Profile
-from dealsite.data.people.removal import removal_job
+from dealsite.data.people import profiles
+from dealsite.data.people.profiles import PREFERENCES, USUAL, Preferences, Profile
 from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.errors import AlreadyExists, BadCursor, Conflict, Invalid, NotFound
+from dealsite.data.table.errors import AlreadyExists, BadCursor, Conflict, Invalid
 from dealsite.data.table.ids import from_iso, is_ulid, iso
-from dealsite.data.table.writes import (
-    Delete,
-    Path,
-    Put,
-    Update,
-    Write,
-    absent,
-    contains,
-    exists,
-    lacks,
-    missing,
-)
+from dealsite.data.table.writes import Condition, Delete, Put, Update, absent, contains, lacks
 
 ROLES = ("editor", "back office", "admin")
 MUTED_CURSOR = "-"  # no user name starts with it
+REMOVE_USER = "remove_user"  # the kind of job that removes what a deleted user leaves behind
 NOBODY = "-"  # nobody's name: read so that an unknown address costs as much as a known one
 
 
@@ -69,6 +58,20 @@ class User:
 
 
 @dataclass(frozen=True, slots=True)
+class RemovalPayload:
+    """The user who was deleted."""
+
+    username: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemovalCheckpoint:
+    """Whether what a deleted user left was looked for once."""
+
+    looked: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class UsersPage:
     """Some of the users; `after` leads to the next page, None at the end."""
 
@@ -87,18 +90,15 @@ def create(
     roles: Iterable[str] = (),
     timezone: str = "",
 ) -> User:
-    """Create a user whose shown name is `username` as typed; `password` is a hash. 1 transaction.
+    """Create a user whose shown name is `username` as typed; `password` is a hash.
 
     `registration` is the ULID of this sign-up, minted with its form: sent again after a lost answer, the
     same sign-up returns the user that it made (1 get more). Invalid for a name, address or role that cannot
     be; AlreadyExists with its `field` for one that is taken.
     """
     name, username, email = username.strip(), normalise_username(username), normalise_email(email)
-    if unknown := set(roles) - set(ROLES):
-        raise Invalid(
-            roles=_("There is no role %(unknown)s. The roles are %(roles)s.")
-            % {"unknown": repr(min(unknown)), "roles": ", ".join(ROLES)}
-        )
+    if unknown := _unknown_role(roles):
+        raise Invalid(roles=unknown)
     if not is_ulid(registration):
         raise Invalid(gettext_lazy("This form is damaged. Load it again."))
     user = User(username, name, email, password, frozenset(roles), timezone, now, registration)
@@ -129,11 +129,10 @@ def create(
 
 @access_pattern("one user", "USER#u", "1 get")
 def get(username: str) -> User:
-    """Return a user; NotFound if there is none, or none any more. 1 get."""
-    user = as_user(table.get(_key(username)))
-    if user is None:
-        raise _no_user()
-    return user
+    """Return a user; NotFound if there is none, or none any more."""
+    if user := as_user(table.get(_key(username))):
+        return user
+    raise profiles.no_user()
 
 
 @access_pattern("a user by name or address", "USER#u, USEREMAIL#e", "2 gets")
@@ -152,27 +151,28 @@ def find(name_or_email: str) -> User | None:
 
 @access_pattern("give a user a role", "USER#u", "1 transaction")
 def give_role(username: str, role: str, *, by: str, now: datetime) -> None:
-    """Give a user a role; harmless when he has it. NotFound, Invalid. 1 transaction; 1 get more when he has it."""
-    change: dict[Path, Any] = {"roles": {_role(role)}}
-    when = (*_is_there(), lacks("roles", role))
-    update = Update(key=_key(username), add=change, when=when, otherwise=_RoleIsSo())
-    _change_roles(username, role, update, what="given the role", by=by, now=now)
+    """Give a user a role; harmless when they have it. NotFound, Invalid. 1 get more when they have it."""
+    change, when = {"add": {"roles": {role}}}, lacks("roles", role)
+    _change_roles(username, role, change, when, what="given the role", by=by, now=now)
 
 
 @access_pattern("take a role from a user", "USER#u", "1 transaction")
 def take_role(username: str, role: str, *, by: str, now: datetime) -> None:
-    """Take a role from a user; harmless when he has it not. NotFound, Invalid. 1 transaction; 1 get more then."""
-    change: dict[Path, Any] = {"roles": {_role(role)}}
-    when = (*_is_there(), contains("roles", role))
-    update = Update(key=_key(username), discard=change, when=when, otherwise=_RoleIsSo())
-    _change_roles(username, role, update, what="lost the role", by=by, now=now)
+    """Take a role from a user; harmless when they do not have it. NotFound, Invalid. 1 get more then."""
+    change, when = {"discard": {"roles": {role}}}, contains("roles", role)
+    _change_roles(username, role, change, when, what="lost the role", by=by, now=now)
 
 
 class _RoleIsSo(Conflict):
     """The user has the role, or has it not, already; or there is no such user."""
 
 
-def _change_roles(username: str, role: str, update: Update, *, what: str, by: str, now: datetime) -> None:
+def _change_roles(
+    username: str, role: str, change: dict[str, Any], when: Condition, *, what: str, by: str, now: datetime
+) -> None:
+    if unknown := _unknown_role([role]):
+        raise Invalid(role=unknown)
+    update = Update(key=_key(username), when=(*profiles.is_there(), when), otherwise=_RoleIsSo(), **change)
     entry = audit.entry_write(by=by, kind="user", subject=username, what=f"{what} {role}", now=now)
     try:
         table.transact([update, entry])
@@ -182,28 +182,25 @@ def _change_roles(username: str, role: str, update: Update, *, what: str, by: st
 
 @access_pattern("mute hot deals, or hear them again", "USER#u / itself; moves it in UserIndex", "1 update")
 def mute_hot_deals(username: str, *, muted: bool) -> None:
-    """Send a user no messages about hot deals, or send them again; harmless to repeat. NotFound. 1 update.
+    """Send a user no messages about hot deals, or send them again; harmless to repeat. NotFound.
 
     A fan-out sees it in the keys that it reads anyway.
     """
-    key = _key(username)
-    index = keys.user_index(username, muted=muted)
-    table.write(Update(key=key, set=index, when=_is_there(), otherwise=_no_user()))
+    key, row = _key(username), keys.user_index(username, muted=muted)
+    table.write(Update(key=key, set=row, when=profiles.is_there(), otherwise=profiles.no_user()))
 
 
 @access_pattern("delete a user", "USER#u, USEREMAIL#e, USERCOUNT#k, JOB#id", "1 transaction")
 def delete(user: User, *, job_id: str, now: datetime) -> None:
-    """Delete a user whose password was just asked for; his name stays taken. 1 transaction and its job."""
+    """Delete a user whose password was just asked for; the name stays taken. The rest is removed by a job."""
+    gone = ("name", "email", "password", "roles", "timezone", "registration", "UserIndex", "two_factor")
+    payload = RemovalPayload(user.username)
     table.transact(
         [
             Update(
                 key=keys.user(user.username),
                 set={"deleted_at": iso(now)},
-                remove=(
-                    *("name", "email", "password", "roles", "timezone", "registration", "UserIndex"),
-                    "two_factor",
-                    *preferences.NAMES,
-                ),
+                remove=(*gone, *PREFERENCES),
                 when=profiles.unchanged(user),
                 otherwise=profiles.changed(),
             ),
@@ -211,30 +208,22 @@ def delete(user: User, *, job_id: str, now: datetime) -> None:
             Delete(key=keys.two_factor(user.username)),
             Delete(key=keys.email_guard(user.email)),
             _count(user.username, -1),
-            removal_job(user.username, job_id=job_id, now=now),
+            job_write(REMOVE_USER, to_item(payload), job_id=job_id, due=now),
         ]
     )
 
 
 @access_pattern("how many users", "USERCOUNT#k", "1 batch get")
 def count() -> int:
-    """Return how many users there are. 1 batch get."""
+    """Return how many users there are."""
     items = table.batch_get(keys.user_count.given(shard) for shard in range(keys.USER_COUNT_SHARDS))
     return sum(item["count"] for item in items.values())
 
 
 @access_pattern("users, a page at a time", "UserIndex / in no order", "1 scan + 1 batch get")
 def page(*, after: str | None = None, limit: int = 50) -> UsersPage:
-    """Return users in no order, of whom UserIndex knows; BadCursor. 1 scan of keys + 1 batch get."""
-    start = None
-    if after is not None:
-        muted = after.startswith(MUTED_CURSOR)
-        try:
-            username = normalise_username(after.removeprefix(MUTED_CURSOR))
-        except Invalid:
-            raise BadCursor() from None
-        pk, sk = keys.user(username)
-        start = {"PK": pk, "SK": sk, **keys.user_index(username, muted=muted)}
+    """Return users in no order, of whom UserIndex knows; BadCursor."""
+    start = None if after is None else _row_of(after)
     rows = table.scan_page(index=keys.USER_INDEX, limit=limit, start=start)
     wanted = [(row["PK"], row["SK"]) for row in rows.items]
     items = table.batch_get(wanted)
@@ -246,6 +235,7 @@ def as_user(item: Mapping[str, Any] | None) -> User | None:
     """Return the user of a sign-in item; None for none and for one that was deleted."""
     if item is None or "deleted_at" in item:
         return None
+    chosen = {name: item[name] for name in PREFERENCES if name in item}
     return User(
         username=item["username"],
         name=item["name"],
@@ -257,7 +247,7 @@ def as_user(item: Mapping[str, Any] | None) -> User | None:
         registration=item["registration"],
         muted=is_muted(item),
         two_factor=item.get("two_factor", ""),
-        preferences=preferences.from_item(item),
+        preferences=Preferences(**chosen | {"columns": tuple(item.get("columns", ()))}),
     )
 
 
@@ -266,26 +256,28 @@ def is_muted(row: Mapping[str, Any]) -> bool:
     return str(row.get(keys.USER_INDEX, "")).startswith(keys.MUTED)
 
 
+def _row_of(cursor: str) -> dict[str, Any]:
+    """Return the keys of the row that a cursor names; BadCursor."""
+    try:
+        username = normalise_username(cursor.removeprefix(MUTED_CURSOR))
+    except Invalid:
+        raise BadCursor() from None
+    pk, sk = keys.user(username)
+    return {"PK": pk, "SK": sk, **keys.user_index(username, muted=cursor.startswith(MUTED_CURSOR))}
+
+
 def _cursor(row: Mapping[str, Any]) -> str:
     return (MUTED_CURSOR if is_muted(row) else "") + str(row["PK"].partition("#")[2])
 
 
 def _user_item(user: User) -> dict[str, Any]:
-    return {
-        "type": "User",
-        "username": user.username,
-        "name": user.name,
-        "email": user.email,
-        "password": user.password,
-        "roles": user.roles,
-        "timezone": user.timezone,
-        "created_at": iso(user.created_at),
-        "registration": user.registration,
-        **keys.user_index(user.username, muted=user.muted),
-    }
+    names = ("username", "name", "email", "password", "roles", "timezone", "registration")
+    item: dict[str, Any] = {"type": "User", "created_at": iso(user.created_at)}
+    item |= {name: getattr(user, name) for name in names}
+    return item | keys.user_index(user.username, muted=user.muted)
 
 
-def _count(username: str, change: int) -> Write:
+def _count(username: str, change: int) -> Update:
     return Update(key=keys.user_count(username), set={"type": "UserCount"}, add={"count": change})
 
 
@@ -296,21 +288,13 @@ def _key(username: str) -> keys.Key:
             return keys.user(username)
     except Invalid:
         pass
-    raise _no_user()
+    raise profiles.no_user()
 
 
-def _is_there() -> tuple[Any, ...]:
-    return exists(), missing("deleted_at")
-
-
-def _no_user() -> NotFound:
-    return NotFound(gettext_lazy("There is no such user."))
-
-
-def _role(role: str) -> str:
-    if role not in ROLES:
-        raise Invalid(
-            role=_("There is no role %(role)s. The roles are %(roles)s.")
-            % {"role": repr(role), "roles": ", ".join(ROLES)}
-        )
-    return role
+def _unknown_role(roles: Iterable[str]) -> str:
+    """Return what is wrong with the first of some roles that there is not, '' if there are all."""
+    unknown = sorted(set(roles) - set(ROLES))
+    if not unknown:
+        return ""
+    words = {"unknown": repr(unknown[0]), "roles": ", ".join(ROLES)}
+    return _("There is no role %(unknown)s. The roles are %(roles)s.") % words

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from cms.shared.navigation import PLACES
 from dealsite.data.people import users
-from dealsite.data.people.preferences import Preferences
+from dealsite.data.people.profiles import Preferences
 
 SETTINGS = reverse("cms_settings")
 

@@ -11,7 +11,6 @@ from dealsite.data.people import (
     mails,
     messages,
     passwords,
-    preferences,
     profiles,
     sessions,
     throttles,
@@ -115,7 +114,7 @@ measures(two_factor.use_recovery_code, turn_on_two_factor)(
 measures(two_factor.renew_recovery_codes, turn_on_two_factor)(
     lambda on: two_factor.renew_recovery_codes(on[0], recovery=["b"], now=NOW)
 )
-measures(preferences.save)(lambda: preferences.save("ann", language="de"))
+measures(profiles.save_preferences)(lambda: profiles.save_preferences("ann", language="de"))
 measures(messages.inbox, send_message)(lambda _: messages.inbox("ann"))
 measures(messages.count_unread, send_message)(lambda _: messages.count_unread("ann"))
 measures(messages.get, send_message)(lambda message_id: messages.get("ann", message_id))

@@ -235,18 +235,19 @@ def test_a_worker_notes_nothing_more_when_another_has_taken_over(wait_for_indexe
     wait_for_indexes()
     send()
     wait_for_indexes()
-    first, left = jobs.take_next(now=NOW), []
+    first = jobs.take_next(now=NOW)
+    left: list[tuple[jobs.Job, list[fan_out.Segment]]] = []
 
     def take_over():
         wait_for_indexes()
         second = jobs.take_next(now=NOW + jobs.LEASE)
-        left.extend([second, fan_out._claim(second)])
+        left.append((second, fan_out._claim(second)))
 
     interrupt(monkeypatch, take_over, after=2)
     monkeypatch.setattr(fan_out, "THREADS", 1)
     with pytest.raises(errors.Conflict):
         fan_out.send_message(first, NOW)
-    second, segments = left
+    ((second, segments),) = left
     assert fan_out._claim(second) == segments
 
 

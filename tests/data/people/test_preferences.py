@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 
 from dealsite.data import table
-from dealsite.data.people import preferences, users
-from dealsite.data.people.preferences import Preferences
+from dealsite.data.people import profiles, users
+from dealsite.data.people.profiles import Preferences
 from dealsite.data.table.errors import NotFound
 from tests.people import NOW, make_user
 from tests.races import at_once
@@ -24,17 +24,18 @@ def test_who_chose_nothing_has_the_usual_ones():
 @pytest.mark.fast
 def test_what_is_given_is_kept_and_the_rest_stays():
     make_user("ada")
-    preferences.save("ada", language="de", shortcuts=False)
-    preferences.save("ada", columns=("title", "price"))
+    profiles.save_preferences("ada", language="de", shortcuts=False)
+    profiles.save_preferences("ada", columns=("title", "price"))
     assert users.get("ada").preferences == Preferences("de", True, False, ("title", "price"))
-    preferences.save("ada", language="", columns=())
+    profiles.save_preferences("ada", language="", columns=())
     assert users.get("ada").preferences == Preferences("", True, False, ())
 
 
 @pytest.mark.fast
 def test_two_pages_that_change_different_ones_both_do():
     make_user("ada")
-    at_once(partial(preferences.save, "ada", autosave=False), partial(preferences.save, "ada", language="de"))
+    save = partial(profiles.save_preferences, "ada")
+    at_once(partial(save, autosave=False), partial(save, language="de"))
     assert users.get("ada").preferences == Preferences("de", False, True, ())
 
 
@@ -43,21 +44,21 @@ def test_two_pages_that_change_different_ones_both_do():
 def test_what_can_be_no_columns_is_refused(columns: tuple[str, ...]):
     make_user("ada")
     with pytest.raises(ValueError, match="columns"):
-        preferences.save("ada", columns=columns)
+        profiles.save_preferences("ada", columns=columns)
 
 
 @pytest.mark.fast
 def test_nobody_and_who_is_deleted_keep_nothing():
     with pytest.raises(NotFound):
-        preferences.save("nobody", language="de")
+        profiles.save_preferences("nobody", language="de")
     ada = make_user("ada")
-    preferences.save("ada", language="de")
+    profiles.save_preferences("ada", language="de")
     users.delete(users.get("ada"), job_id="01JD6GZ5C0" + "0" * 16, now=NOW)
     with pytest.raises(NotFound):
-        preferences.save("ada", language="de")
+        profiles.save_preferences("ada", language="de")
     item = table.get(("USER#ada", "USER#ada"))
     assert item is not None
-    assert not set(item) & set(preferences.NAMES)
+    assert not set(item) & set(profiles.PREFERENCES)
     assert ada.preferences == Preferences()
 
 
@@ -66,6 +67,6 @@ def test_nobody_and_who_is_deleted_keep_nothing():
 def test_keeping_preferences_costs_one_update():
     make_user("ada")
     with table.metered() as meter:
-        preferences.save("ada", autosave=False, language="de")
-        preferences.save("ada")
+        profiles.save_preferences("ada", autosave=False, language="de")
+        profiles.save_preferences("ada")
     assert meter.log == [("UpdateItem", None)]

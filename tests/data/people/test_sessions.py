@@ -11,6 +11,7 @@ from dealsite.data import keys, table
 from dealsite.data.integrity import checks
 from dealsite.data.people import passwords, sessions, users
 from dealsite.data.table.errors import Conflict
+from dealsite.data.table.ids import hash_of
 from dealsite.data.table.writes import Update
 from tests.people import NOW, make_user
 from tests.races import at_once
@@ -109,8 +110,8 @@ def test_all_sessions_but_one_are_ended_and_those_of_others_stay():
     for n in range(3):
         start(ada, f"key{n}")
     start(bob, "key")
-    sessions.end_all("ada", but=sessions.key_hash("key1"))
-    assert [session.key_hash for session in sessions.of_user("ada", now=NOW)] == [sessions.key_hash("key1")]
+    sessions.end_all("ada", but=hash_of("key1"))
+    assert [session.key_hash for session in sessions.of_user("ada", now=NOW)] == [hash_of("key1")]
     sessions.end_all("ada")
     assert sessions.of_user("ada", now=NOW) == []
     assert len(sessions.of_user("bob", now=NOW)) == 1

@@ -14,7 +14,7 @@ from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.prices import Price
 from dealsite.data.table.writes import Delete, Update
-from dealsite.web.price_chart import price_chart
+from dealsite.web.deal_page import price_chart
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_content, make_deal
 
 pytestmark = pytest.mark.usefixtures("shop")

@@ -1,4 +1,4 @@
-"""Counters: deals of each brand, category, year, month and day, and the list of days that hold deals."""
+"""Brands, categories and days: names in lists and cards, counters, and the list of days that hold deals."""
 
 from __future__ import annotations
 
@@ -8,14 +8,85 @@ from datetime import date
 
 from dealsite.data import keys
 from dealsite.data.catalogue import buckets
+from dealsite.data.catalogue.brands import NAME_ATTRIBUTE, name_write
 from dealsite.data.catalogue.relations import RELATIONS
-from dealsite.data.integrity.problem import Problem, as_seen, differences, key_of, repair_write
+from dealsite.data.integrity.problem import (
+    Problem,
+    as_seen,
+    differences,
+    differing,
+    kept,
+    key_of,
+    repair_write,
+)
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import is_ulid, month_of, time_of
-from dealsite.data.table.writes import Check, Delete, Put, Update, absent, exists
+from dealsite.data.table.writes import Check, Delete, Put, Update, absent, equals, exists
 
 RELATED = {relation.type: relation for relation in RELATIONS}
 COUNTED = {"BrandCounts": keys.brand, "CategoryCounts": keys.category}
+
+
+class BrandNames:
+    """Keeps all brands' names, and of deals and drafts only those whose card names their brand otherwise."""
+
+    def __init__(self) -> None:
+        self.brands: dict[str, str] = {}
+        self.listed: dict[str, dict[str, str]] = defaultdict(dict)  # letter -> slug -> name
+        self.in_cards: dict[tuple[str, str], list[Item]] = defaultdict(list)  # (slug, name) -> deals, drafts
+        self.being_renamed: set[str] = set()
+
+    def see(self, item: Item) -> None:
+        match item.get("type"):
+            case "Brand":
+                self.brands[item["slug"]] = item["name"]
+            case "BrandLetter":
+                self.listed[str(item["SK"]).removeprefix("LETTER#")] |= {
+                    name.removeprefix(NAME_ATTRIBUTE): value
+                    for name, value in item.items()
+                    if name.startswith(NAME_ATTRIBUTE)
+                }
+            case "Deal" | "Draft":
+                card = item.get("card", {})
+                brand, name = card.get("brand", ""), card.get("brand_name", "")
+                if brand and self.brands.get(brand) != name:  # or not seen yet
+                    self.in_cards[brand, name].append(kept(item, "type", "card", "writes", "version"))
+            case "Job" if item.get("kind") == "rename_brand" and item.get("state") == "open":
+                self.being_renamed.add(item["payload"]["brand"])
+
+    def problems(self) -> Iterator[Problem]:
+        for slug, name in self.brands.items():
+            listed = self.listed[slug[0]].get(slug)
+            if listed != name:
+                what = f"The brand {slug} is listed as {listed!r}, and is called {name!r}."
+                repairs = (name_write(slug, name), Check(key=keys.brand(slug), when=(equals("name", name),)))
+                yield Problem(keys.brand_letter(slug[0]), what, repairs)
+        for letter, names in self.listed.items():
+            for slug in names:
+                if slug not in self.brands:
+                    yield _stray_name(letter, slug, Check(key=keys.brand(slug), when=(absent(),)))
+                elif slug[0] != letter:
+                    yield _stray_name(letter, slug)
+        for (slug, name), deals in self.in_cards.items():
+            if self.brands.get(slug) != name and slug not in self.being_renamed:
+                yield from self._card_problems(slug, name, deals)
+
+    def _card_problems(self, slug: str, name: str, deals: list[Item]) -> Iterator[Problem]:
+        right = self.brands.get(slug)
+        for deal in deals:
+            if right is not None:
+                card = deal["card"] | {"brand_name": right}
+                check = Check(key=keys.brand(slug), when=(equals("name", right),))
+                what = f"Its card names the brand {name!r}, and it is called {right!r}."
+                yield Problem(key_of(deal), what, (repair_write(deal, {"card": card}), check))
+            elif deal["type"] == "Deal":  # a draft may name a brand that is still to come
+                yield Problem(key_of(deal), f"Its brand, {slug!r}, does not exist.")
+
+
+def _stray_name(letter: str, slug: str, *checks: Check) -> Problem:
+    key = keys.brand_letter(letter)
+    repair = Update(key=key, remove=[f"{NAME_ATTRIBUTE}{slug}"])
+    return Problem(key, f"The brand {slug} is listed here, and is none of this letter.", (repair, *checks))
 
 
 class Counts:
@@ -65,10 +136,9 @@ class Counts:
                 kind = "BrandCounts" if key[0].startswith("BRAND#") else "CategoryCounts"
                 slug = key[0].partition("#")[2]
                 counts = {"type": kind, "slug": slug, "deals": 0, "likes": 0, "watches": 0, **self.deals[key]}
-                repair = Put(key=key, item=counts, when=(absent(),))
-                yield Problem(
-                    entity, "Its counters are missing.", (repair, Check(key=entity, when=(exists(),)))
-                )
+                there = Check(key=entity, when=(exists(),))
+                repairs = (Put(key=key, item=counts, when=(absent(),)), there)
+                yield Problem(entity, "Its counters are missing.", repairs)
         yield from self._day_problems()
         for year in sorted({day.year for day in self.days} | self.listed.keys()):
             yield from self._list_problems(year)
@@ -81,10 +151,9 @@ class Counts:
             yield Problem(key, "These counters belong to nothing.", repairs)
             return
         names = {name for name in item if name.startswith("deals_")} | {"deals", "likes", "watches"}
-        wanted = {name: self.deals[key][name] for name in names | self.deals[key].keys()}
+        wanted = {name: self.deals[key][name] for name in sorted(names | self.deals[key].keys())}
         if wrong := differences(item, wanted):
-            texts = [f"{name} is {item.get(name)}, counted {value}" for name, value in sorted(wrong.items())]
-            yield Problem(key, "; ".join(texts) + ".", (repair_write(item, wrong),))
+            yield differing("{} is {}, counted {}", item, wrong)
 
     def _day_problems(self) -> Iterator[Problem]:
         for day in sorted(self.days.keys() | self.day_counts.keys()):
@@ -95,9 +164,8 @@ class Counts:
             elif not counted:
                 repair = Delete(key=key, when=as_seen(item, ["deals"]))
                 yield Problem(key, f"This day is counted as {item.get('deals')}, and has no deal.", (repair,))
-            elif item.get("deals") != counted:
-                repairs = (repair_write(item, {"deals": counted}),)
-                yield Problem(key, f"deals is {item.get('deals')}, counted {counted}.", repairs)
+            elif wrong := differences(item, {"deals": counted}):
+                yield differing("{} is {}, counted {}", item, wrong)
 
     def _list_problems(self, year: int) -> Iterator[Problem]:
         key = keys.days(year)
@@ -113,12 +181,12 @@ class Counts:
             yield Problem(key, f"{day} is listed and has no deal.", (drop, check))
 
     def _year_problems(self) -> Iterator[Problem]:
-        lists = {f"{year:04d}" for year in self.listed}
+        key, lists = keys.years(), {f"{year:04d}" for year in self.listed}
         for year in sorted(lists - self.years):
-            add = Update(key=keys.years(), set={"type": "Years"}, add={"years": {year}})
+            add = Update(key=key, set={"type": "Years"}, add={"years": {year}})
             check = Check(key=keys.days(int(year)), when=(exists(),))
-            yield Problem(keys.years(), f"{year} has a list of days and is not listed.", (add, check))
+            yield Problem(key, f"{year} has a list of days and is not listed.", (add, check))
         for year in sorted(self.years - lists):
-            drop = Update(key=keys.years(), discard={"years": {year}}, when=(exists(),))
+            drop = Update(key=key, discard={"years": {year}}, when=(exists(),))
             check = Check(key=keys.days(int(year)), when=(absent(),))
-            yield Problem(keys.years(), f"{year} is listed and has no list of days.", (drop, check))
+            yield Problem(key, f"{year} is listed and has no list of days.", (drop, check))

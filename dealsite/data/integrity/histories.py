@@ -1,0 +1,187 @@
+"""What a deal was before: its prices, its versions, and what the trash keeps of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue import prices
+from dealsite.data.editing.trash_record import EMPTY_TRASH, emptying_id, emptying_write
+from dealsite.data.integrity.problem import Problem, differences, differing, kept, key_of, repair_write, say
+from dealsite.data.table.convert import Item
+from dealsite.data.table.ids import from_iso, time_of
+from dealsite.data.table.writes import Check, Delete, Put, absent, equals
+
+MOST_STRAY = 1000  # prices of one deal that is gone which one run names
+MOST_SEEN = 1000  # versions of one thing that one run looks at
+OF_DELETION = (
+    "kind",
+    "deleted_at",
+    "deleted_by",
+)  # what the trash's card says beside the kept item's own card
+
+
+@dataclass(slots=True)
+class _Priced:
+    """What has been seen of one deal: the deal, the last of its prices, and whether it lies in the trash."""
+
+    deal: Item | None = None
+    last: Item | None = None
+    in_trash: bool = False
+
+
+class Prices:
+    """Keeps of each deal its price and the last one noted; memory grows with deals, by little each."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, _Priced] = defaultdict(_Priced)
+
+    def see(self, item: Item) -> None:
+        match item["type"]:
+            case "Deal":
+                card = {name: item["card"].get(name) for name in ("price", "was_price")}
+                of_deal = kept(item, "id", "version", "writes", "updated_at", "has_prices")
+                self.seen[item["id"]].deal = of_deal | card
+            case "Trash" if item["kind"] == "deal":
+                self.seen[item["id"]].in_trash = True
+            case "Price":
+                seen = self.seen[item["deal"]]
+                if seen.last is None or seen.last["SK"] < item["SK"]:
+                    seen.last = item
+
+    def problems(self) -> Iterator[Problem]:
+        for deal_id, seen in self.seen.items():
+            if seen.deal is None:
+                if not seen.in_trash:
+                    yield from _stray_prices(deal_id)
+            elif seen.last is not None:
+                yield from _price_problems(seen.deal, seen.last)
+            elif seen.deal.get("has_prices"):
+                lost = (
+                    "The prices that it has had are lost; what it costs now is kept from its publication on."
+                )
+                put = _price_of(seen.deal, key_since=None)
+                yield Problem(key_of(seen.deal), lost, (put, _unchanged(seen.deal)))
+
+
+def _price_problems(deal: Item, last: Item) -> Iterator[Problem]:
+    right = {name: deal.get(name) for name in ("price", "was_price")}
+    if wrong := differences(last, right):
+        what = "The last price kept: " + say("{} is {}, the deal's is {}", last, wrong)
+        # An edit whose price was lost is noted again; of a deal that was never edited, the price itself is wrong.
+        later = deal["version"] > 1 and deal["updated_at"] > last["since"]
+        repair = _price_of(deal, key_since=deal["updated_at"]) if later else repair_write(last, wrong)
+        yield Problem(key_of(last), what, (repair, _unchanged(deal)))
+    if not deal.get("has_prices"):
+        know = repair_write(deal, {"has_prices": True})
+        yield Problem(key_of(deal), "It does not know that its prices are kept.", (know,))
+
+
+def _stray_prices(deal_id: str) -> Iterator[Problem]:
+    gone = [Check(key=key, when=(absent(),)) for key in (keys.deal(deal_id), keys.trash("deal", deal_id))]
+    for row in table.query(keys.price.partition(deal_id), limit=MOST_STRAY, consistent=True):
+        yield Problem(key_of(row), "This price has no deal.", (Delete(key=key_of(row)), *gone))
+
+
+def _price_of(deal: Item, *, key_since: str | None) -> Put:
+    """Return the write of what a deal costs: since its last edit, or else its publication."""
+    since = from_iso(key_since) if key_since else time_of(deal["id"])
+    entry_id = prices.change_id(deal["version"], since) if key_since else deal["id"]
+    item = prices.as_item(deal["id"], entry_id, since, deal["price"], deal.get("was_price"))
+    return Put(key=keys.price(deal["id"], since, entry_id), item=item, when=(absent(),))
+
+
+def _unchanged(deal: Item) -> Check:
+    return Check(key=key_of(deal), when=(equals("writes", deal.get("writes")),))
+
+
+@dataclass(slots=True)
+class _Versioned:
+    """What has been seen of one history: its owner's key, kind and version, and the numbers kept."""
+
+    owner: keys.Key | None = None
+    token: tuple[str, object] = ("version", None)
+    version: int = 0
+    numbers: list[int] = field(default_factory=list)
+    has_changes: bool = False
+
+
+class Versions:
+    """Keeps the numbers of all versions; memory grows with deals and their changes, by little each."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, _Versioned] = defaultdict(_Versioned)
+
+    def see(self, item: Item) -> None:
+        match item["type"]:
+            case "Deal" | "Draft":
+                self._see_owner(item, item, "version")
+            case "Trash":
+                self._see_owner(item, item["kept"], "token")
+            case "DealChanges":
+                self.seen[item["of"]].has_changes = True
+            case "Version":
+                numbers = self.seen[item["of"]].numbers
+                if len(numbers) < MOST_SEEN:
+                    numbers.append(item["version"])
+
+    def _see_owner(self, item: Item, owner: Item, name: str) -> None:
+        seen = self.seen[owner.get("history") or item["id"]]
+        if owner["version"] > seen.version:
+            seen.owner, seen.token, seen.version = key_of(item), (name, item[name]), owner["version"]
+
+    def problems(self) -> Iterator[Problem]:
+        for history_id, seen in self.seen.items():
+            if seen.has_changes and seen.owner is None:
+                what = "These unpublished changes have no deal."
+                yield _stray_of_history(keys.changes(history_id), history_id, what)
+            for number in sorted(seen.numbers):
+                if number >= seen.version:
+                    yield _too_late(keys.version(history_id, number), history_id, seen)
+
+
+def _too_late(key: keys.Key, history_id: str, seen: _Versioned) -> Problem:
+    if seen.owner is None:
+        return _stray_of_history(key, history_id, "This version has no deal or draft.")
+    same = Check(key=seen.owner, when=(equals(*seen.token),))
+    what = f"This version is not before what it is now, which is version {seen.version}."
+    return Problem(key, what, (Delete(key=key), same))
+
+
+def _stray_of_history(key: keys.Key, history_id: str, what: str) -> Problem:
+    owners = [keys.deal(history_id), keys.draft(history_id)]
+    owners += [keys.trash(kind, history_id) for kind in keys.TARGETS]
+    gone = (Check(key=owner, when=(absent(),)) for owner in owners)
+    return Problem(key, what, (Delete(key=key), *gone))
+
+
+class Trash:
+    """Keeps the days of deletion and one item of each; memory grows with days, not with what was deleted."""
+
+    def __init__(self) -> None:
+        self.of_days: dict[date, Item] = {}
+        self.waiting: set[str] = set()
+        self.found: list[Problem] = []
+
+    def see(self, item: Item) -> None:
+        match item["type"]:
+            case "Job" if item["kind"] == EMPTY_TRASH and item["state"] == "open":
+                self.waiting.add(item["id"])
+            case "Trash":
+                card = item["card"]
+                self.of_days[from_iso(card["deleted_at"]).date()] = kept(item, "token")
+                right = {"card": item["kept"]["card"] | {name: card[name] for name in OF_DELETION}}
+                if differences(item, right):
+                    what = "What the trash lists of it is not what it keeps"
+                    self.found.append(differing(what, item, right))
+
+    def problems(self) -> Iterator[Problem]:
+        yield from self.found
+        for day, item in sorted(self.of_days.items()):
+            if emptying_id(day) not in self.waiting:
+                there = Check(key=key_of(item), when=(equals("token", item["token"]),))
+                what = f"No job empties the trash of {day.isoformat()}."
+                yield Problem(keys.job(emptying_id(day)), what, (emptying_write(day), there))

@@ -1,0 +1,52 @@
+"""What was signed stays readable: the salts stand in links, forms and cookies that are already out there."""
+
+from __future__ import annotations
+
+from datetime import UTC, timedelta
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from django.core import signing
+
+from cms.deals import share_links
+from cms.shared import kept_pictures
+from dealsite.accounts import cookies
+from dealsite.data.catalogue.cards import Picture
+from shopping.checkout.checkout import Ticket
+from tests.builders import NOW, make_id
+
+pytestmark = pytest.mark.promise
+ORDER = make_id(NOW, 1)
+
+
+def test_a_checkout_reads_its_ticket():
+    sent = {"order": signing.dumps([ORDER, "ada", "card"], salt="shopping.checkout")}
+    request = cast(Any, SimpleNamespace(POST=sent, user=SimpleNamespace(username="ada")))
+    assert Ticket.of(request) == Ticket(ORDER, "ada", "card")
+
+
+def test_a_share_link_reads_its_token():
+    until = NOW.astimezone(UTC).replace(microsecond=0) + timedelta(days=1)
+    token = signing.Signer(salt="cms.sharing").sign_object(["draft", ORDER, int(until.timestamp())])
+    assert share_links.read_token(token, NOW) == ("draft", ORDER, until)
+
+
+def test_a_form_reads_the_picture_that_it_keeps():
+    token = signing.Signer(salt="cms.kept_pictures").sign_object(["lamp.webp", 800, 600])
+    assert kept_pictures.kept(token, "A lamp") == Picture(
+        name="lamp.webp", width=800, height=600, alt="A lamp"
+    )
+
+
+@pytest.mark.parametrize(
+    ("cookie", "salt"),
+    [
+        (cookies.DEVICE, "dealsite.accounts.device"),
+        (cookies.RESET_LINK, "dealsite.accounts.reset"),
+        (cookies.HALF, "dealsite.accounts.half"),
+    ],
+)
+def test_a_cookie_reads_what_it_holds(cookie: cookies.SignedCookie, salt: str):
+    text = signing.TimestampSigner(salt=salt).sign("ada:a-token")
+    assert cookie.unsign(text) == cookies.Signed("ada", "a-token")
