@@ -239,7 +239,7 @@ def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
         "lines": orders.lines_of(stored),
         "payments": with_addresses(payments.of_order(username, stored.payments) if stored.payments else []),
         "history": stored.timeline[::-1],
-        "entries": audit.of_subject("order", stored.id),
+        "entries": audit.of_target("order", stored.id),
         "here": reverse("cms_order", args=[username, stored.id]),
         "trail": [
             (reverse("cms_orders"), _("Orders")),
