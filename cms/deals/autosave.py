@@ -14,15 +14,13 @@ from django.http import HttpResponse, JsonResponse
 from django.utils import timezone
 from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
 
 from cms.deals.drafts import find_draft, is_mine, typed_draft
 from cms.deals.pending_edits import active, stands_on
 from cms.shared.field_merge import base_of
 from cms.shared.forms import DealForm
-from cms.shared.requests import EditorRequest
+from cms.shared.requests import EditorRequest, editor_action
 from cms.taxonomy.named_brands import find_brand
-from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.content import DealContent, text_problems
 from dealsite.data.catalogue.drafts import Draft
@@ -31,21 +29,16 @@ from dealsite.data.names import slugify
 from dealsite.data.people import preferences
 from dealsite.data.table.errors import Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid
-from dealsite.web.pages import action
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def autosave_setting(request: EditorRequest) -> HttpResponse:
     """Turn saving by itself on or off for whoever is signed in. 1 update."""
     preferences.save(request.user.username, autosave="autosave" in request.POST)
     return HttpResponse(status=204)
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def autosave_draft(request: EditorRequest, draft_id: str) -> JsonResponse:
     """Save a draft as far as it can be stored, and say so: 200 saved, 422 not right yet, 409 somebody was faster.
 
@@ -92,9 +85,7 @@ def autosave_draft(request: EditorRequest, draft_id: str) -> JsonResponse:
     return saved(stored.version, typed_draft(stored), now)
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def autosave_changes(request: EditorRequest, deal_id: str) -> JsonResponse:
     """Keep what a deal is to become, unseen by shoppers, as far as it can be stored; answers as `autosave_draft`.
 

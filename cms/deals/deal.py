@@ -13,7 +13,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods
 
 from cms.deals.pending_edits import (
     active,
@@ -28,9 +27,8 @@ from cms.deals.preview import holds_a_frame
 from cms.deals.share_links import shared_link
 from cms.shared.field_merge import rebase
 from cms.shared.forms import DealForm, typed_deal
-from cms.shared.requests import EditorRequest
+from cms.shared.requests import EditorRequest, editor_form
 from cms.taxonomy.named_brands import create_brand, find_brand
-from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import DealContent, text_problems
@@ -40,7 +38,6 @@ from dealsite.data.editing import pending_edits
 from dealsite.data.editing.pending_edits import PendingEditsConflict
 from dealsite.data.names import slugify
 from dealsite.data.table.errors import Invalid, Unavailable, VersionConflict
-from dealsite.web.pages import page
 
 CHANGES_GONE = gettext_lazy(
     "The unpublished changes were published or discarded while you worked on them. "
@@ -48,10 +45,8 @@ CHANGES_GONE = gettext_lazy(
 )
 
 
-@page("1 batch get + 1 get")
-@role("editor")
+@editor_form("1 batch get + 1 get")
 @holds_a_frame
-@require_http_methods(["GET", "HEAD", "POST"])
 def deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     """One deal: its form; changed by POST."""
     if request.method == "POST":

@@ -19,15 +19,13 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_safe
 
 from cms.deals.deal import deal_conflict, edit_page
 from cms.deals.preview import holds_a_frame
 from cms.deals.share_links import shared_link
 from cms.shared.forms import DealForm, typed_deal
-from cms.shared.requests import EditorRequest
+from cms.shared.requests import EditorRequest, editor_form, editor_page
 from cms.taxonomy.named_brands import create_brand, find_brand
-from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.content import DealContent, text_problems
 from dealsite.data.catalogue.deals import Deal
@@ -35,7 +33,6 @@ from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.names import slugify
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable, VersionConflict
 from dealsite.data.table.ids import is_ulid, new_ulid
-from dealsite.web.pages import page
 
 DELETED = gettext_lazy(
     "Somebody deleted this draft while you worked on it. Save it again to keep what you wrote."
@@ -45,20 +42,16 @@ DEAL_DELETED = gettext_lazy(
 )
 
 
-@page("none")
-@role("editor")
+@editor_page("none")
 @holds_a_frame
-@require_safe
 def new_draft(request: EditorRequest) -> HttpResponse:
     """An empty form, with the id that the draft will have."""
     form = DealForm.opened(typed_deal(DealContent(), ""), version=0)
     return draft_page(request, form, new_ulid(timezone.now()))
 
 
-@page("1 get")
-@role("editor")
+@editor_form("1 get")
 @holds_a_frame
-@require_http_methods(["GET", "HEAD", "POST"])
 def draft(request: EditorRequest, draft_id: str) -> HttpResponse:
     """One draft: its form; saved or published by POST, which also creates it."""
     if not is_ulid(draft_id):

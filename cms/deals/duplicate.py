@@ -10,30 +10,23 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
 
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.shared.requests import EditorRequest, editor_action
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import is_ulid
-from dealsite.web.pages import action
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def duplicate_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Make a draft like a deal; the button names the id that it gets, so a second click makes no second one."""
     return _duplicate(request, deals.get(deal_id))
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def duplicate_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
     """The same for a draft."""
     stored = drafts.get(draft_id)

@@ -11,20 +11,15 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
 
 from cms.shared import undo
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.shared.requests import EditorRequest, editor_action
 from dealsite.data.catalogue import brands, deals
 from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import from_iso, iso
-from dealsite.web.pages import action
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def expire_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Let a live deal end now. A form that says its `version` ends only that one."""
     now = timezone.now()
@@ -51,9 +46,7 @@ def expire_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     return redirect("cms_deal", deal_id)
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def undo_expiry(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Give a deal back the end that it had before it was made to expire, if nothing else has changed since."""
     now = timezone.now()

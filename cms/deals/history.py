@@ -11,14 +11,12 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from cms.deals.compare import changed_fields, compared, labels_of
 from cms.lists.deal_list import query
 from cms.people.audit import row
 from cms.shared import undo
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.shared.requests import EditorRequest, editor_action, editor_page
 from dealsite.data.catalogue import brands, deals, drafts
 from dealsite.data.catalogue.content import content_from_item
 from dealsite.data.catalogue.deals import Deal
@@ -28,7 +26,6 @@ from dealsite.data.editing.versions import Version
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import from_iso, is_ulid
 from dealsite.text.digits import number_in
-from dealsite.web.pages import action, page
 
 DIGITS = 8
 
@@ -70,17 +67,13 @@ class VersionRow:
     is_now: bool
 
 
-@page("2 queries + 2 batch gets")
-@role("editor")
-@require_safe
+@editor_page("2 queries + 2 batch gets")
 def deal_history(request: EditorRequest, deal_id: str) -> HttpResponse:
     """What a deal was and what was done to it, also to one that is deleted. 2 batch gets + 2 queries, or 1 get more."""
     return _history(request, "deal", deal_id)
 
 
-@page("1 get + 2 queries + 1 batch get")
-@role("editor")
-@require_safe
+@editor_page("1 get + 2 queries + 1 batch get")
 def draft_history(request: EditorRequest, draft_id: str) -> HttpResponse:
     """What a draft was and what was done to it. 1 get + 2 queries + 1 batch get, or 1 get more."""
     return _history(request, "draft", draft_id)
@@ -121,17 +114,13 @@ def _trail(subject: HistoryTarget, last: str) -> list[tuple[str, str]]:
     return [start, *([thing] if subject.thing or subject.published_as else []), ("", last)]
 
 
-@page("2 batch gets", at="?a=1&b=2")
-@role("editor")
-@require_safe
+@editor_page("2 batch gets", at="?a=1&b=2")
 def compare_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Two versions of a deal side by side. 2 batch gets."""
     return _compare(request, _subject("deal", deal_id))
 
 
-@page("1 get + 1 batch get", at="?a=1&b=1")
-@role("editor")
-@require_safe
+@editor_page("1 get + 1 batch get", at="?a=1&b=1")
 def compare_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
     """Two versions of a draft side by side. 1 get + 1 batch get."""
     return _compare(request, _subject("draft", draft_id))
@@ -177,17 +166,13 @@ def _end_has_passed(version: Version, subject: HistoryTarget) -> bool:
     return ends is not None and ends <= timezone.now() and not is_kept
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def restore_deal_version(request: EditorRequest, deal_id: str, number: int) -> HttpResponse:
     """Make a deal what it was, with stock and end of then where the form asks for them."""
     return _restore(request, _subject("deal", deal_id), number)
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def restore_draft_version(request: EditorRequest, draft_id: str, number: int) -> HttpResponse:
     """Make a draft what it was."""
     return _restore(request, _subject("draft", draft_id), number)

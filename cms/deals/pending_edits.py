@@ -9,18 +9,15 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST
 
 from cms.shared import undo
 from cms.shared.forms import DealForm, typed_deal
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.shared.requests import EditorRequest, editor_action
 from dealsite.data.catalogue import deals
 from dealsite.data.editing import pending_edits
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.pending_edits import PendingEdits
 from dealsite.data.table.errors import VersionConflict
-from dealsite.web.pages import action
 
 MEANWHILE = gettext_lazy("Somebody went on with these changes meanwhile. This is how they are now.")
 
@@ -70,9 +67,7 @@ def address_of(deal_id: str) -> str:
     return reverse("cms_deal", args=[deal_id]) + "?changes=1"
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def discard_changes(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Put unpublished changes aside, if they are still those that the editor saw."""
     kept = pending_edits.find(deals.get(deal_id))
@@ -96,9 +91,7 @@ def discard_changes(request: EditorRequest, deal_id: str) -> HttpResponse:
     return redirect("cms_deal", deal_id)
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def restore_changes(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Take back that unpublished changes were discarded, unless others were kept since."""
     kept = pending_edits.find(deals.get(deal_id))

@@ -8,21 +8,16 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
 
 from cms.shared.edit_form import VERSION_PATTERN
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.shared.requests import EditorRequest, editor_action
 from dealsite.data.editing import presence
 from dealsite.data.editing.presence import Heartbeat
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import is_ulid
-from dealsite.web.pages import action
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def heartbeat(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
     """Note that the form is open; answers with who else has it open, or 204 if nothing is new since the last time."""
     _check(kind, thing_id)
@@ -40,9 +35,7 @@ def heartbeat(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
     return render(request, "cms/deals/_presence_now.html", page)
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def leave(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
     """Note that the form was closed."""
     _check(kind, thing_id)

@@ -15,10 +15,10 @@ from django.utils import timezone
 from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_sameorigin
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from cms.shared.forms import DealForm
-from cms.shared.requests import EditorRequest
+from cms.shared.requests import EditorRequest, editor_action
 from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import prices
 from dealsite.data.catalogue.content import DealContent
@@ -26,7 +26,7 @@ from dealsite.data.catalogue.prices import Price
 from dealsite.data.names import slugify
 from dealsite.data.table.ids import is_ulid, new_ulid, time_of
 from dealsite.web.deal_page import deal_context
-from dealsite.web.pages import action, part
+from dealsite.web.pages import part
 
 View = Callable[..., HttpResponseBase]
 
@@ -51,9 +51,7 @@ def preview_frame(request: EditorRequest) -> HttpResponse:
     return render(request, "cms/deals/preview_frame.html")
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def preview_deal(request: EditorRequest) -> HttpResponse:
     """What is in a form as a card and as a page; `deal` names the deal that it would change.
 

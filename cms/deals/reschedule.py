@@ -11,17 +11,14 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods
 
 from cms.shared.fields import LocalTimeField, typed_time
 from cms.shared.forms import show_zone
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.shared.requests import EditorRequest, editor_form
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.table.errors import NotFound, Unavailable
 from dealsite.data.table.ids import first_ulid_of, is_ulid
-from dealsite.web.pages import page
 
 RANDOM_PART = slice(10, 26)  # of a ULID; the first ten characters are its time
 
@@ -36,9 +33,7 @@ class RescheduleForm(forms.Form):
         show_zone(self)
 
 
-@page("1 batch get", at="/cms/deals/{scheduled.id}/reschedule/")
-@role("editor")
-@require_http_methods(["GET", "HEAD", "POST"])
+@editor_form("1 batch get", at="/cms/deals/{scheduled.id}/reschedule/")
 def reschedule_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Publish a scheduled deal at another time.
 

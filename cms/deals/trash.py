@@ -12,11 +12,11 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_POST
 
 from cms.lists.deal_list import query
 from cms.shared import undo
-from cms.shared.requests import EditorRequest
+from cms.shared.requests import EditorRequest, editor_action, editor_page
 from dealsite.accounts.decorators import role
 from dealsite.accounts.reauthentication import fresh
 from dealsite.data.catalogue import deals, drafts
@@ -25,7 +25,7 @@ from dealsite.data.editing import trash
 from dealsite.data.editing.trash import TrashEntry
 from dealsite.data.table.errors import Conflict, NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid
-from dealsite.web.pages import action, page
+from dealsite.web.pages import action
 
 KINDS = {"deal": gettext_lazy("Deal"), "draft": gettext_lazy("Draft")}
 PAGE_OF = {"deal": "cms_deal", "draft": "cms_draft"}
@@ -42,9 +42,7 @@ class TrashRow:
     days_left: int
 
 
-@page("1 query")
-@role("editor")
-@require_safe
+@editor_page("1 query")
 def trash_list(request: EditorRequest) -> HttpResponse:
     """What was deleted in the last 30 days, newest first. 1 query."""
     now = timezone.now()
@@ -63,9 +61,7 @@ def _row(thing: TrashEntry, now: datetime) -> TrashRow:
     return TrashRow(thing, thing.card.title or _("Without a title"), KINDS[thing.kind], days_left)
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def delete_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Move a deal to the trash. A form that says its `version` deletes only that one."""
     if not is_ulid(deal_id):
@@ -86,9 +82,7 @@ def delete_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     return redirect("cms_deals")
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def delete_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
     """Move a draft to the trash. A form that says its `version` deletes only that one."""
     try:
@@ -136,9 +130,7 @@ def _offer_back(request: EditorRequest, kind: str, thing_id: str, title: str) ->
     undo.offer(request, text, reverse("cms_restore", args=[kind, thing_id]))
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def restore(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
     """Bring a deal or draft back from the trash; where that cannot be, the note says why."""
     try:

@@ -15,10 +15,8 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_safe
 
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.shared.requests import EditorRequest, editor_page
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
@@ -28,7 +26,6 @@ from dealsite.data.editing.trash import TrashEntry
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import is_ulid
 from dealsite.search.availability import Availability, known
-from dealsite.web.pages import page
 
 
 @dataclass(frozen=True)
@@ -46,9 +43,9 @@ class Finding:
     posts: bool = False
 
 
-@page("1 batch get", at=("", "/cms/deals/{expired.id}/visibility/", "/cms/deals/{scheduled.id}/visibility/"))
-@role("editor")
-@require_safe
+@editor_page(
+    "1 batch get", at=("", "/cms/deals/{expired.id}/visibility/", "/cms/deals/{scheduled.id}/visibility/")
+)
 def deal_visibility(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Where shoppers see a deal, also of one that is in the trash or gone. 1 batch get, or 1 get more."""
     if not is_ulid(deal_id):
@@ -63,9 +60,7 @@ def deal_visibility(request: EditorRequest, deal_id: str) -> HttpResponse:
     )
 
 
-@page("1 get")
-@role("editor")
-@require_safe
+@editor_page("1 get")
 def draft_visibility(request: EditorRequest, draft_id: str) -> HttpResponse:
     """Why shoppers do not see a draft, and what it lacks. 1 get, or 1 more."""
     if not is_ulid(draft_id):

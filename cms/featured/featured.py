@@ -13,15 +13,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from cms.featured.arrangement import Arrangement
 from cms.featured.featured_page import PlanForm, cards_of, plan_of, show
 from cms.lists.deal_list import id_in
 from cms.shared import undo
 from cms.shared.fields import typed_time
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.shared.requests import EditorRequest, editor_action, editor_form, editor_page
 from dealsite.data.catalogue import featured, featured_plans
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.featured import MAX_CARDS, PAGES, FeaturedPage
@@ -32,21 +30,16 @@ from dealsite.data.editing.audit import NO_CONTEXT
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable, VersionConflict
 from dealsite.data.table.ids import is_ulid, new_ulid
 from dealsite.text import digits
-from dealsite.web.pages import action, page
 
 
-@page("1 query")
-@role("editor")
-@require_safe
+@editor_page("1 query")
 def featured_pages(request: EditorRequest) -> HttpResponse:
     """The pages that feature deals, and what is planned for them."""
     page = {"pages": PAGES, "most": MAX_CARDS, "plans": featured_plans.newest()}
     return render(request, "cms/featured/featured.html", page)
 
 
-@page("1 batch get + 2 queries + d queries")
-@role("editor")
-@require_http_methods(["GET", "HEAD", "POST"])
+@editor_form("1 batch get + 2 queries + d queries")
 def featured_page(request: EditorRequest, page_id: str) -> HttpResponse:
     """The featured list of one page; POST changes the list in the form, saves it or plans it."""
     _check_page(page_id)
@@ -208,9 +201,7 @@ def _plan(
     return redirect("cms_featured_page", page.id)
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def cancel_plan(request: EditorRequest, plan_id: str) -> HttpResponse:
     """Give up a planned list; it can be planned again from where it is shown."""
     plan = featured_plans.cancel(featured_plans.get(plan_id), by=request.user.username, now=timezone.now())

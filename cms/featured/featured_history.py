@@ -9,19 +9,16 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from cms.featured.arrangement import Arrangement
 from cms.featured.featured import number_in
 from cms.featured.featured_page import show
 from cms.shared import undo
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.shared.requests import EditorRequest, editor_action, editor_page
 from dealsite.data.catalogue import featured, featured_versions
 from dealsite.data.catalogue.featured import PAGES
 from dealsite.data.catalogue.featured_versions import FeaturedVersion, ListDiff
 from dealsite.data.table.errors import NotFound, VersionConflict
-from dealsite.web.pages import action, page
 
 
 @dataclass(frozen=True)
@@ -33,9 +30,7 @@ class ListChange:
     is_current: bool
 
 
-@page("1 get + 1 query")
-@role("editor")
-@require_safe
+@editor_page("1 get + 1 query")
 def featured_history(request: EditorRequest, page_id: str) -> HttpResponse:
     """The list of a page and its earlier ones, newest first."""
     page = featured.get(page_id)
@@ -49,9 +44,7 @@ def featured_history(request: EditorRequest, page_id: str) -> HttpResponse:
     return render(request, "cms/featured/featured_history.html", {"page": page, "changes": changes})
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def restore_featured(request: EditorRequest, page_id: str) -> HttpResponse:
     """Set an earlier list again, on top of the version that the editor saw; deals that are gone are left out."""
     if page_id not in PAGES:

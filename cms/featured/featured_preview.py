@@ -10,24 +10,19 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods
 
 from cms.featured.arrangement import Arrangement
 from cms.featured.featured_page import PlanForm, plan_of
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.shared.requests import EditorRequest, editor_form
 from dealsite.data.catalogue import deals, featured, feeds
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.featured import PAGES
 from dealsite.data.catalogue.featured_cards import EDITORS_CHOICE, FRONT
 from dealsite.data.catalogue.relations import RelationState
 from dealsite.data.table.errors import NotFound
-from dealsite.web.pages import page
 
 
-@page("1 get + 2 batch gets + d queries", at="?plan={plan}")
-@role("editor")
-@require_http_methods(["GET", "HEAD", "POST"])
+@editor_form("1 get + 2 batch gets + d queries", at="?plan={plan}")
 def preview_featured(request: EditorRequest, page_id: str) -> HttpResponse:
     """The shop's page with the list in the form (by POST), of a plan as it will be at its time, or of now.
 

@@ -14,17 +14,15 @@ from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST
 
 from cms.lists.quick_actions import back, back_address, say_changed
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role, sent_again
+from cms.shared.requests import EditorRequest, editor_action
+from dealsite.accounts.decorators import sent_again
 from dealsite.data.catalogue import brands, deals, drafts
 from dealsite.data.catalogue.content import ALT_CHARACTERS, UNSTORABLE, DealContent, text_problems
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, VersionConflict
-from dealsite.web.pages import action
 
 CHANGED = gettext_lazy(
     "Somebody changed this meanwhile. See whether your words still fit, and save them again."
@@ -32,10 +30,8 @@ CHANGED = gettext_lazy(
 Thing = TypeVar("Thing", Deal, Draft)
 
 
-@action
+@editor_action
 @sent_again
-@role("editor")
-@require_POST
 def describe_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Give a deal's picture its alt text."""
 
@@ -47,10 +43,8 @@ def describe_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     return _describe(request, lambda: deals.get(deal_id), save)
 
 
-@action
+@editor_action
 @sent_again
-@role("editor")
-@require_POST
 def describe_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
     """Give a draft's picture its alt text."""
 

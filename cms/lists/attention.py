@@ -17,11 +17,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_safe
 
 from cms.lists.search import page_number
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.shared.requests import EditorRequest, editor_page
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.attention import AttentionData
 from dealsite.data.catalogue.cards import DealCard
@@ -32,7 +30,6 @@ from dealsite.search import attention as needs
 from dealsite.search.attention import Today
 from dealsite.search.documents import StoredDocument
 from dealsite.search.finding import SearchPage, find
-from dealsite.web.pages import page
 
 SHOWN = 3  # rows of a topic on the first page
 PAGE_SIZE = 25
@@ -248,7 +245,7 @@ def _featured(looked: AttentionData, now: datetime, *, most: int | None = None) 
     return TopicView(TOPICS["featured"], len(rows), rows[:most])
 
 
-@page(
+@editor_page(
     "1 batch get",
     at=(
         "/cms/attention/drafts/",
@@ -261,8 +258,6 @@ def _featured(looked: AttentionData, now: datetime, *, most: int | None = None) 
         "/cms/attention/pictures/",
     ),
 )
-@role("editor")
-@require_safe
 def attention_list(request: EditorRequest, topic: str) -> HttpResponse:
     """All of one topic, a page at a time."""
     if topic not in TOPICS:

@@ -8,13 +8,10 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_POST
 
 from cms.lists.list_address import list_query
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.shared.requests import EditorRequest, editor_action
 from dealsite.data.people import preferences
-from dealsite.web.pages import action
 
 COLUMNS = {
     "picture": _("Picture"),
@@ -56,9 +53,7 @@ def own_columns(columns: tuple[str, ...]) -> list[tuple[str, str]]:
     return [(name, str(COLUMNS[name])) for name in columns if name not in beside]
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def choose_columns(request: EditorRequest) -> HttpResponse:
     """Keep the columns that were ticked, none for the usual ones, and lead back to the list."""
     ticked = set(request.POST.getlist("column"))

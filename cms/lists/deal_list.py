@@ -14,7 +14,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from cms.bulk.bulk_bar import bulk_bar
@@ -22,8 +21,7 @@ from cms.lists.columns import COLUMNS, own_columns, shown_columns
 from cms.lists.list_address import list_query, query_of
 from cms.lists.search import LACKS, NOT_READY, find_deals, is_found, page_number, words_in
 from cms.lists.view_bar import ViewProblem, view_bar
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.shared.requests import EditorRequest, editor_page
 from dealsite.data.catalogue import category_names, deal_lists, deals, drafts
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.categories import CATEGORIES
@@ -34,7 +32,6 @@ from dealsite.data.table.errors import BadCursor, NotFound
 from dealsite.data.table.ids import new_ulid
 from dealsite.search.finding import SearchPage
 from dealsite.text.lazy import Text
-from dealsite.web.pages import page
 
 STATES = {
     "all": gettext_lazy("All deals"),
@@ -82,7 +79,7 @@ class DealRow:
         return reverse(f"cms_duplicate_{self.kind}", args=[self.card.id])
 
 
-@page(
+@editor_page(
     "1 query + d queries + 1 batch get or 2 batch gets",
     at=(
         "",
@@ -92,8 +89,6 @@ class DealRow:
         "?columns=picture,brand,category,price,was_price,discount,state,live,expires,voucher,id",
     ),
 )
-@role("editor")
-@require_safe
 @vary_on_headers("HX-Request")
 def deal_list(request: EditorRequest) -> HttpResponse:
     """One page of deals, newest first; of those that hold some words, by how well they fit."""
@@ -239,9 +234,7 @@ def back_to_list(request: EditorRequest) -> str:
     return reverse("cms_deals") + list_query(request.POST.get("back", "") or request.GET.get("back", ""))
 
 
-@page("none", at="?q=nothing")
-@role("editor")
-@require_safe
+@editor_page("none", at="?q=nothing")
 def find_deal(request: EditorRequest) -> HttpResponse:
     """Lead to the deal or draft whose id or link was pasted."""
     text = request.GET.get("q", "")[:2000].strip()

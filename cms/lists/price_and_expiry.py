@@ -19,7 +19,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
 from cms.lists.columns import shown_columns
@@ -30,8 +29,8 @@ from cms.shared.edit_form import Difference
 from cms.shared.field_merge import base_of, merge
 from cms.shared.fields import LocalTimeField, PriceField, typed_time
 from cms.shared.forms import show_zone, typed_number
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role, sent_again
+from cms.shared.requests import EditorRequest, editor_form
+from dealsite.accounts.decorators import sent_again
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import DealContent, text_problems
@@ -39,7 +38,6 @@ from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.table.errors import Busy, Invalid, VersionConflict
 from dealsite.data.table.ids import from_iso, iso
-from dealsite.web.pages import page
 
 FIELDS = ("price", "was_price", "expires_at")
 TRIES = 5
@@ -67,20 +65,16 @@ class Work:
         return [(self.form[name], self.seen[name], self.conflicts.get(name)) for name in FIELDS]
 
 
-@page("1 batch get")
+@editor_form("1 batch get")
 @sent_again
-@role("editor")
-@require_http_methods(["GET", "HEAD", "POST"])
 @vary_on_headers("HX-Request")
 def deal_terms(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Price and expiry of a deal, as a form in its row or on a page of its own; changed by POST."""
     return _terms(request, lambda: deals.get(deal_id))
 
 
-@page("1 get")
+@editor_form("1 get")
 @sent_again
-@role("editor")
-@require_http_methods(["GET", "HEAD", "POST"])
 @vary_on_headers("HX-Request")
 def draft_terms(request: EditorRequest, draft_id: str) -> HttpResponse:
     """The same for a draft."""

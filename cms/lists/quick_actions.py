@@ -13,12 +13,10 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
 
 from cms.lists.attention import TOPICS
 from cms.shared import undo
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.shared.requests import EditorRequest, editor_action
 from dealsite.data.catalogue import brands, deals, drafts, featured
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deals import Deal
@@ -26,15 +24,12 @@ from dealsite.data.editing import links
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import from_iso, is_ulid, iso, new_ulid
 from dealsite.text.digits import number_in
-from dealsite.web.pages import action
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 NOW, NEVER = "now", "never"  # stand for times in the form of a deal's end
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def change_end(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Let a deal end at another time, now, or never."""
     now, by = timezone.now(), request.user.username
@@ -73,9 +68,7 @@ def _offer_end(request: EditorRequest, text: str, changed: Deal, was: datetime |
     )
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def publish_ready(request: EditorRequest, draft_id: str) -> HttpResponse:
     """Publish a draft that lacks nothing, as it is."""
     now, by = timezone.now(), request.user.username
@@ -100,9 +93,7 @@ def publish_ready(request: EditorRequest, draft_id: str) -> HttpResponse:
     return back(request)
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def unfeature(request: EditorRequest, page_id: str) -> HttpResponse:
     """Take a deal off the featured list of a page; its place is offered back."""
     deal_id = request.POST.get("deal", "")
@@ -122,9 +113,7 @@ def unfeature(request: EditorRequest, page_id: str) -> HttpResponse:
     return back(request)
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def feature_again(request: EditorRequest, page_id: str) -> HttpResponse:
     """Put a deal back to its place on the featured list of a page."""
     deal_id, place = request.POST.get("deal", ""), number_in(request.POST.get("place", ""), most=3)
@@ -160,9 +149,7 @@ def _set(request: EditorRequest, page: featured.FeaturedPage, ids: list[str]) ->
     return True
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def check_link(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Have the worker look at a deal's link now."""
     linked = links.get(deal_id)
@@ -175,9 +162,7 @@ def check_link(request: EditorRequest, deal_id: str) -> HttpResponse:
     return back(request)
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def accept_link(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Take the editor's word that a link is fine; or, with `again`, take that back."""
     link, now, by = request.POST.get("link", ""), timezone.now(), request.user.username

@@ -10,28 +10,24 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from cms.lists.columns import shown_columns
 from cms.lists.deal_list import show_list
 from cms.lists.list_address import FILTERS, list_query, query_of
 from cms.lists.view_bar import ViewProblem, shown
 from cms.shared import undo
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role, sent_again
+from cms.shared.requests import EditorRequest, editor_action, editor_page
+from dealsite.accounts.decorators import sent_again
 from dealsite.data.editing import saved_views
 from dealsite.data.editing.saved_views import LONGEST_NAME, TEAM, SavedView
 from dealsite.data.table.errors import Conflict, Invalid, NotFound
 from dealsite.text.digits import number_in
-from dealsite.web.pages import action, page
 
 OWNERS = ("mine", "team")
 MOST_SHOWN = 200  # characters of a name that was refused
 
 
-@page("1 batch get")
-@role("editor")
-@require_safe
+@editor_page("1 batch get")
 def view_list(request: EditorRequest) -> HttpResponse:
     """The saved views: to rename, put in order and delete."""
     return _page(request)
@@ -49,10 +45,8 @@ def _page(
     return render(request, "cms/lists/saved_views.html", page, status=status)
 
 
-@action
+@editor_action
 @sent_again
-@role("editor")
-@require_POST
 def save_view(request: EditorRequest) -> HttpResponse:
     """Keep the filters of the list under a name; also what brings a deleted or replaced view back."""
     given = QueryDict(list_query(request.POST.get("back", "")).removeprefix("?"))
@@ -90,10 +84,8 @@ def save_view(request: EditorRequest) -> HttpResponse:
     return redirect(shown(view, owner).address)
 
 
-@action
+@editor_action
 @sent_again
-@role("editor")
-@require_POST
 def rename_view(request: EditorRequest, view_id: str) -> HttpResponse:
     """Give a view another name."""
     owner, name = _owner(request), request.POST.get("name", "")
@@ -112,9 +104,7 @@ def rename_view(request: EditorRequest, view_id: str) -> HttpResponse:
     return redirect("cms_views")
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def move_view(request: EditorRequest, view_id: str) -> HttpResponse:
     """Put a view at another place in its order."""
     place = number_in(request.POST.get("place", ""), most=3)
@@ -130,9 +120,7 @@ def move_view(request: EditorRequest, view_id: str) -> HttpResponse:
     return redirect(f"{reverse('cms_views')}#view-{view_id}")
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def delete_view(request: EditorRequest, view_id: str) -> HttpResponse:
     """Delete a view; a notice brings it back."""
     owner = _owner(request)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_POST
 
 from cms.shared.kept_pictures import NOUNS, PictureForm
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
-from dealsite.web.pages import action
+from cms.shared.requests import EditorRequest, editor_action
 
 
 class UploadForm(PictureForm):
@@ -21,9 +18,7 @@ class UploadForm(PictureForm):
         super().__init__(None, request.FILES)
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def upload_picture(request: EditorRequest) -> HttpResponse:
     """Store one picture; answers with what its form shows of it and keeps in a hidden field, or with its error."""
     form = UploadForm(request)

@@ -7,27 +7,22 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from cms.lists.deal_list import query
 from cms.shared.forms import BrandForm, typed_texts
-from cms.shared.requests import EditorRequest
+from cms.shared.requests import EditorRequest, editor_form, editor_page
 from cms.taxonomy.texts_page import TextsPage
-from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.names import slugify
 from dealsite.data.table.errors import AlreadyExists, Invalid, Unavailable
 from dealsite.text.digits import number_in
-from dealsite.web.pages import page
 
 BRANDS_A_PAGE = 50
 
 
-@page("1 query + 1 batch get")
-@role("editor")
-@require_safe
+@editor_page("1 query + 1 batch get")
 @vary_on_headers("HX-Request")
 def brand_list(request: EditorRequest) -> HttpResponse:
     """Brands from A to Z, by letter or by a part of the name, with the number of deals of each."""
@@ -63,9 +58,7 @@ def _place(text: str, total: int) -> int:
     return place if place < total else 0
 
 
-@page("none")
-@role("editor")
-@require_http_methods(["GET", "HEAD", "POST"])
+@editor_form("none")
 def new_brand(request: EditorRequest) -> HttpResponse:
     """A new brand."""
     if request.method != "POST":
@@ -114,9 +107,7 @@ def _say_changed(stored: Brand, edited: Brand) -> str:
 PAGE = TextsPage("brand", BrandForm, brands, _say_changed)
 
 
-@page("1 batch get")
-@role("editor")
-@require_http_methods(["GET", "HEAD", "POST"])
+@editor_form("1 batch get")
 def brand(request: EditorRequest, slug: str) -> HttpResponse:
     """One brand: its name, text and logo."""
     return PAGE.answer(request, slug)

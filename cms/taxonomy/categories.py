@@ -5,20 +5,15 @@ from __future__ import annotations
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
 
 from cms.shared.forms import CategoryForm
-from cms.shared.requests import EditorRequest
+from cms.shared.requests import EditorRequest, editor_form, editor_page
 from cms.taxonomy.texts_page import TextsPage
-from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import categories, category_names
 from dealsite.data.catalogue.categories import Category
-from dealsite.web.pages import page
 
 
-@page("1 batch get")
-@role("editor")
-@require_safe
+@editor_page("1 batch get")
 def category_list(request: EditorRequest) -> HttpResponse:
     """The categories with the number of deals of each."""
     return render(request, "cms/taxonomy/categories.html", {"categories_edited": categories.all_categories()})
@@ -32,9 +27,7 @@ def _show_changed(stored: Category, edited: Category) -> str:
 PAGE = TextsPage("category", CategoryForm, categories, _show_changed)
 
 
-@page("1 batch get")
-@role("editor")
-@require_http_methods(["GET", "HEAD", "POST"])
+@editor_form("1 batch get")
 def category(request: EditorRequest, slug: str) -> HttpResponse:
     """One category: its name, text and picture."""
     return PAGE.answer(request, slug)
