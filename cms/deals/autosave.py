@@ -15,10 +15,10 @@ from django.utils import timezone
 from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 
-from cms.deals.drafts import find_draft, is_mine, typed_draft
+from cms.deals.drafts import find_draft, is_mine
 from cms.deals.pending_edits import active, stands_on
 from cms.shared.field_merge import base_of
-from cms.shared.forms import DealForm
+from cms.shared.forms import DealForm, typed
 from cms.shared.requests import EditorRequest, editor_action
 from cms.taxonomy.named_brands import find_brand
 from dealsite.data.catalogue import deals, drafts
@@ -82,7 +82,7 @@ def autosave_draft(request: EditorRequest, draft_id: str) -> JsonResponse:
         return refused(form, error)
     except VersionConflict as conflict:
         return _conflict(conflict.current)
-    return saved(stored.version, typed_draft(stored), now)
+    return saved(stored, now)
 
 
 @editor_action
@@ -157,10 +157,10 @@ def read(form: DealForm) -> tuple[DealContent, Any]:
     return content, brand
 
 
-def saved(version: int, typed: dict[str, str], now: datetime) -> JsonResponse:
+def saved(stored: Draft, now: datetime) -> JsonResponse:
     """Say when it was saved, and what the form is made from, from now on."""
     text = _("Saved %(time)s") % {"time": in_short(now)}
-    return JsonResponse({"text": text, "fields": {"version": version, "seen": base_of(typed)}})
+    return JsonResponse({"text": text, "fields": {"version": stored.version, "seen": base_of(typed(stored))}})
 
 
 def in_short(now: datetime) -> str:

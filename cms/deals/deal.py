@@ -23,10 +23,9 @@ from cms.deals.pending_edits import (
     stands_on,
     typed_changes,
 )
-from cms.deals.preview import holds_a_frame
-from cms.deals.share_links import shared_link
+from cms.deals.preview import holds_a_frame, shared_link
 from cms.shared.field_merge import rebase
-from cms.shared.forms import DealForm, typed_deal
+from cms.shared.forms import DealForm, typed
 from cms.shared.requests import EditorRequest, editor_form
 from cms.taxonomy.named_brands import create_brand, find_brand
 from dealsite.data.catalogue import deals
@@ -193,11 +192,6 @@ def stock_conflict(request: EditorRequest, form: DealForm, current: Deal) -> Htt
         ) % {"stock": current.stock}
     form.refuse({"stock": text})
     return deal_page(request, form, current, status=409)
-
-
-def typed(stored: Deal) -> dict[str, str]:
-    """Return a deal as its form's inputs hold it."""
-    return typed_deal(stored.content, stored.card.brand_name)
 
 
 def deal_page(

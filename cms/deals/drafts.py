@@ -1,4 +1,4 @@
-"""Pages of drafts: begin, save, publish now or at a time.
+"""Pages of drafts: begin, also with the content of another, save, publish now or at a time.
 
 Nothing is published twice, however often a form is sent. A draft's id is made when its form is first
 shown and stands in the form's address; publishing always goes through the stored draft, in one
@@ -10,6 +10,7 @@ only then, so a form left open for hours does not date its deal back.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from django.contrib import messages
@@ -21,12 +22,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from cms.deals.deal import deal_conflict, edit_page
-from cms.deals.preview import holds_a_frame
-from cms.deals.share_links import shared_link
-from cms.shared.forms import DealForm, typed_deal
-from cms.shared.requests import EditorRequest, editor_form, editor_page
+from cms.deals.preview import holds_a_frame, shared_link
+from cms.shared.forms import DealForm, typed, typed_deal
+from cms.shared.requests import EditorRequest, editor_action, editor_form, editor_page
 from cms.taxonomy.named_brands import create_brand, find_brand
 from dealsite.data.catalogue import deals, drafts
+from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import DealContent, text_problems
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
@@ -62,7 +63,7 @@ def draft(request: EditorRequest, draft_id: str) -> HttpResponse:
     if stored.published_as:
         messages.info(request, _("This draft was published. Here is the deal."))
         return redirect("cms_deal", stored.published_as)
-    form = DealForm.opened(typed_draft(stored), stored.version)
+    form = DealForm.opened(typed(stored), stored.version)
     return draft_page(request, form, draft_id, stored)
 
 
@@ -93,7 +94,7 @@ def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpRespon
     if stored:
         form.keep_times(stored.content)
         if form.chooses:
-            form.take(typed_draft(stored))
+            form.take(typed(stored))
     is_valid = form.is_valid()
     if action == "compare" and stored and not stored.published_as:  # to what another has saved meanwhile
         if stored.version != form.version:
@@ -168,7 +169,7 @@ def _conflict(
 ) -> HttpResponse:
     """Lead to the deal that the draft became, or show what somebody else made of the draft."""
     if not stored.published_as:
-        form.set_against(typed_draft(stored), stored.version)
+        form.set_against(typed(stored), stored.version)
         return draft_page(request, form, stored.id, stored, status=409)
     try:
         deal = deals.get(stored.published_as)
@@ -188,11 +189,6 @@ def find_draft(draft_id: str) -> Draft | None:
         return drafts.get(draft_id)
     except NotFound:
         return None
-
-
-def typed_draft(stored: Draft) -> dict[str, str]:
-    """Return a draft as its form's inputs hold it."""
-    return typed_deal(stored.content, stored.card.brand_name)
 
 
 def draft_page(
@@ -223,3 +219,31 @@ def draft_page(
         trouble=trouble,
         status=status,
     )
+
+
+@editor_action
+def duplicate_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
+    """Make a draft like a deal; the button names the id that it gets, so a second click makes no second one."""
+    return _duplicate(request, deals.get(deal_id))
+
+
+@editor_action
+def duplicate_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
+    """The same for a draft."""
+    stored = drafts.get(draft_id)
+    return _duplicate(request, deals.get(stored.published_as) if stored.published_as else stored)
+
+
+def _duplicate(request: EditorRequest, original: Deal | Draft) -> HttpResponse:
+    """Make a draft like another: without its stock, and without an expiry that has passed."""
+    copy_id, now = request.POST.get("copy", ""), timezone.now()
+    if not is_ulid(copy_id):
+        raise Invalid(_("This form is damaged. Load it again."))
+    content = replace(original.content, stock=None)
+    if content.expires_at and content.expires_at <= now:
+        content = replace(content, expires_at=None)
+    brand = Brand(original.card.brand, original.card.brand_name) if content.brand else None
+    copy = drafts.create(content, draft_id=copy_id, brand=brand, by=request.user.username, now=now)
+    title = copy.content.title or _("Without a title")
+    messages.success(request, _("This is the copy of “%(title)s”: a draft of its own.") % {"title": title})
+    return redirect("cms_draft", copy.id)

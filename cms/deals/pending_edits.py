@@ -1,4 +1,4 @@
-"""Unpublished changes of a deal: opened in its form, kept from it, put aside and brought back."""
+"""Pending edits of a live deal: open, save, discard, restore."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from cms.shared import undo
 from cms.shared.forms import DealForm, typed_deal
@@ -18,8 +17,6 @@ from dealsite.data.editing import pending_edits
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.pending_edits import PendingEdits
 from dealsite.data.table.errors import VersionConflict
-
-MEANWHILE = gettext_lazy("Somebody went on with these changes meanwhile. This is how they are now.")
 
 
 def typed_changes(kept: PendingEdits) -> dict[str, str]:
@@ -36,7 +33,7 @@ def opened_form(kept: PendingEdits) -> DealForm:
 
 
 def active(form: DealForm) -> PendingEdits | None:
-    """Return the unpublished changes that there are while a form is open, None if they were put aside."""
+    """Return the unpublished changes that there are while a form is open, None if they were discarded."""
     return form.kept if form.kept and not form.kept.is_discarded else None
 
 
@@ -48,11 +45,9 @@ def stands_on(form: DealForm, kept: PendingEdits) -> bool:
 def audit_context_of(form: DealForm) -> AuditContext:
     """Return what publishing a form does besides: it ends the changes that the form shows."""
     kept = active(form)
-    return (
-        AuditContext(writes=(pending_edits.publish_write(kept),))
-        if kept and stands_on(form, kept)
-        else NO_CONTEXT
-    )
+    if kept and stands_on(form, kept):
+        return AuditContext(writes=(pending_edits.publish_write(kept),))
+    return NO_CONTEXT
 
 
 def set_against(form: DealForm, kept: PendingEdits) -> None:
@@ -69,25 +64,21 @@ def address_of(deal_id: str) -> str:
 
 @editor_action
 def discard_changes(request: EditorRequest, deal_id: str) -> HttpResponse:
-    """Put unpublished changes aside, if they are still those that the editor saw."""
+    """Discard unpublished changes, if they are still those that the editor saw."""
     kept = pending_edits.find(deals.get(deal_id))
     if kept is None or kept.is_discarded:
         messages.info(request, _("There are no unpublished changes any more."))
         return redirect("cms_deal", deal_id)
-    if request.POST.get("version") != str(kept.version):
-        messages.warning(request, MEANWHILE)
-        return redirect(address_of(deal_id))
     try:
+        if request.POST.get("version") != str(kept.version):
+            raise VersionConflict
         pending_edits.discard(kept, by=request.user.username, now=timezone.now())
     except VersionConflict:
-        messages.warning(request, MEANWHILE)
+        meanwhile = _("Somebody went on with these changes meanwhile. This is how they are now.")
+        messages.warning(request, meanwhile)
         return redirect(address_of(deal_id))
-    undo.offer(
-        request,
-        _("The unpublished changes are discarded. Shoppers never saw them."),
-        reverse("cms_bring_back_changes", args=[deal_id]),
-        version=kept.version + 1,
-    )
+    text = _("The unpublished changes are discarded. Shoppers never saw them.")
+    undo.offer(request, text, reverse("cms_bring_back_changes", args=[deal_id]), version=kept.version + 1)
     return redirect("cms_deal", deal_id)
 
 

@@ -1,4 +1,4 @@
-"""Deleting deals and drafts, which go to the trash; its list; bringing back from it, and deleting for good."""
+"""The trash: delete deals and drafts, list them, restore them, delete them for good."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def delete_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
 
 
 def _has_changed(request: EditorRequest, version: int) -> bool:
-    """Tell, and say, whether a thing is not as the editor saw it who wants it deleted."""
+    """Tell, and say, whether somebody changed it since the editor opened it."""
     changed = request.POST.get("version", str(version)) != str(version)
     if changed:
         _say_changed(request)

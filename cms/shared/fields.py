@@ -14,6 +14,8 @@ from django.utils import timezone
 from django.utils.formats import date_format, get_format
 from django.utils.translation import gettext as _
 
+from dealsite.data.table.ids import from_iso, iso
+
 PRICE_PATTERN = re.compile(r"[0-9]{1,8}(\.[0-9]{1,2})?")
 YEARS = range(2000, 2101)
 
@@ -106,3 +108,12 @@ def typed_time(moment: datetime | None) -> str:
         return ""
     local = timezone.localtime(moment)
     return local.strftime("%Y-%m-%dT%H:%M:%S" if local.second else "%Y-%m-%dT%H:%M")
+
+
+def stored_time(text: str) -> datetime | None:
+    """Return the time that a hidden field or a button holds as `iso` writes it; None for any other text."""
+    try:
+        moment = from_iso(text)
+        return moment if iso(moment) == text else None
+    except (ValueError, OverflowError):
+        return None

@@ -26,6 +26,8 @@ from dealsite.data.catalogue.content import (
     VOUCHER_CODE_CHARACTERS,
     DealContent,
 )
+from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.catalogue.taxonomy import Entry
 from dealsite.data.editing.pending_edits import PendingEdits
 
@@ -170,6 +172,11 @@ def typed_deal(content: DealContent, brand_name: str) -> Typed:
         "stock": typed_number(content.stock),
         "expires_at": typed_time(content.expires_at),
     }
+
+
+def typed(stored: Deal | Draft) -> Typed:
+    """Return a deal or draft as the inputs of DealForm hold it."""
+    return typed_deal(stored.content, stored.card.brand_name)
 
 
 def typed_number(number: object) -> str:
