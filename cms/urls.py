@@ -21,7 +21,7 @@ from cms.featured import featured, featured_history, featured_preview
 from cms.home import home, numbers, palette, settings
 from cms.imports import imports, rejected_rows, upload
 from cms.jobs import exports, jobs
-from cms.lists import alt_texts, attention, columns, deal_list, price_and_expiry, quick_actions, saved_views
+from cms.lists import attention, deal_list, list_address, price_and_expiry, quick_actions, saved_views
 from cms.messages import messages
 from cms.orders import order_actions, orders, packing_slips
 from cms.payments import payment_actions, payments
@@ -37,7 +37,7 @@ urlpatterns = [
     path("attention/<str:topic>/", attention.attention_list, name="cms_attention"),
     path("deals/", deal_list.deal_list, name="cms_deals"),
     path("deals/find/", deal_list.find_deal, name="cms_find_deal"),
-    path("deals/columns/", columns.choose_columns, name="cms_choose_columns"),
+    path("deals/columns/", list_address.choose_columns, name="cms_choose_columns"),
     path("deals/views/", saved_views.view_list, name="cms_views"),
     path("deals/views/save/", saved_views.save_view, name="cms_save_view"),
     path("deals/views/<str:view_id>/rename/", saved_views.rename_view, name="cms_rename_view"),
@@ -78,11 +78,11 @@ urlpatterns = [
     path("deals/<str:deal_id>/delete/", trash.delete_deal, name="cms_delete_deal"),
     path("deals/<str:deal_id>/holders/", buyers.buyers, name="cms_holders"),
     path("deals/<str:deal_id>/ends/", quick_actions.change_end, name="cms_change_end"),
-    path("deals/<str:deal_id>/describe/", alt_texts.describe_deal, name="cms_describe_deal"),
+    path("deals/<str:deal_id>/describe/", quick_actions.describe_deal, name="cms_describe_deal"),
     path("deals/<str:deal_id>/check-link/", quick_actions.check_link, name="cms_check_link"),
     path("deals/<str:deal_id>/accept-link/", quick_actions.accept_link, name="cms_accept_link"),
     path("drafts/<str:draft_id>/publish/", quick_actions.publish_ready, name="cms_publish_ready"),
-    path("drafts/<str:draft_id>/describe/", alt_texts.describe_draft, name="cms_describe_draft"),
+    path("drafts/<str:draft_id>/describe/", quick_actions.describe_draft, name="cms_describe_draft"),
     path("drafts/<str:draft_id>/", drafts.draft, name="cms_draft"),
     path("drafts/<str:draft_id>/autosave/", autosave.autosave_draft, name="cms_autosave_draft"),
     path("drafts/<str:draft_id>/terms/", price_and_expiry.draft_terms, name="cms_draft_terms"),

@@ -78,8 +78,8 @@ def compared(older: Version, newer: Version) -> list[FieldComparison]:
             name,
             LABELS[name],
             KINDS.get(name, "text" if name in TEXTS else "word"),
-            _shown(older, name),
-            _shown(newer, name),
+            _value_in(older, name),
+            _value_in(newer, name),
             name in changed,
         )
         for name in CONTENT_FIELDS
@@ -96,7 +96,7 @@ def labels_of(names: Iterable[str]) -> str:
     return ", ".join(str(LABELS[name]) for name in names)
 
 
-def _shown(version: Version, name: str) -> object:
+def _value_in(version: Version, name: str) -> object:
     value = getattr(version.content, name)
     if name == "brand":
         return version.brand_name

@@ -187,7 +187,8 @@ def restore_version(request: EditorRequest, kind: str, thing_id: str, number: in
         messages.warning(request, text)
         return redirect(target.address)
     except (Invalid, Conflict) as error:
-        return _compare(request, target, asked=number, refused=str(error), status=error.status)
+        status = 422 if isinstance(error, Invalid) else 409
+        return _compare(request, target, asked=number, refused=str(error), status=status)
     if back.version == thing.version:
         text = _("Nothing was to be changed: it is as it was in version %(n)s.") % {"n": number}
         messages.info(request, text)

@@ -35,7 +35,7 @@ def preview_featured(request: EditorRequest, page_id: str) -> HttpResponse:
     found = deals.get_many(ids)
     cards = [found[deal_id].card for deal_id in ids if deal_id in found]
     visible = [card for card in cards if card.is_visible(at)]
-    template, page = _shown(page_id, visible, at)
+    template, page = _shop_page(page_id, visible, at)
     page |= {
         "template": template,
         "first": True,
@@ -50,7 +50,7 @@ def preview_featured(request: EditorRequest, page_id: str) -> HttpResponse:
 
 
 def _wanted(request: EditorRequest, page_id: str, now: datetime) -> tuple[list[str], datetime]:
-    """Return the ids that the page is to show, and the time at which it is looked at."""
+    """Return the ids that the page is to show, and the time of which it is shown."""
     if request.method == "POST":
         form = PlanForm(request.POST)
         at = form.cleaned_data["at"] if form.is_valid() else now
@@ -61,7 +61,7 @@ def _wanted(request: EditorRequest, page_id: str, now: datetime) -> tuple[list[s
     return plan.ids, max(plan.at, now)
 
 
-def _shown(page_id: str, cards: list[DealCard], at: datetime) -> tuple[str, dict[str, Any]]:
+def _shop_page(page_id: str, cards: list[DealCard], at: datetime) -> tuple[str, dict[str, Any]]:
     """Return the template of a page of the shop and what it shows. 1 batch get + d queries."""
     if page_id == EDITORS_CHOICE:
         return "shopping/catalogue/editors_choice.html", {"featured": cards}

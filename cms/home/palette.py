@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from cms.lists.deal_list import id_in, query, rows
+from cms.lists.deal_list import deal_rows, id_in, query
 from cms.lists.search import find_deals, words_in
 from cms.shared.navigation import Place, open_to
 from cms.shared.requests import EditorRequest
@@ -82,8 +82,8 @@ def _deals(words: str, state: str) -> list[Choice]:
     found = find_deals(DealFilter(state, words=words), now=now).cards[:MOST_SHOWN]
     icon = "file-pen" if state == "draft" else "tag"
     return [
-        Choice(card.title or _("Draft without a title"), address, icon, card.brand_name)
-        for card, _state, address in rows(found, state, now)
+        Choice(row.card.title or _("Draft without a title"), row.address, icon, row.card.brand_name)
+        for row in deal_rows(found, state, now)
     ]
 
 

@@ -21,13 +21,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.vary import vary_on_headers
 
-from cms.lists.columns import shown_columns
-from cms.lists.deal_list import back_to_list, listed, row_context
-from cms.lists.list_address import list_query
+from cms.lists.deal_list import back_to_list, deal_rows, row_context
+from cms.lists.list_address import list_query, shown_columns
 from cms.shared import undo
 from cms.shared.edit_form import Difference
 from cms.shared.field_merge import base_of, merge
-from cms.shared.fields import LocalTimeField, PriceField, typed_time
+from cms.shared.fields import LocalTimeField, PriceField, stored_time, typed_time
 from cms.shared.forms import show_zone, typed_number
 from cms.shared.requests import EditorRequest, editor_form
 from dealsite.accounts.decorators import sent_again
@@ -37,7 +36,7 @@ from dealsite.data.catalogue.content import DealContent, text_problems
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.table.errors import Busy, Invalid, VersionConflict
-from dealsite.data.table.ids import from_iso, iso
+from dealsite.data.table.ids import iso
 
 FIELDS = ("price", "was_price", "expires_at")
 TRIES = 5
@@ -156,11 +155,10 @@ def _form(stored: Deal | Draft, **arguments: Any) -> TermsForm:
 
 def _keep_moment(form: TermsForm, text: str, typed: str) -> None:
     """Take a typed time for the very moment that is given with it: what is undone comes back exactly."""
-    expires_at = form.fields["expires_at"]
+    expires_at, moment = form.fields["expires_at"], stored_time(text)
     try:
-        moment = from_iso(text) if text else None
         is_meant = moment is not None and typed_time(moment) == typed
-    except (ValueError, OverflowError):  # no time of ours: without a zone, or at the end of the calendar
+    except OverflowError:  # at the end of the calendar
         return
     if is_meant and isinstance(expires_at, LocalTimeField):
         expires_at.stored = moment
@@ -221,7 +219,7 @@ def _form_page(
 
 
 def _context(request: EditorRequest, stored: Deal | Draft) -> dict[str, Any]:
-    (row,) = listed([stored.card], "all" if isinstance(stored, Deal) else "draft", timezone.now())
+    (row,) = deal_rows([stored.card], "all" if isinstance(stored, Deal) else "draft", timezone.now())
     given = request.POST if request.method == "POST" else request.GET
     back = list_query(given.get("back", ""))
     columns = shown_columns(request, QueryDict(back.removeprefix("?")).get("columns", ""))

@@ -11,10 +11,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from cms.lists.columns import shown_columns
 from cms.lists.deal_list import show_list
-from cms.lists.list_address import FILTERS, list_query, query_of
-from cms.lists.view_bar import ViewProblem, shown
+from cms.lists.list_address import FILTERS, list_query, query_of, shown_columns
+from cms.lists.view_bar import ViewProblem, view_tab
 from cms.shared import undo
 from cms.shared.requests import EditorRequest, editor_action, editor_page
 from dealsite.accounts.decorators import sent_again
@@ -38,8 +37,8 @@ def _page(
 ) -> HttpResponse:
     mine, team = saved_views.of(request.user.username)
     groups = [
-        ("mine", _("My views"), [shown(view, "mine") for view in mine]),
-        ("team", _("Views for all editors"), [shown(view, "team") for view in team]),
+        ("mine", _("My views"), [view_tab(view, "mine") for view in mine]),
+        ("team", _("Views for all editors"), [view_tab(view, "team") for view in team]),
     ]
     page = {"groups": groups, "wrong": wrong, "typed": typed, "error": error, "longest_name": LONGEST_NAME}
     return render(request, "cms/lists/saved_views.html", page, status=status)
@@ -81,7 +80,7 @@ def save_view(request: EditorRequest) -> HttpResponse:
         messages.success(request, _("The view “%(name)s” is saved.") % {"name": name})
     if request.POST.get("to") == "views":
         return redirect("cms_views")
-    return redirect(shown(view, owner).address)
+    return redirect(view_tab(view, owner).address)
 
 
 @editor_action

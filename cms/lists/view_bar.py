@@ -50,7 +50,7 @@ def view_bar(
     mine, team = saved_views.of(username)
     return {
         "saved_views": [
-            shown(view, owner, _compared(chosen) == _compared(view.filters) and columns == view.columns)
+            view_tab(view, owner, _compared(chosen) == _compared(view.filters) and columns == view.columns)
             for owner, views in (("mine", mine), ("team", team))
             for view in views
         ],
@@ -66,7 +66,7 @@ def _compared(filters: Mapping[str, str]) -> dict[str, str]:
     return same | {"state": same["state"] or "all", "brand": slugify(same["brand"])}
 
 
-def shown(view: SavedView, owner: str, is_current: bool = False) -> ViewTab:
+def view_tab(view: SavedView, owner: str, is_current: bool = False) -> ViewTab:
     """Return a view with the address that shows it."""
     address = query_of({**view.filters, "columns": ",".join(view.columns)})
     return ViewTab(view, owner, reverse("cms_deals") + address, is_current)
