@@ -27,7 +27,7 @@ from cms.orders import order_actions, orders, packing_slips
 from cms.payments import payment_actions, payments
 from cms.people import audit, users
 from cms.shared import pictures
-from cms.taxonomy import brands, categories, named_brands
+from cms.taxonomy import named_brands, taxonomy
 
 urlpatterns = [
     path("", home.home, name="cms_home"),
@@ -103,12 +103,12 @@ urlpatterns = [
     path("trash/", trash.trash_list, name="cms_trash"),
     path("trash/<str:kind>/<str:thing_id>/restore/", trash.restore, name="cms_restore"),
     path("trash/<str:kind>/<str:thing_id>/delete/", trash.purge, name="cms_purge"),
-    path("brands/", brands.brand_list, name="cms_brands"),
-    path("brands/new/", brands.new_brand, name="cms_new_brand"),
+    path("brands/", taxonomy.brand_list, name="cms_brands"),
+    path("brands/new/", taxonomy.new_brand, name="cms_new_brand"),
     path("brands/names/", named_brands.brand_names, name="cms_brand_names"),
-    path("brands/<str:slug>/", brands.brand, name="cms_brand"),
-    path("categories/", categories.category_list, name="cms_categories"),
-    path("categories/<str:slug>/", categories.category, name="cms_category"),
+    path("brands/<str:slug>/", taxonomy.brand, name="cms_brand"),
+    path("categories/", taxonomy.category_list, name="cms_categories"),
+    path("categories/<str:slug>/", taxonomy.category, name="cms_category"),
     path("featured/", featured.featured_pages, name="cms_featured"),
     path("featured/<str:page_id>/remove/", quick_actions.unfeature, name="cms_unfeature"),
     path("featured/<str:page_id>/again/", quick_actions.feature_again, name="cms_feature_again"),

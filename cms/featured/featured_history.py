@@ -12,11 +12,10 @@ from django.utils.translation import gettext as _
 
 from cms.featured.arrangement import Arrangement
 from cms.featured.featured import number_in
-from cms.featured.featured_page import show
+from cms.featured.featured_page import check_page, show
 from cms.shared import undo
 from cms.shared.requests import EditorRequest, editor_action, editor_page
 from dealsite.data.catalogue import featured, featured_versions
-from dealsite.data.catalogue.featured import PAGES
 from dealsite.data.catalogue.featured_versions import FeaturedVersion, ListDiff
 from dealsite.data.table.errors import NotFound, VersionConflict
 
@@ -47,8 +46,7 @@ def featured_history(request: EditorRequest, page_id: str) -> HttpResponse:
 @editor_action
 def restore_featured(request: EditorRequest, page_id: str) -> HttpResponse:
     """Set an earlier list again, on top of the version that the editor saw; deals that are gone are left out."""
-    if page_id not in PAGES:
-        raise NotFound(_("There is no such page."))
+    check_page(page_id)
     seen = number_in(request.POST.get("version", ""))
     earlier = featured_versions.get(page_id, number_in(request.POST.get("kept", "")))
     page, found = featured.load(page_id, earlier.ids)
@@ -61,8 +59,7 @@ def restore_featured(request: EditorRequest, page_id: str) -> HttpResponse:
     except (VersionConflict, NotFound):
         page, found = featured.load(page_id, earlier.ids)
         work = Arrangement(earlier.ids, {deal.id: deal.title for deal in earlier.deals})
-        cards = {deal_id: deal.card for deal_id, deal in found.items()}
-        return show(request, page, work, cards, conflict=True, status=409)
+        return show(request, page, work, found, conflict=True, status=409)
     gone = [deal.title for deal in earlier.deals if deal.id not in found]
     said = _("%(page)s: the earlier list is back.") % {"page": page.title}
     if gone:

@@ -12,14 +12,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from cms.featured.arrangement import Arrangement
-from cms.featured.featured_page import PlanForm, plan_of
+from cms.featured.featured_page import PlanForm, check_page, plan_of
 from cms.shared.requests import EditorRequest, editor_form
 from dealsite.data.catalogue import deals, featured, feeds
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.featured import PAGES
 from dealsite.data.catalogue.featured_cards import EDITORS_CHOICE, FRONT
 from dealsite.data.catalogue.relations import RelationState
-from dealsite.data.table.errors import NotFound
 
 
 @editor_form("1 get + 2 batch gets + d queries", at="?plan={plan}")
@@ -28,8 +27,7 @@ def preview_featured(request: EditorRequest, page_id: str) -> HttpResponse:
 
     What was not published by then is not on it, as shoppers will not see it either.
     """
-    if page_id not in PAGES:
-        raise NotFound(_("There is no such page."))
+    check_page(page_id)
     now = timezone.now()
     ids, at = _wanted(request, page_id, now)
     found = deals.get_many(ids)
@@ -67,22 +65,16 @@ def _shop_page(page_id: str, cards: list[DealCard], at: datetime) -> tuple[str, 
         return "shopping/catalogue/editors_choice.html", {"featured": cards}
     if page_id == FRONT:
         _featured, page = feeds.front_page(now=at)
-        return "shopping/catalogue/front_page.html", {
-            "featured": cards,
-            "page": page,
-            "feed": reverse("front_page_feed"),
-        }
+        context = {"featured": cards, "page": page, "feed": reverse("front_page_feed")}
+        return "shopping/catalogue/front_page.html", context
     category, _featured, page = feeds.category_page(page_id, now=at)
+    counts = category.counts
+    likes, watches = (counts.likes, counts.watches) if counts else (0, 0)
     return "shopping/catalogue/category.html", {
         "category": category,
-        "relation_state": RelationState("category", page_id, *_counted(category)),
+        "relation_state": RelationState("category", page_id, likes, watches),
         "featured": cards,
         "page": page,
         "feed": reverse("category_feed", args=[page_id]),
         "trail": [(reverse("front_page"), _("Deals")), ("", category.name)],
     }
-
-
-def _counted(category: Any) -> tuple[int, int]:
-    counts = category.counts
-    return (counts.likes, counts.watches) if counts else (0, 0)

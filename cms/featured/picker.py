@@ -74,13 +74,9 @@ class Picker:
             self._find(chosen, now)
             return
         direction, _colon, cursor = self.place.partition(":")
+        after, before = (cursor if direction == way else None for way in ("after", "before"))
         try:
-            page = deal_lists.cms_list(
-                chosen,
-                now=now,
-                after=cursor if direction == "after" else None,
-                before=cursor if direction == "before" else None,
-            )
+            page = deal_lists.cms_list(chosen, now=now, after=after, before=before)
         except BadCursor:
             self.place, self.note = "", _("This page of the list is gone. Choose again.")
             return

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 
 from cms.shared.field_merge import Merge, Typed, base_of, merge
 from cms.shared.fields import LocalTimeField
-from cms.shared.kept_pictures import PictureForm, keep, kept
+from cms.shared.pictures import PictureForm, keep, kept
 from dealsite.data.catalogue.cards import Picture
 
 VERSION_PATTERN = re.compile(r"[0-9]{1,9}")

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from cms.shared.edit_form import VERSION_PATTERN, EditForm
 from cms.shared.field_merge import FieldMerge, Typed
 from cms.shared.fields import LinkField, LocalTimeField, PriceField, typed_time
-from cms.shared.kept_pictures import keep
+from cms.shared.pictures import keep
 from dealsite.data.catalogue.brands import NAME_CHARACTERS
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.content import (
