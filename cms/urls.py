@@ -18,7 +18,7 @@ from cms.deals import (
     visibility,
 )
 from cms.featured import featured, featured_history, featured_preview
-from cms.home import home, numbers, palette, settings
+from cms.home import home, numbers, palette
 from cms.imports import imports, rejected_rows, upload
 from cms.jobs import exports, jobs
 from cms.lists import attention, deal_list, list_address, price_and_expiry, quick_actions, saved_views
@@ -32,8 +32,8 @@ from cms.taxonomy import named_brands, taxonomy
 urlpatterns = [
     path("", home.home, name="cms_home"),
     path("go/", palette.palette, name="cms_palette"),
-    path("help/", settings.show_help, name="cms_help"),
-    path("settings/", settings.settings, name="cms_settings"),
+    path("help/", home.show_help, name="cms_help"),
+    path("settings/", home.settings, name="cms_settings"),
     path("attention/<str:topic>/", attention.attention_list, name="cms_attention"),
     path("deals/", deal_list.deal_list, name="cms_deals"),
     path("deals/find/", deal_list.find_deal, name="cms_find_deal"),

@@ -1,7 +1,7 @@
-"""Saving what is being written a moment after each change: never publishes, never overwrites another's work.
+"""Autosave, a moment after each change of a form: never publishes, never overwrites another's work.
 
 What a page saved without having heard so (its answer was lost) is known by a token, so that it is no conflict
-with itself. Whoever does not want it turns it off, for all his pages.
+with itself. Whoever does not want it turns it off, for all their pages.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 
 from cms.deals.drafts import find_draft, is_mine
-from cms.deals.pending_edits import active, stands_on
+from cms.deals.pending_edits import active, keep_form, stands_on
 from cms.shared.field_merge import base_of
 from cms.shared.forms import DealForm, typed
 from cms.shared.requests import EditorRequest, editor_action
@@ -33,7 +33,7 @@ from dealsite.data.table.ids import is_ulid
 
 @editor_action
 def autosave_setting(request: EditorRequest) -> HttpResponse:
-    """Turn saving by itself on or off for whoever is signed in. 1 update."""
+    """Turn autosave on or off for whoever is signed in. 1 update."""
     preferences.save(request.user.username, autosave="autosave" in request.POST)
     return HttpResponse(status=204)
 
@@ -46,8 +46,8 @@ def autosave_draft(request: EditorRequest, draft_id: str) -> JsonResponse:
     """
     if not is_ulid(draft_id):
         raise NotFound(_("There is no such draft."))
-    form = posted(request)
-    now = timezone.now()
+    form, by, now = posted(request), request.user.username, timezone.now()
+    token = form.token
     try:
         stored = find_draft(draft_id)
         if stored is None and form.version:
@@ -58,25 +58,13 @@ def autosave_draft(request: EditorRequest, draft_id: str) -> JsonResponse:
         if stored is None and content == DealContent():
             return JsonResponse({"text": ""})
         if stored is None:
-            stored = drafts.create(
-                content,
-                draft_id=draft_id,
-                brand=brand,
-                by=request.user.username,
-                now=now,
-                autosave=form.token,
-            )
+            stored = drafts.create(content, draft_id=draft_id, brand=brand, by=by, now=now, autosave=token)
         if not is_mine(stored, form, content):
             return _conflict(stored)
         if stored.content != content:
+            version = stored.version
             stored = drafts.save(
-                stored,
-                content,
-                version=stored.version,
-                brand=brand,
-                by=request.user.username,
-                now=now,
-                autosave=form.token,
+                stored, content, version=version, brand=brand, by=by, now=now, autosave=token
             )
     except Invalid as error:
         return refused(form, error)
@@ -106,17 +94,7 @@ def autosave_changes(request: EditorRequest, deal_id: str) -> JsonResponse:
         if kept is None and shown == deal.content:
             return JsonResponse({"text": ""})
         if kept is None or kept.content != content:
-            kept = pending_edits.keep(
-                deal,
-                content,
-                brand_name=brand.name if brand else "",
-                base=form.version,
-                seen=form.seen,
-                before=form.kept,
-                by=request.user.username,
-                now=now,
-                autosave=form.token,
-            )
+            kept = keep_form(form, deal, content, brand, by=request.user.username, autosave=form.token)
     except Invalid as error:
         return refused(form, error)
     except VersionConflict as conflict:

@@ -73,17 +73,12 @@ KINDS = {
 def compared(older: Version, newer: Version) -> list[FieldComparison]:
     """Return all fields of two versions, in the order of the form."""
     changed = changed_fields(older, newer)
-    return [
-        FieldComparison(
-            name,
-            LABELS[name],
-            KINDS.get(name, "text" if name in TEXTS else "word"),
-            _value_in(older, name),
-            _value_in(newer, name),
-            name in changed,
-        )
-        for name in CONTENT_FIELDS
-    ]
+    fields = []
+    for name in CONTENT_FIELDS:
+        kind = KINDS.get(name, "text" if name in TEXTS else "word")
+        values = _value_in(older, name), _value_in(newer, name)
+        fields.append(FieldComparison(name, LABELS[name], kind, *values, name in changed))
+    return fields
 
 
 def changed_fields(older: Version, newer: Version) -> list[str]:

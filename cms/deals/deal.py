@@ -1,9 +1,8 @@
-"""Pages of one deal, scheduled or live: edit it, publish it at another time."""
+"""The page of one deal, scheduled or live: edit it, or keep its changes unpublished."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -18,6 +17,7 @@ from cms.deals.pending_edits import (
     active,
     address_of,
     audit_context_of,
+    keep_form,
     opened_form,
     set_against,
     stands_on,
@@ -100,7 +100,7 @@ def _change(request: EditorRequest, form: DealForm, stored: Deal) -> HttpRespons
     if kept and not stands_on(form, kept) and (form.opens_changes or action == "keep"):
         return changes_conflict(request, form, stored)
     if action == "keep":
-        return _keep(request, form, stored, content, brand, now)
+        return _keep(request, form, stored, content, brand)
     stock = form.merge_stock(stored.stock)
     if stock and stock.choice == "theirs":  # what was sold since the form was opened stays sold
         content = replace(content, stock=stored.stock)
@@ -118,21 +118,14 @@ def _change(request: EditorRequest, form: DealForm, stored: Deal) -> HttpRespons
         raise deals.StockChanged(stored.stock)
     if brand is None:
         brand = create_brand(form, by=by, now=now)
-    audit_context = audit_context_of(form)
-    deals.edit(
-        stored, content, version=form.version, brand=brand, by=by, now=now, audit_context=audit_context
-    )
+    version, context = form.version, audit_context_of(form)
+    deals.edit(stored, content, version=version, brand=brand, by=by, now=now, audit_context=context)
     messages.success(request, _("The deal is saved."))
     return redirect("cms_deal", stored.id)
 
 
 def _keep(
-    request: EditorRequest,
-    form: DealForm,
-    stored: Deal,
-    content: DealContent,
-    brand: Brand | None,
-    now: datetime,
+    request: EditorRequest, form: DealForm, stored: Deal, content: DealContent, brand: Brand | None
 ) -> HttpResponse:
     """Keep what is in the form, however incomplete, without shoppers seeing it."""
     form.refuse(text_problems(content))
@@ -140,18 +133,9 @@ def _keep(
         return deal_page(request, form, stored, status=422)
     by = request.user.username
     if content.brand and brand is None:
-        brand = create_brand(form, by=by, now=now)
+        brand = create_brand(form, by=by, now=timezone.now())
     try:
-        pending_edits.keep(
-            stored,
-            content,
-            brand_name=brand.name if brand else "",
-            base=form.version,
-            seen=form.seen,
-            before=form.kept,
-            by=by,
-            now=now,
-        )
+        keep_form(form, stored, content, brand, by=by)
     except VersionConflict as conflict:
         form.kept = conflict.current
         return changes_conflict(request, form, stored)
@@ -180,7 +164,7 @@ def deal_conflict(request: EditorRequest, form: DealForm, current: Deal) -> Http
 
 
 def stock_conflict(request: EditorRequest, form: DealForm, current: Deal) -> HttpResponse:
-    """Say what is left now, where the editor wanted another number than he was shown; nothing was saved."""
+    """Say what is left now, where the editor wanted another number than they were shown; nothing was saved."""
     form.seen = rebase(form.seen, {"stock": typed(current)["stock"]})
     if current.stock is None:
         text = _(
@@ -220,27 +204,17 @@ def deal_page(
             page["autosave_note"] = _("It is not saved automatically: there are unpublished changes.")
         elif status in (200, 422):
             page["autosave_address"] = reverse("cms_autosave_changes", args=[stored.id])
-        page["featured_on"] = [(name, title) for name, title in PAGES.items() if name in stored.featured_on]
-        page["not_featured_on"] = [
-            (name, title) for name, title in PAGES.items() if name not in stored.featured_on
-        ]
-    return edit_page(request, "cms/deals/deal.html", form, address, page, trouble=trouble, status=status)
+        featured = [(name, title, name in stored.featured_on) for name, title in PAGES.items()]
+        page["featured_on"] = [(name, title) for name, title, is_on in featured if is_on]
+        page["not_featured_on"] = [(name, title) for name, title, is_on in featured if not is_on]
+    return edit_page(request, "cms/deals/deal.html", form, address, page | {"trouble": trouble}, status)
 
 
 def edit_page(
-    request: EditorRequest,
-    template: str,
-    form: DealForm,
-    address: str,
-    page: dict[str, Any],
-    *,
-    trouble: str,
-    status: int,
+    request: EditorRequest, template: str, form: DealForm, address: str, page: dict[str, Any], status: int
 ) -> HttpResponse:
     """A page with DealForm; `address` is where it is sent."""
-    zone = timezone.get_current_timezone_name()
-    page |= {"form": form, "address": address, "trouble": trouble, "zone": zone}
-    page["preview_address"] = reverse("cms_preview_deal") + (
-        f"?deal={page['deal'].id}" if page.get("deal") else ""
-    )
+    deal = page.get("deal")
+    page |= {"form": form, "address": address, "zone": timezone.get_current_timezone_name()}
+    page["preview_address"] = reverse("cms_preview_deal") + (f"?deal={deal.id}" if deal else "")
     return render(request, template, page, status=status)

@@ -126,14 +126,9 @@ def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpRespon
         return redirect("cms_draft", draft_id)
     if brand is None:
         raise Invalid(brand=_("Choose a brand, or enter a new one."))
+    deal_id, announce = new_ulid(live_at), form.cleaned_data["announce"]
     deal = deals.publish(
-        content,
-        deal_id=new_ulid(live_at),
-        brand=brand,
-        by=by,
-        now=now,
-        draft=stored,
-        announce=form.cleaned_data["announce"],
+        content, deal_id=deal_id, brand=brand, by=by, now=now, draft=stored, announce=announce
     )
     messages.success(request, _said(deal, now))
     return redirect("cms_deal", deal.id)
@@ -201,24 +196,17 @@ def draft_page(
     status: int = 200,
 ) -> HttpResponse:
     """The form of a draft."""
-    return edit_page(
-        request,
-        "cms/deals/draft.html",
-        form,
-        reverse("cms_draft", args=[draft_id]),
-        {
-            "draft_id": draft_id,
-            "draft": stored,
-            "shared_link": shared_link("draft", draft_id, timezone.now()) if stored else "",
-            # Where somebody else was faster, or nothing could be stored, the editor decides how it goes on.
-            "autosave_address": reverse("cms_autosave_draft", args=[draft_id])
-            if status in (200, 422)
-            else "",
-            "lasting_address": reverse("cms_draft", args=[draft_id]),
-        },
-        trouble=trouble,
-        status=status,
-    )
+    address = reverse("cms_draft", args=[draft_id])
+    page = {
+        "draft_id": draft_id,
+        "draft": stored,
+        "shared_link": shared_link("draft", draft_id, timezone.now()) if stored else "",
+        "lasting_address": address,
+        "trouble": trouble,
+    }
+    if status in (200, 422):  # where somebody else was faster, the editor decides how it goes on
+        page["autosave_address"] = reverse("cms_autosave_draft", args=[draft_id])
+    return edit_page(request, "cms/deals/draft.html", form, address, page, status)
 
 
 @editor_action

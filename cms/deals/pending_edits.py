@@ -13,6 +13,9 @@ from cms.shared import undo
 from cms.shared.forms import DealForm, typed_deal
 from cms.shared.requests import EditorRequest, editor_action
 from dealsite.data.catalogue import deals
+from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.content import DealContent
+from dealsite.data.catalogue.deals import Deal
 from dealsite.data.editing import pending_edits
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.pending_edits import PendingEdits
@@ -48,6 +51,23 @@ def audit_context_of(form: DealForm) -> AuditContext:
     if kept and stands_on(form, kept):
         return AuditContext(writes=(pending_edits.publish_write(kept),))
     return NO_CONTEXT
+
+
+def keep_form(
+    form: DealForm, deal: Deal, content: DealContent, brand: Brand | None, *, by: str, autosave: str = ""
+) -> PendingEdits:
+    """Keep what is in a form as the unpublished changes of its deal; VersionConflict if others were kept since."""
+    return pending_edits.keep(
+        deal,
+        content,
+        brand_name=brand.name if brand else "",
+        base=form.version,
+        seen=form.seen,
+        before=form.kept,
+        by=by,
+        now=timezone.now(),
+        autosave=autosave,
+    )
 
 
 def set_against(form: DealForm, kept: PendingEdits) -> None:

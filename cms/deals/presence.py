@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from cms.shared.edit_form import VERSION_PATTERN
+from cms.shared.fields import version_in
 from cms.shared.requests import EditorRequest, editor_action
 from dealsite.data.editing import presence
 from dealsite.data.editing.presence import Heartbeat
@@ -23,15 +23,14 @@ def heartbeat(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
     _check(kind, thing_id)
     user = request.user
     heartbeat = presence.heartbeat(kind, thing_id, username=user.username, name=user.name, now=timezone.now())
-    version = request.POST.get("version", "")
-    opened_at = int(version) if VERSION_PATTERN.fullmatch(version) else 0
+    opened_at = version_in(request.POST.get("version", ""))
     news = _news(heartbeat, opened_at, user.username)
     shown = str(zlib.crc32(repr((heartbeat.others, news, heartbeat.version if news else 0)).encode()))
     if request.POST.get("presence_shown") == shown:
         return HttpResponse(status=204)
     names = {one.username: one.name for one in heartbeat.others}
     saved_by = names.get(heartbeat.updated_by, heartbeat.updated_by)
-    page = {"beat": heartbeat, "kind": kind, "news": news, "saved_by": saved_by, "shown": shown}
+    page = {"heartbeat": heartbeat, "kind": kind, "news": news, "saved_by": saved_by, "shown": shown}
     return render(request, "cms/deals/_presence_now.html", page)
 
 

@@ -18,7 +18,7 @@ from cms.featured.arrangement import Arrangement
 from cms.featured.featured_page import PlanForm, check_page, plan_of, show
 from cms.lists.deal_list import id_in
 from cms.shared import undo
-from cms.shared.fields import typed_time
+from cms.shared.fields import typed_time, version_in
 from cms.shared.requests import EditorRequest, editor_action, editor_form, editor_page
 from dealsite.data.catalogue import featured, featured_plans
 from dealsite.data.catalogue.deals import Deal
@@ -29,7 +29,6 @@ from dealsite.data.catalogue.featured_versions import FeaturedEntry
 from dealsite.data.editing.audit import NO_CONTEXT
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable, VersionConflict
 from dealsite.data.table.ids import is_ulid, new_ulid
-from dealsite.text import digits
 
 Found = dict[str, Deal]
 
@@ -65,16 +64,11 @@ def open_plan(request: EditorRequest, plan: FeaturedPlan) -> HttpResponse:
     return show(request, page, work, found, version=page.version, plan=opened, plan_form=form)
 
 
-def number_in(text: str) -> int:
-    """Return the number that a hidden field holds, 0 if it holds none."""
-    return digits.number_in(text, most=9) or 0
-
-
 def arrange(request: EditorRequest, page_id: str) -> HttpResponse:
     """Carry out a button; whatever fails, the list as the editor left it comes back."""
     work = Arrangement.posted(request.POST)
     action, _colon, deal_id = request.POST.get("do", "").partition(":")
-    seen = number_in(request.POST.get("version", ""))
+    seen = version_in(request.POST.get("version", ""))
     if action in ("up", "down"):
         work.move(deal_id, -1 if action == "up" else 1)
     elif action == "remove":
@@ -107,7 +101,7 @@ def _plan_of(request: EditorRequest, page_id: str) -> FeaturedPlan | None:
     if not (plan_id := request.POST.get("plan", "")):
         return None
     plan = plan_of(page_id, plan_id)
-    if not plan.is_open or plan.version != number_in(request.POST.get("plan_version", "")):
+    if not plan.is_open or plan.version != version_in(request.POST.get("plan_version", "")):
         raise PlanChanged
     return plan
 
@@ -116,7 +110,7 @@ def _save(
     request: EditorRequest, page: FeaturedPage, work: Arrangement, found: Found, plan: FeaturedPlan | None
 ) -> HttpResponse:
     """Save the list on top of the version that the editor saw; otherwise show both lists."""
-    seen, by, now = number_in(request.POST.get("version", "")), request.user.username, timezone.now()
+    seen, by, now = version_in(request.POST.get("version", "")), request.user.username, timezone.now()
     again = partial(show, request, version=seen, plan=plan)
     if len(found) < len(work.ids):
         return again(page, work, found, status=409)
@@ -152,7 +146,7 @@ def _plan(
     request: EditorRequest, page: FeaturedPage, work: Arrangement, found: Found, plan: FeaturedPlan | None
 ) -> HttpResponse:
     """Plan the list for its time, on top of the version that the editor saw."""
-    form, seen = PlanForm(request.POST), number_in(request.POST.get("version", ""))
+    form, seen = PlanForm(request.POST), version_in(request.POST.get("version", ""))
     again = partial(show, request, page, work, found, version=seen, plan=plan, plan_form=form)
     if not form.is_valid():
         return again(status=422)

@@ -11,9 +11,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from cms.featured.arrangement import Arrangement
-from cms.featured.featured import number_in
 from cms.featured.featured_page import check_page, show
 from cms.shared import undo
+from cms.shared.fields import version_in
 from cms.shared.requests import EditorRequest, editor_action, editor_page
 from dealsite.data.catalogue import featured, featured_versions
 from dealsite.data.catalogue.featured_versions import FeaturedVersion, ListDiff
@@ -47,8 +47,8 @@ def featured_history(request: EditorRequest, page_id: str) -> HttpResponse:
 def restore_featured(request: EditorRequest, page_id: str) -> HttpResponse:
     """Set an earlier list again, on top of the version that the editor saw; deals that are gone are left out."""
     check_page(page_id)
-    seen = number_in(request.POST.get("version", ""))
-    earlier = featured_versions.get(page_id, number_in(request.POST.get("kept", "")))
+    seen = version_in(request.POST.get("version", ""))
+    earlier = featured_versions.get(page_id, version_in(request.POST.get("kept", "")))
     page, found = featured.load(page_id, earlier.ids)
     deals = [found[deal_id] for deal_id in earlier.ids if deal_id in found]
     by, now = request.user.username, timezone.now()

@@ -17,8 +17,8 @@ from cms.lists.deal_list import deal_rows, id_in, query
 from cms.lists.search import find_deals, words_in
 from cms.shared.navigation import Place, open_to
 from cms.shared.requests import EditorRequest
+from cms.taxonomy.named_brands import brands_like
 from dealsite.accounts.decorators import role
-from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.names import slugify
 from dealsite.web.pages import page
@@ -58,9 +58,8 @@ def palette(request: EditorRequest) -> HttpResponse:
         groups += [Group(_("Brands"), _brands(words))]
     context: dict[str, Any] = {"groups": [group for group in groups if group.choices], "words": words}
     context["number"] = sum(len(group.choices) for group in groups)
-    return render(
-        request, "cms/home/_palette_found.html" if request.htmx else "cms/home/palette.html", context
-    )
+    template = "cms/home/_palette_found.html" if request.htmx else "cms/home/palette.html"
+    return render(request, template, context)
 
 
 def _fits(place: Place, words: str) -> bool:
@@ -89,9 +88,5 @@ def _deals(words: str, state: str) -> list[Choice]:
 
 def _brands(words: str) -> list[Choice]:
     """Return the brands that begin so, then those that hold it. 1 query."""
-    typed = slugify(words)
-    found = [brand for brand in brands.all_brands() if typed and typed in brand.slug]
-    found.sort(key=lambda brand: (not brand.slug.startswith(typed), brand.slug))
-    return [
-        Choice(brand.name, reverse("cms_brand", args=[brand.slug]), "store") for brand in found[:MOST_SHOWN]
-    ]
+    found = brands_like(slugify(words))[:MOST_SHOWN]
+    return [Choice(brand.name, reverse("cms_brand", args=[brand.slug]), "store") for brand in found]

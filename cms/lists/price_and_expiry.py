@@ -27,7 +27,7 @@ from cms.shared import undo
 from cms.shared.edit_form import Difference
 from cms.shared.field_merge import base_of, merge
 from cms.shared.fields import LocalTimeField, PriceField, stored_time, typed_time
-from cms.shared.forms import show_zone, typed_number
+from cms.shared.forms import show_zone, typed_deal
 from cms.shared.requests import EditorRequest, editor_form
 from dealsite.accounts.decorators import sent_again
 from dealsite.data.catalogue import deals, drafts
@@ -99,11 +99,8 @@ def _terms(request: EditorRequest, read: Callable[[], Deal | Draft]) -> HttpResp
 
 def typed_terms(content: DealContent) -> dict[str, str]:
     """Return price, was-price and expiry as the form's inputs hold them."""
-    return {
-        "price": typed_number(content.price),
-        "was_price": typed_number(content.was_price),
-        "expires_at": typed_time(content.expires_at),
-    }
+    typed = typed_deal(content, "")
+    return {name: typed[name] for name in FIELDS}
 
 
 def _change(request: EditorRequest, stored: Deal | Draft) -> HttpResponse:
@@ -165,24 +162,18 @@ def _keep_moment(form: TermsForm, text: str, typed: str) -> None:
 
 
 def _save(stored: Deal | Draft, content: DealContent, *, by: str, now: datetime) -> Deal | Draft:
-    brand = Brand(stored.card.brand, stored.card.brand_name)
+    brand, version = Brand(stored.card.brand, stored.card.brand_name), stored.version
     if isinstance(stored, Deal):
-        return deals.edit(stored, content, version=stored.version, brand=brand, by=by, now=now)
-    if found := _draft_problems(content):
-        raise Invalid(**found)
-    return drafts.save(
-        stored, content, version=stored.version, by=by, now=now, brand=brand if content.brand else None
-    )
-
-
-def _draft_problems(content: DealContent) -> dict[str, str]:
-    """Return what stands against a draft's terms: less than publishing asks for, but no was-price below the price."""
+        return deals.edit(stored, content, version=version, brand=brand, by=by, now=now)
+    # Less than publishing asks for, but no was-price below the price.
     found = text_problems(content)
-    both = content.price is not None and content.was_price is not None
-    if both and content.was_price <= content.price:  # type: ignore[operator]
+    if None not in (content.price, content.was_price) and content.was_price <= content.price:  # type: ignore[operator]
         sentence = _("The was-price must be above the price. Leave it empty if there is none.")
         found.setdefault("was_price", sentence)
-    return found
+    if found:
+        raise Invalid(**found)
+    own = brand if content.brand else None
+    return drafts.save(stored, content, version=version, brand=own, by=by, now=now)
 
 
 def _offer_undo(request: EditorRequest, before: Deal | Draft, after: Deal | Draft) -> None:

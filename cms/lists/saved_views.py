@@ -54,15 +54,10 @@ def save_view(request: EditorRequest) -> HttpResponse:
     view = SavedView(request.POST.get("id", ""), request.POST.get("name", ""), filters, columns)
     owner = _owner(request)
     place = number_in(request.POST.get("place", ""), most=3)
+    by, now = request.user.username, timezone.now()
     try:
-        replaced = saved_views.save(
-            _username(request, owner),
-            view,
-            by=request.user.username,
-            now=timezone.now(),
-            place=place,
-            instead_of=request.POST.get("instead_of"),
-        )
+        username, instead_of = _username(request, owner), request.POST.get("instead_of")
+        replaced = saved_views.save(username, view, by=by, now=now, place=place, instead_of=instead_of)
     except Invalid as error:
         if request.POST.get("to") == "views":
             messages.error(request, str(error))
@@ -88,16 +83,13 @@ def save_view(request: EditorRequest) -> HttpResponse:
 def rename_view(request: EditorRequest, view_id: str) -> HttpResponse:
     """Give a view another name."""
     owner, name = _owner(request), request.POST.get("name", "")
+    username, by = _username(request, owner), request.user.username
     try:
-        before = saved_views.rename(
-            _username(request, owner), view_id, name, by=request.user.username, now=timezone.now()
-        )
+        before = saved_views.rename(username, view_id, name, by=by, now=timezone.now())
     except Invalid as error:
         return _page(request, wrong=view_id, typed=name, error=str(error), status=422)
-    said = _("The view “%(before)s” is now called “%(name)s”.") % {
-        "before": before.name,
-        "name": name.strip(),
-    }
+    names = {"before": before.name, "name": name.strip()}
+    said = _("The view “%(before)s” is now called “%(name)s”.") % names
     renamed = saved_views.mark_of(replace(before, name=name))
     _offer(request, said, before, owner, to="views", instead_of=renamed)
     return redirect("cms_views")
@@ -109,10 +101,8 @@ def move_view(request: EditorRequest, view_id: str) -> HttpResponse:
     place = number_in(request.POST.get("place", ""), most=3)
     if place is None:
         raise NotFound(_("There is no such place."))
-    owner = _owner(request)
-    views = saved_views.move(
-        _username(request, owner), view_id, place, by=request.user.username, now=timezone.now()
-    )
+    username, by = _username(request, _owner(request)), request.user.username
+    views = saved_views.move(username, view_id, place, by=by, now=timezone.now())
     at, name = next((n, view.name) for n, view in enumerate(views, 1) if view.id == view_id)
     said = _("“%(name)s” is now number %(at)d of %(all)d.") % {"name": name, "at": at, "all": len(views)}
     messages.success(request, said)
@@ -122,10 +112,8 @@ def move_view(request: EditorRequest, view_id: str) -> HttpResponse:
 @editor_action
 def delete_view(request: EditorRequest, view_id: str) -> HttpResponse:
     """Delete a view; a notice brings it back."""
-    owner = _owner(request)
-    deleted = saved_views.delete(
-        _username(request, owner), view_id, by=request.user.username, now=timezone.now()
-    )
+    owner, by = _owner(request), request.user.username
+    deleted = saved_views.delete(_username(request, owner), view_id, by=by, now=timezone.now())
     if deleted:
         view, place = deleted
         said = _("The view “%(name)s” is deleted.") % {"name": view.name}

@@ -19,11 +19,10 @@ from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 
 from cms.shared.field_merge import Merge, Typed, base_of, merge
-from cms.shared.fields import LocalTimeField
+from cms.shared.fields import LocalTimeField, version_in
 from cms.shared.pictures import PictureForm, keep, kept
 from dealsite.data.catalogue.cards import Picture
 
-VERSION_PATTERN = re.compile(r"[0-9]{1,9}")
 TOKEN_PATTERN = re.compile(r"[0-9a-f]{32}")
 MOST_TOKENS = 50
 
@@ -90,8 +89,7 @@ class EditForm(PictureForm):
     def posted(cls, data: QueryDict, files: MultiValueDict) -> Self:
         """Return the form as it was sent."""
         form = cls(data.copy(), files)
-        version = data.get("version", "")
-        form.version = int(version) if VERSION_PATTERN.fullmatch(version) else 0
+        form.version = version_in(data.get("version", ""))
         form.seen = data.get("seen", "")
         tokens = data.get("autosaves", "").split()[-MOST_TOKENS:]
         form.autosaves = tuple(token for token in tokens if TOKEN_PATTERN.fullmatch(token))

@@ -12,9 +12,9 @@ from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from cms.shared.edit_form import VERSION_PATTERN, EditForm
+from cms.shared.edit_form import EditForm
 from cms.shared.field_merge import FieldMerge, Typed
-from cms.shared.fields import LinkField, LocalTimeField, PriceField, typed_time
+from cms.shared.fields import LinkField, LocalTimeField, PriceField, typed_time, version_in
 from cms.shared.pictures import keep
 from dealsite.data.catalogue.brands import NAME_CHARACTERS
 from dealsite.data.catalogue.categories import CATEGORIES
@@ -34,6 +34,33 @@ from dealsite.data.editing.pending_edits import PendingEdits
 ABOUT_CHARACTERS = 2_000
 
 MARKDOWN_HELP = _("Markdown: **bold**, *italic*, - lists, [text](https://…).")
+
+
+def typed_deal(content: DealContent, brand_name: str) -> Typed:
+    """Return a deal's content as the inputs of DealForm hold it."""
+    return {
+        "title": content.title,
+        "brand": brand_name,
+        "category": content.category,
+        "price": typed_number(content.price),
+        "was_price": typed_number(content.was_price),
+        "voucher_code": content.voucher_code,
+        "link": content.link,
+        "description": content.description,
+        "picture_kept": keep(content.picture),
+        "picture_alt": content.picture.alt if content.picture else "",
+        "stock": typed_number(content.stock),
+        "expires_at": typed_time(content.expires_at),
+    }
+
+
+def typed(stored: Deal | Draft) -> Typed:
+    """Return a deal or draft as the inputs of DealForm hold it."""
+    return typed_deal(stored.content, stored.card.brand_name)
+
+
+def typed_number(number: object) -> str:
+    return "" if number is None else str(number)
 
 
 class DealForm(EditForm):
@@ -95,20 +122,7 @@ class DealForm(EditForm):
 
     needed = ("title", "brand", "category", "price", "link")  # to be published
 
-    compared = (
-        "title",
-        "brand",
-        "category",
-        "price",
-        "was_price",
-        "voucher_code",
-        "link",
-        "description",
-        "picture_kept",
-        "picture_alt",
-        "stock",
-        "expires_at",
-    )
+    compared = tuple(typed_deal(DealContent(), ""))
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -124,8 +138,7 @@ class DealForm(EditForm):
     def posted(cls, data: QueryDict, files: MultiValueDict) -> Self:
         """Return the form as it was sent."""
         form = super().posted(data, files)
-        number = data.get("changes", "")
-        form.changes = int(number) if VERSION_PATTERN.fullmatch(number) else 0
+        form.changes = version_in(data.get("changes", ""))
         return form
 
     def keep_times(self, stored: DealContent) -> None:
@@ -154,33 +167,6 @@ class DealForm(EditForm):
             stock=cleaned.get("stock"),
             expires_at=cleaned.get("expires_at"),
         )
-
-
-def typed_deal(content: DealContent, brand_name: str) -> Typed:
-    """Return a deal's content as the inputs of DealForm hold it."""
-    return {
-        "title": content.title,
-        "brand": brand_name,
-        "category": content.category,
-        "price": typed_number(content.price),
-        "was_price": typed_number(content.was_price),
-        "voucher_code": content.voucher_code,
-        "link": content.link,
-        "description": content.description,
-        "picture_kept": keep(content.picture),
-        "picture_alt": content.picture.alt if content.picture else "",
-        "stock": typed_number(content.stock),
-        "expires_at": typed_time(content.expires_at),
-    }
-
-
-def typed(stored: Deal | Draft) -> Typed:
-    """Return a deal or draft as the inputs of DealForm hold it."""
-    return typed_deal(stored.content, stored.card.brand_name)
-
-
-def typed_number(number: object) -> str:
-    return "" if number is None else str(number)
 
 
 def show_zone(form: forms.Form) -> None:

@@ -53,12 +53,8 @@ CONTROL_CLASSES = (
 @lru_cache(maxsize=256)
 def icon(name: str, extra_class: str = "") -> SafeString:
     """One of the icons of static/icons.txt, hidden from screen readers: words stand beside it."""
-    return format_html(
-        '<svg class="{}" aria-hidden="true"><use href="{}#{}"></use></svg>',
-        f"icon {extra_class}".rstrip(),
-        static("icons.svg"),
-        name,
-    )
+    svg = '<svg class="{}" aria-hidden="true"><use href="{}#{}"></use></svg>'
+    return format_html(svg, f"icon {extra_class}".rstrip(), static("icons.svg"), name)
 
 
 @register.filter
@@ -72,13 +68,8 @@ def nav_link(context: template.Context, url_name: str, text: str, icon_name: str
     """A link of a menu, marked as the current page where it is."""
     request = context.get("request")
     href = reverse(url_name)
-    return format_html(
-        '<a href="{}"{}>{}{}</a>',
-        href,
-        SafeString(' aria-current="page"') if request and request.path == href else "",
-        icon(icon_name) if icon_name else "",
-        text,
-    )
+    current = SafeString(' aria-current="page"') if request and request.path == href else ""
+    return format_html('<a href="{}"{}>{}{}</a>', href, current, icon(icon_name) if icon_name else "", text)
 
 
 @register.filter
@@ -155,7 +146,7 @@ def grouped(number: int) -> str:
 def moment(when: datetime | None) -> SafeString | str:
     """A time in words with its zone, 24 Nov 2026, 18:00 UTC.
 
-    Script rewrites it to the browser's own zone, unless the user has chosen one in his profile.
+    Script rewrites it to the browser's own zone, unless the user has chosen one in their profile.
     """
     if when is None:
         return ""
@@ -173,15 +164,11 @@ def moment(when: datetime | None) -> SafeString | str:
 def time_left(expires_at: datetime, now: datetime) -> str:
     """The time between, as a visitor would say it: 3 days left, 5 hours left, 12 minutes left."""
     minutes = max(int((expires_at - now).total_seconds()) // 60, 0)
+    hours, days = minutes // 60, minutes // 1440
     if minutes < 1:
         return _("Less than a minute left")
-    # 36 hours say more than "1 day".
-    if minutes >= 2 * 1440:
-        return ngettext("%(count)d day left", "%(count)d days left", minutes // 1440) % {
-            "count": minutes // 1440
-        }
-    if minutes >= 2 * 60:
-        return ngettext("%(count)d hour left", "%(count)d hours left", minutes // 60) % {
-            "count": minutes // 60
-        }
+    if days >= 2:  # 36 hours say more than "1 day"
+        return ngettext("%(count)d day left", "%(count)d days left", days) % {"count": days}
+    if hours >= 2:
+        return ngettext("%(count)d hour left", "%(count)d hours left", hours) % {"count": hours}
     return ngettext("%(count)d minute left", "%(count)d minutes left", minutes) % {"count": minutes}
