@@ -29,7 +29,7 @@ from dealsite.data.names import normalise_username
 from dealsite.data.people import users
 from dealsite.data.table.errors import BadCursor, Invalid, NotFound
 from dealsite.data.table.ids import first_ulid_of, is_ulid, iso
-from dealsite.templatetags.orders import order_status
+from dealsite.templatetags.design import order_status
 from dealsite.web.pages import page, part
 
 LISTS = {"placed": (PLACED, gettext_lazy("To ship")), "shipped": (SHIPPED, gettext_lazy("On the way"))}

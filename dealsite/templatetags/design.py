@@ -15,7 +15,10 @@ from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext, pgettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext
+
+from dealsite.data.commerce import orders, payments
+from dealsite.data.table.ids import iso
 
 register = template.Library()
 
@@ -47,6 +50,22 @@ CONTROL_CLASSES = (
     (forms.Textarea, "textarea"),
     (forms.Widget, "input"),
 )
+
+
+ORDERS = {
+    orders.PLACED: (gettext_lazy("Placed"), "scheduled"),
+    orders.SHIPPED: (gettext_lazy("Shipped"), "ending"),
+    orders.DELIVERED: (gettext_lazy("Delivered"), "live"),
+    orders.CANCELLED: (gettext_lazy("Cancelled"), ""),
+}
+PAYMENTS = {
+    payments.SCHEDULED: (gettext_lazy("Scheduled"), "scheduled"),
+    payments.PENDING: (gettext_lazy("Being charged"), "ending"),
+    payments.PROCESSED: (gettext_lazy("Paid"), "live"),
+    payments.FAILED: (gettext_lazy("Failed"), "failed"),
+    payments.CANCELLED: (gettext_lazy("Cancelled"), ""),
+    payments.REFUNDED: (gettext_lazy("Refunded"), ""),
+}
 
 
 @register.simple_tag
@@ -159,6 +178,36 @@ def moment(when: datetime | None) -> SafeString | str:
         f"{date_format(local)}, {local:%H:%M}",
         local.tzname() or "UTC",
     )
+
+
+@register.filter
+def order_status(status: str) -> str:
+    """An order's status in words."""
+    return str(ORDERS[status][0])
+
+
+@register.filter
+def order_state(status: str) -> str:
+    """The look of an order's status, for `data-state`."""
+    return ORDERS[status][1]
+
+
+@register.filter
+def payment_status(status: str) -> str:
+    """A payment's status in words."""
+    return str(PAYMENTS[status][0])
+
+
+@register.filter
+def payment_state(status: str) -> str:
+    """The look of a payment's status, for `data-state`."""
+    return PAYMENTS[status][1]
+
+
+@register.filter
+def key_time(when: datetime) -> str:
+    """A time as keys and forms have it."""
+    return iso(when)
 
 
 def time_left(expires_at: datetime, now: datetime) -> str:
