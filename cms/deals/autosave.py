@@ -4,8 +4,6 @@ What a page saved without having heard so (its answer was lost) is known by a to
 with itself. Whoever does not want it turns it off, for all their pages.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import datetime
 from typing import Any

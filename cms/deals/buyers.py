@@ -1,7 +1,5 @@
 """Who has a deal: in the cart, saved for later, bought, given back; newest first, or on a day."""
 
-from __future__ import annotations
-
 from datetime import date
 
 from django.http import HttpResponse

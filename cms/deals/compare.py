@@ -1,7 +1,5 @@
 """Two versions of a deal or draft beside each other: field by field, the changed words of texts marked."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The page of one deal, scheduled or live: edit it, or keep its changes unpublished."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

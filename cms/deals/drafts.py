@@ -8,8 +8,6 @@ others find the note and are led to the deal. The deal's own id is made from the
 only then, so a form left open for hours does not date its deal back.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """The history of a deal or draft: its versions, two of them side by side, and making one its content again."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

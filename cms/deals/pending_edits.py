@@ -1,7 +1,5 @@
 """Pending edits of a live deal: open, save, discard, restore."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect

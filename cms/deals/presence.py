@@ -1,7 +1,5 @@
 """Who else has a form open: its page says so every 20 seconds, and hears of the others and of a newer version."""
 
-from __future__ import annotations
-
 import zlib
 
 from django.http import HttpResponse

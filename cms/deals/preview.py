@@ -5,8 +5,6 @@ they are whenever they look. It is signed, holds for seven days, and opens nothi
 signed in with a role of the CMS, so a link that gets into other hands shows nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta

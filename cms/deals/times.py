@@ -1,7 +1,5 @@
 """When a deal is live: publish a scheduled one at another time, let a live one end now, and take that back."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

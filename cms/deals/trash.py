@@ -1,7 +1,5 @@
 """The trash: delete deals and drafts, list them, restore them, delete them for good."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 

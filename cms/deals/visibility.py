@@ -1,7 +1,5 @@
 """Why isn't this visible? Where shoppers see a deal, where not, and what helps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -3,8 +3,6 @@
 Or plan them for a time, see the page as it will be, and bring an earlier list back.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from django.contrib import messages

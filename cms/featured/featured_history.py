@@ -1,7 +1,5 @@
 """Earlier featured lists of a page: who set which, what changed with each, and bringing one back."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.http import HttpResponse

@@ -1,7 +1,5 @@
 """The page on which a featured list is worked on: its deals, where to add from, and what is planned for it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime

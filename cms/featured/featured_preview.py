@@ -1,7 +1,5 @@
 """A page of the shop as it will be with a featured list that is not set yet: for editors only, and kept nowhere."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

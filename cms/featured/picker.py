@@ -3,10 +3,9 @@
 Words narrow each of these down, as one types.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Self
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -43,7 +42,7 @@ class Picker:
     sources = SOURCES
 
     @classmethod
-    def of(cls, request: EditorRequest, *, now: datetime, answers: bool = True) -> Picker:
+    def of(cls, request: EditorRequest, *, now: datetime, answers: bool = True) -> Self:
         """Return what the form asks for. 1 query, or as many as there are buckets to read."""
         asked = request.POST if request.method == "POST" else request.GET
         picker = cls(source=asked.get("source", "latest"), brand=asked.get("brand", "")[:100].strip())

@@ -1,7 +1,5 @@
 """The CMS's first page, which says what needs somebody; its settings and its help."""
 
-from __future__ import annotations
-
 from django import forms
 from django.contrib import messages
 from django.http import HttpResponse

@@ -3,8 +3,6 @@
 Editors see what concerns deals; orders, revenue and sign-ups are the back office's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date

@@ -1,7 +1,5 @@
 """The command palette: every page of the CMS, and deals, drafts and brands by name, a few keys away."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ The search index says how much of a topic there is and where; what the rows show
 what was just fixed is no longer there although the index may lag by a moment.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

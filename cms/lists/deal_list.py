@@ -1,7 +1,5 @@
 """The list of deals and drafts, by state, brand, category and words; and finding one by its id or link."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import datetime

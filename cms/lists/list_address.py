@@ -1,7 +1,5 @@
 """What the address of the list of deals says: filters, columns and page; and which columns an editor sees without."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from django.http import HttpResponse, QueryDict

@@ -4,8 +4,6 @@ The form says for each field what it showed when it was opened. A field that was
 what is stored by now; one that was changed here and by somebody else, too, comes back with both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Quick actions: what an editor fixes with one click where it is listed; most of it can be undone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime

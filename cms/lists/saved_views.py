@@ -1,7 +1,5 @@
 """Saved views of the list of deals: over the list, and a page on which they are named, ordered and deleted."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from django.contrib import messages

@@ -1,7 +1,5 @@
 """How editors find deals by their words: those to come and drafts, too, which shoppers never see."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from django.utils.translation import gettext_lazy

@@ -1,7 +1,5 @@
 """The saved views over the list of deals, and the form that saves what is shown as another one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime

@@ -5,8 +5,6 @@ differs, theirs beside mine and a choice between them, at the newer version; sav
 stands on top of it. Fields that this editor never touched are set to "theirs" from the start.
 """
 
-from __future__ import annotations
-
 import re
 import secrets
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Form fields that say clearly what they want: prices, links, and times in the editor's zone."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The forms of the CMS. Field names are those of the data functions."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 from django import forms

@@ -4,8 +4,6 @@ The file is stored as soon as it arrives; its name then travels, signed, in a hi
 every error, conflict and try, until the form is saved. A name that this site did not sign is refused.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from typing import Any

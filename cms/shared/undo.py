@@ -1,7 +1,5 @@
 """A way back from what was just done: a button in the note that says so, instead of a question before."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Brands as editors name them in a form: found by name, or created on the spot."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from django.http import HttpResponse

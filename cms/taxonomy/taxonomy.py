@@ -1,7 +1,5 @@
 """Pages of brands and categories: list them, create a brand, change texts and picture."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """What pages of the CMS need: its menu and shortcuts, the export of a list, the way back from a change."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import template
