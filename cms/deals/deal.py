@@ -164,14 +164,13 @@ def deal_conflict(request: EditorRequest, form: DealForm, current: Deal) -> Http
 def stock_conflict(request: EditorRequest, form: DealForm, current: Deal) -> HttpResponse:
     """Say what is left now, where the editor wanted another number than they were shown; nothing was saved."""
     form.seen = rebase(form.seen, {"stock": typed(current)["stock"]})
+    text = _(
+        "Pieces were sold or came back meanwhile: %(stock)s are left now. Check your number and save again."
+    ) % {"stock": current.stock}
     if current.stock is None:
         text = _(
             "Pieces were sold or came back meanwhile: nobody counts them any more. Check your number and save again."
         )
-    else:
-        text = _(
-            "Pieces were sold or came back meanwhile: %(stock)s are left now. Check your number and save again."
-        ) % {"stock": current.stock}
     form.refuse({"stock": text})
     return deal_page(request, form, current, status=409)
 

@@ -90,12 +90,8 @@ def preview_context(content: DealContent, brand_name: str, deal_id: str, now: da
         deal_id = new_ulid(now)
     card = content.card(deal_id, brand_name or _("No brand"))
     # Words stand in for what is missing, and so that there are addresses to link to.
-    title, brand, category = (
-        card.title or _("Without a title"),
-        card.brand or "brand",
-        card.category or "category",
-    )
-    card = replace(card, title=title, brand=brand, category=category)
+    title, category = card.title or _("Without a title"), card.category or "category"
+    card = replace(card, title=title, brand=card.brand or "brand", category=category)
     context = deal_context(card, content, history, now=now)
     if not content.category:
         context["category_name"] = _("No category")

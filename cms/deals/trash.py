@@ -121,10 +121,8 @@ def _deleted_before(kind: str, thing_id: str, request: EditorRequest) -> HttpRes
 
 
 def _offer_back(request: EditorRequest, kind: str, thing_id: str, title: str) -> None:
-    text = _("“%(title)s” is in the trash, where it stays for %(days)s days.") % {
-        "title": title or _("Without a title"),
-        "days": trash.KEPT_FOR.days,
-    }
+    text = _("“%(title)s” is in the trash, where it stays for %(days)s days.")
+    text %= {"title": title or _("Without a title"), "days": trash.KEPT_FOR.days}
     undo.offer(request, text, reverse("cms_restore", args=[kind, thing_id]))
 
 
@@ -139,9 +137,8 @@ def restore(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
     text = _("“%(title)s” is back.") % {"title": back.title or _("Without a title")}
     if back.was_featured_on:
         pages = ", ".join(str(PAGES[page]) for page in back.was_featured_on if page in PAGES)
-        text += " " + _("It was featured on: %(pages)s. Feature it there again if it is to be.") % {
-            "pages": pages
-        }
+        where = _("It was featured on: %(pages)s. Feature it there again if it is to be.")
+        text = f"{text} {where % {'pages': pages}}"
     messages.success(request, text)
     return redirect(PAGE_OF[back.kind], back.id)
 

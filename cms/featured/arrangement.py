@@ -76,8 +76,8 @@ class Arrangement:
         self.ids.insert(max(index, 0), deal_id)
         self.moved = deal_id
         said = _("“%(title)s” is now at position %(place)d of %(all)d.")
-        place = self.ids.index(deal_id) + 1
-        self.said = said % {"title": self.title(deal_id), "place": place, "all": len(self.ids)}
+        places = {"place": self.place(deal_id), "all": len(self.ids)}
+        self.said = said % {"title": self.title(deal_id), **places}
 
     def remove(self, deal_id: str) -> None:
         if deal_id in self.ids:

@@ -1,6 +1,6 @@
 """Featured deals: choose, order and save those of the front page, Editors' Choice and each category page.
 
-Or plan them for a time, see the page as it will be, and bring an earlier list back.
+Or plan them for a time, see the page as it will be, and restore an earlier list.
 """
 
 from functools import partial

@@ -99,11 +99,10 @@ def show(
     rows = _rows(work, cards, now)
     if work.said == "added":
         row = next((row for row in rows if row.id == work.moved), None)
-        work.said = (
-            _("“%(title)s” is added at position %(place)d.") % {"title": row.title, "place": row.place}
-            if row
-            else _("This deal does not exist (any more).")
-        )
+        work.said = _("This deal does not exist (any more).")
+        if row:
+            said = _("“%(title)s” is added at position %(place)d.")
+            work.said = said % {"title": row.title, "place": row.place}
     picker = Picker.of(request, now=now, answers=cards is not None)
     picked = {row.id for row in rows}
     context: dict[str, Any] = {

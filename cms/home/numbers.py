@@ -81,11 +81,8 @@ def sparkline(number: Number) -> Sparkline:
     shown = money if number.is_money else _grouped
     line = path_of(values)
     best_day, best = max(days, key=lambda one: one[1])
-    said = (
-        _("%(today)s today, %(total)s in %(days)s days; the most was %(best)s on %(day)s.")
-        if best
-        else _("Nothing in %(days)s days.")
-    )
+    said = _("%(today)s today, %(total)s in %(days)s days; the most was %(best)s on %(day)s.")
+    said = said if best else _("Nothing in %(days)s days.")
     today, total = shown(values[-1]), shown(sum(values, Decimal()))
     day = formats.date_format(date.fromisoformat(best_day), "j M")
     words = said % {"today": today, "total": total, "days": len(values), "best": shown(best), "day": day}

@@ -171,12 +171,10 @@ TOPICS = {
 def show_all(now: datetime, *, changed: Sequence[DealCard] = ()) -> tuple[list[TopicView], list[DealCard]]:
     """Return every topic with its first rows, and those of the `changed` whose deals are there. 1 batch get."""
     today = _today(now)
-    found_by_topic = [
-        (topic, found) for topic in TOPICS.values() if (found := _find(topic, today, size=SHOWN))
-    ]
-    hits = [hit for _topic, found in found_by_topic for hit in found.hits]
+    pages = {name: found for name, topic in TOPICS.items() if (found := _find(topic, today, size=SHOWN))}
+    hits = [hit for found in pages.values() for hit in found.hits]
     data = needs.look([*hits, *(StoredDocument("", card=card) for card in changed)], pages=True)
-    shown = {topic.name: _view(topic, found, data, today) for topic, found in found_by_topic}
+    shown = {name: _view(TOPICS[name], found, data, today) for name, found in pages.items()}
     shown["featured"] = _featured(data, now, most=SHOWN)
     return [shown[name] for name in TOPICS], [card for card in changed if card.id in data.deals]
 

@@ -178,7 +178,7 @@ def _list_page(
         **bulk_bar(chosen, request.GET.get("brand", "")[:80], now, found=found),
     }
     if not request.htmx:
-        context |= view_bar(request.user.username, chosen, columns, now, refused=refused)
+        context |= view_bar(request.user.username, chosen, columns, refused=refused)
         return render(request, "cms/lists/deals.html", context, status=422 if refused else status)
     response = render(request, "cms/lists/_deals_found.html", context, status=status)
     response["HX-Replace-Url"] = request.path + query(chosen)

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from django.urls import reverse
+from django.utils import timezone
 
 from cms.lists.list_address import FILTERS, query_of
 from dealsite.data.editing import saved_views
@@ -34,25 +34,20 @@ class ViewProblem:
 
 
 def view_bar(
-    username: str,
-    chosen: Mapping[str, str],
-    columns: tuple[str, ...],
-    now: datetime,
-    *,
-    refused: ViewProblem | None,
+    username: str, chosen: Mapping[str, str], columns: tuple[str, ...], *, refused: ViewProblem | None
 ) -> dict[str, Any]:
     """Return what the list says of its saved views; `chosen` is what it is narrowed by now. 1 batch get.
 
     `refused` is one that could not be saved just now.
     """
-    mine, team = saved_views.of(username)
+    tabs = []
+    for owner, views in zip(("mine", "team"), saved_views.of(username), strict=True):
+        for view in views:
+            is_current = columns == view.columns and _compared(chosen) == _compared(view.filters)
+            tabs.append(view_tab(view, owner, is_current))
     return {
-        "saved_views": [
-            view_tab(view, owner, _compared(chosen) == _compared(view.filters) and columns == view.columns)
-            for owner, views in (("mine", mine), ("team", team))
-            for view in views
-        ],
-        "new_view_id": new_ulid(now),
+        "saved_views": tabs,
+        "new_view_id": new_ulid(timezone.now()),
         "longest_name": LONGEST_NAME,
         "refused_view": refused,
     }

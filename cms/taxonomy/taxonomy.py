@@ -147,9 +147,8 @@ def brand_list(request: EditorRequest) -> HttpResponse:
 def new_brand(request: EditorRequest) -> HttpResponse:
     """A new brand."""
     if request.method != "POST":
-        return BRAND_PAGE.show(
-            request, BrandForm.opened({"name": request.GET.get("name", "")[:80]}, version=0)
-        )
+        typed = {"name": request.GET.get("name", "")[:80]}
+        return BRAND_PAGE.show(request, BrandForm.opened(typed, version=0))
     form = BrandForm.posted(request.POST, request.FILES)
     if not form.is_valid():
         return BRAND_PAGE.show(request, form, status=422)
