@@ -13,7 +13,7 @@ from typing import Any
 from django.test import override_settings
 from django.utils import timezone
 
-from cms.deals.share_links import token_of
+from cms.deals.preview import token_of
 from dealsite.accounts import passwords
 from dealsite.ask import ready, runs
 from dealsite.ask.lake import lake_in

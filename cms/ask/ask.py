@@ -84,7 +84,7 @@ class AnswerView:
 def ask(request: EditorRequest) -> HttpResponse:
     """The editor of questions; a question that is sent is asked, and leads to its answer."""
     if request.method != "POST":
-        return _page(request, _form(*_asked_for(request)))
+        return _page(request, _form(*_form_from_address(request)))
     form = QuestionForm(request.POST)
     lake = open_lake()
     if lake is None or not form.is_question(titled=False):
@@ -104,7 +104,7 @@ def ask(request: EditorRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("cms_answer", args=[run.id]) + "#answer-title")
 
 
-def _asked_for(request: EditorRequest) -> tuple[str, str]:
+def _form_from_address(request: EditorRequest) -> tuple[str, str]:
     """Return title and SQL of the question that the address names."""
     found = ready.questions().get(request.GET.get("ready", ""))
     return (_(found.title), found.sql) if found else ("", EXAMPLE)
@@ -120,13 +120,13 @@ def _asked_for(request: EditorRequest) -> tuple[str, str]:
 def answer(request: EditorRequest, run_id: str) -> HttpResponse:
     """The answer of a question, or how far it is; as a part while one waits for it."""
     run = runs.look(run_id, by=request.user.username)
-    shown = _shown(request, run)
+    shown = _run_context(request, run)
     if request.htmx:
         return render(request, "cms/ask/_answer.html", shown)
     return _page(request, _form(run.title, run.sql), **shown)
 
 
-def _shown(request: EditorRequest, run: Run) -> dict[str, Any]:
+def _run_context(request: EditorRequest, run: Run) -> dict[str, Any]:
     """Return what the page shows of a run."""
     if run.state != "answered":
         return {"run": run}

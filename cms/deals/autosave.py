@@ -1,10 +1,8 @@
-"""Saving what is being written a moment after each change: never publishes, never overwrites another's work.
+"""Autosave, a moment after each change of a form: never publishes, never overwrites another's work.
 
 What a page saved without having heard so (its answer was lost) is known by a token, so that it is no conflict
-with itself. Whoever does not want it turns it off, for all his pages.
+with itself. Whoever does not want it turns it off, for all their pages.
 """
-
-from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
@@ -14,15 +12,13 @@ from django.http import HttpResponse, JsonResponse
 from django.utils import timezone
 from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
 
-from cms.deals.drafts import find_draft, is_mine, typed_draft
-from cms.deals.pending_edits import active, stands_on
+from cms.deals.drafts import find_draft, is_mine
+from cms.deals.pending_edits import active, keep_form, stands_on
 from cms.shared.field_merge import base_of
-from cms.shared.forms import DealForm
-from cms.shared.requests import EditorRequest
+from cms.shared.forms import DealForm, typed
+from cms.shared.requests import EditorRequest, editor_action
 from cms.taxonomy.named_brands import find_brand
-from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.content import DealContent, text_problems
 from dealsite.data.catalogue.drafts import Draft
@@ -31,21 +27,16 @@ from dealsite.data.names import slugify
 from dealsite.data.people import profiles
 from dealsite.data.table.errors import Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid
-from dealsite.web.pages import action
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def autosave_setting(request: EditorRequest) -> HttpResponse:
-    """Turn saving by itself on or off for whoever is signed in. 1 update."""
+    """Turn autosave on or off for whoever is signed in. 1 update."""
     profiles.save_preferences(request.user.username, autosave="autosave" in request.POST)
     return HttpResponse(status=204)
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def autosave_draft(request: EditorRequest, draft_id: str) -> JsonResponse:
     """Save a draft as far as it can be stored, and say so: 200 saved, 422 not right yet, 409 somebody was faster.
 
@@ -53,8 +44,8 @@ def autosave_draft(request: EditorRequest, draft_id: str) -> JsonResponse:
     """
     if not is_ulid(draft_id):
         raise NotFound(_("There is no such draft."))
-    form = posted(request)
-    now = timezone.now()
+    form, by, now = posted(request), request.user.username, timezone.now()
+    token = form.token
     try:
         stored = find_draft(draft_id)
         if stored is None and form.version:
@@ -65,36 +56,22 @@ def autosave_draft(request: EditorRequest, draft_id: str) -> JsonResponse:
         if stored is None and content == DealContent():
             return JsonResponse({"text": ""})
         if stored is None:
-            stored = drafts.create(
-                content,
-                draft_id=draft_id,
-                brand=brand,
-                by=request.user.username,
-                now=now,
-                autosave=form.token,
-            )
+            stored = drafts.create(content, draft_id=draft_id, brand=brand, by=by, now=now, autosave=token)
         if not is_mine(stored, form, content):
             return _conflict(stored)
         if stored.content != content:
+            version = stored.version
             stored = drafts.save(
-                stored,
-                content,
-                version=stored.version,
-                brand=brand,
-                by=request.user.username,
-                now=now,
-                autosave=form.token,
+                stored, content, version=version, brand=brand, by=by, now=now, autosave=token
             )
     except Invalid as error:
         return refused(form, error)
     except VersionConflict as conflict:
         return _conflict(conflict.current)
-    return saved(stored.version, typed_draft(stored), now)
+    return saved(stored, now)
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def autosave_changes(request: EditorRequest, deal_id: str) -> JsonResponse:
     """Keep what a deal is to become, unseen by shoppers, as far as it can be stored; answers as `autosave_draft`.
 
@@ -115,17 +92,7 @@ def autosave_changes(request: EditorRequest, deal_id: str) -> JsonResponse:
         if kept is None and shown == deal.content:
             return JsonResponse({"text": ""})
         if kept is None or kept.content != content:
-            kept = pending_edits.keep(
-                deal,
-                content,
-                brand_name=brand.name if brand else "",
-                base=form.version,
-                seen=form.seen,
-                before=form.kept,
-                by=request.user.username,
-                now=now,
-                autosave=form.token,
-            )
+            kept = keep_form(form, deal, content, brand, by=request.user.username, autosave=form.token)
     except Invalid as error:
         return refused(form, error)
     except VersionConflict as conflict:
@@ -166,10 +133,10 @@ def read(form: DealForm) -> tuple[DealContent, Any]:
     return content, brand
 
 
-def saved(version: int, typed: dict[str, str], now: datetime) -> JsonResponse:
+def saved(stored: Draft, now: datetime) -> JsonResponse:
     """Say when it was saved, and what the form is made from, from now on."""
     text = _("Saved %(time)s") % {"time": in_short(now)}
-    return JsonResponse({"text": text, "fields": {"version": version, "seen": base_of(typed)}})
+    return JsonResponse({"text": text, "fields": {"version": stored.version, "seen": base_of(typed(stored))}})
 
 
 def in_short(now: datetime) -> str:

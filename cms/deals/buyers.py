@@ -1,7 +1,5 @@
 """Who has a deal: in the cart, saved for later, bought, given back; newest first, or on a day."""
 
-from __future__ import annotations
-
 from datetime import date
 
 from django.http import HttpResponse
@@ -58,6 +56,6 @@ def buyers(request: EditorRequest, deal_id: str) -> HttpResponse:
         "day_error": day_error,
         "page": page,
         "after": page.after and query(chosen | {"after": page.after}),
-        "first": query(chosen) if request.GET.get("after") else "",
+        "newest": query(chosen) if request.GET.get("after") else "",
     }
     return render(request, "cms/deals/buyers.html", context, status=422 if day_error else 200)

@@ -1,7 +1,5 @@
 """Two versions of a deal or draft beside each other: field by field, the changed words of texts marked."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -73,17 +71,12 @@ KINDS = {
 def compared(older: Version, newer: Version) -> list[FieldComparison]:
     """Return all fields of two versions, in the order of the form."""
     changed = changed_fields(older, newer)
-    return [
-        FieldComparison(
-            name,
-            LABELS[name],
-            KINDS.get(name, "text" if name in TEXTS else "word"),
-            _shown(older, name),
-            _shown(newer, name),
-            name in changed,
-        )
-        for name in CONTENT_FIELDS
-    ]
+    fields = []
+    for name in CONTENT_FIELDS:
+        kind = KINDS.get(name, "text" if name in TEXTS else "word")
+        values = _value_in(older, name), _value_in(newer, name)
+        fields.append(FieldComparison(name, LABELS[name], kind, *values, name in changed))
+    return fields
 
 
 def changed_fields(older: Version, newer: Version) -> list[str]:
@@ -96,7 +89,7 @@ def labels_of(names: Iterable[str]) -> str:
     return ", ".join(str(LABELS[name]) for name in names)
 
 
-def _shown(version: Version, name: str) -> object:
+def _value_in(version: Version, name: str) -> object:
     value = getattr(version.content, name)
     if name == "brand":
         return version.brand_name

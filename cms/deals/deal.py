@@ -1,9 +1,6 @@
-"""Pages of one deal, scheduled or live: edit it, publish it at another time."""
-
-from __future__ import annotations
+"""The page of one deal, scheduled or live: edit it, or keep its changes unpublished."""
 
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -13,24 +10,22 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods
 
 from cms.deals.pending_edits import (
     active,
     address_of,
     audit_context_of,
+    keep_form,
     opened_form,
     set_against,
     stands_on,
     typed_changes,
 )
-from cms.deals.preview import holds_a_frame
-from cms.deals.share_links import shared_link
+from cms.deals.preview import holds_a_frame, shared_link
 from cms.shared.field_merge import rebase
-from cms.shared.forms import DealForm, typed_deal
-from cms.shared.requests import EditorRequest
+from cms.shared.forms import DealForm, typed
+from cms.shared.requests import EditorRequest, editor_form
 from cms.taxonomy.named_brands import create_brand, find_brand
-from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import DealContent, text_problems
@@ -40,7 +35,6 @@ from dealsite.data.editing import pending_edits
 from dealsite.data.editing.pending_edits import PendingEditsConflict
 from dealsite.data.names import slugify
 from dealsite.data.table.errors import Invalid, Unavailable, VersionConflict
-from dealsite.web.pages import page
 
 CHANGES_GONE = gettext_lazy(
     "The unpublished changes were published or discarded while you worked on them. "
@@ -48,10 +42,8 @@ CHANGES_GONE = gettext_lazy(
 )
 
 
-@page("1 batch get + 1 get")
-@role("editor")
+@editor_form("1 batch get + 1 get")
 @holds_a_frame
-@require_http_methods(["GET", "HEAD", "POST"])
 def deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     """One deal: its form; changed by POST."""
     if request.method == "POST":
@@ -106,7 +98,7 @@ def _change(request: EditorRequest, form: DealForm, stored: Deal) -> HttpRespons
     if kept and not stands_on(form, kept) and (form.opens_changes or action == "keep"):
         return changes_conflict(request, form, stored)
     if action == "keep":
-        return _keep(request, form, stored, content, brand, now)
+        return _keep(request, form, stored, content, brand)
     stock = form.merge_stock(stored.stock)
     if stock and stock.choice == "theirs":  # what was sold since the form was opened stays sold
         content = replace(content, stock=stored.stock)
@@ -124,21 +116,14 @@ def _change(request: EditorRequest, form: DealForm, stored: Deal) -> HttpRespons
         raise deals.StockChanged(stored.stock)
     if brand is None:
         brand = create_brand(form, by=by, now=now)
-    audit_context = audit_context_of(form)
-    deals.edit(
-        stored, content, version=form.version, brand=brand, by=by, now=now, audit_context=audit_context
-    )
+    version, context = form.version, audit_context_of(form)
+    deals.edit(stored, content, version=version, brand=brand, by=by, now=now, audit_context=context)
     messages.success(request, _("The deal is saved."))
     return redirect("cms_deal", stored.id)
 
 
 def _keep(
-    request: EditorRequest,
-    form: DealForm,
-    stored: Deal,
-    content: DealContent,
-    brand: Brand | None,
-    now: datetime,
+    request: EditorRequest, form: DealForm, stored: Deal, content: DealContent, brand: Brand | None
 ) -> HttpResponse:
     """Keep what is in the form, however incomplete, without shoppers seeing it."""
     form.refuse(text_problems(content))
@@ -146,18 +131,9 @@ def _keep(
         return deal_page(request, form, stored, status=422)
     by = request.user.username
     if content.brand and brand is None:
-        brand = create_brand(form, by=by, now=now)
+        brand = create_brand(form, by=by, now=timezone.now())
     try:
-        pending_edits.keep(
-            stored,
-            content,
-            brand_name=brand.name if brand else "",
-            base=form.version,
-            seen=form.seen,
-            before=form.kept,
-            by=by,
-            now=now,
-        )
+        keep_form(form, stored, content, brand, by=by)
     except VersionConflict as conflict:
         form.kept = conflict.current
         return changes_conflict(request, form, stored)
@@ -186,23 +162,17 @@ def deal_conflict(request: EditorRequest, form: DealForm, current: Deal) -> Http
 
 
 def stock_conflict(request: EditorRequest, form: DealForm, current: Deal) -> HttpResponse:
-    """Say what is left now, where the editor wanted another number than he was shown; nothing was saved."""
+    """Say what is left now, where the editor wanted another number than they were shown; nothing was saved."""
     form.seen = rebase(form.seen, {"stock": typed(current)["stock"]})
+    text = _(
+        "Pieces were sold or came back meanwhile: %(stock)s are left now. Check your number and save again."
+    ) % {"stock": current.stock}
     if current.stock is None:
         text = _(
             "Pieces were sold or came back meanwhile: nobody counts them any more. Check your number and save again."
         )
-    else:
-        text = _(
-            "Pieces were sold or came back meanwhile: %(stock)s are left now. Check your number and save again."
-        ) % {"stock": current.stock}
     form.refuse({"stock": text})
     return deal_page(request, form, current, status=409)
-
-
-def typed(stored: Deal) -> dict[str, str]:
-    """Return a deal as its form's inputs hold it."""
-    return typed_deal(stored.content, stored.card.brand_name)
 
 
 def deal_page(
@@ -231,27 +201,17 @@ def deal_page(
             page["autosave_note"] = _("It is not saved automatically: there are unpublished changes.")
         elif status in (200, 422):
             page["autosave_address"] = reverse("cms_autosave_changes", args=[stored.id])
-        page["featured_on"] = [(name, title) for name, title in PAGES.items() if name in stored.featured_on]
-        page["not_featured_on"] = [
-            (name, title) for name, title in PAGES.items() if name not in stored.featured_on
-        ]
-    return edit_page(request, "cms/deals/deal.html", form, address, page, trouble=trouble, status=status)
+        featured = [(name, title, name in stored.featured_on) for name, title in PAGES.items()]
+        page["featured_on"] = [(name, title) for name, title, is_on in featured if is_on]
+        page["not_featured_on"] = [(name, title) for name, title, is_on in featured if not is_on]
+    return edit_page(request, "cms/deals/deal.html", form, address, page | {"trouble": trouble}, status)
 
 
 def edit_page(
-    request: EditorRequest,
-    template: str,
-    form: DealForm,
-    address: str,
-    page: dict[str, Any],
-    *,
-    trouble: str,
-    status: int,
+    request: EditorRequest, template: str, form: DealForm, address: str, page: dict[str, Any], status: int
 ) -> HttpResponse:
     """A page with DealForm; `address` is where it is sent."""
-    zone = timezone.get_current_timezone_name()
-    page |= {"form": form, "address": address, "trouble": trouble, "zone": zone}
-    page["preview_address"] = reverse("cms_preview_deal") + (
-        f"?deal={page['deal'].id}" if page.get("deal") else ""
-    )
+    deal = page.get("deal")
+    page |= {"form": form, "address": address, "zone": timezone.get_current_timezone_name()}
+    page["preview_address"] = reverse("cms_preview_deal") + (f"?deal={deal.id}" if deal else "")
     return render(request, template, page, status=status)

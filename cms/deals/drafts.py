@@ -1,4 +1,4 @@
-"""Pages of drafts: begin, save, publish now or at a time.
+"""Pages of drafts: begin, also with the content of another, save, publish now or at a time.
 
 Nothing is published twice, however often a form is sent. A draft's id is made when its form is first
 shown and stands in the form's address; publishing always goes through the stored draft, in one
@@ -8,8 +8,7 @@ others find the note and are led to the deal. The deal's own id is made from the
 only then, so a form left open for hours does not date its deal back.
 """
 
-from __future__ import annotations
-
+from dataclasses import replace
 from datetime import datetime
 
 from django.contrib import messages
@@ -19,23 +18,20 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_safe
 
 from cms.deals.deal import deal_conflict, edit_page
-from cms.deals.preview import holds_a_frame
-from cms.deals.share_links import shared_link
-from cms.shared.forms import DealForm, typed_deal
-from cms.shared.requests import EditorRequest
+from cms.deals.preview import holds_a_frame, shared_link
+from cms.shared.forms import DealForm, typed, typed_deal
+from cms.shared.requests import EditorRequest, editor_action, editor_form, editor_page
 from cms.taxonomy.named_brands import create_brand, find_brand
-from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import deals, drafts
+from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import DealContent, text_problems
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.names import slugify
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable, VersionConflict
 from dealsite.data.table.ids import is_ulid, new_ulid
-from dealsite.web.pages import page
 
 DELETED = gettext_lazy(
     "Somebody deleted this draft while you worked on it. Save it again to keep what you wrote."
@@ -45,20 +41,16 @@ DEAL_DELETED = gettext_lazy(
 )
 
 
-@page("none")
-@role("editor")
+@editor_page("none")
 @holds_a_frame
-@require_safe
 def new_draft(request: EditorRequest) -> HttpResponse:
     """An empty form, with the id that the draft will have."""
     form = DealForm.opened(typed_deal(DealContent(), ""), version=0)
     return draft_page(request, form, new_ulid(timezone.now()))
 
 
-@page("1 get")
-@role("editor")
+@editor_form("1 get")
 @holds_a_frame
-@require_http_methods(["GET", "HEAD", "POST"])
 def draft(request: EditorRequest, draft_id: str) -> HttpResponse:
     """One draft: its form; saved or published by POST, which also creates it."""
     if not is_ulid(draft_id):
@@ -69,7 +61,7 @@ def draft(request: EditorRequest, draft_id: str) -> HttpResponse:
     if stored.published_as:
         messages.info(request, _("This draft was published. Here is the deal."))
         return redirect("cms_deal", stored.published_as)
-    form = DealForm.opened(typed_draft(stored), stored.version)
+    form = DealForm.opened(typed(stored), stored.version)
     return draft_page(request, form, draft_id, stored)
 
 
@@ -100,7 +92,7 @@ def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpRespon
     if stored:
         form.keep_times(stored.content)
         if form.chooses:
-            form.take(typed_draft(stored))
+            form.take(typed(stored))
     is_valid = form.is_valid()
     if action == "compare" and stored and not stored.published_as:  # to what another has saved meanwhile
         if stored.version != form.version:
@@ -132,14 +124,9 @@ def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpRespon
         return redirect("cms_draft", draft_id)
     if brand is None:
         raise Invalid(brand=_("Choose a brand, or enter a new one."))
+    deal_id, announce = new_ulid(live_at), form.cleaned_data["announce"]
     deal = deals.publish(
-        content,
-        deal_id=new_ulid(live_at),
-        brand=brand,
-        by=by,
-        now=now,
-        draft=stored,
-        announce=form.cleaned_data["announce"],
+        content, deal_id=deal_id, brand=brand, by=by, now=now, draft=stored, announce=announce
     )
     messages.success(request, _said(deal, now))
     return redirect("cms_deal", deal.id)
@@ -175,7 +162,7 @@ def _conflict(
 ) -> HttpResponse:
     """Lead to the deal that the draft became, or show what somebody else made of the draft."""
     if not stored.published_as:
-        form.set_against(typed_draft(stored), stored.version)
+        form.set_against(typed(stored), stored.version)
         return draft_page(request, form, stored.id, stored, status=409)
     try:
         deal = deals.get(stored.published_as)
@@ -197,11 +184,6 @@ def find_draft(draft_id: str) -> Draft | None:
         return None
 
 
-def typed_draft(stored: Draft) -> dict[str, str]:
-    """Return a draft as its form's inputs hold it."""
-    return typed_deal(stored.content, stored.card.brand_name)
-
-
 def draft_page(
     request: EditorRequest,
     form: DealForm,
@@ -212,21 +194,42 @@ def draft_page(
     status: int = 200,
 ) -> HttpResponse:
     """The form of a draft."""
-    return edit_page(
-        request,
-        "cms/deals/draft.html",
-        form,
-        reverse("cms_draft", args=[draft_id]),
-        {
-            "draft_id": draft_id,
-            "draft": stored,
-            "shared_link": shared_link("draft", draft_id, timezone.now()) if stored else "",
-            # Where somebody else was faster, or nothing could be stored, the editor decides how it goes on.
-            "autosave_address": reverse("cms_autosave_draft", args=[draft_id])
-            if status in (200, 422)
-            else "",
-            "lasting_address": reverse("cms_draft", args=[draft_id]),
-        },
-        trouble=trouble,
-        status=status,
-    )
+    address = reverse("cms_draft", args=[draft_id])
+    page = {
+        "draft_id": draft_id,
+        "draft": stored,
+        "shared_link": shared_link("draft", draft_id, timezone.now()) if stored else "",
+        "lasting_address": address,
+        "trouble": trouble,
+    }
+    if status in (200, 422):  # where somebody else was faster, the editor decides how it goes on
+        page["autosave_address"] = reverse("cms_autosave_draft", args=[draft_id])
+    return edit_page(request, "cms/deals/draft.html", form, address, page, status)
+
+
+@editor_action
+def duplicate_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
+    """Make a draft like a deal; the button names the id that it gets, so a second click makes no second one."""
+    return _duplicate(request, deals.get(deal_id))
+
+
+@editor_action
+def duplicate_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
+    """The same for a draft."""
+    stored = drafts.get(draft_id)
+    return _duplicate(request, deals.get(stored.published_as) if stored.published_as else stored)
+
+
+def _duplicate(request: EditorRequest, original: Deal | Draft) -> HttpResponse:
+    """Make a draft like another: without its stock, and without an expiry that has passed."""
+    copy_id, now = request.POST.get("copy", ""), timezone.now()
+    if not is_ulid(copy_id):
+        raise Invalid(_("This form is damaged. Load it again."))
+    content = replace(original.content, stock=None)
+    if content.expires_at and content.expires_at <= now:
+        content = replace(content, expires_at=None)
+    brand = Brand(original.card.brand, original.card.brand_name) if content.brand else None
+    copy = drafts.create(content, draft_id=copy_id, brand=brand, by=request.user.username, now=now)
+    title = copy.content.title or _("Without a title")
+    messages.success(request, _("This is the copy of “%(title)s”: a draft of its own.") % {"title": title})
+    return redirect("cms_draft", copy.id)

@@ -1,7 +1,5 @@
 """The history of a deal or draft: its versions, two of them side by side, and making one its content again."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,14 +9,12 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from cms.deals.compare import changed_fields, compared, labels_of
 from cms.lists.deal_list import query
 from cms.people.audit import row
 from cms.shared import undo
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.shared.requests import EditorRequest, editor_action, editor_page
 from dealsite.data.catalogue import brands, deals, drafts
 from dealsite.data.catalogue.content import content_from_item
 from dealsite.data.catalogue.deals import Deal
@@ -28,7 +24,6 @@ from dealsite.data.editing.versions import Version
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import from_iso, is_ulid
 from dealsite.text.digits import number_in
-from dealsite.web.pages import action, page
 
 DIGITS = 8
 
@@ -70,33 +65,28 @@ class VersionRow:
     is_now: bool
 
 
-@page("2 queries + 2 batch gets")
-@role("editor")
-@require_safe
+@editor_page("2 queries + 2 batch gets")
 def deal_history(request: EditorRequest, deal_id: str) -> HttpResponse:
     """What a deal was and what was done to it, also to one that is deleted. 2 batch gets + 2 queries, or 1 get more."""
     return _history(request, "deal", deal_id)
 
 
-@page("1 get + 2 queries + 1 batch get")
-@role("editor")
-@require_safe
+@editor_page("1 get + 2 queries + 1 batch get")
 def draft_history(request: EditorRequest, draft_id: str) -> HttpResponse:
     """What a draft was and what was done to it. 1 get + 2 queries + 1 batch get, or 1 get more."""
     return _history(request, "draft", draft_id)
 
 
 def _history(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
-    subject = _subject(kind, thing_id)
+    target = _target(kind, thing_id)
     below = _number(request.GET.get("below", ""))
-    page = versions.newest(subject.history_id, below=below or None)
+    page = versions.newest(target.history_id, below=below or None)
     log = audit_log.page(kind=kind, subject=thing_id, after=request.GET.get("after"))
-    kept = page.versions if below or subject.now is None else [subject.now, *page.versions]
-    rows = [
-        _row(version, older, subject) for version, older in zip(kept, [*kept[1:], page.before], strict=False)
-    ]
+    kept = page.versions if below or target.now is None else [target.now, *page.versions]
+    older = [*kept[1:], page.before]
+    rows = [_row(version, before, target) for version, before in zip(kept, older, strict=False)]
     context = {
-        "subject": subject,
+        "target": target,
         "versions": rows,
         "most_kept": versions.MOST_KEPT,
         "compared_with": kept[1].number if len(kept) > 1 else None,
@@ -105,130 +95,106 @@ def _history(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
         "rows": [replace(row(entry), address="") for entry in log.entries],
         "newest": "?" if request.GET.get("after") else "",
         "after": query({"after": log.after}) if log.after else "",
-        "trail": _trail(subject, _("History")),
+        "trail": _trail(target, _("History")),
     }
     return render(request, "cms/deals/history.html", context)
 
 
-def _row(version: Version, older: Version | None, subject: HistoryTarget) -> VersionRow:
+def _row(version: Version, older: Version | None, target: HistoryTarget) -> VersionRow:
     changes = labels_of(changed_fields(older, version)) if older else ""
-    return VersionRow(version, changes, older is None and version.number == 1, version is subject.now)
+    return VersionRow(version, changes, older is None and version.number == 1, version is target.now)
 
 
-def _trail(subject: HistoryTarget, last: str) -> list[tuple[str, str]]:
+def _trail(target: HistoryTarget, last: str) -> list[tuple[str, str]]:
     start = (reverse("cms_deals"), _("Deals"))
-    thing = (subject.page, _("Deal") if subject.kind == "deal" else _("Draft"))
-    return [start, *([thing] if subject.thing or subject.published_as else []), ("", last)]
+    thing = (target.page, _("Deal") if target.kind == "deal" else _("Draft"))
+    return [start, *([thing] if target.thing or target.published_as else []), ("", last)]
 
 
-@page("2 batch gets", at="?a=1&b=2")
-@role("editor")
-@require_safe
+@editor_page("2 batch gets", at="?a=1&b=2")
 def compare_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Two versions of a deal side by side. 2 batch gets."""
-    return _compare(request, _subject("deal", deal_id))
+    return _compare(request, _target("deal", deal_id))
 
 
-@page("1 get + 1 batch get", at="?a=1&b=1")
-@role("editor")
-@require_safe
+@editor_page("1 get + 1 batch get", at="?a=1&b=1")
 def compare_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
     """Two versions of a draft side by side. 1 get + 1 batch get."""
-    return _compare(request, _subject("draft", draft_id))
+    return _compare(request, _target("draft", draft_id))
 
 
 def _compare(
-    request: EditorRequest, subject: HistoryTarget, *, asked: int = 0, refused: str = "", status: int = 200
+    request: EditorRequest, target: HistoryTarget, *, asked: int = 0, refused: str = "", status: int = 200
 ) -> HttpResponse:
     """The page of two versions, `a` and `b`; `asked` is one that could not be restored, and `refused` why."""
     if not asked and not {"a", "b"} & request.GET.keys():
-        return redirect(subject.address)
+        return redirect(target.address)
     numbers = {asked or _number(request.GET.get("a", ""))}
-    numbers.add((subject.now.number if subject.now else 0) if asked else _number(request.GET.get("b", "")))
-    found = versions.get_many(subject.history_id, numbers)
-    if subject.now:
-        found[subject.now.number] = subject.now
+    numbers.add((target.now.number if target.now else 0) if asked else _number(request.GET.get("b", "")))
+    found = versions.get_many(target.history_id, numbers)
+    if target.now:
+        found[target.now.number] = target.now
     if not numbers <= found.keys():
         raise NotFound(_("This version is not kept (any more)."))
     older, newer = found[min(numbers)], found[max(numbers)]
     fields = compared(older, newer)
     context = {
-        "subject": subject,
+        "target": target,
         "older": older,
         "newer": newer,
         "changed": [field for field in fields if field.is_changed],
         "same": [field for field in fields if not field.is_changed],
-        "may_restore": [found[n] for n in sorted(numbers) if subject.thing and found[n] is not subject.now],
+        "may_restore": [found[n] for n in sorted(numbers) if target.thing and found[n] is not target.now],
         "refused": refused,
-        "end_passed": {one.number for one in (older, newer) if _end_has_passed(one, subject)},
+        "end_passed": {one.number for one in (older, newer) if _end_has_passed(one, target)},
         "trail": [
-            *_trail(subject, "")[:-1],
-            (subject.address, _("History")),
+            *_trail(target, "")[:-1],
+            (target.address, _("History")),
             ("", _("Versions %(older)s and %(newer)s") % {"older": older.number, "newer": newer.number}),
         ],
     }
     return render(request, "cms/deals/compare_versions.html", context, status=status)
 
 
-def _end_has_passed(version: Version, subject: HistoryTarget) -> bool:
+def _end_has_passed(version: Version, target: HistoryTarget) -> bool:
     """Tell whether a version's end cannot come back."""
     ends = version.content.expires_at
-    is_kept = subject.now is not None and subject.now.content.expires_at == ends
+    is_kept = target.now is not None and target.now.content.expires_at == ends
     return ends is not None and ends <= timezone.now() and not is_kept
 
 
-@action
-@role("editor")
-@require_POST
-def restore_deal_version(request: EditorRequest, deal_id: str, number: int) -> HttpResponse:
-    """Make a deal what it was, with stock and end of then where the form asks for them."""
-    return _restore(request, _subject("deal", deal_id), number)
-
-
-@action
-@role("editor")
-@require_POST
-def restore_draft_version(request: EditorRequest, draft_id: str, number: int) -> HttpResponse:
-    """Make a draft what it was."""
-    return _restore(request, _subject("draft", draft_id), number)
-
-
-def _restore(request: EditorRequest, subject: HistoryTarget, number: int) -> HttpResponse:
-    thing, by, now = subject.thing, request.user.username, timezone.now()
+@editor_action
+def restore_version(request: EditorRequest, kind: str, thing_id: str, number: int) -> HttpResponse:
+    """Make a deal or draft what it was; a deal gets stock and end of then where the form asks for them."""
+    target = _target(kind, thing_id)
+    thing, by, now = target.thing, request.user.username, timezone.now()
     if thing is None:
         messages.error(request, _("This is in the trash, or published. It cannot become an earlier version."))
-        return redirect(subject.address)
-    to = versions.get(subject.history_id, number)
+        return redirect(target.address)
+    to = versions.get(target.history_id, number)
     seen = _number(request.POST.get("version", ""))
     asks = {name: "on" for name in ("stock", "end") if name in request.POST}
     try:
         if isinstance(thing, Deal):
-            back: Deal | Draft = deals.revert(
-                thing, to, version=seen, stock="stock" in asks, end="end" in asks, by=by, now=now
-            )
+            options = {"stock": "stock" in asks, "end": "end" in asks}
+            back: Deal | Draft = deals.revert(thing, to, version=seen, **options, by=by, now=now)
         else:
             back = _restore_draft(thing, to, seen, by=by, now=now)
     except VersionConflict:
         text = _("Somebody changed this since you opened it, so nothing was restored. This is how it is now.")
         messages.warning(request, text)
-        return redirect(subject.address)
-    except Invalid as error:
-        return _compare(request, subject, asked=number, refused=str(error), status=422)
-    except Conflict as error:
-        return _compare(request, subject, asked=number, refused=str(error), status=409)
+        return redirect(target.address)
+    except (Invalid, Conflict) as error:
+        status = 422 if isinstance(error, Invalid) else 409
+        return _compare(request, target, asked=number, refused=str(error), status=status)
     if back.version == thing.version:
-        messages.info(
-            request, _("Nothing was to be changed: it is as it was in version %(n)s.") % {"n": number}
-        )
-        return redirect(subject.page)
-    undo.offer(
-        request,
-        _("Version %(n)s is restored.") % {"n": number},
-        reverse(f"cms_restore_{subject.kind}_version", args=[subject.id, thing.version]),
-        version=back.version,
-        **asks,
-    )
-    return redirect(subject.page)
+        text = _("Nothing was to be changed: it is as it was in version %(n)s.") % {"n": number}
+        messages.info(request, text)
+    else:
+        text = _("Version %(n)s is restored.") % {"n": number}
+        address = reverse(f"cms_restore_{kind}_version", args=[thing_id, thing.version])
+        undo.offer(request, text, address, version=back.version, **asks)
+    return redirect(target.page)
 
 
 def _restore_draft(draft: Draft, to: Version, seen: int, *, by: str, now: Any) -> Draft:
@@ -243,12 +209,12 @@ def _number(text: str) -> int:
     return number_in(text, most=DIGITS) or 0
 
 
-def _subject(kind: str, thing_id: str) -> HistoryTarget:
+def _target(kind: str, thing_id: str) -> HistoryTarget:
     """Return whose history it is; of what is gone, only that. NotFound for what no id is."""
     if not is_ulid(thing_id):
         raise NotFound(_("There is no such deal."))
     try:
-        return _of_deal(deals.get(thing_id)) if kind == "deal" else _of_draft(drafts.get(thing_id))
+        return _of_stored(deals.get(thing_id) if kind == "deal" else drafts.get(thing_id))
     except NotFound:
         thing = trash.find(kind, thing_id)
     if thing is None:
@@ -258,18 +224,16 @@ def _subject(kind: str, thing_id: str) -> HistoryTarget:
     content = content_from_item(kept, thing.card, stock)
     at, by = from_iso(kept["updated_at"]), kept["updated_by"]
     now = Version(kept["version"], content, thing.card.brand_name, at, by)
-    return HistoryTarget(
-        kind, thing_id, content.title, thing.history_id, now, in_trash=True, draft=kept.get("draft", "")
-    )
+    draft = kept.get("draft", "")
+    return HistoryTarget(kind, thing_id, content.title, thing.history_id, now, in_trash=True, draft=draft)
 
 
-def _of_deal(deal: Deal) -> HistoryTarget:
-    now = Version(deal.version, deal.content, deal.card.brand_name, deal.updated_at, deal.updated_by)
-    return HistoryTarget("deal", deal.id, deal.content.title, deal.history_id, now, deal, draft=deal.draft)
-
-
-def _of_draft(draft: Draft) -> HistoryTarget:
-    if draft.published_as:
-        return HistoryTarget("draft", draft.id, "", draft.id, None, published_as=draft.published_as)
-    now = Version(draft.version, draft.content, draft.card.brand_name, draft.updated_at, draft.updated_by)
-    return HistoryTarget("draft", draft.id, draft.content.title, draft.id, now, draft)
+def _of_stored(stored: Deal | Draft) -> HistoryTarget:
+    if isinstance(stored, Draft) and stored.published_as:
+        return HistoryTarget("draft", stored.id, "", stored.id, None, published_as=stored.published_as)
+    by, at = stored.updated_by, stored.updated_at
+    now = Version(stored.version, stored.content, stored.card.brand_name, at, by)
+    title = stored.content.title
+    if isinstance(stored, Draft):
+        return HistoryTarget("draft", stored.id, title, stored.id, now, stored)
+    return HistoryTarget("deal", stored.id, title, stored.history_id, now, stored, draft=stored.draft)

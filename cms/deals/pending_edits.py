@@ -1,6 +1,4 @@
-"""Unpublished changes of a deal: opened in its form, kept from it, put aside and brought back."""
-
-from __future__ import annotations
+"""Pending edits of a live deal: open, save, discard, restore."""
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -8,21 +6,18 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST
 
 from cms.shared import undo
 from cms.shared.forms import DealForm, typed_deal
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.shared.requests import EditorRequest, editor_action
 from dealsite.data.catalogue import deals
+from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.content import DealContent
+from dealsite.data.catalogue.deals import Deal
 from dealsite.data.editing import pending_edits
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.pending_edits import PendingEdits
 from dealsite.data.table.errors import VersionConflict
-from dealsite.web.pages import action
-
-MEANWHILE = gettext_lazy("Somebody went on with these changes meanwhile. This is how they are now.")
 
 
 def typed_changes(kept: PendingEdits) -> dict[str, str]:
@@ -39,7 +34,7 @@ def opened_form(kept: PendingEdits) -> DealForm:
 
 
 def active(form: DealForm) -> PendingEdits | None:
-    """Return the unpublished changes that there are while a form is open, None if they were put aside."""
+    """Return the unpublished changes that there are while a form is open, None if they were discarded."""
     return form.kept if form.kept and not form.kept.is_discarded else None
 
 
@@ -51,10 +46,25 @@ def stands_on(form: DealForm, kept: PendingEdits) -> bool:
 def audit_context_of(form: DealForm) -> AuditContext:
     """Return what publishing a form does besides: it ends the changes that the form shows."""
     kept = active(form)
-    return (
-        AuditContext(writes=(pending_edits.publish_write(kept),))
-        if kept and stands_on(form, kept)
-        else NO_CONTEXT
+    if kept and stands_on(form, kept):
+        return AuditContext(writes=(pending_edits.publish_write(kept),))
+    return NO_CONTEXT
+
+
+def keep_form(
+    form: DealForm, deal: Deal, content: DealContent, brand: Brand | None, *, by: str, autosave: str = ""
+) -> PendingEdits:
+    """Keep what is in a form as the unpublished changes of its deal; VersionConflict if others were kept since."""
+    return pending_edits.keep(
+        deal,
+        content,
+        brand_name=brand.name if brand else "",
+        base=form.version,
+        seen=form.seen,
+        before=form.kept,
+        by=by,
+        now=timezone.now(),
+        autosave=autosave,
     )
 
 
@@ -70,35 +80,27 @@ def address_of(deal_id: str) -> str:
     return reverse("cms_deal", args=[deal_id]) + "?changes=1"
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def discard_changes(request: EditorRequest, deal_id: str) -> HttpResponse:
-    """Put unpublished changes aside, if they are still those that the editor saw."""
+    """Discard unpublished changes, if they are still those that the editor saw."""
     kept = pending_edits.find(deals.get(deal_id))
     if kept is None or kept.is_discarded:
         messages.info(request, _("There are no unpublished changes any more."))
         return redirect("cms_deal", deal_id)
-    if request.POST.get("version") != str(kept.version):
-        messages.warning(request, MEANWHILE)
-        return redirect(address_of(deal_id))
     try:
+        if request.POST.get("version") != str(kept.version):
+            raise VersionConflict
         pending_edits.discard(kept, by=request.user.username, now=timezone.now())
     except VersionConflict:
-        messages.warning(request, MEANWHILE)
+        meanwhile = _("Somebody went on with these changes meanwhile. This is how they are now.")
+        messages.warning(request, meanwhile)
         return redirect(address_of(deal_id))
-    undo.offer(
-        request,
-        _("The unpublished changes are discarded. Shoppers never saw them."),
-        reverse("cms_bring_back_changes", args=[deal_id]),
-        version=kept.version + 1,
-    )
+    text = _("The unpublished changes are discarded. Shoppers never saw them.")
+    undo.offer(request, text, reverse("cms_bring_back_changes", args=[deal_id]), version=kept.version + 1)
     return redirect("cms_deal", deal_id)
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def restore_changes(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Take back that unpublished changes were discarded, unless others were kept since."""
     kept = pending_edits.find(deals.get(deal_id))

@@ -1,48 +1,38 @@
 """Who else has a form open: its page says so every 20 seconds, and hears of the others and of a newer version."""
 
-from __future__ import annotations
-
 import zlib
 
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
 
-from cms.shared.edit_form import VERSION_PATTERN
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.shared.fields import version_in
+from cms.shared.requests import EditorRequest, editor_action
 from dealsite.data.editing import presence
 from dealsite.data.editing.presence import Heartbeat
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import is_ulid
-from dealsite.web.pages import action
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def heartbeat(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
     """Note that the form is open; answers with who else has it open, or 204 if nothing is new since the last time."""
     _check(kind, thing_id)
     user = request.user
     heartbeat = presence.heartbeat(kind, thing_id, username=user.username, name=user.name, now=timezone.now())
-    version = request.POST.get("version", "")
-    opened_at = int(version) if VERSION_PATTERN.fullmatch(version) else 0
+    opened_at = version_in(request.POST.get("version", ""))
     news = _news(heartbeat, opened_at, user.username)
     shown = str(zlib.crc32(repr((heartbeat.others, news, heartbeat.version if news else 0)).encode()))
     if request.POST.get("presence_shown") == shown:
         return HttpResponse(status=204)
     names = {one.username: one.name for one in heartbeat.others}
     saved_by = names.get(heartbeat.updated_by, heartbeat.updated_by)
-    page = {"beat": heartbeat, "kind": kind, "news": news, "saved_by": saved_by, "shown": shown}
+    page = {"heartbeat": heartbeat, "kind": kind, "news": news, "saved_by": saved_by, "shown": shown}
     return render(request, "cms/deals/_presence_now.html", page)
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def leave(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
     """Note that the form was closed."""
     _check(kind, thing_id)

@@ -1,6 +1,4 @@
-"""Deleting deals and drafts, which go to the trash; its list; bringing back from it, and deleting for good."""
-
-from __future__ import annotations
+"""The trash: delete deals and drafts, list them, restore them, delete them for good."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,11 +10,11 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_POST
 
 from cms.lists.deal_list import query
 from cms.shared import undo
-from cms.shared.requests import EditorRequest
+from cms.shared.requests import EditorRequest, editor_action, editor_page
 from dealsite.accounts.decorators import role
 from dealsite.accounts.reauthentication import fresh
 from dealsite.data.catalogue import deals, drafts
@@ -25,7 +23,7 @@ from dealsite.data.editing import trash
 from dealsite.data.editing.trash import TrashEntry
 from dealsite.data.table.errors import Conflict, NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid
-from dealsite.web.pages import action, page
+from dealsite.web.pages import action
 
 KINDS = {"deal": gettext_lazy("Deal"), "draft": gettext_lazy("Draft")}
 PAGE_OF = {"deal": "cms_deal", "draft": "cms_draft"}
@@ -42,9 +40,7 @@ class TrashRow:
     days_left: int
 
 
-@page("1 query")
-@role("editor")
-@require_safe
+@editor_page("1 query")
 def trash_list(request: EditorRequest) -> HttpResponse:
     """What was deleted in the last 30 days, newest first. 1 query."""
     now = timezone.now()
@@ -63,9 +59,7 @@ def _row(thing: TrashEntry, now: datetime) -> TrashRow:
     return TrashRow(thing, thing.card.title or _("Without a title"), KINDS[thing.kind], days_left)
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def delete_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Move a deal to the trash. A form that says its `version` deletes only that one."""
     if not is_ulid(deal_id):
@@ -86,9 +80,7 @@ def delete_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     return redirect("cms_deals")
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def delete_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
     """Move a draft to the trash. A form that says its `version` deletes only that one."""
     try:
@@ -110,7 +102,7 @@ def delete_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
 
 
 def _has_changed(request: EditorRequest, version: int) -> bool:
-    """Tell, and say, whether a thing is not as the editor saw it who wants it deleted."""
+    """Tell, and say, whether somebody changed it since the editor opened it."""
     changed = request.POST.get("version", str(version)) != str(version)
     if changed:
         _say_changed(request)
@@ -129,16 +121,12 @@ def _deleted_before(kind: str, thing_id: str, request: EditorRequest) -> HttpRes
 
 
 def _offer_back(request: EditorRequest, kind: str, thing_id: str, title: str) -> None:
-    text = _("“%(title)s” is in the trash, where it stays for %(days)s days.") % {
-        "title": title or _("Without a title"),
-        "days": trash.KEPT_FOR.days,
-    }
+    text = _("“%(title)s” is in the trash, where it stays for %(days)s days.")
+    text %= {"title": title or _("Without a title"), "days": trash.KEPT_FOR.days}
     undo.offer(request, text, reverse("cms_restore", args=[kind, thing_id]))
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def restore(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
     """Bring a deal or draft back from the trash; where that cannot be, the note says why."""
     try:
@@ -149,9 +137,8 @@ def restore(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
     text = _("“%(title)s” is back.") % {"title": back.title or _("Without a title")}
     if back.was_featured_on:
         pages = ", ".join(str(PAGES[page]) for page in back.was_featured_on if page in PAGES)
-        text += " " + _("It was featured on: %(pages)s. Feature it there again if it is to be.") % {
-            "pages": pages
-        }
+        where = _("It was featured on: %(pages)s. Feature it there again if it is to be.")
+        text = f"{text} {where % {'pages': pages}}"
     messages.success(request, text)
     return redirect(PAGE_OF[back.kind], back.id)
 

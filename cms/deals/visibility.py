@@ -1,6 +1,4 @@
-"""Why isn't this visible? Where shoppers see a deal, where not, and what mends it."""
-
-from __future__ import annotations
+"""Why isn't this visible? Where shoppers see a deal, where not, and what helps."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,27 +13,23 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_safe
 
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.shared.requests import EditorRequest, editor_page
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.catalogue.featured import PAGES
 from dealsite.data.editing import trash
-from dealsite.data.editing.trash import TrashEntry
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import is_ulid
 from dealsite.search.reader import Availability, known
-from dealsite.web.pages import page
 
 
 @dataclass(frozen=True)
 class Finding:
     """One place or reason: `is_seen` tells whether shoppers see it there; `at` is a time that belongs to the text.
 
-    `address` is where the button leads that mends it or looks at it; with `posts` it is sent there.
+    `address` is where the button leads, or with `posts` what it is sent to.
     """
 
     is_seen: bool
@@ -46,28 +40,25 @@ class Finding:
     posts: bool = False
 
 
-@page("1 batch get", at=("", "/cms/deals/{expired.id}/visibility/", "/cms/deals/{scheduled.id}/visibility/"))
-@role("editor")
-@require_safe
+EXAMPLES = ("", "/cms/deals/{expired.id}/visibility/", "/cms/deals/{scheduled.id}/visibility/")
+
+
+@editor_page("1 batch get", at=EXAMPLES)
 def deal_visibility(request: EditorRequest, deal_id: str) -> HttpResponse:
-    """Where shoppers see a deal, also of one that is in the trash or gone. 1 batch get, or 1 get more."""
+    """Where shoppers see a deal, also of one that is in the trash or gone: that takes 1 get more."""
     if not is_ulid(deal_id):
         raise NotFound(_("There is no such deal."))
-    now = timezone.now()
     try:
         deal = deals.get(deal_id)
     except NotFound:
         return _page(request, "deal", deal_id, *_of_deleted("deal", deal_id))
-    return _page(
-        request, "deal", deal_id, deal.content.title, list(of_deal(deal, known("deal", deal_id), now))
-    )
+    findings = list(of_deal(deal, known("deal", deal_id), timezone.now()))
+    return _page(request, "deal", deal_id, deal.content.title, findings)
 
 
-@page("1 get")
-@role("editor")
-@require_safe
+@editor_page("1 get")
 def draft_visibility(request: EditorRequest, draft_id: str) -> HttpResponse:
-    """Why shoppers do not see a draft, and what it lacks. 1 get, or 1 more."""
+    """Why shoppers do not see a draft, and what it lacks; of a deleted one 1 get more."""
     if not is_ulid(draft_id):
         raise NotFound(_("There is no such draft."))
     try:
@@ -102,67 +93,37 @@ def of_deal(deal: Deal, in_search: Availability, now: datetime) -> Iterator[Find
     """Yield where shoppers see a deal, and why not elsewhere."""
     edit, state = reverse("cms_deal", args=[deal.id]), deal.card.state(now)
     if state == "scheduled":
-        yield Finding(
-            False,
-            _(
-                "It is scheduled. Until its time comes, no page of the shop shows it, and its address leads nowhere."
-            ),
-            _("Change time"),
-            reverse("cms_reschedule_deal", args=[deal.id]),
-            deal.live_at,
+        text = _(
+            "It is scheduled. Until its time comes, no page of the shop shows it, and its address leads nowhere."
         )
+        address = reverse("cms_reschedule_deal", args=[deal.id])
+        yield Finding(False, text, _("Change time"), address, deal.live_at)
     else:
-        yield Finding(
-            True,
-            _("Everybody can open its page."),
-            _("Open its page in the shop"),
-            reverse("deal", args=[deal.id, deal.card.slug]),
-        )
+        address = reverse("deal", args=[deal.id, deal.card.slug])
+        yield Finding(True, _("Everybody can open its page."), _("Open its page in the shop"), address)
         yield from _in_lists(deal)
     if state == "expired":
-        yield Finding(
-            False,
-            _("It has expired. Lists and its page show it as over; featured lists leave it out."),
-            _("Give it a later end"),
-            f"{edit}#id_expires_at",
-            deal.content.expires_at,
-        )
+        text = _("It has expired. Lists and its page show it as over; featured lists leave it out.")
+        address = f"{edit}#id_expires_at"
+        yield Finding(False, text, _("Give it a later end"), address, deal.content.expires_at)
     elif deal.stock == 0:
-        yield Finding(
-            False,
-            _("It is sold out. Lists show it so, and nobody can put it into the cart."),
-            _("Change the pieces in stock"),
-            f"{edit}#id_stock",
-        )
+        text = _("It is sold out. Lists show it so, and nobody can put it into the cart.")
+        yield Finding(False, text, _("Change the pieces in stock"), f"{edit}#id_stock")
     yield _featured(deal, state)
     yield _in_search(deal, in_search)
 
 
 def _in_lists(deal: Deal) -> Iterator[Finding]:
     """Yield the lists in which a deal stands: newest first, under the day of its publication."""
-    day = date_format(deal.live_at.astimezone(UTC), "j F Y")
-    yield Finding(
-        True,
-        _(
-            "It is listed under the day of its publication, %(day)s (UTC), on the front page and its pages. "
-            "The newest come first, so it moves down as others are published."
-        )
-        % {"day": day},
-        _("Front page"),
-        reverse("front_page"),
-    )
-    yield Finding(
-        True,
-        _("It is on the page of its brand, %(brand)s.") % {"brand": deal.card.brand_name},
-        _("Page of the brand"),
-        reverse("brand", args=[deal.content.brand]),
-    )
-    yield Finding(
-        True,
-        _("It is on the page of its category."),
-        _("Page of the category"),
-        reverse("category", args=[deal.content.category]),
-    )
+    text = _(
+        "It is listed under the day of its publication, %(day)s (UTC), on the front page and its pages. "
+        "The newest come first, so it moves down as others are published."
+    ) % {"day": date_format(deal.live_at.astimezone(UTC), "j F Y")}
+    yield Finding(True, text, _("Front page"), reverse("front_page"))
+    text = _("It is on the page of its brand, %(brand)s.") % {"brand": deal.card.brand_name}
+    yield Finding(True, text, _("Page of the brand"), reverse("brand", args=[deal.content.brand]))
+    address = reverse("category", args=[deal.content.category])
+    yield Finding(True, _("It is on the page of its category."), _("Page of the category"), address)
 
 
 def _featured(deal: Deal, state: str) -> Finding:
@@ -178,31 +139,25 @@ def _featured(deal: Deal, state: str) -> Finding:
 
 
 def _in_search(deal: Deal, in_search: Availability) -> Finding:
-    find = f"{reverse('search')}?{urlencode({'q': deal.content.title[:100]})}"
     if not in_search.is_ready:
-        return Finding(
-            False, _("Search is being set up and finds nothing yet. Nothing to do: it will be ready soon.")
-        )
-    if in_search.card is None:
-        return Finding(
-            False, _("Search does not know it yet. It follows within seconds; look again in a moment.")
-        )
-    if in_search.card != deal.card:
+        text = _("Search is being set up and finds nothing yet. Nothing to do: it will be ready soon.")
+    elif in_search.card is None:
+        text = _("Search does not know it yet. It follows within seconds; look again in a moment.")
+    elif in_search.card != deal.card:
         text = _("Search still knows it as it was before its last change. It follows within seconds.")
-        return Finding(False, text)
-    if deal.card.state(timezone.now()) == "scheduled":
-        return Finding(False, _("Search knows it, and shows it to shoppers when its time comes."))
-    return Finding(
-        True, _("Search finds it by the words of its title, brand and description."), _("Search"), find
-    )
+    elif deal.card.state(timezone.now()) == "scheduled":
+        text = _("Search knows it, and shows it to shoppers when its time comes.")
+    else:
+        text = _("Search finds it by the words of its title, brand and description.")
+        find = f"{reverse('search')}?{urlencode({'q': deal.content.title[:100]})}"
+        return Finding(True, text, _("Search"), find)
+    return Finding(False, text)
 
 
 def of_draft(draft: Draft, now: datetime) -> Iterator[Finding]:
     """Yield that only editors see a draft, and what it lacks before it can be published."""
-    edit = reverse("cms_draft", args=[draft.id])
-    yield Finding(
-        False, _("It is a draft: only editors see it until it is published."), _("Go on with it"), edit
-    )
+    text = _("It is a draft: only editors see it until it is published.")
+    yield Finding(False, text, _("Go on with it"), reverse("cms_draft", args=[draft.id]))
     for sentence in deals.problems(draft.content, live_at=now).values():
         yield Finding(False, _("Before it can be published: %(what)s") % {"what": sentence})
 
@@ -215,16 +170,11 @@ def _of_deleted(kind: str, thing_id: str) -> tuple[str, list[Finding]]:
             "It does not exist: it was deleted for good, or has another id since it was given another time."
         )
         return "", [Finding(False, text)]
-    return thing.card.title, [_in_trash(thing)]
-
-
-def _in_trash(thing: TrashEntry) -> Finding:
     days = trash.KEPT_FOR.days
     text = ngettext(
         "%(by)s deleted it. It can be restored from the trash for %(days)s day.",
         "%(by)s deleted it. It can be restored from the trash for %(days)s days.",
         days,
     ) % {"by": thing.by, "days": days}
-    return Finding(
-        False, text, _("Restore"), reverse("cms_restore", args=[thing.kind, thing.id]), thing.at, posts=True
-    )
+    address = reverse("cms_restore", args=[kind, thing_id])
+    return thing.card.title, [Finding(False, text, _("Restore"), address, thing.at, posts=True)]

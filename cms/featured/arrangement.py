@@ -4,9 +4,8 @@ Each button sends the whole list: `deal` (the ids in order), `title` (beside eac
 be shown even when the table does not answer), `position` (the numbers as typed) and `do`, what to do.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
+from typing import Self
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _
@@ -28,11 +27,11 @@ class Arrangement:
     moved: str = ""
 
     @classmethod
-    def of(cls, cards: list[DealCard]) -> Arrangement:
+    def of(cls, cards: list[DealCard]) -> Self:
         return cls([card.id for card in cards], {card.id: card.title for card in cards})
 
     @classmethod
-    def posted(cls, data: QueryDict) -> Arrangement:
+    def posted(cls, data: QueryDict) -> Self:
         """Return the list as it was sent, with typed position numbers carried out."""
         sent = data.getlist("deal")
         titles = dict(zip(sent, data.getlist("title"), strict=False))
@@ -77,8 +76,8 @@ class Arrangement:
         self.ids.insert(max(index, 0), deal_id)
         self.moved = deal_id
         said = _("“%(title)s” is now at position %(place)d of %(all)d.")
-        place = self.ids.index(deal_id) + 1
-        self.said = said % {"title": self.title(deal_id), "place": place, "all": len(self.ids)}
+        places = {"place": self.place(deal_id), "all": len(self.ids)}
+        self.said = said % {"title": self.title(deal_id), **places}
 
     def remove(self, deal_id: str) -> None:
         if deal_id in self.ids:

@@ -1,11 +1,9 @@
 """Featured deals: choose, order and save those of the front page, Editors' Choice and each category page.
 
-Or plan them for a time, see the page as it will be, and bring an earlier list back.
+Or plan them for a time, see the page as it will be, and restore an earlier list.
 """
 
-from __future__ import annotations
-
-from typing import Any
+from functools import partial
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -13,15 +11,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from cms.featured.arrangement import Arrangement
-from cms.featured.featured_page import PlanForm, cards_of, plan_of, show
+from cms.featured.featured_page import PlanForm, check_page, plan_of, show
 from cms.lists.deal_list import id_in
 from cms.shared import undo
-from cms.shared.fields import typed_time
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.shared.fields import typed_time, version_in
+from cms.shared.requests import EditorRequest, editor_action, editor_form, editor_page
 from dealsite.data.catalogue import featured, featured_plans
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.featured import MAX_CARDS, PAGES, FeaturedPage
@@ -31,25 +27,21 @@ from dealsite.data.catalogue.featured_versions import FeaturedEntry
 from dealsite.data.editing.audit import NO_CONTEXT
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable, VersionConflict
 from dealsite.data.table.ids import is_ulid, new_ulid
-from dealsite.text import digits
-from dealsite.web.pages import action, page
+
+Found = dict[str, Deal]
 
 
-@page("1 query")
-@role("editor")
-@require_safe
+@editor_page("1 query")
 def featured_pages(request: EditorRequest) -> HttpResponse:
     """The pages that feature deals, and what is planned for them."""
     page = {"pages": PAGES, "most": MAX_CARDS, "plans": featured_plans.newest()}
     return render(request, "cms/featured/featured.html", page)
 
 
-@page("1 batch get + 2 queries + d queries")
-@role("editor")
-@require_http_methods(["GET", "HEAD", "POST"])
+@editor_form("1 batch get + 2 queries + d queries")
 def featured_page(request: EditorRequest, page_id: str) -> HttpResponse:
     """The featured list of one page; POST changes the list in the form, saves it or plans it."""
-    _check_page(page_id)
+    check_page(page_id)
     if request.method == "POST":
         return arrange(request, page_id)
     if "plan" in request.GET:
@@ -58,36 +50,23 @@ def featured_page(request: EditorRequest, page_id: str) -> HttpResponse:
     page, found = featured.load(page_id, [added] if is_ulid(added) else [])
     work = Arrangement.of(page.cards)
     work.add(added)
-    cards = {card.id: card for card in page.cards} | cards_of(found)
-    return show(request, page, work, cards, version=page.version)
+    return show(request, page, work, found, known=page.cards, version=page.version)
 
 
 def open_plan(request: EditorRequest, plan: FeaturedPlan) -> HttpResponse:
     """Show a planned list, to be changed; one that is over is where another plan starts from."""
     page, found = featured.load(plan.page, plan.ids)
     work = Arrangement(plan.ids, {deal.id: deal.title for deal in plan.deals})
-    cards = cards_of(found)
-    at = plan.at if plan.at > timezone.now() else None
-    form = PlanForm(initial={"at": typed_time(at)})
+    form = PlanForm(initial={"at": typed_time(plan.at if plan.at > timezone.now() else None)})
     opened = plan if plan.is_open else None
-    return show(request, page, work, cards, version=page.version, plan=opened, plan_form=form)
-
-
-def _check_page(page_id: str) -> None:
-    if page_id not in PAGES:
-        raise NotFound(_("There is no such page."))
-
-
-def number_in(text: str) -> int:
-    """Return the number that a hidden field holds, 0 if it holds none."""
-    return digits.number_in(text, most=9) or 0
+    return show(request, page, work, found, version=page.version, plan=opened, plan_form=form)
 
 
 def arrange(request: EditorRequest, page_id: str) -> HttpResponse:
     """Carry out a button; whatever fails, the list as the editor left it comes back."""
     work = Arrangement.posted(request.POST)
     action, _colon, deal_id = request.POST.get("do", "").partition(":")
-    seen = number_in(request.POST.get("version", ""))
+    seen = version_in(request.POST.get("version", ""))
     if action in ("up", "down"):
         work.move(deal_id, -1 if action == "up" else 1)
     elif action == "remove":
@@ -103,17 +82,13 @@ def arrange(request: EditorRequest, page_id: str) -> HttpResponse:
     try:
         plan = _plan_of(request, page_id)
         page, found = featured.load(page_id, work.ids)
-        if action == "save":
-            return _save(request, page, work, found, seen, plan)
-        if action == "plan":
-            return _plan(request, page, work, found, seen, plan)
-        cards = cards_of(found)
+        if action in ("save", "plan"):
+            return (_save if action == "save" else _plan)(request, page, work, found, plan)
         conflict = request.POST.get("conflict") == "1"
-        return show(request, page, work, cards, version=seen, conflict=conflict, plan=plan)
+        return show(request, page, work, found, version=seen, conflict=conflict, plan=plan)
     except PlanChanged as error:
         page, found = featured.load(page_id, work.ids)
-        cards = cards_of(found)
-        return show(request, page, work, cards, version=seen, trouble=str(error), status=409)
+        return show(request, page, work, found, version=seen, trouble=str(error), status=409)
     except Unavailable as error:
         page = FeaturedPage(page_id, str(PAGES[page_id]), seen, [])
         return show(request, page, work, None, version=seen, plan=plan, trouble=str(error), status=503)
@@ -124,40 +99,33 @@ def _plan_of(request: EditorRequest, page_id: str) -> FeaturedPlan | None:
     if not (plan_id := request.POST.get("plan", "")):
         return None
     plan = plan_of(page_id, plan_id)
-    if not plan.is_open or plan.version != number_in(request.POST.get("plan_version", "")):
+    if not plan.is_open or plan.version != version_in(request.POST.get("plan_version", "")):
         raise PlanChanged
     return plan
 
 
 def _save(
-    request: EditorRequest,
-    page: FeaturedPage,
-    work: Arrangement,
-    found: dict[str, Deal],
-    seen: int,
-    plan: FeaturedPlan | None,
+    request: EditorRequest, page: FeaturedPage, work: Arrangement, found: Found, plan: FeaturedPlan | None
 ) -> HttpResponse:
     """Save the list on top of the version that the editor saw; otherwise show both lists."""
-    cards = cards_of(found)
+    seen, by, now = version_in(request.POST.get("version", "")), request.user.username, timezone.now()
+    again = partial(show, request, version=seen, plan=plan)
     if len(found) < len(work.ids):
-        return show(request, page, work, cards, version=seen, plan=plan, status=409)
-    now = timezone.now()
+        return again(page, work, found, status=409)
     saved = page
     try:
         if page.ids != work.ids or plan:  # else a second click finds what the first has saved
             deals = [found[deal_id] for deal_id in work.ids]
-            audit_context = featured_plans.set_now(plan, now=now) if plan else NO_CONTEXT
-            saved = featured.set_featured(
-                page, deals, version=seen, by=request.user.username, now=now, audit_context=audit_context
-            )
+            context = featured_plans.set_now(plan, now=now) if plan else NO_CONTEXT
+            saved = featured.set_featured(page, deals, version=seen, by=by, now=now, audit_context=context)
     except VersionConflict as conflict:
-        return show(request, conflict.current or page, work, cards, conflict=True, plan=plan, status=409)
+        current = conflict.current or page
+        return again(current, work, found, version=None, conflict=True, status=409)
     except NotFound:
         page, found = featured.load(page.id, work.ids)
-        cards = cards_of(found)
-        return show(request, page, work, cards, version=seen, plan=plan, status=409)
+        return again(page, work, found, status=409)
     except Invalid as error:
-        return show(request, page, work, cards, version=seen, plan=plan, trouble=str(error), status=422)
+        return again(page, work, found, trouble=str(error), status=422)
     _say_saved(request, page, saved)
     return redirect("cms_featured_page", page.id)
 
@@ -173,44 +141,36 @@ def _say_saved(request: EditorRequest, before: FeaturedPage, saved: FeaturedPage
 
 
 def _plan(
-    request: EditorRequest,
-    page: FeaturedPage,
-    work: Arrangement,
-    found: dict[str, Deal],
-    seen: int,
-    plan: FeaturedPlan | None,
+    request: EditorRequest, page: FeaturedPage, work: Arrangement, found: Found, plan: FeaturedPlan | None
 ) -> HttpResponse:
     """Plan the list for its time, on top of the version that the editor saw."""
-    cards = cards_of(found)
-    form = PlanForm(request.POST)
-    shown: dict[str, Any] = {"plan": plan, "plan_form": form}
+    form, seen = PlanForm(request.POST), version_in(request.POST.get("version", ""))
+    again = partial(show, request, page, work, found, version=seen, plan=plan, plan_form=form)
     if not form.is_valid():
-        return show(request, page, work, cards, version=seen, status=422, **shown)
+        return again(status=422)
     if len(found) < len(work.ids):
-        return show(request, page, work, cards, version=seen, status=409, **shown)
+        return again(status=409)
     if page.version != seen:
-        return show(request, page, work, cards, conflict=True, status=409, **shown)
+        return again(version=None, conflict=True, status=409)
     at, by, now = form.cleaned_data["at"], request.user.username, timezone.now()
-    listed = [FeaturedEntry(deal_id, found[deal_id].card.title) for deal_id in work.ids]
+    entries = [FeaturedEntry(deal_id, found[deal_id].card.title) for deal_id in work.ids]
     try:
         if plan:
-            featured_plans.change(plan, page, listed, at=at, by=by, now=now)
+            featured_plans.change(plan, page, entries, at=at, by=by, now=now)
         else:
             plan_id = request.POST.get("new_plan", "")
             plan_id = plan_id if is_ulid(plan_id) else new_ulid(now)
-            featured_plans.create(page, listed, at=at, plan_id=plan_id, by=by, now=now)
+            featured_plans.create(page, entries, at=at, plan_id=plan_id, by=by, now=now)
     except Invalid as error:
         trouble = error.fields.pop("deals", "")
         for sentence in error.fields.values():
             form.add_error("at", sentence)
-        return show(request, page, work, cards, version=seen, trouble=trouble, status=422, **shown)
+        return again(trouble=trouble, status=422)
     messages.success(request, _("%(page)s: the list is planned.") % {"page": page.title})
     return redirect("cms_featured_page", page.id)
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def cancel_plan(request: EditorRequest, plan_id: str) -> HttpResponse:
     """Give up a planned list; it can be planned again from where it is shown."""
     plan = featured_plans.cancel(featured_plans.get(plan_id), by=request.user.username, now=timezone.now())

@@ -1,7 +1,5 @@
 """Earlier featured lists of a page: who set which, what changed with each, and bringing one back."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.http import HttpResponse
@@ -9,19 +7,15 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from cms.featured.arrangement import Arrangement
-from cms.featured.featured import number_in
-from cms.featured.featured_page import show
+from cms.featured.featured_page import check_page, show
 from cms.shared import undo
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.shared.fields import version_in
+from cms.shared.requests import EditorRequest, editor_action, editor_page
 from dealsite.data.catalogue import featured, featured_versions
-from dealsite.data.catalogue.featured import PAGES
 from dealsite.data.catalogue.featured_versions import FeaturedVersion, ListDiff
 from dealsite.data.table.errors import NotFound, VersionConflict
-from dealsite.web.pages import action, page
 
 
 @dataclass(frozen=True)
@@ -33,9 +27,7 @@ class ListChange:
     is_current: bool
 
 
-@page("1 get + 1 query")
-@role("editor")
-@require_safe
+@editor_page("1 get + 1 query")
 def featured_history(request: EditorRequest, page_id: str) -> HttpResponse:
     """The list of a page and its earlier ones, newest first."""
     page = featured.get(page_id)
@@ -49,15 +41,12 @@ def featured_history(request: EditorRequest, page_id: str) -> HttpResponse:
     return render(request, "cms/featured/featured_history.html", {"page": page, "changes": changes})
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def restore_featured(request: EditorRequest, page_id: str) -> HttpResponse:
     """Set an earlier list again, on top of the version that the editor saw; deals that are gone are left out."""
-    if page_id not in PAGES:
-        raise NotFound(_("There is no such page."))
-    seen = number_in(request.POST.get("version", ""))
-    earlier = featured_versions.get(page_id, number_in(request.POST.get("kept", "")))
+    check_page(page_id)
+    seen = version_in(request.POST.get("version", ""))
+    earlier = featured_versions.get(page_id, version_in(request.POST.get("kept", "")))
     page, found = featured.load(page_id, earlier.ids)
     deals = [found[deal_id] for deal_id in earlier.ids if deal_id in found]
     by, now = request.user.username, timezone.now()
@@ -68,8 +57,7 @@ def restore_featured(request: EditorRequest, page_id: str) -> HttpResponse:
     except (VersionConflict, NotFound):
         page, found = featured.load(page_id, earlier.ids)
         work = Arrangement(earlier.ids, {deal.id: deal.title for deal in earlier.deals})
-        cards = {deal_id: deal.card for deal_id, deal in found.items()}
-        return show(request, page, work, cards, conflict=True, status=409)
+        return show(request, page, work, found, conflict=True, status=409)
     gone = [deal.title for deal in earlier.deals if deal.id not in found]
     said = _("%(page)s: the earlier list is back.") % {"page": page.title}
     if gone:

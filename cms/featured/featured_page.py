@@ -1,7 +1,6 @@
 """The page on which a featured list is worked on: its deals, where to add from, and what is planned for it."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -46,7 +45,7 @@ class PlanForm(forms.Form):
 
 @dataclass(frozen=True)
 class FeaturedRow:
-    """A deal of the working list; `card` is None where the table did not answer."""
+    """A deal of the list being worked on; `card` is None where the table did not answer."""
 
     id: str
     title: str
@@ -59,6 +58,12 @@ class FeaturedRow:
         return str(WARNINGS.get(self.state, ""))
 
 
+def check_page(page_id: str) -> None:
+    """Raise NotFound where no page of this id features deals."""
+    if page_id not in PAGES:
+        raise NotFound(_("There is no such page."))
+
+
 def plan_of(page_id: str, plan_id: str) -> FeaturedPlan:
     """Return a plan for a page; NotFound for another's. 1 get."""
     plan = featured_plans.get(plan_id)
@@ -67,17 +72,13 @@ def plan_of(page_id: str, plan_id: str) -> FeaturedPlan:
     return plan
 
 
-def cards_of(found: dict[str, Deal]) -> dict[str, DealCard]:
-    """Return the cards of deals that were found, by id."""
-    return {deal_id: deal.card for deal_id, deal in found.items()}
-
-
 def show(
     request: EditorRequest,
     page: FeaturedPage,
     work: Arrangement,
-    cards: dict[str, DealCard] | None,
+    found: dict[str, Deal] | None,
     *,
+    known: Iterable[DealCard] = (),
     version: int | None = None,
     conflict: bool = False,
     plan: FeaturedPlan | None = None,
@@ -85,21 +86,23 @@ def show(
     trouble: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    """The working list, where to add from, and, in a conflict, what others made of it.
+    """The list being worked on, where to add from, and, in a conflict, what others made of it.
 
-    `cards` holds those deals of the list that exist. In a conflict the form takes the version of now,
-    so that saving it again stands on top.
+    `found` and `known` are those deals of the list that exist, None where the table did not answer. In a conflict the
+    form takes the version of now, so that saving it again stands on top.
     """
     now = timezone.now()
+    cards = None
+    if found is not None:
+        cards = {card.id: card for card in known} | {deal.id: deal.card for deal in found.values()}
     gone = [work.title(deal_id) for deal_id in work.ids if cards is not None and deal_id not in cards]
     rows = _rows(work, cards, now)
     if work.said == "added":
         row = next((row for row in rows if row.id == work.moved), None)
-        work.said = (
-            _("“%(title)s” is added at position %(place)d.") % {"title": row.title, "place": row.place}
-            if row
-            else _("This deal does not exist (any more).")
-        )
+        work.said = _("This deal does not exist (any more).")
+        if row:
+            said = _("“%(title)s” is added at position %(place)d.")
+            work.said = said % {"title": row.title, "place": row.place}
     picker = Picker.of(request, now=now, answers=cards is not None)
     picked = {row.id for row in rows}
     context: dict[str, Any] = {
@@ -123,12 +126,12 @@ def show(
         "plan_form": plan_form or _plan_form(request, plan),
         "new_plan": request.POST.get("new_plan") or new_ulid(now),
     }
-    template = "cms/featured/featured_page.html"
-    if not request.htmx and cards is not None:
-        context["plans"] = [one for one in featured_plans.newest() if one.page == page.id]
+    template = "featured_page"
     if request.htmx:
-        template = f"cms/featured/_featured_{'picker' if request.htmx.target in ('picker', 'choices') else 'page'}.html"
-    return render(request, template, context, status=status)
+        template = "_featured_picker" if request.htmx.target in ("picker", "choices") else "_featured_page"
+    elif cards is not None:
+        context["plans"] = [one for one in featured_plans.newest() if one.page == page.id]
+    return render(request, f"cms/featured/{template}.html", context, status=status)
 
 
 def _plan_form(request: EditorRequest, plan: FeaturedPlan | None) -> PlanForm:
@@ -140,8 +143,6 @@ def _plan_form(request: EditorRequest, plan: FeaturedPlan | None) -> PlanForm:
 def _rows(work: Arrangement, cards: dict[str, DealCard] | None, now: datetime) -> list[FeaturedRow]:
     """Return the deals of the list that exist; all of them where the table did not answer."""
     if cards is None:
-        return [
-            FeaturedRow(deal_id, work.title(deal_id), None, "", work.place(deal_id)) for deal_id in work.ids
-        ]
+        return [FeaturedRow(id_, work.title(id_), None, "", work.place(id_)) for id_ in work.ids]
     there = enumerate((cards[deal_id] for deal_id in work.ids if deal_id in cards), start=1)
     return [FeaturedRow(card.id, card.title, card, card.state(now), place) for place, card in there]

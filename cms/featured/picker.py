@@ -3,10 +3,9 @@
 Words narrow each of these down, as one types.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Self
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -43,7 +42,7 @@ class Picker:
     sources = SOURCES
 
     @classmethod
-    def of(cls, request: EditorRequest, *, now: datetime, answers: bool = True) -> Picker:
+    def of(cls, request: EditorRequest, *, now: datetime, answers: bool = True) -> Self:
         """Return what the form asks for. 1 query, or as many as there are buckets to read."""
         asked = request.POST if request.method == "POST" else request.GET
         picker = cls(source=asked.get("source", "latest"), brand=asked.get("brand", "")[:100].strip())
@@ -74,13 +73,9 @@ class Picker:
             self._find(chosen, now)
             return
         direction, _colon, cursor = self.place.partition(":")
+        after, before = (cursor if direction == way else None for way in ("after", "before"))
         try:
-            page = deal_lists.cms_list(
-                chosen,
-                now=now,
-                after=cursor if direction == "after" else None,
-                before=cursor if direction == "before" else None,
-            )
+            page = deal_lists.cms_list(chosen, now=now, after=after, before=before)
         except BadCursor:
             self.place, self.note = "", _("This page of the list is gone. Choose again.")
             return

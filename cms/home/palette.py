@@ -1,7 +1,5 @@
 """The command palette: every page of the CMS, and deals, drafts and brands by name, a few keys away."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +11,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from cms.lists.deal_list import id_in, query, rows
+from cms.lists.deal_list import deal_rows, id_in, query
 from cms.lists.search import find_deals, words_in
 from cms.shared.navigation import Place, open_to
 from cms.shared.requests import EditorRequest
+from cms.taxonomy.named_brands import brands_like
 from dealsite.accounts.decorators import role
-from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.names import slugify
 from dealsite.web.pages import page
@@ -58,9 +56,8 @@ def palette(request: EditorRequest) -> HttpResponse:
         groups += [Group(_("Brands"), _brands(words))]
     context: dict[str, Any] = {"groups": [group for group in groups if group.choices], "words": words}
     context["number"] = sum(len(group.choices) for group in groups)
-    return render(
-        request, "cms/home/_palette_found.html" if request.htmx else "cms/home/palette.html", context
-    )
+    template = "cms/home/_palette_found.html" if request.htmx else "cms/home/palette.html"
+    return render(request, template, context)
 
 
 def _fits(place: Place, words: str) -> bool:
@@ -82,16 +79,12 @@ def _deals(words: str, state: str) -> list[Choice]:
     found = find_deals(DealFilter(state, words=words), now=now).cards[:MOST_SHOWN]
     icon = "file-pen" if state == "draft" else "tag"
     return [
-        Choice(card.title or _("Draft without a title"), address, icon, card.brand_name)
-        for card, _state, address in rows(found, state, now)
+        Choice(row.card.title or _("Draft without a title"), row.address, icon, row.card.brand_name)
+        for row in deal_rows(found, state, now)
     ]
 
 
 def _brands(words: str) -> list[Choice]:
     """Return the brands that begin so, then those that hold it. 1 query."""
-    typed = slugify(words)
-    found = [brand for brand in brands.all_brands() if typed and typed in brand.slug]
-    found.sort(key=lambda brand: (not brand.slug.startswith(typed), brand.slug))
-    return [
-        Choice(brand.name, reverse("cms_brand", args=[brand.slug]), "store") for brand in found[:MOST_SHOWN]
-    ]
+    found = brands_like(slugify(words))[:MOST_SHOWN]
+    return [Choice(brand.name, reverse("cms_brand", args=[brand.slug]), "store") for brand in found]

@@ -25,7 +25,7 @@ from dealsite.data.jobs.exports import Export, ExportRequest, ListRequest, Paylo
 from dealsite.data.jobs.jobs import ADMINS_EXPORT, EDITORS_EXPORT, EXPORT, EXPORTS
 from dealsite.data.table.errors import Forbidden, Invalid, NotFound
 from dealsite.data.table.ids import new_ulid
-from dealsite.templatetags.orders import order_status, payment_status
+from dealsite.templatetags.design import order_status, payment_status
 from dealsite.text.lazy import Text
 from dealsite.web.pages import action, page, part
 from dealsite.worker import exports as files

@@ -1,10 +1,8 @@
 """What needs an editor: by topic its number and its rows, each with what can be done about it at once.
 
 The search index says how much of a topic there is and where; what the rows show is read from the table, so that
-what was just put right is no longer there although the index may lag by a moment.
+what was just fixed is no longer there although the index may lag by a moment.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,11 +15,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_safe
 
 from cms.lists.search import page_number
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.shared.requests import EditorRequest, editor_page
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.attention import AttentionData
 from dealsite.data.catalogue.cards import DealCard
@@ -32,7 +28,6 @@ from dealsite.search import attention as needs
 from dealsite.search.attention import Today
 from dealsite.search.documents import StoredDocument
 from dealsite.search.finding import SearchPage, find
-from dealsite.web.pages import page
 
 SHOWN = 3  # rows of a topic on the first page
 PAGE_SIZE = 25
@@ -176,28 +171,28 @@ TOPICS = {
 def show_all(now: datetime, *, changed: Sequence[DealCard] = ()) -> tuple[list[TopicView], list[DealCard]]:
     """Return every topic with its first rows, and those of the `changed` whose deals are there. 1 batch get."""
     today = _today(now)
-    asked = [(topic, found) for topic in TOPICS.values() if (found := _ask(topic, today, size=SHOWN))]
-    hits = [hit for _topic, found in asked for hit in found.hits]
-    looked = needs.look([*hits, *(StoredDocument("", card=card) for card in changed)], pages=True)
-    shown = {topic.name: _shown(topic, found, looked, today) for topic, found in asked}
-    shown["featured"] = _featured(looked, now, most=SHOWN)
-    return [shown[name] for name in TOPICS], [card for card in changed if card.id in looked.deals]
+    pages = {name: found for name, topic in TOPICS.items() if (found := _find(topic, today, size=SHOWN))}
+    hits = [hit for found in pages.values() for hit in found.hits]
+    data = needs.look([*hits, *(StoredDocument("", card=card) for card in changed)], pages=True)
+    shown = {name: _view(TOPICS[name], found, data, today) for name, found in pages.items()}
+    shown["featured"] = _featured(data, now, most=SHOWN)
+    return [shown[name] for name in TOPICS], [card for card in changed if card.id in data.deals]
 
 
 def show(topic: Topic, now: datetime, *, page: int) -> TopicView:
     """Return a page of one topic. 1 batch get."""
     today = _today(now)
-    found = _ask(topic, today, size=PAGE_SIZE, page=page)
+    found = _find(topic, today, size=PAGE_SIZE, page=page)
     if found is None:
         return _featured(needs.look([], pages=True), now)
-    return _shown(topic, found, needs.look(found.hits), today)
+    return _view(topic, found, needs.look(found.hits), today)
 
 
 def _today(now: datetime) -> Today:
     return Today.of(now, timezone.get_current_timezone())
 
 
-def _ask(topic: Topic, today: Today, *, size: int, page: int = 1) -> SearchPage | None:
+def _find(topic: Topic, today: Today, *, size: int, page: int = 1) -> SearchPage | None:
     """Return what search finds of a topic, None for one that is known without it."""
     wanted = topic.wanted
     if wanted.ask is None:
@@ -205,21 +200,21 @@ def _ask(topic: Topic, today: Today, *, size: int, page: int = 1) -> SearchPage 
     return find(wanted.ask(today), now=today.now, sort=wanted.sort, page=page, size=size)
 
 
-def _shown(topic: Topic, found: SearchPage, looked: AttentionData, today: Today) -> TopicView:
-    rows = [row for hit in found.hits if (row := _row(topic.wanted, hit.card.id, looked, today))]
+def _view(topic: Topic, found: SearchPage, data: AttentionData, today: Today) -> TopicView:
+    rows = [row for hit in found.hits if (row := _row(topic.wanted, hit.card.id, data, today))]
     gone = len(found.hits) - len(rows)
     return TopicView(topic, found.total - gone, rows, found.ready, found.pages)
 
 
-def _row(topic: needs.Topic, id_: str, looked: AttentionData, today: Today) -> ProblemRow | None:
+def _row(topic: needs.Topic, id_: str, data: AttentionData, today: Today) -> ProblemRow | None:
     """Return the row of a deal or draft; None where the table no longer agrees that it belongs to the topic."""
-    if draft := looked.drafts.get(id_):
+    if draft := data.drafts.get(id_):
         if not topic.holds(draft.content, draft.card, None, today):
             return None
         lacking = [FIELDS[name] for name in deals.problems(draft.content, live_at=today.now)]
         address = reverse("cms_draft", args=[draft.id])
         return ProblemRow(draft.card, "draft", address, draft.version, True, lacking=lacking)
-    deal, check = looked.deals.get(id_), looked.checks.get(id_)
+    deal, check = data.deals.get(id_), data.checks.get(id_)
     if deal is None or not topic.holds(deal.content, deal.card, check, today):
         return None
     ends = deal.content.expires_at
@@ -234,35 +229,15 @@ def _row(topic: needs.Topic, id_: str, looked: AttentionData, today: Today) -> P
     )
 
 
-def _featured(looked: AttentionData, now: datetime, *, most: int | None = None) -> TopicView:
-    rows = [
-        ProblemRow(
-            card,
-            card.state(now),
-            reverse("cms_deal", args=[card.id]),
-            page.version,
-            page=(page.id, page.title),
-        )
-        for page, card in needs.featured_but_over(looked.pages, now)
-    ]
+def _featured(data: AttentionData, now: datetime, *, most: int | None = None) -> TopicView:
+    rows = []
+    for page, card in needs.featured_but_over(data.pages, now):
+        address, place = reverse("cms_deal", args=[card.id]), (page.id, page.title)
+        rows.append(ProblemRow(card, card.state(now), address, page.version, page=place))
     return TopicView(TOPICS["featured"], len(rows), rows[:most])
 
 
-@page(
-    "1 batch get",
-    at=(
-        "/cms/attention/drafts/",
-        "/cms/attention/ending/",
-        "/cms/attention/featured/",
-        "/cms/attention/links/",
-        "/cms/attention/sold-out/",
-        "/cms/attention/today/",
-        "/cms/attention/alt-texts/",
-        "/cms/attention/pictures/",
-    ),
-)
-@role("editor")
-@require_safe
+@editor_page("1 batch get", at=tuple(f"/cms/attention/{name}/" for name in TOPICS))
 def attention_list(request: EditorRequest, topic: str) -> HttpResponse:
     """All of one topic, a page at a time."""
     if topic not in TOPICS:

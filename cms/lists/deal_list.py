@@ -1,7 +1,5 @@
 """The list of deals and drafts, by state, brand, category and words; and finding one by its id or link."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,16 +12,13 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from cms.bulk.bulk_bar import bulk_bar
-from cms.lists.columns import COLUMNS, own_columns, shown_columns
-from cms.lists.list_address import list_query, query_of
+from cms.lists.list_address import COLUMNS, list_query, own_columns, query_of, shown_columns
 from cms.lists.search import LACKS, NOT_READY, find_deals, is_found, page_number, words_in
 from cms.lists.view_bar import ViewProblem, view_bar
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.shared.requests import EditorRequest, editor_page
 from dealsite.data.catalogue import category_names, deal_lists, deals, drafts
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.categories import CATEGORIES
@@ -34,7 +29,6 @@ from dealsite.data.table.errors import BadCursor, NotFound
 from dealsite.data.table.ids import new_ulid
 from dealsite.search.finding import SearchPage
 from dealsite.text.lazy import Text
-from dealsite.web.pages import page
 
 STATES = {
     "all": gettext_lazy("All deals"),
@@ -82,18 +76,10 @@ class DealRow:
         return reverse(f"cms_duplicate_{self.kind}", args=[self.card.id])
 
 
-@page(
-    "1 query + d queries + 1 batch get or 2 batch gets",
-    at=(
-        "",
-        "?state=draft",
-        "?brand=nobody",
-        "?q=deal",
-        "?columns=picture,brand,category,price,was_price,discount,state,live,expires,voucher,id",
-    ),
-)
-@role("editor")
-@require_safe
+EXAMPLES = ("", "?state=draft", "?brand=nobody", "?q=deal", f"?columns={','.join(COLUMNS)}")
+
+
+@editor_page("1 query + d queries + 1 batch get or 2 batch gets", at=EXAMPLES)
 @vary_on_headers("HX-Request")
 def deal_list(request: EditorRequest) -> HttpResponse:
     """One page of deals, newest first; of those that hold some words, by how well they fit."""
@@ -113,24 +99,21 @@ def show_list(request: EditorRequest, *, refused: ViewProblem | None = None) -> 
     if lacks and lacks not in LACKS:
         raise NotFound(_("There is no such list of deals."))
     words = words_in(request.GET.get("q", ""))
-    chosen = _chosen(request, state=state, brand=brand, category=category)
+    columns = request.GET.get("columns", "")[:400]
+    chosen = {"state": state, "brand": brand, "category": category, "columns": columns}
     matching = DealFilter(state, brand, category, words, lacks=lacks)
     if is_found(matching):
         return found_deals(request, matching, {"q": words} | chosen | {"lacks": lacks}, refused=refused)
     now, not_found = timezone.now(), ""
     try:
-        page = deal_lists.cms_list(
-            matching,
-            now=now,
-            after=request.GET.get("after") or None,
-            before=request.GET.get("before") or None,
-        )
+        after, before = request.GET.get("after") or None, request.GET.get("before") or None
+        page = deal_lists.cms_list(matching, now=now, after=after, before=before)
     except NotFound:
         page = Page([])
         not_found = _("There is no brand “%(name)s”.") % {"name": request.GET.get("brand", "")[:80]}
     context: dict[str, Any] = {
         "page": page,
-        "deals": listed(page.cards, state, now),
+        "deals": deal_rows(page.cards, state, now),
         "after": page.after and query(chosen | {"after": page.after}),
         "before": page.before and query(chosen | {"before": page.before}),
         "empty": NOTHING_FOUND if brand or category else NOTHING_IN[state],
@@ -152,27 +135,20 @@ def found_deals(
         raise BadCursor()
     now = timezone.now()
     found = find_deals(matching, now=now, page=number)
-    empty: Text = NOTHING_FOUND
-    if words:
-        empty = _("Nothing here holds the words “%(words)s”.") % {"words": words}
+    nothing_fits = _("Nothing here holds the words “%(words)s”.") % {"words": words}
+    empty: Text = nothing_fits if words else NOTHING_FOUND
     if id_in(words):
         found, empty = SearchPage(), _("Press Enter to open the deal with this id.")
     note = ngettext("%(total)s found", "%(total)s found", found.total) % {"total": f"{found.total:,}"}
     context: dict[str, Any] = {
         "words": words,
-        "deals": listed(found.cards, state, now),
+        "deals": deal_rows(found.cards, state, now),
         "after": query(chosen | {"page": str(number + 1)}) if number < found.pages else "",
         "before": query(chosen | {"page": str(number - 1)}) if number > 1 else "",
         "empty": empty if found.ready else NOT_READY,
         "note": note if found.total else "",
     }
     return _list_page(request, chosen, context, now, found=found, refused=refused)
-
-
-def _chosen(request: EditorRequest, *, state: str, brand: str, category: str) -> dict[str, str]:
-    """Return what the list is narrowed by, and the columns that its address names."""
-    columns = request.GET.get("columns", "")[:400]
-    return {"state": state, "brand": brand, "category": category, "columns": columns}
 
 
 def _list_page(
@@ -202,7 +178,7 @@ def _list_page(
         **bulk_bar(chosen, request.GET.get("brand", "")[:80], now, found=found),
     }
     if not request.htmx:
-        context |= view_bar(request.user.username, chosen, columns, now, refused=refused)
+        context |= view_bar(request.user.username, chosen, columns, refused=refused)
         return render(request, "cms/lists/deals.html", context, status=422 if refused else status)
     response = render(request, "cms/lists/_deals_found.html", context, status=status)
     response["HX-Replace-Url"] = request.path + query(chosen)
@@ -215,18 +191,11 @@ def row_context(columns: tuple[str, ...]) -> dict[str, Any]:
     return {"columns": columns, "headings": headings, "width": len(headings) + 2}
 
 
-def listed(cards: list[DealCard], state: str, now: datetime) -> list[DealRow]:
+def deal_rows(cards: list[DealCard], state: str, now: datetime) -> list[DealRow]:
     """Return the cards of a list with their states now; those of a list of drafts are drafts."""
     if state == "draft":
         return [DealRow(card, "draft", "draft", new_ulid(now)) for card in cards]
     return [DealRow(card, "deal", card.state(now), new_ulid(now)) for card in cards]
-
-
-def rows(cards: list[DealCard], listed: str, now: datetime) -> list[tuple[DealCard, str, str]]:
-    """Return each card with its state now and the address of its form; those of a list of drafts are drafts."""
-    if listed == "draft":
-        return [(card, "draft", reverse("cms_draft", args=[card.id])) for card in cards]
-    return [(card, card.state(now), reverse("cms_deal", args=[card.id])) for card in cards]
 
 
 def query(values: dict[str, str]) -> str:
@@ -239,9 +208,7 @@ def back_to_list(request: EditorRequest) -> str:
     return reverse("cms_deals") + list_query(request.POST.get("back", "") or request.GET.get("back", ""))
 
 
-@page("none", at="?q=nothing")
-@role("editor")
-@require_safe
+@editor_page("none", at="?q=nothing")
 def find_deal(request: EditorRequest) -> HttpResponse:
     """Lead to the deal or draft whose id or link was pasted."""
     text = request.GET.get("q", "")[:2000].strip()
@@ -255,9 +222,8 @@ def find_deal(request: EditorRequest) -> HttpResponse:
             pass
         else:
             return redirect("cms_draft", deal_id)
-    return render(
-        request, "cms/lists/find_deal.html", {"text": text, "deal_id": deal_id}, status=404 if text else 200
-    )
+    context = {"text": text, "deal_id": deal_id}
+    return render(request, "cms/lists/find_deal.html", context, status=404 if text else 200)
 
 
 def id_in(text: str) -> str:

@@ -1,16 +1,36 @@
-"""The address of the list of deals as text: filters, columns and page; what a form leads back to."""
-
-from __future__ import annotations
+"""What the address of the list of deals says: filters, columns and page; and which columns an editor sees without."""
 
 from collections.abc import Iterable, Mapping
 
-from django.http import QueryDict
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext_lazy as _
+
+from cms.shared.requests import EditorRequest, editor_action
+from dealsite.data.people import profiles
 
 FILTERS = ("state", "brand", "category", "q", "lacks")
 PLACES = ("after", "before", "page")  # of the page shown
 NAMES = (*FILTERS, "columns", *PLACES)
 LONGEST = 2_000  # characters of a value
+COLUMNS = {
+    "picture": _("Picture"),
+    "brand": _("Brand"),
+    "category": _("Category"),
+    "price": _("Price"),
+    "was_price": _("Was-price"),
+    "discount": _("Discount"),
+    "state": _("State"),
+    "live": _("Published"),
+    "expires": _("Expires"),
+    "voucher": _("Voucher"),
+    "id": _("Id"),
+}
+USUAL = ("picture", "brand", "price", "was_price", "state", "live", "expires")
+WITH_THE_TITLE = ("picture", "brand")  # stand in the title's own column
+WITH_THE_PRICE = ("was_price", "discount")  # stand in the price's, if that is shown
 
 
 def list_query(text: str, *, without: Iterable[str] = ()) -> str:
@@ -28,3 +48,29 @@ def query_of(given: Mapping[str, str], *, without: Iterable[str] = ()) -> str:
     values = {name: given.get(name, "")[:LONGEST] for name in NAMES if name not in left_out}
     text = urlencode({name: value for name, value in values.items() if value})
     return f"?{text}" if text else ""
+
+
+def columns_of(names: Iterable[str]) -> tuple[str, ...]:
+    """Return those names that are columns, in the order in which they stand; the usual ones for none."""
+    wanted = set(names)
+    return tuple(name for name in COLUMNS if name in wanted) or USUAL
+
+
+def shown_columns(request: EditorRequest, named: str) -> tuple[str, ...]:
+    """Return the columns that an editor sees: those that the address names (`price,state`), or else their choice."""
+    return columns_of(named[:400].split(",") if named else request.user.preferences.columns)
+
+
+def own_columns(columns: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return (name, heading) of what stands in a column of its own."""
+    beside = WITH_THE_TITLE + (WITH_THE_PRICE if "price" in columns else ())
+    return [(name, str(COLUMNS[name])) for name in columns if name not in beside]
+
+
+@editor_action
+def choose_columns(request: EditorRequest) -> HttpResponse:
+    """Keep the columns that were ticked, none for the usual ones, and lead back to the list."""
+    ticked = set(request.POST.getlist("column"))
+    chosen = tuple(name for name in COLUMNS if name in ticked)
+    profiles.save_preferences(request.user.username, columns=() if chosen == USUAL else chosen)
+    return redirect(reverse("cms_deals") + list_query(request.POST.get("back", ""), without=("columns",)))

@@ -4,8 +4,6 @@ The form says for each field what it showed when it was opened. A field that was
 what is stored by now; one that was changed here and by somebody else, too, comes back with both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -19,27 +17,24 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
-from cms.lists.columns import shown_columns
-from cms.lists.deal_list import back_to_list, listed, row_context
-from cms.lists.list_address import list_query
+from cms.lists.deal_list import back_to_list, deal_rows, row_context
+from cms.lists.list_address import list_query, shown_columns
 from cms.shared import undo
 from cms.shared.edit_form import Difference
 from cms.shared.field_merge import base_of, merge
-from cms.shared.fields import LocalTimeField, PriceField, typed_time
-from cms.shared.forms import show_zone, typed_number
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role, sent_again
+from cms.shared.fields import LocalTimeField, PriceField, stored_time, typed_time
+from cms.shared.forms import show_zone, typed_deal
+from cms.shared.requests import EditorRequest, editor_form
+from dealsite.accounts.decorators import sent_again
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import DealContent, text_problems
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.table.errors import Busy, Invalid, VersionConflict
-from dealsite.data.table.ids import from_iso, iso
-from dealsite.web.pages import page
+from dealsite.data.table.ids import iso
 
 FIELDS = ("price", "was_price", "expires_at")
 TRIES = 5
@@ -67,20 +62,16 @@ class Work:
         return [(self.form[name], self.seen[name], self.conflicts.get(name)) for name in FIELDS]
 
 
-@page("1 batch get")
+@editor_form("1 batch get")
 @sent_again
-@role("editor")
-@require_http_methods(["GET", "HEAD", "POST"])
 @vary_on_headers("HX-Request")
 def deal_terms(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Price and expiry of a deal, as a form in its row or on a page of its own; changed by POST."""
     return _terms(request, lambda: deals.get(deal_id))
 
 
-@page("1 get")
+@editor_form("1 get")
 @sent_again
-@role("editor")
-@require_http_methods(["GET", "HEAD", "POST"])
 @vary_on_headers("HX-Request")
 def draft_terms(request: EditorRequest, draft_id: str) -> HttpResponse:
     """The same for a draft."""
@@ -106,11 +97,8 @@ def _terms(request: EditorRequest, read: Callable[[], Deal | Draft]) -> HttpResp
 
 def typed_terms(content: DealContent) -> dict[str, str]:
     """Return price, was-price and expiry as the form's inputs hold them."""
-    return {
-        "price": typed_number(content.price),
-        "was_price": typed_number(content.was_price),
-        "expires_at": typed_time(content.expires_at),
-    }
+    typed = typed_deal(content, "")
+    return {name: typed[name] for name in FIELDS}
 
 
 def _change(request: EditorRequest, stored: Deal | Draft) -> HttpResponse:
@@ -162,35 +150,28 @@ def _form(stored: Deal | Draft, **arguments: Any) -> TermsForm:
 
 def _keep_moment(form: TermsForm, text: str, typed: str) -> None:
     """Take a typed time for the very moment that is given with it: what is undone comes back exactly."""
-    expires_at = form.fields["expires_at"]
+    expires_at, moment = form.fields["expires_at"], stored_time(text)
     try:
-        moment = from_iso(text) if text else None
         is_meant = moment is not None and typed_time(moment) == typed
-    except (ValueError, OverflowError):  # no time of ours: without a zone, or at the end of the calendar
+    except OverflowError:  # at the end of the calendar
         return
     if is_meant and isinstance(expires_at, LocalTimeField):
         expires_at.stored = moment
 
 
 def _save(stored: Deal | Draft, content: DealContent, *, by: str, now: datetime) -> Deal | Draft:
-    brand = Brand(stored.card.brand, stored.card.brand_name)
+    brand, version = Brand(stored.card.brand, stored.card.brand_name), stored.version
     if isinstance(stored, Deal):
-        return deals.edit(stored, content, version=stored.version, brand=brand, by=by, now=now)
-    if found := _draft_problems(content):
-        raise Invalid(**found)
-    return drafts.save(
-        stored, content, version=stored.version, by=by, now=now, brand=brand if content.brand else None
-    )
-
-
-def _draft_problems(content: DealContent) -> dict[str, str]:
-    """Return what stands against a draft's terms: less than publishing asks for, but no was-price below the price."""
+        return deals.edit(stored, content, version=version, brand=brand, by=by, now=now)
+    # Less than publishing asks for, but no was-price below the price.
     found = text_problems(content)
-    both = content.price is not None and content.was_price is not None
-    if both and content.was_price <= content.price:  # type: ignore[operator]
+    if None not in (content.price, content.was_price) and content.was_price <= content.price:  # type: ignore[operator]
         sentence = _("The was-price must be above the price. Leave it empty if there is none.")
         found.setdefault("was_price", sentence)
-    return found
+    if found:
+        raise Invalid(**found)
+    own = brand if content.brand else None
+    return drafts.save(stored, content, version=version, brand=own, by=by, now=now)
 
 
 def _offer_undo(request: EditorRequest, before: Deal | Draft, after: Deal | Draft) -> None:
@@ -227,7 +208,7 @@ def _form_page(
 
 
 def _context(request: EditorRequest, stored: Deal | Draft) -> dict[str, Any]:
-    (row,) = listed([stored.card], "all" if isinstance(stored, Deal) else "draft", timezone.now())
+    (row,) = deal_rows([stored.card], "all" if isinstance(stored, Deal) else "draft", timezone.now())
     given = request.POST if request.method == "POST" else request.GET
     back = list_query(given.get("back", ""))
     columns = shown_columns(request, QueryDict(back.removeprefix("?")).get("columns", ""))

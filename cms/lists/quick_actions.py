@@ -1,46 +1,48 @@
-"""What an editor puts right with one click where it is listed: each a POST, most of them with a way back."""
+"""Quick actions: what an editor fixes with one click where it is listed; most of it can be undone."""
 
-from __future__ import annotations
-
-import re
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
+from django.utils.translation import gettext_lazy
 
 from cms.lists.attention import TOPICS
 from cms.shared import undo
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.shared.fields import stored_time
+from cms.shared.requests import EditorRequest, editor_action
+from dealsite.accounts.decorators import sent_again
 from dealsite.data.catalogue import brands, deals, drafts, featured
-from dealsite.data.catalogue.content import DealContent
+from dealsite.data.catalogue.content import ALT_CHARACTERS, UNSTORABLE, DealContent, text_problems
 from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing import links
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, VersionConflict
-from dealsite.data.table.ids import from_iso, is_ulid, iso, new_ulid
+from dealsite.data.table.ids import is_ulid, iso, new_ulid
 from dealsite.text.digits import number_in
-from dealsite.web.pages import action
 
-TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
+CHANGED = gettext_lazy(
+    "Somebody changed this meanwhile. See whether your words still fit, and save them again."
+)
 NOW, NEVER = "now", "never"  # stand for times in the form of a deal's end
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def change_end(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Let a deal end at another time, now, or never."""
     now, by = timezone.now(), request.user.username
     stored = deals.get(deal_id)
     wanted = request.POST.get("ends_at", "")
-    ends_at = now if wanted == NOW else None if wanted == NEVER else _time(wanted)
+    ends_at = now if wanted == NOW else stored_time(wanted)
+    if ends_at is None and wanted != NEVER:
+        raise Invalid()
     was = stored.content.expires_at
     if was == ends_at or (wanted == NOW and was is not None and was <= now):
         messages.info(request, _("This was done already."))
@@ -64,18 +66,11 @@ def _offer_end(request: EditorRequest, text: str, changed: Deal, was: datetime |
     if was is not None and was <= timezone.now():
         messages.success(request, said)
         return
-    _offer(
-        request,
-        said,
-        reverse("cms_change_end", args=[changed.id]),
-        version=str(changed.version),
-        ends_at=iso(was) if was else NEVER,
-    )
+    address, ends_at = reverse("cms_change_end", args=[changed.id]), iso(was) if was else NEVER
+    _offer(request, said, address, version=str(changed.version), ends_at=ends_at)
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def publish_ready(request: EditorRequest, draft_id: str) -> HttpResponse:
     """Publish a draft that lacks nothing, as it is."""
     now, by = timezone.now(), request.user.username
@@ -100,9 +95,7 @@ def publish_ready(request: EditorRequest, draft_id: str) -> HttpResponse:
     return back(request)
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def unfeature(request: EditorRequest, page_id: str) -> HttpResponse:
     """Take a deal off the featured list of a page; its place is offered back."""
     deal_id = request.POST.get("deal", "")
@@ -110,21 +103,14 @@ def unfeature(request: EditorRequest, page_id: str) -> HttpResponse:
     if deal_id not in page.ids:
         messages.info(request, _("This was done already."))
     elif _set(request, page, [one for one in page.ids if one != deal_id]):
-        said = _("“%(title)s” is off the list “%(page)s”.")
         title = next(card.title for card in page.cards if card.id == deal_id)
-        _offer(
-            request,
-            said % {"title": title, "page": page.title},
-            reverse("cms_feature_again", args=[page.id]),
-            deal=deal_id,
-            place=str(page.ids.index(deal_id)),
-        )
+        said = _("“%(title)s” is off the list “%(page)s”.") % {"title": title, "page": page.title}
+        address, place = reverse("cms_feature_again", args=[page.id]), str(page.ids.index(deal_id))
+        _offer(request, said, address, deal=deal_id, place=place)
     return back(request)
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def feature_again(request: EditorRequest, page_id: str) -> HttpResponse:
     """Put a deal back to its place on the featured list of a page."""
     deal_id, place = request.POST.get("deal", ""), number_in(request.POST.get("place", ""), most=3)
@@ -144,25 +130,18 @@ def feature_again(request: EditorRequest, page_id: str) -> HttpResponse:
 def _set(request: EditorRequest, page: featured.FeaturedPage, ids: list[str]) -> bool:
     """Set a page's list to some deals; tell whether that went well, else say why not."""
     loaded, found = featured.load(page.id, ids)
+    by, now = request.user.username, timezone.now()
     try:
         if any(one not in found for one in ids):
             raise NotFound(_("A deal of this list was deleted meanwhile."))
-        featured.set_featured(
-            loaded,
-            [found[one] for one in ids],
-            version=page.version,
-            by=request.user.username,
-            now=timezone.now(),
-        )
+        featured.set_featured(loaded, [found[one] for one in ids], version=page.version, by=by, now=now)
     except (Conflict, Invalid, NotFound) as error:
         messages.error(request, str(error))
         return False
     return True
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def check_link(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Have the worker look at a deal's link now."""
     linked = links.get(deal_id)
@@ -170,14 +149,11 @@ def check_link(request: EditorRequest, deal_id: str) -> HttpResponse:
         links.check_again(linked.deal_id, now=timezone.now())
         messages.info(request, _("The link is being checked. Look again in a moment."))
     else:
-        off = _("Links are not checked here: the setting DEALSITE_CHECK_LINKS is off.")
-        messages.error(request, off)
+        messages.error(request, _("Links are not checked here: the setting DEALSITE_CHECK_LINKS is off."))
     return back(request)
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def accept_link(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Take the editor's word that a link is fine; or, with `again`, take that back."""
     link, now, by = request.POST.get("link", ""), timezone.now(), request.user.username
@@ -196,16 +172,6 @@ def accept_link(request: EditorRequest, deal_id: str) -> HttpResponse:
     return back(request)
 
 
-def _time(text: str) -> datetime:
-    """Return a time that a button of this site holds."""
-    if not TIME.fullmatch(text):
-        raise Invalid()
-    try:
-        return from_iso(text)
-    except ValueError:
-        raise Invalid() from None
-
-
 def _edit(
     request: EditorRequest, stored: Deal, content: DealContent, *, by: str, now: datetime
 ) -> Deal | None:
@@ -218,6 +184,74 @@ def _edit(
     except (Conflict, Invalid, NotFound) as error:
         messages.error(request, str(error))
     return None
+
+
+@editor_action
+@sent_again
+def describe_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
+    """Give a deal's picture its alt text."""
+    return _describe(request, lambda: deals.get(deal_id))
+
+
+@editor_action
+@sent_again
+def describe_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
+    """Give a draft's picture its alt text."""
+    return _describe(request, lambda: drafts.get(draft_id))
+
+
+def _describe(request: EditorRequest, read: Callable[[], Deal | Draft]) -> HttpResponse:
+    """Store the words that were typed for a picture; where they cannot be taken, a page gives them back."""
+    stored = read()
+    alt = " ".join(request.POST.get("alt", "")[: ALT_CHARACTERS * 4].split())
+    if stored.content.picture is None:
+        say_changed(request)
+    elif stored.content.picture.alt == alt and alt:
+        messages.info(request, _("This was done already."))
+    elif request.POST.get("version") != str(stored.version):
+        return _words_page(request, stored, alt, CHANGED, status=409)
+    else:
+        described = replace(stored.content, picture=replace(stored.content.picture, alt=alt))
+        problem = text_problems(described).get("picture_alt")
+        if not alt or UNSTORABLE.search(alt):
+            problem = _("Describe the picture for those who cannot see it.")
+        if problem:
+            return _words_page(request, stored, alt, problem, status=422)
+        try:
+            _save(stored, described, by=request.user.username)
+        except VersionConflict:
+            return _words_page(request, read(), alt, CHANGED, status=409)
+        except (Conflict, Invalid, NotFound) as error:
+            return _words_page(request, stored, alt, str(error), status=error.status)
+        messages.success(request, _("The alt text is saved."))
+    return back(request)
+
+
+def _save(stored: Deal | Draft, content: DealContent, *, by: str) -> None:
+    now, version = timezone.now(), stored.version
+    if isinstance(stored, Deal):
+        deals.edit(stored, content, version=version, brand=brands.get(content.brand), by=by, now=now)
+    else:
+        brand = brands.get(content.brand) if content.brand else None
+        drafts.save(stored, content, version=version, brand=brand, by=by, now=now)
+
+
+def _words_page(
+    request: EditorRequest, stored: Deal | Draft, alt: str, trouble: str | Promise, *, status: int
+) -> HttpResponse:
+    """A picture as it is now, with the words that were typed for it."""
+    is_deal = isinstance(stored, Deal)
+    page = {
+        "stored": stored,
+        "state": stored.card.state(timezone.now()) if is_deal else "draft",
+        "address": reverse("cms_describe_deal" if is_deal else "cms_describe_draft", args=[stored.id]),
+        "leave": back_address(request),
+        "back": request.POST.get("back", ""),
+        "alt": UNSTORABLE.sub("", alt),
+        "most": ALT_CHARACTERS,
+        "trouble": trouble,
+    }
+    return render(request, "cms/lists/describe.html", page, status=status)
 
 
 def say_changed(request: EditorRequest) -> None:

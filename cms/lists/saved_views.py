@@ -1,7 +1,5 @@
 """Saved views of the list of deals: over the list, and a page on which they are named, ordered and deleted."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from django.contrib import messages
@@ -10,28 +8,23 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
-from cms.lists.columns import shown_columns
 from cms.lists.deal_list import show_list
-from cms.lists.list_address import FILTERS, list_query, query_of
-from cms.lists.view_bar import ViewProblem, shown
+from cms.lists.list_address import FILTERS, list_query, query_of, shown_columns
+from cms.lists.view_bar import ViewProblem, view_tab
 from cms.shared import undo
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role, sent_again
+from cms.shared.requests import EditorRequest, editor_action, editor_page
+from dealsite.accounts.decorators import sent_again
 from dealsite.data.editing import saved_views
 from dealsite.data.editing.saved_views import LONGEST_NAME, TEAM, SavedView
 from dealsite.data.table.errors import Conflict, Invalid, NotFound
 from dealsite.text.digits import number_in
-from dealsite.web.pages import action, page
 
 OWNERS = ("mine", "team")
 MOST_SHOWN = 200  # characters of a name that was refused
 
 
-@page("1 batch get")
-@role("editor")
-@require_safe
+@editor_page("1 batch get")
 def view_list(request: EditorRequest) -> HttpResponse:
     """The saved views: to rename, put in order and delete."""
     return _page(request)
@@ -42,17 +35,15 @@ def _page(
 ) -> HttpResponse:
     mine, team = saved_views.of(request.user.username)
     groups = [
-        ("mine", _("My views"), [shown(view, "mine") for view in mine]),
-        ("team", _("Views for all editors"), [shown(view, "team") for view in team]),
+        ("mine", _("My views"), [view_tab(view, "mine") for view in mine]),
+        ("team", _("Views for all editors"), [view_tab(view, "team") for view in team]),
     ]
     page = {"groups": groups, "wrong": wrong, "typed": typed, "error": error, "longest_name": LONGEST_NAME}
     return render(request, "cms/lists/saved_views.html", page, status=status)
 
 
-@action
+@editor_action
 @sent_again
-@role("editor")
-@require_POST
 def save_view(request: EditorRequest) -> HttpResponse:
     """Keep the filters of the list under a name; also what brings a deleted or replaced view back."""
     given = QueryDict(list_query(request.POST.get("back", "")).removeprefix("?"))
@@ -61,15 +52,10 @@ def save_view(request: EditorRequest) -> HttpResponse:
     view = SavedView(request.POST.get("id", ""), request.POST.get("name", ""), filters, columns)
     owner = _owner(request)
     place = number_in(request.POST.get("place", ""), most=3)
+    by, now = request.user.username, timezone.now()
     try:
-        replaced = saved_views.save(
-            _username(request, owner),
-            view,
-            by=request.user.username,
-            now=timezone.now(),
-            place=place,
-            instead_of=request.POST.get("instead_of"),
-        )
+        username, instead_of = _username(request, owner), request.POST.get("instead_of")
+        replaced = saved_views.save(username, view, by=by, now=now, place=place, instead_of=instead_of)
     except Invalid as error:
         if request.POST.get("to") == "views":
             messages.error(request, str(error))
@@ -87,58 +73,45 @@ def save_view(request: EditorRequest) -> HttpResponse:
         messages.success(request, _("The view “%(name)s” is saved.") % {"name": name})
     if request.POST.get("to") == "views":
         return redirect("cms_views")
-    return redirect(shown(view, owner).address)
+    return redirect(view_tab(view, owner).address)
 
 
-@action
+@editor_action
 @sent_again
-@role("editor")
-@require_POST
 def rename_view(request: EditorRequest, view_id: str) -> HttpResponse:
     """Give a view another name."""
     owner, name = _owner(request), request.POST.get("name", "")
+    username, by = _username(request, owner), request.user.username
     try:
-        before = saved_views.rename(
-            _username(request, owner), view_id, name, by=request.user.username, now=timezone.now()
-        )
+        before = saved_views.rename(username, view_id, name, by=by, now=timezone.now())
     except Invalid as error:
         return _page(request, wrong=view_id, typed=name, error=str(error), status=422)
-    said = _("The view “%(before)s” is now called “%(name)s”.") % {
-        "before": before.name,
-        "name": name.strip(),
-    }
+    names = {"before": before.name, "name": name.strip()}
+    said = _("The view “%(before)s” is now called “%(name)s”.") % names
     renamed = saved_views.mark_of(replace(before, name=name))
     _offer(request, said, before, owner, to="views", instead_of=renamed)
     return redirect("cms_views")
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def move_view(request: EditorRequest, view_id: str) -> HttpResponse:
     """Put a view at another place in its order."""
     place = number_in(request.POST.get("place", ""), most=3)
     if place is None:
         raise NotFound(_("There is no such place."))
-    owner = _owner(request)
-    views = saved_views.move(
-        _username(request, owner), view_id, place, by=request.user.username, now=timezone.now()
-    )
+    username, by = _username(request, _owner(request)), request.user.username
+    views = saved_views.move(username, view_id, place, by=by, now=timezone.now())
     at, name = next((n, view.name) for n, view in enumerate(views, 1) if view.id == view_id)
     said = _("“%(name)s” is now number %(at)d of %(all)d.") % {"name": name, "at": at, "all": len(views)}
     messages.success(request, said)
     return redirect(f"{reverse('cms_views')}#view-{view_id}")
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def delete_view(request: EditorRequest, view_id: str) -> HttpResponse:
     """Delete a view; a notice brings it back."""
-    owner = _owner(request)
-    deleted = saved_views.delete(
-        _username(request, owner), view_id, by=request.user.username, now=timezone.now()
-    )
+    owner, by = _owner(request), request.user.username
+    deleted = saved_views.delete(_username(request, owner), view_id, by=by, now=timezone.now())
     if deleted:
         view, place = deleted
         said = _("The view “%(name)s” is deleted.") % {"name": view.name}

@@ -1,7 +1,5 @@
 """How editors find deals by their words: those to come and drafts, too, which shoppers never see."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from django.utils.translation import gettext_lazy
@@ -26,14 +24,14 @@ NOT_READY = gettext_lazy("Search is being set up. Please try again in a moment, 
 
 
 def words_in(text: str) -> str:
-    """Return what somebody typed into a search box, no longer than can be looked for."""
+    """Return what somebody typed into a search box, cut to the longest question that search takes."""
     return " ".join(text[: MOST_CHARACTERS * 4].replace("\x00", " ").split())[:MOST_CHARACTERS]
 
 
 def is_found(matching: DealFilter) -> bool:
     """Tell whether search answers a list: words, what is wrong, and what no index of the table holds.
 
-    The last only once search is ready; until then rows of the table are looked through.
+    The last only once search is ready; until then rows of the table are read.
     """
     return matching.is_searched or (matching.is_narrowed and searcher() is not None)
 

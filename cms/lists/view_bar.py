@@ -1,13 +1,11 @@
 """The saved views over the list of deals, and the form that saves what is shown as another one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from django.urls import reverse
+from django.utils import timezone
 
 from cms.lists.list_address import FILTERS, query_of
 from dealsite.data.editing import saved_views
@@ -36,25 +34,20 @@ class ViewProblem:
 
 
 def view_bar(
-    username: str,
-    chosen: Mapping[str, str],
-    columns: tuple[str, ...],
-    now: datetime,
-    *,
-    refused: ViewProblem | None,
+    username: str, chosen: Mapping[str, str], columns: tuple[str, ...], *, refused: ViewProblem | None
 ) -> dict[str, Any]:
     """Return what the list says of its saved views; `chosen` is what it is narrowed by now. 1 batch get.
 
     `refused` is one that could not be saved just now.
     """
-    mine, team = saved_views.of(username)
+    tabs = []
+    for owner, views in zip(("mine", "team"), saved_views.of(username), strict=True):
+        for view in views:
+            is_current = columns == view.columns and _compared(chosen) == _compared(view.filters)
+            tabs.append(view_tab(view, owner, is_current))
     return {
-        "saved_views": [
-            shown(view, owner, _compared(chosen) == _compared(view.filters) and columns == view.columns)
-            for owner, views in (("mine", mine), ("team", team))
-            for view in views
-        ],
-        "new_view_id": new_ulid(now),
+        "saved_views": tabs,
+        "new_view_id": new_ulid(timezone.now()),
         "longest_name": LONGEST_NAME,
         "refused_view": refused,
     }
@@ -66,7 +59,7 @@ def _compared(filters: Mapping[str, str]) -> dict[str, str]:
     return same | {"state": same["state"] or "all", "brand": slugify(same["brand"])}
 
 
-def shown(view: SavedView, owner: str, is_current: bool = False) -> ViewTab:
+def view_tab(view: SavedView, owner: str, is_current: bool = False) -> ViewTab:
     """Return a view with the address that shows it."""
     address = query_of({**view.filters, "columns": ",".join(view.columns)})
     return ViewTab(view, owner, reverse("cms_deals") + address, is_current)

@@ -27,7 +27,7 @@ from dealsite.data.names import normalise_username
 from dealsite.data.people import users
 from dealsite.data.table.errors import BadCursor, Invalid, NotFound
 from dealsite.data.table.ids import first_ulid_of, is_ulid, iso
-from dealsite.templatetags.orders import order_status
+from dealsite.templatetags.design import order_status
 from dealsite.web.pages import page, part
 
 LISTS = {"placed": (PLACED, gettext_lazy("To ship")), "shipped": (SHIPPED, gettext_lazy("On the way"))}
@@ -237,7 +237,7 @@ def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
         "lines": orders.lines_of(stored),
         "payments": with_addresses(payments.of_order(username, stored.payments) if stored.payments else []),
         "history": stored.timeline[::-1],
-        "entries": audit.of_subject("order", stored.id),
+        "entries": audit.of_target("order", stored.id),
         "here": reverse("cms_order", args=[username, stored.id]),
         "trail": [
             (reverse("cms_orders"), _("Orders")),

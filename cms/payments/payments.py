@@ -24,7 +24,7 @@ from dealsite.data.commerce.payments import STATUSES, Payment
 from dealsite.data.jobs import exports
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import iso
-from dealsite.templatetags.orders import payment_status
+from dealsite.templatetags.design import payment_status
 from dealsite.web.pages import page
 
 MOST_DAYS = 31

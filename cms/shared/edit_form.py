@@ -5,8 +5,6 @@ differs, theirs beside mine and a choice between them, at the newer version; sav
 stands on top of it. Fields that this editor never touched are set to "theirs" from the start.
 """
 
-from __future__ import annotations
-
 import re
 import secrets
 from collections.abc import Mapping
@@ -19,11 +17,10 @@ from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 
 from cms.shared.field_merge import Merge, Typed, base_of, merge
-from cms.shared.fields import LocalTimeField
-from cms.shared.kept_pictures import PictureForm, keep, kept
+from cms.shared.fields import LocalTimeField, version_in
+from cms.shared.pictures import PictureForm, keep, kept
 from dealsite.data.catalogue.cards import Picture
 
-VERSION_PATTERN = re.compile(r"[0-9]{1,9}")
 TOKEN_PATTERN = re.compile(r"[0-9a-f]{32}")
 MOST_TOKENS = 50
 
@@ -90,8 +87,7 @@ class EditForm(PictureForm):
     def posted(cls, data: QueryDict, files: MultiValueDict) -> Self:
         """Return the form as it was sent."""
         form = cls(data.copy(), files)
-        version = data.get("version", "")
-        form.version = int(version) if VERSION_PATTERN.fullmatch(version) else 0
+        form.version = version_in(data.get("version", ""))
         form.seen = data.get("seen", "")
         tokens = data.get("autosaves", "").split()[-MOST_TOKENS:]
         form.autosaves = tuple(token for token in tokens if TOKEN_PATTERN.fullmatch(token))

@@ -4,8 +4,6 @@ The base is what the form showed when it was opened. It is kept as fingerprints:
 they were, and fit into the form.
 """
 
-from __future__ import annotations
-
 import json
 import zlib
 from collections.abc import Mapping

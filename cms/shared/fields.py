@@ -1,7 +1,5 @@
 """Form fields that say clearly what they want: prices, links, and times in the editor's zone."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -13,6 +11,9 @@ from django.core.validators import URLValidator
 from django.utils import timezone
 from django.utils.formats import date_format, get_format
 from django.utils.translation import gettext as _
+
+from dealsite.data.table.ids import from_iso, iso
+from dealsite.text.digits import number_in
 
 PRICE_PATTERN = re.compile(r"[0-9]{1,8}(\.[0-9]{1,2})?")
 YEARS = range(2000, 2101)
@@ -31,20 +32,18 @@ class PriceField(forms.CharField):
             return None
         if get_format("DECIMAL_SEPARATOR") == ",":
             text = text.replace(",", ".")  # 1.299,90 has two points then, and is refused
-        if not PRICE_PATTERN.fullmatch(text):
-            raise ValidationError(
-                _("Write the amount with digits and a point, such as 1299.90: no comma, currency or sign.")
-            )
-        return Decimal(text)
+        if PRICE_PATTERN.fullmatch(text):
+            return Decimal(text)
+        error = _("Write the amount with digits and a point, such as 1299.90: no comma, currency or sign.")
+        raise ValidationError(error)
 
 
 class LinkField(forms.CharField):
     """A link to another site: http or https, nothing else."""
 
     def __init__(self, **options: Any) -> None:
-        whole = URLValidator(
-            schemes=["http", "https"], message=_("Enter a whole link, such as https://shop.example/deal.")
-        )
+        message = _("Enter a whole link, such as https://shop.example/deal.")
+        whole = URLValidator(schemes=["http", "https"], message=message)
         super().__init__(widget=forms.URLInput, validators=[whole], **options)
 
 
@@ -83,21 +82,16 @@ def in_current_zone(naive: datetime) -> datetime:
     if before == after or before is None or after is None:
         return first.astimezone(UTC)
     place = {"time": f"{naive:%H:%M}", "day": date_format(naive, "j F Y"), "zone": zone}
+    error = _(
+        "%(time)s on %(day)s comes twice in %(zone)s: the clocks are put back over it. "
+        "Choose a time before or after."
+    )
     if before < after:
-        raise ValidationError(
-            _(
-                "There is no %(time)s on %(day)s in %(zone)s: clocks are put forward over it. "
-                "Choose a time before or after."
-            )
-            % place
-        )
-    raise ValidationError(
-        _(
-            "%(time)s on %(day)s comes twice in %(zone)s: the clocks are put back over it. "
+        error = _(
+            "There is no %(time)s on %(day)s in %(zone)s: clocks are put forward over it. "
             "Choose a time before or after."
         )
-        % place
-    )
+    raise ValidationError(error % place)
 
 
 def typed_time(moment: datetime | None) -> str:
@@ -106,3 +100,17 @@ def typed_time(moment: datetime | None) -> str:
         return ""
     local = timezone.localtime(moment)
     return local.strftime("%Y-%m-%dT%H:%M:%S" if local.second else "%Y-%m-%dT%H:%M")
+
+
+def stored_time(text: str) -> datetime | None:
+    """Return the time that a hidden field or a button holds as `iso` writes it; None for any other text."""
+    try:
+        moment = from_iso(text)
+        return moment if iso(moment) == text else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def version_in(text: str) -> int:
+    """Return the version that a hidden field holds, 0 if it holds none."""
+    return number_in(text, most=9) or 0

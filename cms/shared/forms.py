@@ -1,7 +1,5 @@
 """The forms of the CMS. Field names are those of the data functions."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 from django import forms
@@ -12,10 +10,10 @@ from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from cms.shared.edit_form import VERSION_PATTERN, EditForm
+from cms.shared.edit_form import EditForm
 from cms.shared.field_merge import FieldMerge, Typed
-from cms.shared.fields import LinkField, LocalTimeField, PriceField, typed_time
-from cms.shared.kept_pictures import keep
+from cms.shared.fields import LinkField, LocalTimeField, PriceField, typed_time, version_in
+from cms.shared.pictures import keep
 from dealsite.data.catalogue.brands import NAME_CHARACTERS
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.content import (
@@ -26,12 +24,41 @@ from dealsite.data.catalogue.content import (
     VOUCHER_CODE_CHARACTERS,
     DealContent,
 )
+from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.catalogue.taxonomy import Entry
 from dealsite.data.editing.pending_edits import PendingEdits
 
 ABOUT_CHARACTERS = 2_000
 
 MARKDOWN_HELP = _("Markdown: **bold**, *italic*, - lists, [text](https://…).")
+
+
+def typed_deal(content: DealContent, brand_name: str) -> Typed:
+    """Return a deal's content as the inputs of DealForm hold it."""
+    return {
+        "title": content.title,
+        "brand": brand_name,
+        "category": content.category,
+        "price": typed_number(content.price),
+        "was_price": typed_number(content.was_price),
+        "voucher_code": content.voucher_code,
+        "link": content.link,
+        "description": content.description,
+        "picture_kept": keep(content.picture),
+        "picture_alt": content.picture.alt if content.picture else "",
+        "stock": typed_number(content.stock),
+        "expires_at": typed_time(content.expires_at),
+    }
+
+
+def typed(stored: Deal | Draft) -> Typed:
+    """Return a deal or draft as the inputs of DealForm hold it."""
+    return typed_deal(stored.content, stored.card.brand_name)
+
+
+def typed_number(number: object) -> str:
+    return "" if number is None else str(number)
 
 
 class DealForm(EditForm):
@@ -93,20 +120,7 @@ class DealForm(EditForm):
 
     needed = ("title", "brand", "category", "price", "link")  # to be published
 
-    compared = (
-        "title",
-        "brand",
-        "category",
-        "price",
-        "was_price",
-        "voucher_code",
-        "link",
-        "description",
-        "picture_kept",
-        "picture_alt",
-        "stock",
-        "expires_at",
-    )
+    compared = tuple(typed_deal(DealContent(), ""))
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -122,8 +136,7 @@ class DealForm(EditForm):
     def posted(cls, data: QueryDict, files: MultiValueDict) -> Self:
         """Return the form as it was sent."""
         form = super().posted(data, files)
-        number = data.get("changes", "")
-        form.changes = int(number) if VERSION_PATTERN.fullmatch(number) else 0
+        form.changes = version_in(data.get("changes", ""))
         return form
 
     def keep_times(self, stored: DealContent) -> None:
@@ -152,28 +165,6 @@ class DealForm(EditForm):
             stock=cleaned.get("stock"),
             expires_at=cleaned.get("expires_at"),
         )
-
-
-def typed_deal(content: DealContent, brand_name: str) -> Typed:
-    """Return a deal's content as the inputs of DealForm hold it."""
-    return {
-        "title": content.title,
-        "brand": brand_name,
-        "category": content.category,
-        "price": typed_number(content.price),
-        "was_price": typed_number(content.was_price),
-        "voucher_code": content.voucher_code,
-        "link": content.link,
-        "description": content.description,
-        "picture_kept": keep(content.picture),
-        "picture_alt": content.picture.alt if content.picture else "",
-        "stock": typed_number(content.stock),
-        "expires_at": typed_time(content.expires_at),
-    }
-
-
-def typed_number(number: object) -> str:
-    return "" if number is None else str(number)
 
 
 def show_zone(form: forms.Form) -> None:

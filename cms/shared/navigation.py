@@ -1,7 +1,5 @@
 """The CMS's pages: which there are, who may open them, and the keys that lead there."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.utils.functional import Promise

@@ -1,7 +1,32 @@
-"""The request that a view of the CMS gets: somebody with a role has signed in."""
+"""What views of the CMS have in common: the request that they get, and how most of those for editors are declared."""
 
+from collections.abc import Callable
+
+from django.http import HttpResponseBase
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from dealsite.accounts.decorators import role
 from dealsite.accounts.requests import UserRequest
+from dealsite.web.pages import action, page
+
+View = Callable[..., HttpResponseBase]
 
 
 class EditorRequest(UserRequest):
     """Of an editor, somebody of the back office, or an admin."""
+
+
+def editor_page(requests: str, *, at: str | tuple[str, ...] = "") -> Callable[[View], View]:
+    """Declare a page for editors; see `page`."""
+    return lambda view: page(requests, at=at)(role("editor")(require_safe(view)))
+
+
+def editor_form(requests: str, *, at: str | tuple[str, ...] = "") -> Callable[[View], View]:
+    """Declare a page for editors that also answers POST."""
+    methods = require_http_methods(["GET", "HEAD", "POST"])
+    return lambda view: page(requests, at=at)(role("editor")(methods(view)))
+
+
+def editor_action(view: View) -> View:
+    """Declare what editors do by POST alone."""
+    return action(role("editor")(require_POST(view)))

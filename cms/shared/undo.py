@@ -1,7 +1,5 @@
 """A way back from what was just done: a button in the note that says so, instead of a question before."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 
@@ -11,9 +9,7 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
 TAG = "way-back "  # begins the tags of a message that has a way back
-MOST_CHARACTERS = (
-    400  # of the note: it goes into a cookie, and one that is too large is lost, with its way back
-)
+MOST_CHARACTERS = 400  # of the note: a cookie that is too large is lost, with its way back
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +23,8 @@ class UndoAction:
 
 def offer(request: HttpRequest, text: str, address: str, label: str = "", **fields: object) -> None:
     """Say on the next page what was done, with a button that POSTs the fields to an address of the CMS."""
-    way_back = {
-        "address": address,
-        "label": label or _("Undo"),
-        "fields": {name: str(value) for name, value in fields.items()},
-    }
+    values = {name: str(value) for name, value in fields.items()}
+    way_back = {"address": address, "label": label or _("Undo"), "fields": values}
     note = Truncator(text).chars(MOST_CHARACTERS)
     messages.success(request, note, extra_tags=TAG + json.dumps(way_back))
 

@@ -37,7 +37,7 @@ class Chart:
 
     @property
     def as_json(self) -> str:
-        """What static/js/charts.js draws."""
+        """What static/cms/shared/charts.js draws."""
         series = [asdict(one) for one in self.series]
         return json.dumps({"kind": self.kind, "labels": self.labels, "series": series})
 

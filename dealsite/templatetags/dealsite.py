@@ -2,11 +2,10 @@
 
 from django import template
 from django.utils.html import format_html
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 
 from dealsite.data.catalogue.cards import Picture
 from dealsite.pictures import renditions, uploads
-from dealsite.text import markdown as text
 from dealsite.text import stored_words
 
 register = template.Library()
@@ -51,10 +50,9 @@ def picture_element(
     )
     if not renditions.are_made(picture.name):
         return image
+    source = '<source type="{}" srcset="{}" sizes="{}">'
     sources = [
-        format_html(
-            '<source type="{}" srcset="{}" sizes="{}">', type_, renditions.srcset(picture, kind), sizes
-        )
+        format_html(source, type_, renditions.srcset(picture, kind), sizes)
         for kind, type_ in renditions.TYPES.items()
     ]
     return format_html("<picture>{}{}{}</picture>", *sources, image)
@@ -74,18 +72,6 @@ def focal_classes(picture: Picture) -> str:
 
 
 @register.filter
-def markdown(source: str) -> SafeString:
-    """`{{ deal.content.description|markdown }}`: Markdown as sanitised HTML."""
-    return mark_safe(text.to_html(source))  # noqa: S308 (sanitised by an allow-list)
-
-
-@register.filter
 def said(words: str) -> str:
     """`{{ entry.what|said }}`: words of the site's own that are stored, in the reader's language."""
     return stored_words.shown(words)
-
-
-@register.filter
-def excerpt(source: str, characters: int = 160) -> str:
-    """`{{ deal.content.description|excerpt:160 }}`: the beginning of a Markdown text in plain words."""
-    return text.excerpt(source, characters)

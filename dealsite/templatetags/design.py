@@ -15,7 +15,10 @@ from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext, pgettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext
+
+from dealsite.data.commerce import orders, payments
+from dealsite.data.table.ids import iso
 
 register = template.Library()
 
@@ -49,16 +52,28 @@ CONTROL_CLASSES = (
 )
 
 
+ORDERS = {
+    orders.PLACED: (gettext_lazy("Placed"), "scheduled"),
+    orders.SHIPPED: (gettext_lazy("Shipped"), "ending"),
+    orders.DELIVERED: (gettext_lazy("Delivered"), "live"),
+    orders.CANCELLED: (gettext_lazy("Cancelled"), ""),
+}
+PAYMENTS = {
+    payments.SCHEDULED: (gettext_lazy("Scheduled"), "scheduled"),
+    payments.PENDING: (gettext_lazy("Being charged"), "ending"),
+    payments.PROCESSED: (gettext_lazy("Paid"), "live"),
+    payments.FAILED: (gettext_lazy("Failed"), "failed"),
+    payments.CANCELLED: (gettext_lazy("Cancelled"), ""),
+    payments.REFUNDED: (gettext_lazy("Refunded"), ""),
+}
+
+
 @register.simple_tag
 @lru_cache(maxsize=256)
 def icon(name: str, extra_class: str = "") -> SafeString:
     """One of the icons of static/icons.txt, hidden from screen readers: words stand beside it."""
-    return format_html(
-        '<svg class="{}" aria-hidden="true"><use href="{}#{}"></use></svg>',
-        f"icon {extra_class}".rstrip(),
-        static("icons.svg"),
-        name,
-    )
+    svg = '<svg class="{}" aria-hidden="true"><use href="{}#{}"></use></svg>'
+    return format_html(svg, f"icon {extra_class}".rstrip(), static("icons.svg"), name)
 
 
 @register.filter
@@ -72,13 +87,8 @@ def nav_link(context: template.Context, url_name: str, text: str, icon_name: str
     """A link of a menu, marked as the current page where it is."""
     request = context.get("request")
     href = reverse(url_name)
-    return format_html(
-        '<a href="{}"{}>{}{}</a>',
-        href,
-        SafeString(' aria-current="page"') if request and request.path == href else "",
-        icon(icon_name) if icon_name else "",
-        text,
-    )
+    current = SafeString(' aria-current="page"') if request and request.path == href else ""
+    return format_html('<a href="{}"{}>{}{}</a>', href, current, icon(icon_name) if icon_name else "", text)
 
 
 @register.filter
@@ -155,7 +165,7 @@ def grouped(number: int) -> str:
 def moment(when: datetime | None) -> SafeString | str:
     """A time in words with its zone, 24 Nov 2026, 18:00 UTC.
 
-    Script rewrites it to the browser's own zone, unless the user has chosen one in his profile.
+    Script rewrites it to the browser's own zone, unless the user has chosen one in their profile.
     """
     if when is None:
         return ""
@@ -170,18 +180,44 @@ def moment(when: datetime | None) -> SafeString | str:
     )
 
 
+@register.filter
+def order_status(status: str) -> str:
+    """An order's status in words."""
+    return str(ORDERS[status][0])
+
+
+@register.filter
+def order_state(status: str) -> str:
+    """The look of an order's status, for `data-state`."""
+    return ORDERS[status][1]
+
+
+@register.filter
+def payment_status(status: str) -> str:
+    """A payment's status in words."""
+    return str(PAYMENTS[status][0])
+
+
+@register.filter
+def payment_state(status: str) -> str:
+    """The look of a payment's status, for `data-state`."""
+    return PAYMENTS[status][1]
+
+
+@register.filter
+def key_time(when: datetime) -> str:
+    """A time as keys and forms have it."""
+    return iso(when)
+
+
 def time_left(expires_at: datetime, now: datetime) -> str:
     """The time between, as a visitor would say it: 3 days left, 5 hours left, 12 minutes left."""
     minutes = max(int((expires_at - now).total_seconds()) // 60, 0)
+    hours, days = minutes // 60, minutes // 1440
     if minutes < 1:
         return _("Less than a minute left")
-    # 36 hours say more than "1 day".
-    if minutes >= 2 * 1440:
-        return ngettext("%(count)d day left", "%(count)d days left", minutes // 1440) % {
-            "count": minutes // 1440
-        }
-    if minutes >= 2 * 60:
-        return ngettext("%(count)d hour left", "%(count)d hours left", minutes // 60) % {
-            "count": minutes // 60
-        }
+    if days >= 2:  # 36 hours say more than "1 day"
+        return ngettext("%(count)d day left", "%(count)d days left", days) % {"count": days}
+    if hours >= 2:
+        return ngettext("%(count)d hour left", "%(count)d hours left", hours) % {"count": hours}
     return ngettext("%(count)d minute left", "%(count)d minutes left", minutes) % {"count": minutes}

@@ -89,9 +89,9 @@ def test_a_form_that_posts_carries_its_token(path: Path):
 def test_every_icon_used_is_in_the_sprite():
     listed = set((ROOT / "static" / "icons.txt").read_text("utf-8").split())
     used = {name for path in TEMPLATES for name in re.findall(r'{% icon "([^"]+)"', path.read_text("utf-8"))}
-    used |= {
-        name
-        for path in TEMPLATES
-        for name in re.findall(r'{% nav_link "[^"]*" "[^"]*" "([^"]+)"', path.read_text())
-    }
+    for named in (
+        r'{% nav_link "[^"]*" "[^"]*" "([^"]+)"',
+        r'{% include "[^"]*" with [^%]*picture="([\w-]+)"',
+    ):
+        used |= {name for path in TEMPLATES for name in re.findall(named, path.read_text("utf-8"))}
     assert used - listed == set()

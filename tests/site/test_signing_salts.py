@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 from django.core import signing
 
-from cms.deals import share_links
-from cms.shared import kept_pictures
+from cms.deals import preview
+from cms.shared import pictures
 from dealsite.accounts import cookies
 from dealsite.data.catalogue.cards import Picture
 from shopping.checkout.checkout import Ticket
@@ -29,14 +29,12 @@ def test_a_checkout_reads_its_ticket():
 def test_a_share_link_reads_its_token():
     until = NOW.astimezone(UTC).replace(microsecond=0) + timedelta(days=1)
     token = signing.Signer(salt="cms.sharing").sign_object(["draft", ORDER, int(until.timestamp())])
-    assert share_links.read_token(token, NOW) == ("draft", ORDER, until)
+    assert preview.read_token(token, NOW) == ("draft", ORDER, until)
 
 
 def test_a_form_reads_the_picture_that_it_keeps():
     token = signing.Signer(salt="cms.kept_pictures").sign_object(["lamp.webp", 800, 600])
-    assert kept_pictures.kept(token, "A lamp") == Picture(
-        name="lamp.webp", width=800, height=600, alt="A lamp"
-    )
+    assert pictures.kept(token, "A lamp") == Picture(name="lamp.webp", width=800, height=600, alt="A lamp")
 
 
 @pytest.mark.parametrize(

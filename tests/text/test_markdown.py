@@ -4,7 +4,6 @@ import re
 import time
 
 import pytest
-from django.template import Context, Template
 
 from dealsite.text import markdown
 
@@ -129,12 +128,6 @@ def test_an_excerpt_is_cut_between_words():
     assert markdown.excerpt("A warm lamp.", 16) == "A warm lamp."
     assert markdown.excerpt("x" * 50, 16) == "x" * 15 + "…"
     assert markdown.excerpt("") == ""
-
-
-def test_the_filters_serve_templates():
-    template = Template("{% load dealsite %}{{ d|markdown }}{{ d|excerpt:20 }}|{{ e|excerpt:20 }}")
-    shown = template.render(Context({"d": "*Warm*", "e": "<b>"}))
-    assert shown == "<p><em>Warm</em></p>\nWarm|&lt;b&gt;"
 
 
 def test_no_level_of_headings_is_skipped_on_the_way_down():

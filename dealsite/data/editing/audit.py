@@ -13,7 +13,7 @@ from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import from_iso, iso, new_ulid
 from dealsite.data.table.writes import Put, Write, absent
 
-ENTRIES_OF_A_SUBJECT = 100  # as many as a thing's own page shows
+ENTRIES_OF_A_TARGET = 100  # as many as a thing's own page shows
 LONGEST_TEXT = 500  # characters of a text that was changed; all of it stands in the thing itself
 SITE = "-"  # stands for whoever does things by itself: nobody is called so
 
@@ -93,10 +93,10 @@ def _cut(text: str) -> str:
 
 
 @access_pattern("what was done to a thing last", "GSI2 AUDIT#OF#kind#id / time#id", "1 query")
-def of_subject(kind: str, subject: str) -> list[Entry]:
+def of_target(kind: str, subject: str) -> list[Entry]:
     """Return what was done to a thing last, newest first, without `before` and `after`. 1 query."""
     rows = table.query(
-        keys.audit_of.partition(kind, subject), index=keys.GSI2, newest_first=True, limit=ENTRIES_OF_A_SUBJECT
+        keys.audit_of.partition(kind, subject), index=keys.GSI2, newest_first=True, limit=ENTRIES_OF_A_TARGET
     )
     return [entry_from_item(row) for row in rows]
 

@@ -44,7 +44,7 @@ def test_a_new_draft_is_stored_and_the_form_goes_on_from_there(editor, calls):
     assert drafts.get(draft_id).content.title == "Better keyboard"
     form |= {"version": "2", "title": "Best keyboard"}
     assert calls(lambda: autosave(editor, draft_id, form)) == ["GetItem", "GetItem", "TransactWriteItems"]
-    assert [entry.what for entry in audit.of_subject("draft", draft_id)] == ["started"]
+    assert [entry.what for entry in audit.of_target("draft", draft_id)] == ["started"]
 
 
 def test_the_time_is_that_of_the_editors_zone(sign_in):
@@ -187,7 +187,7 @@ def test_after_ten_minutes_it_is_another_change(editor, monkeypatch):
     autosave(editor, draft_id, {"title": "First", "version": "0"})
     monkeypatch.setattr(timezone, "now", lambda: NOW + timedelta(minutes=10))
     autosave(editor, draft_id, {"title": "Second", "version": "1"})
-    assert sorted(entry.what for entry in audit.of_subject("draft", draft_id)) == ["changed", "started"]
+    assert sorted(entry.what for entry in audit.of_target("draft", draft_id)) == ["changed", "started"]
 
 
 def test_of_two_pages_that_save_at_once_one_is_told_of_the_other(editor, other_editor):

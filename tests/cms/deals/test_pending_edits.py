@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
-from cms.deals.share_links import token_of
+from cms.deals.preview import token_of
 from dealsite.data.catalogue import deals
 from dealsite.data.editing import pending_edits
 from tests.builders import DAY, EDITOR, NOW, make_brand, make_deal

@@ -293,7 +293,7 @@ def test_an_ending_deal_gets_another_week_and_its_old_end_back(editor, troubles)
     back = way_back(response)
     assert editor.post(back.address, back.fields).headers["Location"] == topic("ending")
     assert deals.get(deal.id).content.expires_at == NOW + HOUR
-    assert [entry.what for entry in audit.of_subject("deal", deal.id)].count("changed") == 2
+    assert [entry.what for entry in audit.of_target("deal", deal.id)].count("changed") == 2
 
 
 def test_a_second_click_changes_nothing(editor, troubles):

@@ -550,7 +550,7 @@ def test_it_is_noted_who_brought_and_imported_a_file(editor, other_editor):
     address = upload_file(editor)
     check(editor, address)
     go(other_editor, address)
-    entries = audit.of_subject("import", address.split("/")[-2])
+    entries = audit.of_target("import", address.split("/")[-2])
     assert {(entry.by, entry.what) for entry in entries} == {("eve", "brought a file"), ("oscar", "imported")}
 
 

@@ -453,7 +453,7 @@ def test_a_second_click_asks_for_no_second_file(editor):
     for _ in range(2):
         assert editor.post("/cms/exports/of/deals/", {"token": token}).status_code == 302
     assert len(exports.newest(exports.EDITORS).exports) == 1
-    (entry,) = audit.of_subject("export", token)
+    (entry,) = audit.of_target("export", token)
     assert (entry.by, entry.what) == ("eve", "asked for a file of deals")
 
 

@@ -272,7 +272,7 @@ def test_a_second_click_asks_for_no_second_file(office, three):
 
 def test_it_is_noted_who_asked_for_a_file(office, three):
     job_id = ask(office, first="2026-11-01", last="2026-11-21")
-    (entry,) = audit.of_subject("export", job_id)
+    (entry,) = audit.of_target("export", job_id)
     assert (entry.by, entry.what) == ("olga", "asked for a file of orders")
 
 

@@ -148,7 +148,7 @@ def test_what_is_no_name_comes_back_in_its_form_over_the_same_list(editor, name,
     assert re.search(r'<details class="popup" data-popup open>', html)
     assert re.search(rf'name="name"\s+value="{name}"', html)
     assert re.search(r'value="team"\s+checked', html)
-    said = re.search(r'id="view-error" role="alert">.*?<span>([^<]+)</span>', html, re.S)
+    said = re.search(r'id="view-error"\s+role="alert">.*?<span>([^<]+)</span>', html, re.S)
     assert said[1] in ("Give the view a name.", "A name has at most 60 characters.")
     assert re.search(r'id="view-back"\s+name="back"\s+value="([^"]+)"', html)[1] == back.replace("&", "&amp;")
     assert saved_views.of("eve") == ((), ())

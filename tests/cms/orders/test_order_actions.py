@@ -73,7 +73,7 @@ def test_orders_are_marked_delivered(office, three):
     act(office, "ship", three[0])
     act(office, "deliver", three[0])
     assert now_of(three[0]).status == "DELIVERED"
-    done = {(entry.what, entry.by) for entry in audit.of_subject("order", three[0].id)}
+    done = {(entry.what, entry.by) for entry in audit.of_target("order", three[0].id)}
     assert done == {("placed", "ada"), ("shipped", "olga"), ("delivered", "olga")}
 
 

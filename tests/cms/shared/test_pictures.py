@@ -9,7 +9,7 @@ from django.http import UnreadablePostError
 from django.http.multipartparser import MultiPartParser
 from django.urls import reverse
 
-from cms.shared.kept_pictures import keep, kept
+from cms.shared.pictures import keep, kept
 from dealsite.data.catalogue import brands, deals, drafts
 from dealsite.data.catalogue import renditions as requests
 from dealsite.data.catalogue.cards import Picture

@@ -111,7 +111,7 @@ def test_an_id_that_is_none_is_a_draft_that_does_not_exist(draft_id):
 
 
 def noted(draft_id: str) -> list[str]:
-    return sorted(entry.what for entry in audit.of_subject("draft", draft_id))
+    return sorted(entry.what for entry in audit.of_target("draft", draft_id))
 
 
 def test_what_is_saved_by_itself_within_ten_minutes_is_one_change(wait_for_indexes):

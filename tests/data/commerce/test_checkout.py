@@ -102,7 +102,7 @@ def test_whoever_ordered_is_told_and_the_log_knows(wait_for_indexes):
     wait_for_indexes()
     (message,) = messages.inbox("ann").messages
     assert (message.kind, message.order, message.unread) == ("order", order.id, True)
-    (entry,) = audit.of_subject("order", order.id)
+    (entry,) = audit.of_target("order", order.id)
     assert (entry.by, entry.what, entry.at) == ("ann", "placed", NOW)
     waiting = []
     while job := jobs.take_next(now=NOW):

@@ -64,7 +64,7 @@ def test_an_order_is_shipped_and_delivered(wait_for_indexes):
         (DELIVERED, NOW + DAY, "bo", ""),
     ]
     wait_for_indexes()
-    assert [entry.what for entry in audit.of_subject("order", order.id)] == ["delivered", "shipped", "placed"]
+    assert [entry.what for entry in audit.of_target("order", order.id)] == ["delivered", "shipped", "placed"]
     assert [message.headline for message in messages.inbox("ann").messages] == [
         "Your order was delivered",
         "Your order is on its way",

@@ -29,7 +29,7 @@ def test_what_was_done_to_a_thing_is_listed_newest_first(wait_for_indexes):
     note("refunded", kind="payment")
     note("placed", subject="X2")
     wait_for_indexes()
-    shipped, placed = audit.of_subject("order", "X1")
+    shipped, placed = audit.of_target("order", "X1")
     assert (shipped.what, shipped.by, shipped.at, shipped.note) == (
         "shipped",
         "bo",
@@ -43,14 +43,14 @@ def test_what_was_done_to_a_thing_is_listed_newest_first(wait_for_indexes):
         "X1",
         "",
     )
-    assert audit.of_subject("order", "X3") == []
+    assert audit.of_target("order", "X3") == []
 
 
 def test_two_things_of_one_moment_are_both_kept(wait_for_indexes):
     note("placed")
     note("shipped")
     wait_for_indexes()
-    assert {entry.what for entry in audit.of_subject("order", "X1")} == {"placed", "shipped"}
+    assert {entry.what for entry in audit.of_target("order", "X1")} == {"placed", "shipped"}
 
 
 def test_an_entry_is_never_written_over():
@@ -78,11 +78,11 @@ def test_entries_of_a_day_stand_together():
 
 
 def test_only_so_many_are_shown(wait_for_indexes, monkeypatch):
-    monkeypatch.setattr(audit, "ENTRIES_OF_A_SUBJECT", 2)
+    monkeypatch.setattr(audit, "ENTRIES_OF_A_TARGET", 2)
     for number in range(3):
         note(f"step {number}", now=NOW + timedelta(minutes=number))
     wait_for_indexes()
-    assert [entry.what for entry in audit.of_subject("order", "X1")] == ["step 2", "step 1"]
+    assert [entry.what for entry in audit.of_target("order", "X1")] == ["step 2", "step 1"]
 
 
 @pytest.mark.fast

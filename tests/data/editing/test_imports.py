@@ -63,7 +63,7 @@ def test_a_file_is_noted_with_its_deletion_and_with_who_brought_it(wait_for_inde
     assert (one.brought, one.by, one.stage, one.version) == (FILE, EDITOR, UPLOADED, 1)
     assert one.kept_until == NOW + 7 * DAY
     wait_for_indexes()
-    (entry,) = audit.of_subject("import", one.id)
+    (entry,) = audit.of_target("import", one.id)
     assert (entry.by, entry.what, entry.note) == (EDITOR, "brought a file", "deals.csv")
     assert jobs.take_next(now=NOW + 7 * DAY - SECOND) is None
     deletion = jobs.take_next(now=NOW + 7 * DAY)
@@ -118,7 +118,7 @@ def test_the_way_from_a_file_to_deals(wait_for_indexes):
     one = finish(one, TOTALS | {"imported": 1})
     assert (one.stage, one.totals["imported"]) == (IMPORTED, 1)
     wait_for_indexes()
-    what = {entry.what for entry in audit.of_subject("import", one.id)}
+    what = {entry.what for entry in audit.of_target("import", one.id)}
     assert what == {"brought a file", "imported"}
 
 
@@ -207,7 +207,7 @@ def test_of_many_who_start_an_import_at_once_one_does(wait_for_indexes):
     outcomes = at_once(*[partial(start, f"editor{n}") for n in range(12)])
     assert outcomes.count("late") == 11
     wait_for_indexes()
-    kinds = [entry.what for entry in audit.of_subject("import", one.id)]
+    kinds = [entry.what for entry in audit.of_target("import", one.id)]
     assert kinds.count("imported") == 1
 
 
@@ -222,7 +222,7 @@ def test_several_drafts_are_stored_all_or_none(wait_for_indexes):
         drafts.create_many([(third, content, brand), (second, content, brand)], by=EDITOR, now=NOW)
     assert drafts.get_many([third]) == {}
     wait_for_indexes()
-    assert [entry.what for entry in audit.of_subject("draft", first)] == ["started with 1 others"]
+    assert [entry.what for entry in audit.of_target("draft", first)] == ["started with 1 others"]
 
 
 def test_of_many_who_store_the_same_drafts_at_once_one_does():

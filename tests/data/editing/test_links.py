@@ -151,7 +151,7 @@ def test_an_editors_word_is_noted_and_can_be_taken_back(wait_for_indexes):
     links.take_back(deal.id, by="mara", now=NOW + HOUR)
     assert links.get(deal.id).check is None
     assert waiting(wait_for_indexes) == [f"{CHECK_LINK} of {deal.id} in 6"]
-    entries = {(entry.by, entry.what) for entry in audit.of_subject("deal", deal.id)}
+    entries = {(entry.by, entry.what) for entry in audit.of_target("deal", deal.id)}
     assert {("mara", "called the link fine"), ("mara", "had the link checked again")} <= entries
 
 

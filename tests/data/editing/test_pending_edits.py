@@ -48,7 +48,7 @@ def publish(deal: Deal, kept: PendingEdits, now=NOW) -> Deal:
 
 
 def noted(deal: Deal) -> list[str]:
-    return sorted(entry.what for entry in audit.of_subject("deal", deal.id))
+    return sorted(entry.what for entry in audit.of_target("deal", deal.id))
 
 
 @pytest.mark.fast

@@ -290,7 +290,7 @@ def test_the_trash_is_emptied_when_thirty_days_are_over(wait_for_indexes):
     assert (trash.find("deal", deal.id), trash.find("draft", draft.id)) == (None, None)
     assert prices.of_deal(deal.id) == []
     assert jobs.get(trash_record.emptying_id(NOW.date())).state == "done"
-    assert [entry.by for entry in audit.of_subject("deal", deal.id) if "good" in entry.what] == [audit.SITE]
+    assert [entry.by for entry in audit.of_target("deal", deal.id) if "good" in entry.what] == [audit.SITE]
     with pytest.raises(errors.NotFound):
         restore(deal)
 

@@ -110,4 +110,4 @@ measures(presence.heartbeat, make_deal)(
 )
 measures(presence.leave, make_deal)(lambda deal: presence.leave("deal", deal.id, username="eve"))
 measures(audit_log.page, make_deal)(lambda deal: audit_log.page(kind="deal", subject=deal.id))
-measures(audit.of_subject, make_deal)(lambda deal: audit.of_subject("deal", deal.id))
+measures(audit.of_target, make_deal)(lambda deal: audit.of_target("deal", deal.id))

@@ -60,7 +60,7 @@ def test_a_file_is_asked_for_with_its_deletion_and_a_note_of_who_did(wait_for_in
     export = exports.get(job_id, now=NOW)
     assert export.payload == want(status="PLACED")
     assert export.kept_until == NOW + 7 * DAY
-    (entry,) = audit.of_subject("export", job_id)
+    (entry,) = audit.of_target("export", job_id)
     assert (entry.by, entry.what, entry.at) == ("olga", "asked for a file of orders", NOW)
     job = jobs.take_next(now=NOW)
     assert (job.id, job.kind) == (job_id, jobs.EXPORT)
@@ -111,7 +111,7 @@ def test_files_of_an_audience_are_listed_for_it_alone(wait_for_indexes):
     assert [one.job.id for one in exports.newest(exports.OFFICE).exports] == [office]
     assert [one.job.id for one in exports.newest(exports.EDITORS).exports] == [made[exports.DEALS]]
     assert [one.job.id for one in exports.newest(exports.ADMINS).exports] == [made[exports.AUDIT]]
-    (entry,) = audit.of_subject("export", made[exports.DEALS])
+    (entry,) = audit.of_target("export", made[exports.DEALS])
     assert (entry.what, entry.note) == ("asked for a file of deals", "state: live")
 
 
@@ -121,7 +121,7 @@ def test_asking_again_is_harmless(wait_for_indexes):
     ask(job_id)
     wait_for_indexes()
     assert [one.job.id for one in exports.newest().exports] == [job_id]
-    assert len(audit.of_subject("export", job_id)) == 1
+    assert len(audit.of_target("export", job_id)) == 1
 
 
 def test_of_many_who_ask_for_one_file_at_once_one_does(wait_for_indexes):
@@ -129,7 +129,7 @@ def test_of_many_who_ask_for_one_file_at_once_one_does(wait_for_indexes):
     outcomes = at_once(*[lambda: ask(job_id)] * 20)
     assert outcomes == [job_id] * 20
     wait_for_indexes()
-    assert len(audit.of_subject("export", job_id)) == 1
+    assert len(audit.of_target("export", job_id)) == 1
 
 
 @pytest.mark.fast

@@ -151,7 +151,7 @@ def test_it_is_noted_who_turned_it_on_and_off(wait_for_indexes):
     ada = turned_on()
     two_factor.turn_off(ada, by="root", now=NOW + timedelta(seconds=1))
     wait_for_indexes()
-    assert [(entry.by, entry.what) for entry in audit.of_subject("user", "ada")] == [
+    assert [(entry.by, entry.what) for entry in audit.of_target("user", "ada")] == [
         ("root", "turned two-factor sign-in off"),
         ("ada", "turned two-factor sign-in on"),
     ]

@@ -1,27 +1,25 @@
-"""Publishing a scheduled deal at another time."""
+"""When a deal is live: publish a scheduled one at another time, let a live one end now, and take that back."""
 
-from __future__ import annotations
-
+from dataclasses import replace
 from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods
 
-from cms.shared.fields import LocalTimeField, typed_time
+from cms.shared import undo
+from cms.shared.fields import LocalTimeField, stored_time, typed_time
 from cms.shared.forms import show_zone
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
-from dealsite.data.catalogue import deals
+from cms.shared.requests import EditorRequest, editor_action, editor_form
+from dealsite.data.catalogue import brands, deals
 from dealsite.data.catalogue.deals import Deal
-from dealsite.data.table.errors import NotFound, Unavailable
-from dealsite.data.table.ids import first_ulid_of, is_ulid
-from dealsite.web.pages import page
+from dealsite.data.table.errors import Conflict, NotFound, Unavailable
+from dealsite.data.table.ids import first_ulid_of, is_ulid, iso
 
 RANDOM_PART = slice(10, 26)  # of a ULID; the first ten characters are its time
 
@@ -36,9 +34,7 @@ class RescheduleForm(forms.Form):
         show_zone(self)
 
 
-@page("1 batch get", at="/cms/deals/{scheduled.id}/reschedule/")
-@role("editor")
-@require_http_methods(["GET", "HEAD", "POST"])
+@editor_form("1 batch get", at="/cms/deals/{scheduled.id}/reschedule/")
 def reschedule_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Publish a scheduled deal at another time.
 
@@ -86,3 +82,52 @@ def _reschedule_page(
 ) -> HttpResponse:
     page = {"form": form, "deal": stored, "trouble": trouble, "zone": timezone.get_current_timezone_name()}
     return render(request, "cms/deals/reschedule_deal.html", page, status=422 if form.errors else status)
+
+
+@editor_action
+def expire_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
+    """Let a live deal end now. A form that says its `version` ends only that one."""
+    now = timezone.now()
+    stored = deals.get(deal_id)
+    if stored.live_at > now:
+        messages.error(request, _("This deal is not live yet. Delete it, or give it another time."))
+    elif stored.card.state(now) == "expired":
+        messages.info(request, _("This deal has expired."))
+    elif request.POST.get("version", str(stored.version)) != str(stored.version):
+        text = _(
+            "Somebody changed this deal since you opened it, so it was not ended. This is how it is now."
+        )
+        messages.warning(request, text)
+    else:
+        was = stored.content.expires_at
+        ended = deals.expire_now(stored, by=request.user.username, now=now)
+        text = _("The deal has expired. Shoppers can still reach it, marked as over.")
+        address, expires_at = reverse("cms_undo_expiry", args=[deal_id]), iso(was) if was else ""
+        undo.offer(request, text, address, version=ended.version, expires_at=expires_at)
+    return redirect("cms_deal", deal_id)
+
+
+@editor_action
+def undo_expiry(request: EditorRequest, deal_id: str) -> HttpResponse:
+    """Give a deal back the end that it had before it was made to expire, if nothing else has changed since."""
+    now, by = timezone.now(), request.user.username
+    stored = deals.get(deal_id)
+    typed = request.POST.get("expires_at", "")
+    expires_at = stored_time(typed)
+    if typed and expires_at is None:
+        raise Conflict()
+    if request.POST.get("version") != str(stored.version):
+        text = _("The deal was changed since, so its end stays as it is. Give it another one in the form.")
+        messages.error(request, text)
+    elif expires_at is not None and expires_at <= now:
+        text = _("The end that the deal had has passed meanwhile. Give it a later one in the form.")
+        messages.error(request, text)
+    else:
+        content = replace(stored.content, expires_at=expires_at)
+        brand = brands.get(content.brand)
+        try:
+            deals.edit(stored, content, version=stored.version, brand=brand, by=by, now=now)
+            messages.success(request, _("The deal is live again, with the end that it had."))
+        except Conflict as error:
+            messages.error(request, str(error))
+    return redirect("cms_deal", deal_id)

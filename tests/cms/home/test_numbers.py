@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from cms.home.sparklines import DAYS, HEIGHT, WIDTH, path_of, sparkline
+from cms.home.numbers import DAYS, HEIGHT, WIDTH, path_of, sparkline
 from dealsite.ask.numbers import NUMBERS, Number
 
 

@@ -1,0 +1,195 @@
+"""Pages of brands and categories: list them, create a brand, change texts and picture."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Generic, Protocol
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.vary import vary_on_headers
+
+from cms.lists.deal_list import query
+from cms.shared.forms import BrandForm, CategoryForm, typed_texts
+from cms.shared.requests import EditorRequest, editor_form, editor_page
+from dealsite.data.catalogue import brands, categories, category_names
+from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.cards import Picture
+from dealsite.data.catalogue.categories import CATEGORIES, Category
+from dealsite.data.catalogue.taxonomy import Kind, Stored
+from dealsite.data.names import slugify
+from dealsite.data.table.errors import AlreadyExists, Invalid, Unavailable, VersionConflict
+from dealsite.text.digits import number_in
+
+BRANDS_A_PAGE = 50
+
+
+class TextsData(Protocol[Stored]):
+    """The module of brands, or of categories."""
+
+    def get(self, slug: str) -> Stored: ...
+    def get_with_counts(self, slug: str) -> Stored: ...
+    def edit(
+        self, entry: Stored, /, *, name: str, description: str, logo: Picture | None, by: str, now: datetime
+    ) -> Stored: ...
+
+
+@dataclass(frozen=True)
+class TextsPage(Generic[Stored]):
+    """The page of a brand, or a category; `done` is told of a change, and returns what to say about it."""
+
+    kind: Kind
+    form: type[BrandForm]
+    data: TextsData[Stored]
+    done: Callable[[Stored, Stored], str]
+
+    def answer(self, request: EditorRequest, slug: str) -> HttpResponse:
+        """Show the form, or change what it says."""
+        if request.method != "POST":
+            stored = self.data.get_with_counts(slug)
+            return self.show(request, self.form.opened(typed_texts(stored), stored.version), slug, stored)
+        form = self.form.posted(request.POST, request.FILES)
+        known: Stored | None = None
+        try:
+            known = self.data.get_with_counts(slug)
+            return self._change(request, form, known)
+        except VersionConflict as conflict:
+            current = conflict.current or self.data.get(slug)
+            form.set_against(typed_texts(current), current.version)
+            return self.show(request, form, slug, current, status=409)
+        except Invalid as error:
+            form.refuse(error.fields, str(error))
+            return self.show(request, form, slug, known, status=422)
+        except Unavailable as error:
+            return self.show(request, form, slug, known, trouble=str(error), status=503)
+
+    def _change(self, request: EditorRequest, form: BrandForm, stored: Stored) -> HttpResponse:
+        if form.chooses:
+            form.take(typed_texts(stored))
+        if not form.is_valid():
+            return self.show(request, form, stored.slug, stored, status=422)
+        if form.differs_from(typed_texts(stored)):
+            if form.version != stored.version:
+                raise VersionConflict(current=stored)
+            name, description = form.cleaned_data["name"], form.cleaned_data["description"]
+            by, now = request.user.username, timezone.now()
+            edited = self.data.edit(
+                stored, name=name, description=description, logo=form.picture, by=by, now=now
+            )
+            messages.success(request, self.done(stored, edited))
+        return redirect(f"cms_{self.kind}", stored.slug)
+
+    def show(
+        self,
+        request: EditorRequest,
+        form: BrandForm,
+        slug: str = "",
+        stored: Stored | None = None,
+        *,
+        status: int = 200,
+        trouble: str = "",
+    ) -> HttpResponse:
+        """The form; without a slug, of a new brand."""
+        page = {"kind": self.kind, "form": form, "entry": stored, "slug": slug, "trouble": trouble}
+        page["name"] = CATEGORIES.get(slug, "")
+        return render(request, f"cms/taxonomy/{self.kind}.html", page, status=status)
+
+
+def _say_brand_changed(stored: Brand, edited: Brand) -> str:
+    if edited.name != stored.name:
+        return _("The brand is renamed. Its deals show the new name in a moment.")
+    return _("The brand is saved.")
+
+
+def _say_category_changed(stored: Category, edited: Category) -> str:
+    category_names.forget()
+    return _("The category is saved.")
+
+
+BRAND_PAGE = TextsPage("brand", BrandForm, brands, _say_brand_changed)
+CATEGORY_PAGE = TextsPage("category", CategoryForm, categories, _say_category_changed)
+
+
+@editor_page("1 query + 1 batch get")
+@vary_on_headers("HX-Request")
+def brand_list(request: EditorRequest) -> HttpResponse:
+    """Brands from A to Z, by letter or by a part of the name, with the number of deals of each."""
+    found = every = brands.all_brands()
+    letter, text = request.GET.get("letter", "")[:5], request.GET.get("q", "")[:100]
+    wanted = slugify(text)
+    if text:
+        found = [brand for brand in found if wanted and wanted in brand.slug]
+    elif letter:
+        found = [brand for brand in found if brand.letter == letter]
+    first = number_in(request.GET.get("from", "0"), most=7) or 0
+    first = first if first < len(found) else 0
+    shown = found[first : first + BRANDS_A_PAGE]
+    counts = brands.counts(brand.slug for brand in shown) if shown else {}
+    chosen = {"q": text} if text else {"letter": letter}
+    last = first + BRANDS_A_PAGE
+    context = {
+        "rows": [(brand, counts[brand.slug].deals if brand.slug in counts else 0) for brand in shown],
+        "letters": list(dict.fromkeys(brand.letter for brand in every)),
+        "letter": letter,
+        "text": text,
+        "total": len(found),
+        "before": query(chosen | {"from": str(max(first - BRANDS_A_PAGE, 0))}) if first else "",
+        "after": query(chosen | {"from": str(last)}) if last < len(found) else "",
+    }
+    template = "cms/taxonomy/_brand_rows.html" if request.htmx else "cms/taxonomy/brands.html"
+    return render(request, template, context)
+
+
+@editor_form("none")
+def new_brand(request: EditorRequest) -> HttpResponse:
+    """A new brand."""
+    if request.method != "POST":
+        typed = {"name": request.GET.get("name", "")[:80]}
+        return BRAND_PAGE.show(request, BrandForm.opened(typed, version=0))
+    form = BrandForm.posted(request.POST, request.FILES)
+    if not form.is_valid():
+        return BRAND_PAGE.show(request, form, status=422)
+    try:
+        name, description = form.cleaned_data["name"], form.cleaned_data["description"]
+        by, now = request.user.username, timezone.now()
+        brand = brands.create(name, description=description, logo=form.picture, by=by, now=now)
+    except AlreadyExists:
+        return _taken(request, form)
+    except Invalid as error:
+        form.refuse(error.fields, str(error))
+        return BRAND_PAGE.show(request, form, status=422)
+    except Unavailable as error:
+        return BRAND_PAGE.show(request, form, trouble=str(error), status=503)
+    messages.success(request, _("The brand %(name)s is created.") % {"name": brand.name})
+    return redirect("cms_brand", brand.slug)
+
+
+def _taken(request: EditorRequest, form: BrandForm) -> HttpResponse:
+    """A second click finds the brand that the first has made; another brand of this name is an error."""
+    there = brands.get(slugify(form.cleaned_data["name"]))
+    if not form.differs_from(typed_texts(there)):
+        return redirect("cms_brand", there.slug)
+    text = _("There is a brand %(name)s already. Choose another name, or edit that brand.")
+    form.add_error("name", text % {"name": there.name})
+    return BRAND_PAGE.show(request, form, status=409)
+
+
+@editor_form("1 batch get")
+def brand(request: EditorRequest, slug: str) -> HttpResponse:
+    """One brand: its name, text and logo."""
+    return BRAND_PAGE.answer(request, slug)
+
+
+@editor_page("1 batch get")
+def category_list(request: EditorRequest) -> HttpResponse:
+    """The categories with the number of deals of each."""
+    return render(request, "cms/taxonomy/categories.html", {"categories_edited": categories.all_categories()})
+
+
+@editor_form("1 batch get")
+def category(request: EditorRequest, slug: str) -> HttpResponse:
+    """One category: its name, text and picture."""
+    return CATEGORY_PAGE.answer(request, slug)
