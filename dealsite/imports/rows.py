@@ -79,10 +79,7 @@ def check(records: Iterable[Record]) -> Iterator[Result]:
             yield Remark(record.line, "", "", record.problem)
         elif len(record.cells) != len(columns):
             yield Remark(
-                record.line,
-                "",
-                shown(",".join(record.cells)),
-                _wrong_width(record.cells, len(columns)),
+                record.line, "", shown(",".join(record.cells)), _wrong_width(record.cells, len(columns))
             )
         else:
             yield from _check_row(record.line, dict(zip(columns, record.cells, strict=True)))

@@ -52,12 +52,7 @@ def send_password_reset(job: Job, now: datetime) -> None:
     minutes = settings.PASSWORD_RESET_TIMEOUT // 60
     with languages.spoken(user.preferences.language):
         _send(
-            "password_reset",
-            user.email,
-            name=user.name,
-            username=user.username,
-            path=path,
-            minutes=minutes,
+            "password_reset", user.email, name=user.name, username=user.username, path=path, minutes=minutes
         )
 
 

@@ -198,10 +198,7 @@ class _Batch:
         """Return the file, on this machine and in UTF-8."""
         path = folder / ROWS
         try:
-            with (
-                storage().open(reports.file_name(self.found.id, ROWS)) as kept,
-                path.open("wb") as local,
-            ):
+            with storage().open(reports.file_name(self.found.id, ROWS)) as kept, path.open("wb") as local:
                 for chunk in uploads.as_utf8(kept, self.found.brought.encoding):
                     local.write(chunk)
         except FileNotFoundError:

@@ -150,13 +150,7 @@ def layout_of(fingerprint: str) -> dict[str, Any]:
 
 @access_pattern("have a file checked", "IMPORT#id, JOB#id, IMPORTLAYOUT#hash", "1 transaction")
 def check(
-    one: Import,
-    layout: dict[str, Any],
-    *,
-    fingerprint: str,
-    version: int,
-    job_id: str,
-    now: datetime,
+    one: Import, layout: dict[str, Any], *, fingerprint: str, version: int, job_id: str, now: datetime
 ) -> None:
     """Have a file checked row by row, and remember for a year how it is read, for the next one with such a first line.
 

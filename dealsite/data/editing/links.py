@@ -178,10 +178,7 @@ def _unchanged(linked: DealLink) -> tuple[Condition, ...]:
     """Return the conditions that a deal still has the link, and that nobody else noted anything of it meanwhile."""
     same_link = equals("link", linked.link)
     if linked.check is None:
-        return (
-            same_link,
-            either(missing("link_check"), differs(("link_check", "link"), linked.link)),
-        )
+        return (same_link, either(missing("link_check"), differs(("link_check", "link"), linked.link)))
     path: Path = "link_check", "failures"
     return (same_link, equals(path, linked.check.failures) if linked.check.failures else missing(path))
 

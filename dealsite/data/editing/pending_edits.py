@@ -169,10 +169,7 @@ def restore(changes: PendingEdits, *, by: str, now: datetime) -> None:
     """Take back that changes were discarded. VersionConflict if others were kept since. 1 transaction."""
     update = Update(
         key=keys.changes(changes.history_id),
-        set={
-            "version": changes.version + 1,
-            **keys.changed_deals(changes.updated_at, changes.history_id),
-        },
+        set={"version": changes.version + 1, **keys.changed_deals(changes.updated_at, changes.history_id)},
         remove=["discarded_at"],
         when=(*at_version(changes.version), present("discarded_at")),
         otherwise=VersionConflict(),

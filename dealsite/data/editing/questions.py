@@ -93,9 +93,7 @@ def delete(question: SavedQuestion) -> None:
     try:
         table.write(
             Delete(
-                key=keys.question(question.id),
-                when=at_version(question.version),
-                otherwise=VersionConflict(),
+                key=keys.question(question.id), when=at_version(question.version), otherwise=VersionConflict()
             )
         )
     except VersionConflict as conflict:
