@@ -43,7 +43,6 @@ from dealsite.data.people.users import User
 from dealsite.data.table import schema
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Update
-from dealsite.imports import reports
 from dealsite.pictures.uploads import file_name, store_picture
 from dealsite.worker import bulk as many
 from dealsite.worker.exports import write_export
@@ -117,7 +116,7 @@ class Content:
             "kind": "deal",
             "thing_id": self.id("live"),
             "number": 1,
-            "part": reports.REPORT,
+            "part": "report.csv",
             "what": "deals",
             "day": f"{now - 2 * DAY:%Y-%m-%d}",
             "name": file_name(self.deals["live"].content.picture.name, 480),

@@ -24,7 +24,7 @@ from dealsite.data.catalogue import (
 from dealsite.data.catalogue.deal import stock
 from dealsite.data.commerce import carts, orders
 from dealsite.data.editing import bulk, imports, pending_edits, presence, questions, saved_views, trash_record
-from dealsite.data.editing.import_record import SourceFile
+from dealsite.data.editing.imports import SourceFile
 from dealsite.data.integrity import checks, index_rows
 from dealsite.data.integrity.problem import Problem
 from dealsite.data.jobs import jobs
