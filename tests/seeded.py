@@ -229,7 +229,7 @@ def changed_in_bulk(deal: Deal, now: datetime) -> list[str]:
     chosen = [bulk.BulkTarget(deal.id, LONG, "toys-hobbies"), bulk.BulkTarget(new_ulid(now, 13), "Gone")]
     for job_id in (done, waits):
         change = bulk.BulkChange("deal", bulk.CATEGORY, "toys-hobbies")
-        bulk.start(change, job_id=job_id, by=EDITOR, asked_at=now, now=now, subjects=chosen)
+        bulk.start(change, job_id=job_id, by=EDITOR, asked_at=now, now=now, targets=chosen)
         if job_id == done:
             table.write(Update(key=keys.job(done), set={"taken_by": "a worker"}))
             many.change_many(jobs.get(done), now)

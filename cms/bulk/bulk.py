@@ -29,7 +29,7 @@ from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import deal_lists
 from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BRAND, FIELDS, Bulk, BulkChange, BulkResult, BulkTarget
-from dealsite.data.editing.bulk_change import applying
+from dealsite.data.editing.bulk_change import applying, bulk_progress
 from dealsite.data.editing.bulk_change.applying import Prefetched, Thing
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import from_iso, is_ulid, iso, new_ulid
@@ -186,7 +186,7 @@ def start(request: EditorRequest) -> HttpResponse:
         by=request.user.username,
         asked_at=asked_at,
         now=now,
-        subjects=subjects,
+        targets=subjects,
         matching=matching,
         total=total,
     )
@@ -212,7 +212,7 @@ def bulk_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """How far a change has come, what was left alone and why; renews itself while it goes on."""
     now = timezone.now()
     one = bulk.get(job_id)
-    refused = bulk.rows(job_id, bulk.REFUSED, after=request.GET.get("after", ""), limit=SHOWN + 1)
+    refused = bulk_progress.rows(job_id, bulk.REFUSED, after=request.GET.get("after", ""), limit=SHOWN + 1)
     context = {
         "bulk": one,
         "row": job_row(one.job, now),
@@ -233,20 +233,22 @@ def bulk_job(request: EditorRequest, job_id: str) -> HttpResponse:
 
 def _title(one: Bulk) -> str:
     title = in_words(one.change)
-    return _("Undo: %(change)s") % {"change": title} if one.undoes else title
+    return _("Undo: %(change)s") % {"change": title} if one.order.undoes else title
 
 
 def _whom(one: Bulk) -> dict[str, str]:
     """Return the filters of the list that is changed, {} for a selection."""
-    if one.matching is None:
+    if one.order.matching is None:
         return {}
     change = BulkChange(one.change.kind, bulk.CATEGORY)
     return {
-        "state": str(STATES[one.matching.state]),
-        "brand": one.matching.brand,
-        "category": value_in_words(change, one.matching.category) if one.matching.category else "",
-        "words": one.matching.words,
-        "lacks": str(LACKS.get(one.matching.lacks, "")),
+        "state": str(STATES[one.order.matching.state]),
+        "brand": one.order.matching.brand,
+        "category": value_in_words(change, one.order.matching.category)
+        if one.order.matching.category
+        else "",
+        "words": one.order.matching.words,
+        "lacks": str(LACKS.get(one.order.matching.lacks, "")),
     }
 
 
@@ -279,7 +281,7 @@ def _report_lines(one: Bulk, language: str | None) -> Iterator[bytes]:
         titles = _csv([[_("Id"), _("Title"), _("Why it was not changed")]])
     yield "\ufeff".encode() + titles
     after = ""
-    while rows := bulk.rows(one.job.id, bulk.REFUSED, after=after, limit=ROWS_AT_ONCE):
+    while rows := bulk_progress.rows(one.job.id, bulk.REFUSED, after=after, limit=ROWS_AT_ONCE):
         with translation.override(language):
             part = _csv([[row.id, row.title, _reason(row)] for row in rows])
         yield part

@@ -23,7 +23,7 @@ from dealsite.data.catalogue import brands, deals, drafts
 from dealsite.data.catalogue.content import content_from_item
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
-from dealsite.data.editing import audit_log, trash, versions
+from dealsite.data.editing import audit, trash, versions
 from dealsite.data.editing.versions import Version
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import from_iso, is_ulid
@@ -90,7 +90,7 @@ def _history(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
     subject = _subject(kind, thing_id)
     below = _number(request.GET.get("below", ""))
     page = versions.newest(subject.history_id, below=below or None)
-    log = audit_log.page(kind=kind, subject=thing_id, after=request.GET.get("after"))
+    log = audit.page(kind=kind, subject=thing_id, after=request.GET.get("after"))
     kept = page.versions if below or subject.now is None else [subject.now, *page.versions]
     rows = [
         _row(version, older, subject) for version, older in zip(kept, [*kept[1:], page.before], strict=False)

@@ -30,7 +30,7 @@ from dealsite.data.editing import bulk
 from dealsite.data.editing.imports import DELETE_IMPORT
 from dealsite.data.editing.links import CHECK_LINK, CHECK_LINKS
 from dealsite.data.editing.trash import EMPTY_TRASH
-from dealsite.data.jobs import job_lists, jobs
+from dealsite.data.jobs import jobs
 from dealsite.data.jobs.exports import DELETE_EXPORT
 from dealsite.data.jobs.jobs import (
     BULK_CHANGE,
@@ -146,7 +146,7 @@ def job_list(request: EditorRequest) -> HttpResponse:
     if not MONTH_PATTERN.fullmatch(month):
         raise NotFound(_("There is no such month."))
     after, before = request.GET.get("after") or None, request.GET.get("before") or None
-    page = job_lists.of_month(month, after=after, before=before)
+    page = jobs.of_month(month, after=after, before=before)
     first = date(int(month[:4]), int(month[5:]), 1)
     chosen = {"month": month}
     here = query({"month": month, "after": after or "", "before": before or ""})

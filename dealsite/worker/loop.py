@@ -50,7 +50,7 @@ HANDLERS: dict[str, jobs.Handler] = {
     **links.HANDLERS,
 }
 IDLE_SECONDS = 1.0
-SWEEP_EVERY = timedelta(hours=1)
+EXPIRE_EVERY = timedelta(hours=1)
 BEGIN_ROUND_EVERY = timedelta(hours=1)  # tries to: a round over all links begins once a week
 CONSUMERS_SECONDS = 10.0  # for a consumer to commit what it has, once it is told to stop
 
@@ -61,17 +61,17 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def run(stop: threading.Event, *, sweep: bool, clock: Callable[[], datetime] = utc_now) -> None:
-    """Work until `stop` is set; with `sweep`, also delete what has expired, where the engine does not do so itself."""
-    next_sweep = next_round = clock()
+def run(stop: threading.Event, *, expire: bool, clock: Callable[[], datetime] = utc_now) -> None:
+    """Work until `stop` is set; with `expire`, also delete what has expired, where the engine does not do so itself."""
+    next_expiry = next_round = clock()
     while not stop.is_set():
         worked = False
         try:
             worked = run_next(now=clock())
-            if sweep and clock() >= next_sweep:
-                swept = expiry.delete_expired(now=clock())
-                next_sweep = clock() + SWEEP_EVERY
-                logger.debug("swept", items=swept)
+            if expire and clock() >= next_expiry:
+                expired = expiry.delete_expired(now=clock())
+                next_expiry = clock() + EXPIRE_EVERY
+                logger.debug("expired", items=expired)
             if settings.DEALSITE_CHECK_LINKS and clock() >= next_round:
                 checked_links.begin_round(now=clock())
                 next_round = clock() + BEGIN_ROUND_EVERY

@@ -469,5 +469,5 @@ def test_a_worker_begins_the_rounds_if_links_are_to_be_checked(settings, monkeyp
     stop, begun = threading.Event(), []
     monkeypatch.setattr(kept, "begin_round", lambda now: begun.append(now))
     monkeypatch.setattr(loop, "run_next", lambda now: stop.set())
-    loop.run(stop, sweep=False, clock=lambda: NOW)
+    loop.run(stop, expire=False, clock=lambda: NOW)
     assert begun == ([NOW] if wanted else [])

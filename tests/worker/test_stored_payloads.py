@@ -16,7 +16,7 @@ from dealsite.data.commerce.order.saved_details import UseCardPayload
 from dealsite.data.commerce.payment.order_payments import RefundPayload
 from dealsite.data.commerce.payment.payment_notices import PaymentNoticePayload
 from dealsite.data.commerce.payment.payment_totals import TotalsPayload
-from dealsite.data.editing.bulk_change.bulk_record import BulkPayload, BulkProgress
+from dealsite.data.editing.bulk import BulkPayload, BulkProgress
 from dealsite.data.editing.imports import ImportPayload, ImportProgress
 from dealsite.data.editing.links import LinkPayload, RoundPayload, round_id
 from dealsite.data.editing.trash_record import EmptyTrashPayload

@@ -62,7 +62,7 @@ class TrashPage:
 
 @access_pattern("what is in the trash, newest first", "GSI1 TRASH / time#kind#id", "1 query")
 def newest(*, after: str | None = None) -> TrashPage:
-    """Return one page of what lies in the trash, without what `kept` and `offer` hold; BadCursor. 1 query."""
+    """Return one page of what lies in the trash, without what `kept` and `offer` hold; BadCursor."""
     high = keys.TOP
     if after:
         at, _, name = after.partition("#")
@@ -96,11 +96,11 @@ def restore(
     version: int | None = None,
     audit_context: AuditContext = NO_CONTEXT,
 ) -> RestoreResult:
-    """Bring a deal or draft back under its id, with all it had but its featured places; harmless if it is back.
+    """Restore a deal or draft under its id, with all it had but its featured places; harmless if it is back.
 
     NotFound if it is not in the trash (any more); Conflict, with a sentence, if its brand is gone, its id
     taken again, or it is being deleted for good. With `version`, Conflict too if it was not deleted at that one:
-    somebody restored it and deleted it again. 2 gets + 1 transaction.
+    somebody restored it and deleted it again.
     """
     if kind == "deal":
         deal, found = deals.restore(thing_id, by=by, now=now, version=version, audit_context=audit_context)

@@ -126,7 +126,7 @@ class ExportsPage:
 
 @access_pattern("ask for a file of orders, payments or a list", "JOB#id twice", "1 transaction")
 def request(payload: Payload, *, kind: str, job_id: str, now: datetime) -> None:
-    """Ask for a file; `kind` is its job's, and says for whom. The same id again is harmless. 1 transaction."""
+    """Ask for a file; `kind` is its job's, and says for whom. The same id again is harmless."""
     put = job_write(kind, to_item(payload), job_id=job_id, due=now)
     delete = to_item(DeletionPayload(job_id))
     deletion = job_write(DELETE_EXPORT, delete, job_id=new_ulid(now), due=time_of(job_id) + KEPT)
@@ -141,7 +141,7 @@ def request(payload: Payload, *, kind: str, job_id: str, now: datetime) -> None:
 
 @access_pattern("one of the files that were asked for", "JOB#id", "1 get")
 def get(job_id: str, *, now: datetime) -> Export:
-    """Return a file that is asked for and still kept; NotFound. 1 get."""
+    """Return a file that is asked for and still kept; NotFound."""
     job = jobs.get(job_id)
     if job.kind not in EXPORTS or time_of(job_id) + KEPT <= now:
         days = {"days": KEPT.days}
@@ -153,7 +153,7 @@ def get(job_id: str, *, now: datetime) -> Export:
     "files that were asked for", "GSI2 EXPORTS or EXPORTS#audience; JOB#id / JOB#id", "1 query + 1 batch get"
 )
 def newest(audience: str = OFFICE, *, after: str | None = None, before: str | None = None) -> ExportsPage:
-    """Return one page of the files that were asked for, for an audience; BadCursor. 1 query + 1 batch get."""
+    """Return one page of the files that were asked for, for an audience; BadCursor."""
     partition = keys.exports_of.partition(audience) if audience else keys.exports.partition()
     page = newest_first(partition, "JOB#", index=keys.GSI2, after=after, before=before, size=PAGE_SIZE)
     found = jobs.get_many(page.ids)

@@ -59,7 +59,7 @@ def undo_attempt(limit: Limit, subject: str, *, now: datetime) -> None:
     try:
         table.write(update)
     except Conflict:
-        return  # swept meanwhile, or given back by an attempt whose answer was lost
+        return  # expired meanwhile, or given back by an attempt whose answer was lost
 
 
 def in_words(seconds: int) -> str:
