@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from cms.bulk.bulk_bar import bulk_bar
+from cms.bulk.bulk_form import bulk_bar
 from cms.lists.columns import COLUMNS, own_columns, shown_columns
 from cms.lists.list_address import list_query, query_of
 from cms.lists.search import LACKS, NOT_READY, find_deals, is_found, page_number, words_in

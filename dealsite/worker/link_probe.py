@@ -92,11 +92,8 @@ def is_example(host: str) -> bool:
 def headers() -> Mapping[str, str]:
     """Return what a check says of itself: shops can see who asks, and where to complain."""
     name = f"{settings.DEALSITE_NAME} link check (+{settings.DEALSITE_URL})"
-    return {
-        "User-Agent": name.encode("ascii", "replace").decode("ascii"),
-        "Accept": "*/*",
-        "Accept-Encoding": "identity",
-    }
+    agent = name.encode("ascii", "replace").decode("ascii")
+    return {"User-Agent": agent, "Accept": "*/*", "Accept-Encoding": "identity"}
 
 
 def _finding(status: int) -> Finding:

@@ -18,7 +18,6 @@ from dealsite.data.catalogue import featured_plans
 from dealsite.data.catalogue.brand_renames import rename_brand
 from dealsite.data.catalogue.deal import stock
 from dealsite.data.commerce.payment.order_payments import REFUND_PAYMENT
-from dealsite.data.commerce.payment.payment_notices import PAYMENT_NOTICE
 from dealsite.data.commerce.payment.payment_totals import PAYMENT_TOTALS, apply_totals
 from dealsite.data.editing import links as checked_links
 from dealsite.data.editing import trash
@@ -28,18 +27,16 @@ from dealsite.data.table import expiry
 from dealsite.data.table.errors import Conflict, DataError, Unavailable
 from dealsite.pictures import renditions
 from dealsite.stream.consumer import consume
-from dealsite.worker import bulk, charging, exports, imports, links
-from dealsite.worker.accounts import HANDLERS as ACCOUNT_HANDLERS
-from dealsite.worker.payment_notices import send_payment_notice
+from dealsite.worker import accounts, bulk, charging, exports, imports, links, mails
 from dealsite.worker.projections import PROJECTIONS
 
 HANDLERS: dict[str, jobs.Handler] = {
     "rename_brand": rename_brand,
     jobs.SEND_MESSAGE: send_message,
     PAYMENT_TOTALS: apply_totals,
-    PAYMENT_NOTICE: send_payment_notice,
     REFUND_PAYMENT: charging.refund,
-    **ACCOUNT_HANDLERS,
+    **accounts.HANDLERS,
+    **mails.HANDLERS,
     **stock.HANDLERS,
     **trash.HANDLERS,
     **featured_plans.HANDLERS,
@@ -85,12 +82,9 @@ def run(stop: threading.Event, *, expire: bool, clock: Callable[[], datetime] = 
 def feeding(stop: threading.Event, *, clock: Callable[[], datetime] = utc_now) -> Iterator[None]:
     """Keep the projections that the settings name up to date, each in a thread of its own, until `stop` is set."""
     threads = [
+        # Killed anywhere a consumer loses nothing, so it need not hold up the end of the process.
         threading.Thread(
-            target=consume,
-            args=(make(), stop),
-            kwargs={"clock": clock},
-            name=f"consumer-{name}",
-            daemon=True,  # killed anywhere it loses nothing, so it need not hold up the end of the process
+            target=consume, args=(make(), stop), kwargs={"clock": clock}, name=f"consumer-{name}", daemon=True
         )
         for name, make in PROJECTIONS.items()
         if name in settings.DEALSITE_PROJECTIONS

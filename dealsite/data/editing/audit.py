@@ -159,23 +159,15 @@ def _between(day: date | None, after: str | None) -> tuple[str, str]:
 @access_pattern("what was done to a thing last", "GSI2 AUDIT#OF#kind#id / time#id", "1 query")
 def of_subject(kind: str, subject: str) -> list[Entry]:
     """Return what was done to a thing last, newest first, without `before` and `after`."""
-    rows = table.query(
-        keys.audit_of.partition(kind, subject), index=keys.GSI2, newest_first=True, limit=ENTRIES_OF_A_SUBJECT
-    )
+    partition = keys.audit_of.partition(kind, subject)
+    rows = table.query(partition, index=keys.GSI2, newest_first=True, limit=ENTRIES_OF_A_SUBJECT)
     return [entry_from_item(row) for row in rows]
 
 
 def entry_from_item(item: Item) -> Entry:
     """Return the entry of an item, or of its row in an index."""
     card = item["card"]
-    return Entry(
-        id=str(item["SK"]).rpartition("#")[2],
-        at=from_iso(card["at"]),
-        by=card["by"],
-        kind=card["kind"],
-        subject=card["subject"],
-        what=card["what"],
-        note=card.get("note", ""),
-        before=item.get("before", {}),
-        after=item.get("after", {}),
-    )
+    names = ("by", "kind", "subject", "what", "note")
+    more: dict[str, Any] = {name: item[name] for name in ("before", "after") if name in item}
+    more |= {name: card[name] for name in names if name in card}
+    return Entry(id=str(item["SK"]).rpartition("#")[2], at=from_iso(card["at"]), **more)

@@ -74,14 +74,10 @@ def newest(*, after: str | None = None) -> TrashPage:
         if not sound:
             raise BadCursor()
         high = keys.trashed.position(from_iso(at), kind, previous_ulid(thing_id))
-    rows = table.query(
-        keys.trashed.partition(), index=keys.GSI1, low="0", high=high, newest_first=True, limit=PAGE_SIZE + 1
-    )
-    shown = rows[:PAGE_SIZE]
-    more = len(rows) > PAGE_SIZE
-    return TrashPage(
-        [trash_record.from_item(row) for row in shown], str(shown[-1]["GSI1SK"]) if more else None
-    )
+    partition, limit = keys.trashed.partition(), PAGE_SIZE + 1
+    rows = table.query(partition, index=keys.GSI1, low="0", high=high, newest_first=True, limit=limit)
+    things = [trash_record.from_item(row) for row in rows[:PAGE_SIZE]]
+    return TrashPage(things, str(rows[PAGE_SIZE - 1]["GSI1SK"]) if len(rows) > PAGE_SIZE else None)
 
 
 @access_pattern(
@@ -136,14 +132,8 @@ def purge(kind: str, thing_id: str, *, by: str, now: datetime, until: datetime |
 
 def _purge(found: TrashEntry, *, by: str, now: datetime) -> None:
     own = Check(key=keys.TARGETS[found.kind](found.id), when=(absent(),), otherwise=AlreadyExists())
-    entry = audit.entry_write(
-        by=by,
-        kind=found.kind,
-        subject=found.id,
-        what="deleted for good",
-        now=now,
-        before={"title": found.card.title},
-    )
+    kind, what, before = found.kind, "deleted for good", {"title": found.card.title}
+    entry = audit.entry_write(by=by, kind=kind, subject=found.id, what=what, now=now, before=before)
     same = (equals("token", found.token),)
     last = Delete(key=keys.trash(found.kind, found.id), when=same, otherwise=VersionConflict())
     mark = Update(key=last.key, set={"emptying": True}, when=same, otherwise=VersionConflict())
@@ -167,13 +157,8 @@ def empty(job: Job, now: datetime) -> datetime | None:
     """Delete for good what was deleted more than 30 days ago, a few things at a time."""
     from_item(EmptyTrashPayload, job.payload)
     until = now - KEPT_FOR
-    rows = table.query(
-        keys.trashed.partition(),
-        index=keys.GSI1,
-        low="0",
-        high=keys.trashed.until(until)[1],
-        limit=EMPTIED_AT_ONCE,
-    )
+    partition, high = keys.trashed.partition(), keys.trashed.until(until)[1]
+    rows = table.query(partition, index=keys.GSI1, low="0", high=high, limit=EMPTIED_AT_ONCE)
     for row in rows:
         thing = trash_record.from_item(row)
         purge(thing.kind, thing.id, by=audit.SITE, now=now, until=until)

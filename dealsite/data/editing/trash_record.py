@@ -141,10 +141,8 @@ def from_item(item: Item) -> TrashEntry:
         card=DealCard.from_item(card),
         at=from_iso(card["deleted_at"]),
         by=card["deleted_by"],
-        token=item.get("token", ""),
-        kept=item.get("kept"),
-        offer=item.get("offer"),
         is_being_emptied=bool(item.get("emptying")),
+        **{name: item[name] for name in ("token", "kept", "offer") if name in item},
     )
 
 

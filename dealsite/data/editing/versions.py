@@ -70,14 +70,8 @@ def keep_writes(history_id: str, version: Version) -> list[Write]:
 def newest(history_id: str, *, below: int | None = None) -> VersionsPage:
     """Return a page of versions of a deal or draft, newest first; `below` a number."""
     high = keys.version(history_id, below - 1 if below else LAST)[1]
-    rows = table.query(
-        keys.version.partition(history_id),
-        low="0",
-        high=high,
-        newest_first=True,
-        limit=PAGE_SIZE + 1,
-        consistent=True,
-    )
+    partition, limit = keys.version.partition(history_id), PAGE_SIZE + 1
+    rows = table.query(partition, low="0", high=high, newest_first=True, limit=limit, consistent=True)
     found = [from_item(row) for row in rows]
     return VersionsPage(found[:PAGE_SIZE], found[PAGE_SIZE] if len(found) > PAGE_SIZE else None)
 

@@ -131,9 +131,8 @@ def request(payload: Payload, *, kind: str, job_id: str, now: datetime) -> None:
     delete = to_item(DeletionPayload(job_id))
     deletion = job_write(DELETE_EXPORT, delete, job_id=new_ulid(now), due=time_of(job_id) + KEPT)
     what = f"asked for a file of {payload.what}"
-    entry = audit.entry_write(
-        by=payload.by, kind="export", subject=job_id, what=what, note=payload.note, now=now
-    )
+    by, note = payload.by, payload.note
+    entry = audit.entry_write(by=by, kind="export", subject=job_id, what=what, note=note, now=now)
     with suppress(AlreadyExists):  # a second click
         once = Put(key=put.key, item=put.item, when=(absent(),), otherwise=AlreadyExists())
         table.transact([once, deletion, entry])
@@ -143,10 +142,9 @@ def request(payload: Payload, *, kind: str, job_id: str, now: datetime) -> None:
 def get(job_id: str, *, now: datetime) -> Export:
     """Return a file that is asked for and still kept; NotFound."""
     job = jobs.get(job_id)
-    if job.kind not in EXPORTS or time_of(job_id) + KEPT <= now:
-        days = {"days": KEPT.days}
-        raise NotFound(_("There is no such file. Files are kept for %(days)s days.") % days)
-    return Export(job, payload_of(job))
+    if job.kind in EXPORTS and time_of(job_id) + KEPT > now:
+        return Export(job, payload_of(job))
+    raise NotFound(_("There is no such file. Files are kept for %(days)s days.") % {"days": KEPT.days})
 
 
 @access_pattern(
@@ -159,9 +157,6 @@ def newest(audience: str = OFFICE, *, after: str | None = None, before: str | No
     found = jobs.get_many(page.ids)
     shown = [Export(found[one], payload_of(found[one])) for one in page.ids if one in found]
     return ExportsPage(shown, page.after, page.before)
-
-
-# What goes into a file
 
 
 @access_pattern(
@@ -206,9 +201,8 @@ def read_orders(found: list[OrderCard]) -> Iterator[list[Order]]:
     """Yield whole orders, 100 at a time, in the order in which they were placed. 1 batch get for each 100."""
     places = sorted((card.placed_at, card.id, card.username) for card in found)
     for first in range(0, len(places), ORDERS_AT_ONCE):
-        yield orders.get_many(
-            (username, order_id) for _, order_id, username in places[first : first + ORDERS_AT_ONCE]
-        )
+        some = places[first : first + ORDERS_AT_ONCE]
+        yield orders.get_many((username, order_id) for _, order_id, username in some)
 
 
 def find_payments(payload: ExportRequest) -> Iterator[list[PaymentRow]]:
