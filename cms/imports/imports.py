@@ -22,15 +22,7 @@ from cms.lists.deal_list import query
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role, sent_again
 from dealsite.data.editing import imports
-from dealsite.data.editing.imports import (
-    CHECKED,
-    CHECKING,
-    IMPORTED,
-    IMPORTING,
-    UPLOADED,
-    Import,
-    ImportProgress,
-)
+from dealsite.data.editing.imports import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED, Import
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.jobs.payloads import from_item
@@ -159,8 +151,8 @@ def _check(request: EditorRequest, one: Import) -> HttpResponse:
 
 
 def _run(request: EditorRequest, one: Import) -> HttpResponse:
-    now = timezone.now()
-    imports.run(one, version=_version(request), job_id=new_ulid(now), by=request.user.username, now=now)
+    now, by = timezone.now(), request.user.username
+    imports.run(one, version=_version(request), job_id=new_ulid(now), by=by, now=now)
     return redirect("cms_import", one.id)
 
 
@@ -240,10 +232,8 @@ def _is_busy(one: Import, job: Job | None) -> bool:
 
 def state_of(stage: str, job: Job | None) -> tuple[str, str]:
     """Return what an import's badge says, and its look."""
-    if stage in (CHECKING, IMPORTING) and job is not None and job.state in JOB_STATES:
-        label, look = JOB_STATES[job.state]
-    else:
-        label, look = STATES[stage]
+    is_stopped = stage in (CHECKING, IMPORTING) and job is not None and job.state in JOB_STATES
+    label, look = JOB_STATES[job.state] if job is not None and is_stopped else STATES[stage]
     return str(label), look
 
 
@@ -251,7 +241,7 @@ def percent_of(job: Job | None) -> int | None:
     """Return how much of its rows a job has done; None where it does not say."""
     if job is None or not job.progress:
         return None
-    progress = from_item(ImportProgress, job.progress)
+    progress = from_item(imports.ImportProgress, job.progress)
     return min(99, progress.done * 100 // progress.total) if progress.total else None
 
 

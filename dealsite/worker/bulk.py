@@ -14,15 +14,7 @@ from datetime import datetime, timedelta
 from dealsite.data.catalogue.deals import BrandChanged
 from dealsite.data.editing import bulk
 from dealsite.data.editing.audit import AuditContext
-from dealsite.data.editing.bulk import (
-    CHANGED,
-    CHUNK,
-    REFUSED,
-    BulkProgress,
-    BulkResult,
-    BulkTarget,
-    Chunk,
-)
+from dealsite.data.editing.bulk import CHANGED, CHUNK, REFUSED, BulkResult, BulkTarget, Chunk
 from dealsite.data.editing.bulk_change import applying, bulk_progress, undoing
 from dealsite.data.editing.bulk_change.applying import Note, Prefetched, Thing
 from dealsite.data.jobs import jobs
@@ -73,7 +65,7 @@ class _Batch:
         self.noted_at = self.began
         self.order, self.change = bulk.of_job(job).order, bulk.of_job(job).change
         self.number = from_item(BulkCheckpoint, job.checkpoint).chunk
-        self.progress = from_item(BulkProgress, job.progress)
+        self.progress = from_item(bulk.BulkProgress, job.progress)
         self.milliseconds = self.progress.milliseconds or 0
         self.prefetched = Prefetched()
 

@@ -76,8 +76,7 @@ def delete_import(job: Job, now: datetime) -> None:
 
 
 HANDLERS: dict[str, Handler] = {
-    CHECK_IMPORT: run_import,
-    RUN_IMPORT: run_import,
+    **dict.fromkeys((CHECK_IMPORT, RUN_IMPORT), run_import),
     DELETE_IMPORT: delete_import,
 }
 
