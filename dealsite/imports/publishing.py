@@ -100,9 +100,7 @@ class Import:
     target: Target = DEALS
     window: int = WINDOW
     window_done: Callable[[int], object] = lambda line: None  # called with the last line that is stored
-    resumed: bool = (
-        False  # what the first window finds stored at `now` was stored by this run, before a crash
-    )
+    resumed: bool = False  # what was stored at `now` was stored by this run, before a crash
     totals: Totals = field(default_factory=Totals)
     _brands: dict[str, Brand] = field(default_factory=dict)
 

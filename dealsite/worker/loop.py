@@ -9,10 +9,11 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import structlog
 from django.conf import settings
+from django.utils import timezone
 
 from dealsite.data.catalogue import featured_plans
 from dealsite.data.catalogue.brand_renames import rename_brand
@@ -25,10 +26,12 @@ from dealsite.data.jobs import jobs
 from dealsite.data.people.fan_out import send_message
 from dealsite.data.table import expiry
 from dealsite.data.table.errors import Conflict, DataError, Unavailable
+from dealsite.lake.projection import Lake
 from dealsite.pictures import renditions
+from dealsite.search.projection import SearchIndex
 from dealsite.stream.consumer import consume
+from dealsite.stream.projection import Projection
 from dealsite.worker import accounts, bulk, charging, exports, imports, links, mails
-from dealsite.worker.projections import PROJECTIONS
 
 HANDLERS: dict[str, jobs.Handler] = {
     "rename_brand": rename_brand,
@@ -46,6 +49,7 @@ HANDLERS: dict[str, jobs.Handler] = {
     **renditions.HANDLERS,
     **links.HANDLERS,
 }
+PROJECTIONS: dict[str, Callable[[], Projection]] = {Lake.name: Lake, SearchIndex.name: SearchIndex}
 IDLE_SECONDS = 1.0
 EXPIRE_EVERY = timedelta(hours=1)
 BEGIN_ROUND_EVERY = timedelta(hours=1)  # tries to: a round over all links begins once a week
@@ -54,11 +58,7 @@ CONSUMERS_SECONDS = 10.0  # for a consumer to commit what it has, once it is tol
 logger = structlog.get_logger(__name__)
 
 
-def utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
-def run(stop: threading.Event, *, expire: bool, clock: Callable[[], datetime] = utc_now) -> None:
+def run(stop: threading.Event, *, expire: bool, clock: Callable[[], datetime] = timezone.now) -> None:
     """Work until `stop` is set; with `expire`, also delete what has expired, where the engine does not do so itself."""
     next_expiry = next_round = clock()
     while not stop.is_set():
@@ -79,7 +79,7 @@ def run(stop: threading.Event, *, expire: bool, clock: Callable[[], datetime] = 
 
 
 @contextlib.contextmanager
-def feeding(stop: threading.Event, *, clock: Callable[[], datetime] = utc_now) -> Iterator[None]:
+def feeding(stop: threading.Event, *, clock: Callable[[], datetime] = timezone.now) -> Iterator[None]:
     """Keep the projections that the settings name up to date, each in a thread of its own, until `stop` is set."""
     threads = [
         # Killed anywhere a consumer loses nothing, so it need not hold up the end of the process.
