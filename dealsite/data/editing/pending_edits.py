@@ -129,7 +129,8 @@ def keep(
         last_edit=autosave or new_ulid(now),
         autosaved_since=(before.autosaved_since if before and goes_on else now) if autosave else None,
     )
-    unchanged, gone = at_version(before.version if before else 0), gettext_lazy("There is no such deal.")
+    unchanged = at_version(before.version if before else 0)
+    gone = gettext_lazy("There is no such deal.")
     put = Put(
         key=keys.changes(deal.history_id), item=_item(kept), when=unchanged, otherwise=VersionConflict()
     )
