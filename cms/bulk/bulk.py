@@ -146,9 +146,8 @@ def start(request: EditorRequest) -> HttpResponse:
     form = ChangeForm(request.POST, kind=chosen.kind, now=now)
     token, asked_at = request.POST.get("token", ""), _previewed_at(request.POST.get("asked_at", ""), now)
     if not is_ulid(token) or asked_at is None:
-        raise Invalid(
-            _("What was shown is too old, or this form is damaged. Look at what will change again.")
-        )
+        sentence = _("What was shown is too old, or this form is damaged. Look at what will change again.")
+        raise Invalid(sentence)
     if not form.is_valid():
         raise Invalid(" ".join(str(error) for errors in form.errors.values() for error in errors))
     change, by = form.change(), request.user.username

@@ -202,9 +202,8 @@ def inspect(file: IO[bytes], *, encoding: str = "", separator: str = "") -> Uplo
     if not start.strip():
         raise BadFile(_("The file is empty."))
     if start.startswith(NO_TEXT):
-        raise BadFile(
-            _("This is no CSV file but a spreadsheet, an archive or a picture. Save it as CSV first.")
-        )
+        sentence = _("This is no CSV file but a spreadsheet, an archive or a picture. Save it as CSV first.")
+        raise BadFile(sentence)
     encoding = encoding or _encoding(file, start)
     text = b"".join(as_utf8(file, encoding, most=START_BYTES))
     separator = separator or _separator(text)

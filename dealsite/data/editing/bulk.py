@@ -179,16 +179,13 @@ def start(
         raise Invalid(action=gettext_lazy("There is no such change."))
     note = f"{kind}: {action} {value}".rstrip()
     if matching is not None:
-        filters = (
-            f"{name} {chosen}" for name, chosen in asdict(matching).items() if chosen and name != "how"
-        )
+        filters = [f"{name} {it}" for name, it in asdict(matching).items() if it and name != "how"]
         note = f"{note}; all of {', '.join(filters)}"
     elif not 1 <= len(targets) <= MOST_CHOSEN:
         raise Invalid(deal=_("Choose between 1 and %(most_chosen)s deals.") % {"most_chosen": MOST_CHOSEN})
     what = "changes many deals"
-    writes: list[Write] = [
-        audit.entry_write(by=by, kind="job", subject=job_id, what=what, now=now, note=note)
-    ]
+    entry = audit.entry_write(by=by, kind="job", subject=job_id, what=what, now=now, note=note)
+    writes: list[Write] = [entry]
     for first in range(0, len(targets), CHUNK):
         after = "more" if first + CHUNK < len(targets) else ""
         some = tuple(targets[first : first + CHUNK])

@@ -254,9 +254,8 @@ def load(import_id: str) -> tuple[Import, Job | None]:
 @access_pattern("the imports, newest first", "GSI2 IMPORTS; JOB#id / IMPORT#id", "1 query + 1 batch get")
 def newest(*, after: str | None = None, before: str | None = None) -> ImportsPage:
     """Return one page of the imports; BadCursor."""
-    page = newest_first(
-        keys.imports.partition(), "IMPORT#", index=keys.GSI2, after=after, before=before, size=PAGE_SIZE
-    )
+    partition, size = keys.imports.partition(), PAGE_SIZE
+    page = newest_first(partition, "IMPORT#", index=keys.GSI2, after=after, before=before, size=size)
     shown = [(import_id, row["card"]) for import_id, row in zip(page.ids, page.rows, strict=True)]
     working = jobs.get_many(card["job"] for _, card in shown if card["stage"] in (CHECKING, IMPORTING))
     found = [ImportSummary(import_id, card, working.get(card.get("job", ""))) for import_id, card in shown]

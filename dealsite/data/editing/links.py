@@ -146,9 +146,8 @@ def fails(linked: DealLink, reason: str, *, now: datetime) -> None:
         "last": iso(known.last if again and known and known.last else now),
         "reason": reason,
     }
-    writes: list[Write] = [
-        Update(key=keys.deal(linked.deal_id), set={"link_check": kept}, when=_unchanged(linked))
-    ]
+    note = Update(key=keys.deal(linked.deal_id), set={"link_check": kept}, when=_unchanged(linked))
+    writes: list[Write] = [note]
     if failures < BROKEN and not again:
         writes.append(_job(linked.deal_id, due=now + APART, now=now))
     try:
