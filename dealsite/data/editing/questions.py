@@ -96,10 +96,8 @@ def delete(question: SavedQuestion) -> None:
 
 def from_item(item: Item) -> SavedQuestion:
     """Return the saved question of its item."""
-    names = (one.name for one in fields(SavedQuestion))
-    return SavedQuestion(
-        **{name: item[name] for name in names} | {"updated_at": from_iso(item["updated_at"])}
-    )
+    found = {one.name: item[one.name] for one in fields(SavedQuestion)}
+    return SavedQuestion(**found | {"updated_at": from_iso(item["updated_at"])})
 
 
 def _item(

@@ -25,18 +25,7 @@ from dealsite.data.table.errors import AlreadyExists, BadCursor, Busy, NotFound,
 from dealsite.data.table.ids import from_iso, is_ulid, iso, previous_ulid
 from dealsite.data.table.writes import Check, Delete, Update, Write, absent, equals
 
-__all__ = [
-    "EMPTY_TRASH",
-    "KEPT_FOR",
-    "RestoreResult",
-    "TrashEntry",
-    "empty",
-    "find",
-    "get",
-    "newest",
-    "purge",
-    "restore",
-]
+__all__ = ["EMPTY_TRASH", "KEPT_FOR", "TrashEntry", "find", "get"]  # of its record, for whoever imports this
 PAGE_SIZE = 50
 EMPTIED_AT_ONCE = 25
 TRIES = 5

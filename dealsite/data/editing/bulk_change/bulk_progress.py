@@ -100,9 +100,8 @@ def _result_put(job: Job, row: BulkResult) -> Put:
     }
     del item["id"]
     when = (absent(),) if row.outcome == CHANGED else ()
-    return Put(
-        key=keys.bulk_row(job.id, row.outcome, row.id), item=item, when=when, otherwise=bulk.DoneBefore()
-    )
+    key = keys.bulk_row(job.id, row.outcome, row.id)
+    return Put(key=key, item=item, when=when, otherwise=bulk.DoneBefore())
 
 
 def _result(item: Item) -> BulkResult:
