@@ -8,11 +8,11 @@ from datetime import datetime
 from django.core.files.base import ContentFile
 
 from dealsite.data.editing import imports
-from dealsite.data.editing.import_record import SourceFile
-from dealsite.data.editing.imports import Import
+from dealsite.data.editing.imports import Import, SourceFile
 from dealsite.data.jobs import jobs
+from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.ids import new_ulid, time_of
-from dealsite.imports import layout, reports
+from dealsite.imports import layout
 from dealsite.imports.layout import Layout
 from dealsite.worker import imports as running
 from tests.builders import EDITOR
@@ -34,10 +34,10 @@ def content(good: int = 3, bad: Iterable[str] = BAD) -> str:
 def upload_file(import_id: str, text: str | None = None, *, by: str = EDITOR) -> str:
     """Store a file and note it; return its id."""
     data = (content() if text is None else text).encode()
-    running.storage().save(reports.file_name(import_id, running.ROWS), ContentFile(data))
+    running.storage().save(running.file_name(import_id, running.ROWS), ContentFile(data))
     samples = (("Lampe 0", "Lampadine", "Home & Furniture", "10,90", "https://shop.example/0", ""),)
-    brought = SourceFile("Angebote.csv", len(data), 6, "utf-8", ";", TITLES, ",", "day", samples)
-    imports.create(brought, import_id=import_id, by=by, now=time_of(import_id))
+    source_file = SourceFile("Angebote.csv", len(data), 6, "utf-8", ";", TITLES, ",", "day", samples)
+    imports.create(source_file, import_id=import_id, by=by, now=time_of(import_id))
     return import_id
 
 
@@ -49,7 +49,7 @@ def check(import_ids: Iterable[str], *, now: datetime) -> None:
         one = imports.get(import_id)
         imports.check(
             one,
-            chosen.as_item(),
+            to_item(chosen),
             fingerprint=layout.fingerprint(TITLES),
             version=one.version,
             job_id=new_ulid(now),

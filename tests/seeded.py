@@ -43,7 +43,6 @@ from dealsite.data.people.users import User
 from dealsite.data.table import schema
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Update
-from dealsite.imports import reports
 from dealsite.pictures.uploads import file_name, store_picture
 from dealsite.worker import bulk as many
 from dealsite.worker.exports import write_export
@@ -117,7 +116,7 @@ class Content:
             "kind": "deal",
             "thing_id": self.id("live"),
             "number": 1,
-            "part": reports.REPORT,
+            "part": "report.csv",
             "what": "deals",
             "day": f"{now - 2 * DAY:%Y-%m-%d}",
             "name": file_name(self.deals["live"].content.picture.name, 480),
@@ -230,7 +229,7 @@ def changed_in_bulk(deal: Deal, now: datetime) -> list[str]:
     chosen = [bulk.BulkTarget(deal.id, LONG, "toys-hobbies"), bulk.BulkTarget(new_ulid(now, 13), "Gone")]
     for job_id in (done, waits):
         change = bulk.BulkChange("deal", bulk.CATEGORY, "toys-hobbies")
-        bulk.start(change, job_id=job_id, by=EDITOR, asked_at=now, now=now, subjects=chosen)
+        bulk.start(change, job_id=job_id, by=EDITOR, asked_at=now, now=now, targets=chosen)
         if job_id == done:
             table.write(Update(key=keys.job(done), set={"taken_by": "a worker"}))
             many.change_many(jobs.get(done), now)

@@ -1,4 +1,4 @@
-"""Changing many deals at once: what would change, the order, how far it has come, its report, and taking it back."""
+"""Changing many deals at once: preview, order, progress, report, and undo."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseBase, HttpResponseRedirect, QueryDict, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase, HttpResponseRedirect, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone, translation
@@ -18,10 +18,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from cms.bulk.bulk_bar import total_of
-from cms.bulk.bulk_form import BulkChoice, ChangeForm, chosen_in, in_words, value_in_words
+from cms.bulk.bulk_form import BulkChoice, ChangeForm, chosen_in, in_words, total_of, value_in_words
 from cms.jobs.jobs import row as job_row
-from cms.lists.deal_list import STATES
+from cms.lists.deal_list import STATES, query
 from cms.lists.list_address import list_query
 from cms.lists.search import LACKS, find_deals, is_found
 from cms.shared.requests import EditorRequest
@@ -29,7 +28,7 @@ from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import deal_lists
 from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BRAND, FIELDS, Bulk, BulkChange, BulkResult, BulkTarget
-from dealsite.data.editing.bulk_change import applying
+from dealsite.data.editing.bulk_change import applying, bulk_progress
 from dealsite.data.editing.bulk_change.applying import Prefetched, Thing
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import from_iso, is_ulid, iso, new_ulid
@@ -37,7 +36,7 @@ from dealsite.web.pages import action, page, part
 from dealsite.worker.exports import safe_cell
 
 SHOWN = 25
-LOOKED_AT_LONG_AGO = timedelta(days=1)  # what was shown then is no longer what would change
+PREVIEW_HOLDS = timedelta(days=1)  # what was shown longer ago is no longer what would change
 ROWS_AT_ONCE = 500
 
 
@@ -55,7 +54,7 @@ class Preview:
 
 @dataclass
 class BulkPreview:
-    """What would change: of a selection all are looked at, of a list the first ones."""
+    """What would change: all of a selection, of a list the first ones."""
 
     change: BulkChange
     open: list[Preview] = field(default_factory=list)
@@ -88,31 +87,19 @@ def preview(request: EditorRequest) -> HttpResponse:
     context: dict[str, Any] = {"form": form, "chosen": chosen, "back": _list_address(chosen, back)}
     total, how = total_of(chosen.matching, now) if chosen.matching else (len(chosen.ids), "exact")
     context |= {"list_query": back, "number": total}
-    if not form.has_value:
-        return render(request, "cms/bulk/bulk_value.html", context | {"field": form.value_field})
-    if not form.is_valid():
-        return render(
-            request,
-            "cms/bulk/bulk_value.html",
-            context | {"field": form.value_field, "wrong": True},
-            status=422,
-        )
+    if not form.has_value or not form.is_valid():
+        context |= {"field": form.value_field, "wrong": form.has_value}
+        return render(request, "cms/bulk/bulk_value.html", context, status=422 if form.has_value else 200)
     outlook = _outlook(form.change(), chosen, now, total=total, how=how)
-    context |= {
-        "outlook": outlook,
-        "title": in_words(outlook.change),
-        "token": new_ulid(now),
-        "asked_at": iso(now),
-    }
+    context |= {"outlook": outlook, "title": in_words(outlook.change)}
+    context |= {"token": new_ulid(now), "asked_at": iso(now)}
     return render(request, "cms/bulk/bulk_preview.html", context)
 
 
 def _list_address(chosen: BulkChoice, back: str) -> str:
     if back:
         return reverse("cms_deals") + back
-    query = QueryDict(mutable=True)
-    query.update({name: value for name, value in chosen.typed.items() if value})
-    return f"{reverse('cms_deals')}?{query.urlencode()}"
+    return reverse("cms_deals") + query(chosen.typed)
 
 
 def _outlook(
@@ -122,11 +109,9 @@ def _outlook(
     outlook = BulkPreview(change, total=total, how=how)
     ids = list(chosen.ids)
     if (matching := chosen.matching) is not None:
-        if is_found(matching):
-            cards = find_deals(matching, now=now).cards
-        else:
-            cards = deal_lists.cms_list(matching, now=now, size=SHOWN).cards
-        ids = [card.id for card in cards]
+        found = is_found(matching)
+        page = find_deals(matching, now=now) if found else deal_lists.cms_list(matching, now=now, size=SHOWN)
+        ids = [card.id for card in page.cards]
     things = applying.read(change.kind, ids)
     prefetched = applying.prefetched_for(change, things.values())
     for one in ids:
@@ -155,53 +140,39 @@ def _previewed(change: BulkChange, thing: Thing, prefetched: Prefetched, now: da
 @role("editor")
 @require_POST
 def start(request: EditorRequest) -> HttpResponse:
-    """Order what was looked at, and lead to the page that says how far it has come."""
+    """Order what was shown, and lead to the page that says how far it has come."""
     now = timezone.now()
     chosen = chosen_in(request.POST)
     form = ChangeForm(request.POST, kind=chosen.kind, now=now)
-    token, asked_at = request.POST.get("token", ""), _looked_at(request.POST.get("asked_at", ""), now)
+    token, asked_at = request.POST.get("token", ""), _previewed_at(request.POST.get("asked_at", ""), now)
     if not is_ulid(token) or asked_at is None:
-        raise Invalid(
-            _("What was shown is too old, or this form is damaged. Look at what will change again.")
-        )
+        sentence = _("What was shown is too old, or this form is damaged. Look at what will change again.")
+        raise Invalid(sentence)
     if not form.is_valid():
         raise Invalid(" ".join(str(error) for errors in form.errors.values() for error in errors))
-    change = form.change()
-    subjects: list[BulkTarget] = []
-    matching = chosen.matching
-    if matching is None:
-        things = applying.read(change.kind, chosen.ids)
-        subjects = [
-            BulkTarget(one, things[one].content.title, applying.value_in(change, things[one]))
-            for one in chosen.ids
-            if one in things
-        ]
-        total = len(subjects)
-    else:
+    change, by = form.change(), request.user.username
+    if (matching := chosen.matching) is not None:
         number, how = total_of(matching, now)
-        matching, total = replace(matching, how=how), number or 0
-    bulk.start(
-        change,
-        job_id=token,
-        by=request.user.username,
-        asked_at=asked_at,
-        now=now,
-        subjects=subjects,
-        matching=matching,
-        total=total,
-    )
+        matching = replace(matching, how=how)
+        bulk.start(
+            change, job_id=token, by=by, asked_at=asked_at, now=now, matching=matching, total=number or 0
+        )
+    else:
+        found = applying.read(change.kind, chosen.ids)
+        things = [found[one] for one in chosen.ids if one in found]
+        targets = [BulkTarget(one.id, one.content.title, applying.value_in(change, one)) for one in things]
+        bulk.start(change, job_id=token, by=by, asked_at=asked_at, now=now, targets=targets)
     return redirect("cms_bulk_job", token)
 
 
-def _looked_at(text: str, now: datetime) -> datetime | None:
+def _previewed_at(text: str, now: datetime) -> datetime | None:
     """Return when the page was shown that the order comes from; None if that cannot be, or is long ago."""
     try:
         moment = from_iso(text)
     except ValueError:
         return None
-    if moment.tzinfo is None:
-        return None
-    return moment if now - LOOKED_AT_LONG_AGO < moment <= now + timedelta(seconds=1) else None
+    is_sound = moment.tzinfo and now - PREVIEW_HOLDS < moment <= now + timedelta(seconds=1)
+    return moment if is_sound else None
 
 
 @page("1 get + 1 query", at=("/cms/deals/bulk/{bulk[0]}/", "/cms/deals/bulk/{bulk[1]}/"))
@@ -212,12 +183,13 @@ def bulk_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """How far a change has come, what was left alone and why; renews itself while it goes on."""
     now = timezone.now()
     one = bulk.get(job_id)
-    refused = bulk.rows(job_id, bulk.REFUSED, after=request.GET.get("after", ""), limit=SHOWN + 1)
+    title = in_words(one.change)
+    refused = bulk_progress.rows(job_id, bulk.REFUSED, after=request.GET.get("after", ""), limit=SHOWN + 1)
     context = {
         "bulk": one,
         "row": job_row(one.job, now),
-        "title": _title(one),
-        "what": _whom(one),
+        "title": _("Undo: %(change)s") % {"change": title} if one.order.undoes else title,
+        "what": _filters(one),
         "refused": [_refused(one, row) for row in refused[:SHOWN]],
         "after": f"?after={refused[SHOWN - 1].id}" if len(refused) > SHOWN else "",
         "busy": one.job.state == "open",
@@ -225,28 +197,21 @@ def bulk_job(request: EditorRequest, job_id: str) -> HttpResponse:
         "undo_token": new_ulid(now),
         "here": request.get_full_path(),
     }
-    template = (
-        "cms/bulk/_bulk_job.html" if request.htmx and not request.htmx.boosted else "cms/bulk/bulk_job.html"
-    )
-    return render(request, template, context)
+    is_part = request.htmx and not request.htmx.boosted
+    return render(request, "cms/bulk/_bulk_job.html" if is_part else "cms/bulk/bulk_job.html", context)
 
 
-def _title(one: Bulk) -> str:
-    title = in_words(one.change)
-    return _("Undo: %(change)s") % {"change": title} if one.undoes else title
-
-
-def _whom(one: Bulk) -> dict[str, str]:
+def _filters(one: Bulk) -> dict[str, str]:
     """Return the filters of the list that is changed, {} for a selection."""
-    if one.matching is None:
+    if (matching := one.order.matching) is None:
         return {}
     change = BulkChange(one.change.kind, bulk.CATEGORY)
     return {
-        "state": str(STATES[one.matching.state]),
-        "brand": one.matching.brand,
-        "category": value_in_words(change, one.matching.category) if one.matching.category else "",
-        "words": one.matching.words,
-        "lacks": str(LACKS.get(one.matching.lacks, "")),
+        "state": str(STATES[matching.state]),
+        "brand": matching.brand,
+        "category": value_in_words(change, matching.category) if matching.category else "",
+        "words": matching.words,
+        "lacks": str(LACKS.get(matching.lacks, "")),
     }
 
 
@@ -255,7 +220,7 @@ def _refused(one: Bulk, row: BulkResult) -> Preview:
 
 
 def _reason(row: BulkResult) -> str:
-    """Return why something was left alone, in the reader's language where the worker noted a whole sentence."""
+    """Return why a deal was left alone, in the reader's language where the worker noted a whole sentence."""
     return _(row.reason) if row.reason else ""
 
 
@@ -265,9 +230,8 @@ def _reason(row: BulkResult) -> str:
 def report(request: EditorRequest, job_id: str) -> HttpResponseBase:
     """All that were left alone, and why, as a file for spreadsheets; read while it is sent."""
     one = bulk.get(job_id)
-    response = StreamingHttpResponse(
-        _report_lines(one, translation.get_language()), content_type="text/csv; charset=utf-8"
-    )
+    parts = _report_lines(one, translation.get_language())
+    response = StreamingHttpResponse(parts, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="not-changed-{job_id}.csv"'
     response["X-Content-Type-Options"] = "nosniff"
     return response
@@ -279,7 +243,7 @@ def _report_lines(one: Bulk, language: str | None) -> Iterator[bytes]:
         titles = _csv([[_("Id"), _("Title"), _("Why it was not changed")]])
     yield "\ufeff".encode() + titles
     after = ""
-    while rows := bulk.rows(one.job.id, bulk.REFUSED, after=after, limit=ROWS_AT_ONCE):
+    while rows := bulk_progress.rows(one.job.id, bulk.REFUSED, after=after, limit=ROWS_AT_ONCE):
         with translation.override(language):
             part = _csv([[row.id, row.title, _reason(row)] for row in rows])
         yield part
@@ -306,5 +270,5 @@ def undo(request: EditorRequest, job_id: str) -> HttpResponse:
         bulk.undo(job_id, undo_id=token, by=request.user.username, now=timezone.now())
     except Conflict as conflict:
         messages.warning(request, str(conflict))
-        return redirect("cms_bulk_job", job_id)
+        token = job_id
     return redirect("cms_bulk_job", token)

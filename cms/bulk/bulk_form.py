@@ -1,7 +1,8 @@
-"""What can be done to many deals at once: the choice of it, its value, and how it is said."""
+"""What can be done to many deals at once: the bar below their list, the choice of a change, its value, its words."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -25,6 +26,8 @@ from dealsite.data.editing.bulk import BRAND, CATEGORY, EXPIRY, FEATURE, UNFEATU
 from dealsite.data.names import slugify
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import from_iso, is_ulid, iso
+from dealsite.search.deal_lists import question_of
+from dealsite.search.finding import SearchPage, find
 
 LABELS = {
     bulk.PUBLISH: gettext_lazy("Publish"),
@@ -36,13 +39,8 @@ LABELS = {
     bulk.UNFEATURE: gettext_lazy("Remove from a page"),
     bulk.DELETE: gettext_lazy("Move to the trash"),
 }
-VALUES = {
-    EXPIRY: "to_expiry",
-    CATEGORY: "to_category",
-    BRAND: "to_brand",
-    FEATURE: "to_page",
-    UNFEATURE: "to_page",
-}
+VALUES = {EXPIRY: "to_expiry", CATEGORY: "to_category", BRAND: "to_brand"}
+VALUES |= dict.fromkeys((FEATURE, UNFEATURE), "to_page")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,3 +191,42 @@ def value_in_words(change: BulkChange, value: str) -> str:
         case bulk.FEATURE | bulk.UNFEATURE:
             return page_names().get(value, value)
     return value
+
+
+@dataclass(frozen=True)
+class Bar:
+    """The bar of a list: its form, its filters as they were typed, and how many deals it holds in all, if known."""
+
+    form: ChangeForm
+    filters: dict[str, str]
+    total: int | None
+
+    @property
+    def actions(self) -> list[tuple[str, str]]:
+        return [(action, str(LABELS[action])) for action in bulk.ACTIONS[self.form.kind]]
+
+
+def bulk_bar(
+    chosen: Mapping[str, str], brand: str, now: datetime, *, found: SearchPage | None
+) -> dict[str, Bar]:
+    """Return the bar for the context of a list; `brand` is as it was typed. No requests.
+
+    `found` is what search has of the list, None where it was not asked.
+    """
+    state = chosen["state"]
+    kind = "draft" if state == "draft" else "deal"
+    filters = {"state": state, "brand": brand, "category": chosen["category"], "q": chosen.get("q", "")}
+    filters["lacks"] = chosen.get("lacks", "")
+    if found is None:
+        found = find(question_of(DealFilter(state, slugify(brand), chosen["category"])), now=now, size=1)
+    return {"bulk": Bar(ChangeForm(kind=kind, now=now), filters, _number(found))}
+
+
+def total_of(matching: DealFilter, now: datetime) -> tuple[int | None, str]:
+    """Return how many deals a list holds, None where search cannot tell, and how search found them. No requests."""
+    found = find(question_of(matching), now=now, size=1)
+    return _number(found), found.how
+
+
+def _number(found: SearchPage) -> int | None:
+    return found.total if found.ready else None

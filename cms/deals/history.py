@@ -19,7 +19,7 @@ from dealsite.data.catalogue import brands, deals, drafts
 from dealsite.data.catalogue.content import content_from_item
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
-from dealsite.data.editing import audit_log, trash, versions
+from dealsite.data.editing import audit, trash, versions
 from dealsite.data.editing.versions import Version
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import from_iso, is_ulid
@@ -81,7 +81,7 @@ def _history(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
     target = _target(kind, thing_id)
     below = _number(request.GET.get("below", ""))
     page = versions.newest(target.history_id, below=below or None)
-    log = audit_log.page(kind=kind, subject=thing_id, after=request.GET.get("after"))
+    log = audit.page(kind=kind, subject=thing_id, after=request.GET.get("after"))
     kept = page.versions if below or target.now is None else [target.now, *page.versions]
     older = [*kept[1:], page.before]
     rows = [_row(version, before, target) for version, before in zip(kept, older, strict=False)]

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from dealsite.data.catalogue.brands import NAME_CHARACTERS
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.editing.imports import Import
-from dealsite.imports import formats, uploads
+from dealsite.imports import csv_files, layout
 from dealsite.imports.layout import Layout, guess_columns
 
 PASTED_CHARACTERS = 300_000
@@ -39,12 +39,12 @@ SEPARATORS = {",": _("Comma"), ";": _("Semicolon"), "\t": _("Tab")}
 
 
 class UploadForm(forms.Form):
-    """A CSV file; `token` is the id that its import is to have, so that a second click brings nothing twice."""
+    """A CSV file; `token` is the id that its import is to have, so that a second click uploads nothing twice."""
 
     token = forms.CharField(required=False, widget=forms.HiddenInput)
     file = forms.FileField(
         label=_("CSV file"),
-        allow_empty_file=True,  # refused where files are looked at, with a better sentence
+        allow_empty_file=True,  # rejected where files are inspected, with a better sentence
         widget=forms.FileInput(attrs={"accept": ".csv,.tsv,.txt,text/csv,text/tab-separated-values"}),
         help_text=_(
             "Up to 50 MB; separated by commas, semicolons or tabs. Its first line names the columns."
@@ -55,7 +55,7 @@ class UploadForm(forms.Form):
         file: UploadedFile = self.cleaned_data["file"]
         if not (file.name or "").lower().endswith(ENDINGS):
             raise forms.ValidationError(_("Choose a file whose name ends with .csv, .tsv or .txt."))
-        if (file.size or 0) > uploads.MAX_BYTES:
+        if (file.size or 0) > csv_files.MAX_BYTES:
             raise forms.ValidationError(_("The file is larger than 50 MB. Divide it into smaller ones."))
         return file
 
@@ -79,7 +79,7 @@ class PasteForm(forms.Form):
 class ReadForm(forms.Form):
     """What to take a file for, where that was found out wrongly."""
 
-    encoding = forms.ChoiceField(label=_("Encoding"), choices=list(uploads.ENCODINGS.items()))
+    encoding = forms.ChoiceField(label=_("Encoding"), choices=list(csv_files.ENCODINGS.items()))
     separator = forms.ChoiceField(
         label=_("Separator"),
         choices=[("comma", SEPARATORS[","]), ("semicolon", SEPARATORS[";"]), ("tab", SEPARATORS["\t"])],
@@ -87,7 +87,7 @@ class ReadForm(forms.Form):
 
     def clean_separator(self) -> str:
         chosen: str = self.cleaned_data["separator"]
-        return next(mark for mark, name in uploads.SEPARATORS.items() if name == chosen)
+        return next(mark for mark, name in csv_files.SEPARATORS.items() if name == chosen)
 
 
 class LayoutForm(forms.Form):
@@ -105,14 +105,14 @@ class LayoutForm(forms.Form):
     )
     decimal = forms.ChoiceField(
         label=_("Amounts"),
-        choices=[(formats.POINT, "1,299.90"), (formats.COMMA, "1.299,90")],
+        choices=[(layout.POINT, "1,299.90"), (layout.COMMA, "1.299,90")],
         widget=forms.RadioSelect,
     )
     dates = forms.ChoiceField(
         label=_("Dates"),
         choices=[
-            (formats.DAY_FIRST, _("Day first: 21.11.2026 or 21/11/2026")),
-            (formats.MONTH_FIRST, _("Month first: 11/21/2026")),
+            (layout.DAY_FIRST, _("Day first: 21.11.2026 or 21/11/2026")),
+            (layout.MONTH_FIRST, _("Month first: 11/21/2026")),
         ],
         widget=forms.RadioSelect,
     )
@@ -136,11 +136,12 @@ class LayoutForm(forms.Form):
     version = forms.IntegerField(widget=forms.HiddenInput)
 
     def __init__(self, one: Import, *arguments: Any, remembered: dict[str, Any], **options: Any) -> None:
-        initial = remembered or _guessed(one)
+        file = one.source_file
+        initial = remembered or {"decimal": file.decimal, "dates": file.dates, "at_once": False}
         become = "deals" if initial and not initial.get("drafts", True) else "drafts"
         options["initial"] = {**initial, "become": become, "version": one.version}
         super().__init__(*arguments, **options)
-        self.titles = one.brought.titles
+        self.titles = file.titles
         columns = list(initial.get("columns", ()))
         if len(columns) != len(self.titles):
             columns = guess_columns(self.titles)
@@ -152,7 +153,7 @@ class LayoutForm(forms.Form):
         self.fields["dates"].help_text = _(
             "2026-11-21 09:00 is always understood. Times without a zone are of %(zone)s."
         ) % {"zone": zone}
-        self.samples = one.brought.samples
+        self.samples = file.samples
 
     @property
     def columns(self) -> list[dict[str, Any]]:
@@ -206,7 +207,3 @@ class LayoutForm(forms.Form):
             pictures=cleaned["pictures"],
             language=get_language(),
         )
-
-
-def _guessed(one: Import) -> dict[str, Any]:
-    return {"decimal": one.brought.decimal, "dates": one.brought.dates, "at_once": False}

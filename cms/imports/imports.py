@@ -17,20 +17,19 @@ from django.views.decorators.http import require_http_methods, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from cms.imports.import_forms import SEPARATORS, LayoutForm, ReadForm, UploadForm
-from cms.imports.upload import source_file_of, upload_file
+from cms.imports.upload import GONE, check_file, open_file, source_file_of, upload_file
 from cms.lists.deal_list import query
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role, sent_again
 from dealsite.data.editing import imports
-from dealsite.data.editing.import_record import ImportProgress
 from dealsite.data.editing.imports import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED, Import
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, Unavailable
 from dealsite.data.table.ids import new_ulid
-from dealsite.imports import layout, reports, uploads
-from dealsite.imports.lines import BadFile
+from dealsite.imports import csv_files, layout
+from dealsite.imports.csv_files import BadFile
 from dealsite.text.digits import number_in
 from dealsite.web.pages import page, part
 from dealsite.worker import imports as running
@@ -47,7 +46,7 @@ JOB_STATES = {
     "failed": (gettext_lazy("Failed"), "failed"),
     "cancelled": (gettext_lazy("Cancelled"), "ending"),
 }
-MAY_DOWNLOAD = (reports.REPORT, reports.REFUSED)
+MAY_DOWNLOAD = (running.REPORT, running.REJECTED)
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class ImportRow:
 @role("editor")
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_list(request: EditorRequest) -> HttpResponse:
-    """The imports so far, and a form that brings another file."""
+    """The imports so far, and a form to upload another one."""
     is_sent = request.method == "POST"
     token = {"token": new_ulid(timezone.now())}
     form = UploadForm(request.POST, request.FILES) if is_sent else UploadForm(initial=token)
@@ -111,16 +110,14 @@ def deal_import(request: EditorRequest, import_id: str) -> HttpResponse:
 
 def _steps(request: EditorRequest, one: Import) -> HttpResponse:
     """Go on with an import by what its button says."""
-    do = request.POST.get("do", "")
     steps = {"read": _read_again, "check": _check, "import": _run, "cancel": _cancel}
-    if do not in steps:
-        raise Invalid(_("This form is damaged. Load the page again."))
-    return steps[do](request, one)
+    if step := steps.get(request.POST.get("do", "")):
+        return step(request, one)
+    raise Invalid(_("This form is damaged. Load the page again."))
 
 
 def _version(request: EditorRequest) -> int:
-    version = number_in(request.POST.get("version", ""), most=8)
-    if version is None:
+    if (version := number_in(request.POST.get("version", ""), most=8)) is None:
         raise Invalid(_("This form is damaged. Load the page again."))
     return version
 
@@ -130,15 +127,14 @@ def _read_again(request: EditorRequest, one: Import) -> HttpResponse:
     if not form.is_valid():
         return _columns_page(request, one, None, form)
     try:
-        with running.storage().open(reports.file_name(one.id, running.ROWS)) as file:
-            upload = uploads.look(file, **form.cleaned_data)
-    except FileNotFoundError:
-        raise _gone() from None
+        with open_file(one, running.ROWS) as stored:
+            upload = csv_files.inspect(stored, **form.cleaned_data)
     except BadFile as error:
         form.add_error(None, str(error))
         return _columns_page(request, one, None, form)
-    brought = replace(source_file_of(upload, one.brought.name, one.brought.bytes), of=one.brought.of)
-    imports.read_again(one, brought, version=_version(request))
+    old = one.source_file
+    source_file = replace(source_file_of(upload, old.name, old.bytes), of=old.of)
+    imports.read_again(one, source_file, version=_version(request))
     return redirect("cms_import", one.id)
 
 
@@ -147,24 +143,16 @@ def _check(request: EditorRequest, one: Import) -> HttpResponse:
     if not form.is_valid():
         return _columns_page(request, one, form)
     now = timezone.now()
-    chosen = form.layout(now)
     try:
-        imports.check(
-            one,
-            chosen.as_item(),
-            fingerprint=layout.fingerprint(chosen.titles),
-            version=form.cleaned_data["version"],
-            job_id=new_ulid(now),
-            now=now,
-        )
+        check_file(one, form.layout(now), version=form.cleaned_data["version"], now=now)
     except Unavailable as error:
         return _columns_page(request, one, form, trouble=str(error))
     return redirect("cms_import", one.id)
 
 
 def _run(request: EditorRequest, one: Import) -> HttpResponse:
-    now = timezone.now()
-    imports.run(one, version=_version(request), job_id=new_ulid(now), by=request.user.username, now=now)
+    now, by = timezone.now(), request.user.username
+    imports.run(one, version=_version(request), job_id=new_ulid(now), by=by, now=now)
     return redirect("cms_import", one.id)
 
 
@@ -189,11 +177,10 @@ def _columns_page(
     trouble: str = "",
 ) -> HttpResponse:
     """Ask which column is which field."""
-    remembered = one.layout
+    file, remembered = one.source_file, one.layout
     if not remembered and not trouble:  # nothing is asked of a table that does not answer
-        remembered = imports.layout_of(layout.fingerprint(one.brought.titles))
-    separator = uploads.SEPARATORS[one.brought.separator]
-    initial = {"encoding": one.brought.encoding, "separator": separator}
+        remembered = imports.layout_of(layout.fingerprint(file.titles))
+    initial = {"encoding": file.encoding, "separator": csv_files.SEPARATORS[file.separator]}
     context = {
         "one": one,
         "form": form or LayoutForm(one, remembered=remembered),
@@ -201,8 +188,8 @@ def _columns_page(
         "may_read_again": one.stage == UPLOADED,
         "remembered": bool(remembered) and not one.layout,
         "trouble": trouble,
-        "encoding": uploads.ENCODINGS[one.brought.encoding],
-        "separator": SEPARATORS[one.brought.separator],
+        "encoding": csv_files.ENCODINGS[file.encoding],
+        "separator": SEPARATORS[file.separator],
         "trail": _trail(one),
     }
     errors = (form and form.errors) or (read_form and read_form.errors)
@@ -213,13 +200,11 @@ def _columns_page(
 def _context(one: Import, job: Job | None) -> dict[str, Any]:
     state, look = state_of(one.stage, job)
     ended = job is not None and job.state in ("cancelled", "failed")
-    new = one.totals.get("imported", 0)
-    drafts = one.layout.get("drafts", True)
-    word = (
-        ngettext("Import %(number)s draft", "Import %(number)s drafts", new)
-        if drafts
-        else ngettext("Import %(number)s deal", "Import %(number)s deals", new)
-    )
+    new, drafts = one.totals.get("imported", 0), one.layout.get("drafts", True)
+    if drafts:
+        word = ngettext("Import %(number)s draft", "Import %(number)s drafts", new)
+    else:
+        word = ngettext("Import %(number)s deal", "Import %(number)s deals", new)
     return {
         "one": one,
         "job": job,
@@ -238,7 +223,7 @@ def _context(one: Import, job: Job | None) -> dict[str, Any]:
 
 
 def _trail(one: Import) -> list[tuple[str, str]]:
-    return [(reverse("cms_imports"), _("Imports")), ("", one.brought.name)]
+    return [(reverse("cms_imports"), _("Imports")), ("", one.source_file.name)]
 
 
 def _is_busy(one: Import, job: Job | None) -> bool:
@@ -247,10 +232,8 @@ def _is_busy(one: Import, job: Job | None) -> bool:
 
 def state_of(stage: str, job: Job | None) -> tuple[str, str]:
     """Return what an import's badge says, and its look."""
-    if stage in (CHECKING, IMPORTING) and job is not None and job.state in JOB_STATES:
-        label, look = JOB_STATES[job.state]
-    else:
-        label, look = STATES[stage]
+    is_stopped = stage in (CHECKING, IMPORTING) and job is not None and job.state in JOB_STATES
+    label, look = JOB_STATES[job.state] if job is not None and is_stopped else STATES[stage]
     return str(label), look
 
 
@@ -258,27 +241,19 @@ def percent_of(job: Job | None) -> int | None:
     """Return how much of its rows a job has done; None where it does not say."""
     if job is None or not job.progress:
         return None
-    progress = from_item(ImportProgress, job.progress)
+    progress = from_item(imports.ImportProgress, job.progress)
     return min(99, progress.done * 100 // progress.total) if progress.total else None
-
-
-def _gone() -> NotFound:
-    return NotFound(_("This file is gone: files are kept for a week."))
 
 
 @part("1 get")
 @role("editor")
 @require_safe
 def import_file(request: EditorRequest, import_id: str, part: str) -> HttpResponseBase:
-    """The report of an import, or its refused rows, as a download."""
+    """The report of an import, or its rejected rows, as a download."""
     one = imports.get(import_id)
     if part not in MAY_DOWNLOAD or one.kept_until <= timezone.now() or not one.totals:
-        raise _gone()
-    try:
-        file = running.storage().open(reports.file_name(one.id, part))
-    except FileNotFoundError:
-        raise _gone() from None
-    name = f"{one.at:%Y-%m-%d}-{part}"
+        raise NotFound(GONE)
+    file, name = open_file(one, part), f"{one.at:%Y-%m-%d}-{part}"
     response = FileResponse(file, as_attachment=True, filename=name, content_type="text/csv; charset=utf-8")
     response["X-Content-Type-Options"] = "nosniff"
     return response

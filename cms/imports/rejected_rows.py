@@ -1,4 +1,4 @@
-"""The rows of an import that were refused, as a table to mend them in; they go again as an import of their own."""
+"""The rejected rows of an import, as a table to fix them in; they go again as an import of their own."""
 
 from __future__ import annotations
 
@@ -16,16 +16,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from cms.imports.upload import keep
+from cms.imports.upload import check_file, keep, open_file
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role, sent_again
 from dealsite.data.editing import imports
-from dealsite.data.editing.import_record import SourceFile
-from dealsite.data.editing.imports import CHECKED, IMPORTED, UPLOADED, Import
+from dealsite.data.editing.imports import CHECKED, IMPORTED, UPLOADED, Import, SourceFile
+from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable
 from dealsite.data.table.ids import new_ulid
-from dealsite.imports import layout as layouts
-from dealsite.imports import reports
 from dealsite.imports.layout import Layout
 from dealsite.web.pages import page
 from dealsite.worker import imports as running
@@ -37,7 +35,7 @@ LONG_CELL = 60
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell to mend: the name of its input, what the file calls it, and what is wrong with it."""
+    """A cell to fix: the name of its input, what the file calls it, and what is wrong with it."""
 
     name: str
     title: str
@@ -51,7 +49,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class RejectedRow:
-    """A refused row; `reasons` are those that no cell is to blame for."""
+    """A rejected row; `reasons` are those that no cell is to blame for."""
 
     number: int
     line: int
@@ -65,21 +63,21 @@ class RejectedRow:
 @role("editor")
 @require_http_methods(["GET", "HEAD", "POST"])
 def fix_import(request: EditorRequest, import_id: str) -> HttpResponse:
-    """Show the refused rows of an import as a table, or have them checked again as they were mended."""
+    """Show the rejected rows of an import as a table, or have them checked again as they were fixed."""
     one = imports.get(import_id)
     if one.stage not in (CHECKED, IMPORTED) or one.kept_until <= timezone.now():
         raise NotFound(_("There are no rejected rows to fix here."))
-    layout = Layout.from_item(one.layout)
+    layout = from_item(Layout, one.layout)
     shown = _rows(one, layout)
     if not shown:
         raise NotFound(_("There are no rejected rows to fix here."))
     trouble, status = "", 200
     if request.method == "POST":
         shown = [_as_sent(row, request.POST) for row in shown]
-        mended = [[cell.value for cell in row.cells] for row in shown if not row.is_left_out]
-        if any(any(cell.strip() for cell in cells) for cells in mended):
+        fixed = [[cell.value for cell in row.cells] for row in shown if not row.is_left_out]
+        if any(any(cell.strip() for cell in cells) for cells in fixed):
             try:
-                return redirect("cms_import", _again(request, one, layout, mended).id)
+                return redirect("cms_import", _again(request, one, layout, fixed).id)
             except Invalid as error:
                 trouble, status = str(error), 422
             except Unavailable as error:
@@ -95,7 +93,7 @@ def fix_import(request: EditorRequest, import_id: str) -> HttpResponse:
         "more": max(one.totals.get("refused", 0) - len(shown), 0),
         "trail": [
             (reverse("cms_imports"), _("Imports")),
-            (reverse("cms_import", args=[one.id]), one.brought.name),
+            (reverse("cms_import", args=[one.id]), one.source_file.name),
             ("", _("Fix rows")),
         ],
     }
@@ -109,12 +107,9 @@ def _as_sent(row: RejectedRow, sent: QueryDict) -> RejectedRow:
 
 
 def _rows(one: Import, layout: Layout) -> list[RejectedRow]:
-    """Return the refused rows, as many of the first ones as a form can hold."""
-    try:
-        with running.storage().open(reports.file_name(one.id, reports.MENDABLE_ROWS)) as file:
-            kept: list[dict[str, Any]] = json.load(file)
-    except FileNotFoundError:
-        raise NotFound(_("This file is gone: files are kept for a week.")) from None
+    """Return the rejected rows, as many of the first ones as a form can hold."""
+    with open_file(one, running.FIXABLE_ROWS) as file:
+        kept: list[dict[str, Any]] = json.load(file)
     places = [n for n, field in enumerate(layout.columns) if field]
     found, characters = [], 0
     for number, row in enumerate(kept[: MOST_CELLS // (len(places) + 1)]):
@@ -122,15 +117,10 @@ def _rows(one: Import, layout: Layout) -> list[RejectedRow]:
         for column, reason in row["wrong"]:
             reasons[column] = f"{reasons[column]} {reason}" if column in reasons else reason
         titles = {layout.titles[place] for place in places}
-        cells = [
-            Cell(
-                f"cell-{number}-{place}",
-                layout.titles[place],
-                row["cells"][place] if place < len(row["cells"]) else "",
-                reasons.get(layout.titles[place], ""),
-            )
-            for place in places
-        ]
+        values, cells = dict(enumerate(row["cells"])), []
+        for place in places:
+            title = layout.titles[place]
+            cells.append(Cell(f"cell-{number}-{place}", title, values.get(place, ""), reasons.get(title, "")))
         characters += sum(len(cell.value) for cell in cells)
         if characters > MOST_CHARACTERS:
             break
@@ -140,15 +130,15 @@ def _rows(one: Import, layout: Layout) -> list[RejectedRow]:
 
 
 def _again(request: EditorRequest, one: Import, layout: Layout, rows: list[list[str]]) -> Import:
-    """Have mended rows checked, in the way in which they were read before."""
+    """Have fixed rows checked, in the way in which they were read before."""
     now = timezone.now()
     places = [n for n, field in enumerate(layout.columns) if field]
     titles = tuple(layout.titles[place] for place in places)
     text = io.StringIO(newline="")
     csv.writer(text).writerows([titles, *([cell.replace("\r\n", "\n") for cell in row] for row in rows)])
     content = text.getvalue().encode("utf-8", "replace")
-    brought = SourceFile(
-        name=one.brought.name,
+    source_file = SourceFile(
+        name=one.source_file.name,
         bytes=len(content),
         rows=len(rows),
         encoding="utf-8",
@@ -162,14 +152,7 @@ def _again(request: EditorRequest, one: Import, layout: Layout, rows: list[list[
     if len(content) > MOST_CHARACTERS * 10:
         raise Invalid(_("These rows are too long to be fixed here."))
     token = request.POST.get("token", "")
-    mended = keep(brought, io.BytesIO(content), token=token, by=request.user.username, now=now)
-    if mended.stage == UPLOADED:  # else it is a second click
-        imports.check(
-            mended,
-            chosen.as_item(),
-            fingerprint=layouts.fingerprint(titles),
-            version=mended.version,
-            job_id=new_ulid(now),
-            now=now,
-        )
-    return mended
+    fixed = keep(source_file, io.BytesIO(content), token=token, by=request.user.username, now=now)
+    if fixed.stage == UPLOADED:  # else it is a second click
+        check_file(fixed, chosen, version=fixed.version, now=now)
+    return fixed

@@ -1,4 +1,4 @@
-"""Bringing rows into the site: a file is looked at, stored and noted as an import. Pasted rows become a file."""
+"""Uploading rows: a file is inspected, stored, noted as an import and checked. Pasted rows become a file."""
 
 from __future__ import annotations
 
@@ -13,24 +13,26 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from cms.imports.import_forms import NAME_OF_FILE_CHARACTERS, PasteForm
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role, sent_again
 from dealsite.data.editing import imports
-from dealsite.data.editing.import_record import SourceFile
-from dealsite.data.editing.imports import UPLOADED, Import
+from dealsite.data.editing.imports import UPLOADED, Import, SourceFile
+from dealsite.data.jobs.payloads import to_item
 from dealsite.data.names import normalise
-from dealsite.data.table.errors import Unavailable
+from dealsite.data.table.errors import NotFound, Unavailable
 from dealsite.data.table.ids import is_ulid, new_ulid, time_of
-from dealsite.imports import formats, layout, reports, uploads
-from dealsite.imports.lines import BadFile
+from dealsite.imports import csv_files, layout
+from dealsite.imports.csv_files import BadFile
+from dealsite.imports.layout import Layout
 from dealsite.web.pages import page
 from dealsite.worker import imports as running
 
 LIFETIME = timedelta(days=1)  # of the id that a form has ready
-CHUNK = 64 * 1024
+GONE = gettext_lazy("This file is gone: files are kept for a week.")
 
 
 @page("none")
@@ -48,14 +50,8 @@ def paste_rows(request: EditorRequest) -> HttpResponse:
             width = max(line.count("\t") for line in text.split("\n")) + 1
             text = "\t".join(_("Column %(number)s") % {"number": n + 1} for n in range(width)) + "\n" + text
         try:
-            content = text.encode("utf-8", "replace")
-            one = upload_file(
-                request,
-                io.BytesIO(content),
-                _("Pasted rows"),
-                encoding="utf-8",
-                token=form.cleaned_data["token"],
-            )
+            file, token = io.BytesIO(text.encode("utf-8", "replace")), form.cleaned_data["token"]
+            one = upload_file(request, file, _("Pasted rows"), encoding="utf-8", token=token)
             return redirect("cms_import", one.id)
         except BadFile as error:
             form.add_error("rows", str(error))
@@ -70,34 +66,50 @@ def paste_rows(request: EditorRequest) -> HttpResponse:
 def upload_file(
     request: EditorRequest, file: IO[bytes], name: str | None, *, encoding: str = "", token: str
 ) -> Import:
-    """Store a file and note the import, as `keep` does; raises lines.BadFile."""
-    upload = uploads.look(file, encoding=encoding)
-    brought = source_file_of(upload, name or "", file.seek(0, io.SEEK_END) or file.tell())
-    return keep(brought, file, token=token, by=request.user.username, now=timezone.now())
+    """Store a file and note the import, as `keep` does; raises BadFile."""
+    upload = csv_files.inspect(file, encoding=encoding)
+    source_file = source_file_of(upload, name or "", file.seek(0, io.SEEK_END) or file.tell())
+    return keep(source_file, file, token=token, by=request.user.username, now=timezone.now())
 
 
-def keep(brought: SourceFile, file: IO[bytes], *, token: str, by: str, now: datetime) -> Import:
-    """Note an import and store its file; a second click leads to what the first one brought.
+def keep(source_file: SourceFile, file: IO[bytes], *, token: str, by: str, now: datetime) -> Import:
+    """Note an import and store its file; a second click leads to the import of the first one.
 
     `token` is the id that the form had ready for it. One that is too old, or was used for something else, is not taken.
     """
     fits = is_ulid(token) and now - LIFETIME <= time_of(token) <= now
     # First what sees to it that the file is deleted, then the file.
-    noted = imports.create(brought, import_id=token if fits else new_ulid(now), by=by, now=now)
-    is_same = (noted.by, noted.brought) == (by, brought)
+    noted = imports.create(source_file, import_id=token if fits else new_ulid(now), by=by, now=now)
+    is_same = (noted.by, noted.source_file) == (by, source_file)
     if not is_same or (noted.stage != UPLOADED and not _is_stored(noted.id, file)):
-        noted = imports.create(brought, import_id=new_ulid(now), by=by, now=now)
+        noted = imports.create(source_file, import_id=new_ulid(now), by=by, now=now)
     if noted.stage == UPLOADED:
         file.seek(0)
-        running.storage().save(reports.file_name(noted.id, running.ROWS), File(file))
+        running.storage().save(running.file_name(noted.id, running.ROWS), File(file))
     return noted
+
+
+def open_file(one: Import, part: str) -> File[bytes]:
+    """Open a file of an import; NotFound when it was deleted."""
+    try:
+        return running.storage().open(running.file_name(one.id, part))
+    except FileNotFoundError:
+        raise NotFound(GONE) from None
+
+
+def check_file(one: Import, chosen: Layout, *, version: int, now: datetime) -> None:
+    """Have a file checked as its layout says."""
+    fingerprint = layout.fingerprint(chosen.titles)
+    imports.check(
+        one, to_item(chosen), fingerprint=fingerprint, version=version, job_id=new_ulid(now), now=now
+    )
 
 
 def _is_stored(import_id: str, file: IO[bytes]) -> bool:
     """Tell whether the file of an import is this one."""
     file.seek(0)
     try:
-        with running.storage().open(reports.file_name(import_id, running.ROWS)) as stored:
+        with running.storage().open(running.file_name(import_id, running.ROWS)) as stored:
             return _digest(stored) == _digest(file)
     except FileNotFoundError:
         return False
@@ -105,12 +117,12 @@ def _is_stored(import_id: str, file: IO[bytes]) -> bool:
 
 def _digest(file: IO[bytes] | File[bytes]) -> bytes:
     digest = hashlib.sha256()
-    while chunk := file.read(CHUNK):
+    while chunk := file.read(csv_files.CHUNK):
         digest.update(chunk)
     return digest.digest()
 
 
-def source_file_of(upload: uploads.Upload, name: str, size: int) -> SourceFile:
+def source_file_of(upload: csv_files.Upload, name: str, size: int) -> SourceFile:
     """Return what is noted of a file."""
     columns = layout.guess_columns(upload.titles)
 
@@ -125,7 +137,7 @@ def source_file_of(upload: uploads.Upload, name: str, size: int) -> SourceFile:
         encoding=upload.encoding,
         separator=upload.separator,
         titles=tuple(upload.titles),
-        decimal=formats.guess_decimal(cells(layout.AMOUNTS)),
-        dates=formats.guess_dates(cells(layout.TIMES)),
+        decimal=layout.guess_decimal(cells(layout.AMOUNTS)),
+        dates=layout.guess_dates(cells(layout.TIMES)),
         samples=tuple(tuple(row) for row in upload.samples),
     )

@@ -22,6 +22,7 @@ from dealsite.data.table.ids import is_ulid
 
 MOST_DAYS = 366
 ALL = "all"
+DAY_INPUT = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
 CHOICES: dict[str, Mapping[str, Any]] = {  # of filters, and what they are called
     "topic": {name: topic.title for name, topic in attention.TOPICS.items()},
     "lacks": LACKS,
@@ -60,12 +61,8 @@ class SpanForm(forms.Form):
     """Which orders or payments a file is to hold; days are those of the zone that is shown."""
 
     status = forms.ChoiceField(label=gettext_lazy("State"))
-    first = forms.DateField(
-        label=gettext_lazy("From"), widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
-    )
-    last = forms.DateField(
-        label=gettext_lazy("To"), widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
-    )
+    first = forms.DateField(label=gettext_lazy("From"), widget=DAY_INPUT)
+    last = forms.DateField(label=gettext_lazy("To"), widget=DAY_INPUT)
     token = UlidField(widget=forms.HiddenInput)
 
     def __init__(self, *arguments: Any, choices: list[tuple[str, str]], **options: Any) -> None:
@@ -80,10 +77,8 @@ class SpanForm(forms.Form):
         if first and last and last < first:
             self.add_error("last", _("This is before the first day."))
         elif first and last and (last - first).days >= MOST_DAYS:
-            self.add_error(
-                "last",
-                _("A file holds up to %(most_days)s days. Choose a shorter span.") % {"most_days": MOST_DAYS},
-            )
+            sentence = _("A file holds up to %(most_days)s days. Choose a shorter span.")
+            self.add_error("last", sentence % {"most_days": MOST_DAYS})
         return cleaned
 
     def payload(self, what: str, by: str) -> ExportRequest:

@@ -104,13 +104,9 @@ def ask_for_file(request: EditorRequest, what: str, choices: list[tuple[str, str
             return redirect("cms_exports")
     else:
         now = timezone.now()
-        today, asked = timezone.localtime(now).date(), request.GET.get("status", "").upper()
-        initial = {
-            "status": asked if asked in dict(choices) else ALL,
-            "first": today.replace(day=1),
-            "last": today,
-            "token": new_ulid(now),
-        }
+        today, status = timezone.localtime(now).date(), request.GET.get("status", "").upper()
+        status = status if status in dict(choices) else ALL
+        initial = {"status": status, "first": today.replace(day=1), "last": today, "token": new_ulid(now)}
         form = SpanForm(choices=choices, initial=initial)
     page = {"form": form, "what": what}
     return render(request, "cms/jobs/export.html", page, status=422 if form.errors else 200)

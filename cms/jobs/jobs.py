@@ -30,17 +30,9 @@ from dealsite.data.editing import bulk
 from dealsite.data.editing.imports import DELETE_IMPORT
 from dealsite.data.editing.links import CHECK_LINK, CHECK_LINKS
 from dealsite.data.editing.trash import EMPTY_TRASH
-from dealsite.data.jobs import job_lists, jobs
+from dealsite.data.jobs import jobs
 from dealsite.data.jobs.exports import DELETE_EXPORT
-from dealsite.data.jobs.jobs import (
-    BULK_CHANGE,
-    BULK_UNDO,
-    CHECK_IMPORT,
-    EXPORT,
-    RUN_IMPORT,
-    SEND_MESSAGE,
-    Job,
-)
+from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, SEND_MESSAGE, Job
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.text import stored_words
 from dealsite.text.lazy import Text
@@ -60,10 +52,10 @@ KINDS = {
     BULK_CHANGE: gettext_lazy("Bulk change"),
     BULK_UNDO: gettext_lazy("Undoing of a change"),
     SET_PLANNED: gettext_lazy("Planned featured list"),
-    EXPORT: gettext_lazy("File for the back office"),
+    jobs.EXPORT: gettext_lazy("File for the back office"),
     DELETE_EXPORT: gettext_lazy("Deletion of a file"),
-    CHECK_IMPORT: gettext_lazy("Check of an import"),
-    RUN_IMPORT: gettext_lazy("Import of deals"),
+    jobs.CHECK_IMPORT: gettext_lazy("Check of an import"),
+    jobs.RUN_IMPORT: gettext_lazy("Import of deals"),
     DELETE_IMPORT: gettext_lazy("Deletion of an import's files"),
     EMPTY_TRASH: gettext_lazy("Emptying of the trash"),
     CHECK_LINKS: gettext_lazy("Check of links to shops"),
@@ -140,29 +132,24 @@ def row(job: Job, now: datetime) -> JobRow:
 @require_safe
 @vary_on_headers("HX-Request")
 def job_list(request: EditorRequest) -> HttpResponse:
-    """One page of a month's jobs; asked for again every two seconds while it is looked at."""
+    """One page of a month's jobs; renews itself every two seconds."""
     now = timezone.now()
     month = request.GET.get("month") or f"{now:%Y-%m}"
     if not MONTH_PATTERN.fullmatch(month):
         raise NotFound(_("There is no such month."))
     after, before = request.GET.get("after") or None, request.GET.get("before") or None
-    page = job_lists.of_month(month, after=after, before=before)
+    page = jobs.of_month(month, after=after, before=before)
     first = date(int(month[:4]), int(month[5:]), 1)
-    chosen = {"month": month}
-    here = query({"month": month, "after": after or "", "before": before or ""})
-    return render(
-        request,
-        "cms/jobs/_job_rows.html" if request.htmx else "cms/jobs/jobs.html",
-        {
-            "rows": [row(job, now) for job in page.jobs],
-            "month": first,
-            "earlier": _month(first, -1),
-            "later": _month(first, 1),
-            "here": reverse("cms_jobs") + here,
-            "after": page.after and query(chosen | {"after": page.after}),
-            "before": page.before and query(chosen | {"before": page.before}),
-        },
-    )
+    context = {
+        "rows": [row(job, now) for job in page.jobs],
+        "month": first,
+        "earlier": _month(first, -1),
+        "later": _month(first, 1),
+        "here": reverse("cms_jobs") + query({"month": month, "after": after or "", "before": before or ""}),
+        "after": page.after and query({"month": month, "after": page.after}),
+        "before": page.before and query({"month": month, "before": page.before}),
+    }
+    return render(request, "cms/jobs/_job_rows.html" if request.htmx else "cms/jobs/jobs.html", context)
 
 
 def _month(first: date, step: int) -> date:
@@ -205,8 +192,7 @@ def resume_job(request: EditorRequest, job_id: str) -> HttpResponse:
 @require_POST
 def cancel_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """End a job for good; messages that were sent stay."""
-    said = _("The job is cancelled. What it did already stays.")
-    return _act(request, job_id, jobs.cancel, said)
+    return _act(request, job_id, jobs.cancel, _("The job is cancelled. What it did already stays."))
 
 
 @action

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.vary import vary_on_headers
 
-from cms.bulk.bulk_bar import bulk_bar
+from cms.bulk.bulk_form import bulk_bar
 from cms.lists.list_address import COLUMNS, list_query, own_columns, query_of, shown_columns
 from cms.lists.search import LACKS, NOT_READY, find_deals, is_found, page_number, words_in
 from cms.lists.view_bar import ViewProblem, view_bar

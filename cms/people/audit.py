@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 from cms.lists.deal_list import query
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
-from dealsite.data.editing import audit_log
+from dealsite.data.editing import audit
 from dealsite.data.editing.audit import SITE, Entry
 from dealsite.text import stored_words
 from dealsite.web.pages import page
@@ -122,7 +122,7 @@ def audit_entries(request: EditorRequest) -> HttpResponse:
     if not asked:
         asked = {"day": today}
     only_day = asked["day"] if set(asked) == {"day"} else None
-    log = audit_log.page(**asked, after=request.GET.get("after"))  # type: ignore[arg-type]
+    log = audit.page(**asked, after=request.GET.get("after"))  # type: ignore[arg-type]
     link = {name: str(value) for name, value in asked.items()}
     context = {
         "form": form if form.is_bound else FilterForm(initial={"day": today}),

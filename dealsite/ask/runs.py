@@ -269,7 +269,7 @@ def _watch(folder: Path, child: subprocess.Popen[bytes], seconds: float) -> None
 
 
 def _note_end(folder: Path, code: int) -> None:
-    with contextlib.suppress(OSError):  # swept meanwhile
+    with contextlib.suppress(OSError):  # expired meanwhile
         partly = folder / "ended.part"
         partly.write_text(str(code), "ascii")
         partly.rename(folder / "ended")

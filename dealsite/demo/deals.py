@@ -13,8 +13,8 @@ from pathlib import Path
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.table.ids import RANDOM_BITS, new_ulid, time_of
 from dealsite.demo.art import Scene
-from dealsite.imports import formats, lines, rows
-from dealsite.imports.layout import Layout, guess_columns
+from dealsite.imports import csv_files, rows
+from dealsite.imports.layout import DAY_FIRST, POINT, Layout, guess_columns
 from dealsite.imports.rows import NewDeal, Remark
 
 FILE = Path(__file__).parent / "deals.csv"
@@ -112,15 +112,13 @@ def _in_file() -> list[DemoDeal]:
 
 
 def _read() -> Iterator[DemoDeal]:
-    header, *records = lines.read(FILE)
+    header, *records = csv_files.read(FILE)
     columns = tuple(guess_columns(header.cells))
-    layout = Layout(
-        tuple(header.cells), columns, formats.POINT, formats.DAY_FIRST, "UTC", DATED, drafts=False
-    )
+    layout = Layout(tuple(header.cells), columns, POINT, DAY_FIRST, "UTC", DATED, drafts=False)
     cells = {record.line: dict(zip(header.cells, record.cells, strict=True)) for record in records}
     for new in rows.check_as([header, *records], layout):
         if isinstance(new, Remark):
-            raise lines.BadFile(f"{FILE.name}, line {new.line}: {new.reason}")
+            raise csv_files.BadFile(f"{FILE.name}, line {new.line}: {new.reason}")
         own = cells[new.line]
         objects, turn, tint = tuple(own["objects"].split()), float(own["turn"]), float(own["tint"])
         scene = Scene(objects, int(own["stage"]), own["shape"], own["pose"], turn, tint)

@@ -57,7 +57,8 @@ def pictures_of(new: list[NewDeal]) -> dict[int, Picture | str]:
         contexts = [copy_context() for _url in urls]
         found = pool.map(lambda context, url: context.run(_picture, url), contexts, urls)
         fetched = dict(zip(urls, found, strict=True))
-    return {deal.line: _described(fetched[deal.image_url], deal.content.title) for deal in new}
+    described = ((deal.line, fetched[deal.image_url], deal.content.title) for deal in new)
+    return {line: replace(one, alt=alt) if isinstance(one, Picture) else one for line, one, alt in described}
 
 
 def _picture(url: str) -> Picture | str:
@@ -67,10 +68,6 @@ def _picture(url: str) -> Picture | str:
             return store_picture(content, "")
     except (CannotFetch, Invalid) as error:
         return str(error)
-
-
-def _described(picture: Picture | str, title: str) -> Picture | str:
-    return replace(picture, alt=title) if isinstance(picture, Picture) else picture
 
 
 def fetch(url: str) -> bytes:

@@ -1,23 +1,20 @@
-"""Which column of a file is which field of a deal, and how its amounts and times are to be read."""
+"""How a file is read: which column is which field of a deal, and how people wrote amounts and times in it."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import UTC, date, datetime, time
 from zoneinfo import ZoneInfo
 
-from dealsite.data.names import slugify
-from dealsite.data.table.ids import from_iso, iso
-from dealsite.imports import formats
+from django.utils.translation import gettext as _
 
-FIELDS = (
-    *("title", "brand", "category", "price", "was_price", "voucher_code", "url", "image_url"),
-    *("description", "stock", "published_at", "expires_at"),
-)
+from dealsite.data.names import slugify
+from dealsite.data.table.ids import iso
+
 AMOUNTS = ("price", "was_price")
 TIMES = ("published_at", "expires_at")
 
@@ -45,9 +42,29 @@ NAMES = {
     "expires_at": "expires-at expires expiry end ends end-date ends-at valid-until valid-to until lauft-ab "
     "ablauf ablaufdatum ende enddatum gultig-bis bis",
 }
+FIELDS = tuple(NAMES)
 FIELD_OF = {slug: field for field, slugs in NAMES.items() for slug in slugs.split()}
 
+POINT, COMMA = ".", ","  # before the cents
+DAY_FIRST, MONTH_FIRST = "day", "month"
+CURRENCIES = re.compile(r"(?:EUR|USD|GBP|CHF|[€$£])", re.IGNORECASE)
+SPACES = re.compile(r"[\s\u00a0\u202f\u2009]")
+AMOUNT_PATTERNS = {
+    POINT: re.compile(r"(\d{1,9}|\d{1,3}(?:[,'’]\d{3})+)(?:\.(\d{1,2}))?(?:\.?[-–])?", re.ASCII),
+    COMMA: re.compile(r"(\d{1,9}|\d{1,3}(?:[.'’]\d{3})+)(?:,(\d{1,2}|[-–]{1,2}))?", re.ASCII),
+}
+GROUPS = re.compile("[.,'’]")
+DATE = re.compile(
+    r"(\d{1,2})[./-](\d{1,2})[./-](\d{4}|\d{2})"
+    r"(?:(?:,\s*|\s+|T)(\d{1,2})[:.](\d{2})(?:[:.](\d{2}))?(?:\s*([ap])\.?m\.?|\s*Uhr)?)?",
+    re.ASCII | re.IGNORECASE,
+)
+LAST_OF_DAY = time(23, 59, 59)
 IN_BRACKETS = re.compile(r"\s*\([^)]*\)\s*$")  # a unit or a zone
+
+
+class Unreadable(Exception):
+    """This is no amount, or no time; the message says how to write one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,27 +89,6 @@ class Layout:
     pictures: bool = False
     language: str | None = None
 
-    def as_item(self) -> dict[str, Any]:
-        return {
-            "titles": list(self.titles),
-            "columns": list(self.columns),
-            "decimal": self.decimal,
-            "dates": self.dates,
-            "zone": self.zone,
-            "moment": iso(self.moment),
-            "category": self.category,
-            "brand": self.brand,
-            "drafts": self.drafts,
-            "at_once": self.at_once,
-            "pictures": self.pictures,
-            "language": self.language,
-        }
-
-    @classmethod
-    def from_item(cls, item: dict[str, Any]) -> Layout:
-        lists = {"titles": tuple(item["titles"]), "columns": tuple(item["columns"])}
-        return cls(**(item | lists | {"moment": from_iso(item["moment"])}))
-
     def title_of(self, field: str) -> str:
         """Return what the file calls a field; the field's own name where it has no such column."""
         return self.titles[self.columns.index(field)] if field in self.columns else field
@@ -111,18 +107,17 @@ class Layout:
         return found
 
     def read(self, field: str, value: str) -> str:
-        """Return a cell as rows.py takes it; raise formats.Unreadable."""
+        """Return a cell as rows.py takes it; raise Unreadable."""
         value = value.strip()
         if field == "published_at" and not value and (self.drafts or self.at_once):
             return iso(self.moment)
         if not value:
             return ""
         if field in AMOUNTS:
-            return formats.amount(value, self.decimal)
+            return amount(value, self.decimal)
         if field in TIMES:
-            return formats.moment(
-                value, self.dates, ZoneInfo(self.zone), ends=field == "expires_at"
-            ).isoformat()
+            ends = field == "expires_at"
+            return moment(value, self.dates, ZoneInfo(self.zone), ends=ends).isoformat()
         return value
 
 
@@ -144,3 +139,92 @@ def fingerprint(titles: Sequence[str]) -> str:
 def unmarked(cell: str) -> str:
     """Return a cell without the apostrophe that keeps spreadsheets from taking it for a formula."""
     return cell[1:] if cell[:1] == "'" and cell[1:2] in ("=", "+", "-", "@", "\t", "\r", "\n") else cell
+
+
+def amount(text: str, decimal: str) -> str:
+    """Return an amount such as `1.299,90 €` as `1299.90`; raise Unreadable."""
+    found = AMOUNT_PATTERNS[decimal].fullmatch(_bare(text))
+    if not found:
+        example = "1299.90" if decimal == POINT else "1299,90"
+        raise Unreadable(_("Write the amount as %(example)s.") % {"example": example})
+    whole, cents = GROUPS.sub("", found[1]), found[2]
+    return f"{whole}.{cents}" if cents and cents.isdigit() else whole
+
+
+def _bare(text: str) -> str:
+    return SPACES.sub("", CURRENCIES.sub("", text))
+
+
+def guess_decimal(texts: Iterable[str]) -> str:
+    """Return what stands before the cents in most of some amounts."""
+    bare = [_bare(text) for text in texts]
+    commas = sum(bool(re.search(r",\d{1,2}$|,[-–]{1,2}$", text)) for text in bare)
+    points = sum(bool(re.search(r"\.\d{1,2}$", text)) for text in bare)
+    return COMMA if commas > points else POINT
+
+
+def moment(text: str, dates: str, zone: ZoneInfo, *, ends: bool = False) -> datetime:
+    """Return the moment (UTC) that a text means; raise Unreadable.
+
+    A text without a zone is of `zone`; one without a time of day is the first moment of the day, with `ends` the
+    last second. `dates` says what 03/04/2026 means; 2026-04-03 is always the third of April.
+    """
+    text = text.strip()
+    naive = _naive(text, dates)
+    if naive is None:
+        example = "21.11.2026 09:00" if dates == DAY_FIRST else "11/21/2026 9:00 AM"
+        raise Unreadable(_("Write the time as 2026-11-21 09:00 or %(example)s.") % {"example": example})
+    if naive.tzinfo is not None:
+        return naive
+    if ends and _is_day(text):
+        naive = datetime.combine(naive.date(), LAST_OF_DAY)
+    return _in_zone(naive, zone)
+
+
+def guess_dates(texts: Iterable[str]) -> str:
+    """Return whether the day or the month comes first in some times; the day, where that cannot be told."""
+    found = [match for text in texts if (match := DATE.fullmatch(text.strip()))]
+    if any(int(match[1]) > 12 for match in found):
+        return DAY_FIRST
+    month_first = any(int(match[2]) > 12 or match[7] for match in found)
+    return MONTH_FIRST if month_first else DAY_FIRST
+
+
+def _is_day(text: str) -> bool:
+    """Tell whether a time that can be read names no time of day."""
+    if found := DATE.fullmatch(text):
+        return found[4] is None
+    with suppress(ValueError):
+        return bool(date.fromisoformat(text))
+    return False
+
+
+def _naive(text: str, dates: str) -> datetime | None:
+    with suppress(ValueError):
+        return datetime.fromisoformat(text)
+    found = DATE.fullmatch(text)
+    if found is None:
+        return None
+    one, two, year, hour, minute, second, half = found.groups()
+    day, month = (one, two) if dates == DAY_FIRST else (two, one)
+    hours = int(hour or 0)
+    if half:
+        if not 1 <= hours <= 12:
+            return None
+        hours = hours % 12 + (12 if half.lower() == "p" else 0)
+    full_year = int(year) + (2000 if len(year) == 2 else 0)
+    with suppress(ValueError):
+        return datetime(full_year, int(month), int(day), hours, int(minute or 0), int(second or 0))  # noqa: DTZ001
+    return None
+
+
+def _in_zone(naive: datetime, zone: ZoneInfo) -> datetime:
+    """Return the one moment at which clocks show this; where they are put forward or back over it, there is none."""
+    try:
+        first, second = (naive.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
+    except (OverflowError, ValueError):
+        raise Unreadable(_("This time cannot be.")) from None
+    if first != second:
+        sentence = _("Clocks in %(zone)s are changed over this time. Add its offset, such as +02:00.")
+        raise Unreadable(sentence % {"zone": zone.key})
+    return first

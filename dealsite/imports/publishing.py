@@ -88,7 +88,7 @@ DRAFTS = Target(
 class Import:
     """One run of an import. `report` is called with each remark, `step` with each number of rows done.
 
-    `pictures` fetches the pictures of some deals: line -> picture, or the reason why there is none.
+    `pictures` fetches the pictures of some deals by line, or the reason why there is none.
     """
 
     by: str
@@ -100,9 +100,7 @@ class Import:
     target: Target = DEALS
     window: int = WINDOW
     window_done: Callable[[int], object] = lambda line: None  # called with the last line that is stored
-    resumed: bool = (
-        False  # what the first window finds stored at `now` was stored by this run, before a crash
-    )
+    resumed: bool = False  # what was stored at `now` was stored by this run, before a crash
     totals: Totals = field(default_factory=Totals)
     _brands: dict[str, Brand] = field(default_factory=dict)
 
@@ -112,7 +110,7 @@ class Import:
         Running it again imports what is still missing: deals that are there are skipped. Requests: for
         each 1,000 rows 10 batch gets for the deals and some for their brands; a transaction for some 20 deals.
         """
-        refused = -1  # the line refused last: several remarks can be on one
+        rejected = -1  # the line rejected last: several remarks can be on one
         window: list[NewDeal] = []
         for result in results:
             if isinstance(result, NewDeal):
@@ -124,8 +122,8 @@ class Import:
             self.report(result)
             if not result.refused:
                 self.totals.notes += 1
-            elif result.line != refused:
-                refused = result.line
+            elif result.line != rejected:
+                rejected = result.line
                 self.totals.refused += 1
                 self.step(1)
         self._import(window)
@@ -141,42 +139,31 @@ class Import:
                 wanted.setdefault(new.id, new)
         own = sum(at == self.now for at in there.values()) if self.resumed else 0
         self.resumed = False
-        self.totals.imported += own
         self._count_there(len(window) - len(wanted) - own)
-        self.step(own)
+        self._count_imported(own)
         if self.dry_run:
             self._count_new_brands(wanted.values())
-            self._done(list(wanted.values()))
+            self._count_imported(len(wanted))
         else:
-            self._store(list(wanted.values()))
+            ready = self._with_brands(list(wanted.values()))
+            if self.pictures:
+                ready = self._with_pictures(ready, self.pictures)
+            for batch in _batches(ready, self.target.actions):
+                self._publish(batch)
         self.window_done(window[-1].line)
-
-    def _store(self, wanted: list[NewDeal]) -> None:
-        ready = self._with_brands(wanted)
-        if self.pictures:
-            ready = self._with_pictures(ready, self.pictures)
-        for batch in _batches(ready, self.target.actions):
-            self._publish(batch)
 
     def _publish(self, batch: list[NewDeal], tries: int = 0) -> None:
         """Publish some deals in one transaction; where that fails, in halves, down to the one at fault."""
         if not batch:
             return
         try:
-            self.target.store(
-                [(new.id, new.content, self._brands[new.content.brand]) for new in batch],
-                by=self.by,
-                now=self.now,
-            )
+            deals_with_brands = [(new.id, new.content, self._brands[new.content.brand]) for new in batch]
+            self.target.store(deals_with_brands, by=self.by, now=self.now)
         except Unavailable:  # nothing is wrong with the rows
             if tries >= len(PAUSES):
                 raise
             pause(PAUSES[tries])
-            half = (
-                len(batch) + 1
-            ) // 2  # a smaller transaction may get through where a large one takes too long
-            self._publish(batch[:half], tries + 1)
-            self._publish(batch[half:], tries + 1)
+            self._publish_halves(batch, tries + 1)  # smaller ones may get through where one takes too long
         except AlreadyExists:  # by somebody else at this moment, or by ourselves with the answer lost
             there = self.target.stored(new.id for new in batch)
             self._count_there(sum(new.id in there for new in batch))
@@ -184,25 +171,28 @@ class Import:
             if tries < TOO_MANY_TRIES:
                 self._publish(rest, tries + 1)
             else:
-                self._refuse_all(rest, _("It could not be stored."))
+                self._reject_all(rest, _("It could not be stored."))
         except deals.BrandChanged as error:
             self._brands |= brands.get_many({new.content.brand for new in batch})
             if tries < TOO_MANY_TRIES:
                 self._publish(batch, tries + 1)
             else:
-                self._refuse_all(batch, str(error))
+                self._reject_all(batch, str(error))
         except DataError as error:
             if len(batch) == 1:
-                self._refuse_all(batch, str(error))
-                return
-            half = len(batch) // 2
-            self._publish(batch[:half])
-            self._publish(batch[half:])
+                self._reject_all(batch, str(error))
+            else:
+                self._publish_halves(batch)
         else:
-            self._done(batch)
+            self._count_imported(len(batch))
+
+    def _publish_halves(self, batch: list[NewDeal], tries: int = 0) -> None:
+        half = (len(batch) + 1) // 2
+        self._publish(batch[:half], tries)
+        self._publish(batch[half:], tries)
 
     def _with_brands(self, wanted: list[NewDeal]) -> list[NewDeal]:
-        """Create the brands that are missing; refuse the rows whose brand cannot be."""
+        """Create the brands that are missing; reject the rows whose brand cannot be."""
         names: dict[str, str] = {}
         for new in wanted:
             names.setdefault(new.content.brand, new.brand_name)
@@ -221,7 +211,7 @@ class Import:
                 for slug in some:
                     self._create_brand(slug, names[slug], failed)
         for slug, reason in failed.items():
-            self._refuse_all([new for new in wanted if new.content.brand == slug], reason)
+            self._reject_all([new for new in wanted if new.content.brand == slug], reason)
         return [new for new in wanted if new.content.brand not in failed]
 
     def _create_brand(self, slug: str, name: str, failed: dict[str, str]) -> None:
@@ -262,15 +252,15 @@ class Import:
         renditions.request(sorted(found), now=self.now)
         return ready
 
-    def _done(self, batch: list[NewDeal]) -> None:
-        self.totals.imported += len(batch)
-        self.step(len(batch))
+    def _count_imported(self, count: int) -> None:
+        self.totals.imported += count
+        self.step(count)
 
     def _count_there(self, count: int) -> None:
         self.totals.there += count
         self.step(count)
 
-    def _refuse_all(self, batch: list[NewDeal], reason: str) -> None:
+    def _reject_all(self, batch: list[NewDeal], reason: str) -> None:
         for new in batch:
             self.report(Remark(new.line, "", new.content.title[:80], reason))
         self.totals.refused += len(batch)

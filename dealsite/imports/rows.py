@@ -18,9 +18,8 @@ from dealsite.data.catalogue.content import TITLE_CHARACTERS, DealContent, probl
 from dealsite.data.names import normalise, slugify
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import RANDOM_BITS, new_ulid
-from dealsite.imports.formats import Unreadable
-from dealsite.imports.layout import Layout
-from dealsite.imports.lines import BadFile, Record
+from dealsite.imports.csv_files import BadFile, Record
+from dealsite.imports.layout import Layout, Unreadable
 
 REQUIRED = ("title", "brand", "category", "price", "url", "published_at")
 OPTIONAL = ("was_price", "voucher_code", "image_url", "description", "stock", "expires_at")
@@ -47,7 +46,7 @@ class NewDeal:
 
 @dataclass(frozen=True)
 class Remark:
-    """What the report says of a row: why it was refused, or (`refused` false) what was done to it."""
+    """What the report says of a row: why it was rejected, or (`refused` false) what was done to it."""
 
     line: int
     column: str
@@ -68,7 +67,7 @@ class _Wrong(Exception):
 
 
 def check(records: Iterable[Record]) -> Iterator[Result]:
-    """Yield the deal or the refusal of each row, and notes; raise BadFile when the header is not right."""
+    """Yield the deal of each row, or why it is rejected, and notes; raise BadFile when the header is not right."""
     rows = iter(records)
     header = next(rows, None)
     if header is None:
@@ -78,12 +77,7 @@ def check(records: Iterable[Record]) -> Iterator[Result]:
         if record.problem:
             yield Remark(record.line, "", "", record.problem)
         elif len(record.cells) != len(columns):
-            yield Remark(
-                record.line,
-                "",
-                shown(",".join(record.cells)),
-                _wrong_width(record.cells, len(columns)),
-            )
+            yield _wrong_width(record.line, record.cells, len(columns))
         else:
             yield from _check_row(record.line, dict(zip(columns, record.cells, strict=True)))
 
@@ -107,18 +101,18 @@ def check_as(records: Iterable[Record], layout: Layout) -> Iterator[Result]:
         elif not any(cell.strip() for cell in cells):
             continue
         elif cells == header.cells:
-            yield Remark(
-                record.line, "", "", _("This row repeats the first line; it is left out."), refused=False
-            )
+            reason = _("This row repeats the first line; it is left out.")
+            yield Remark(record.line, "", "", reason, refused=False)
         elif len(cells) != width:
-            yield Remark(record.line, "", shown(",".join(cells)), _wrong_width(cells, width))
+            yield _wrong_width(record.line, cells, width)
         else:
             yield from _check_cells(record.line, cells, layout)
 
 
-def _wrong_width(cells: list[str], width: int) -> str:
+def _wrong_width(line: int, cells: list[str], width: int) -> Remark:
     words = {"cells": len(cells), "width": width}
-    return _("The row has %(cells)s cells, the header has %(width)s.") % words
+    reason = _("The row has %(cells)s cells, the header has %(width)s.") % words
+    return Remark(line, "", shown(",".join(cells)), reason)
 
 
 def _check_cells(line: int, cells: list[str], layout: Layout) -> Iterator[Result]:
@@ -158,15 +152,12 @@ def _columns(header: Record) -> list[str]:
         raise BadFile(_("The columns are separated by semicolons or tabs. Save the file with commas."))
     missing = [name for name in REQUIRED if name not in columns]
     if missing:
-        words = {"missing": ", ".join(missing), "columns": ",".join(COLUMNS)}
-        raise BadFile(
-            ngettext(
-                "The first line does not name the column %(missing)s. It should be: %(columns)s",
-                "The first line does not name the columns %(missing)s. It should be: %(columns)s",
-                len(missing),
-            )
-            % words
+        sentence = ngettext(
+            "The first line does not name the column %(missing)s. It should be: %(columns)s",
+            "The first line does not name the columns %(missing)s. It should be: %(columns)s",
+            len(missing),
         )
+        raise BadFile(sentence % {"missing": ", ".join(missing), "columns": ",".join(COLUMNS)})
     for name in columns:
         if name not in COLUMNS:
             words = {"name": repr(shown(name)), "columns": ", ".join(COLUMNS)}
@@ -179,7 +170,9 @@ def _columns(header: Record) -> list[str]:
 def _check_row(line: int, cells: dict[str, str]) -> Iterator[Result]:
     try:
         cells = {name: _text(name, value) for name, value in cells.items()}
-        title = _title(cells["title"])
+        title = normalise(cells["title"])
+        if not title:
+            raise _Wrong("title", _("Enter a title."))
         live_at = _time("published_at", cells["published_at"])
         if live_at is None:
             raise _Wrong("published_at", _("Enter the time of publication."))
@@ -208,9 +201,8 @@ def _check_row(line: int, cells: dict[str, str]) -> Iterator[Result]:
     if content.title != title:
         reason = _("Shortened to %(most)s characters.") % {"most": TITLE_CHARACTERS}
         yield Remark(line, "title", shown(title), reason, refused=False)
-    yield NewDeal(
-        line, deal_id(content.link, title, live_at), content, brand_name, cells.get("image_url", "")
-    )
+    new_id = deal_id(content.link, title, live_at)
+    yield NewDeal(line, new_id, content, brand_name, cells.get("image_url", ""))
 
 
 def _text(column: str, value: str) -> str:
@@ -219,13 +211,6 @@ def _text(column: str, value: str) -> str:
     if UNDECODED.search(value):
         raise _Wrong(column, _("This is not UTF-8. Save the file in UTF-8."))
     return UNSHOWN.sub(" ", value.replace("\r\n", "\n")).strip()
-
-
-def _title(value: str) -> str:
-    title = normalise(value)
-    if not title:
-        raise _Wrong("title", _("Enter a title."))
-    return title
 
 
 def _shortened(title: str) -> str:
@@ -251,19 +236,15 @@ def _category(value: str) -> str:
 
 
 def _price(column: str, value: str) -> Decimal | None:
-    if not value:
-        return None
-    if not PRICE.fullmatch(value):
+    if value and not PRICE.fullmatch(value):
         raise _Wrong(column, _("Write the amount as 12 or 12.50, with a point and without a currency."))
-    return Decimal(value)
+    return Decimal(value) if value else None
 
 
 def _stock(value: str) -> int | None:
-    if not value:
-        return None
-    if not STOCK.fullmatch(value):
+    if value and not STOCK.fullmatch(value):
         raise _Wrong("stock", _("Write how many there are as a whole number, or leave it empty."))
-    return int(value)
+    return int(value) if value else None
 
 
 def _time(column: str, value: str) -> datetime | None:

@@ -1,8 +1,7 @@
-"""The worker's part of bulk changes: collects whom a list holds, then changes one deal after the other.
+"""The worker's part of bulk changes: collects the deals of a list, then changes one after the other.
 
-A turn ends after some seconds, so that mails and other jobs get theirs in between. At any moment no more than
-one chunk of deals is held, and all that was done is known to the table: whoever goes on after a crash finds
-what is done, and does the rest.
+A batch ends after some seconds, so that mails and other jobs get their turn. At any moment no more than one chunk of
+deals is held, and all that was done is known to the table: whoever goes on after a crash finds it, and does the rest.
 """
 
 from __future__ import annotations
@@ -15,10 +14,9 @@ from datetime import datetime, timedelta
 from dealsite.data.catalogue.deals import BrandChanged
 from dealsite.data.editing import bulk
 from dealsite.data.editing.audit import AuditContext
-from dealsite.data.editing.bulk import CHANGED, CHUNK, REFUSED, Bulk, BulkResult, BulkTarget, Chunk
-from dealsite.data.editing.bulk_change import applying, undoing
-from dealsite.data.editing.bulk_change.applying import Prefetched, Thing
-from dealsite.data.editing.bulk_change.bulk_record import BulkProgress
+from dealsite.data.editing.bulk import CHANGED, CHUNK, REFUSED, BulkResult, BulkTarget, Chunk
+from dealsite.data.editing.bulk_change import applying, bulk_progress, undoing
+from dealsite.data.editing.bulk_change.applying import Note, Prefetched, Thing
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, Handler, Job
 from dealsite.data.jobs.payloads import from_item, to_item
@@ -38,12 +36,12 @@ def change_many(job: Job, now: datetime) -> datetime | None:
     """Carry out a bulk change from wherever it has come to; returns when it goes on, None when it is done.
 
     For each 50 deals: what a page of their list costs and 1 transaction to collect them; to change them 1 get,
-    3 batch gets, 1 transaction for each (see `bulk_changes.carry_out`), 1 more if some are left alone, 1 update.
+    3 batch gets, 1 transaction for each (see `applying.carry_out`), 1 more if some are left alone, 1 update.
     """
-    turn = _ChangeBatch(job, now)
-    if turn.bulk.matching and not turn.collect():
-        return turn.moment
-    return turn.go_on()
+    batch = _ChangeBatch(job, now)
+    if batch.order.matching and not batch.collect():
+        return batch.moment
+    return batch.go_on()
 
 
 def undo_many(job: Job, now: datetime) -> datetime | None:
@@ -65,10 +63,9 @@ class _Batch:
     def __init__(self, job: Job, now: datetime) -> None:
         self.job, self.now, self.began = job, now, monotonic()
         self.noted_at = self.began
-        self.bulk: Bulk = bulk.of_job(job)
-        self.change = self.bulk.change
+        self.order, self.change = bulk.of_job(job).order, bulk.of_job(job).change
         self.number = from_item(BulkCheckpoint, job.checkpoint).chunk
-        self.progress = from_item(BulkProgress, job.progress)
+        self.progress = from_item(bulk.BulkProgress, job.progress)
         self.milliseconds = self.progress.milliseconds or 0
         self.prefetched = Prefetched()
 
@@ -82,10 +79,10 @@ class _Batch:
 
     def go_on(self) -> datetime | None:
         """Change chunk after chunk until none is left or the turn is over."""
-        while (subjects := self.next_subjects()) is not None:
-            self._change_all(subjects)
+        while (targets := self.next_targets()) is not None:
+            self._change_all(targets)
             self.number += 1
-            self.job = jobs.save_checkpoint(self.job, to_item(self.checkpoint(subjects)), now=self.moment)
+            self.job = jobs.save_checkpoint(self.job, to_item(self.checkpoint(targets)), now=self.moment)
             if self.is_over:
                 self._note()
                 return self.moment
@@ -93,7 +90,7 @@ class _Batch:
         self._note()
         return None
 
-    def next_subjects(self) -> Sequence[BulkTarget] | None:
+    def next_targets(self) -> Sequence[BulkTarget] | None:
         """Return those whose turn it is, None at the end."""
         raise NotImplementedError
 
@@ -101,53 +98,64 @@ class _Batch:
         return BulkCheckpoint(self.number)
 
     def prepare(self, left: Sequence[BulkTarget]) -> dict[str, Thing]:
-        """Read what some subjects are about, by id, and what else their change needs."""
+        """Read what some targets are about, by id, and what else their change needs."""
         raise NotImplementedError
 
-    def attempt(self, subject: BulkTarget, thing: Thing | None) -> str:
+    def attempt(self, target: BulkTarget, thing: Thing | None) -> str:
         """Change one; return why it was left alone, '' if it was not."""
         raise NotImplementedError
 
-    def _change_all(self, subjects: Sequence[BulkTarget]) -> None:
-        done = bulk.outcomes(self.job.id, [subject.id for subject in subjects])
-        left = [subject for subject in subjects if subject.id not in done]
+    def _change_all(self, targets: Sequence[BulkTarget]) -> None:
+        done = bulk_progress.outcomes(self.job.id, [target.id for target in targets])
+        left = [target for target in targets if target.id not in done]
         if not left:
             return
         things, refused = self.prepare(left), []
-        for subject in left:
-            if reason := self._change(subject, things.get(subject.id)):
-                title = subject.title or (thing.content.title if (thing := things.get(subject.id)) else "")
-                refused.append(BulkResult(subject.id, title, REFUSED, reason=reason, chunk=self.number + 1))
+        for target in left:
+            thing = things.get(target.id)
+            if reason := self._change(target, thing):
+                refused.append(self._result(target, thing, REFUSED, reason=reason))
             else:
                 self.progress = replace(self.progress, changed=self.progress.changed + 1)
-            if monotonic() - self.noted_at >= NOTE_SECONDS:
-                self._note()
+            self._note_now_and_then()
         if refused:
             self.progress = replace(self.progress, refused=self.progress.refused + len(refused))
-            bulk.refuse(self.job, refused, in_all=self.progress.refused)
+            bulk_progress.refuse(self.job, refused, in_all=self.progress.refused)
 
-    def _change(self, subject: BulkTarget, thing: Thing | None) -> str:
+    def _change(self, target: BulkTarget, thing: Thing | None) -> str:
         for _ in range(TRIES):
             try:
-                return self.attempt(subject, thing)
-            except (bulk.NotOurs, Unavailable):
+                return self.attempt(target, thing)
+            except (bulk_progress.NotOurs, Unavailable):
                 raise
             except (VersionConflict, BrandChanged, bulk.DoneBefore, NotFound) as error:
-                if bulk.is_changed(self.job.id, subject.id):  # by this very job, whose answer was lost
+                if bulk_progress.is_changed(
+                    self.job.id, target.id
+                ):  # by this very job, whose answer was lost
                     return ""
                 if isinstance(error, NotFound):
                     return str(error)
-                thing = self.prepare([subject]).get(subject.id)
+                thing = self.prepare([target]).get(target.id)
             except (Conflict, Invalid) as error:
                 return str(error)
         return CONTENDED
 
-    def audit_context(
-        self, subject: BulkTarget, thing: Thing | None, before: str, after: str
-    ) -> AuditContext:
-        title = subject.title or (thing.content.title if thing else "")
-        row = BulkResult(subject.id, title, CHANGED, before, after, chunk=self.number + 1)
-        return bulk.audit_context(self.job, row, changed=self.progress.changed + 1)
+    def note_of(self, target: BulkTarget, thing: Thing | None) -> Note:
+        """Return what notes the change of one, given its values before and after."""
+
+        def note(before: str, after: str) -> AuditContext:
+            row = self._result(target, thing, CHANGED, before=before, after=after)
+            return bulk_progress.audit_context(self.job, row, changed=self.progress.changed + 1)
+
+        return note
+
+    def _result(self, target: BulkTarget, thing: Thing | None, outcome: str, **said: str) -> BulkResult:
+        title = target.title or (thing.content.title if thing else "")
+        return BulkResult(target.id, title, outcome, chunk=self.number + 1, **said)
+
+    def _note_now_and_then(self) -> None:
+        if monotonic() - self.noted_at >= NOTE_SECONDS:
+            self._note()
 
     def _note(self) -> None:
         spent = round((monotonic() - self.began) * 1000)
@@ -163,67 +171,52 @@ class _ChangeBatch(_Batch):
 
     def collect(self) -> bool:
         """Read the list into chunks, from where the last one ends; True when its end is reached."""
-        assert self.bulk.matching is not None  # noqa: S101 - else there is nothing to collect
-        last = bulk.last_chunk(self.job.id)
+        assert self.order.matching is not None  # noqa: S101 - else there is nothing to collect
+        last = bulk_progress.last_chunk(self.job.id)
         while last is None or last.after:
             number, after = (last.number + 1, last.after) if last else (1, "")
-            page = deal_lists.page(self.bulk.matching, after=after, now=self.bulk.asked_at, size=CHUNK)
-            subjects = tuple(
-                BulkTarget(card.id, card.title, applying.seen_in(self.change, card)) for card in page.cards
-            )
-            last = Chunk(number, subjects, self.moment, page.after or "")
-            bulk.collect(self.job, last)
+            page = deal_lists.page(self.order.matching, after=after, now=self.order.asked_at, size=CHUNK)
+            seen = ((card.id, card.title, applying.seen_in(self.change, card)) for card in page.cards)
+            last = Chunk(number, tuple(BulkTarget(*one) for one in seen), self.moment, page.after or "")
+            bulk_progress.collect(self.job, last)
             if last.after and self.is_over:
                 self._note()
                 return False
-            if monotonic() - self.noted_at >= NOTE_SECONDS:
-                self._note()
+            self._note_now_and_then()
         return True
 
-    def next_subjects(self) -> Sequence[BulkTarget] | None:
-        self.chunk = bulk.chunk(self.job.id, self.number + 1)
-        return self.chunk.subjects if self.chunk else None
+    def next_targets(self) -> Sequence[BulkTarget] | None:
+        self.chunk = bulk_progress.chunk(self.job.id, self.number + 1)
+        return self.chunk.targets if self.chunk else None
 
     def prepare(self, left: Sequence[BulkTarget]) -> dict[str, Thing]:
-        things = applying.read(self.change.kind, [subject.id for subject in left])
+        things = applying.read(self.change.kind, [target.id for target in left])
         self.prefetched = applying.prefetched_for(self.change, things.values())
         return things
 
-    def attempt(self, subject: BulkTarget, thing: Thing | None) -> str:
+    def attempt(self, target: BulkTarget, thing: Thing | None) -> str:
         if thing is None:
             return NOT_FOUND
-        assert self.chunk is not None  # noqa: S101 - subjects are those of a chunk
-        moment, by = self.moment, self.bulk.by
-        reason = applying.changed_meanwhile(
-            self.change,
-            thing,
-            subject,
-            asked_at=self.bulk.asked_at,
-            collected_at=self.chunk.collected_at,
-            by=by,
-        ) or applying.refusal(self.change, thing, self.prefetched, now=moment)
+        assert self.chunk is not None  # noqa: S101 - targets are those of a chunk
+        moment, by, change, prefetched = self.moment, self.order.by, self.change, self.prefetched
+        times = {"asked_at": self.order.asked_at, "collected_at": self.chunk.collected_at}
+        reason = applying.changed_meanwhile(change, thing, target, by=by, **times)
+        reason = reason or applying.refusal(change, thing, prefetched, now=moment)
         if not reason:
-            applying.carry_out(
-                self.change,
-                thing,
-                self.prefetched,
-                lambda before, after: self.audit_context(subject, thing, before, after),
-                by=by,
-                now=moment,
-            )
+            applying.carry_out(change, thing, prefetched, self.note_of(target, thing), by=by, now=moment)
         return reason
 
 
 class _UndoBatch(_Batch):
-    """A turn at taking a change back: its rows are the subjects, from the lowest id on."""
+    """A turn at taking a change back: its results are the targets, from the lowest id on."""
 
     def __init__(self, job: Job, now: datetime) -> None:
         super().__init__(job, now)
         self.after = from_item(BulkCheckpoint, job.checkpoint).after or ""
         self.rows: dict[str, BulkResult] = {}
 
-    def next_subjects(self) -> Sequence[BulkTarget] | None:
-        found = bulk.rows(self.bulk.undoes, CHANGED, after=self.after, limit=CHUNK)
+    def next_targets(self) -> Sequence[BulkTarget] | None:
+        found = bulk_progress.rows(self.order.undoes or "", CHANGED, after=self.after, limit=CHUNK)
         self.rows = {row.id: row for row in found}
         return [BulkTarget(row.id, row.title) for row in found] or None
 
@@ -232,25 +225,18 @@ class _UndoBatch(_Batch):
         return BulkCheckpoint(self.number, self.after)
 
     def prepare(self, left: Sequence[BulkTarget]) -> dict[str, Thing]:
-        rows = [self.rows[subject.id] for subject in left]
+        rows = [self.rows[target.id] for target in left]
         things = undoing.read_changed(self.change, rows)
         before = undoing.brands_before(self.change, rows)
         self.prefetched = applying.prefetched_for(self.change, things.values(), more_brands=before)
         return things
 
-    def attempt(self, subject: BulkTarget, thing: Thing | None) -> str:
-        row, moment = self.rows[subject.id], self.moment
-        reason = undoing.refusal_to_undo(self.change, row, thing, self.prefetched)
+    def attempt(self, target: BulkTarget, thing: Thing | None) -> str:
+        row, moment, change, prefetched = self.rows[target.id], self.moment, self.change, self.prefetched
+        reason = undoing.refusal_to_undo(change, row, thing, prefetched)
         if not reason:
-            undoing.take_back(
-                self.change,
-                row,
-                thing,
-                self.prefetched,
-                lambda before, after: self.audit_context(subject, thing, before, after),
-                by=self.bulk.by,
-                now=moment,
-            )
+            note = self.note_of(target, thing)
+            undoing.take_back(change, row, thing, prefetched, note, by=self.order.by, now=moment)
         return reason
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 
 import structlog
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.utils import timezone
 
 from dealsite.data.commerce.payment import charging
 from dealsite.data.jobs import jobs
@@ -22,11 +23,7 @@ ENDED = ("processed", "failed", "cancelled")
 logger = structlog.get_logger(__name__)
 
 
-def utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
-def run(stop: threading.Event, *, clock: Callable[[], datetime] = utc_now) -> None:
+def run(stop: threading.Event, *, clock: Callable[[], datetime] = timezone.now) -> None:
     """Charge what is due until `stop` is set; what cannot be read or charged now is tried again."""
     try:
         gateway = gateways.current()
@@ -45,7 +42,7 @@ def run(stop: threading.Event, *, clock: Callable[[], datetime] = utc_now) -> No
             stop.wait(IDLE_SECONDS)
 
 
-def charge_due(gateway: gateways.Gateway, *, clock: Callable[[], datetime] = utc_now) -> Counter[str]:
+def charge_due(gateway: gateways.Gateway, *, clock: Callable[[], datetime] = timezone.now) -> Counter[str]:
     """Charge up to 100 payments that are due; return how many ended as what (`running.run_due`)."""
     counts = charging.run_due(gateway, currency=settings.DEALSITE_CURRENCY, clock=clock)
     if counts:

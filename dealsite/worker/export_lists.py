@@ -37,7 +37,7 @@ COUNTED = "short_name=slug, name, deals=counts.deals, likes=counts.likes, watche
 
 @dataclass(frozen=True, slots=True)
 class ExportList:
-    """A list: its name in addresses, the kind of job that writes its file, its source, and its columns.
+    """A list: its name in addresses, its source, its columns, and the kind of job that writes its file.
 
     A column is `title=where.its.value.stands`, or both in one word; an @ marks times. `cells` work out those of some
     titles. `filters` is what its page can narrow it down by, None for one that no page has the button for; without
@@ -46,12 +46,12 @@ class ExportList:
 
     name: str
     title: Text
-    kind: str
     source: Callable[[Export], Iterable[Any]]
     columns: str
     filters: tuple[str, ...] | None = ()
     needed: tuple[str, ...] = ()
     cells: Mapping[str, Callable[[Any], object]] = field(default_factory=dict)
+    kind: str = EDITORS_EXPORT
 
     def titles(self, zone: str) -> list[str]:
         """Return the column titles; those of times name the zone."""
@@ -104,7 +104,6 @@ LISTS = {
         ExportList(
             ORDERS,
             _("Orders"),
-            EXPORT,
             sources.all_orders,
             "Order=id, State=status, @Placed=placed_at, @State since=closed_at, User name=username, E-mail=email, "
             "Name=address.name, Street=address.street, Extra=address.extra, Postcode=address.postcode, "
@@ -112,21 +111,21 @@ LISTS = {
             "Currency, Instalments=card.plan, Tracking number=tracking",
             None,
             cells={"Currency": _currency},
+            kind=EXPORT,
         ),
         ExportList(
             PAYMENTS,
             _("Payments"),
-            EXPORT,
             sources.all_payments,
             "Payment=id, Account=account, Order=order, Instalment=number, Of=of, State=status, Amount=amount, "
             "Currency, @Due=due_at, @State since=at, Transaction=transaction_id, Reason=reason, Day closed=closed",
             None,
             cells={"Currency": _currency},
+            kind=EXPORT,
         ),
         ExportList(
             DEALS,
             _("Deals"),
-            EDITORS_EXPORT,
             sources.all_deals,
             f"id=deal.id, state, {CONTENT}, @published_at=live_at, {CHANGED}",
             ("state", "brand", "category", "q", "lacks"),
@@ -134,7 +133,6 @@ LISTS = {
         ExportList(
             DRAFTS,
             _("Drafts"),
-            EDITORS_EXPORT,
             sources.all_drafts,
             f"id=deal.id, {CONTENT}, stock=deal.content.stock, {CHANGED}, started_by=deal.created_by",
             None,
@@ -142,7 +140,6 @@ LISTS = {
         ExportList(
             "attention",
             _("Needs attention"),
-            EDITORS_EXPORT,
             sources.what_needs_an_editor,
             f"id=deal.id, state, {CONTENT}, @published_at=live_at, {CHANGED}, lacks, link_error=check.reason, "
             "@link_broken_since=check.since, featured_on=page",
@@ -152,7 +149,6 @@ LISTS = {
         ExportList(
             "trash",
             _("Trash"),
-            EDITORS_EXPORT,
             every(trash.newest, "things"),
             "id, kind, title=card.title, brand=card.brand_name, category=card.category, price=card.price, "
             "was_price=card.was_price, @deleted_at=at, deleted_by=by, @kept_until=until",
@@ -160,18 +156,16 @@ LISTS = {
         ExportList(
             "imports",
             _("Imports"),
-            EDITORS_EXPORT,
             sources.all_imports,
             "id=import.id, @brought_at=import.at, brought_by=import.card.by, file=import.card.name, "
             "state=import.card.stage, job=import.job.state, rows=import.card.rows, new, imported, "
             "there_before=totals.there, refused=totals.refused",
         ),
-        ExportList("brands", _("Brands"), EDITORS_EXPORT, sources.all_brands, COUNTED),
-        ExportList("categories", _("Categories"), EDITORS_EXPORT, sources.all_categories, COUNTED),
+        ExportList("brands", _("Brands"), sources.all_brands, COUNTED),
+        ExportList("categories", _("Categories"), sources.all_categories, COUNTED),
         ExportList(
             "planned-lists",
             _("Planned lists"),
-            EDITORS_EXPORT,
             lambda export: featured_plans.newest(),
             "id, page, @shown_from=at, state, deals, titles, planned_by=by, @changed_at=updated_at, why, left_out",
             cells={"deals": lambda plan: len(plan.deals), "titles": lambda plan: _featured(plan.deals)},
@@ -179,7 +173,6 @@ LISTS = {
         ExportList(
             "earlier-lists",
             _("Earlier lists"),
-            EDITORS_EXPORT,
             sources.earlier_lists,
             "page=list.page, version=list.version, @set_at=list.at, set_by=list.by, is_now, deals, titles, "
             "came=difference.came, went=difference.went, moved=difference.moved",
@@ -190,46 +183,40 @@ LISTS = {
         ExportList(
             "messages",
             _("Messages"),
-            EDITORS_EXPORT,
             every(announcements.newest, "rows"),
             "id, @goes_out_at=going_out_at, state, headline, deal, brand=audience.brand, category=audience.category",
         ),
         ExportList(
-            "jobs",
-            _("Jobs"),
-            EDITORS_EXPORT,
-            sources.jobs_of_month,
-            "id, @created_at, kind, state, tries",
-            ("month",),
+            "jobs", _("Jobs"), sources.jobs_of_month, "id, @created_at, kind, state, tries", ("month",)
         ),
         ExportList(
             "holders",
             _("Carts and buyers"),
-            EXPORT,
             sources.carts_with,
             "@since=at, user_name=username, pieces=quantity, price, amount=total, order, deal, title",
             ("status", "day", "deal"),
             ("status", "deal"),
+            kind=EXPORT,
         ),
         ExportList(
             "users",
             _("Users"),
-            ADMINS_EXPORT,
             every(partial(users.page, limit=AT_ONCE), "users"),
             "user_name=username, name, email, roles, zone=timezone, two_factor, @created_at",
             cells={
                 "roles": lambda user: ", ".join(user.roles_in_order),
                 "two_factor": lambda user: bool(user.two_factor),
             },
+            kind=ADMINS_EXPORT,
         ),
         ExportList(
             AUDIT,
             _("Audit log"),
-            ADMINS_EXPORT,
             sources.audit_entries,
             "id, @at, person=by, kind, subject, what, note, changes",
             ("day", "by", "kind", "subject"),
             cells={"changes": _changes},
+            kind=ADMINS_EXPORT,
         ),
     )
 }

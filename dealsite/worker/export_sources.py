@@ -24,9 +24,9 @@ from dealsite.data.catalogue.taxonomy import Counts
 from dealsite.data.commerce import orders
 from dealsite.data.commerce.orders import Order, OrderCard
 from dealsite.data.commerce.payment.payment_lists import PaymentRow
-from dealsite.data.editing import audit_log, imports
+from dealsite.data.editing import audit, imports
 from dealsite.data.editing.links import LinkCheck
-from dealsite.data.jobs import exports, job_lists
+from dealsite.data.jobs import exports, jobs
 from dealsite.data.jobs.exports import ExportRequest, ListRequest, Payload
 from dealsite.data.names import slugify
 from dealsite.data.table.errors import NotFound
@@ -196,7 +196,7 @@ def earlier_lists(export: Export) -> Iterator[dict[str, Any]]:
 def jobs_of_month(export: Export) -> Iterator[Any]:
     """Yield jobs without what they hold: mails name people."""
     month = export.filters.get("month") or f"{export.now:%Y-%m}"
-    return _every(partial(job_lists.of_month, month), "jobs")
+    return _every(partial(jobs.of_month, month), "jobs")
 
 
 def carts_with(export: Export) -> Iterator[Any]:
@@ -210,4 +210,4 @@ def carts_with(export: Export) -> Iterator[Any]:
 def audit_entries(export: Export) -> Iterator[Any]:
     filters = dict(export.filters)
     day = date.fromisoformat(text) if (text := filters.pop("day", "")) else None
-    return _every(partial(audit_log.page, day=day, **filters), "entries")
+    return _every(partial(audit.page, day=day, **filters), "entries")

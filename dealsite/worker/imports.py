@@ -1,18 +1,23 @@
-"""The worker's part of an import: checks a file, imports its deals, deletes it. Ended anywhere, it goes on.
+"""The worker's part of an import: checks a file, imports its deals, reports on its rows, deletes it.
 
-An import notes after each window of rows how far it has come, and goes on after that one. What was stored of a window
+Ended anywhere, it goes on: an import notes after each window of rows how far it has come. What was stored of a window
 that it did not note any more is recognised: the ids are made of the rows, the time of storing is that of the order.
 """
 
 from __future__ import annotations
 
+import csv
+import json
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
+from django.core.files.base import File
 from django.core.files.storage import Storage
 from django.utils import translation
 from django.utils.translation import gettext as _
@@ -20,25 +25,26 @@ from django.utils.translation import gettext as _
 from dealsite.data.catalogue import categories
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.editing import imports
-from dealsite.data.editing.import_record import ImportPayload, ImportProgress
-from dealsite.data.editing.imports import DELETE_IMPORT
+from dealsite.data.editing.imports import DELETE_IMPORT, ImportPayload, ImportProgress
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import CHECK_IMPORT, RUN_IMPORT, Handler, Job
 from dealsite.data.jobs.payloads import from_item, to_item
-from dealsite.imports import downloads, lines, reports, rows, uploads
+from dealsite.imports import csv_files, downloads, rows
+from dealsite.imports.csv_files import BadFile, Record
 from dealsite.imports.layout import Layout
-from dealsite.imports.lines import BadFile
 from dealsite.imports.publishing import DEALS, DRAFTS, Import
-from dealsite.imports.reports import Report
 from dealsite.imports.rows import NewDeal, Remark, Result
 from dealsite.worker import exports
 
-ROWS = "rows.csv"
+ROWS, REPORT, REJECTED, FIXABLE_ROWS = "rows.csv", "report.csv", "refused.csv", "mendable.json"
+FIXABLE = 200  # rejected rows that can be fixed in the page
+FIXABLE_CHARACTERS = 4_000  # of such a row
+SHOWN = 50  # remarks that the page shows; the file has all
 WINDOW = 250  # rows between two notes of how far it has come
 WINDOW_WITH_PICTURES = 40
 PICTURES_AT_ONCE = 8  # between two notes that renew the lease: one may take 20 seconds
 NOTE_SECONDS = 2.0
-LATE_REMARKS = 200  # of rows that the table refused, kept with the job
+LATE_REMARKS = 200  # of rows that the table rejected, kept with the job
 
 monotonic: Callable[[], float] = time.monotonic  # replaced in tests
 
@@ -47,33 +53,30 @@ def storage() -> Storage:
     return exports.storage()
 
 
-def check_import(job: Job, now: datetime) -> None:
-    """Check every row of a file and store a report; jobs.Cancelled says why it cannot be read."""
-    _run(job, now, dry=True)
+def file_name(import_id: str, part: str) -> str:
+    """Return where a file of an import lies: the one that was uploaded is its `rows.csv`."""
+    return f"imports/{import_id}/{part}"
 
 
 def run_import(job: Job, now: datetime) -> None:
-    """Import the deals of a file, from wherever it has come to; jobs.Cancelled says why it cannot be read."""
-    _run(job, now, dry=False)
+    """Check every row of a file, or import its deals from wherever that has come to; store a report.
 
-
-def _run(job: Job, now: datetime, *, dry: bool) -> None:
-    """Work in the language of whoever had the file checked: the report is his."""
-    turn = _Batch(job, now)
+    It speaks the language of whoever had the file checked. jobs.Cancelled says why the file cannot be read.
+    """
+    turn = _Turn(job, now)
     with translation.override(turn.layout.language):
-        turn.run(dry=dry)
+        turn.run()
 
 
 def delete_import(job: Job, now: datetime) -> None:
     """Delete the files of an import; harmless if they are gone."""
     import_id = from_item(ImportPayload, job.payload).import_id
-    for part in (ROWS, reports.REPORT, reports.REFUSED, reports.MENDABLE_ROWS):
-        storage().delete(reports.file_name(import_id, part))
+    for part in (ROWS, REPORT, REJECTED, FIXABLE_ROWS):
+        storage().delete(file_name(import_id, part))
 
 
 HANDLERS: dict[str, Handler] = {
-    CHECK_IMPORT: check_import,
-    RUN_IMPORT: run_import,
+    **dict.fromkeys((CHECK_IMPORT, RUN_IMPORT), run_import),
     DELETE_IMPORT: delete_import,
 }
 
@@ -87,7 +90,7 @@ class ImportCheckpoint:
     late: tuple[Remark, ...] = ()
 
 
-class _Batch:
+class _Turn:
     """One worker's turn at one import."""
 
     def __init__(self, job: Job, now: datetime) -> None:
@@ -96,7 +99,7 @@ class _Batch:
         self.payload = from_item(ImportPayload, job.payload)
         self.checkpoint = from_item(ImportCheckpoint, job.checkpoint)
         self.found = self._own()
-        self.layout = Layout.from_item(self.found.layout)
+        self.layout = from_item(Layout, self.found.layout)
         self.of_the_row: Remark | None = None
         self.late = list(self.checkpoint.late)
 
@@ -107,19 +110,19 @@ class _Batch:
             raise jobs.Cancelled(_("Somebody has gone on with this import in another way."))
         return found
 
-    def run(self, *, dry: bool) -> None:
+    def run(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             path = self._fetch(folder)
             with Report(folder) as self.report:
                 try:
-                    self._run(path, dry=dry)
+                    self._run(path, dry=self.job.kind == CHECK_IMPORT)
                     self._own()  # a newer check has a report of its own, in the same place
-                    mendable = self.report.finish(path, self.found.brought.separator, self.found.id)
+                    fixable = self.report.finish(path, self.found.source_file.separator, self.found.id)
                 except BadFile as error:
                     raise jobs.Cancelled(str(error)) from None
         self._note(force=True)
-        totals = asdict(self.run_.totals) | {"mendable": mendable}
+        totals = asdict(self.run_.totals) | {"mendable": fixable}
         imports.finished(self.job, totals=totals, remarks=self.report.first)
 
     def _run(self, path: Path, *, dry: bool) -> None:
@@ -140,12 +143,12 @@ class _Batch:
             categories.create_all()
             for name, number in self.checkpoint.totals.items():
                 setattr(totals, name, number)
-            # All other remarks are counted as they are met again.
+            # All other remarks are counted again, as they come up again.
             totals.refused = sum(remark.refused for remark in self.late)
             totals.notes = len(self.late) - totals.refused
         for remark in self.late:
             self.report.add(remark)
-        results = rows.check_as(lines.read(path, self.found.brought.separator), self.layout)
+        results = rows.check_as(csv_files.read(path, self.found.source_file.separator), self.layout)
         self.run_.run(self._left(results))
 
     def _left(self, results: Iterable[Result]) -> Iterator[Result]:
@@ -180,7 +183,7 @@ class _Batch:
             return
         self.noted_at = monotonic()
         totals = self.run_.totals
-        about = max(self.found.brought.rows, totals.rows)
+        about = max(self.found.source_file.rows, totals.rows)
         progress = ImportProgress(totals.rows, about, totals.imported, totals.refused)
         jobs.save_progress(self.job, to_item(progress), now=self._at())
 
@@ -198,12 +201,75 @@ class _Batch:
         """Return the file, on this machine and in UTF-8."""
         path = folder / ROWS
         try:
-            with (
-                storage().open(reports.file_name(self.found.id, ROWS)) as kept,
-                path.open("wb") as local,
-            ):
-                for chunk in uploads.as_utf8(kept, self.found.brought.encoding):
-                    local.write(chunk)
+            with storage().open(file_name(self.found.id, ROWS)) as kept, path.open("wb") as local:
+                local.writelines(csv_files.as_utf8(kept, self.found.source_file.encoding))
         except FileNotFoundError:
             raise jobs.Cancelled(_("The file is gone: files are kept for a week.")) from None
         return path
+
+
+class Report:
+    """The remarks of one run, as a file for spreadsheets; memory holds the first ones and the rejected lines."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.first: list[dict[str, Any]] = []
+        self.rejected: set[int] = set()
+        self.wrong: dict[int, list[tuple[str, str]]] = defaultdict(list)
+        self._file = (folder / REPORT).open("w", encoding="utf-8-sig", newline="")
+        self._write(_("Line"), _("Refused"), _("Column"), _("Value"), _("Reason"))
+
+    def __enter__(self) -> Report:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+    def add(self, remark: Remark) -> None:
+        if remark.refused:
+            self.rejected.add(remark.line)
+            if remark.line in self.wrong or len(self.wrong) < FIXABLE:
+                self.wrong[remark.line].append((remark.column, remark.reason))
+        if len(self.first) < SHOWN:
+            self.first.append(asdict(remark))
+        refused = _("yes") if remark.refused else _("no")
+        self._write(remark.line, refused, remark.column, remark.value, remark.reason)
+
+    def finish(self, path: Path, separator: str, import_id: str) -> int:
+        """Write the rejected rows, in the columns of the file, and store all; return how many can be fixed in place."""
+        self._file.close()
+        fixable: list[dict[str, Any]] = []
+        with (self.folder / REJECTED).open("w", encoding="utf-8-sig", newline="") as file:
+            write = csv.writer(file).writerow
+            width = 0
+            for record in csv_files.read(path, separator):
+                if width and record.line not in self.rejected:
+                    continue
+                cells = [_clean(cell) for cell in _cells(record, separator, width)]
+                write([exports.safe_cell(cell) for cell in cells])
+                if width and record.line in self.wrong and sum(map(len, cells)) <= FIXABLE_CHARACTERS:
+                    fixable.append({"line": record.line, "cells": cells, "wrong": self.wrong[record.line]})
+                width = width or len(cells)
+        (self.folder / FIXABLE_ROWS).write_text(json.dumps(fixable), "utf-8")
+        for part in (REPORT, REJECTED, FIXABLE_ROWS):
+            with (self.folder / part).open("rb") as file:
+                name = file_name(import_id, part)
+                storage().delete(name)
+                storage().save(name, File(file))
+        return len(fixable)
+
+    def _write(self, *cells: object) -> None:
+        csv.writer(self._file).writerow([exports.safe_cell(cell) for cell in cells])
+
+
+def _cells(record: Record, separator: str, width: int) -> list[str]:
+    """Return a rejected row's cells, as well as they can be told apart where its quotes are wrong."""
+    if record.problem:
+        bare = [cell.strip().strip('"') for cell in record.text.rstrip("\r\n").split(separator)]
+        return (bare + [""] * width)[: max(width, len(bare))]
+    return record.cells
+
+
+def _clean(text: str) -> str:
+    """Return a text that can be written as UTF-8: what could not be read of it becomes question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,16 +1,18 @@
-"""The worker's part of links: once a week it looks at each shop's page, slowly, and keeps what it finds with the deal.
+"""The worker's part of links: once a week it checks each shop's page, slowly, and keeps what it finds with the deal.
 
-A round is a job that does a few links at a time and comes back some seconds later, so that other jobs wait for
-no shop, and a crash loses a few links at most.
+A round is a job that does a few links at a time and comes back some seconds later, so that other jobs wait for no
+shop, and a crash loses a few links at most. Only public addresses are asked, at every hop, and no body is ever read.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Literal
+from urllib.parse import urljoin, urlsplit
 
 from django.conf import settings
 
@@ -20,7 +22,8 @@ from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import Handler, Job
 from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.data.table.errors import NotFound
-from dealsite.worker.link_probe import NO_NAME_SERVER, NO_SUCH_NAME, Finding, host_of, probe
+from dealsite.web import guarded_http
+from dealsite.web.guarded_http import NoAnswer, Reason
 
 AT_ONCE = 8  # links of a portion, each on a connection of its own
 OF_A_HOST = 2  # of them, one after the other
@@ -29,8 +32,50 @@ BETWEEN = timedelta(seconds=4)  # from one portion to the next: two links a seco
 PAGES = 20  # of deals that one portion goes through in search of links
 FEWEST_OF_NO_NAME = 3
 WHILE_OFF = timedelta(hours=1)
+SECONDS = 6.0  # for one link with all its redirects, whatever the servers do
+CONNECT_SECONDS = 3.0
+REDIRECTS = 5
+GONE = (404, 410)
+NO_SUCH_NAME = "name"  # why nothing is there, beside the status that a shop answered
+NO_NAME_SERVER = "The name server does not answer."
+NO_WEB_ADDRESS = "This is not a web address."
+SENTENCES = {
+    Reason.NO_WEB_ADDRESS: NO_WEB_ADDRESS,
+    Reason.OTHER_SCHEME: NO_WEB_ADDRESS,
+    Reason.UNREADABLE_NAME: NO_WEB_ADDRESS,
+    Reason.USER_OR_PORT: "The address names a user or a port.",
+    Reason.NO_NAME_SERVER: NO_NAME_SERVER,
+    Reason.PRIVATE_NETWORK: "The address leads into a private network.",
+    Reason.BAD_CERTIFICATE: "The site's certificate is not valid.",
+    Reason.UNREACHABLE: "The shop cannot be reached.",
+    Reason.BROKEN_OFF: "The site broke off, or took too long.",
+}
+# Names that stand for examples and lead nowhere (RFC 2606): demo content has such links.
+EXAMPLES = (".example", ".test", ".invalid", ".localhost", "example.com", "example.net", "example.org")
 
 sleep: Callable[[float], None] = time.sleep  # replaced in tests
+
+
+State = Literal["works", "gone", "unsure"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is behind a link: it works, nothing is there (gone), or nobody can tell from here (unsure), and why.
+
+    `reason` of gone is the shop's status, or `name` where nobody knows the site; of unsure it is a sentence.
+    """
+
+    state: State
+    reason: str = ""
+
+
+class Unsure(Exception):
+    """Nobody can tell from here; the message says why."""
+
+
+class Gone(Exception):
+    """There is nothing; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +96,7 @@ def check_links(job: Job, now: datetime) -> datetime | None:
     checkpoint = from_item(RoundCheckpoint, job.checkpoint)
     after, portion, more = _portion(checkpoint.after, now)
     counts = dict(checkpoint.counts)
-    for linked, finding in zip(portion, believed(look_at(portion)), strict=True):
+    for linked, finding in zip(portion, believed(probe_all(portion)), strict=True):
         _keep(linked, finding, now)
         counts[finding.state] = counts.get(finding.state, 0) + 1
     jobs.save_checkpoint(job, to_item(RoundCheckpoint(after, counts)), now=now)
@@ -66,14 +111,14 @@ def check_link(job: Job, now: datetime) -> None:
         linked = links.get(from_item(LinkPayload, job.payload).deal)
     except NotFound:
         raise jobs.Cancelled("The deal is gone.") from None
-    (finding,) = look_at([linked])
+    (finding,) = probe_all([linked])
     _keep(linked, finding, now)
 
 
 HANDLERS: dict[str, Handler] = {CHECK_LINKS: check_links, CHECK_LINK: check_link}
 
 
-def look_at(portion: Sequence[DealLink]) -> list[Finding]:
+def probe_all(portion: Sequence[DealLink]) -> list[Finding]:
     """Return what is behind each link: several hosts at once, each host's links one after the other."""
     by_host: dict[str, list[str]] = {}
     for linked in portion:
@@ -82,7 +127,7 @@ def look_at(portion: Sequence[DealLink]) -> list[Finding]:
             urls.append(linked.link)
     found: dict[str, Finding] = {}
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for findings in pool.map(_look_at_host, by_host.values()):
+        for findings in pool.map(_probe_host, by_host.values()):
             found |= findings
     return [found[linked.link] for linked in portion]
 
@@ -94,7 +139,7 @@ def believed(findings: list[Finding]) -> list[Finding]:
     return [Finding("unsure", finding.reason) for finding in findings]
 
 
-def _look_at_host(urls: list[str]) -> dict[str, Finding]:
+def _probe_host(urls: list[str]) -> dict[str, Finding]:
     found: dict[str, Finding] = {}
     for url in urls:
         last = next(reversed(found.values()), None)
@@ -133,3 +178,72 @@ def _keep(linked: DealLink, finding: Finding, now: datetime) -> None:
         links.works(linked)
     elif finding.state == "gone":
         links.fails(linked, finding.reason, now=now)
+
+
+def probe(url: str) -> Finding:
+    """Return what is behind a link: asked for by HEAD and, where that is refused, by GET."""
+    deadline = time.monotonic() + SECONDS
+    try:
+        for _ in range(REDIRECTS + 1):
+            status, location = _ask("HEAD", url, deadline)
+            if status >= 400:  # not every server answers to HEAD as it does to GET
+                status, location = _ask("GET", url, deadline)
+            if location is None:
+                return _finding(status)
+            url = urljoin(url, location)
+    except Gone as reason:
+        return Finding("gone", str(reason))
+    except Unsure as reason:
+        return Finding("unsure", str(reason))
+    except ValueError:  # a shop may redirect to what no library takes for an address
+        return Finding("unsure", NO_WEB_ADDRESS)
+    return Finding("unsure", "It redirects too often.")
+
+
+def host_of(url: str) -> str:
+    """Return the host of a link in small letters, '' where there is none."""
+    try:
+        return (urlsplit(url).hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def is_example(host: str) -> bool:
+    """Tell whether a host is one of those that stand for examples only."""
+    return any(host == name.lstrip(".") or host.endswith(f".{name.lstrip('.')}") for name in EXAMPLES)
+
+
+def headers() -> Mapping[str, str]:
+    """Return what a check says of itself: shops can see who asks, and where to complain."""
+    name = f"{settings.DEALSITE_NAME} link check (+{settings.DEALSITE_URL})"
+    agent = name.encode("ascii", "replace").decode("ascii")
+    return {"User-Agent": agent, "Accept": "*/*", "Accept-Encoding": "identity"}
+
+
+def _finding(status: int) -> Finding:
+    if status in GONE:
+        return Finding("gone", str(status))
+    if 200 <= status < 400:
+        return Finding("works")
+    return Finding("unsure", f"The shop answered {status}.")
+
+
+def _ask(method: str, url: str, deadline: float) -> tuple[int, str | None]:
+    """Return the status of an answer, and where it redirects to; raise Unsure or Gone."""
+    try:
+        target = guarded_http.target_of(url, schemes=guarded_http.PORTS)
+        if is_example(target.host):
+            raise Unsure("The address stands for an example.")
+        return guarded_http.ask(
+            method,
+            target,
+            headers=headers(),
+            deadline=deadline,
+            connect_seconds=CONNECT_SECONDS,
+            read_seconds=SECONDS,
+            read=lambda response: (response.status, response.get_redirect_location() or None),
+        )
+    except NoAnswer as none:
+        if none.reason is Reason.UNKNOWN_NAME:
+            raise Gone(NO_SUCH_NAME) from None
+        raise Unsure(SENTENCES[none.reason]) from None

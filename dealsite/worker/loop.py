@@ -9,15 +9,16 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import structlog
 from django.conf import settings
+from django.utils import timezone
 
 from dealsite.data.catalogue import featured_plans
 from dealsite.data.catalogue.brand_renames import rename_brand
 from dealsite.data.catalogue.deal import stock
-from dealsite.data.commerce.payment.order_payments import PAYMENT_NOTICE, REFUND_PAYMENT
+from dealsite.data.commerce.payment.order_payments import REFUND_PAYMENT
 from dealsite.data.commerce.payment.payment_totals import PAYMENT_TOTALS, apply_totals
 from dealsite.data.editing import links as checked_links
 from dealsite.data.editing import trash
@@ -25,20 +26,20 @@ from dealsite.data.jobs import jobs
 from dealsite.data.people.fan_out import send_message
 from dealsite.data.table import expiry
 from dealsite.data.table.errors import Conflict, DataError, Unavailable
+from dealsite.lake.projection import Lake
 from dealsite.pictures import renditions
+from dealsite.search.projection import SearchIndex
 from dealsite.stream.consumer import consume
-from dealsite.worker import bulk, charging, exports, imports, links
-from dealsite.worker.accounts import HANDLERS as ACCOUNT_HANDLERS
-from dealsite.worker.payment_notices import send_payment_notice
-from dealsite.worker.projections import PROJECTIONS
+from dealsite.stream.projection import Projection
+from dealsite.worker import accounts, bulk, charging, exports, imports, links, mails
 
 HANDLERS: dict[str, jobs.Handler] = {
     "rename_brand": rename_brand,
     jobs.SEND_MESSAGE: send_message,
     PAYMENT_TOTALS: apply_totals,
-    PAYMENT_NOTICE: send_payment_notice,
     REFUND_PAYMENT: charging.refund,
-    **ACCOUNT_HANDLERS,
+    **accounts.HANDLERS,
+    **mails.HANDLERS,
     **stock.HANDLERS,
     **trash.HANDLERS,
     **featured_plans.HANDLERS,
@@ -48,29 +49,26 @@ HANDLERS: dict[str, jobs.Handler] = {
     **renditions.HANDLERS,
     **links.HANDLERS,
 }
+PROJECTIONS: dict[str, Callable[[], Projection]] = {Lake.name: Lake, SearchIndex.name: SearchIndex}
 IDLE_SECONDS = 1.0
-SWEEP_EVERY = timedelta(hours=1)
+EXPIRE_EVERY = timedelta(hours=1)
 BEGIN_ROUND_EVERY = timedelta(hours=1)  # tries to: a round over all links begins once a week
 CONSUMERS_SECONDS = 10.0  # for a consumer to commit what it has, once it is told to stop
 
 logger = structlog.get_logger(__name__)
 
 
-def utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
-def run(stop: threading.Event, *, sweep: bool, clock: Callable[[], datetime] = utc_now) -> None:
-    """Work until `stop` is set; with `sweep`, also delete what has expired, where the engine does not do so itself."""
-    next_sweep = next_round = clock()
+def run(stop: threading.Event, *, expire: bool, clock: Callable[[], datetime] = timezone.now) -> None:
+    """Work until `stop` is set; with `expire`, also delete what has expired, where the engine does not do so itself."""
+    next_expiry = next_round = clock()
     while not stop.is_set():
         worked = False
         try:
             worked = run_next(now=clock())
-            if sweep and clock() >= next_sweep:
-                swept = expiry.delete_expired(now=clock())
-                next_sweep = clock() + SWEEP_EVERY
-                logger.debug("swept", items=swept)
+            if expire and clock() >= next_expiry:
+                expired = expiry.delete_expired(now=clock())
+                next_expiry = clock() + EXPIRE_EVERY
+                logger.debug("expired", items=expired)
             if settings.DEALSITE_CHECK_LINKS and clock() >= next_round:
                 checked_links.begin_round(now=clock())
                 next_round = clock() + BEGIN_ROUND_EVERY
@@ -81,15 +79,12 @@ def run(stop: threading.Event, *, sweep: bool, clock: Callable[[], datetime] = u
 
 
 @contextlib.contextmanager
-def feeding(stop: threading.Event, *, clock: Callable[[], datetime] = utc_now) -> Iterator[None]:
+def feeding(stop: threading.Event, *, clock: Callable[[], datetime] = timezone.now) -> Iterator[None]:
     """Keep the projections that the settings name up to date, each in a thread of its own, until `stop` is set."""
     threads = [
+        # Killed anywhere a consumer loses nothing, so it need not hold up the end of the process.
         threading.Thread(
-            target=consume,
-            args=(make(), stop),
-            kwargs={"clock": clock},
-            name=f"consumer-{name}",
-            daemon=True,  # killed anywhere it loses nothing, so it need not hold up the end of the process
+            target=consume, args=(make(), stop), kwargs={"clock": clock}, name=f"consumer-{name}", daemon=True
         )
         for name, make in PROJECTIONS.items()
         if name in settings.DEALSITE_PROJECTIONS

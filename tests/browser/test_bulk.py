@@ -32,7 +32,7 @@ def made(site: str) -> list[Deal]:
 def working() -> Iterator[None]:
     """A worker that runs jobs as they come."""
     stop = threading.Event()
-    thread = threading.Thread(target=loop.run, args=(stop,), kwargs={"sweep": False})
+    thread = threading.Thread(target=loop.run, args=(stop,), kwargs={"expire": False})
     thread.start()
     yield
     stop.set()

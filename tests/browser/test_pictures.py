@@ -6,13 +6,14 @@ import base64
 import re
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import FilePayload, Page, Route, expect
 
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.deals import Deal
 from dealsite.pictures import renditions
 from dealsite.pictures.uploads import store_picture
-from dealsite.worker.loop import run_next, utc_now
+from dealsite.worker.loop import run_next
 from tests.browser.content import now_deal
 from tests.browser.deal_form import field, picture_bytes, said
 from tests.browser.flaws import DESK, PHONE, flaws
@@ -208,7 +209,7 @@ def test_a_deal_shows_avif_once_the_worker_has_made_it(editor_window):
     picture = deal.content.picture
     assert picture is not None
     renditions.make(picture.name)
-    while run_next(now=utc_now()):
+    while run_next(now=timezone.now()):
         pass
     page.goto(f"/deals/{deal.id}/cordless-drill/")
     shown = page.get_by_alt_text("A drill").first

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Locator, Page, expect
 
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.editing import presence
 from dealsite.data.editing.presence import KEPT, OpenForm
-from dealsite.worker.loop import utc_now
 from tests.browser.content import now_deal
 from tests.browser.deal_form import field, said
 from tests.browser.flaws import DESK, PHONE, flaws
@@ -62,7 +62,9 @@ def test_each_editor_sees_the_other_until_he_leaves(editor_window, lamp):
 
 def present(deal: Deal) -> list[OpenForm]:
     """Return who has a deal's form open, as somebody is told who is none of them."""
-    return presence.heartbeat("deal", deal.id, username="nobody", name="Nobody", now=utc_now() - KEPT).others
+    return presence.heartbeat(
+        "deal", deal.id, username="nobody", name="Nobody", now=timezone.now() - KEPT
+    ).others
 
 
 def test_saving_is_not_leaving(editor_window, lamp):

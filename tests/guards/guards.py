@@ -175,8 +175,8 @@ GUARDS = [
     Guard(
         "unpublished changes are saved on top of what was shown",
         f"{DATA}/editing/pending_edits.py",
-        "        when=at_version(before.version if before else 0),",
-        "        when=(),",
+        "    unchanged = at_version(before.version if before else 0)",
+        "    unchanged = ()",
         "tests/data/editing/test_pending_edits.py",
     ),
     Guard(

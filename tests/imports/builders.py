@@ -4,7 +4,7 @@ import csv
 import io
 from datetime import UTC, datetime, timedelta
 
-from dealsite.imports import lines, rows
+from dealsite.imports import csv_files, rows
 from dealsite.imports.publishing import Import
 from dealsite.imports.rows import Remark
 
@@ -45,7 +45,7 @@ def write_csv(folder, made):
 
 
 def check_file(path):
-    return list(rows.check(lines.read(path)))
+    return list(rows.check(csv_files.read(path)))
 
 
 def run_import(path, **options):
@@ -54,5 +54,5 @@ def run_import(path, **options):
     steps: list[int] = []
     options = {"by": "mara", "now": NOW, **options}
     run = Import(report=remarks.append, step=steps.append, **options)
-    totals = run.run(rows.check(lines.read(path)))
+    totals = run.run(rows.check(csv_files.read(path)))
     return totals, remarks, sum(steps)

@@ -21,8 +21,8 @@ from PIL import Image
 
 from dealsite.data.catalogue.cards import Picture
 from dealsite.imports import downloads
+from dealsite.imports.csv_files import Record
 from dealsite.imports.downloads import CannotFetch
-from dealsite.imports.lines import Record
 from dealsite.imports.rows import check
 from dealsite.pictures.uploads import MAX_BYTES
 from dealsite.web import guarded_http

@@ -25,9 +25,9 @@ def test_a_file_is_imported_and_counted(whole_table, tmp_path):
     path = tmp_path / "deals.csv.gz"
     path.write_bytes(gzip.compress(as_csv([make_row(0), make_row(1), make_row(2, price="free")])))
     printed = run(path)
-    assert "Refused, line 4, price: Write the amount as 12 or 12.50" in printed
-    assert "2 imported, 0 there already, 1 refused; 1 new brands" in printed
-    assert "0 imported, 2 there already, 1 refused" in run(path)
+    assert "Rejected, line 4, price: Write the amount as 12 or 12.50" in printed
+    assert "2 imported, 0 there already, 1 rejected; 1 new brands" in printed
+    assert "0 imported, 2 there already, 1 rejected" in run(path)
     new = [one for one in check_file(path) if hasattr(one, "content")]
     assert deals.get(new[0].id).updated_by == "import"
 
@@ -48,7 +48,7 @@ def test_the_report_holds_every_remark_and_no_formula(whole_table, tmp_path):
     assert len(written) == 30
     assert written[4] == {
         "line": "6",
-        "refused": "yes",
+        "rejected": "yes",
         "column": "price",
         "value": "'=4",
         "reason": "Write the amount as 12 or 12.50, with a point and without a currency.",

@@ -7,7 +7,7 @@ import pytest
 
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.table.ids import time_of
-from dealsite.imports.lines import BadFile
+from dealsite.imports.csv_files import BadFile
 from dealsite.imports.rows import NewDeal, Remark, shown
 from tests.imports.builders import as_csv, check_file, make_row, write_csv
 

@@ -15,13 +15,13 @@ from django.core.files.storage import FileSystemStorage
 from dealsite.data import table
 from dealsite.data.catalogue import brands, deals, drafts
 from dealsite.data.editing import imports
-from dealsite.data.editing.import_record import SourceFile
-from dealsite.data.editing.imports import CHECKED, CHECKING, IMPORTED, IMPORTING
+from dealsite.data.editing.imports import CHECKED, CHECKING, IMPORTED, IMPORTING, SourceFile
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
+from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import new_ulid, time_of
-from dealsite.imports import downloads, layout, reports, rows
+from dealsite.imports import downloads, layout, rows
 from dealsite.imports.layout import Layout
 from dealsite.worker import exports, loop
 from dealsite.worker import imports as running
@@ -55,13 +55,13 @@ def upload_file(made, *, content=None, now=NOW, **options):
     }
     chosen = Layout(**(filled | options))
     import_id = new_ulid(now, 1)
-    name = reports.file_name(import_id, running.ROWS)
+    name = running.file_name(import_id, running.ROWS)
     running.storage().delete(name)
     running.storage().save(name, ContentFile(content))
-    brought = SourceFile("deals.csv", len(content), len(made), "utf-8", ",", TITLES, ".", "day")
-    one = imports.create(brought, import_id=import_id, by="eve", now=now)
+    source_file = SourceFile("deals.csv", len(content), len(made), "utf-8", ",", TITLES, ".", "day")
+    one = imports.create(source_file, import_id=import_id, by="eve", now=now)
     fingerprint = layout.fingerprint(TITLES)
-    imports.check(one, chosen.as_item(), fingerprint=fingerprint, version=1, job_id=new_ulid(now, 2), now=now)
+    imports.check(one, to_item(chosen), fingerprint=fingerprint, version=1, job_id=new_ulid(now, 2), now=now)
     return one.id
 
 
@@ -84,7 +84,7 @@ def imported(made, **options):
 
 
 def kept(import_id, part):
-    with running.storage().open(reports.file_name(import_id, part)) as file:
+    with running.storage().open(running.file_name(import_id, part)) as file:
         return file.read()
 
 
@@ -151,10 +151,12 @@ def test_a_row_without_a_time_is_published_when_the_check_was_ordered():
 
 def test_refused_rows_come_back_in_their_own_columns_and_can_be_imported_mended():
     one = imported([make_row(0), make_row(1, price="x", title="=cmd|calc"), make_row(2, url="@y")])
-    refused = table_of(one.id, reports.REFUSED)
+    refused = table_of(one.id, running.REJECTED)
     assert refused[0] == list(TITLES)
     assert [row[0] for row in refused[1:]] == ["'=cmd|calc", "Lamp 2"]
-    content = kept(one.id, reports.REFUSED).replace(b",x,", b",5,").replace(b"'@y", b"https://shop.example/y")
+    content = (
+        kept(one.id, running.REJECTED).replace(b",x,", b",5,").replace(b"'@y", b"https://shop.example/y")
+    )
     again = imported([1, 2], content=content, now=NOW + timedelta(seconds=1))
     assert (again.totals["imported"], again.totals["refused"]) == (2, 0)
     titles = {item["card"]["title"] for item in table.scan_all() if item["type"] == "Deal"}
@@ -166,7 +168,7 @@ def test_the_report_names_line_column_value_and_reason_and_holds_no_formula():
         [make_row(0, price="=1+1", title="t" * 400), make_row(1, title="long word " * 40)]
     )
     work()
-    assert table_of(import_id, reports.REPORT) == [
+    assert table_of(import_id, running.REPORT) == [
         ["Line", "Refused", "Column", "Value", "Reason"],
         ["2", "yes", "price", "'=1+1", "Write the amount as 1299.90."],
         ["3", "no", "title", rows.shown(("long word " * 40).strip()), "Shortened to 300 characters."],
@@ -176,7 +178,7 @@ def test_the_report_names_line_column_value_and_reason_and_holds_no_formula():
 def test_what_can_be_mended_in_the_page_is_kept_apart():
     import_id = upload_file([], content=as_csv([make_row(0, price="x", description="d" * 5000)]) + b'"open\n')
     work()
-    found = json.loads(kept(import_id, reports.MENDABLE_ROWS))
+    found = json.loads(kept(import_id, running.FIXABLE_ROWS))
     assert [(row["line"], row["cells"][0]) for row in found] == [(3, "open")]
     assert found[0]["wrong"] == [["", "A quote is opened here and never closed."]]
     assert len(found[0]["cells"]) == len(TITLES)
@@ -214,7 +216,7 @@ def test_a_file_that_is_another_one_now_ends_the_check(content, reason):
 
 def test_a_file_that_is_gone_ends_the_check():
     import_id = upload_file([make_row(0)])
-    running.storage().delete(reports.file_name(import_id, running.ROWS))
+    running.storage().delete(running.file_name(import_id, running.ROWS))
     work()
     assert imports.load(import_id)[1].error == "The file is gone: files are kept for a week."
 
@@ -241,8 +243,8 @@ def test_a_check_that_ends_late_leaves_the_report_of_the_newer_one_alone(monkeyp
 
     monkeypatch.setattr(rows, "check_as", late)
     work()
-    assert len(table_of(import_id, reports.REPORT)) == 1  # its titles
-    assert json.loads(kept(import_id, reports.MENDABLE_ROWS)) == []
+    assert len(table_of(import_id, running.REPORT)) == 1  # its titles
+    assert json.loads(kept(import_id, running.FIXABLE_ROWS)) == []
     assert imports.get(import_id).totals["refused"] == 0
     assert jobs.get(one.job).state == "cancelled"
 
@@ -318,7 +320,7 @@ def test_a_row_that_the_table_refuses_is_in_the_report_too(monkeypatch):
     monkeypatch.setattr(deals, "publish_many", refuse_one)
     one = imported([make_row(n) for n in range(3)])
     assert (one.totals["imported"], one.totals["refused"], one.totals["mendable"]) == (2, 1, 1)
-    assert table_of(one.id, reports.REFUSED)[1][0] == "Lamp 1"
+    assert table_of(one.id, running.REJECTED)[1][0] == "Lamp 1"
 
 
 @at_some_or_the_others
@@ -344,7 +346,7 @@ def test_a_worker_may_end_at_any_request(when, drafts_wanted, requests, new_tabl
         assert (one.stage, job.state) == (IMPORTED, "done")
         assert [one.totals[name] for name in ("imported", "there", "refused")] == [9, 0, 1]
         assert sum(item["type"] in ("Deal", "Draft") for item in table.scan_all(consistent=True)) == 9
-        assert len(table_of(import_id, reports.REFUSED)) == 2
+        assert len(table_of(import_id, running.REJECTED)) == 2
         assert [str(problem) for problem in checks.find()] == []
         if not crasher.crashed:
             break

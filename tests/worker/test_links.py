@@ -16,8 +16,8 @@ from dealsite.data.catalogue import deals
 from dealsite.data.editing import links as kept
 from dealsite.data.jobs import jobs
 from dealsite.web import guarded_http
-from dealsite.worker import link_probe, links, loop
-from dealsite.worker.link_probe import Finding, probe
+from dealsite.worker import links, loop
+from dealsite.worker.links import Finding, probe
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_deal
 
 SHOP = "shop.site"
@@ -206,7 +206,7 @@ def test_a_path_may_begin_with_two_slashes(shop):
 
 def test_redirects_without_end_are_left(shop):
     assert probe(f"http://{SHOP}/loop/").reason == "It redirects too often."
-    assert len(shop.asked) <= 2 * (link_probe.REDIRECTS + 1)
+    assert len(shop.asked) <= 2 * (links.REDIRECTS + 1)
 
 
 @pytest.mark.parametrize("address", PRIVATE)
@@ -265,7 +265,7 @@ def test_a_path_cannot_smuggle_another_request(shop):
 
 
 def test_a_site_that_nobody_knows_is_gone(shop):
-    assert probe("http://nowhere.site/") == Finding("gone", link_probe.NO_SUCH_NAME)
+    assert probe("http://nowhere.site/") == Finding("gone", links.NO_SUCH_NAME)
 
 
 def test_a_name_server_that_is_away_says_nothing_of_the_shop(shop, names):
@@ -277,7 +277,7 @@ def test_a_name_server_that_is_away_says_nothing_of_the_shop(shop, names):
 def test_names_that_stand_for_examples_are_not_looked_up(shop, names, host):
     names[host] = ["127.0.0.1"]
     assert probe(f"https://{host}/").reason == "The address stands for an example."
-    assert not link_probe.is_example("shopexample.com")
+    assert not links.is_example("shopexample.com")
 
 
 def test_a_server_without_a_certificate_is_no_broken_link(shop):
@@ -290,14 +290,14 @@ def test_a_server_without_a_certificate_is_no_broken_link(shop):
 
 @pytest.mark.parametrize("trick", ["dripping", "silent", "nonsense", "bomb"])
 def test_no_server_holds_a_check_up(shop, monkeypatch, trick):
-    monkeypatch.setattr(link_probe, "SECONDS", 0.6)
+    monkeypatch.setattr(links, "SECONDS", 0.6)
     began = time.monotonic()
     assert probe(f"http://{SHOP}/{trick}/").state == "unsure"
     assert time.monotonic() - began < 3
 
 
 def test_a_body_without_end_is_not_read(shop, monkeypatch):
-    monkeypatch.setattr(link_probe, "SECONDS", 3.0)
+    monkeypatch.setattr(links, "SECONDS", 3.0)
     began = time.monotonic()
     assert probe(f"http://{SHOP}/endless/") == Finding("works")
     assert time.monotonic() - began < 2
@@ -368,7 +368,7 @@ def test_one_shop_is_asked_two_things_at_most_in_a_portion_and_with_a_pause(foun
 def test_a_name_server_that_is_away_is_waited_for_once_for_each_host(found):
     findings, asked = found
     made = [make_deal(link=f"https://one.site/{number}") for number in range(2)]
-    findings |= {deal.content.link: Finding("unsure", link_probe.NO_NAME_SERVER) for deal in made}
+    findings |= {deal.content.link: Finding("unsure", links.NO_NAME_SERVER) for deal in made}
     run_round()
     assert len(asked) == 1
     assert jobs.get(kept.round_id(NOW)).checkpoint["counts"] == {"unsure": 2}
@@ -419,7 +419,7 @@ def test_a_round_goes_on_where_a_worker_died(found, monkeypatch):
 def test_when_no_site_at_all_is_known_it_is_not_the_shops_fault(found):
     findings, _ = found
     made = [make_deal(link=f"https://shop{number}.site/") for number in range(4)]
-    findings |= {deal.content.link: Finding("gone", link_probe.NO_SUCH_NAME) for deal in made}
+    findings |= {deal.content.link: Finding("gone", links.NO_SUCH_NAME) for deal in made}
     run_round()
     assert [kept.get(deal.id).check for deal in made] == [None] * 4
     findings.pop(made[0].content.link)
@@ -469,5 +469,5 @@ def test_a_worker_begins_the_rounds_if_links_are_to_be_checked(settings, monkeyp
     stop, begun = threading.Event(), []
     monkeypatch.setattr(kept, "begin_round", lambda now: begun.append(now))
     monkeypatch.setattr(loop, "run_next", lambda now: stop.set())
-    loop.run(stop, sweep=False, clock=lambda: NOW)
+    loop.run(stop, expire=False, clock=lambda: NOW)
     assert begun == ([NOW] if wanted else [])

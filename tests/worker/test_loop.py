@@ -76,7 +76,7 @@ def test_the_worker_outlives_a_table_that_is_away(monkeypatch):
 
     monkeypatch.setattr(loop, "run_next", run_next)
     monkeypatch.setattr(loop, "IDLE_SECONDS", 0)
-    loop.run(stop, sweep=False, clock=lambda: NOW)
+    loop.run(stop, expire=False, clock=lambda: NOW)
     assert next(answers, None) is None
 
 
@@ -85,7 +85,7 @@ def test_sweeping_is_done_where_it_is_asked_for_once_an_hour(monkeypatch):
     times = [NOW, NOW, NOW, NOW + timedelta(minutes=59), NOW + timedelta(hours=1, seconds=1)]
     now = iter(times)
     current = [NOW]
-    swept = []
+    expired = []
 
     def run_next(now):
         try:
@@ -94,19 +94,19 @@ def test_sweeping_is_done_where_it_is_asked_for_once_an_hour(monkeypatch):
             stop.set()
         return False
 
-    def sweep(now):
-        swept.append(now)
+    def delete_expired(now):
+        expired.append(now)
         return 0
 
     clock = now
     monkeypatch.setattr(loop, "run_next", run_next)
     monkeypatch.setattr(loop, "IDLE_SECONDS", 0)
-    monkeypatch.setattr(expiry, "delete_expired", sweep)
-    loop.run(stop, sweep=True, clock=lambda: current[0])
-    assert swept == [NOW, NOW + timedelta(hours=1, seconds=1)]
-    swept.clear()
-    loop.run(stop, sweep=False, clock=lambda: NOW)
-    assert swept == []
+    monkeypatch.setattr(expiry, "delete_expired", delete_expired)
+    loop.run(stop, expire=True, clock=lambda: current[0])
+    assert expired == [NOW, NOW + timedelta(hours=1, seconds=1)]
+    expired.clear()
+    loop.run(stop, expire=False, clock=lambda: NOW)
+    assert expired == []
 
 
 @pytest.mark.promise

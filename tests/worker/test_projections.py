@@ -6,7 +6,7 @@ import pytest
 
 from dealsite.lake.projection import Lake
 from dealsite.stream import consumer as consumers
-from dealsite.worker import loop, projections
+from dealsite.worker import loop
 from tests.builders import make_deal
 from tests.lake.disks import connected
 from tests.stream.test_consumer import until
@@ -54,4 +54,4 @@ def test_a_worker_feeds_only_what_the_settings_name(settings, monkeypatch):
 
 def test_every_projection_is_known_by_its_name(settings, tmp_path):
     settings.VAR = tmp_path
-    assert {make().name for make in projections.PROJECTIONS.values()} == set(projections.PROJECTIONS)
+    assert {make().name for make in loop.PROJECTIONS.values()} == set(loop.PROJECTIONS)

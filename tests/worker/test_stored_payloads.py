@@ -15,8 +15,8 @@ from dealsite.data.catalogue.renditions import RenditionsCheckpoint, RenditionsP
 from dealsite.data.commerce.order.saved_details import UseCardPayload
 from dealsite.data.commerce.payment.order_payments import PaymentNoticePayload, RefundPayload
 from dealsite.data.commerce.payment.payment_totals import TotalsPayload
-from dealsite.data.editing.bulk_change.bulk_record import BulkPayload, BulkProgress
-from dealsite.data.editing.import_record import ImportPayload, ImportProgress
+from dealsite.data.editing.bulk import BulkPayload, BulkProgress
+from dealsite.data.editing.imports import ImportPayload, ImportProgress
 from dealsite.data.editing.links import LinkPayload, RoundPayload, round_id
 from dealsite.data.editing.trash_record import EmptyTrashPayload
 from dealsite.data.jobs import jobs

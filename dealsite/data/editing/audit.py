@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, TypedDict
 
 from dealsite.data import keys, table
+from dealsite.data.names import normalise_username
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
-from dealsite.data.table.ids import from_iso, iso, new_ulid
+from dealsite.data.table.errors import BadCursor, Invalid
+from dealsite.data.table.ids import from_iso, is_ulid, iso, new_ulid, previous_ulid
 from dealsite.data.table.writes import Put, Write, absent
 
+PAGE_SIZE = 50
 ENTRIES_OF_A_TARGET = 100  # as many as a thing's own page shows
 LONGEST_TEXT = 500  # characters of a text that was changed; all of it stands in the thing itself
 SITE = "-"  # stands for whoever does things by itself: nobody is called so
@@ -92,6 +95,67 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
 
 
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    """One page of the log; `after` leads to the next, older one, None at the end."""
+
+    entries: list[Entry]
+    after: str | None
+
+
+@access_pattern(
+    "the audit log of a person, a thing or a day",
+    "GSI1 AUDIT#BY#u, GSI2 AUDIT#OF#kind#id, or AUDIT#day / time#id",
+    "1 query + 1 batch get",
+)
+def page(
+    *, by: str = "", kind: str = "", subject: str = "", day: date | None = None, after: str | None = None
+) -> AuditPage:
+    """Return what was done: by somebody, or to a thing (both `kind` and `subject`), or else on a day by all.
+
+    With a day, only what was done on it (UTC). A person or thing that cannot exist did nothing. BadCursor;
+    ValueError where neither is given. 1 query, and 1 batch get for a person or thing.
+    """
+    low, high = _between(day, after)
+    try:
+        if kind and subject:
+            partition, index = keys.audit_of.partition(kind, subject), keys.GSI2
+        elif by:
+            username = by if by == SITE else normalise_username(by)
+            partition, index = keys.audit_by.partition(username), keys.GSI1
+        elif day:
+            partition, index = keys.audit.partition(day), None
+        else:
+            raise ValueError("Say a person, a thing or a day.")
+    except (Invalid, ValueError):
+        if not (by or day or (kind and subject)):
+            raise
+        return AuditPage([], None)
+    rows = table.query(partition, index=index, low=low, high=high, newest_first=True, limit=PAGE_SIZE + 1)
+    shown = rows[:PAGE_SIZE]
+    if index:  # which holds no more than the list shows
+        wanted = [(row["PK"], row["SK"]) for row in shown]
+        items = table.batch_get(wanted, consistent=False)
+        shown = [items.get(key, row) for key, row in zip(wanted, shown, strict=True)]
+    more = len(rows) > PAGE_SIZE
+    return AuditPage([entry_from_item(row) for row in shown], str(shown[-1]["SK"]) if more else None)
+
+
+def _between(day: date | None, after: str | None) -> tuple[str, str]:
+    """Return the lowest and highest sort key of a day, or of all time, that is older than a cursor."""
+    low, high = (day.isoformat(), keys.prefix(f"{day.isoformat()}T")[1]) if day else ("0", keys.TOP)
+    if not after:
+        return low, high
+    at, _, entry_id = after.partition("#")
+    try:
+        sound = is_ulid(entry_id) and iso(from_iso(at)) == at
+    except ValueError:
+        sound = False
+    if not sound:
+        raise BadCursor()
+    return low, min(high, f"{at}#{previous_ulid(entry_id)}")
+
+
 @access_pattern("what was done to a thing last", "GSI2 AUDIT#OF#kind#id / time#id", "1 query")
 def of_target(kind: str, subject: str) -> list[Entry]:
     """Return what was done to a thing last, newest first, without `before` and `after`. 1 query."""
@@ -104,14 +168,7 @@ def of_target(kind: str, subject: str) -> list[Entry]:
 def entry_from_item(item: Item) -> Entry:
     """Return the entry of an item, or of its row in an index."""
     card = item["card"]
-    return Entry(
-        id=str(item["SK"]).rpartition("#")[2],
-        at=from_iso(card["at"]),
-        by=card["by"],
-        kind=card["kind"],
-        subject=card["subject"],
-        what=card["what"],
-        note=card.get("note", ""),
-        before=item.get("before", {}),
-        after=item.get("after", {}),
-    )
+    names = ("by", "kind", "subject", "what", "note")
+    more: dict[str, Any] = {name: item[name] for name in ("before", "after") if name in item}
+    more |= {name: card[name] for name in names if name in card}
+    return Entry(id=str(item["SK"]).rpartition("#")[2], at=from_iso(card["at"]), **more)

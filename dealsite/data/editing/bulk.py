@@ -2,87 +2,248 @@
 
     ordered -> collected in chunks -> changed one by one -> done        done | cancelled | failed -> undone
 
-Who they are is settled before anything changes: a selection is kept with the order, a list is read to its
+Who they are is fixed before anything changes: a selection is kept with the order, a list is read to its
 end, as of the moment of the order, into chunks. So no change moves what is still to be read. With each deal a
 chunk keeps the value that it had then; whose value is another one by the time that its turn comes, or who came
 later, is left alone and reported.
 
 Each deal is changed in a transaction of its own, which notes that it was, once, and holds only while the job
 belongs to its worker: nothing is changed twice, and nothing after the job was paused or cancelled.
-
-stored     a bulk change as it is stored          ordering   ordering one, and that it be taken back
-progress   what is kept of it while it is carried out: chunks, and what became of each deal
 """
 
-from dealsite.data.editing.bulk_change.bulk_progress import (
-    DoneBefore,
-    NotOurs,
-    audit_context,
-    chunk,
-    collect,
-    is_changed,
-    last_chunk,
-    outcomes,
-    refuse,
-    rows,
-)
-from dealsite.data.editing.bulk_change.bulk_record import (
-    ACTIONS,
-    BRAND,
-    CATEGORY,
-    CHANGED,
-    CHUNK,
-    DELETE,
-    EXPIRE,
-    EXPIRY,
-    FEATURE,
-    FIELDS,
-    MOST_CHOSEN,
-    PUBLISH,
-    REFUSED,
-    UNFEATURE,
-    Bulk,
-    BulkChange,
-    BulkResult,
-    BulkTarget,
-    Chunk,
-    get,
-    of_job,
-)
-from dealsite.data.editing.bulk_change.starting import start, undo
+from __future__ import annotations
 
-__all__ = [
-    "ACTIONS",
-    "BRAND",
-    "CATEGORY",
-    "CHANGED",
-    "CHUNK",
-    "DELETE",
-    "EXPIRE",
-    "EXPIRY",
-    "FEATURE",
-    "FIELDS",
-    "MOST_CHOSEN",
-    "PUBLISH",
-    "REFUSED",
-    "UNFEATURE",
-    "Bulk",
-    "BulkChange",
-    "BulkResult",
-    "BulkTarget",
-    "Chunk",
-    "DoneBefore",
-    "NotOurs",
-    "audit_context",
-    "chunk",
-    "collect",
-    "get",
-    "is_changed",
-    "last_chunk",
-    "of_job",
-    "outcomes",
-    "refuse",
-    "rows",
-    "start",
-    "undo",
-]
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue.deal_lists import DealFilter
+from dealsite.data.editing import audit
+from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, Job, job_from_item, job_write
+from dealsite.data.jobs.payloads import from_item, to_item
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.errors import AlreadyExists, Conflict, Invalid, NotFound
+from dealsite.data.table.ids import epoch_seconds, is_ulid, iso, time_of
+from dealsite.data.table.writes import Path, Put, Update, Write, absent, equals, missing
+
+CHUNK = 50  # deals between two checkpoints
+MOST_CHOSEN = 100  # deals of a selection
+KEPT = timedelta(days=30)  # as long as the trash: until then a change can be taken back
+EXPIRES_AFTER = KEPT + timedelta(days=1)  # then nothing of it is left
+CHANGED, REFUSED = "CHANGED", "REFUSED"  # what became of a deal
+
+PUBLISH, EXPIRE, EXPIRY, CATEGORY, BRAND = "publish", "expire", "expiry", "category", "brand"
+DELETE, FEATURE, UNFEATURE = "delete", "feature", "unfeature"
+ACTIONS: Mapping[str, tuple[str, ...]] = {
+    "deal": (EXPIRE, EXPIRY, CATEGORY, BRAND, FEATURE, UNFEATURE, DELETE),
+    "draft": (PUBLISH, EXPIRY, CATEGORY, BRAND, DELETE),
+}
+FIELDS = {EXPIRE: "expires_at", EXPIRY: "expires_at", CATEGORY: "category", BRAND: "brand"}
+
+
+class DoneBefore(Conflict):
+    """What was to be done to a deal was done already, by this very job."""
+
+
+@dataclass(frozen=True, slots=True)
+class BulkChange:
+    """What is done to deals (`kind` deal) or drafts: one of ACTIONS.
+
+    `value` is the expiry as an ISO time, the slug of a category or brand, or the id of a page.
+    """
+
+    kind: str
+    action: str
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BulkPayload:
+    """What a job of this kind stores: the change, who ordered it and when, of which deals, or which job it undoes."""
+
+    kind: str
+    action: str
+    value: str
+    by: str
+    asked_at: datetime
+    total: int
+    matching: DealFilter | None = None
+    undoes: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BulkProgress:
+    """How many deals there are, how many were changed or left alone so far, and how long that took."""
+
+    total: int = 0
+    changed: int = 0
+    refused: int = 0
+    milliseconds: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BulkTarget:
+    """A deal or draft to be changed, with the value that it had when it was chosen."""
+
+    id: str
+    title: str
+    seen: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some targets; `after` is where in the list the next chunk begins, '' in the last one."""
+
+    number: int
+    targets: tuple[BulkTarget, ...]
+    collected_at: datetime
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BulkResult:
+    """What became of one deal or draft: the value that it had and the one that it got, or why it was left alone."""
+
+    id: str
+    title: str
+    outcome: str
+    before: str = ""
+    after: str = ""
+    reason: str = ""
+    chunk: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bulk:
+    """A bulk change, or an undo; `undone_by` is the id of the job that took it back."""
+
+    job: Job
+    order: BulkPayload
+    undone_by: str = ""
+
+    @property
+    def change(self) -> BulkChange:
+        return BulkChange(self.order.kind, self.order.action, self.order.value)
+
+    @property
+    def changed(self) -> int:
+        return from_item(BulkProgress, self.job.progress).changed
+
+    def may_be_undone(self, now: datetime) -> bool:
+        """Tell whether what it did can be taken back: it has ended, it did something, and nobody undid it before."""
+        if self.order.undoes or self.undone_by or now >= time_of(self.job.id) + KEPT:
+            return False
+        return self.job.state in ("done", "cancelled", "failed") and self.changed > 0
+
+
+@access_pattern("one bulk change", "JOB#id", "1 get")
+def get(job_id: str) -> Bulk:
+    """Return a bulk change, or an undo; NotFound."""
+    item = table.get(keys.job(job_id)) if is_ulid(job_id) else None
+    if item is None or item["kind"] not in (BULK_CHANGE, BULK_UNDO):
+        raise NotFound(gettext_lazy("There is no such bulk change."))
+    return of_job(job_from_item(item), undone_by=item.get("undone_by", ""))
+
+
+def of_job(job: Job, *, undone_by: str = "") -> Bulk:
+    """Return the bulk change of a job."""
+    return Bulk(job, from_item(BulkPayload, job.payload), undone_by)
+
+
+# Ordering
+
+
+@access_pattern("start a bulk change", "JOB#id, BULK#job / itself, CHUNK#n", "1 transaction")
+def start(
+    change: BulkChange,
+    *,
+    job_id: str,
+    by: str,
+    asked_at: datetime,
+    now: datetime,
+    targets: Sequence[BulkTarget] = (),
+    matching: DealFilter | None = None,
+    total: int = 0,
+) -> None:
+    """Order a change of some deals, or of all of a list; the same id again is harmless.
+
+    `asked_at` is when the editor saw what would change. Invalid for no deals, or more than 100 chosen ones.
+    """
+    kind, action, value = change.kind, change.action, change.value
+    if action not in ACTIONS.get(kind, ()):
+        raise Invalid(action=gettext_lazy("There is no such change."))
+    note = f"{kind}: {action} {value}".rstrip()
+    if matching is not None:
+        filters = [f"{name} {it}" for name, it in asdict(matching).items() if it and name != "how"]
+        note = f"{note}; all of {', '.join(filters)}"
+    elif not 1 <= len(targets) <= MOST_CHOSEN:
+        raise Invalid(deal=_("Choose between 1 and %(most_chosen)s deals.") % {"most_chosen": MOST_CHOSEN})
+    what = "changes many deals"
+    entry = audit.entry_write(by=by, kind="job", subject=job_id, what=what, now=now, note=note)
+    writes: list[Write] = [entry]
+    for first in range(0, len(targets), CHUNK):
+        after = "more" if first + CHUNK < len(targets) else ""
+        some = tuple(targets[first : first + CHUNK])
+        writes.append(chunk_put(job_id, Chunk(first // CHUNK + 1, some, now, after)))
+    payload = BulkPayload(kind, action, value, by, asked_at, total or len(targets), matching)
+    _order(BULK_CHANGE, payload, job_id, now, writes)
+
+
+@access_pattern("order that a bulk change be undone", "JOB#id twice", "1 get + 1 transaction")
+def undo(job_id: str, *, undo_id: str, by: str, now: datetime) -> None:
+    """Order that a bulk change be taken back, once; the same id again is harmless.
+
+    NotFound, and Conflict where it cannot be (any more).
+    """
+    bulk = get(job_id)
+    if bulk.undone_by == undo_id:
+        return
+    if bulk.undone_by:
+        raise Conflict(gettext_lazy("This was undone already."))
+    if not bulk.may_be_undone(now):
+        raise Conflict(gettext_lazy("There is nothing to undo, or it is not over yet."))
+    change = bulk.change
+    payload = BulkPayload(change.kind, change.action, change.value, by, now, bulk.changed, undoes=job_id)
+    given_up: dict[Path, Any] = {"state": "cancelled", ("card", "state"): "cancelled"}  # none tries it again
+    mark = Update(
+        key=keys.job(job_id),
+        set={"undone_by": undo_id} | (given_up if bulk.job.state == "failed" else {}),
+        when=(missing("undone_by"), equals("state", bulk.job.state)),
+        otherwise=Conflict(gettext_lazy("This was undone already, or it goes on.")),
+    )
+    entry = audit.entry_write(by=by, kind="job", subject=job_id, what="undone", now=now, note=undo_id)
+    _order(BULK_UNDO, payload, undo_id, now, [mark, entry])
+
+
+def _order(kind: str, payload: BulkPayload, job_id: str, now: datetime, writes: list[Write]) -> None:
+    put = job_write(kind, to_item(payload), job_id=job_id, due=now)
+    item = put.item | {"progress": to_item(BulkProgress(payload.total))}
+    try:
+        table.transact([Put(key=put.key, item=item, when=(absent(),), otherwise=DoneBefore()), *writes])
+    except DoneBefore:
+        return
+
+
+def chunk_put(job_id: str, new: Chunk) -> Put:
+    """Return the write that keeps a chunk."""
+    item = {
+        "type": "BulkChunk",
+        "job": job_id,
+        "number": new.number,
+        "subjects": [asdict(target) for target in new.targets],
+        "collected_at": iso(new.collected_at),
+        "after": new.after,
+        "ttl": expires_at(job_id),
+    }
+    key = keys.bulk_chunk(job_id, new.number)
+    return Put(key=key, item=item, when=(absent(),), otherwise=AlreadyExists())
+
+
+def expires_at(job_id: str) -> int:
+    """Return when what is kept of a bulk change expires."""
+    return epoch_seconds(time_of(job_id) + EXPIRES_AFTER)

@@ -1,4 +1,4 @@
-"""Imports of deals from files that editors bring: what was brought, how it is read, and what came of it.
+"""Imports of deals from files that editors upload: the file, how it is read, and what came of it.
 
     uploaded -> checking -> checked -> importing -> imported
 
@@ -17,10 +17,9 @@ from django.utils.translation import gettext_lazy as _
 
 from dealsite.data import keys, table
 from dealsite.data.editing import audit
-from dealsite.data.editing.import_record import ImportPayload, SourceFile
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import CHECK_IMPORT, RUN_IMPORT, Job, job_write
-from dealsite.data.jobs.payloads import from_item, to_item
+from dealsite.data.jobs.payloads import from_item, stored_as, to_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Conflict, NotFound, VersionConflict
@@ -36,6 +35,43 @@ UPLOADED, CHECKING, CHECKED, IMPORTING, IMPORTED = "uploaded", "checking", "chec
 
 
 @dataclass(frozen=True, slots=True)
+class ImportPayload:
+    """Which import a job works on, and who has its deals imported."""
+
+    import_id: str = stored_as("import")
+    by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportProgress:
+    """How many rows a job has gone through, of about how many, and what became of them."""
+
+    done: int
+    total: int
+    imported: int
+    refused: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file as it came: `rows` is about how many it has, `samples` the first ones.
+
+    `decimal` and `dates` are guessed from its amounts and times, `of` is the import whose rejected rows it fixes.
+    """
+
+    name: str
+    bytes: int
+    rows: int
+    encoding: str
+    separator: str
+    titles: tuple[str, ...]
+    decimal: str
+    dates: str
+    samples: tuple[tuple[str, ...], ...] = ()
+    of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Import:
     """An import; `layout` says how the file is read, `job` works on it, `totals` and `remarks` are what came of it.
 
@@ -45,7 +81,7 @@ class Import:
 
     id: str
     by: str
-    brought: SourceFile
+    source_file: SourceFile
     stage: str = UPLOADED
     layout: dict[str, Any] = field(default_factory=dict)
     job: str = ""
@@ -85,24 +121,22 @@ class ImportsPage:
 
 
 @access_pattern("note an uploaded file of deals", "IMPORT#id, JOB#id", "1 transaction")
-def create(brought: SourceFile, *, import_id: str, by: str, now: datetime) -> Import:
-    """Note a file that was brought, and its deletion; the same id again returns what is there. 1 transaction."""
-    new = Import(import_id, by, brought)
+def create(source_file: SourceFile, *, import_id: str, by: str, now: datetime) -> Import:
+    """Note a file that was uploaded, and its deletion; the same id again returns what is there."""
+    new = Import(import_id, by, source_file)
     item = {
         "type": "Import",
         "id": new.id,
         "by": by,
-        "brought": to_item(brought),
+        "brought": to_item(source_file),
         "version": 1,
-        "card": {"name": brought.name, "by": by, "stage": UPLOADED, "rows": brought.rows},
+        "card": {"name": source_file.name, "by": by, "stage": UPLOADED, "rows": source_file.rows},
         **keys.imports(new.id),
     }
-    deletion = job_write(
-        DELETE_IMPORT, to_item(ImportPayload(new.id)), job_id=new_ulid(now), due=new.kept_until
-    )
-    entry = audit.entry_write(
-        by=by, kind="import", subject=new.id, what="brought a file", note=brought.name, now=now
-    )
+    payload = to_item(ImportPayload(new.id))
+    deletion = job_write(DELETE_IMPORT, payload, job_id=new_ulid(now), due=new.kept_until)
+    note = source_file.name
+    entry = audit.entry_write(by=by, kind="import", subject=new.id, what="brought a file", note=note, now=now)
     there = AlreadyExists(_("This file is here already."))
     put = Put(key=keys.deal_import(new.id), item=item, when=(absent(),), otherwise=there)
     try:
@@ -114,7 +148,7 @@ def create(brought: SourceFile, *, import_id: str, by: str, now: datetime) -> Im
 
 @access_pattern("one import", "IMPORT#id", "1 get")
 def get(import_id: str) -> Import:
-    """Return an import, or raise NotFound. 1 get."""
+    """Return an import, or raise NotFound."""
     item = table.get(keys.deal_import(import_id)) if is_ulid(import_id) else None
     if item is None:
         raise NotFound(_("There is no such import."))
@@ -122,14 +156,11 @@ def get(import_id: str) -> Import:
 
 
 @access_pattern("read a file with another encoding or separator", "IMPORT#id", "1 transaction")
-def read_again(one: Import, brought: SourceFile, *, version: int) -> None:
-    """Take a file for something else: another encoding or separator; the same again is harmless. VersionConflict.
-
-    1 transaction, and 1 get after a conflict.
-    """
+def read_again(one: Import, source_file: SourceFile, *, version: int) -> None:
+    """Take a file for something else: another encoding or separator; the same again is harmless. VersionConflict."""
     changed = Update(
         key=keys.deal_import(one.id),
-        set={"brought": to_item(brought), "version": version + 1},
+        set={"brought": to_item(source_file), "version": version + 1},
         when=(*at_version(version), equals(("card", "stage"), UPLOADED)),
         otherwise=VersionConflict(_("Somebody else has gone on with this import.")),
     )
@@ -137,58 +168,39 @@ def read_again(one: Import, brought: SourceFile, *, version: int) -> None:
         table.transact([changed])
     except VersionConflict:
         there = get(one.id)
-        if (there.version, there.brought) != (version + 1, brought):
+        if (there.version, there.source_file) != (version + 1, source_file):
             raise
 
 
 @access_pattern("how a file with such a first line was read", "IMPORTLAYOUT#hash", "1 get")
 def layout_of(fingerprint: str) -> dict[str, Any]:
-    """Return how a file with such a first line was read the last time, {} if there was none. 1 get."""
+    """Return how a file with such a first line was read the last time, {} if there was none."""
     item = table.get(keys.import_layout(fingerprint))
     return dict(item["layout"]) if item else {}
 
 
 @access_pattern("have a file checked", "IMPORT#id, JOB#id, IMPORTLAYOUT#hash", "1 transaction")
 def check(
-    one: Import,
-    layout: dict[str, Any],
-    *,
-    fingerprint: str,
-    version: int,
-    job_id: str,
-    now: datetime,
+    one: Import, layout: dict[str, Any], *, fingerprint: str, version: int, job_id: str, now: datetime
 ) -> None:
     """Have a file checked row by row, and remember for a year how it is read, for the next one with such a first line.
 
-    The same again is harmless. Conflict while deals are imported from it, VersionConflict if somebody else did
-    something with it. 1 transaction, and 1 get after a conflict.
+    The same again is harmless. Conflict while deals are imported from it, VersionConflict if somebody else went on
+    with it.
     """
     if one.stage in (IMPORTING, IMPORTED):
         raise Conflict(_("Deals were imported from this file already."))
-    kept = {
-        "type": "ImportLayout",
-        "fingerprint": fingerprint,
-        "layout": layout,
-        "ttl": epoch_seconds(now + LAYOUT_KEPT),
-    }
-    changes: dict[Path, Any] = {"layout": layout, "totals": None, "remarks": None}
+    kept: Item = {"type": "ImportLayout", "fingerprint": fingerprint, "layout": layout}
+    kept["ttl"] = epoch_seconds(now + LAYOUT_KEPT)
+    job = job_write(CHECK_IMPORT, to_item(ImportPayload(one.id)), job_id=job_id, due=now)
+    remember = Put(key=keys.import_layout(fingerprint), item=kept)
     try:
-        table.transact(
-            [
-                _moved(one, CHECKING, job_id, version, changes),
-                job_write(CHECK_IMPORT, to_item(ImportPayload(one.id)), job_id=job_id, due=now),
-                Put(key=keys.import_layout(fingerprint), item=kept),
-            ]
-        )
+        table.transact([_moved(one, CHECKING, job_id, version, {"layout": layout}), job, remember])
     except VersionConflict:
         there = get(one.id)
-        if there.version != version + 1 or _timeless(there.layout) != _timeless(layout):
+        chosen_at = {"moment": ""}  # of a second click, another one
+        if there.version != version + 1 or there.layout | chosen_at != layout | chosen_at:
             raise
-
-
-def _timeless(layout: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a layout without the time at which it was chosen."""
-    return {name: value for name, value in layout.items() if name != "moment"}
 
 
 @access_pattern("have the deals of a file imported", "IMPORT#id, JOB#id twice", "1 transaction")
@@ -196,10 +208,21 @@ def run(one: Import, *, version: int, job_id: str, by: str, now: datetime) -> No
     """Have the deals of a checked file imported; again, after it was cancelled, those that are missing.
 
     The same person's same click again is harmless. Conflict where it is not checked, or is being imported;
-    VersionConflict if somebody else did something with it. 1 transaction, and 2 gets after a conflict.
+    VersionConflict if somebody else went on with it.
     """
+    note = one.source_file.name
+    writes: list[Write] = [
+        _moved(one, IMPORTING, job_id, version, {}),
+        job_write(RUN_IMPORT, to_item(ImportPayload(one.id, by)), job_id=job_id, due=now),
+        audit.entry_write(by=by, kind="import", subject=one.id, what="imported", note=note, now=now),
+    ]
+    if one.stage == IMPORTING:
+        going_on = Conflict(_("These deals are being imported already."))
+        writes.append(Check(key=keys.job(one.job), when=(differs("state", "open"),), otherwise=going_on))
     try:
-        _run(one, version=version, job_id=job_id, by=by, now=now)
+        if one.stage not in (CHECKED, IMPORTING):
+            raise Conflict(_("This file is not checked yet."))
+        table.transact(writes)
     except Conflict:
         there, job = load(one.id)
         was_us = job is not None and job.kind == RUN_IMPORT and from_item(ImportPayload, job.payload).by == by
@@ -207,29 +230,9 @@ def run(one: Import, *, version: int, job_id: str, by: str, now: datetime) -> No
             raise
 
 
-def _run(one: Import, *, version: int, job_id: str, by: str, now: datetime) -> None:
-    if one.stage not in (CHECKED, IMPORTING):
-        raise Conflict(_("This file is not checked yet."))
-    over: list[Write] = []
-    if one.stage == IMPORTING:
-        going_on = Conflict(_("These deals are being imported already."))
-        over = [Check(key=keys.job(one.job), when=(differs("state", "open"),), otherwise=going_on)]
-    entry = audit.entry_write(
-        by=by, kind="import", subject=one.id, what="imported", note=one.brought.name, now=now
-    )
-    table.transact(
-        [
-            _moved(one, IMPORTING, job_id, version, {}),
-            job_write(RUN_IMPORT, to_item(ImportPayload(one.id, by)), job_id=job_id, due=now),
-            entry,
-            *over,
-        ]
-    )
-
-
 @access_pattern("note what a job of an import found or did", "IMPORT#id", "1 update")
 def finished(job: Job, *, totals: Mapping[str, int], remarks: Sequence[Mapping[str, Any]]) -> None:
-    """Note what a job found or did; Conflict if the import has gone on without it. 1 update."""
+    """Note what a job found or did; Conflict if the import has gone on without it."""
     stage = CHECKED if job.kind == CHECK_IMPORT else IMPORTED
     changes: dict[Path, Any] = {
         "totals": dict(totals),
@@ -243,17 +246,16 @@ def finished(job: Job, *, totals: Mapping[str, int], remarks: Sequence[Mapping[s
 
 @access_pattern("an import and the job that works on it", "IMPORT#id, JOB#id", "2 gets")
 def load(import_id: str) -> tuple[Import, Job | None]:
-    """Return an import and the job that works on it, or did last; NotFound. 1 get, and 1 more for the job."""
+    """Return an import and the job that works on it, or did last; NotFound."""
     one = get(import_id)
     return one, jobs.get(one.job) if one.job else None
 
 
 @access_pattern("the imports, newest first", "GSI2 IMPORTS; JOB#id / IMPORT#id", "1 query + 1 batch get")
 def newest(*, after: str | None = None, before: str | None = None) -> ImportsPage:
-    """Return one page of the imports; BadCursor. 1 query, and 1 batch get of their jobs."""
-    page = newest_first(
-        keys.imports.partition(), "IMPORT#", index=keys.GSI2, after=after, before=before, size=PAGE_SIZE
-    )
+    """Return one page of the imports; BadCursor."""
+    partition, size = keys.imports.partition(), PAGE_SIZE
+    page = newest_first(partition, "IMPORT#", index=keys.GSI2, after=after, before=before, size=size)
     shown = [(import_id, row["card"]) for import_id, row in zip(page.ids, page.rows, strict=True)]
     working = jobs.get_many(card["job"] for _, card in shown if card["stage"] in (CHECKING, IMPORTING))
     found = [ImportSummary(import_id, card, working.get(card.get("job", ""))) for import_id, card in shown]
@@ -262,15 +264,13 @@ def newest(*, after: str | None = None, before: str | None = None) -> ImportsPag
 
 def _moved(one: Import, stage: str, job_id: str, version: int, changes: Mapping[Path, Any]) -> Update:
     """Return the write that gives an import to a job."""
-    places: dict[Path, Any] = {("card", "stage"): stage, ("card", "job"): job_id, ("card", "totals"): {}}
-    if stage == IMPORTING:
-        del places["card", "totals"]
-    removed = [name for name, value in changes.items() if value is None]
-    kept = {name: value for name, value in changes.items() if value is not None}
+    places: dict[Path, Any] = {("card", "stage"): stage, ("card", "job"): job_id}
+    if stage == CHECKING:
+        places["card", "totals"] = {}
     return Update(
         key=keys.deal_import(one.id),
-        set={**kept, **places, "version": version + 1},
-        remove=removed,
+        set={**changes, **places, "version": version + 1},
+        remove=("totals", "remarks") if stage == CHECKING else (),
         when=at_version(version),
         otherwise=VersionConflict(_("Somebody else has gone on with this import.")),
     )
@@ -281,7 +281,7 @@ def _from_item(item: Item) -> Import:
     return Import(
         id=item["id"],
         by=item["by"],
-        brought=from_item(SourceFile, item["brought"]),
+        source_file=from_item(SourceFile, item["brought"]),
         stage=card["stage"],
         layout=item.get("layout", {}),
         job=card.get("job", ""),

@@ -6,7 +6,7 @@ it, hours apart; what was found belongs to the link that was checked, so another
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,11 +19,11 @@ from dealsite.data.catalogue import deal_lists
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.editing import audit
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.payloads import to_item
+from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, NotFound, VersionConflict
-from dealsite.data.table.ids import first_ulid_of, from_iso, is_ulid, iso, new_ulid
+from dealsite.data.table.ids import first_ulid_of, is_ulid, iso, new_ulid
 from dealsite.data.table.writes import Condition, Path, Put, Update, Write, differs, either, equals, missing
 
 CHECK_LINKS, CHECK_LINK = "check_links", "check_link"  # kinds of jobs: a round over all deals, and one deal
@@ -79,23 +79,12 @@ def check_of(item: Mapping[str, Any]) -> LinkCheck | None:
     kept = item.get("link_check")
     if not kept or kept["link"] != item.get("link"):
         return None
-    return LinkCheck(
-        link=kept["link"],
-        failures=kept.get("failures", 0),
-        since=_time(kept.get("since")),
-        last=_time(kept.get("last")),
-        reason=kept.get("reason", ""),
-        accepted_until=_time(kept.get("accepted_until")),
-    )
-
-
-def _time(text: str | None) -> datetime | None:
-    return from_iso(text) if text else None
+    return from_item(LinkCheck, kept)
 
 
 @access_pattern("a deal's link and what is known of it", "DEAL#id", "1 get")
 def get(deal_id: str) -> DealLink:
-    """Return the link of a deal; NotFound. 1 get."""
+    """Return the link of a deal; NotFound."""
     item = table.get(keys.deal(deal_id)) if is_ulid(deal_id) else None
     if item is None:
         raise NotFound(gettext_lazy("There is no such deal."))
@@ -112,11 +101,10 @@ def page(*, after: str, now: datetime) -> tuple[list[tuple[str, DealLink | None]
 
     None stands for a link that is not to be checked: of a deal that has expired or is gone, or that an
     editor finds fine. `after` is the id of the last one before, '' at the beginning.
-    1 request for the days + d queries + 1 batch get.
     """
     found = deal_lists.cms_list(DealFilter(), now=now, after=after or None, size=PAGE_SIZE)
-    current = [card.id for card in found.cards if card.expires_at is None or card.expires_at > now]
-    linked = _of_deals(current)
+    current = [keys.deal(one.id) for one in found.cards if one.expires_at is None or one.expires_at > now]
+    linked = [_linked(item) for item in table.batch_get(current).values()] if current else []
     due = {one.deal_id: one for one in linked if not _is_accepted(one, now)}
     return [(card.id, due.get(card.id)) for card in found.cards], bool(found.after)
 
@@ -124,11 +112,6 @@ def page(*, after: str, now: datetime) -> tuple[list[tuple[str, DealLink | None]
 def _is_accepted(linked: DealLink, now: datetime) -> bool:
     until = linked.check.accepted_until if linked.check else None
     return until is not None and until > now
-
-
-def _of_deals(deal_ids: Iterable[str]) -> list[DealLink]:
-    wanted = [keys.deal(deal_id) for deal_id in deal_ids]
-    return [_linked(item) for item in table.batch_get(wanted).values()] if wanted else []
 
 
 def _linked(item: Item) -> DealLink:
@@ -151,7 +134,7 @@ def fails(linked: DealLink, reason: str, *, now: datetime) -> None:
     """Note that nothing is behind a link; the first time, with a job that looks again some hours later.
 
     A failure within those hours of the one before does not count again: a round that was interrupted
-    may come by twice. 1 transaction.
+    may come by twice.
     """
     known = linked.check if linked.check and linked.check.failures else None
     again = known is not None and known.last is not None and now - known.last < APART
@@ -163,9 +146,8 @@ def fails(linked: DealLink, reason: str, *, now: datetime) -> None:
         "last": iso(known.last if again and known and known.last else now),
         "reason": reason,
     }
-    writes: list[Write] = [
-        Update(key=keys.deal(linked.deal_id), set={"link_check": kept}, when=_unchanged(linked))
-    ]
+    note = Update(key=keys.deal(linked.deal_id), set={"link_check": kept}, when=_unchanged(linked))
+    writes: list[Write] = [note]
     if failures < BROKEN and not again:
         writes.append(_job(linked.deal_id, due=now + APART, now=now))
     try:
@@ -178,17 +160,14 @@ def _unchanged(linked: DealLink) -> tuple[Condition, ...]:
     """Return the conditions that a deal still has the link, and that nobody else noted anything of it meanwhile."""
     same_link = equals("link", linked.link)
     if linked.check is None:
-        return (
-            same_link,
-            either(missing("link_check"), differs(("link_check", "link"), linked.link)),
-        )
+        return same_link, either(missing("link_check"), differs(("link_check", "link"), linked.link))
     path: Path = "link_check", "failures"
-    return (same_link, equals(path, linked.check.failures) if linked.check.failures else missing(path))
+    return same_link, equals(path, linked.check.failures) if linked.check.failures else missing(path)
 
 
 @access_pattern("check a link at once", "JOB#id", "1 put")
 def check_again(deal_id: str, *, now: datetime) -> None:
-    """Have the worker check a deal's link at once. 1 put."""
+    """Have the worker check a deal's link at once."""
     table.write(_job(deal_id, due=now, now=now))
 
 
@@ -196,50 +175,30 @@ def check_again(deal_id: str, *, now: datetime) -> None:
 def accept(deal_id: str, *, link: str, by: str, now: datetime) -> None:
     """Take an editor's word that a link is fine: for 30 days it is neither checked nor called broken.
 
-    VersionConflict if the deal has another link by now, or is gone. 1 transaction.
+    VersionConflict if the deal has another link by now, or is gone.
     """
     kept = {"link": link, "accepted_until": iso(now + ACCEPTED)}
-    changed = VersionConflict(_("This deal has another link by now."))
-    table.transact(
-        [
-            Update(
-                key=keys.deal(deal_id),
-                set={"link_check": kept},
-                when=(equals("link", link),),
-                otherwise=changed,
-            ),
-            audit.entry_write(
-                by=by, kind="deal", subject=deal_id, what="called the link fine", now=now, note=link[:500]
-            ),
-        ]
-    )
+    same = (equals("link", link),)
+    note = Update(key=keys.deal(deal_id), set={"link_check": kept}, when=same, otherwise=_other_link())
+    table.transact([note, _entry(deal_id, "called the link fine", link, by=by, now=now)])
 
 
 @access_pattern("take an editor's word for a link no longer", "DEAL#id, JOB#id", "1 get + 1 transaction")
 def take_back(deal_id: str, *, by: str, now: datetime) -> None:
-    """Take that back, and have the worker check the link at once. NotFound. 1 get and 1 transaction."""
+    """Take that back, and have the worker check the link at once. NotFound."""
     linked = get(deal_id)
-    changed = VersionConflict(_("This deal has another link by now."))
-    noted = audit.entry_write(
-        by=by,
-        kind="deal",
-        subject=deal_id,
-        what="had the link checked again",
-        now=now,
-        note=linked.link[:500],
-    )
-    table.transact(
-        [
-            Update(
-                key=keys.deal(deal_id),
-                remove=("link_check",),
-                when=(equals("link", linked.link),),
-                otherwise=changed,
-            ),
-            _job(deal_id, due=now, now=now),
-            noted,
-        ]
-    )
+    same = (equals("link", linked.link),)
+    forget = Update(key=keys.deal(deal_id), remove=("link_check",), when=same, otherwise=_other_link())
+    entry = _entry(deal_id, "had the link checked again", linked.link, by=by, now=now)
+    table.transact([forget, _job(deal_id, due=now, now=now), entry])
+
+
+def _other_link() -> VersionConflict:
+    return VersionConflict(_("This deal has another link by now."))
+
+
+def _entry(deal_id: str, what: str, link: str, *, by: str, now: datetime) -> Put:
+    return audit.entry_write(by=by, kind="deal", subject=deal_id, what=what, now=now, note=link[:500])
 
 
 # Rounds: one a week, over all deals that have not expired
@@ -247,7 +206,7 @@ def take_back(deal_id: str, *, by: str, now: datetime) -> None:
 
 @access_pattern("begin this week's round over all links", "JOB#id", "1 put")
 def begin_round(*, now: datetime) -> bool:
-    """Begin this week's round over all links, unless it is there; tell whether it was begun. 1 put."""
+    """Begin this week's round over all links, unless it is there; tell whether it was begun."""
     try:
         table.write(jobs.job_write(CHECK_LINKS, to_item(RoundPayload()), job_id=round_id(now), due=now))
     except Conflict:

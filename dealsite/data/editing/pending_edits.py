@@ -51,7 +51,7 @@ class PendingEditsConflict(Conflict):
 class PendingEdits:
     """What a deal is to become. `base` is the deal's version that they began from, `seen` what their form showed of it.
 
-    `version` counts their own edits. Discarded ones can be brought back until others are kept.
+    `version` counts their own edits. Discarded ones can be restored until others are kept.
     """
 
     deal_id: str
@@ -71,9 +71,8 @@ class PendingEdits:
     def goes_on(self, by: str, now: datetime) -> bool:
         """Tell whether what is saved by itself now goes on with what was saved by itself for the same editor."""
         since = self.autosaved_since
-        return (
-            since is not None and self.updated_by == by and now - since < TOGETHER and not self.is_discarded
-        )
+        is_recent = since is not None and now - since < TOGETHER
+        return is_recent and self.updated_by == by and not self.is_discarded
 
 
 @access_pattern("the unpublished changes of a deal", "VERSIONS#id / CHANGES", "1 get")
@@ -130,17 +129,14 @@ def keep(
         last_edit=autosave or new_ulid(now),
         autosaved_since=(before.autosaved_since if before and goes_on else now) if autosave else None,
     )
+    unchanged = at_version(before.version if before else 0)
+    gone = gettext_lazy("There is no such deal.")
     put = Put(
-        key=keys.changes(deal.history_id),
-        item=_item(kept),
-        when=at_version(before.version if before else 0),
-        otherwise=VersionConflict(),
+        key=keys.changes(deal.history_id), item=_item(kept), when=unchanged, otherwise=VersionConflict()
     )
-    there = Check(
-        key=keys.deal(deal.id), when=(exists(),), otherwise=NotFound(gettext_lazy("There is no such deal."))
-    )
-    old = begun.content if begun else deal.content
-    entry = _noted(deal.id, "kept unpublished changes", old, content, by=by, now=now)
+    there = Check(key=keys.deal(deal.id), when=(exists(),), otherwise=NotFound(gone))
+    diff = audit.changed(in_words(begun.content if begun else deal.content), in_words(content))
+    entry = _entry(deal.id, "kept unpublished changes", by=by, now=now, **diff)
     try:
         table.transact([there, put] if goes_on else [there, put, entry])
     except VersionConflict as conflict:
@@ -153,7 +149,7 @@ def keep(
 
 @access_pattern("discard the unpublished changes of a deal", "VERSIONS#id / CHANGES", "1 transaction")
 def discard(changes: PendingEdits, *, by: str, now: datetime) -> None:
-    """Put unpublished changes aside. VersionConflict, with `current`, if somebody went on with them. 1 transaction."""
+    """Discard unpublished changes. VersionConflict, with `current`, if somebody went on with them."""
     update = Update(
         key=keys.changes(changes.history_id),
         set={"discarded_at": iso(now), "version": changes.version + 1},
@@ -161,32 +157,26 @@ def discard(changes: PendingEdits, *, by: str, now: datetime) -> None:
         when=(*at_version(changes.version), missing("discarded_at")),
         otherwise=VersionConflict(),
     )
-    _settle(changes, update, "discarded unpublished changes", by=by, now=now)
+    _write_noted(changes, update, "discarded unpublished changes", by=by, now=now)
 
 
 @access_pattern("restore discarded changes of a deal", "VERSIONS#id / CHANGES", "1 transaction")
 def restore(changes: PendingEdits, *, by: str, now: datetime) -> None:
-    """Take back that changes were discarded. VersionConflict if others were kept since. 1 transaction."""
+    """Take back that changes were discarded. VersionConflict if others were kept since."""
     update = Update(
         key=keys.changes(changes.history_id),
-        set={
-            "version": changes.version + 1,
-            **keys.changed_deals(changes.updated_at, changes.history_id),
-        },
+        set={"version": changes.version + 1, **keys.changed_deals(changes.updated_at, changes.history_id)},
         remove=["discarded_at"],
         when=(*at_version(changes.version), present("discarded_at")),
         otherwise=VersionConflict(),
     )
-    _settle(changes, update, "brought back unpublished changes", by=by, now=now)
+    _write_noted(changes, update, "brought back unpublished changes", by=by, now=now)
 
 
 def publish_write(changes: PendingEdits) -> Delete:
     """Return the write that ends unpublished changes, for the transaction that makes the deal what they hold."""
-    return Delete(
-        key=keys.changes(changes.history_id),
-        when=at_version(changes.version),
-        otherwise=PendingEditsConflict(),
-    )
+    key, when = keys.changes(changes.history_id), at_version(changes.version)
+    return Delete(key=key, when=when, otherwise=PendingEditsConflict())
 
 
 @access_pattern(
@@ -195,20 +185,16 @@ def publish_write(changes: PendingEdits) -> Delete:
     "1 query + 2 batch gets",
 )
 def newest() -> list[tuple[Deal, PendingEdits]]:
-    """Return deals with unpublished changes, last changed first, up to 50, without stock. 1 query + 2 batch gets."""
-    rows = table.query(keys.changed_deals.partition(), index=keys.GSI1, newest_first=True, limit=MOST_LISTED)
-    items = table.batch_get((row["PK"], row["SK"]) for row in rows)
+    """Return deals with unpublished changes, last changed first, up to 50, without stock."""
+    items = table.batch_get((row["PK"], row["SK"]) for row in _rows())
     kept = sorted(
         (from_item(item) for item in items.values() if "discarded_at" not in item),
         key=lambda one: (one.updated_at, one.history_id),
         reverse=True,
     )
     deals = table.batch_get(keys.deal(one.deal_id) for one in kept)  # one that lies in the trash is not there
-    found = [
-        (deal_from_items(deals[keys.deal(one.deal_id)], None), one)
-        for one in kept
-        if keys.deal(one.deal_id) in deals
-    ]
+    there = ((deals[keys.deal(one.deal_id)], one) for one in kept if keys.deal(one.deal_id) in deals)
+    found = ((deal_from_items(item, None), one) for item, one in there)
     return [(deal, one) for deal, one in found if _is_of(one, deal)]
 
 
@@ -218,8 +204,11 @@ def cards() -> list[DealCard]:
 
     Also of a deal that lies in the trash: whether it is there is for the caller to see.
     """
-    rows = table.query(keys.changed_deals.partition(), index=keys.GSI1, newest_first=True, limit=MOST_LISTED)
-    return [DealCard.from_item(row["card"]) for row in rows]
+    return [DealCard.from_item(row["card"]) for row in _rows()]
+
+
+def _rows() -> list[Item]:
+    return table.query(keys.changed_deals.partition(), index=keys.GSI1, newest_first=True, limit=MOST_LISTED)
 
 
 def moved_write(deal: Deal, new_id: str, changes: PendingEdits | None) -> Write:
@@ -227,9 +216,7 @@ def moved_write(deal: Deal, new_id: str, changes: PendingEdits | None) -> Write:
     key = keys.changes(deal.history_id)
     if changes is None:
         return Check(key=key, when=(absent(),), otherwise=VersionConflict())
-    base = (
-        changes.base + 1 if changes.base == deal.version else changes.base
-    )  # the move changes nothing of theirs
+    base = changes.base + (changes.base == deal.version)  # the move changes nothing of theirs
     return Update(
         key=key,
         set={"deal": new_id, ("card", "id"): new_id, "base": base},
@@ -259,8 +246,8 @@ def from_item(item: Item) -> PendingEdits:
 
 
 def _item(changes: PendingEdits) -> Item:
-    content = changes.content
-    since: Any = changes.autosaved_since
+    content, since = changes.content, changes.autosaved_since
+    names = ("base", "seen", "version", "last_edit", "updated_by")
     return {
         "type": "DealChanges",
         "of": changes.history_id,
@@ -269,28 +256,22 @@ def _item(changes: PendingEdits) -> Item:
         "link": content.link,
         "description": content.description,
         "stock": content.stock,
-        "base": changes.base,
-        "seen": changes.seen,
-        "version": changes.version,
-        "last_edit": changes.last_edit,
         "begun_at": iso(changes.begun_at),
         "updated_at": iso(changes.updated_at),
-        "updated_by": changes.updated_by,
         "autosaved_since": iso(since) if since else None,
+        **{name: getattr(changes, name) for name in names},
         **keys.changed_deals(changes.updated_at, changes.history_id),
     }
 
 
-def _settle(changes: PendingEdits, update: Update, what: str, *, by: str, now: datetime) -> None:
-    entry = audit.entry_write(by=by, kind="deal", subject=changes.deal_id, what=what, now=now)
+def _write_noted(changes: PendingEdits, update: Update, what: str, *, by: str, now: datetime) -> None:
     try:
-        table.transact([update, entry])
+        table.transact([update, _entry(changes.deal_id, what, by=by, now=now)])
     except VersionConflict as conflict:
         item = table.get(keys.changes(changes.history_id))
         conflict.current = from_item(item) if item else None
         raise
 
 
-def _noted(deal_id: str, what: str, old: DealContent, new: DealContent, *, by: str, now: datetime) -> Put:
-    differing = audit.changed(in_words(old), in_words(new))
-    return audit.entry_write(by=by, kind="deal", subject=deal_id, what=what, now=now, **differing)
+def _entry(deal_id: str, what: str, **more: Any) -> Put:
+    return audit.entry_write(kind="deal", subject=deal_id, what=what, **more)

@@ -47,7 +47,7 @@ class Heartbeat:
     "open a form, see who else has it open", "DEAL#id or DRAFT#id / itself, PRESENCE#u", "1 query + 1 put"
 )
 def heartbeat(kind: str, thing_id: str, *, username: str, name: str, now: datetime) -> Heartbeat:
-    """Say that somebody has a form open, and return who else has. 1 query + 1 put."""
+    """Say that somebody has a form open, and return who else has."""
     key = keys.TARGETS[kind](thing_id)
     rows = table.query(key[0], low=key[1], high=keys.presence.between()[1], limit=AT_ONCE, consistent=True)
     there = [row for row in rows if row["type"] == "Presence" and not has_expired(row, now=now)]
@@ -62,11 +62,8 @@ def heartbeat(kind: str, thing_id: str, *, username: str, name: str, now: dateti
         "ttl": epoch_seconds(now + KEPT),
     }
     table.write(Put(key=keys.presence(kind, thing_id, username), item=item))
-    others = [
-        OpenForm(row["username"], row["name"], from_iso(row["since"]))
-        for row in there
-        if row["username"] != username
-    ]
+    users = ((row["username"], row["name"], from_iso(row["since"])) for row in there)
+    others = [OpenForm(*one) for one in users if one[0] != username]
     stored = next((row for row in rows if row["SK"] == key[1]), {})
     return Heartbeat(
         others=sorted(others, key=lambda one: one.since),
@@ -79,5 +76,5 @@ def heartbeat(kind: str, thing_id: str, *, username: str, name: str, now: dateti
 
 @access_pattern("close a form", "DEAL#id or DRAFT#id / PRESENCE#u", "1 delete")
 def leave(kind: str, thing_id: str, *, username: str) -> None:
-    """Say that somebody has closed a form; harmless to repeat. 1 delete."""
+    """Say that somebody has closed a form; harmless to repeat."""
     table.write(Delete(key=keys.presence(kind, thing_id, username)))

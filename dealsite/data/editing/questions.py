@@ -1,8 +1,8 @@
-"""Saved questions: what the back office asks the lake again and again. All of it sees and may change all of them."""
+"""Saved questions of the back office to the lake; everybody there sees and may change all of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 
 from django.utils.translation import gettext as _
@@ -36,7 +36,7 @@ class SavedQuestion:
 
 @access_pattern("save a question to the lake", "QUESTIONS / QUESTION#id", "1 put")
 def create(*, question_id: str, title: str, sql: str, by: str, now: datetime) -> SavedQuestion:
-    """Save a question under an id minted with its form; the same id again returns what is there. 1 put."""
+    """Save a question under an id made with its form; the same id again returns what is there."""
     item = _item(question_id, title, sql, 1, new_ulid(now), by, by, now)
     write = Put(key=keys.question(question_id), item=item, when=(absent(),), otherwise=AlreadyExists())
     try:
@@ -48,7 +48,7 @@ def create(*, question_id: str, title: str, sql: str, by: str, now: datetime) ->
 
 @access_pattern("one saved question", "QUESTIONS / QUESTION#id", "1 get")
 def get(question_id: str) -> SavedQuestion:
-    """Return a saved question, or raise NotFound. 1 get."""
+    """Return a saved question, or raise NotFound."""
     item = table.get(keys.question(question_id)) if is_ulid(question_id) else None
     if item is None:
         raise NotFound(gettext_lazy("There is no such question, or no longer."))
@@ -57,28 +57,21 @@ def get(question_id: str) -> SavedQuestion:
 
 @access_pattern("the saved questions, newest first", "QUESTIONS / QUESTION#id", "1 query")
 def newest() -> list[SavedQuestion]:
-    """Return the newest 200 saved questions, newest first. 1 query."""
-    low, high = keys.question.between()
-    items = table.query(
-        keys.question.partition(), low=low, high=high, newest_first=True, limit=MOST, consistent=True
-    )
+    """Return the newest 200 saved questions, newest first."""
+    partition, (low, high) = keys.question.partition(), keys.question.between()
+    items = table.query(partition, low=low, high=high, newest_first=True, limit=MOST, consistent=True)
     return [from_item(item) for item in items]
 
 
 @access_pattern("change a saved question", "QUESTIONS / QUESTION#id", "1 put")
 def edit(question: SavedQuestion, *, title: str, sql: str, by: str, now: datetime) -> SavedQuestion:
-    """Change a saved question; VersionConflict, with `current`, if it changed since it was loaded. 1 put."""
+    """Change a saved question; VersionConflict, with `current`, if it changed since it was loaded."""
     token = new_ulid(now)
     item = _item(question.id, title, sql, question.version + 1, token, question.created_by, by, now)
+    when = at_version(question.version)
+    put = Put(key=keys.question(question.id), item=item, when=when, otherwise=VersionConflict())
     try:
-        table.write(
-            Put(
-                key=keys.question(question.id),
-                item=item,
-                when=at_version(question.version),
-                otherwise=VersionConflict(),
-            )
-        )
+        table.write(put)
     except VersionConflict as conflict:
         current = get(question.id)
         if current.last_edit != token:  # else it was this very write, whose answer was lost
@@ -89,15 +82,10 @@ def edit(question: SavedQuestion, *, title: str, sql: str, by: str, now: datetim
 
 @access_pattern("delete a saved question", "QUESTIONS / QUESTION#id", "1 delete")
 def delete(question: SavedQuestion) -> None:
-    """Delete a saved question; harmless if it is gone. VersionConflict if it was edited meanwhile. 1 delete."""
+    """Delete a saved question; harmless if it is gone. VersionConflict if it was edited meanwhile."""
+    when = at_version(question.version)
     try:
-        table.write(
-            Delete(
-                key=keys.question(question.id),
-                when=at_version(question.version),
-                otherwise=VersionConflict(),
-            )
-        )
+        table.write(Delete(key=keys.question(question.id), when=when, otherwise=VersionConflict()))
     except VersionConflict as conflict:
         try:
             conflict.current = get(question.id)
@@ -108,16 +96,8 @@ def delete(question: SavedQuestion) -> None:
 
 def from_item(item: Item) -> SavedQuestion:
     """Return the saved question of its item."""
-    return SavedQuestion(
-        id=item["id"],
-        title=item["title"],
-        sql=item["sql"],
-        version=item["version"],
-        created_by=item["created_by"],
-        updated_by=item["updated_by"],
-        updated_at=from_iso(item["updated_at"]),
-        last_edit=item["last_edit"],
-    )
+    found = {one.name: item[one.name] for one in fields(SavedQuestion)}
+    return SavedQuestion(**found | {"updated_at": from_iso(item["updated_at"])})
 
 
 def _item(

@@ -1,4 +1,4 @@
-"""Saved views of the list of deals: filters and columns that an editor gave a name; his own, and the team's.
+"""Saved views of the list of deals: filters and columns that an editor gave a name; their own, and the team's.
 
 All views of an owner stand in one item, in the order in which they are shown, so that how many there
 are and where each stands is right by itself. Every change says what is to be there, not what is to be
@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from dealsite.data import keys, table
 from dealsite.data.catalogue.content import UNSTORABLE
 from dealsite.data.editing import audit
+from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.data.names import normalise
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
@@ -49,7 +50,7 @@ Views = tuple[SavedView, ...]
 
 @access_pattern("saved views of an editor and of the team", "VIEWS#u, VIEWS#-", "1 batch get")
 def of(username: str) -> tuple[Views, Views]:
-    """Return an editor's own views and the team's, each in its order. 1 batch get."""
+    """Return an editor's own views and the team's, each in its order."""
     items = table.batch_get([keys.saved_views(username), keys.saved_views(TEAM)])
     mine, team = items.get(keys.saved_views(username)), items.get(keys.saved_views(TEAM))
     return _views(mine), _views(team)
@@ -69,7 +70,7 @@ def save(
 
     Return the one that it replaced, if any. Where something is undone, `instead_of` is the mark of what was done, ''
     where that left no view: Conflict if somebody has put another one there since. Invalid for what is no view, and
-    above 30 of an owner. 1 get + 1 transaction.
+    above 30 of an owner.
     """
     view = _checked(view)
     replaced: list[SavedView] = []
@@ -79,13 +80,14 @@ def save(
         done = [instead_of] if instead_of else []
         if instead_of is not None and there != [view] and [mark_of(other) for other in there] != done:
             raise Conflict(_("Somebody has changed this view since, so it stays as it is."))
-        replaced[:] = [other for other in views if _is_same(other, view) and other != view] or replaced
-        if any(_is_same(other, view) for other in views):
+        replaced[:] = [other for other in there if other != view] or replaced
+        if there:
             kept = [view if _is_same(other, view) else other for other in views]
             return tuple(one for n, one in enumerate(kept) if one not in kept[:n])
         if len(views) >= MOST:
-            sentence = _("There are %(most)d saved views already. Delete one first.")
-            raise Invalid(name=sentence % {"most": MOST})
+            raise Invalid(
+                name=_("There are %(most)d saved views already. Delete one first.") % {"most": MOST}
+            )
         at = len(views) if place is None else place
         return (*views[:at], view, *views[at:])
 
@@ -102,10 +104,7 @@ def mark_of(view: SavedView) -> str:
 
 @access_pattern("rename a view", "VIEWS#u or VIEWS#-", "1 get + 1 transaction")
 def rename(owner: str, view_id: str, name: str, *, by: str, now: datetime) -> SavedView:
-    """Give a view another name; return it as it was. Invalid, also for a name in use; NotFound.
-
-    1 get + 1 transaction.
-    """
+    """Give a view another name; return it as it was. Invalid, also for a name in use; NotFound."""
     before: list[SavedView] = []
 
     def change(views: Views) -> Views:
@@ -123,7 +122,7 @@ def rename(owner: str, view_id: str, name: str, *, by: str, now: datetime) -> Sa
 
 @access_pattern("put a view elsewhere in the order", "VIEWS#u or VIEWS#-", "1 get + 1 transaction")
 def move(owner: str, view_id: str, place: int, *, by: str, now: datetime) -> Views:
-    """Put a view at a place (0 is the first); return all in their order. NotFound. 1 get + 1 transaction."""
+    """Put a view at a place (0 is the first); return all in their order. NotFound."""
 
     def change(views: Views) -> Views:
         view = _find(views, view_id)
@@ -136,10 +135,7 @@ def move(owner: str, view_id: str, place: int, *, by: str, now: datetime) -> Vie
 
 @access_pattern("delete a view", "VIEWS#u or VIEWS#-", "1 get + 1 transaction")
 def delete(owner: str, view_id: str, *, by: str, now: datetime) -> tuple[SavedView, int] | None:
-    """Delete a view; return it with its place, for whoever wants it back, or None if it was gone.
-
-    1 get + 1 transaction.
-    """
+    """Delete a view; return it with its place, for whoever wants it back, or None if it was gone."""
     deleted: list[tuple[SavedView, int]] = []
 
     def change(views: Views) -> Views:
@@ -152,7 +148,7 @@ def delete(owner: str, view_id: str, *, by: str, now: datetime) -> tuple[SavedVi
 
 @access_pattern("forget the views of a deleted user", "VIEWS#u", "1 delete")
 def forget(username: str) -> None:
-    """Remove the views of a user who was deleted. 1 delete."""
+    """Remove the views of a user who was deleted."""
     table.write(Delete(key=keys.saved_views(username)))
 
 
@@ -166,46 +162,29 @@ def _change(
         wanted = change(views)
         if wanted == views:
             return views
+        writes: list[Write] = [_put(owner, wanted, item["version"] if item else 0, now)]
+        if owner == TEAM:  # what somebody lists is nobody else's business
+            old, new = ({"views": ", ".join(view.name for view in some)} for some in (views, wanted))
+            entry = {"by": by, "kind": "view", "subject": "team", "what": what, "note": note[:LONGEST_NAME]}
+            writes.append(audit.entry_write(**entry, now=now, **audit.changed(old, new)))
         try:
-            table.transact(_writes(owner, wanted, views, item, what, note, by=by, now=now))
+            table.transact(writes)
         except VersionConflict:
             continue
         return wanted
     raise Busy()
 
 
-def _writes(
-    owner: str,
-    wanted: Views,
-    views: Views,
-    item: Item | None,
-    what: str,
-    note: str,
-    *,
-    by: str,
-    now: datetime,
-) -> list[Write]:
-    version = item["version"] if item else 0
-    put = Put(
-        key=keys.saved_views(owner),
-        item={
-            "type": "SavedViews",
-            "owner": owner,
-            "views": [_as_item(view) for view in wanted],
-            "version": version + 1,
-            "updated_at": iso(now),
-        },
-        when=at_version(version),
-        otherwise=VersionConflict(),
-    )
-    if owner != TEAM:  # how somebody looks at things is his own business
-        return [put]
-    old, new = ({"views": ", ".join(view.name for view in some)} for some in (views, wanted))
-    differing = audit.changed(old, new)
-    entry = audit.entry_write(
-        by=by, kind="view", subject="team", what=what, now=now, note=note[:LONGEST_NAME], **differing
-    )
-    return [put, entry]
+def _put(owner: str, views: Views, version: int, now: datetime) -> Put:
+    item = {
+        "type": "SavedViews",
+        "owner": owner,
+        "views": [to_item(view) for view in views],
+        "version": version + 1,
+        "updated_at": iso(now),
+    }
+    when = at_version(version)
+    return Put(key=keys.saved_views(owner), item=item, when=when, otherwise=VersionConflict())
 
 
 def _find(views: Iterable[SavedView], view_id: str) -> SavedView:
@@ -242,11 +221,4 @@ def _checked(view: SavedView) -> SavedView:
 
 
 def _views(item: Item | None) -> Views:
-    return tuple(
-        SavedView(one["id"], one["name"], dict(one["filters"]), tuple(one["columns"]))
-        for one in (item or {}).get("views", ())
-    )
-
-
-def _as_item(view: SavedView) -> Item:
-    return {"id": view.id, "name": view.name, "filters": dict(view.filters), "columns": list(view.columns)}
+    return tuple(from_item(SavedView, one) for one in (item or {}).get("views", ()))

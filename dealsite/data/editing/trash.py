@@ -25,18 +25,7 @@ from dealsite.data.table.errors import AlreadyExists, BadCursor, Busy, NotFound,
 from dealsite.data.table.ids import from_iso, is_ulid, iso, previous_ulid
 from dealsite.data.table.writes import Check, Delete, Update, Write, absent, equals
 
-__all__ = [
-    "EMPTY_TRASH",
-    "KEPT_FOR",
-    "RestoreResult",
-    "TrashEntry",
-    "empty",
-    "find",
-    "get",
-    "newest",
-    "purge",
-    "restore",
-]
+__all__ = ["EMPTY_TRASH", "KEPT_FOR", "TrashEntry", "find", "get"]  # of its record, for whoever imports this
 PAGE_SIZE = 50
 EMPTIED_AT_ONCE = 25
 TRIES = 5
@@ -62,7 +51,7 @@ class TrashPage:
 
 @access_pattern("what is in the trash, newest first", "GSI1 TRASH / time#kind#id", "1 query")
 def newest(*, after: str | None = None) -> TrashPage:
-    """Return one page of what lies in the trash, without what `kept` and `offer` hold; BadCursor. 1 query."""
+    """Return one page of what lies in the trash, without what `kept` and `offer` hold; BadCursor."""
     high = keys.TOP
     if after:
         at, _, name = after.partition("#")
@@ -74,14 +63,10 @@ def newest(*, after: str | None = None) -> TrashPage:
         if not sound:
             raise BadCursor()
         high = keys.trashed.position(from_iso(at), kind, previous_ulid(thing_id))
-    rows = table.query(
-        keys.trashed.partition(), index=keys.GSI1, low="0", high=high, newest_first=True, limit=PAGE_SIZE + 1
-    )
-    shown = rows[:PAGE_SIZE]
-    more = len(rows) > PAGE_SIZE
-    return TrashPage(
-        [trash_record.from_item(row) for row in shown], str(shown[-1]["GSI1SK"]) if more else None
-    )
+    partition, limit = keys.trashed.partition(), PAGE_SIZE + 1
+    rows = table.query(partition, index=keys.GSI1, low="0", high=high, newest_first=True, limit=limit)
+    things = [trash_record.from_item(row) for row in rows[:PAGE_SIZE]]
+    return TrashPage(things, str(rows[PAGE_SIZE - 1]["GSI1SK"]) if len(rows) > PAGE_SIZE else None)
 
 
 @access_pattern(
@@ -96,11 +81,11 @@ def restore(
     version: int | None = None,
     audit_context: AuditContext = NO_CONTEXT,
 ) -> RestoreResult:
-    """Bring a deal or draft back under its id, with all it had but its featured places; harmless if it is back.
+    """Restore a deal or draft under its id, with all it had but its featured places; harmless if it is back.
 
     NotFound if it is not in the trash (any more); Conflict, with a sentence, if its brand is gone, its id
     taken again, or it is being deleted for good. With `version`, Conflict too if it was not deleted at that one:
-    somebody restored it and deleted it again. 2 gets + 1 transaction.
+    somebody restored it and deleted it again.
     """
     if kind == "deal":
         deal, found = deals.restore(thing_id, by=by, now=now, version=version, audit_context=audit_context)
@@ -136,14 +121,8 @@ def purge(kind: str, thing_id: str, *, by: str, now: datetime, until: datetime |
 
 def _purge(found: TrashEntry, *, by: str, now: datetime) -> None:
     own = Check(key=keys.TARGETS[found.kind](found.id), when=(absent(),), otherwise=AlreadyExists())
-    entry = audit.entry_write(
-        by=by,
-        kind=found.kind,
-        subject=found.id,
-        what="deleted for good",
-        now=now,
-        before={"title": found.card.title},
-    )
+    kind, what, before = found.kind, "deleted for good", {"title": found.card.title}
+    entry = audit.entry_write(by=by, kind=kind, subject=found.id, what=what, now=now, before=before)
     same = (equals("token", found.token),)
     last = Delete(key=keys.trash(found.kind, found.id), when=same, otherwise=VersionConflict())
     mark = Update(key=last.key, set={"emptying": True}, when=same, otherwise=VersionConflict())
@@ -167,13 +146,8 @@ def empty(job: Job, now: datetime) -> datetime | None:
     """Delete for good what was deleted more than 30 days ago, a few things at a time."""
     from_item(EmptyTrashPayload, job.payload)
     until = now - KEPT_FOR
-    rows = table.query(
-        keys.trashed.partition(),
-        index=keys.GSI1,
-        low="0",
-        high=keys.trashed.until(until)[1],
-        limit=EMPTIED_AT_ONCE,
-    )
+    partition, high = keys.trashed.partition(), keys.trashed.until(until)[1]
+    rows = table.query(partition, index=keys.GSI1, low="0", high=high, limit=EMPTIED_AT_ONCE)
     for row in rows:
         thing = trash_record.from_item(row)
         purge(thing.kind, thing.id, by=audit.SITE, now=now, until=until)

@@ -71,7 +71,7 @@ class EmptyTrashPayload:
 
 @access_pattern("whether a deal or draft is in the trash", "DEAL#id or DRAFT#id / TRASH", "1 get")
 def find(kind: str, thing_id: str) -> TrashEntry | None:
-    """Return what lies in the trash under an id, None if nothing does. 1 get."""
+    """Return what lies in the trash under an id, None if nothing does."""
     if kind not in keys.TARGETS or not is_ulid(thing_id):
         return None
     item = table.get(keys.trash(kind, thing_id))
@@ -141,10 +141,8 @@ def from_item(item: Item) -> TrashEntry:
         card=DealCard.from_item(card),
         at=from_iso(card["deleted_at"]),
         by=card["deleted_by"],
-        token=item.get("token", ""),
-        kept=item.get("kept"),
-        offer=item.get("offer"),
         is_being_emptied=bool(item.get("emptying")),
+        **{name: item[name] for name in ("token", "kept", "offer") if name in item},
     )
 
 

@@ -68,30 +68,24 @@ def keep_writes(history_id: str, version: Version) -> list[Write]:
 
 @access_pattern("earlier versions of a deal or draft, newest first", "VERSIONS#id / number", "1 query")
 def newest(history_id: str, *, below: int | None = None) -> VersionsPage:
-    """Return a page of versions of a deal or draft, newest first; `below` a number. 1 query."""
+    """Return a page of versions of a deal or draft, newest first; `below` a number."""
     high = keys.version(history_id, below - 1 if below else LAST)[1]
-    rows = table.query(
-        keys.version.partition(history_id),
-        low="0",
-        high=high,
-        newest_first=True,
-        limit=PAGE_SIZE + 1,
-        consistent=True,
-    )
+    partition, limit = keys.version.partition(history_id), PAGE_SIZE + 1
+    rows = table.query(partition, low="0", high=high, newest_first=True, limit=limit, consistent=True)
     found = [from_item(row) for row in rows]
     return VersionsPage(found[:PAGE_SIZE], found[PAGE_SIZE] if len(found) > PAGE_SIZE else None)
 
 
 @access_pattern("several versions of a deal or draft", "VERSIONS#id / number", "1 batch get")
 def get_many(history_id: str, numbers: Iterable[int]) -> dict[int, Version]:
-    """Return those of some versions that are kept, by number. 1 batch get."""
+    """Return those of some versions that are kept, by number."""
     items = table.batch_get(keys.version(history_id, number) for number in numbers if number > 0)
     return {item["version"]: from_item(item) for item in items.values()}
 
 
 @access_pattern("one version of a deal or draft", "VERSIONS#id / number", "1 get")
 def get(history_id: str, number: int) -> Version:
-    """Return a version, or raise NotFound. 1 get."""
+    """Return a version, or raise NotFound."""
     item = table.get(keys.version(history_id, number)) if 0 < number <= LAST else None
     if item is None:
         raise NotFound(gettext_lazy("This version is not kept (any more)."))

@@ -82,6 +82,6 @@ class BulkChanges:
         for job_id, job in self.jobs.items():
             progress, counted = job["progress"], self.counted[job_id]
             wrong = {name: counted[name] for name in counted if progress.get(name, 0) < counted[name]}
-            if wrong:  # fewer rows than that are no mistake: after a month they are swept, each by itself
+            if wrong:  # fewer rows than that are no mistake: after a month they expire, each by itself
                 repair = repair_write(job, {"progress": progress | wrong})
                 yield Problem(key_of(job), say("{} is {}, noted {}", progress, wrong), (repair,))

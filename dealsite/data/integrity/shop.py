@@ -77,7 +77,7 @@ class Carts:
         yield from self.found
         now = epoch_seconds(datetime.now(UTC))
         for partition, head in self.heads.items():
-            if head.get("ttl", now + 1) > now:  # else its lines are being swept, each by itself
+            if head.get("ttl", now + 1) > now:  # else its lines expire, each by itself
                 yield from self._head_problems(head, self.lines.get(partition, {}))
         for partition, lines in self.lines.items():
             users = {key: line for key, line in lines.items() if "username" in line}

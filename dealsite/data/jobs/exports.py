@@ -126,14 +126,13 @@ class ExportsPage:
 
 @access_pattern("ask for a file of orders, payments or a list", "JOB#id twice", "1 transaction")
 def request(payload: Payload, *, kind: str, job_id: str, now: datetime) -> None:
-    """Ask for a file; `kind` is its job's, and says for whom. The same id again is harmless. 1 transaction."""
+    """Ask for a file; `kind` is its job's, and says for whom. The same id again is harmless."""
     put = job_write(kind, to_item(payload), job_id=job_id, due=now)
     delete = to_item(DeletionPayload(job_id))
     deletion = job_write(DELETE_EXPORT, delete, job_id=new_ulid(now), due=time_of(job_id) + KEPT)
     what = f"asked for a file of {payload.what}"
-    entry = audit.entry_write(
-        by=payload.by, kind="export", subject=job_id, what=what, note=payload.note, now=now
-    )
+    by, note = payload.by, payload.note
+    entry = audit.entry_write(by=by, kind="export", subject=job_id, what=what, note=note, now=now)
     with suppress(AlreadyExists):  # a second click
         once = Put(key=put.key, item=put.item, when=(absent(),), otherwise=AlreadyExists())
         table.transact([once, deletion, entry])
@@ -141,27 +140,23 @@ def request(payload: Payload, *, kind: str, job_id: str, now: datetime) -> None:
 
 @access_pattern("one of the files that were asked for", "JOB#id", "1 get")
 def get(job_id: str, *, now: datetime) -> Export:
-    """Return a file that is asked for and still kept; NotFound. 1 get."""
+    """Return a file that is asked for and still kept; NotFound."""
     job = jobs.get(job_id)
-    if job.kind not in EXPORTS or time_of(job_id) + KEPT <= now:
-        days = {"days": KEPT.days}
-        raise NotFound(_("There is no such file. Files are kept for %(days)s days.") % days)
-    return Export(job, payload_of(job))
+    if job.kind in EXPORTS and time_of(job_id) + KEPT > now:
+        return Export(job, payload_of(job))
+    raise NotFound(_("There is no such file. Files are kept for %(days)s days.") % {"days": KEPT.days})
 
 
 @access_pattern(
     "files that were asked for", "GSI2 EXPORTS or EXPORTS#audience; JOB#id / JOB#id", "1 query + 1 batch get"
 )
 def newest(audience: str = OFFICE, *, after: str | None = None, before: str | None = None) -> ExportsPage:
-    """Return one page of the files that were asked for, for an audience; BadCursor. 1 query + 1 batch get."""
+    """Return one page of the files that were asked for, for an audience; BadCursor."""
     partition = keys.exports_of.partition(audience) if audience else keys.exports.partition()
     page = newest_first(partition, "JOB#", index=keys.GSI2, after=after, before=before, size=PAGE_SIZE)
     found = jobs.get_many(page.ids)
     shown = [Export(found[one], payload_of(found[one])) for one in page.ids if one in found]
     return ExportsPage(shown, page.after, page.before)
-
-
-# What goes into a file
 
 
 @access_pattern(
@@ -206,9 +201,8 @@ def read_orders(found: list[OrderCard]) -> Iterator[list[Order]]:
     """Yield whole orders, 100 at a time, in the order in which they were placed. 1 batch get for each 100."""
     places = sorted((card.placed_at, card.id, card.username) for card in found)
     for first in range(0, len(places), ORDERS_AT_ONCE):
-        yield orders.get_many(
-            (username, order_id) for _, order_id, username in places[first : first + ORDERS_AT_ONCE]
-        )
+        some = places[first : first + ORDERS_AT_ONCE]
+        yield orders.get_many((username, order_id) for _, order_id, username in some)
 
 
 def find_payments(payload: ExportRequest) -> Iterator[list[PaymentRow]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -24,17 +24,15 @@ from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.ids import is_ulid, new_ulid, time_of
+from dealsite.data.table.paging import newest_first
 from dealsite.data.table.writes import Path, Put, Update, absent, equals, exists
 
 LEASE = timedelta(seconds=60)
 MAX_TRIES = 8
+PAGE_SIZE = 25
 SEND_MESSAGE = "send_message"  # the kind of job that sends announcements
 EXPORT, EDITORS_EXPORT, ADMINS_EXPORT = "export", "editors_export", "admins_export"
-EXPORTS = {
-    EXPORT: "",
-    EDITORS_EXPORT: "editors",
-    ADMINS_EXPORT: "admins",
-}  # jobs that write files, and for whom
+EXPORTS = {EXPORT: "", EDITORS_EXPORT: "editors", ADMINS_EXPORT: "admins"}  # jobs that write files, for whom
 CHECK_IMPORT, RUN_IMPORT = "check_import", "run_import"  # what is done with a file of deals
 BULK_CHANGE, BULK_UNDO = "bulk_change", "bulk_undo"  # those that change many deals, and take that back
 ALREADY = {
@@ -44,9 +42,8 @@ ALREADY = {
     "failed": gettext_lazy("This job is failed already."),
     "cancelled": gettext_lazy("This job is cancelled already."),
 }
-STEERED = frozenset(  # may be paused and cancelled: nothing else depends on them
-    {SEND_MESSAGE, BULK_CHANGE, BULK_UNDO, CHECK_IMPORT, RUN_IMPORT}
-)
+# May be paused and cancelled: nothing else depends on them.
+PAUSABLE = frozenset({SEND_MESSAGE, BULK_CHANGE, BULK_UNDO, CHECK_IMPORT, RUN_IMPORT})
 
 
 class Cancelled(Exception):
@@ -73,6 +70,15 @@ class Job:
     @property
     def created_at(self) -> datetime:
         return time_of(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class JobsPage:
+    """Up to 25 jobs of a month, newest first, and the cursors of the older and newer page."""
+
+    jobs: list[Job]
+    after: str | None
+    before: str | None
 
 
 Handler = Callable[[Job, datetime], datetime | None]
@@ -112,7 +118,7 @@ def listed_rows(kind: str, job_id: str) -> keys.Row:
 def cancel_write(job_id: str) -> Update:
     """Return the write that ends a job which has become pointless, for the transaction that makes it so.
 
-    Who has taken it notices when he writes to it.
+    Whoever has taken it notices when they write to it.
     """
     return Update(
         key=keys.job(job_id),
@@ -124,7 +130,7 @@ def cancel_write(job_id: str) -> Update:
 
 @access_pattern("one job", "JOB#id", "1 get")
 def get(job_id: str) -> Job:
-    """Return a job, or raise NotFound. 1 get."""
+    """Return a job, or raise NotFound."""
     item = table.get(keys.job(job_id)) if is_ulid(job_id) else None
     if item is None:
         raise NotFound(gettext_lazy("There is no such job."))
@@ -138,16 +144,20 @@ def get_many(job_ids: Iterable[str]) -> dict[str, Job]:
     return {item["id"]: job_from_item(item) for item in items.values()}
 
 
+@access_pattern("the jobs of a month", "GSI1 JOBS#yyyy-mm; JOB#id / JOB#id", "1 query + 1 batch get")
+def of_month(month: str, *, after: str | None = None, before: str | None = None) -> JobsPage:
+    """Return one page of the jobs of a month, `yyyy-mm`; BadCursor."""
+    partition = keys.jobs_of_month.partition(month)
+    page = newest_first(partition, "JOB#", index=keys.GSI1, after=after, before=before, size=PAGE_SIZE)
+    found = get_many(page.ids)
+    return JobsPage([found[job_id] for job_id in page.ids if job_id in found], page.after, page.before)
+
+
 @access_pattern("take the next job", "GSI3 JOBS#OPEN / due time and id", "1 query + 1 update + 1 get")
 def take_next(*, now: datetime) -> Job | None:
-    """Take the open job that is due longest, for the time of a lease; None if none is due.
-
-    1 query, then 1 update and 1 get.
-    """
-    token = new_ulid(now)
-    for row in table.query(
-        keys.open_jobs.partition(), index=keys.GSI3, high=keys.open_jobs.until(now)[1], limit=10
-    ):
+    """Take the open job that is due longest, for the time of a lease; None if none is due."""
+    token, due = new_ulid(now), keys.open_jobs.until(now)[1]
+    for row in table.query(keys.open_jobs.partition(), index=keys.GSI3, high=due, limit=10):
         job_id = row["SK"].removeprefix("JOB#")
         take = Update(
             key=keys.job(job_id),
@@ -165,38 +175,38 @@ def take_next(*, now: datetime) -> Job | None:
 
 @access_pattern("note how far a job has come", "JOB#id", "1 update")
 def save_checkpoint(job: Job, checkpoint: dict[str, Any], *, now: datetime) -> Job:
-    """Keep how far a job has come and renew its lease; Conflict if another worker has taken it. 1 update."""
+    """Keep how far a job has come and renew its lease; Conflict if another worker has taken it."""
     _change(job, {"checkpoint": checkpoint, "GSI3SK": _position(job.id, now + LEASE)})
     return replace(job, checkpoint=checkpoint)
 
 
 @access_pattern("note what a job has done", "JOB#id", "1 update")
 def save_progress(job: Job, progress: dict[str, Any], *, now: datetime) -> None:
-    """Keep what a job has done, forgive its tries and renew its lease; Conflict if it is no longer ours. 1 update."""
+    """Keep what a job has done, forgive its tries and renew its lease; Conflict if it is no longer ours."""
     _change(job, {"progress": progress, "tries": 0, "GSI3SK": _position(job.id, now + LEASE)})
 
 
 @access_pattern("mark a job done", "JOB#id", "1 update")
 def finish(job: Job) -> None:
-    """Mark a job done. 1 update."""
+    """Mark a job done."""
     _close(job, "done")
 
 
 @access_pattern("end a job that has become pointless", "JOB#id", "1 update")
 def cancel_own(job: Job, reason: str) -> None:
-    """End a job that has become pointless. 1 update."""
+    """End a job that has become pointless."""
     _close(job, "cancelled", reason)
 
 
 @access_pattern("put a job off", "JOB#id", "1 update")
 def wait_until(job: Job, due: datetime) -> None:
-    """Put a job back until a later time, its tries forgiven. 1 update."""
+    """Put a job back until a later time, its tries forgiven."""
     _change(job, {"GSI3SK": _position(job.id, due), "tries": 0})
 
 
 @access_pattern("put a failed job off, or give it up", "JOB#id", "1 update")
 def fail(job: Job, error: str, *, now: datetime) -> None:
-    """Put a job back for a later try, or give it up after 8 without progress. 1 update, after the eighth also 1 get."""
+    """Put a job back for a later try, or give it up after 8 without progress."""
     tries = job.tries if job.tries < MAX_TRIES else get(job.id).tries
     if tries < MAX_TRIES:
         due = now + timedelta(seconds=2 ** max(tries, 1))
@@ -205,68 +215,59 @@ def fail(job: Job, error: str, *, now: datetime) -> None:
         _close(job, "failed", error[:1000])
 
 
-# What editors do with jobs
-
-
 @access_pattern("pause a job", "JOB#id / itself; out of GSI3", "1 get + 1 transaction")
 def pause(job_id: str, *, by: str, now: datetime) -> None:
-    """Stop a job until `resume`; harmless if it is paused. NotFound, Conflict. 1 get, 1 transaction."""
-    _steer(job_id, ("open",), "paused", "paused", by=by, now=now)
+    """Stop a job until `resume`; harmless if it is paused. NotFound, Conflict."""
+    _set_state(job_id, ("open",), "paused", "paused", by=by, now=now)
 
 
 @access_pattern("resume a job", "JOB#id / itself; into GSI3", "1 get + 1 transaction")
 def resume(job_id: str, *, by: str, now: datetime) -> None:
-    """Go on with a paused job, not before its time; harmless if it is open. NotFound, Conflict.
-
-    1 get, 1 transaction.
-    """
-    _steer(job_id, ("paused",), "open", "resumed", by=by, now=now)
+    """Go on with a paused job, not before its time; harmless if it is open. NotFound, Conflict."""
+    _set_state(job_id, ("paused",), "open", "resumed", by=by, now=now)
 
 
 @access_pattern("cancel a job", "JOB#id / itself; out of GSI3", "1 get + 1 transaction")
 def cancel(job_id: str, *, by: str, now: datetime) -> None:
-    """End a job; what it did stays. Harmless to repeat. NotFound, Conflict. 1 get, 1 transaction."""
-    _steer(job_id, ("open", "paused"), "cancelled", "cancelled", by=by, now=now)
+    """End a job; what it did stays. Harmless to repeat. NotFound, Conflict."""
+    _set_state(job_id, ("open", "paused"), "cancelled", "cancelled", by=by, now=now)
 
 
 @access_pattern("try a failed job again", "JOB#id / itself; into GSI3", "1 get + 1 transaction")
 def retry(job_id: str, *, by: str, now: datetime) -> None:
-    """Try a failed job again; harmless if it is open. NotFound, Conflict. 1 get, 1 transaction."""
-    _steer(job_id, ("failed",), "open", gettext_noop("tried again"), by=by, now=now)
+    """Try a failed job again; harmless if it is open. NotFound, Conflict."""
+    _set_state(job_id, ("failed",), "open", gettext_noop("tried again"), by=by, now=now)
 
 
 def may(job: Job) -> tuple[str, ...]:
     """Return what an editor can do with a job now: pause, resume, cancel, retry."""
     if job.state == "failed":
         return ("retry",)
-    if job.kind not in STEERED:
+    if job.kind not in PAUSABLE:
         return ()
     return {"open": ("pause", "cancel"), "paused": ("resume", "cancel")}.get(job.state, ())
 
 
-def _steer(job_id: str, states: tuple[str, ...], state: str, what: str, *, by: str, now: datetime) -> None:
+def _set_state(
+    job_id: str, states: tuple[str, ...], state: str, what: str, *, by: str, now: datetime
+) -> None:
     job = get(job_id)
     if job.state == state:
         return
-    if job.kind not in STEERED and job.state != "failed":
+    if job.kind not in PAUSABLE and job.state != "failed":
         raise Conflict(gettext_lazy("A job of this kind cannot be paused or cancelled."))
     if job.state not in states:
         raise Conflict(ALREADY[job.state])
     changes: dict[Path, Any] = {"state": state, ("card", "state"): state}
-    remove: list[Path] = ["taken_by"]
-    if state != "open":
-        remove += ["GSI3PK", "GSI3SK"]
-    else:
+    remove = ["taken_by", "GSI3PK", "GSI3SK"]
+    if state == "open":
         rows = keys.job_rows(job_id, max(now, time_of(job_id)))
         changes |= {"tries": 0, "GSI3PK": rows["GSI3PK"], "GSI3SK": rows["GSI3SK"]}
-        remove.append("error")
+        remove = ["taken_by", "error"]
+    update = Update(key=keys.job(job_id), set=changes, remove=remove, when=(equals("state", job.state),))
+    entry = audit.entry_write(by=by, kind="job", subject=job_id, what=what, now=now, note=job.kind)
     try:
-        table.transact(
-            [
-                Update(key=keys.job(job_id), set=changes, remove=remove, when=(equals("state", job.state),)),
-                audit.entry_write(by=by, kind="job", subject=job_id, what=what, now=now, note=job.kind),
-            ]
-        )
+        table.transact([update, entry])
     except Conflict:
         if get(job_id).state != state:  # else it was this very write, whose answer was lost
             raise
@@ -281,9 +282,8 @@ def _close(job: Job, state: str, error: str = "") -> None:
 
 def _change(job: Job, changes: Mapping[Path, Any], *, remove: tuple[str, ...] = ()) -> None:
     """Change a job that this worker still holds. Repeating it, after a lost answer, is harmless."""
-    table.write(
-        Update(key=keys.job(job.id), set=changes, remove=remove, when=(equals("taken_by", job.taken_by),))
-    )
+    ours = (equals("taken_by", job.taken_by),)
+    table.write(Update(key=keys.job(job.id), set=changes, remove=remove, when=ours))
 
 
 def _position(job_id: str, due: datetime) -> str:
@@ -292,14 +292,4 @@ def _position(job_id: str, due: datetime) -> str:
 
 def job_from_item(item: Item) -> Job:
     """Return the job of its item."""
-    return Job(
-        id=item["id"],
-        kind=item["kind"],
-        payload=item["payload"],
-        state=item["state"],
-        tries=item["tries"],
-        checkpoint=item.get("checkpoint", {}),
-        error=item.get("error", ""),
-        taken_by=item.get("taken_by", ""),
-        progress=item.get("progress", {}),
-    )
+    return Job(**{one.name: item[one.name] for one in fields(Job) if one.name in item})

@@ -19,14 +19,14 @@ def has_expired(item: Item, *, now: datetime) -> bool:
 
 def delete_expired(*, now: datetime) -> int:
     """Delete every expired item and return their number. 1 scan for each 500 items, 1 delete for each expired one."""
-    swept = 0
+    deleted = 0
     for item in reading.scan_all():
         if not has_expired(item, now=now):
             continue
         try:
             key = (item["PK"], item["SK"])
             writing.write(Delete(key=key, when=(at_most(TTL_ATTRIBUTE, epoch_seconds(now)),)))
-            swept += 1
+            deleted += 1
         except Conflict:
             continue  # it was renewed, or is gone already
-    return swept
+    return deleted

@@ -10,7 +10,7 @@ from dealsite.data.catalogue import categories
 from dealsite.data.names import normalise_username
 from dealsite.data.people import users
 from dealsite.data.table.errors import DataError, Invalid, NotFound, Unavailable
-from dealsite.imports import downloads, lines, rows
+from dealsite.imports import csv_files, downloads, rows
 from dealsite.imports.publishing import Import
 from dealsite.imports.rows import Remark
 from dealsite.management.progress import Progress
@@ -36,7 +36,7 @@ class _Report:
             except OSError as error:
                 why = f"The report cannot be written to {self.path}: {error.strerror}."
                 raise CommandError(why) from None
-            self._write("line", "refused", "column", "value", "reason")
+            self._write("line", "rejected", "column", "value", "reason")
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -47,8 +47,8 @@ class _Report:
         self.count += 1
         if len(self.first) < SHOWN:
             self.first.append(remark)
-        refused = "yes" if remark.refused else "no"
-        self._write(remark.line, refused, remark.column, safe_cell(remark.value), remark.reason)
+        rejected = "yes" if remark.refused else "no"
+        self._write(remark.line, rejected, remark.column, safe_cell(remark.value), remark.reason)
 
     def _write(self, *cells: object) -> None:
         if self._file:
@@ -67,7 +67,7 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="check everything, store nothing")
         images = "fetch the pictures of the column image_url"
         parser.add_argument("--images", action="store_true", help=images)
-        parser.add_argument("--report", type=Path, help="write refused rows and remarks to this CSV file")
+        parser.add_argument("--report", type=Path, help="write rejected rows and remarks to this CSV file")
         parser.add_argument("--by", default="", help="the user name that the deals are published by")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -77,7 +77,7 @@ class Command(BaseCommand):
             by = self._publisher(options["by"])
             with (
                 _Report(options["report"]) as report,
-                Progress("Importing", lines.count(path), self.stderr) as progress,  # type: ignore[arg-type]
+                Progress("Importing", csv_files.count(path), self.stderr) as progress,  # type: ignore[arg-type]
             ):
                 run = Import(
                     by=by,
@@ -89,8 +89,8 @@ class Command(BaseCommand):
                 )
                 if not run.dry_run:
                     categories.create_all()
-                run.run(rows.check(lines.read(path)))
-        except lines.BadFile as error:
+                run.run(rows.check(csv_files.read(path)))
+        except csv_files.BadFile as error:
             raise CommandError(str(error)) from None
         except KeyboardInterrupt:
             raise CommandError("Interrupted. Run the same command again to import the rest.") from None
@@ -113,11 +113,11 @@ class Command(BaseCommand):
         for remark in report.first:
             where = f"line {remark.line:,}" + (f", {remark.column}" if remark.column else "")
             value = f" {remark.value!r}" if remark.value else ""
-            self.stdout.write(f"{'Refused' if remark.refused else 'Note'}, {where}: {remark.reason}{value}")
+            self.stdout.write(f"{'Rejected' if remark.refused else 'Note'}, {where}: {remark.reason}{value}")
         if report.count > len(report.first):
             more = "they are all in the report" if report.path else "--report FILE writes all of them"
             self.stdout.write(f"... and {report.count - len(report.first):,} more; {more}.")
         self.stdout.write(
-            f"{totals.imported:,} {will}imported, {totals.there:,} there already, {totals.refused:,} refused; "
+            f"{totals.imported:,} {will}imported, {totals.there:,} there already, {totals.refused:,} rejected; "
             f"{totals.brands:,} new brands; {totals.rows / max(seconds, 0.001):,.0f} rows a second."
         )

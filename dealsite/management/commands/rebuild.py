@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from dealsite.data import table
 from dealsite.data.table.errors import DataError
 from dealsite.stream import rebuilding
-from dealsite.worker.projections import PROJECTIONS
+from dealsite.worker.loop import PROJECTIONS
 
 
 class Command(BaseCommand):

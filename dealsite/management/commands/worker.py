@@ -21,4 +21,4 @@ class Command(BaseCommand):
         charges = threading.Thread(target=charging.run, args=(stop,), name="charging", daemon=True)
         charges.start()  # a gateway that takes its time holds up no job
         with loop.feeding(stop):
-            loop.run(stop, sweep=settings.DEALSITE_EMBEDDED)
+            loop.run(stop, expire=settings.DEALSITE_EMBEDDED)

@@ -24,7 +24,7 @@ from tests.pages import PAGES
 from tests.seeded import ADMIN, SHOPPER, VISITOR
 
 # A report is in the language of whoever had the file checked, which was English here.
-REPORTS = {"cms_import", "cms_mend_import"}
+REPORTS = {"cms_import", "cms_fix_import"}
 
 
 def flaws_of(page: Page, settings: Any, name: str, paths: list[str], views: Sequence[View]) -> list[str]:

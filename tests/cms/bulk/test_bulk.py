@@ -14,6 +14,7 @@ from django.urls import reverse
 from dealsite.data.catalogue import brands, deals, drafts, featured
 from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import REFUSED, BulkChange, BulkTarget
+from dealsite.data.editing.bulk_change import bulk_progress
 from dealsite.data.jobs import jobs
 from dealsite.data.table.ids import iso
 from dealsite.worker import loop
@@ -345,8 +346,8 @@ def test_what_was_edited_between_looking_and_confirming_is_left_alone(editor, ma
 
 def ordered(made: list[deals.Deal], **more: Any) -> str:
     change = BulkChange("deal", bulk.CATEGORY, "toys-hobbies")
-    subjects = [BulkTarget(deal.id, deal.content.title, "peripherals-networking") for deal in made]
-    bulk.start(change, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, subjects=subjects, **more)
+    targets = [BulkTarget(deal.id, deal.content.title, "peripherals-networking") for deal in made]
+    bulk.start(change, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, targets=targets, **more)
     return f"{BULK}{JOB}/"
 
 
@@ -464,4 +465,4 @@ def test_only_editors_change_many_deals(sign_in, made):
         assert office.get(address).status_code == 403
     for address in (START, f"{BULK}{JOB}/undo/"):
         assert office.post(address).status_code == 403
-    assert bulk.rows(JOB, REFUSED) == []
+    assert bulk_progress.rows(JOB, REFUSED) == []

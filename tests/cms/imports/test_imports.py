@@ -15,7 +15,7 @@ from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
-from dealsite.imports import uploads
+from dealsite.imports import csv_files
 from dealsite.worker import exports, loop
 from tests import import_files
 from tests.builders import NOW
@@ -133,7 +133,7 @@ def test_what_was_found_out_wrongly_can_be_said(editor):
     )
     assert answer.status_code == 302
     page = editor.get(address)
-    assert page.context["one"].brought.titles == ("Titel", "Preis;Link")
+    assert page.context["one"].source_file.titles == ("Titel", "Preis;Link")
     assert "Windows-1252" in text(page)
 
 
@@ -211,7 +211,7 @@ def test_a_file_that_cannot_be_taken_is_refused(editor, private, content, name, 
 
 
 def test_a_file_that_is_too_large_is_refused(editor, monkeypatch):
-    monkeypatch.setattr(uploads, "MAX_BYTES", 10)
+    monkeypatch.setattr(csv_files, "MAX_BYTES", 10)
     assert "larger than 50 MB" in text(upload(editor))
 
 
@@ -234,7 +234,7 @@ def test_pasted_rows_become_a_file(editor):
     address = answer["Location"]
     page = editor.get(address)
     assert "Tab" in text(page)
-    assert page.context["one"].brought.name == "Pasted rows"
+    assert page.context["one"].source_file.name == "Pasted rows"
     assert "Import 2 drafts" in text(check(editor, address))
 
 
@@ -283,7 +283,7 @@ def test_refused_rows_are_mended_in_the_page_and_go_again(editor):
     work()
     page = editor.get(answer["Location"])
     assert "Import 1 draft" in text(page)
-    assert page.context["one"].brought.of == address.split("/")[-2]
+    assert page.context["one"].source_file.of == address.split("/")[-2]
     go(editor, answer["Location"])
     work()
     assert stored("Draft") == ["Stuhl"]
@@ -375,7 +375,7 @@ def test_a_file_that_came_while_nothing_could_be_stored_is_asked_for_again_with_
 
 
 @pytest.mark.parametrize("where", ["file", "rows", "mended"])
-def test_a_second_click_leads_to_what_the_first_one_brought(editor, private, where):
+def test_a_second_click_leads_to_the_import_of_the_first(editor, private, where):
     if where == "mended":
         first = upload_file(editor)
         check(editor, first)
@@ -393,17 +393,17 @@ def test_a_second_click_leads_to_what_the_first_one_brought(editor, private, whe
             return editor.post(page, {"rows": rows.replace(";", "\t"), "has_titles": "on", "token": token})
         return editor.post(page, {"cell-0-3": rows[-4:], "cell-0-0": "Lamp", "token": token})
 
-    brought = send()["Location"]
-    assert send()["Location"] == brought
+    first = send()["Location"]
+    assert send()["Location"] == first
     work()
     if where != "mended":
-        check(editor, brought)
-    assert send()["Location"] == brought
+        check(editor, first)
+    assert send()["Location"] == first
     assert len(imports.newest().imports) == before + 1
     # What is sent from there after it was changed is something else.
-    assert send((HEADER + ROWS)[:-2] + "d\n")["Location"] != brought
-    assert send(token="x")["Location"] != brought
-    assert send(token=new_ulid(NOW - timedelta(days=2)))["Location"] != brought
+    assert send((HEADER + ROWS)[:-2] + "d\n")["Location"] != first
+    assert send(token="x")["Location"] != first
+    assert send(token=new_ulid(NOW - timedelta(days=2)))["Location"] != first
     assert len(imports.newest().imports) == before + 4
 
 
@@ -420,7 +420,7 @@ def test_nobody_replaces_the_file_of_another_one(editor, other_editor, private):
     assert kept == HEADER + ROWS
 
 
-def test_there_is_nothing_to_mend_before_the_check(editor):
+def test_there_is_nothing_to_fix_before_the_check(editor):
     assert editor.get(f"{upload_file(editor)}mend/").status_code == 404
 
 

@@ -11,7 +11,7 @@ from django.core.files.storage import FileSystemStorage
 
 from dealsite.data.commerce import orders
 from dealsite.data.editing import audit
-from dealsite.data.jobs import exports, job_lists, jobs
+from dealsite.data.jobs import exports, jobs
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import new_ulid
 from dealsite.worker import exports as files
@@ -329,7 +329,7 @@ def test_a_job_of_another_kind_is_no_file(office, three):
 
 def _jobs():
 
-    return job_lists.of_month("2026-11").jobs
+    return jobs.of_month("2026-11").jobs
 
 
 def test_files_stand_among_the_jobs_too(office, editor, three):

@@ -16,7 +16,7 @@ from django.urls import reverse
 from cms.lists.list_address import list_query
 from dealsite.data.catalogue import brands, deals, drafts, prices
 from dealsite.data.catalogue.deals import Deal
-from dealsite.data.editing import audit_log
+from dealsite.data.editing import audit
 from dealsite.data.table import errors
 from tests.builders import DAY, HOUR, NOW, make_deal, make_draft
 from tests.cms.conftest import HTMX
@@ -71,7 +71,7 @@ def test_a_price_is_changed_in_its_row(editor):
     assert stored.content == replace(deal.content, price=Decimal("69.90"), stock=4)
     assert (stored.version, stored.updated_by) == (2, "eve")
     assert [price.price for price in prices.of_deal(deal.id)] == [Decimal("79.90"), Decimal("69.90")]
-    entries = audit_log.page(kind="deal", subject=deal.id).entries
+    entries = audit.page(kind="deal", subject=deal.id).entries
     changes = [(entry.before, entry.after) for entry in entries if entry.what == "changed"]
     assert changes == [({"price": "79.90"}, {"price": "69.90"})]
 

@@ -9,7 +9,7 @@ import pytest
 
 from dealsite.data import table
 from dealsite.data.catalogue import deals
-from dealsite.data.editing import audit, audit_log
+from dealsite.data.editing import audit
 from tests.builders import DAY, NOW, make_brand, make_content, make_deal
 
 HOSTILE = "<script>alert(1)</script>"
@@ -99,7 +99,7 @@ def test_days_are_walked_through(admin):
 
 
 def test_long_lists_take_pages(admin, monkeypatch):
-    monkeypatch.setattr(audit_log, "PAGE_SIZE", 2)
+    monkeypatch.setattr(audit, "PAGE_SIZE", 2)
     for n in range(3):
         entry(f"no. {n}", by="oscar")
     first = admin.get("/cms/audit/?by=oscar")

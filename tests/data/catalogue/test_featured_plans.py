@@ -13,7 +13,7 @@ from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.featured_plan_record import FeaturedPlan
 from dealsite.data.catalogue.featured_plans import PlanChanged
 from dealsite.data.catalogue.featured_versions import FeaturedEntry, ListDiff
-from dealsite.data.editing import audit_log
+from dealsite.data.editing import audit
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
 from dealsite.worker import loop
@@ -102,7 +102,7 @@ def test_a_list_that_somebody_set_by_hand_meanwhile_stays_and_the_plan_is_put_as
     aside = featured_plans.get(planned.id)
     assert (aside.state, aside.why) == ("put aside", "hand")
     assert "put a planned list aside" in [
-        entry.what for entry in audit_log.page(kind="page", subject="front").entries
+        entry.what for entry in audit.page(kind="page", subject="front").entries
     ]
 
 

@@ -478,7 +478,7 @@ def test_a_visitors_cart_ends_thirty_days_after_it_began():
     assert carts.read_head(GUEST, now=late).ends_at == late + VISITOR_CART_LIFETIME
 
 
-def test_an_ended_cart_is_swept_with_its_lines(wait_for_indexes):
+def test_an_ended_cart_expires_with_its_lines(wait_for_indexes):
     add(GUEST, make_deal())
     add(ANN, make_deal())
     wait_for_indexes()

@@ -11,7 +11,7 @@ import pytest
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, categories, deals, drafts, featured
 from dealsite.data.catalogue.content import DealContent
-from dealsite.data.editing import audit, audit_log
+from dealsite.data.editing import audit
 from dealsite.data.editing.audit import Entry
 from dealsite.data.jobs import jobs
 from dealsite.data.people import announcements, users
@@ -162,7 +162,7 @@ def entry(number: int, *, by: str = "eve", subject: str = "front", days: int = 0
     table.transact([audit.entry_write(by=by, kind="page", subject=subject, what=f"no. {number}", now=now)])
 
 
-def whats(log: audit_log.Log) -> list[str]:
+def whats(log: audit.AuditPage) -> list[str]:
     return [entry.what for entry in log.entries]
 
 
@@ -173,22 +173,22 @@ def test_the_log_is_read_by_day_person_and_thing_newest_first(wait_for_indexes):
     entry(3, subject="toys-hobbies")
     entry(4, days=1)
     wait_for_indexes()
-    assert whats(audit_log.page(day=NOW.date())) == ["no. 3", "no. 2", "no. 1"]
-    assert whats(audit_log.page(by="eve")) == ["no. 3", "no. 1", "no. 4"]
-    assert whats(audit_log.page(by=" EVE ", day=NOW.date())) == ["no. 3", "no. 1"]
-    assert whats(audit_log.page(kind="page", subject="front")) == ["no. 2", "no. 1", "no. 4"]
-    assert whats(audit_log.page(kind="page", subject="front", day=(NOW - DAY).date())) == ["no. 4"]
+    assert whats(audit.page(day=NOW.date())) == ["no. 3", "no. 2", "no. 1"]
+    assert whats(audit.page(by="eve")) == ["no. 3", "no. 1", "no. 4"]
+    assert whats(audit.page(by=" EVE ", day=NOW.date())) == ["no. 3", "no. 1"]
+    assert whats(audit.page(kind="page", subject="front")) == ["no. 2", "no. 1", "no. 4"]
+    assert whats(audit.page(kind="page", subject="front", day=(NOW - DAY).date())) == ["no. 4"]
 
 
 def test_long_lists_take_pages_that_neither_repeat_nor_skip(wait_for_indexes, monkeypatch):
-    monkeypatch.setattr(audit_log, "PAGE_SIZE", 3)
+    monkeypatch.setattr(audit, "PAGE_SIZE", 3)
     for number in range(8):
         entry(number // 2)  # two in each moment
     wait_for_indexes()
     for asked in ({"day": NOW.date()}, {"by": "eve"}, {"kind": "page", "subject": "front"}):
         seen, after = [], None
         for _ in range(3):
-            log = audit_log.page(**asked, after=after)
+            log = audit.page(**asked, after=after)
             seen += log.entries
             after = log.after
         assert after is None
@@ -200,7 +200,7 @@ def test_long_lists_take_pages_that_neither_repeat_nor_skip(wait_for_indexes, mo
     "asked", [{"by": "x"}, {"by": "a#b"}, {"by": "nobody"}, {"kind": "deal", "subject": "a#b"}]
 )
 def test_who_and_what_cannot_be_did_nothing(asked):
-    assert audit_log.page(**asked) == audit_log.Log([], None)
+    assert audit.page(**asked) == audit.AuditPage([], None)
 
 
 @pytest.mark.parametrize(
@@ -208,12 +208,12 @@ def test_who_and_what_cannot_be_did_nothing(asked):
 )
 def test_a_cursor_of_another_form_is_refused(cursor):
     with pytest.raises(BadCursor):
-        audit_log.page(day=NOW.date(), after=cursor)
+        audit.page(day=NOW.date(), after=cursor)
 
 
 def test_somebody_something_or_a_day_has_to_be_asked_for():
     with pytest.raises(ValueError, match="a day"):
-        audit_log.page(kind="deal")
+        audit.page(kind="deal")
 
 
 def test_an_entry_is_never_written_over():
@@ -228,9 +228,9 @@ def test_an_entry_is_never_written_over():
 def test_what_the_log_costs():
     entry(1)
     with table.metered() as meter:
-        audit_log.page(day=NOW.date())
-        audit_log.page(by="eve")
-        audit_log.page(kind="page", subject="front")
+        audit.page(day=NOW.date())
+        audit.page(by="eve")
+        audit.page(kind="page", subject="front")
     assert [operation for operation, _ in meter.log] == [
         "Query",
         "Query",

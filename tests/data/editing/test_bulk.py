@@ -15,7 +15,7 @@ from dealsite.data.catalogue import brands, deals, drafts, featured
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.editing import bulk, trash
 from dealsite.data.editing.bulk import CHANGED, REFUSED, BulkChange, BulkTarget
-from dealsite.data.editing.bulk_change import applying
+from dealsite.data.editing.bulk_change import applying, bulk_progress
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
 from dealsite.data.table.ids import iso
@@ -65,8 +65,8 @@ def chosen(*things: Any, seen: str = KEYBOARDS) -> list[BulkTarget]:
     return [BulkTarget(thing.id, thing.content.title, seen) for thing in things]
 
 
-def order(change: BulkChange = TO_TOYS, subjects: Any = (), **more: Any) -> None:
-    bulk.start(change, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, subjects=subjects, **more)
+def order(change: BulkChange = TO_TOYS, targets: Any = (), **more: Any) -> None:
+    bulk.start(change, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, targets=targets, **more)
 
 
 def work(now: datetime = NOW + SOON) -> None:
@@ -91,7 +91,7 @@ def counts(job_id: str = JOB) -> tuple[str, int, int]:
 
 
 def reasons(job_id: str = JOB) -> dict[str, str]:
-    return {row.id: row.reason for row in bulk.rows(job_id, REFUSED, limit=1000)}
+    return {row.id: row.reason for row in bulk_progress.rows(job_id, REFUSED, limit=1000)}
 
 
 def entries(what: str) -> list[dict[str, Any]]:
@@ -107,7 +107,7 @@ def entries(what: str) -> list[dict[str, Any]]:
 
 def test_each_chosen_deal_is_changed_and_says_by_which_job():
     one, two, other = make_deals(3)
-    order(subjects=chosen(one, two))
+    order(targets=chosen(one, two))
     work()
     assert [category_of(deal) for deal in (one, two, other)] == ["toys-hobbies", "toys-hobbies", KEYBOARDS]
     assert counts() == ("done", 2, 0)
@@ -115,7 +115,7 @@ def test_each_chosen_deal_is_changed_and_says_by_which_job():
         one.id: f"Job {JOB}",
         two.id: f"Job {JOB}",
     }
-    rows = {row.id: (row.title, row.before, row.after) for row in bulk.rows(JOB, CHANGED)}
+    rows = {row.id: (row.title, row.before, row.after) for row in bulk_progress.rows(JOB, CHANGED)}
     assert rows == {
         one.id: ("Deal 0", KEYBOARDS, "toys-hobbies"),
         two.id: ("Deal 1", KEYBOARDS, "toys-hobbies"),
@@ -126,10 +126,10 @@ def test_each_chosen_deal_is_changed_and_says_by_which_job():
 
 def test_ordering_twice_changes_nothing_more():
     (deal,) = make_deals(1)
-    order(subjects=chosen(deal))
-    order(subjects=chosen(deal))
+    order(targets=chosen(deal))
+    order(targets=chosen(deal))
     work()
-    order(subjects=chosen(deal))
+    order(targets=chosen(deal))
     work()
     assert counts() == ("done", 1, 0)
     assert deals.get(deal.id).version == 2
@@ -137,9 +137,9 @@ def test_ordering_twice_changes_nothing_more():
 
 @pytest.mark.parametrize("number", [0, 101])
 def test_none_and_too_many_cannot_be_chosen(number):
-    subjects = [BulkTarget(make_id(NOW, n), "x") for n in range(number)]
+    targets = [BulkTarget(make_id(NOW, n), "x") for n in range(number)]
     with pytest.raises(errors.Invalid):
-        order(subjects=subjects)
+        order(targets=targets)
 
 
 def test_what_is_no_change_is_refused():
@@ -148,9 +148,9 @@ def test_what_is_no_change_is_refused():
 
 
 def test_a_selection_of_two_chunks_is_changed_whole(monkeypatch):
-    monkeypatch.setattr("dealsite.data.editing.bulk_change.starting.CHUNK", 2)
+    monkeypatch.setattr("dealsite.data.editing.bulk.CHUNK", 2)
     made = make_deals(5)
-    order(subjects=chosen(*made))
+    order(targets=chosen(*made))
     work()
     assert {category_of(deal) for deal in made} == {"toys-hobbies"}
     assert counts() == ("done", 5, 0)
@@ -341,7 +341,7 @@ def edit(deal: deals.Deal, *, by: str, now: datetime = NOW + 2 * SOON, **changes
 def test_another_value_that_somebody_gave_meanwhile_stays_and_is_reported():
     one, two = make_deals(2)
     make_category("audio-tv-photo")
-    order(subjects=chosen(one, two))
+    order(targets=chosen(one, two))
     edit(one, by="olga", category="audio-tv-photo")
     work()
     assert [category_of(deal) for deal in (one, two)] == ["audio-tv-photo", "toys-hobbies"]
@@ -350,7 +350,7 @@ def test_another_value_that_somebody_gave_meanwhile_stays_and_is_reported():
 
 def test_another_field_that_somebody_changed_meanwhile_stays_changed():
     (deal,) = make_deals(1)
-    order(subjects=chosen(deal))
+    order(targets=chosen(deal))
     edit(deal, by="olga", title="Better")
     work()
     content = deals.get(deal.id).content
@@ -402,7 +402,7 @@ def test_a_deal_that_is_edited_while_others_become_drafts_again_does_not(monkeyp
 
 def test_a_deal_that_is_gone_by_then_is_reported():
     (deal,) = make_deals(1)
-    order(subjects=chosen(deal))
+    order(targets=chosen(deal))
     deals.delete(deal, by="olga", now=NOW)
     work()
     assert reasons() == {deal.id: "It was deleted meanwhile."}
@@ -411,7 +411,7 @@ def test_a_deal_that_is_gone_by_then_is_reported():
 def test_undoing_leaves_what_somebody_changed_since():
     one, two = make_deals(2)
     make_category("audio-tv-photo")
-    order(subjects=chosen(one, two))
+    order(targets=chosen(one, two))
     work()
     edit(one, by="olga", category="audio-tv-photo")
     edit(two, by="olga", title="Better")
@@ -427,12 +427,12 @@ def test_undoing_leaves_what_somebody_changed_since():
 
 def test_undoing_is_done_once():
     (deal,) = make_deals(1)
-    order(subjects=chosen(deal))
+    order(targets=chosen(deal))
     work()
     undo()
     undo()
     assert bulk.get(JOB).undone_by == UNDO
-    assert bulk.get(UNDO).undoes == JOB
+    assert bulk.get(UNDO).order.undoes == JOB
     with pytest.raises(errors.Conflict, match="undone already"):
         bulk.undo(JOB, undo_id=make_id(NOW), by=EDITOR, now=NOW)
     with pytest.raises(errors.Conflict, match="nothing to undo"):
@@ -441,14 +441,14 @@ def test_undoing_is_done_once():
 
 def test_what_goes_on_cannot_be_undone_before_it_is_cancelled():
     made = make_deals(2)
-    order(subjects=chosen(*made))
+    order(targets=chosen(*made))
     with pytest.raises(errors.Conflict, match="nothing to undo"):
         bulk.undo(JOB, undo_id=UNDO, by=EDITOR, now=NOW)
 
 
 def test_what_was_changed_thirty_days_ago_cannot_be_undone():
     (deal,) = make_deals(1)
-    order(subjects=chosen(deal))
+    order(targets=chosen(deal))
     work()
     with pytest.raises(errors.Conflict, match="nothing to undo"):
         bulk.undo(JOB, undo_id=UNDO, by=EDITOR, now=NOW + 30 * DAY)
@@ -456,9 +456,9 @@ def test_what_was_changed_thirty_days_ago_cannot_be_undone():
 
 def test_a_job_that_was_cancelled_half_way_is_undone_as_far_as_it_came(monkeypatch):
     monkeypatch.setattr(running, "TURN_SECONDS", 0.0)
-    monkeypatch.setattr("dealsite.data.editing.bulk_change.starting.CHUNK", 2)
+    monkeypatch.setattr("dealsite.data.editing.bulk.CHUNK", 2)
     made = make_deals(5)
-    order(subjects=chosen(*made))
+    order(targets=chosen(*made))
     loop.run_next(now=NOW + SOON)
     jobs.cancel(JOB, by=EDITOR, now=NOW + SOON)
     work(NOW + HOUR)
@@ -470,7 +470,7 @@ def test_a_job_that_was_cancelled_half_way_is_undone_as_far_as_it_came(monkeypat
 
 def test_a_failed_job_that_is_undone_is_not_tried_again(monkeypatch):
     made = make_deals(3)
-    order(subjects=chosen(*made))
+    order(targets=chosen(*made))
     save = deals.edit
     saved: list[deals.Deal] = []
 
@@ -494,7 +494,7 @@ def test_a_failed_job_that_is_undone_is_not_tried_again(monkeypatch):
 
 def test_a_paused_job_changes_nothing_until_it_goes_on(monkeypatch):
     made = make_deals(3)
-    order(subjects=chosen(*made))
+    order(targets=chosen(*made))
     save = deals.edit
     paused: list[str] = []
 

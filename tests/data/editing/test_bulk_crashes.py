@@ -13,6 +13,7 @@ from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import CHANGED, BulkChange
+from dealsite.data.editing.bulk_change import bulk_progress
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
 from dealsite.data.table.ids import iso
@@ -103,7 +104,7 @@ def test_a_worker_may_end_at_any_request_of_a_change_and_of_its_undoing(
             expected,
             3 - expected,
         )
-        assert len(bulk.rows(JOB, CHANGED)) == expected
+        assert len(bulk_progress.rows(JOB, CHANGED)) == expected
         if name != "feature":  # its entries stand with the page
             assert len(entries(f"Job {JOB}")) == len(set(entries(f"Job {JOB}"))) == expected
         bulk.undo(JOB, undo_id=UNDO, by=EDITOR, now=NOW + HOUR)

@@ -14,6 +14,7 @@ from dealsite.data.catalogue import brands, deals
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import CHANGED, REFUSED, BulkChange, BulkTarget
+from dealsite.data.editing.bulk_change import bulk_progress
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
 from dealsite.worker import bulk as running
@@ -35,8 +36,8 @@ def make_deals(number: int) -> list[deals.Deal]:
 
 
 def order(made: list[deals.Deal]) -> None:
-    subjects = [BulkTarget(deal.id, deal.content.title, WAS) for deal in made]
-    bulk.start(TO_TOYS, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, subjects=subjects)
+    targets = [BulkTarget(deal.id, deal.content.title, WAS) for deal in made]
+    bulk.start(TO_TOYS, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, targets=targets)
 
 
 def take() -> jobs.Job:
@@ -76,10 +77,10 @@ def test_a_worker_whose_lease_is_over_changes_nothing_beside_the_next_one():
         partial(running.change_many, first, NOW + SECOND),
         partial(running.change_many, second, NOW + SECOND),
     )
-    assert isinstance(outcomes[0], bulk.NotOurs | errors.Conflict)
+    assert isinstance(outcomes[0], bulk_progress.NotOurs | errors.Conflict)
     assert outcomes[1] is None
     assert [deals.get(deal.id).version for deal in made] == [2] * 6
-    assert jobs.get(JOB).progress["changed"] == len(bulk.rows(JOB, CHANGED)) == 6
+    assert jobs.get(JOB).progress["changed"] == len(bulk_progress.rows(JOB, CHANGED)) == 6
 
 
 def test_two_workers_collect_a_list_once(monkeypatch):
@@ -106,8 +107,8 @@ def test_an_editor_at_the_same_deals_keeps_what_he_wrote():
         lambda: [edit(deal, title="Mine") for deal in made],
         lambda: [edit(deal, category="audio-tv-photo") for deal in made[::2]],
     )
-    refused = {row.id for row in bulk.rows(JOB, REFUSED)}
-    changed = {row.id for row in bulk.rows(JOB, CHANGED)}
+    refused = {row.id for row in bulk_progress.rows(JOB, REFUSED)}
+    changed = {row.id for row in bulk_progress.rows(JOB, CHANGED)}
     assert refused | changed == {deal.id for deal in made}
     assert not refused & changed
     for number, deal in enumerate(made):
@@ -128,7 +129,7 @@ def test_cancelling_at_any_moment_leaves_the_count_right():
     )
     job = jobs.get(JOB)
     changed = [deal for deal in made if deals.get(deal.id).content.category == "toys-hobbies"]
-    assert job.progress["changed"] == len(changed) == len(bulk.rows(JOB, CHANGED))
+    assert job.progress["changed"] == len(changed) == len(bulk_progress.rows(JOB, CHANGED))
     assert job.state == ("done" if len(changed) == 10 else "cancelled")
 
 

@@ -14,7 +14,7 @@ from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BulkChange
-from dealsite.data.editing.bulk_change import applying
+from dealsite.data.editing.bulk_change import applying, bulk_progress
 from dealsite.data.jobs import jobs
 from dealsite.worker import bulk as running
 from dealsite.worker import loop
@@ -95,7 +95,7 @@ def test_a_report_is_paged_through_whole(ids):
     bulk.start(change, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, matching=DealFilter())
     work(NOW + SECOND)
     found: list[str] = []
-    while rows := bulk.rows(JOB, "REFUSED", after=found[-1] if found else "", limit=70):
+    while rows := bulk_progress.rows(JOB, "REFUSED", after=found[-1] if found else "", limit=70):
         found += [row.id for row in rows]
     assert found == sorted(ids)
     assert jobs.get(JOB).progress["refused"] == DEALS

@@ -1,4 +1,4 @@
-"""Imports of deals: brought once, checked and imported by one job at a time, listed newest first."""
+"""Imports of deals: uploaded once, checked and imported by one job at a time, listed newest first."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import pytest
 
 from dealsite.data.catalogue import drafts
 from dealsite.data.editing import audit, imports
-from dealsite.data.editing.import_record import SourceFile
-from dealsite.data.editing.imports import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED
+from dealsite.data.editing.imports import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED, SourceFile
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors, expiry
 from dealsite.data.table.ids import new_ulid
@@ -35,8 +34,8 @@ LAYOUT = {"columns": ["title", "price"], "drafts": True}
 TOTALS = {"imported": 2, "there": 1, "refused": 0, "brands": 0, "notes": 0, "mendable": 0}
 
 
-def upload_file(now=NOW, brought=FILE):
-    return imports.create(brought, import_id=new_ulid(now), by=EDITOR, now=now)
+def upload_file(now=NOW, source_file=FILE):
+    return imports.create(source_file, import_id=new_ulid(now), by=EDITOR, now=now)
 
 
 def check(one, **options):
@@ -60,7 +59,7 @@ def finish(one, totals=TOTALS):
 def test_a_file_is_noted_with_its_deletion_and_with_who_brought_it(wait_for_indexes):
     one = upload_file()
     assert imports.get(one.id) == one
-    assert (one.brought, one.by, one.stage, one.version) == (FILE, EDITOR, UPLOADED, 1)
+    assert (one.source_file, one.by, one.stage, one.version) == (FILE, EDITOR, UPLOADED, 1)
     assert one.kept_until == NOW + 7 * DAY
     wait_for_indexes()
     (entry,) = audit.of_target("import", one.id)
@@ -147,7 +146,7 @@ def test_a_file_can_be_taken_for_another_one_until_it_is_checked():
     one = upload_file()
     other = replace(FILE, encoding="cp1252", titles=("A",), samples=())
     imports.read_again(one, other, version=1)
-    assert imports.get(one.id).brought == other
+    assert imports.get(one.id).source_file == other
     with pytest.raises(errors.VersionConflict):
         imports.read_again(one, FILE, version=1)
     checked = check(imports.get(one.id))

@@ -99,7 +99,7 @@ def test_a_deal_that_is_deleted_is_not_there():
     assert send_heartbeat(deal.id, "oscar").others == [OpenForm("eve", "Eve", NOW)]
 
 
-def test_what_is_over_is_swept(wait_for_indexes):
+def test_what_is_over_expires(wait_for_indexes):
     deal_id = make_deal().id
     send_heartbeat(deal_id, "eve")
     wait_for_indexes()

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.editing import audit_log, saved_views
+from dealsite.data.editing import audit, saved_views
 from dealsite.data.editing.saved_views import MOST, TEAM, SavedView
 from dealsite.data.jobs import jobs
 from dealsite.data.people import users
@@ -181,7 +181,7 @@ def test_the_team_has_views_of_its_own_which_the_audit_log_knows(wait_for_indexe
     assert (names(), names(TEAM)) == (["Mine"], ["For all"])
     assert saved_views.of("oscar")[1] == (one,)
     wait_for_indexes()
-    entries = audit_log.page(kind="view", subject="team").entries
+    entries = audit.page(kind="view", subject="team").entries
     assert [(entry.by, entry.what, entry.after) for entry in entries] == [
         (EDITOR, "saved", {"views": "For all"})
     ]

@@ -12,7 +12,7 @@ import pytest
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, categories, deals, drafts, featured, feeds, prices
 from dealsite.data.catalogue.content import DealContent
-from dealsite.data.editing import audit, audit_log, trash, trash_record
+from dealsite.data.editing import audit, trash, trash_record
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
@@ -129,7 +129,7 @@ def test_deleting_and_restoring_is_noted(wait_for_indexes):
     delete(deal)
     trash.purge("deal", deal.id, by="root", now=LATER)
     wait_for_indexes()
-    notes = audit_log.page(day=NOW.date()).entries
+    notes = audit.page(day=NOW.date()).entries
     done = [(entry.what, entry.by) for entry in reversed(notes) if entry.subject == deal.id]
     assert sorted(done) == sorted(
         [

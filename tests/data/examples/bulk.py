@@ -5,7 +5,7 @@ from __future__ import annotations
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import CHANGED, REFUSED, BulkChange, BulkResult, BulkTarget
-from dealsite.data.editing.bulk_change import applying, undoing
+from dealsite.data.editing.bulk_change import applying, bulk_progress, undoing
 from dealsite.data.jobs import jobs
 from tests.builders import DAY, EDITOR, NOW, make_deal, make_id
 from tests.data.examples import measures
@@ -18,8 +18,8 @@ WAS = "peripherals-networking"
 def order(deal: Deal | None = None) -> str:
     """Order a change of a deal; return the job's id."""
     one = deal or make_deal(now=NOW - DAY)
-    subjects = [BulkTarget(one.id, one.content.title, WAS)]
-    bulk.start(TO_TOYS, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, subjects=subjects)
+    targets = [BulkTarget(one.id, one.content.title, WAS)]
+    bulk.start(TO_TOYS, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, targets=targets)
     return JOB
 
 
@@ -38,7 +38,7 @@ def change(prepared: tuple[Deal, jobs.Job]) -> None:
     things = applying.read("deal", [deal.id])
     prefetched = applying.prefetched_for(TO_TOYS, things.values())
     row = BulkResult(deal.id, "x", CHANGED, WAS, "toys-hobbies", chunk=1)
-    audit_context = bulk.audit_context(job, row, changed=1)
+    audit_context = bulk_progress.audit_context(job, row, changed=1)
     applying.carry_out(TO_TOYS, things[deal.id], prefetched, lambda *_: audit_context, by=EDITOR, now=NOW)
 
 
@@ -54,31 +54,31 @@ def take_back(job: jobs.Job) -> None:
     bulk.undo(JOB, undo_id=UNDO, by=EDITOR, now=NOW)
     undo = jobs.take_next(now=NOW)
     assert undo is not None
-    (row,) = bulk.rows(JOB, CHANGED)
+    (row,) = bulk_progress.rows(JOB, CHANGED)
     things = undoing.read_changed(TO_TOYS, [row])
     prefetched = applying.prefetched_for(TO_TOYS, things.values(), more_brands=())
-    audit_context = bulk.audit_context(undo, BulkResult(row.id, "x", CHANGED, chunk=1), changed=1)
+    audit_context = bulk_progress.audit_context(undo, BulkResult(row.id, "x", CHANGED, chunk=1), changed=1)
     undoing.take_back(TO_TOYS, row, things[row.id], prefetched, lambda *_: audit_context, by=EDITOR, now=NOW)
 
 
-@measures(bulk.refuse, taken)
+@measures(bulk_progress.refuse, taken)
 def refuse(prepared: tuple[Deal, jobs.Job]) -> None:
     deal, job = prepared
-    bulk.refuse(job, [BulkResult(deal.id, "x", REFUSED, reason="x", chunk=1)], in_all=1)
+    bulk_progress.refuse(job, [BulkResult(deal.id, "x", REFUSED, reason="x", chunk=1)], in_all=1)
 
 
-@measures(bulk.collect, taken)
+@measures(bulk_progress.collect, taken)
 def collect(prepared: tuple[Deal, jobs.Job]) -> None:
     _, job = prepared
-    subjects = tuple(BulkTarget(make_id(NOW, number), "x" * 60, WAS) for number in range(bulk.CHUNK))
-    bulk.collect(job, bulk.Chunk(2, subjects, NOW))
+    targets = tuple(BulkTarget(make_id(NOW, number), "x" * 60, WAS) for number in range(bulk.CHUNK))
+    bulk_progress.collect(job, bulk.Chunk(2, targets, NOW))
 
 
 measures(bulk.start, lambda: make_deal(now=NOW - DAY))(order)
 measures(bulk.undo, changed)(lambda _: bulk.undo(JOB, undo_id=UNDO, by=EDITOR, now=NOW))
 measures(bulk.get, order)(lambda _: bulk.get(JOB))
-measures(bulk.rows, changed)(lambda _: bulk.rows(JOB, CHANGED))
-measures(bulk.outcomes, taken)(lambda prepared: bulk.outcomes(JOB, [prepared[0].id]))
-measures(bulk.is_changed, taken)(lambda prepared: bulk.is_changed(JOB, prepared[0].id))
-measures(bulk.chunk, order)(lambda _: bulk.chunk(JOB, 1))
-measures(bulk.last_chunk, order)(lambda _: bulk.last_chunk(JOB))
+measures(bulk_progress.rows, changed)(lambda _: bulk_progress.rows(JOB, CHANGED))
+measures(bulk_progress.outcomes, taken)(lambda prepared: bulk_progress.outcomes(JOB, [prepared[0].id]))
+measures(bulk_progress.is_changed, taken)(lambda prepared: bulk_progress.is_changed(JOB, prepared[0].id))
+measures(bulk_progress.chunk, order)(lambda _: bulk_progress.chunk(JOB, 1))
+measures(bulk_progress.last_chunk, order)(lambda _: bulk_progress.last_chunk(JOB))

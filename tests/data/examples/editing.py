@@ -7,7 +7,6 @@ from typing import Any
 from dealsite.data.catalogue import deals
 from dealsite.data.editing import (
     audit,
-    audit_log,
     links,
     pending_edits,
     presence,
@@ -109,5 +108,5 @@ measures(presence.heartbeat, make_deal)(
     lambda deal: presence.heartbeat("deal", deal.id, username="eve", name="Eve", now=NOW)
 )
 measures(presence.leave, make_deal)(lambda deal: presence.leave("deal", deal.id, username="eve"))
-measures(audit_log.page, make_deal)(lambda deal: audit_log.page(kind="deal", subject=deal.id))
+measures(audit.page, make_deal)(lambda deal: audit.page(kind="deal", subject=deal.id))
 measures(audit.of_target, make_deal)(lambda deal: audit.of_target("deal", deal.id))

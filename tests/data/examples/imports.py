@@ -5,8 +5,7 @@ from __future__ import annotations
 from dealsite.data.catalogue import drafts
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.editing import imports
-from dealsite.data.editing.import_record import SourceFile
-from dealsite.data.editing.imports import Import
+from dealsite.data.editing.imports import Import, SourceFile
 from dealsite.data.jobs import jobs
 from tests.builders import EDITOR, NOW, make_brand, make_content, make_draft, make_id
 from tests.data.examples import measures

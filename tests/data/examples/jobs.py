@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deals
-from dealsite.data.jobs import exports, job_lists, jobs
+from dealsite.data.jobs import exports, jobs
 from dealsite.data.table.writes import Update
 from tests.builders import EDITOR, HOUR, NOW, make_announcement, make_brand, make_deal, make_id
 from tests.data.examples import measures
@@ -48,7 +48,7 @@ measures(jobs.cancel, order)(lambda job_id: jobs.cancel(job_id, by=EDITOR, now=N
 measures(jobs.resume, lambda: paused(order()))(lambda job_id: jobs.resume(job_id, by=EDITOR, now=NOW))
 measures(jobs.retry, lambda: failed(order()))(lambda job_id: jobs.retry(job_id, by=EDITOR, now=NOW))
 measures(jobs.get, lambda: rename(make_brand()))(lambda brand: jobs.get(brand.last_edit))
-measures(job_lists.of_month, order)(lambda _: job_lists.of_month("2026-11"))
+measures(jobs.of_month, order)(lambda _: jobs.of_month("2026-11"))
 measures(exports.request)(ask_for_file)
 measures(exports.newest, ask_for_file)(lambda _: exports.newest())
 measures(exports.get, ask_for_file)(lambda job_id: exports.get(job_id, now=NOW))

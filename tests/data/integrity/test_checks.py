@@ -24,7 +24,8 @@ from dealsite.data.catalogue import (
 from dealsite.data.catalogue.deal import stock
 from dealsite.data.commerce import carts, orders
 from dealsite.data.editing import bulk, imports, pending_edits, presence, questions, saved_views, trash_record
-from dealsite.data.editing.import_record import SourceFile
+from dealsite.data.editing.bulk_change import bulk_progress
+from dealsite.data.editing.imports import SourceFile
 from dealsite.data.integrity import checks, index_rows
 from dealsite.data.integrity.problem import Problem
 from dealsite.data.jobs import jobs
@@ -148,9 +149,9 @@ def look_ahead() -> None:
 def change_in_bulk() -> None:
     """Have a job that changes many deals leave one alone."""
     to_books = bulk.BulkChange("deal", bulk.CATEGORY, "books-media")
-    bulk.start(to_books, job_id=BULK, by=EDITOR, asked_at=NOW, now=NOW, subjects=[bulk.BulkTarget(LIVE, "x")])
+    bulk.start(to_books, job_id=BULK, by=EDITOR, asked_at=NOW, now=NOW, targets=[bulk.BulkTarget(LIVE, "x")])
     change(keys.job(BULK), taken_by="a worker")()
-    bulk.refuse(jobs.get(BULK), [bulk.BulkResult(LIVE, "x", bulk.REFUSED, reason="x")], in_all=1)
+    bulk_progress.refuse(jobs.get(BULK), [bulk.BulkResult(LIVE, "x", bulk.REFUSED, reason="x")], in_all=1)
 
 
 def go_shopping() -> None:
@@ -926,7 +927,7 @@ def test_what_is_left_of_a_visitors_cart_is_no_problem(seed):
     assert checks.find() == []
 
 
-def test_a_visitors_cart_that_is_being_swept_is_no_problem(seed):
+def test_a_visitors_cart_that_expires_is_no_problem(seed):
     seed()
     change(GUEST.head, ttl=ids.epoch_seconds(NOW - 40 * DAY))()
     lose(GUESTS)()

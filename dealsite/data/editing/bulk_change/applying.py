@@ -17,19 +17,9 @@ from dealsite.data.catalogue.deal.stock import with_offers
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.catalogue.featured import MAX_CARDS, FeaturedPage
+from dealsite.data.editing import bulk
 from dealsite.data.editing.audit import AuditContext
-from dealsite.data.editing.bulk import (
-    BRAND,
-    CATEGORY,
-    DELETE,
-    EXPIRE,
-    FEATURE,
-    FIELDS,
-    PUBLISH,
-    UNFEATURE,
-    BulkChange,
-    BulkTarget,
-)
+from dealsite.data.editing.bulk import FIELDS, BulkChange, BulkTarget
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import NotFound, VersionConflict
 from dealsite.data.table.ids import from_iso, is_ulid, iso, new_ulid, time_of
@@ -56,41 +46,32 @@ def prefetched_for(
     change: BulkChange, things: Iterable[Thing], *, more_brands: Iterable[str] = ()
 ) -> Prefetched:
     """Return what a change of some things needs. 1 batch get for brands, or 1 get for a page; none to delete."""
-    if change.action in (FEATURE, UNFEATURE):
+    if change.action in (bulk.FEATURE, bulk.UNFEATURE):
         return Prefetched(page=featured.get(change.value))
-    if change.action == DELETE:
+    if change.action == bulk.DELETE:
         return Prefetched()
     slugs = {thing.content.brand for thing in things} | set(more_brands)
-    if change.action == BRAND:
+    if change.action == bulk.BRAND:
         slugs.add(change.value)
     return Prefetched(brands=brands.get_many(sorted(slug for slug in slugs if slug)))
 
 
-# Before anything is changed
-
-
 def value_in(change: BulkChange, thing: Thing) -> str:
     """Return the value that a change would replace, '' where it replaces none."""
-    name = FIELDS.get(change.action)
-    return in_words(thing.content)[name] if name else ""
+    return in_words(thing.content)[FIELDS[change.action]] if change.action in FIELDS else ""
 
 
 def seen_in(change: BulkChange, card: DealCard) -> str:
     """Return the same from what a list shows."""
-    match FIELDS.get(change.action):
-        case "expires_at":
-            return iso(card.expires_at) if card.expires_at else ""
-        case "category":
-            return card.category
-        case "brand":
-            return card.brand
-    return ""
+    expires_at = iso(card.expires_at) if card.expires_at else ""
+    values = {"expires_at": expires_at, "category": card.category, "brand": card.brand}
+    return values.get(FIELDS.get(change.action, ""), "")
 
 
 def changed_meanwhile(
     change: BulkChange,
     thing: Thing,
-    subject: BulkTarget,
+    target: BulkTarget,
     *,
     asked_at: datetime,
     collected_at: datetime,
@@ -103,31 +84,27 @@ def changed_meanwhile(
     came = thing.created_at if isinstance(thing, Deal) else time_of(thing.id)
     if came > asked_at:
         return _("It was added after this was confirmed.")
-    whose = {"name": thing.updated_by}
+    changed = thing.updated_at > asked_at and thing.updated_by != by
     if change.action in FIELDS:
-        early = asked_at < thing.updated_at <= collected_at and thing.updated_by != by
-        if early or value_in(change, thing) != subject.seen:
-            return _("%(name)s changed it meanwhile.") % whose
-    elif change.action in (PUBLISH, DELETE) and thing.updated_at > asked_at and thing.updated_by != by:
-        return _("%(name)s changed it meanwhile.") % whose
-    return ""
+        early = changed and thing.updated_at <= collected_at
+        changed = early or value_in(change, thing) != target.seen
+    elif change.action not in (bulk.PUBLISH, bulk.DELETE):
+        changed = False
+    return _("%(name)s changed it meanwhile.") % {"name": thing.updated_by} if changed else ""
 
 
 def refusal(change: BulkChange, thing: Thing, prefetched: Prefetched, *, now: datetime) -> str:
     """Return why a thing cannot be changed, in a sentence; '' if it can."""
     if isinstance(thing, Draft):
         return _refusal_of_draft(change, thing, prefetched, now)
-    match change.action:
-        case "delete":
-            return ""
-        case "feature" | "unfeature":
-            return _refusal_to_feature(change, thing, prefetched, now)
-        case "expire":
-            if thing.live_at > now:
-                return _("It is not published yet; delete it, or move its time.")
-            if thing.card.state(now) == "expired":
-                return _("It has expired already.")
-            return ""
+    if change.action == bulk.DELETE:
+        return ""
+    if change.action in (bulk.FEATURE, bulk.UNFEATURE):
+        return _refusal_to_feature(change, thing, prefetched, now)
+    if change.action == bulk.EXPIRE:
+        if thing.live_at > now:
+            return _("It is not published yet; delete it, or move its time.")
+        return _("It has expired already.") if thing.card.state(now) == "expired" else ""
     if value_in(change, thing) == change.value:
         return _same(change)
     return _sentences(problems(with_value(change, thing.content), live_at=thing.live_at))
@@ -136,9 +113,9 @@ def refusal(change: BulkChange, thing: Thing, prefetched: Prefetched, *, now: da
 def _refusal_of_draft(change: BulkChange, draft: Draft, prefetched: Prefetched, now: datetime) -> str:
     if draft.published_as:
         return _("It was published already.")
-    if change.action == DELETE:
+    if change.action == bulk.DELETE:
         return ""
-    if change.action == PUBLISH:
+    if change.action == bulk.PUBLISH:
         found = problems(draft.content, live_at=now)
         if not found and draft.content.brand not in prefetched.brands:
             return _("Its brand does not exist. Save the draft to add it.")
@@ -153,14 +130,14 @@ def _sentences(found: Mapping[str, str]) -> str:
 
 
 def _same(change: BulkChange) -> str:
-    if change.action == CATEGORY:
+    if change.action == bulk.CATEGORY:
         return _("It is in this category already.")
-    return _("It is of this brand already.") if change.action == BRAND else _("It expires then already.")
+    return _("It is of this brand already.") if change.action == bulk.BRAND else _("It expires then already.")
 
 
 def _refusal_to_feature(change: BulkChange, deal: Deal, prefetched: Prefetched, now: datetime) -> str:
     listed = change.value in deal.featured_on
-    if change.action == UNFEATURE:
+    if change.action == bulk.UNFEATURE:
         return "" if listed else _("It is not on this page.")
     if listed:
         return _("It is on this page already.")
@@ -178,15 +155,9 @@ def no_room(prefetched: Prefetched) -> str:
 
 def with_value(change: BulkChange, content: DealContent, value: str | None = None) -> DealContent:
     """Return content with the value of a change in the place of its own."""
-    text = change.value if value is None else value
-    name = FIELDS[change.action]
-    changes: dict[str, Any] = {name: text}
-    if name == "expires_at":
-        changes = {name: from_iso(text) if text else None}
-    return replace(content, **changes)
-
-
-# Changing
+    text, name = change.value if value is None else value, FIELDS[change.action]
+    new: Any = (from_iso(text) if text else None) if name == "expires_at" else text
+    return replace(content, **{name: new})
 
 
 @access_pattern(
@@ -200,25 +171,22 @@ def carry_out(
     1 transaction; 1 batch get more for each deal that is featured, taken off a page or deleted.
     """
     before = value_in(change, thing)
-    if isinstance(thing, Draft) and change.action == PUBLISH:
-        deal_id = new_ulid(now)
-        brand = prefetched.brands[thing.content.brand]
-        audit_context = note("", deal_id)
+    if isinstance(thing, Draft) and change.action == bulk.PUBLISH:
+        new_id, brand = new_ulid(now), prefetched.brands[thing.content.brand]
+        context = note("", new_id)
         deals.publish(
-            thing.content,
-            deal_id=deal_id,
-            brand=brand,
-            by=by,
-            now=now,
-            draft=thing,
-            audit_context=audit_context,
+            thing.content, deal_id=new_id, brand=brand, by=by, now=now, draft=thing, audit_context=context
         )
-    elif change.action == DELETE:
-        _delete(thing, note(str(thing.version), ""), by=by, now=now)
-    elif isinstance(thing, Deal) and change.action == EXPIRE:
+    elif change.action == bulk.DELETE:
+        context = note(str(thing.version), "")
+        if isinstance(thing, Draft):
+            drafts.delete(thing, by=by, now=now, audit_context=context)
+        else:
+            deals.delete(thing, by=by, now=now, version=thing.version, audit_context=context)
+    elif isinstance(thing, Deal) and change.action == bulk.EXPIRE:
         deals.expire_now(thing, by=by, now=now, audit_context=note(before, iso(now)))
-    elif isinstance(thing, Deal) and change.action in (FEATURE, UNFEATURE):
-        feature(change, thing, prefetched, note, by=by, now=now, on=change.action == FEATURE)
+    elif isinstance(thing, Deal) and change.action in (bulk.FEATURE, bulk.UNFEATURE):
+        feature(change, thing, prefetched, note, by=by, now=now, on=change.action == bulk.FEATURE)
     else:
         content = with_value(change, thing.content)
         save(thing, content, prefetched, note(before, change.value), by=by, now=now)
@@ -228,7 +196,7 @@ def save(
     thing: Thing,
     content: DealContent,
     prefetched: Prefetched,
-    audit_context: AuditContext,
+    context: AuditContext,
     *,
     by: str,
     now: datetime,
@@ -236,18 +204,11 @@ def save(
     """Give a deal or draft another content."""
     version, brand = thing.version, prefetched.brands.get(content.brand)
     if isinstance(thing, Draft):
-        drafts.save(thing, content, version=version, brand=brand, by=by, now=now, audit_context=audit_context)
-        return
-    if brand is None:
-        raise NotFound(_("Its brand does not exist any more."))
-    deals.edit(thing, content, version=version, brand=brand, by=by, now=now, audit_context=audit_context)
-
-
-def _delete(thing: Thing, audit_context: AuditContext, *, by: str, now: datetime) -> None:
-    if isinstance(thing, Draft):
-        drafts.delete(thing, by=by, now=now, audit_context=audit_context)
+        drafts.save(thing, content, version=version, brand=brand, by=by, now=now, audit_context=context)
+    elif brand:
+        deals.edit(thing, content, version=version, brand=brand, by=by, now=now, audit_context=context)
     else:
-        deals.delete(thing, by=by, now=now, version=thing.version, audit_context=audit_context)
+        raise NotFound(_("Its brand does not exist any more."))
 
 
 def feature(
@@ -273,8 +234,8 @@ def feature(
     was = page.ids.index(deal.id) if deal.id in page.ids else 0
     if on:
         order.insert(place, deal.id)
-    audit_context = note("" if on else str(was), change.value if on else "")
+    context = note("" if on else str(was), change.value if on else "")
     listed = [found[one] for one in order if one in found]
     prefetched.page = featured.set_featured(
-        page, listed, version=page.version, by=by, now=now, audit_context=audit_context
+        page, listed, version=page.version, by=by, now=now, audit_context=context
     )

@@ -12,36 +12,18 @@ from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.catalogue.featured import MAX_CARDS
-from dealsite.data.editing import trash
-from dealsite.data.editing.bulk import (
-    BRAND,
-    DELETE,
-    FEATURE,
-    FIELDS,
-    PUBLISH,
-    UNFEATURE,
-    BulkChange,
-    BulkResult,
-)
+from dealsite.data.editing import bulk, trash
+from dealsite.data.editing.bulk import FIELDS, BulkChange, BulkResult
 from dealsite.data.editing.bulk_change import applying
-from dealsite.data.editing.bulk_change.applying import (
-    Note,
-    Prefetched,
-    Thing,
-    feature,
-    no_room,
-    save,
-    value_in,
-    with_value,
-)
+from dealsite.data.editing.bulk_change.applying import Note, Prefetched, Thing
 from dealsite.data.table.access_patterns import access_pattern
 
 
 def read_changed(change: BulkChange, rows: Iterable[BulkResult]) -> dict[str, Thing]:
-    """Return what some rows are about, as it is now, by the rows' ids. As many requests as `bulk_changes.read`."""
-    if change.action == DELETE:
+    """Return what some rows are about, as it is now, by the rows' ids. As many requests as `applying.read`."""
+    if change.action == bulk.DELETE:
         return {}
-    if change.action == PUBLISH:
+    if change.action == bulk.PUBLISH:
         ids = {row.after: row.id for row in rows}
         return {ids[deal_id]: deal for deal_id, deal in applying.read("deal", ids).items()}
     return applying.read(change.kind, [row.id for row in rows])
@@ -49,26 +31,23 @@ def read_changed(change: BulkChange, rows: Iterable[BulkResult]) -> dict[str, Th
 
 def refusal_to_undo(change: BulkChange, row: BulkResult, thing: Thing | None, prefetched: Prefetched) -> str:
     """Return why a change cannot be taken back, in a sentence; '' if it can, as far as can be seen."""
-    if change.action == DELETE:
+    if change.action == bulk.DELETE:
         return ""
     if thing is None or (isinstance(thing, Draft) and thing.published_as):
-        return (
-            _("It was deleted since, or published.") if change.kind == "draft" else _("It was deleted since.")
+        is_draft = change.kind == "draft"
+        return _("It was deleted since, or published.") if is_draft else _("It was deleted since.")
+    if change.action in FIELDS or change.action == bulk.PUBLISH:
+        is_same = (
+            thing.version == 1
+            if change.action == bulk.PUBLISH
+            else applying.value_in(change, thing) == row.after
         )
-    whose = {"name": thing.updated_by}
-    if change.action in FIELDS:
-        if value_in(change, thing) != row.after:
-            return _("%(name)s changed it since.") % whose
-        return ""
-    if change.action == PUBLISH:
-        return _("%(name)s changed it since.") % whose if thing.version != 1 else ""
+        return "" if is_same else _("%(name)s changed it since.") % {"name": thing.updated_by}
     assert isinstance(thing, Deal)  # noqa: S101 - only deals are featured
     listed = change.value in thing.featured_on
-    if change.action == FEATURE:
+    if change.action == bulk.FEATURE:
         return "" if listed else _("It is not on this page any more.")
-    if listed:
-        return _("It is on this page again.")
-    return no_room(prefetched)
+    return _("It is on this page again.") if listed else applying.no_room(prefetched)
 
 
 @access_pattern(
@@ -86,37 +65,36 @@ def take_back(
     by: str,
     now: datetime,
 ) -> None:
-    """Bring back what a change replaced, and note it in the same transaction; whatever its own module raises.
+    """Restore what a change replaced, and note it in the same transaction; whatever its own module raises.
 
     1 transaction; 1 batch get more for featured deals, and 2 gets for what is restored from the trash or
     becomes a draft again.
     """
-    if change.action == DELETE:
+    if change.action == bulk.DELETE:
         version = int(row.before) if row.before else None
         trash.restore(change.kind, row.id, by=by, now=now, version=version, audit_context=note("", ""))
         return
     assert thing is not None  # noqa: S101 - it would have been refused
-    if change.action == PUBLISH:
+    if change.action == bulk.PUBLISH:
+        assert isinstance(thing, Deal)  # noqa: S101 - it was published
         _withdraw(row, thing, note, by=by, now=now)
     elif change.action in FIELDS:
-        content = with_value(change, thing.content, row.before)
-        save(thing, content, prefetched, note(row.after, row.before), by=by, now=now)
+        content = applying.with_value(change, thing.content, row.before)
+        applying.save(thing, content, prefetched, note(row.after, row.before), by=by, now=now)
     elif isinstance(thing, Deal):
-        back = change.action == UNFEATURE
+        back = change.action == bulk.UNFEATURE
         place = int(row.before) if row.before else MAX_CARDS
-        feature(change, thing, prefetched, note, by=by, now=now, on=back, place=place)
+        applying.feature(change, thing, prefetched, note, by=by, now=now, on=back, place=place)
 
 
-def _withdraw(row: BulkResult, deal: Thing, note: Note, *, by: str, now: datetime) -> None:
+def _withdraw(row: BulkResult, deal: Deal, note: Note, *, by: str, now: datetime) -> None:
     """Make a deal the draft again that it was published from; the deal goes to the trash."""
-    pointer = drafts.get(row.id)
-    audit_context = note(row.after, "")
+    pointer, context = drafts.get(row.id), note(row.after, "")
     reopen = drafts.reopen_write(pointer, deal.content, deal.card, by=by, now=now)
-    assert isinstance(deal, Deal)  # noqa: S101 - it was published
-    audit_context = replace(audit_context, writes=(*audit_context.writes, reopen))
-    deals.delete(deal, by=by, now=now, version=deal.version, audit_context=audit_context)
+    context = replace(context, writes=(*context.writes, reopen))
+    deals.delete(deal, by=by, now=now, version=deal.version, audit_context=context)
 
 
 def brands_before(change: BulkChange, rows: Iterable[BulkResult]) -> list[str]:
-    """Return the brands that taking some changes back brings back."""
-    return [row.before for row in rows] if change.action == BRAND else []
+    """Return the brands that undoing some changes restores."""
+    return [row.before for row in rows] if change.action == bulk.BRAND else []
