@@ -115,7 +115,7 @@ def _load(path: Path) -> tuple[int, float]:
 
 
 def _busiest(path: Path) -> tuple[str, str]:
-    """Return whoever ordered most often, and the id of an order of his with as many lines as one can have."""
+    """Return the user with the most orders, and the id of one of their orders with as many lines as one can have."""
     from dealsite.loads.orders_file import read
 
     counts: Counter[str] = Counter()

@@ -117,7 +117,8 @@ def test_what_is_not_right_is_said_and_saved_once_it_is(editor_window):
 def test_when_the_session_has_ended_it_stops_and_nothing_typed_is_lost(editor_window):
     draft = make_draft(title="Idea")
     page: Page = editor_window()
-    with page.expect_response(re.compile("/presence/")):  # the page asks who else is there before it is left alone
+    # The page asks who else is there before it is left alone.
+    with page.expect_response(re.compile("/presence/")):
         opened(page, draft)
     sessions.end_all("eve")
     field(page, "Title").fill("Typed for an hour")

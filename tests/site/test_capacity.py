@@ -120,7 +120,7 @@ def test_the_page_says_what_an_index_of_whole_items_would_take_as_the_model_does
 
 
 def _index(steps: volume.Stages) -> int:
-    return sum(step.indexes.get(keys.GSI3, 0) for step in (steps.insert, steps.claim, steps.wait_for_indexes))
+    return sum(step.indexes.get(keys.GSI3, 0) for step in (steps.insert, steps.claim, steps.settle))
 
 
 def _spread(units: float) -> list[str]:
@@ -132,7 +132,7 @@ def test_the_page_says_what_each_step_of_a_payment_costs():
     for name, cost in (
         ("insert", steps.insert),
         ("claim", steps.claim),
-        ("wait_for_indexes", steps.wait_for_indexes),
+        ("settle", steps.settle),
     ):
         agree("Steps", name, [f"{cost.item}", f"{cost.total - cost.item}"])
     assert steps.claim.indexes == {keys.GSI3: 2}  # a change of status deletes one row and writes another
@@ -170,8 +170,8 @@ def test_each_step_of_a_payment_costs_what_the_engine_counts():
     assert _written(claiming) == (steps.claim.item, steps.claim.total - steps.claim.item)
     counters_and_guard = 2 + 2
     assert _written(settling) == (
-        steps.wait_for_indexes.item + counters_and_guard,
-        steps.wait_for_indexes.total - steps.wait_for_indexes.item,
+        steps.settle.item + counters_and_guard,
+        steps.settle.total - steps.settle.item,
     )
     for units in (inserting, claiming, settling):
         assert units.reported_write == units.write + units.index

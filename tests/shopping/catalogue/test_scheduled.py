@@ -86,7 +86,7 @@ def test_a_scheduled_deal_is_on_no_public_page_until_its_minute(
         category_names.forget()
 
     for path in paths:
-        # A cursor that a visitor typed himself may come back in links; nothing else may.
+        # A cursor that visitors typed themselves may come back in links; nothing else may.
         html = client.get(path).content.decode()
         assert "anzibar" not in html, path
         assert f"/deals/{deal.id}" not in html, path
