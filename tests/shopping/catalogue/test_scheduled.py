@@ -82,7 +82,7 @@ def test_a_scheduled_deal_is_on_no_public_page_until_its_minute(
 
     def showing(path: str) -> bool:
         answers = [client.get(path), client.get(path, headers={"HX-Request": "true"})]
-        return any(deal.id in found or "anzibar" in found for found in (a.content.decode() for a in answers))
+        return any("anzibar" in answer.content.decode() for answer in answers)
 
     def at(moment) -> None:
         monkeypatch.setattr("django.utils.timezone.now", lambda: moment)
