@@ -1,7 +1,6 @@
 """Orders: what reading thousands of them costs, how long their pages take, how many are placed a second."""
 
 from __future__ import annotations
-
 import json
 import os
 import statistics
@@ -11,10 +10,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC
+from datetime import datetime
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = "orders.jsonl.gz"
@@ -116,7 +118,7 @@ def _load(path: Path) -> tuple[int, float]:
 
 
 def _busiest(path: Path) -> tuple[str, str]:
-    """Return who ordered most often, and the id of one of their orders with as many lines as one can have."""
+    """Return the user with the most orders, and the id of one of their orders with as many lines as one can have."""
     from dealsite.loads.orders_file import read
 
     counts: Counter[str] = Counter()

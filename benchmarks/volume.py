@@ -32,10 +32,10 @@ class Stages:
 
     inserted: Attributes
     claimed: Attributes
-    waited: Attributes
+    settled: Attributes
     insert: Cost
     claim: Cost
-    wait_for_indexes: Cost
+    settle: Cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,14 @@ def stages(payment: Payment, *, now: datetime, whole: bool = False) -> Stages:
     claimed = replace(
         payment, status=PENDING, next_at=now + LEASE, claimed_by=token, series_at=now, version=2
     )
-    waited = claimed.after(
+    settled = claimed.after(
         Step(PROCESSED, now, RUNNER),
         next_at=now,
         processed_at=now,
         transaction_id=f"pi_{'0' * 24}",
         claimed_by="",
     )
-    first, second, third = (to_attributes(payment_item(one)) for one in (payment, claimed, waited))
+    first, second, third = (to_attributes(payment_item(one)) for one in (payment, claimed, settled))
     return Stages(
         first,
         second,
@@ -87,7 +87,7 @@ def partition_loads(payment: Payment, *, now: datetime) -> list[Load]:
     steps = stages(payment, now=now)
     share = fullest_share(new_ulid(now, number << 40) for number in range(SAMPLE))
     of_shard = rate() * share
-    every = [steps.insert, steps.claim, steps.wait_for_indexes]
+    every = [steps.insert, steps.claim, steps.settle]
     gsi3 = sum(step.indexes.get(keys.GSI3, 0) for step in every)
     counters = {name: 10**6 for state in payment_totals.STATES for name in (state, f"{state}_amount")}
     one_day = to_attributes({"type": "PaymentTotals", "day": "2026-11-21", "shard": 1, **counters})
@@ -98,7 +98,7 @@ def partition_loads(payment: Payment, *, now: datetime) -> list[Load]:
             PAYMENTS_OF_AN_ACCOUNT * sum(step.item for step in every),
         ),
         Load("GSI3 PAYMENTS#k", f"rows of the fullest shard, {share:.1%} of all", of_shard * gsi3),
-        Load("GSI1 TXN#tid", "the one payment of a transaction", steps.wait_for_indexes.indexes[keys.GSI1]),
+        Load("GSI1 TXN#tid", "the one payment of a transaction", steps.settle.indexes[keys.GSI1]),
         Load("TXN#tid", "the guard of a transaction", 2 * write_units(200)),
         Load(
             "PAYTOTALS#day#k",

@@ -32,7 +32,7 @@ def make_order(
     address: orders.Address = ADDRESS,
     now: datetime = NOW,
 ) -> orders.Order:
-    """Have a shopper, created where he is missing, buy some deals, or one of its own."""
+    """Have a shopper, created where missing, buy some deals, or a new one."""
     shopper = buyer(username)
     owner = carts.user_cart(shopper.username)
     for deal in deals or (make_deal(),):
@@ -57,7 +57,7 @@ def make_order(
 
 
 def buyer(username: str) -> users.User:
-    """Return a shopper, created where he is missing."""
+    """Return a shopper, created where missing."""
     try:
         return users.get(username)
     except errors.NotFound:

@@ -48,6 +48,8 @@ class Route:
     def addresses(self, content: Content) -> list[str]:
         """Return where it can be looked at on the seeded site."""
         examples = content.examples(self.name)
+        parts = set(re.findall(r"<\w+:(\w+)>", self.pattern))
+        assert parts <= examples.keys(), f"{self.pattern}: Content.examples (tests/seeded.py) lacks a value."
         own = "/" + re.sub(r"<\w+:(\w+)>", lambda match: str(examples[match[1]]), self.pattern)
         return [f"{'' if at.startswith('/') else own}{at.format(**examples)}" for at in self.page.at]
 

@@ -257,7 +257,7 @@ def exported_orders(now: datetime) -> str:
 
 
 def with_two_factor(user: User) -> User:
-    """Give a user a second factor; returns him as he is then."""
+    """Give a user a second factor; return the user with it."""
     two_factor.turn_on(user, secret="sealed", recovery=["one", "two"], step=1, key="", now=timezone.now())
     return users.get(user.username)
 

@@ -1,4 +1,4 @@
-"""Everybody reads the site in the language that he chose, visitors in the site's, and no page asks for it in vain."""
+"""Users read the site in the language they chose, visitors in the site's, and no page looks it up for nothing."""
 
 from __future__ import annotations
 

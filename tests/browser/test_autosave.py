@@ -1,19 +1,22 @@
 """A form that saves itself says when, waits while the site does not answer, and stops where a person has to decide."""
 
 from __future__ import annotations
-
 import re
 from threading import Event
 from typing import Any
-
-from playwright.sync_api import Dialog, Locator, Page, expect
-
+from playwright.sync_api import Dialog
+from playwright.sync_api import Locator
+from playwright.sync_api import Page
+from playwright.sync_api import expect
 from dealsite.data.catalogue import drafts
-from dealsite.data.people import profiles, sessions
-from tests.browser.deal_form import field, said
+from dealsite.data.people import profiles
+from dealsite.data.people import sessions
+from tests.browser.deal_form import field
+from tests.browser.deal_form import said
 from tests.browser.flaws import flaws
-from tests.browser.test_engine_down import break_table  # noqa: F401 - a fixture
+from tests.browser.test_engine_down import break_table # noqa: F401 - a fixture
 from tests.builders import make_draft
+
 
 SAVED = re.compile(r"Saved \d\d:\d\d")
 
@@ -117,9 +120,8 @@ def test_what_is_not_right_is_said_and_saved_once_it_is(editor_window):
 def test_when_the_session_has_ended_it_stops_and_nothing_typed_is_lost(editor_window):
     draft = make_draft(title="Idea")
     page: Page = editor_window()
-    with page.expect_response(
-        re.compile("/presence/")
-    ):  # the page asks who else is there before it is left alone
+    # The page asks who else is there before it is left alone.
+    with page.expect_response(re.compile("/presence/")):
         opened(page, draft)
     sessions.end_all("eve")
     field(page, "Title").fill("Typed for an hour")

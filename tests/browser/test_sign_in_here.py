@@ -1,4 +1,4 @@
-"""A session that ends while somebody works: he signs in over his page, and it goes on with all that was in it."""
+"""A session that ends while somebody works: they sign in over their page and lose nothing that was in it."""
 
 from __future__ import annotations
 

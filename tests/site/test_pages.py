@@ -77,7 +77,8 @@ def answer_of(browser: Client, address: str, method: str = "get") -> Any:
 
 
 def test_every_view_says_what_its_page_is():
-    assert [route.name for route in routes() if page_of(route.view) is None] == []
+    silent = [route.name for route in routes() if page_of(route.view) is None]
+    assert silent == [], "Put @page, @part, @feed or @action of dealsite/web/pages.py above these views"
 
 
 def test_what_a_view_says_is_seen_through_all_that_guards_it():
@@ -120,7 +121,9 @@ def test_the_list_of_pages_in_the_docs_is_what_the_views_say():
         end = f"\n## {after}" if after else ""
         PAGE.write_text(f"{before}## Pages\n\n{kept}\n\n" + "\n".join([*HEAD, *rows()]) + f"\n{end}", "utf-8")
         return
-    assert [line for line in lines if line.startswith("|")] == [*HEAD, *rows()]
+    assert [line for line in lines if line.startswith("|")] == [*HEAD, *rows()], (
+        "UPDATE_DOCS=1 pytest tests/site/test_pages.py writes the list anew"
+    )
 
 
 # What they cost
@@ -158,7 +161,9 @@ def test_a_page_is_there_and_costs_no_more_than_its_view_says(name: str, site: C
                 status = answer_of(browser, address).status_code
             assert status in expected(route, at, visitor), address
             within = allowed(route.page.requests)[: None if address != first else 1]
-            assert Counter() in [too_much(meter.log, one + known) for one in within], address
+            assert Counter() in [too_much(meter.log, one + known) for one in within], (
+                f"{address} sends more than its view says: {meter.log}"
+            )
 
 
 # Who may see them

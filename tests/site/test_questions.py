@@ -6,23 +6,18 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
-from itertools import groupby
-from pathlib import Path
 
 import pytest
 
 from dealsite.data import table
 from dealsite.data.table.access_patterns import ACCESS_PATTERNS, budget
+from tests import questions_page
 from tests.data.examples import EXAMPLES
-from tests.questions import BUCKETS, QUESTIONS, name_of, room_of, sends_requests, too_much, used_elsewhere
+from tests.questions import BUCKETS, QUESTIONS, name_of, sends_requests, too_much, used_elsewhere
 
 pytestmark = pytest.mark.promise
 
-PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "access-patterns.md"
-HEADER = "| question | partition | sort key | function | requests |\n|---|---|---|---|---|\n"
-KEY = re.compile(r"[^\s,;()]*#[^\s,;()]*|\b[A-Z]{4,}\b")
 # Called from elsewhere, but no question of their own:
 NO_QUESTIONS = {
     "checks.find": "reads the whole table",
@@ -32,28 +27,12 @@ NO_QUESTIONS = {
 }
 
 
-def tables() -> str:
-    """The questions of each room, as the page shows them."""
-    parts = []
-    for room, names in groupby(QUESTIONS, lambda name: room_of(QUESTIONS[name])):
-        parts.append(f"### {room.capitalize()}\n\n{HEADER}" + "".join(map(row, names)))
-    return "\n".join(parts)
-
-
-def row(name: str) -> str:
-    pattern = ACCESS_PATTERNS[QUESTIONS[name]]
-    partition, _, sort = KEY.sub(r"`\g<0>`", pattern.keys).partition(" / ")
-    return f"| {pattern.question} | {partition} | {sort or 'itself'} | `{name}` | {pattern.requests} |\n"
-
-
 def test_the_page_lists_what_is_registered():
-    before, heading, rest = PAGE.read_text("utf-8").partition("## Questions\n")
-    intro, first, listed = rest.partition("\n### ")
-    listed, last, after = (first[1:] + listed).partition("\n## ")
     if os.environ.get("UPDATE_DOCS") == "1":
-        PAGE.write_text(f"{before}{heading}{intro}\n{tables()}{last}{after}", "utf-8")
-        return
-    assert listed == tables(), "UPDATE_DOCS=1 pytest tests/site/test_questions.py writes the page anew"
+        questions_page.write(questions_page.units())
+    assert questions_page.listed() == questions_page.tables(questions_page.units()), (
+        questions_page.HOW_TO_WRITE
+    )
 
 
 def test_each_question_has_a_name_of_its_own():
@@ -61,7 +40,9 @@ def test_each_question_has_a_name_of_its_own():
 
 
 def test_each_question_has_an_example_and_each_example_a_question():
-    assert {name_of(function) for function in EXAMPLES} == set(QUESTIONS)
+    assert {name_of(function) for function in EXAMPLES} == set(QUESTIONS), (
+        "Give each function with @access_pattern an example in tests/data/examples: measures(function)(lambda: ...)"
+    )
 
 
 def test_a_budget_is_read_as_it_is_written():
@@ -74,7 +55,9 @@ def test_whatever_is_asked_from_outside_the_data_layer_is_registered():
     unregistered = {function for function in used_elsewhere() if sends_requests(function)} - set(
         ACCESS_PATTERNS
     )
-    assert {name_of(function) for function in unregistered} == set(NO_QUESTIONS)
+    assert {name_of(function) for function in unregistered} == set(NO_QUESTIONS), (
+        "Put @access_pattern(question, keys, requests) above each function that pages or commands call"
+    )
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -94,4 +77,5 @@ def test_a_question_costs_no_more_than_it_says(question: str):
     finally:
         table.events().unregister("before-send.dynamodb", note)
     assert sent
-    assert too_much(sent, budget(ACCESS_PATTERNS[function].requests, partitions=BUCKETS)) == Counter()
+    said = ACCESS_PATTERNS[function].requests
+    assert too_much(sent, budget(said, partitions=BUCKETS)) == Counter(), f"More requests than {said}"

@@ -1,4 +1,4 @@
-"""What is kept of a user for his next order: an address, and a card that is given to what is not paid."""
+"""What is kept for a user's next order: an address, and a card, which also pays what is still unpaid."""
 
 from __future__ import annotations
 

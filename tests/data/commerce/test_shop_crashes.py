@@ -25,7 +25,7 @@ from tests.shop import ANN, GUEST, add, bought, edit, feature, fill, held, purch
 
 PLENTY, LAST, UNCOUNTED, LATER = (make_id(NOW - HOUR, number) for number in (1, 2, 3, 4))
 LINE, TOKEN = make_id(NOW, 11), "T1"
-FORM: dict[str, orders.Purchase] = {}  # the checkout form that a shopper has before him
+FORM: dict[str, orders.Purchase] = {}  # the checkout form that the shopper has open
 
 
 @dataclass

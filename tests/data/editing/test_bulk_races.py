@@ -116,7 +116,7 @@ def test_an_editor_at_the_same_deals_keeps_what_he_wrote():
         assert content.title == "Mine"
         if number % 2:
             assert content.category == "toys-hobbies"
-        else:  # his category stands, before the job's turn or after it
+        else:  # the editor's category stands, before the job's turn or after it
             assert content.category == "audio-tv-photo"
 
 

@@ -66,7 +66,7 @@ def test_turning_it_on_ends_all_other_sessions_even_one_that_is_being_started():
     for key in ("here", "there"):
         sessions.start(ada, key=key, user_agent="", address="", now=NOW)
     two_factor.turn_on(ada, secret="sealed", recovery=["one"], step=1, key="here", now=NOW)
-    sessions.start(ada, key="late", user_agent="", address="", now=NOW)  # with the user as he was
+    sessions.start(ada, key="late", user_agent="", address="", now=NOW)  # with the user as they were before
     alive = [key for key in ("here", "there", "late") if sessions.read("ada", key, now=NOW)]
     assert alive == ["here"]
 

@@ -1,4 +1,4 @@
-"""What becomes of a visitor's cart when he signs in or up."""
+"""What becomes of visitors' carts when they sign in or up."""
 
 from __future__ import annotations
 

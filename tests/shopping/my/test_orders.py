@@ -1,4 +1,4 @@
-"""A user's orders: his alone, as they are; cancelled, ordered again, and told of by mail and message."""
+"""A user's orders: seen by nobody else, cancelled, ordered again, and reported by mail and message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a visitor wished for before he was asked to sign in is done by the form, never by a link."""
+"""What a visitor was about to do before signing in is done by the form, never by a link."""
 
 from __future__ import annotations
 
