@@ -1,6 +1,7 @@
 """Orders: what reading thousands of them costs, how long their pages take, how many are placed a second."""
 
 from __future__ import annotations
+
 import json
 import os
 import statistics
@@ -10,13 +11,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
-from datetime import UTC
-from datetime import datetime
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
-
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = "orders.jsonl.gz"

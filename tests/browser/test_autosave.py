@@ -1,22 +1,19 @@
 """A form that saves itself says when, waits while the site does not answer, and stops where a person has to decide."""
 
 from __future__ import annotations
+
 import re
 from threading import Event
 from typing import Any
-from playwright.sync_api import Dialog
-from playwright.sync_api import Locator
-from playwright.sync_api import Page
-from playwright.sync_api import expect
-from dealsite.data.catalogue import drafts
-from dealsite.data.people import profiles
-from dealsite.data.people import sessions
-from tests.browser.deal_form import field
-from tests.browser.deal_form import said
-from tests.browser.flaws import flaws
-from tests.browser.test_engine_down import break_table # noqa: F401 - a fixture
-from tests.builders import make_draft
 
+from playwright.sync_api import Dialog, Locator, Page, expect
+
+from dealsite.data.catalogue import drafts
+from dealsite.data.people import profiles, sessions
+from tests.browser.deal_form import field, said
+from tests.browser.flaws import flaws
+from tests.browser.test_engine_down import break_table  # noqa: F401 - a fixture
+from tests.builders import make_draft
 
 SAVED = re.compile(r"Saved \d\d:\d\d")
 

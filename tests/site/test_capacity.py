@@ -4,25 +4,24 @@
 """
 
 from __future__ import annotations
+
 import os
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+
 import pytest
-from benchmarks import capacity
-from benchmarks import volume
-from dealsite.data import keys
-from dealsite.data import table
+
+from benchmarks import capacity, volume
+from dealsite.data import keys, table
 from dealsite.data.commerce.payment.payment_record import payment_item
 from dealsite.data.table.convert import to_attributes
 from dealsite.loads.payments import GeneratedSource
+from tests import questions_page
 from tests.builders import NOW
-from tests.capacity import Units
-from tests.capacity import recorded
+from tests.capacity import Units, recorded
 from tests.data.examples import EXAMPLES
 from tests.questions import QUESTIONS
-from tests import questions_page
-
 
 pytestmark = pytest.mark.promise
 
