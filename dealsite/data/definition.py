@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 
 from dealsite.data import keys
-from dealsite.data.table.configuration import Configuration, Index
+from dealsite.data.table.client import Configuration, Index
 
 LISTED = ("type", "card")  # what a list shows of an entity; the rest of an item costs no index writes
 INDEXES = {

@@ -8,7 +8,8 @@ from typing import Any
 
 from dealsite.data import table
 from dealsite.data.table import errors
-from dealsite.data.table.refusals import Refused, as_error
+from dealsite.data.table.client import as_error
+from dealsite.data.table.errors import Refused
 from dealsite.stream.changes import ItemChange, changes_of, padded
 
 PAGE = 1000  # records in one answer, as many as DynamoDB gives

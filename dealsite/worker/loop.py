@@ -24,7 +24,7 @@ from dealsite.data.editing import links as checked_links
 from dealsite.data.editing import trash
 from dealsite.data.jobs import jobs
 from dealsite.data.people.fan_out import send_message
-from dealsite.data.table import expiry
+from dealsite.data.table import schema
 from dealsite.data.table.errors import Conflict, DataError, Unavailable
 from dealsite.pictures import renditions
 from dealsite.stream.consumer import consume
@@ -69,7 +69,7 @@ def run(stop: threading.Event, *, sweep: bool, clock: Callable[[], datetime] = u
         try:
             worked = run_next(now=clock())
             if sweep and clock() >= next_sweep:
-                swept = expiry.delete_expired(now=clock())
+                swept = schema.delete_expired(now=clock())
                 next_sweep = clock() + SWEEP_EVERY
                 logger.debug("swept", items=swept)
             if settings.DEALSITE_CHECK_LINKS and clock() >= next_round:

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NoReturn, Protocol, TypeVar, cast
 
+from .convert import Key as Key
 from .ids import epoch_seconds, hash_of, is_ulid, iso, shard, time_of
-from .writes import Key as Key
 
 Row = dict[str, str]
 Range = tuple[str, str]

@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .convert import Item, to_attribute, to_attributes
+from .convert import Item, Key, key_attributes, to_attribute, to_attributes
 from .errors import Conflict, DataError, TooLarge
 
-Key = tuple[str, str]  # PK and SK
 Path = str | tuple[str | int, ...]
 MAX_ACTIONS = 100
 
@@ -172,10 +171,6 @@ class Check(Write):
 
     def request(self) -> tuple[str, dict[str, Any]]:
         return "ConditionCheck", {"Key": key_attributes(self.key)} | _Expressions().condition(self.when)
-
-
-def key_attributes(key: Key) -> dict[str, dict[str, str]]:
-    return {"PK": {"S": key[0]}, "SK": {"S": key[1]}}
 
 
 class _Expressions:
