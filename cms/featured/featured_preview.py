@@ -17,9 +17,8 @@ from cms.featured.featured_page import PlanForm, plan_of
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import deals, featured, feeds
-from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.cards import EDITORS_CHOICE, FRONT, DealCard
 from dealsite.data.catalogue.featured import PAGES
-from dealsite.data.catalogue.featured_cards import EDITORS_CHOICE, FRONT
 from dealsite.data.catalogue.relations import RelationState
 from dealsite.data.table.errors import NotFound
 from dealsite.web.pages import page

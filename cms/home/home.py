@@ -12,7 +12,7 @@ from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import featured_plans
 from dealsite.data.catalogue.featured import PAGES
-from dealsite.data.catalogue.featured_plan_record import PUT_ASIDE
+from dealsite.data.catalogue.featured_plans import PUT_ASIDE
 from dealsite.data.editing import pending_edits
 from dealsite.web.pages import page
 

@@ -11,8 +11,9 @@ from cms.shared.forms import CategoryForm
 from cms.shared.requests import EditorRequest
 from cms.taxonomy.texts_page import TextsPage
 from dealsite.accounts.decorators import role
-from dealsite.data.catalogue import categories, category_names
+from dealsite.data.catalogue import categories
 from dealsite.data.catalogue.categories import Category
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.web.pages import page
 
 

@@ -15,8 +15,7 @@ from django.utils import timezone
 from cms.shared.forms import BrandForm, typed_texts
 from cms.shared.requests import EditorRequest
 from dealsite.data.catalogue.cards import Picture
-from dealsite.data.catalogue.categories import CATEGORIES
-from dealsite.data.catalogue.taxonomy import Kind, Stored
+from dealsite.data.catalogue.categories import CATEGORIES, Kind, Stored
 from dealsite.data.table.errors import Invalid, Unavailable, VersionConflict
 
 

@@ -18,8 +18,8 @@ from dealsite.accounts.sign_in import give_cookies
 from dealsite.accounts.timezones import UserZone, zone_of
 from dealsite.accounts.visitors import Anonymous, SignedIn
 from dealsite.data.catalogue import relations
+from dealsite.data.catalogue.categories import Kind
 from dealsite.data.catalogue.relations import RelationState
-from dealsite.data.catalogue.taxonomy import Kind
 from dealsite.data.people import sessions
 from dealsite.data.people.sessions import Session
 from dealsite.data.people.users import User

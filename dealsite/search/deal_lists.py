@@ -11,9 +11,10 @@ from django.utils.translation import gettext_lazy
 from tantivy import FieldType, Order, Query, Schema, Searcher
 from ulid import ULID
 
-from dealsite.data.catalogue import category_names, deal_lists
+from dealsite.data.catalogue import deal_lists
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.deal_lists import DealFilter
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.catalogue.lists import Page
 from dealsite.data.table.errors import BadCursor, Unavailable
 from dealsite.data.table.paging import to_end

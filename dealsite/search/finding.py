@@ -9,8 +9,8 @@ import structlog
 from django.utils.safestring import SafeString
 from tantivy import DocAddress, Order, Query, Schema, Searcher
 
-from dealsite.data.catalogue import category_names
 from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.search import reader
 from dealsite.search.documents import BRAND_SEPARATOR, DEAL, StoredDocument
 from dealsite.search.question import (

@@ -9,9 +9,10 @@ from typing import Any
 
 from django.utils.safestring import mark_safe
 
-from dealsite.data.catalogue import category_names, prices
+from dealsite.data.catalogue import prices
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.content import DealContent
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.catalogue.prices import Price
 from dealsite.templatetags.design import time_left
 from dealsite.text import markdown

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_safe
 from dealsite.accounts.requests import SiteRequest
 from dealsite.data.catalogue import brands as stored_brands
 from dealsite.data.catalogue import deals, feeds, prices
+from dealsite.data.catalogue.categories import Counts, Kind
 from dealsite.data.catalogue.relations import RelationState
-from dealsite.data.catalogue.taxonomy import Counts, Kind
 from dealsite.data.table.ids import is_ulid
 from dealsite.search.finding import related
 from dealsite.text import markdown

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 
 from dealsite.accounts.requests import SiteRequest
-from dealsite.data.catalogue import category_names
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.search.finding import SearchPage, find
 from dealsite.templatetags.design import grouped
 from dealsite.web.pages import page

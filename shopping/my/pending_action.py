@@ -14,8 +14,8 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from dealsite.data.catalogue import relations
+from dealsite.data.catalogue.categories import Kind
 from dealsite.data.catalogue.relations import Relation
-from dealsite.data.catalogue.taxonomy import Kind
 from dealsite.data.table.errors import NotFound, Unavailable
 from shopping.my.relations import name_of
 

@@ -9,7 +9,8 @@ from django.core.files.storage import FileSystemStorage
 from django.test import Client
 from django.utils import timezone
 
-from dealsite.data.catalogue import brand_names, categories, category_names
+from dealsite.data.catalogue import categories
+from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.editing import imports
 from dealsite.web import page_cache
 from dealsite.worker import exports, loop

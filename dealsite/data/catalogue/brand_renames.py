@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, drafts
+from dealsite.data.catalogue.cards import page_key
 from dealsite.data.catalogue.deals import BrandChanged, check_brand, deal_from_items
-from dealsite.data.catalogue.featured_cards import page_key
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.access_patterns import access_pattern

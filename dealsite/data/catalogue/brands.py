@@ -11,7 +11,14 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue.cards import Picture
-from dealsite.data.catalogue.taxonomy import Counts, Entry, create_writes, edit_entry, entry_noted, read_entry
+from dealsite.data.catalogue.categories import (
+    Counts,
+    Entry,
+    create_writes,
+    edit_entry,
+    entry_noted,
+    read_entry,
+)
 from dealsite.data.editing import audit
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.jobs.payloads import to_item

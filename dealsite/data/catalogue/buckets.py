@@ -106,12 +106,7 @@ def _day_arrives(day: date) -> list[Write]:
     counted = Update(key=keys.day_count(day), set={"type": "DayCount"}, add={"deals": 1})
     if is_listed(day):
         return [
-            Update(
-                key=counted.key,
-                add=counted.add,
-                when=(at_least("deals", 1),),
-                otherwise=DayIsEmpty(),
-            )
+            Update(key=counted.key, add=counted.add, when=(at_least("deals", 1),), otherwise=DayIsEmpty())
         ]
     return [
         counted,

@@ -15,7 +15,7 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.brands import from_items as brand_from_items
 from dealsite.data.catalogue.cards import ENDING_SOON, DealCard
-from dealsite.data.catalogue.categories import CATEGORIES
+from dealsite.data.catalogue.categories import CATEGORIES, Counts
 from dealsite.data.catalogue.feeds import all_days
 from dealsite.data.catalogue.lists import (
     PAGE_SIZE,
@@ -29,7 +29,6 @@ from dealsite.data.catalogue.lists import (
     one_partition,
     read,
 )
-from dealsite.data.catalogue.taxonomy import Counts
 from dealsite.data.names import slugify
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item

@@ -17,10 +17,9 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import featured_versions
-from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.cards import EDITORS_CHOICE, FRONT, DealCard, page_key
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.deals import Deal, deal_from_items
-from dealsite.data.catalogue.featured_cards import EDITORS_CHOICE, FRONT, page_key
 from dealsite.data.editing import audit
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.table.access_patterns import access_pattern
@@ -140,14 +139,7 @@ def set_featured(
 
 
 def _writes(
-    page: FeaturedPage,
-    deals: Sequence[Deal],
-    *,
-    token: str,
-    by: str,
-    now: datetime,
-    note: str,
-    by_hand: int,
+    page: FeaturedPage, deals: Sequence[Deal], *, token: str, by: str, now: datetime, note: str, by_hand: int
 ) -> list[Write]:
     """Return the transaction: the page, a check or change of each deal listed, a change of each deal dropped.
 

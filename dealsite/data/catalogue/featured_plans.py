@@ -10,37 +10,31 @@ follow each other do not disturb each other, since no plan counts as a hand.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from datetime import datetime
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
 
 from django.utils.translation import gettext as _
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import featured
-from dealsite.data.catalogue.featured import MAX_CARDS, FeaturedPage
-from dealsite.data.catalogue.featured_plan_record import (
-    CANCELLED,
-    PLANNED,
-    PUT_ASIDE,
-    SET,
-    FeaturedPlan,
-    PlanPayload,
-    from_item,
-    plan_item,
-)
+from dealsite.data.catalogue.featured import MAX_CARDS, PAGES, FeaturedPage
 from dealsite.data.catalogue.featured_versions import FeaturedEntry
 from dealsite.data.editing import audit
 from dealsite.data.editing.audit import AuditContext
 from dealsite.data.jobs import payloads
 from dealsite.data.jobs.jobs import Cancelled, Handler, Job, cancel_write, job_write
 from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Conflict, Invalid, NotFound, VersionConflict
-from dealsite.data.table.ids import is_ulid, iso, new_ulid
+from dealsite.data.table.ids import epoch_seconds, from_iso, is_ulid, iso, new_ulid
 from dealsite.data.table.writes import Put, Write, absent, at_version
 
 SET_PLANNED = "set_featured"  # the kind of job that carries out a plan
 MOST_SHOWN = 200  # of those that are set or cancelled
 MOST_READ = 2_000  # six a page and day, for as long as they are kept, leave room for those to come
+KEPT = timedelta(days=30)  # that what became of a plan can be seen
+PLANNED, SET, PUT_ASIDE, CANCELLED = "planned", "set", "put aside", "cancelled"
+OPEN = (PLANNED, PUT_ASIDE)
 
 
 class PlanChanged(Conflict):
@@ -48,6 +42,74 @@ class PlanChanged(Conflict):
 
     def __init__(self) -> None:
         super().__init__(_("This plan was changed, carried out or cancelled meanwhile."))
+
+
+@dataclass(frozen=True, slots=True)
+class PlanPayload:
+    """The plan whose list is to be set."""
+
+    plan: str
+
+
+@dataclass(frozen=True, slots=True)
+class FeaturedPlan:
+    """A list for a page from a time on.
+
+    `why` says why it was put aside: `hand` (somebody set the page meanwhile) or `gone` (none of its deals holds
+    any more); `left_out` are the titles of deals that it was set without.
+    """
+
+    id: str
+    page: str
+    deals: tuple[FeaturedEntry, ...]
+    at: datetime
+    base: int
+    state: str
+    version: int
+    job: str
+    by: str
+    updated_at: datetime
+    why: str = ""
+    left_out: tuple[str, ...] = ()
+    last_edit: str = ""
+
+    @property
+    def ids(self) -> list[str]:
+        return [deal.id for deal in self.deals]
+
+    @property
+    def title(self) -> str:
+        """The page's."""
+        return str(PAGES[self.page])
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in OPEN
+
+
+def plan_item(plan: FeaturedPlan) -> Item:
+    """Return a plan as it is stored."""
+    ttl = None if plan.is_open else epoch_seconds(plan.updated_at + KEPT)
+    return {"type": "FeaturedPlan", **asdict(plan), "ttl": ttl}
+
+
+def from_item(item: Item) -> FeaturedPlan:
+    """Return the plan of its item."""
+    return FeaturedPlan(
+        id=item["id"],
+        page=item["page"],
+        deals=tuple(FeaturedEntry(deal["id"], deal["title"]) for deal in item["deals"]),
+        at=from_iso(item["at"]),
+        base=item["base"],
+        state=item["state"],
+        version=item["version"],
+        job=item["job"],
+        by=item["by"],
+        updated_at=from_iso(item["updated_at"]),
+        why=item.get("why", ""),
+        left_out=tuple(item.get("left_out", ())),
+        last_edit=item.get("last_edit", ""),
+    )
 
 
 @access_pattern("plan a featured list for a time", "FEATUREDPLANS, JOB#id / PLAN#id, itself", "1 transaction")

@@ -15,14 +15,12 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.brands import from_items as brand_from_items
 from dealsite.data.catalogue.buckets import listed_days
-from dealsite.data.catalogue.cards import DealCard
-from dealsite.data.catalogue.categories import CATEGORIES, Category
+from dealsite.data.catalogue.cards import EDITORS_CHOICE, FRONT, DealCard
+from dealsite.data.catalogue.categories import CATEGORIES, Category, Counts
 from dealsite.data.catalogue.categories import from_items as category_from_items
 from dealsite.data.catalogue.featured import FeaturedPage
 from dealsite.data.catalogue.featured import from_item as featured_from_item
-from dealsite.data.catalogue.featured_cards import EDITORS_CHOICE, FRONT
 from dealsite.data.catalogue.lists import Cursor, Page, all_deals, deals_of_brand, deals_of_category, read
-from dealsite.data.catalogue.taxonomy import Counts
 from dealsite.data.names import slugify
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item

@@ -88,10 +88,7 @@ def change_id(version: int, at: datetime) -> str:
 
 def move_writes(deal_id: str, new_id: str, content: DealContent) -> list[Write]:
     """Return the writes that bring the price of a scheduled deal to its new time, which is another id."""
-    return [
-        Delete(key=keys.price(deal_id, time_of(deal_id), deal_id)),
-        first_write(new_id, content),
-    ]
+    return [Delete(key=keys.price(deal_id, time_of(deal_id), deal_id)), first_write(new_id, content)]
 
 
 def deletions(deal_id: str) -> list[Write]:

@@ -14,8 +14,7 @@ from datetime import datetime
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue.categories import CATEGORIES
-from dealsite.data.catalogue.taxonomy import Counts, Kind
+from dealsite.data.catalogue.categories import CATEGORIES, Counts, Kind
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.jobs.payloads import to_item
 from dealsite.data.names import slugify

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import featured_cards
+from dealsite.data.catalogue import cards
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.integrity.problem import Problem, as_seen, key_of
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import is_ulid
 from dealsite.data.table.writes import Check, Condition, Update, Write, absent, equals, exists, missing
 
-PAGE_IDS = {
-    featured_cards.page_key(page): page
-    for page in (featured_cards.FRONT, featured_cards.EDITORS_CHOICE, *CATEGORIES)
-}
+PAGE_IDS = {cards.page_key(page): page for page in (cards.FRONT, cards.EDITORS_CHOICE, *CATEGORIES)}
 LIST = ("order", "cards")
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from dealsite.data import keys
-from dealsite.data.catalogue import featured_cards
+from dealsite.data.catalogue import cards
 from dealsite.data.catalogue.relations import RELATIONS, Relation
 from dealsite.data.commerce.cart.owners import CartOwner
 from dealsite.data.commerce.payment.payment_record import index_rows, payment_from_item
@@ -160,8 +160,8 @@ PLACES: dict[str, Callable[[Item], ItemType]] = {
     "BrandLetter": _letter,
     "Category": lambda item: ItemType(keys.category(item["slug"])),
     "CategoryCounts": lambda item: ItemType(keys.category_counts(item["slug"])),
-    "FrontPage": lambda item: ItemType(featured_cards.page_key(featured_cards.FRONT)),
-    "EditorsChoicePage": lambda item: ItemType(featured_cards.page_key(featured_cards.EDITORS_CHOICE)),
+    "FrontPage": lambda item: ItemType(cards.page_key(cards.FRONT)),
+    "EditorsChoicePage": lambda item: ItemType(cards.page_key(cards.EDITORS_CHOICE)),
     "FeaturedVersion": lambda item: ItemType(keys.featured_version(item["page"], int(item["version"]))),
     "FeaturedPlan": lambda item: ItemType(keys.featured_plan(item["id"])),
     "Years": lambda item: ItemType(keys.years()),

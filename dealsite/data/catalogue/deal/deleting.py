@@ -10,9 +10,12 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brands, buckets, featured_cards
+from dealsite.data.catalogue import brands, buckets
 from dealsite.data.catalogue.brands import Brand
-from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.cards import (
+    DealCard,
+    remove_featured,
+)
 from dealsite.data.catalogue.deal.deal_record import Deal, deal_from_items, get, stock_is
 from dealsite.data.catalogue.deal.publishing import TRIES, BrandChanged, check_brand, noted
 from dealsite.data.editing import trash_record
@@ -88,7 +91,7 @@ def _delete_writes(
         *trash_record.keep_writes("deal", item, offer=offer, by=by, now=now),
         noted(deal.id, "deleted", by=by, now=now, old=deal.content, note=note),
         *buckets.leave(deal.id, deal.content.brand, deal.content.category, last_of_day=last_of_day),
-        *featured_cards.remove(deal.featured_on, deal.id),
+        *remove_featured(deal.featured_on, deal.id),
     ]
 
 

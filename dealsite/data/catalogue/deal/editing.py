@@ -1,4 +1,4 @@
-"""Editing a deal: its offer, its counters and its featured cards change with it."""
+"""Editing a deal: its offer, its counters and its featured cards change with it. Reverting one is an edit, too."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import buckets, featured_cards, prices
+from dealsite.data.catalogue import buckets, prices
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.brands import get as get_brand
+from dealsite.data.catalogue.cards import renew_featured
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deal.deal_record import Deal, get, stock_is
 from dealsite.data.catalogue.deal.publishing import TRIES, BrandChanged, check_brand, noted, refuse_problems
@@ -20,9 +21,16 @@ from dealsite.data.editing import versions
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.versions import Version
 from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.errors import Busy, Conflict, VersionConflict
+from dealsite.data.table.errors import Busy, Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.data.table.writes import Check, Update, Write, equals, exists
+
+END_PASSED = gettext_lazy(
+    "The end that this version had has passed: the deal would be over at once. Keep the end that it has now."
+)
+BRAND_GONE = gettext_lazy(
+    "The brand of this version, %(brand)s, does not exist any more. Add the brand again, then restore it."
+)
 
 
 class StockChanged(Conflict):
@@ -119,7 +127,7 @@ def _edit_writes(
         noted(deal.id, what, by=by, now=now, old=deal.content, new=content, note=audit_context.note)
     )
     if card != deal.card:
-        writes += featured_cards.renew(deal.featured_on, card)
+        writes += renew_featured(deal.featured_on, card)
     return [*writes, *audit_context.writes]
 
 
@@ -174,6 +182,32 @@ def _offer_writes(deal: Deal, content: DealContent) -> list[Write]:
             key=keys.offer(deal.id), set=changes, remove=gone, when=tuple(when), otherwise=VersionConflict()
         )
     ]
+
+
+@access_pattern("revert a deal", "DEAL#id, VERSIONS#id, pages / itself, number", "1 get + 1 transaction")
+def revert(deal: Deal, to: Version, *, version: int, stock: bool, end: bool, by: str, now: datetime) -> Deal:
+    """Give a deal the content of a version; `version` is the one that the editor saw.
+
+    Its stock and its end stay as they are now unless `stock` and `end` ask for those of then; prices go on from
+    now. Harmless where nothing differs. VersionConflict, StockChanged as for `edit`; Conflict if the brand is gone,
+    Invalid where the end of then has passed. 1 get + 1 transaction.
+    """
+    content = replace(
+        to.content,
+        stock=to.content.stock if stock else deal.stock,
+        expires_at=to.content.expires_at if end else deal.content.expires_at,
+    )
+    if content == deal.content and version == deal.version:
+        return deal
+    ends = content.expires_at
+    if ends is not None and ends <= now and ends != deal.content.expires_at:
+        raise Invalid(expires_at=END_PASSED)
+    try:
+        brand = get_brand(content.brand)
+    except NotFound:
+        raise Conflict(BRAND_GONE % {"brand": to.brand_name}) from None
+    audit_context = AuditContext(note=f"as in version {to.number}")
+    return edit(deal, content, version=version, brand=brand, by=by, now=now, audit_context=audit_context)
 
 
 @access_pattern("end a deal now", "DEAL#id, pages", "1 transaction")

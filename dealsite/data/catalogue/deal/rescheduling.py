@@ -8,9 +8,10 @@ from datetime import datetime
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import buckets, drafts, featured_cards, prices
+from dealsite.data.catalogue import buckets, drafts, prices
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.brands import get as get_brand
+from dealsite.data.catalogue.cards import page_key, replace_featured
 from dealsite.data.catalogue.deal.deal_record import Deal, get, stock_is
 from dealsite.data.catalogue.deal.publishing import (
     TRIES,
@@ -122,7 +123,7 @@ def _reschedule_writes(
         ),
         *arrive,
         *leave,
-        *featured_cards.replace_at(places, deal.id, content.card(new_id, brand.name)),
+        *replace_featured(places, deal.id, content.card(new_id, brand.name)),
     ]
     if deal.draft:
         writes.append(drafts.moved_write(deal.draft, new_id))
@@ -138,7 +139,7 @@ def _places(deal: Deal) -> tuple[dict[str, int], Job | None, PendingEdits | None
 
     1 batch get.
     """
-    page_keys = {page: featured_cards.page_key(page) for page in deal.featured_on}
+    page_keys = {page: page_key(page) for page in deal.featured_on}
     job_keys = [keys.job(deal.id)] if deal.announced else []
     changes_key = keys.changes(deal.history_id)
     items = table.batch_get([*page_keys.values(), *job_keys, changes_key])

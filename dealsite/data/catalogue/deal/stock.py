@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import featured_cards
+from dealsite.data.catalogue.cards import renew_featured
 from dealsite.data.catalogue.deal.deal_record import Deal, deal_from_items, get, stock_is
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import Job, job_write
@@ -38,7 +38,7 @@ def mark_writes(deal: Deal, *, sold_out: bool) -> list[Write]:
             when=(equals("writes", deal.writes),),
             otherwise=VersionConflict(),
         ),
-        *featured_cards.renew(deal.featured_on, card),
+        *renew_featured(deal.featured_on, card),
     ]
 
 
