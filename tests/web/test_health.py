@@ -3,7 +3,7 @@
 import pytest
 
 from dealsite.data import table
-from dealsite.data.definition import INDEXES
+from dealsite.data.keys import INDEXES
 from dealsite.data.table import client as table_client
 from dealsite.data.table import errors
 

@@ -6,6 +6,7 @@ it; a small counter for each day tells when its first deal comes and its last on
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 from django.utils.translation import gettext_lazy
@@ -48,10 +49,6 @@ def listed_days(item: Item | None) -> list[str]:
 
 def _attribute(day: date) -> str:
     return f"{DAY_ATTRIBUTE}{day.isoformat()}"
-
-
-def is_listed(day: date) -> bool:
-    return day in _listed
 
 
 def remember(day: date, *, listed: bool) -> None:
@@ -104,10 +101,8 @@ def _count_category(deal_id: str, category: str, n: int) -> Update:
 
 def _day_arrives(day: date) -> list[Write]:
     counted = Update(key=keys.day_count(day), set={"type": "DayCount"}, add={"deals": 1})
-    if is_listed(day):
-        return [
-            Update(key=counted.key, add=counted.add, when=(at_least("deals", 1),), otherwise=DayIsEmpty())
-        ]
+    if day in _listed:
+        return [replace(counted, set={}, when=(at_least("deals", 1),), otherwise=DayIsEmpty())]
     return [
         counted,
         Update(key=keys.days(day.year), set={"type": "Days", _attribute(day): True}),
@@ -117,14 +112,8 @@ def _day_arrives(day: date) -> list[Write]:
 
 def _day_leaves(day: date, *, last: bool) -> list[Write]:
     if not last:
-        return [
-            Update(
-                key=keys.day_count(day),
-                add={"deals": -1},
-                when=(at_least("deals", 2),),
-                otherwise=LastOfDay(),
-            )
-        ]
+        when = (at_least("deals", 2),)
+        return [Update(key=keys.day_count(day), add={"deals": -1}, when=when, otherwise=LastOfDay())]
     return [
         Delete(key=keys.day_count(day), when=(equals("deals", 1),), otherwise=MoreOfDay()),
         Update(key=keys.days(day.year), remove=[_attribute(day)], when=(exists(),)),

@@ -76,7 +76,7 @@ class Category(Entry):
 
 @access_pattern("create a category", "CATEGORY#c / itself, COUNTS", "1 transaction")
 def create(slug: str) -> None:
-    """Add one of the eight categories with its counters; AlreadyExists if it is there. 1 transaction."""
+    """Add one of the eight categories with its counters; AlreadyExists if it is there."""
     taken = AlreadyExists(_("The category %(slug)s is there already.") % {"slug": slug})
     item = {"type": "Category", "slug": slug, "name": CATEGORIES[slug], "version": 1}
     table.transact(
@@ -98,20 +98,20 @@ def create_all() -> None:
 
 @access_pattern("one category", "CATEGORY#c", "1 get")
 def get(slug: str) -> Category:
-    """Return a category, or raise NotFound. 1 get."""
+    """Return a category, or raise NotFound."""
     _check_slug(slug)
     return from_items(slug, table.get(keys.category(slug)), None)
 
 
 @access_pattern("one category with its counters", "CATEGORY#c / itself, COUNTS", "1 batch get")
 def get_with_counts(slug: str) -> Category:
-    """Return a category with its counters, or raise NotFound. 1 batch get."""
+    """Return a category with its counters, or raise NotFound."""
     return get_many([slug])[0]
 
 
 @access_pattern("all categories with their counters", "CATEGORY#c / itself, COUNTS", "1 batch get")
 def all_categories() -> list[Category]:
-    """Return the eight categories with their counters, in the site's order. 1 batch get."""
+    """Return the eight categories with their counters, in the site's order."""
     return get_many(CATEGORIES)
 
 
@@ -133,18 +133,9 @@ def get_many(slugs: Iterable[str]) -> list[Category]:
 def edit(
     category: Category, *, name: str, description: str, logo: Picture | None, by: str, now: datetime
 ) -> Category:
-    """Change a category's texts and logo; VersionConflict if it changed since it was loaded. 1 transaction."""
-    return edit_entry(
-        "category",
-        keys.category(category.slug),
-        category,
-        name=name,
-        description=description,
-        logo=logo,
-        by=by,
-        now=now,
-        get=get,
-    )
+    """Change a category's texts and logo; VersionConflict if it changed since it was loaded."""
+    changed = replace(category, name=name, description=description, logo=logo)
+    return edit_entry("category", keys.category(category.slug), category, changed, by=by, now=now, get=get)
 
 
 def _check_slug(slug: str) -> None:
@@ -191,10 +182,8 @@ def edit_entry(
     kind: Kind,
     key: keys.Key,
     entry: Stored,
+    changed: Stored,
     *,
-    name: str,
-    description: str,
-    logo: Picture | None,
     by: str,
     now: datetime,
     get: Callable[[str], Stored],
@@ -204,17 +193,10 @@ def edit_entry(
 
     1 transaction.
     """
-    changed = replace(
-        entry,
-        name=name,
-        description=description,
-        logo=logo,
-        version=entry.version + 1,
-        last_edit=new_ulid(now),
-    )
+    changed = replace(changed, version=entry.version + 1, last_edit=new_ulid(now))
     texts = {
-        "name": name,
-        "description": description,
+        "name": changed.name,
+        "description": changed.description,
         "version": changed.version,
         "last_edit": changed.last_edit,
         "updated_at": iso(now),
@@ -222,8 +204,8 @@ def edit_entry(
     }
     update = Update(
         key=key,
-        set=texts | ({"logo": logo.as_item()} if logo else {}),
-        remove=() if logo else ("logo",),
+        set=texts | ({"logo": changed.logo.as_item()} if changed.logo else {}),
+        remove=() if changed.logo else ("logo",),
         when=(exists(), *at_version(entry.version)),
         otherwise=VersionConflict(),
     )

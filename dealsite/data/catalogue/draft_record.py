@@ -54,7 +54,7 @@ def get_many(draft_ids: Iterable[str]) -> dict[str, Draft]:
 
 @access_pattern("one draft", "DRAFT#id", "1 get")
 def get(draft_id: str) -> Draft:
-    """Return a draft, or the pointer that a published one left; NotFound otherwise. 1 get."""
+    """Return a draft, or the pointer that a published one left; NotFound otherwise."""
     item = table.get(keys.draft(draft_id)) if is_ulid(draft_id) else None
     if item is None:
         raise NotFound(gettext_lazy("There is no such draft."))

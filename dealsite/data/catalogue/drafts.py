@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.brands import Brand
-from dealsite.data.catalogue.content import DealContent, in_words, text_problems
+from dealsite.data.catalogue.content import DealContent, noted, noted_many, text_problems
 from dealsite.data.catalogue.draft_record import (
     Draft,
     draft_from_item,
@@ -25,7 +25,7 @@ from dealsite.data.catalogue.draft_record import (
     published_write,
     reopen_write,
 )
-from dealsite.data.editing import audit, trash_record, versions
+from dealsite.data.editing import trash_record, versions
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.versions import Version
 from dealsite.data.table.access_patterns import access_pattern
@@ -63,7 +63,7 @@ def create(
     brand: Brand | None = None,
     autosave: str = "",
 ) -> Draft:
-    """Store a new draft under an id minted with the form; the same id again returns what is there. 1 transaction.
+    """Store a new draft under an id minted with the form; the same id again returns what is there.
 
     `autosave`: the token of a saving by itself, '' for a button.
     """
@@ -76,7 +76,7 @@ def create(
         table.transact(
             [
                 Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=AlreadyExists()),
-                noted(draft_id, "started", by=by, now=now, new=content),
+                noted("draft", draft_id, "started", by=by, now=now, new=content),
             ]
         )
     except AlreadyExists:
@@ -86,19 +86,17 @@ def create(
 
 @access_pattern("store several drafts at once", "DRAFT#id", "1 transaction")
 def create_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now: datetime) -> None:
-    """Store several new drafts, all or none. 1 transaction.
+    """Store several new drafts, all or none.
 
-    Meant for imports: `new` holds (draft id, content, brand), 99 at most. AlreadyExists if one of them is there.
+    Meant for imports: `new` holds (draft id, content, brand), 99 at most. AlreadyExists if one of them is
+    there.
     """
     puts = []
     for draft_id, content, brand in new:
         _refuse_problems(content)
         item = draft_item(draft_id, content, brand, 1, new_ulid(now), by, by, now)
         puts.append(Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=AlreadyExists()))
-    (first, content, _), *others = new
-    after = {"title": content.title} | ({"others": " ".join(one[0] for one in others)} if others else {})
-    what = f"started with {len(others)} others" if others else "started"
-    entry = audit.entry_write(by=by, kind="draft", subject=first, what=what, now=now, after=after)
+    entry = noted_many("draft", "started", new, by=by, now=now)
     table.transact([*puts, entry])
 
 
@@ -114,10 +112,10 @@ def save(
     audit_context: AuditContext = NO_CONTEXT,
     autosave: str = "",
 ) -> Draft:
-    """Change a draft. VersionConflict, with `current`, if it was edited or published since `version`. 1 transaction.
+    """Change a draft. VersionConflict, with `current`, if it was edited or published since `version`.
 
-    `autosave`: the token of a saving by itself, '' for a button. What one editor's page saves by itself within ten
-    minutes is one change: it is noted, and what was there before is kept, when it begins.
+    `autosave`: the token of a saving by itself, '' for a button. What one editor's page saves by itself
+    within ten minutes is one change: it is noted, and what was there before is kept, when it begins.
     """
     _refuse_problems(content)
     token = autosave or new_ulid(now)
@@ -133,7 +131,7 @@ def save(
         otherwise=VersionConflict(),
     )
     entry = noted(
-        draft.id, "changed", by=by, now=now, old=draft.content, new=content, note=audit_context.note
+        "draft", draft.id, "changed", by=by, now=now, old=draft.content, new=content, note=audit_context.note
     )
     kept = versions.keep_writes(draft.id, as_version(draft))
     try:
@@ -152,7 +150,7 @@ def save(
 def delete(draft: Draft, *, by: str, now: datetime, audit_context: AuditContext = NO_CONTEXT) -> None:
     """Move a draft to the trash for 30 days; harmless if it is gone.
 
-    VersionConflict, with `current`, if it was edited or published meanwhile. 1 get + 1 transaction.
+    VersionConflict, with `current`, if it was edited or published meanwhile.
     """
     item = table.get(keys.draft(draft.id))
     if item is None:
@@ -171,7 +169,9 @@ def delete(draft: Draft, *, by: str, now: datetime, audit_context: AuditContext 
                     otherwise=VersionConflict(),
                 ),
                 *trash_record.keep_writes("draft", item, by=by, now=now),
-                noted(draft.id, "deleted", by=by, now=now, old=current.content, note=audit_context.note),
+                noted(
+                    "draft", draft.id, "deleted", by=by, now=now, old=current.content, note=audit_context.note
+                ),
                 *audit_context.writes,
             ]
         )
@@ -197,7 +197,7 @@ def restore(
     """Bring a draft back from the trash; harmless if it is back.
 
     NotFound if it is not in the trash (any more), Conflict if its id is taken again, the trash is being
-    emptied, or it was not deleted at `version`. 2 gets + 1 transaction.
+    emptied, or it was not deleted at `version`.
     """
     for _ in range(TRIES):
         found = trash_record.find("draft", draft_id)
@@ -225,7 +225,9 @@ def restore(
         put = Put(
             key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=AlreadyExists(BACK_ALREADY)
         )
-        entry = noted(draft_id, "restored", by=by, now=now, new=draft.content, note=audit_context.note)
+        entry = noted(
+            "draft", draft_id, "restored", by=by, now=now, new=draft.content, note=audit_context.note
+        )
         try:
             table.transact([trash_record.take_write(found), put, entry, *audit_context.writes])
         except VersionConflict:
@@ -237,23 +239,6 @@ def restore(
 def as_version(draft: Draft) -> Version:
     """Return what a draft is now, as it is kept when it becomes another."""
     return Version(draft.version, draft.content, draft.card.brand_name, draft.updated_at, draft.updated_by)
-
-
-def noted(
-    draft_id: str,
-    what: str,
-    *,
-    by: str,
-    now: datetime,
-    old: DealContent | None = None,
-    new: DealContent | None = None,
-    note: str = "",
-) -> Put:
-    """Return the write that notes in the audit log what was done to a draft."""
-    differing = audit.changed(in_words(old) if old else {}, in_words(new) if new else {})
-    return audit.entry_write(
-        by=by, kind="draft", subject=draft_id, what=what, now=now, note=note, **differing
-    )
 
 
 def _refuse_problems(content: DealContent) -> None:

@@ -10,14 +10,14 @@ follow each other do not disturb each other, since no plan counts as a hand.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timedelta
 
 from django.utils.translation import gettext as _
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import featured
-from dealsite.data.catalogue.featured import MAX_CARDS, PAGES, FeaturedPage
+from dealsite.data.catalogue.featured import PAGES, FeaturedPage
 from dealsite.data.catalogue.featured_versions import FeaturedEntry
 from dealsite.data.editing import audit
 from dealsite.data.editing.audit import AuditContext
@@ -95,21 +95,14 @@ def plan_item(plan: FeaturedPlan) -> Item:
 
 def from_item(item: Item) -> FeaturedPlan:
     """Return the plan of its item."""
-    return FeaturedPlan(
-        id=item["id"],
-        page=item["page"],
-        deals=tuple(FeaturedEntry(deal["id"], deal["title"]) for deal in item["deals"]),
-        at=from_iso(item["at"]),
-        base=item["base"],
-        state=item["state"],
-        version=item["version"],
-        job=item["job"],
-        by=item["by"],
-        updated_at=from_iso(item["updated_at"]),
-        why=item.get("why", ""),
-        left_out=tuple(item.get("left_out", ())),
-        last_edit=item.get("last_edit", ""),
-    )
+    plain = {one.name: item[one.name] for one in fields(FeaturedPlan) if one.name in item}
+    stored = {
+        "deals": tuple(FeaturedEntry(deal["id"], deal["title"]) for deal in item["deals"]),
+        "at": from_iso(item["at"]),
+        "updated_at": from_iso(item["updated_at"]),
+        "left_out": tuple(item.get("left_out", ())),
+    }
+    return FeaturedPlan(**plain | stored)
 
 
 @access_pattern("plan a featured list for a time", "FEATUREDPLANS, JOB#id / PLAN#id, itself", "1 transaction")
@@ -118,7 +111,7 @@ def create(
 ) -> FeaturedPlan:
     """Plan a list on top of the one that an editor saw; the same id again returns what is there.
 
-    Invalid for a time that has passed, for no deal, more than 24 or one twice. 1 transaction.
+    Invalid for a time that has passed, for no deal, more than 24 or one twice.
     """
     _check(deals, at, now)
     plan = FeaturedPlan(plan_id, page.id, tuple(deals), at, page.by_hand, PLANNED, 1, new_ulid(now), by, now)
@@ -135,7 +128,7 @@ def create(
 
 @access_pattern("one planned list", "FEATUREDPLANS / PLAN#id", "1 get")
 def get(plan_id: str) -> FeaturedPlan:
-    """Return a plan, or raise NotFound. 1 get."""
+    """Return a plan, or raise NotFound."""
     item = table.get(keys.featured_plan(plan_id)) if is_ulid(plan_id) else None
     if item is None:
         raise NotFound(_("There is no such plan, or no longer."))
@@ -144,16 +137,10 @@ def get(plan_id: str) -> FeaturedPlan:
 
 @access_pattern("all planned lists, and what became of the last ones", "FEATUREDPLANS / PLAN#id", "1 query")
 def newest() -> list[FeaturedPlan]:
-    """Return the plans of all pages: those to come by their time, then what became of the last 200 others. 1 query."""
+    """Return the plans of all pages: those to come by their time, then what became of the last 200 others."""
     low, high = keys.featured_plan.between()
-    rows = table.query(
-        keys.featured_plan.partition(),
-        low=low,
-        high=high,
-        newest_first=True,
-        limit=MOST_READ,
-        consistent=True,
-    )
+    partition = keys.featured_plan.partition()
+    rows = table.query(partition, low=low, high=high, newest_first=True, limit=MOST_READ, consistent=True)
     plans = [from_item(row) for row in rows]
     waiting = sorted((plan for plan in plans if plan.is_open), key=lambda plan: plan.at)
     return waiting + [plan for plan in plans if not plan.is_open][:MOST_SHOWN]
@@ -171,7 +158,7 @@ def change(
 ) -> FeaturedPlan:
     """Plan another list or time, on top of the page's list of now; PlanChanged if it is no longer as given.
 
-    Invalid as in `create`. 1 transaction.
+    Invalid as in `create`.
     """
     _check(deals, at, now)
     job = new_ulid(now)
@@ -183,7 +170,7 @@ def change(
 
 @access_pattern("cancel a planned list", "FEATUREDPLANS, JOB#id twice / PLAN#id, itself", "1 transaction")
 def cancel(plan: FeaturedPlan, *, by: str, now: datetime) -> FeaturedPlan:
-    """Give up a plan; harmless if it is given up. PlanChanged. 1 transaction."""
+    """Give up a plan; harmless if it is given up. PlanChanged."""
     if plan.state == CANCELLED:
         return plan
     return _change(plan, replace(plan, state=CANCELLED), "cancelled a planned list", [], by=by, now=now)
@@ -200,10 +187,7 @@ def set_now(plan: FeaturedPlan, *, now: datetime) -> AuditContext:
     "1 get + 1 batch get + 1 transaction",
 )
 def set_planned(job: Job, now: datetime) -> datetime | None:
-    """Set the list of a plan whose time has come, without what expired or was deleted; or put it aside.
-
-    1 get + 1 batch get + 1 transaction.
-    """
+    """Set the list of a plan whose time has come, without what expired or was deleted; or put it aside."""
     try:
         plan = get(payloads.from_item(PlanPayload, job.payload).plan)
     except NotFound as gone:
@@ -285,8 +269,7 @@ def _job(plan: FeaturedPlan) -> Put:
 
 
 def _noted(plan: FeaturedPlan, what: str, *, by: str, now: datetime) -> Put:
-    listed = "\n".join(f"{n}. {deal.title} ({deal.id})" for n, deal in enumerate(plan.deals, 1))
-    after = {"deals": listed, "from": iso(plan.at)}
+    after = {"deals": featured.in_lines(plan.deals), "from": iso(plan.at)}
     return audit.entry_write(by=by, kind="page", subject=plan.page, what=what, now=now, after=after)
 
 
@@ -295,11 +278,7 @@ def _check(deals: Sequence[FeaturedEntry], at: datetime, now: datetime) -> None:
         raise Invalid(at=_("This time has passed. Choose a later one."))
     if not deals:
         raise Invalid(deals=_("Put at least one deal into the list."))
-    if len(deals) > MAX_CARDS:
-        over = {"most": MAX_CARDS, "more": len(deals) - MAX_CARDS}
-        raise Invalid(deals=_("A page features up to %(most)d deals; remove %(more)d.") % over)
-    if len({deal.id for deal in deals}) != len(deals):
-        raise Invalid(deals=_("A deal can be featured once on a page."))
+    featured.check_ids([deal.id for deal in deals])
 
 
 HANDLERS: dict[str, Handler] = {SET_PLANNED: set_planned}

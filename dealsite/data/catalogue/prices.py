@@ -46,7 +46,7 @@ class LowestPrice:
 
 @access_pattern("the prices that a deal has had", "PRICES#id / time#id", "1 query")
 def of_deal(deal_id: str) -> list[Price]:
-    """Return the last prices of a deal, oldest first; [] for a deal of before they were kept. 1 query."""
+    """Return the last prices of a deal, oldest first; [] for a deal of before they were kept."""
     rows = table.query(keys.price.partition(deal_id), newest_first=True, limit=MOST_READ, consistent=True)
     return [from_item(row) for row in reversed(rows)]
 

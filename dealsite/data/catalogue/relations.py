@@ -79,7 +79,7 @@ MUTE_ALL = "mute_all"  # the kind of job that mutes many watches
     "add a like or a watch", "BRANDLIKE#b#u, BRANDWATCH#b ... / itself, USER#u, COUNTS", "1 transaction"
 )
 def add(relation: Relation, slug: str, username: str, *, now: datetime) -> bool:
-    """Add a relation and count it; False if it was there. NotFound if its target is not there. 1 transaction."""
+    """Add a relation and count it; False if it was there. NotFound if its target is not there."""
     check_slug(relation, slug)
     try:
         table.transact(
@@ -107,7 +107,7 @@ def add(relation: Relation, slug: str, username: str, *, now: datetime) -> bool:
     "remove a like or a watch", "BRANDLIKE#b#u, BRANDWATCH#b ... / itself, USER#u, COUNTS", "1 transaction"
 )
 def remove(relation: Relation, slug: str, username: str) -> bool:
-    """Take a relation back and count it off; False if it was not there. 1 transaction."""
+    """Take a relation back and count it off; False if it was not there."""
     check_slug(relation, slug)
     try:
         table.transact(
@@ -132,42 +132,31 @@ class RelationEntry:
 
 @access_pattern("what a user likes", "GSI2 USER#u / LIKE#BRAND#b, LIKE#CATEGORY#c", "1 query")
 def likes_of(username: str) -> list[RelationEntry]:
-    """Return what a user likes: brands, then categories, by slug. 1 query."""
+    """Return what a user likes: brands, then categories, by slug."""
     return _of_user(username, "LIKE")
 
 
 @access_pattern("what a user watches", "GSI2 USER#u / WATCH#BRAND#b, WATCH#CATEGORY#c", "1 query")
 def watched_by(username: str) -> list[RelationEntry]:
-    """Return what a user watches: brands, then categories, by slug. 1 query."""
+    """Return what a user watches: brands, then categories, by slug."""
     return _of_user(username, "WATCH")
 
 
 def _of_user(username: str, verb: str) -> list[RelationEntry]:
     """Return a user's relations of one kind. 1 query a page of 1,000."""
     low, high = keys.relations_of_user.between(verb)
+    partition = keys.relations_of_user.partition(username)
     found: list[RelationEntry] = []
-    start = None
-    while True:
-        rows = table.query_page(
-            keys.relations_of_user.partition(username),
-            index=keys.GSI2,
-            low=low,
-            high=high,
-            limit=1000,
-            start=start,
-        )
-        for row in rows.items:
-            _, target, slug = row["GSI2SK"].split("#")
-            kind: Kind = "brand" if target == "BRAND" else "category"
-            found.append(RelationEntry(kind, slug, bool(row.get("card", {}).get("muted"))))
-        start = rows.start
-        if start is None:
-            return found
+    for row in table.query_all(partition, index=keys.GSI2, low=low, high=high, limit=1000):
+        _, target, slug = row["GSI2SK"].split("#")
+        kind: Kind = "brand" if target == "BRAND" else "category"
+        found.append(RelationEntry(kind, slug, bool(row.get("card", {}).get("muted"))))
+    return found
 
 
 @access_pattern("mute a watch, or hear it again", "BRANDWATCH#b or CATEGORYWATCH#c / USER#u", "1 update")
 def mute_watch(relation: Relation, slug: str, *, username: str, muted: bool) -> None:
-    """Keep a watch, but send no messages for it, or send them again; NotFound if there is none. 1 update."""
+    """Keep a watch, but send no messages for it, or send them again; NotFound if there is none."""
     check_slug(relation, slug)
     table.write(
         Update(
@@ -199,7 +188,7 @@ def mute_all(username: str, *, muted: bool, limit: int) -> int:
 
 @access_pattern("mute all of very many watches", "JOB#id", "1 put")
 def mute_all_later(username: str, *, muted: bool, now: datetime) -> None:
-    """Have the worker mute all of a user's watches, or let them be heard again. 1 put."""
+    """Have the worker mute all of a user's watches, or let them be heard again."""
     payload = MuteAllPayload(username, muted)
     table.write(job_write(MUTE_ALL, to_item(payload), job_id=new_ulid(now), due=now))
 

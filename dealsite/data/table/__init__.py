@@ -13,7 +13,19 @@ from .client import (
     names,
     reset,
 )
-from .items import Rows, batch_get, get, insert, query, query_page, scan_all, scan_page, transact, write
+from .items import (
+    Rows,
+    batch_get,
+    get,
+    insert,
+    query,
+    query_all,
+    query_page,
+    scan_all,
+    scan_page,
+    transact,
+    write,
+)
 from .meters import Meter, deadline, metered, working
 
 __all__ = [
@@ -35,6 +47,7 @@ __all__ = [
     "name",
     "names",
     "query",
+    "query_all",
     "query_page",
     "reset",
     "scan_all",

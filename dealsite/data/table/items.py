@@ -73,6 +73,16 @@ def query(pk: str, **options: Unpack[QueryOptions]) -> list[Item]:
     return query_page(pk, **options).items
 
 
+def query_all(pk: str, **options: Unpack[QueryOptions]) -> Iterator[Item]:
+    """Yield all items of a partition, or of a range of it. 1 request for each `limit` items, or 1 MB."""
+    start: dict[str, Any] | None = None
+    while True:
+        rows = query_page(pk, **options, start=start)
+        yield from rows.items
+        if (start := rows.start) is None:
+            return
+
+
 def query_page(
     pk: str,
     *,

@@ -14,16 +14,16 @@ from dealsite.data.catalogue import buckets, prices
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.brands import get as get_brand
 from dealsite.data.catalogue.cards import renew_featured
-from dealsite.data.catalogue.content import DealContent
-from dealsite.data.catalogue.deal.deal_record import Deal, get, stock_is
-from dealsite.data.catalogue.deal.publishing import TRIES, BrandChanged, check_brand, noted, refuse_problems
+from dealsite.data.catalogue.content import DealContent, noted
+from dealsite.data.catalogue.deal.deal_record import TRIES, Deal, deal_write, get, stock_is
+from dealsite.data.catalogue.deal.publishing import BrandChanged, check_brand, refuse_problems
 from dealsite.data.editing import versions
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.versions import Version
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Busy, Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import iso, new_ulid
-from dealsite.data.table.writes import Check, Update, Write, equals, exists
+from dealsite.data.table.writes import Check, Update, Write, exists
 
 END_PASSED = gettext_lazy(
     "The end that this version had has passed: the deal would be over at once. Keep the end that it has now."
@@ -54,11 +54,12 @@ def edit(
     now: datetime,
     audit_context: AuditContext = NO_CONTEXT,
 ) -> Deal:
-    """Change a deal, with its offer, featured cards and, if it moves, both sides' counters. 1 transaction.
+    """Change a deal, with its offer, featured cards and, if it moves, both sides' counters.
 
     `deal` is as `get` gave it just now, `version` the one that the editor's form was made from.
-    VersionConflict, with `current`, if somebody else edited it in between; NotFound if it was deleted. Stock that
-    is as it was in `deal` stays what it is by then; stock that is not raises StockChanged if it moved meanwhile.
+    VersionConflict, with `current`, if somebody else edited it in between; NotFound if it was deleted. Stock
+    that is as it was in `deal` stays what it is by then; stock that is not raises StockChanged if it moved
+    meanwhile.
     """
     refuse_problems(content, deal.live_at)
     token = new_ulid(now)
@@ -116,16 +117,15 @@ def _edit_writes(
         "updated_by": by,
         **(keys.feed_rows(deal.id, *new) if old != new else {}),
     }
-    writes: list[Write] = [_change(deal, changes), *buckets.move(deal.id, old, new)]
+    writes: list[Write] = [deal_write(deal, changes), *buckets.move(deal.id, old, new)]
     writes += _offer_writes(deal, content)
     writes += versions.keep_writes(deal.history_id, as_version(deal))
     if changed := _price_writes(deal, content, now):
         writes += changed
         changes["has_prices"] = True
     writes.append(check_brand(brand))
-    writes.append(
-        noted(deal.id, what, by=by, now=now, old=deal.content, new=content, note=audit_context.note)
-    )
+    note = audit_context.note
+    writes.append(noted("deal", deal.id, what, by=by, now=now, old=deal.content, new=content, note=note))
     if card != deal.card:
         writes += renew_featured(deal.featured_on, card)
     return [*writes, *audit_context.writes]
@@ -188,9 +188,9 @@ def _offer_writes(deal: Deal, content: DealContent) -> list[Write]:
 def revert(deal: Deal, to: Version, *, version: int, stock: bool, end: bool, by: str, now: datetime) -> Deal:
     """Give a deal the content of a version; `version` is the one that the editor saw.
 
-    Its stock and its end stay as they are now unless `stock` and `end` ask for those of then; prices go on from
-    now. Harmless where nothing differs. VersionConflict, StockChanged as for `edit`; Conflict if the brand is gone,
-    Invalid where the end of then has passed. 1 get + 1 transaction.
+    Its stock and its end stay as they are now unless `stock` and `end` ask for those of then; prices go on
+    from now. Harmless where nothing differs. VersionConflict, StockChanged as for `edit`; Conflict if the
+    brand is gone, Invalid where the end of then has passed.
     """
     content = replace(
         to.content,
@@ -212,7 +212,7 @@ def revert(deal: Deal, to: Version, *, version: int, stock: bool, end: bool, by:
 
 @access_pattern("end a deal now", "DEAL#id, pages", "1 transaction")
 def expire_now(deal: Deal, *, by: str, now: datetime, audit_context: AuditContext = NO_CONTEXT) -> Deal:
-    """End a live deal at once; Conflict if it is not published yet. 1 transaction."""
+    """End a live deal at once; Conflict if it is not published yet."""
     if not deal.card.is_visible(now):
         raise Conflict(gettext_lazy("A scheduled deal cannot expire. Delete it, or move its time."))
     token = new_ulid(now)
@@ -253,13 +253,3 @@ def _until_settled(deal: Deal, version: int, token: str, attempt: Callable[[Deal
             if deal.version != version:
                 raise VersionConflict(current=deal) from None
     raise Busy()
-
-
-def _change(deal: Deal, changes: dict[Any, Any]) -> Update:
-    return Update(
-        key=keys.deal(deal.id),
-        set=changes,
-        add={"writes": 1},
-        when=(equals("writes", deal.writes),),
-        otherwise=VersionConflict(),
-    )
