@@ -49,14 +49,8 @@ class Picture:
     def from_item(cls, item: Item | None) -> Picture | None:
         if not item:
             return None
-        return cls(
-            name=item["name"],
-            width=int(item["width"]),
-            height=int(item["height"]),
-            alt=item.get("alt", ""),
-            focal_x=int(item.get("focal_x", CENTRE)),
-            focal_y=int(item.get("focal_y", CENTRE)),
-        )
+        x, y = (int(item.get(name, CENTRE)) for name in ("focal_x", "focal_y"))
+        return cls(item["name"], int(item["width"]), int(item["height"]), item.get("alt", ""), x, y)
 
 
 @dataclass(frozen=True)
@@ -158,28 +152,17 @@ def page_key(page_id: str) -> keys.Key:
 
 
 def renew_featured(pages: Iterable[str], card: DealCard) -> list[Update]:
-    """Return the writes that bring a changed card to the pages that feature it."""
-    return [
-        Update(
-            key=page_key(page),
-            set={("cards", card.id): card.as_item()},
-            when=(present(("cards", card.id)),),
-            otherwise=VersionConflict(),
-        )
-        for page in pages
-    ]
+    """Return the writes that put a changed card on the pages that feature it."""
+    changes, when = {("cards", card.id): card.as_item()}, (present(("cards", card.id)),)
+    return [Update(key=page_key(page), set=changes, when=when, otherwise=VersionConflict()) for page in pages]
 
 
 def remove_featured(pages: Iterable[str], deal_id: str) -> list[Update]:
     """Return the writes that take a deleted deal's card from the pages that feature it."""
+    card = ("cards", deal_id)
+    when = (present(card),)
     return [
-        Update(
-            key=page_key(page),
-            remove=(("cards", deal_id),),
-            when=(present(("cards", deal_id)),),
-            otherwise=VersionConflict(),
-        )
-        for page in pages
+        Update(key=page_key(page), remove=(card,), when=when, otherwise=VersionConflict()) for page in pages
     ]
 
 

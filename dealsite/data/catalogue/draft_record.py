@@ -16,7 +16,7 @@ from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import NotFound, VersionConflict
 from dealsite.data.table.ids import from_iso, is_ulid, iso, new_ulid
-from dealsite.data.table.writes import Put, Update, at_version, equals, exists, missing
+from dealsite.data.table.writes import Condition, Put, Update, at_version, equals, exists, missing
 
 TOGETHER = timedelta(minutes=10)  # what is saved by itself within this time is one change
 
@@ -110,6 +110,11 @@ def draft_item(
     }
 
 
+def unpublished_at(version: int) -> tuple[Condition, ...]:
+    """Return the conditions that a draft has a version and was not published."""
+    return (*at_version(version), missing("published_as"))
+
+
 def published_write(draft: Draft, deal_id: str) -> Put:
     """Return the write that turns a draft into a pointer to the deal that it became."""
     item = {
@@ -124,7 +129,7 @@ def published_write(draft: Draft, deal_id: str) -> Put:
     return Put(
         key=keys.draft(draft.id),
         item=item,
-        when=(*at_version(draft.version), missing("published_as")),
+        when=unpublished_at(draft.version),
         otherwise=VersionConflict(gettext_lazy("This draft was edited or published meanwhile.")),
     )
 

@@ -24,6 +24,7 @@ from dealsite.data.catalogue.draft_record import (
     moved_write,
     published_write,
     reopen_write,
+    unpublished_at,
 )
 from dealsite.data.editing import trash_record, versions
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
@@ -31,7 +32,7 @@ from dealsite.data.editing.versions import Version
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import AlreadyExists, Busy, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import iso, new_ulid
-from dealsite.data.table.writes import Delete, Put, absent, at_version, missing
+from dealsite.data.table.writes import Delete, Put, absent
 
 __all__ = [
     "Draft",
@@ -124,20 +125,13 @@ def save(
     item = draft_item(
         draft.id, content, brand, version + 1, token, draft.created_by, by, now, autosaved_since=since
     )
-    put = Put(
-        key=keys.draft(draft.id),
-        item=item,
-        when=(*at_version(version), missing("published_as")),
-        otherwise=VersionConflict(),
-    )
-    entry = noted(
-        "draft", draft.id, "changed", by=by, now=now, old=draft.content, new=content, note=audit_context.note
-    )
+    key, when = keys.draft(draft.id), unpublished_at(version)
+    put = Put(key=key, item=item, when=when, otherwise=VersionConflict())
+    note, old = audit_context.note, draft.content
+    entry = noted("draft", draft.id, "changed", by=by, now=now, old=old, new=content, note=note)
     kept = versions.keep_writes(draft.id, as_version(draft))
     try:
-        table.transact(
-            [put, *audit_context.writes] if goes_on else [put, entry, *kept, *audit_context.writes]
-        )
+        table.transact([put, *([] if goes_on else [entry, *kept]), *audit_context.writes])
     except VersionConflict as conflict:
         current = get(draft.id)
         if current.last_edit != token:
@@ -160,21 +154,12 @@ def delete(draft: Draft, *, by: str, now: datetime, audit_context: AuditContext 
     current = draft_from_item(item)
     if current.version != draft.version or current.published_as:
         raise VersionConflict(current=current)
+    key, when, note = keys.draft(draft.id), unpublished_at(draft.version), audit_context.note
+    removed = Delete(key=key, when=when, otherwise=VersionConflict())
+    kept = trash_record.keep_writes("draft", item, by=by, now=now)
+    entry = noted("draft", draft.id, "deleted", by=by, now=now, old=current.content, note=note)
     try:
-        table.transact(
-            [
-                Delete(
-                    key=keys.draft(draft.id),
-                    when=(*at_version(draft.version), missing("published_as")),
-                    otherwise=VersionConflict(),
-                ),
-                *trash_record.keep_writes("draft", item, by=by, now=now),
-                noted(
-                    "draft", draft.id, "deleted", by=by, now=now, old=current.content, note=audit_context.note
-                ),
-                *audit_context.writes,
-            ]
-        )
+        table.transact([removed, *kept, entry, *audit_context.writes])
     except VersionConflict as conflict:
         try:
             conflict.current = get(draft.id)
@@ -222,12 +207,9 @@ def restore(
             **keys.draft_rows(draft_id, card.get("brand", ""), card.get("category", "")),
         }
         draft = draft_from_item(item)
-        put = Put(
-            key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=AlreadyExists(BACK_ALREADY)
-        )
-        entry = noted(
-            "draft", draft_id, "restored", by=by, now=now, new=draft.content, note=audit_context.note
-        )
+        taken, note = AlreadyExists(BACK_ALREADY), audit_context.note
+        put = Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=taken)
+        entry = noted("draft", draft_id, "restored", by=by, now=now, new=draft.content, note=note)
         try:
             table.transact([trash_record.take_write(found), put, entry, *audit_context.writes])
         except VersionConflict:

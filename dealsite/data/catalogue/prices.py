@@ -58,11 +58,7 @@ def lowest(prices: Sequence[Price]) -> LowestPrice:
     """
     runs = _runs(prices)
     began = runs[-1].since
-    before = [
-        one.price
-        for one, next_one in pairwise(runs)
-        if next_one.since > began - LOOKED_BACK  # it held until then
-    ]
+    before = [one.price for one, following in pairwise(runs) if following.since > began - LOOKED_BACK]
     return LowestPrice(min(before), True) if before else LowestPrice(runs[-1].price, False)
 
 

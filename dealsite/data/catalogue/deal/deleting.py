@@ -26,7 +26,7 @@ from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Busy, Conflict, NotFound, VersionConflict
 from dealsite.data.table.ids import from_iso, iso, new_ulid
-from dealsite.data.table.writes import Condition, Delete, Put, Write, absent, equals, exists
+from dealsite.data.table.writes import Delete, Put, Write, absent, equals, exists
 
 BACK_ALREADY = gettext_lazy("There is a deal with this id again, so the one in the trash cannot come back.")
 GONE = gettext_lazy("It was deleted meanwhile.")
@@ -86,21 +86,17 @@ def _delete_writes(
     deal: Deal, item: Item, offer: Item | None, *, by: str, now: datetime, last_of_day: bool, note: str
 ) -> list[Write]:
     changed = VersionConflict()
+    stock_as_read = (
+        (absent(),) if offer is None else (exists(), stock_is(offer.get("stock")))
+    )  # as the trash keeps it
     return [
         Delete(key=keys.deal(deal.id), when=(equals("writes", deal.writes),), otherwise=changed),
-        Delete(key=keys.offer(deal.id), when=_as_read(offer), otherwise=changed),
+        Delete(key=keys.offer(deal.id), when=stock_as_read, otherwise=changed),
         *trash_record.keep_writes("deal", item, offer=offer, by=by, now=now),
         noted("deal", deal.id, "deleted", by=by, now=now, old=deal.content, note=note),
         *buckets.leave(deal.id, deal.content.brand, deal.content.category, last_of_day=last_of_day),
         *remove_featured(deal.featured_on, deal.id),
     ]
-
-
-def _as_read(offer: Item | None) -> tuple[Condition, ...]:
-    """Return what holds while an offer's stock is as it was read: what is kept of it must be true."""
-    if offer is None:
-        return (absent(),)
-    return (exists(), stock_is(offer.get("stock")))
 
 
 @access_pattern("restore a deal", "DEAL#id, JOB#id, pages / itself, TRASH", "2 gets + 1 transaction")
@@ -153,9 +149,8 @@ def _brand_of(card: DealCard) -> Brand:
 
 def _restore_writes(found: TrashEntry, brand: Brand, *, by: str, now: datetime) -> tuple[Put, list[Write]]:
     kept: Mapping[str, Any] = found.kept or {}
-    offer = found.offer or offer_item(
-        found.id, found.card, 0 if found.card.sold_out else None
-    )  # it had lost its own
+    stock = 0 if found.card.sold_out else None
+    offer = found.offer or offer_item(found.id, found.card, stock)  # it may have lost its own
     card = replace(DealCard.from_item(kept["card"]), brand_name=brand.name, sold_out=offer.get("stock") == 0)
     expires_at = from_iso(offer["expires_at"]) if offer.get("expires_at") else None
     item = {
