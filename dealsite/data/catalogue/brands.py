@@ -78,9 +78,8 @@ def create(name: str, *, by: str, now: datetime, description: str = "", logo: Pi
     name = clean_name(name)
     brand = Brand(slugify(name), name, description, logo, 1, Counts(), new_ulid(now))
     try:
-        table.transact(
-            [*_create_writes(brand, by, now), entry_noted("brand", "added", None, brand, by=by, now=now)]
-        )
+        noted = entry_noted("brand", "added", None, brand, by=by, now=now)
+        table.transact([*_create_writes(brand, by, now), noted])
     except AlreadyExists:
         if get(brand.slug).last_edit != brand.last_edit:
             raise
@@ -99,11 +98,9 @@ def create_many(names: Iterable[str], *, by: str, now: datetime) -> dict[str, Br
     if not new:
         return new
     first, *others = new.values()
-    note = " ".join(brand.slug for brand in others)
     what = f"added with {len(others)} others" if others else "added"
-    entry = audit.entry_write(
-        by=by, kind="brand", subject=first.slug, what=what, now=now, after={"others": note}
-    )
+    after = {"others": " ".join(brand.slug for brand in others)}
+    entry = audit.entry_write(by=by, kind="brand", subject=first.slug, what=what, now=now, after=after)
     table.transact([*(w for brand in new.values() for w in _create_writes(brand, by, now)), entry])
     return new
 

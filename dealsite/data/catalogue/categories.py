@@ -117,16 +117,12 @@ def all_categories() -> list[Category]:
 
 def get_many(slugs: Iterable[str]) -> list[Category]:
     """Return categories with their counters. 1 batch get."""
-    slugs = list(slugs)
+    pairs = {}
     for slug in slugs:
         _check_slug(slug)
-    items = table.batch_get(
-        key for slug in slugs for key in (keys.category(slug), keys.category_counts(slug))
-    )
-    return [
-        from_items(slug, items.get(keys.category(slug)), items.get(keys.category_counts(slug)))
-        for slug in slugs
-    ]
+        pairs[slug] = keys.category(slug), keys.category_counts(slug)
+    items = table.batch_get(key for pair in pairs.values() for key in pair)
+    return [from_items(slug, items.get(key), items.get(counts)) for slug, (key, counts) in pairs.items()]
 
 
 @access_pattern("change a category's texts", "CATEGORY#c", "1 transaction")

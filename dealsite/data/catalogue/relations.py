@@ -69,9 +69,7 @@ MISSING = {
     "category": gettext_lazy("There is no such category."),
 }
 RELATIONS = (BRAND_LIKE, CATEGORY_LIKE, BRAND_WATCH, CATEGORY_WATCH)
-BY_NAME: dict[tuple[str, str], Relation] = {
-    (relation.verb, relation.target): relation for relation in RELATIONS
-}
+BY_NAME: dict[tuple[str, str], Relation] = {(one.verb, one.target): one for one in RELATIONS}
 MUTE_ALL = "mute_all"  # the kind of job that mutes many watches
 
 
@@ -81,23 +79,14 @@ MUTE_ALL = "mute_all"  # the kind of job that mutes many watches
 def add(relation: Relation, slug: str, username: str, *, now: datetime) -> bool:
     """Add a relation and count it; False if it was there. NotFound if its target is not there."""
     check_slug(relation, slug)
+    key, item = relation.key(slug, username), relation.item(slug, username, now=now)
+    missing = NotFound(MISSING[relation.target])
+    added = Put(key=key, item=item, when=(absent(),), otherwise=AlreadySo())
+    counted = Update(
+        key=relation.count_key(slug), add={relation.counter: 1}, when=(exists(),), otherwise=missing
+    )
     try:
-        table.transact(
-            [
-                Put(
-                    key=relation.key(slug, username),
-                    item=relation.item(slug, username, now=now),
-                    when=(absent(),),
-                    otherwise=AlreadySo(),
-                ),
-                Update(
-                    key=relation.count_key(slug),
-                    add={relation.counter: 1},
-                    when=(exists(),),
-                    otherwise=NotFound(MISSING[relation.target]),
-                ),
-            ]
-        )
+        table.transact([added, counted])
     except AlreadySo:
         return False
     return True
@@ -109,13 +98,10 @@ def add(relation: Relation, slug: str, username: str, *, now: datetime) -> bool:
 def remove(relation: Relation, slug: str, username: str) -> bool:
     """Take a relation back and count it off; False if it was not there."""
     check_slug(relation, slug)
+    removed = Delete(key=relation.key(slug, username), when=(exists(),), otherwise=AlreadySo())
+    counted = Update(key=relation.count_key(slug), add={relation.counter: -1}, when=(exists(),))
     try:
-        table.transact(
-            [
-                Delete(key=relation.key(slug, username), when=(exists(),), otherwise=AlreadySo()),
-                Update(key=relation.count_key(slug), add={relation.counter: -1}, when=(exists(),)),
-            ]
-        )
+        table.transact([removed, counted])
     except AlreadySo:
         return False
     return True
@@ -219,10 +205,8 @@ class RelationState:
     def after(self, relation: Relation, *, held: bool) -> RelationState:
         """Return what one change makes of it, as far as one knows without reading it again."""
         if relation.verb == "LIKE":
-            step = int(held) - int(self.liked)
-            return replace(self, liked=held, likes=max(self.likes + step, 0))
-        step = int(held) - int(self.watched)
-        return replace(self, watched=held, watches=max(self.watches + step, 0))
+            return replace(self, liked=held, likes=max(self.likes + held - self.liked, 0))
+        return replace(self, watched=held, watches=max(self.watches + held - self.watched, 0))
 
 
 def relation_state_keys(username: str, target: Kind, slug: str) -> list[keys.Key]:
@@ -236,9 +220,7 @@ def relation_state_keys(username: str, target: Kind, slug: str) -> list[keys.Key
 def relation_state(target: Kind, slug: str, items: Mapping[keys.Key, Item]) -> RelationState:
     """Return what the items of `relation_state_keys` say."""
     by_type = {item.get("type"): item for item in items.values()}
-    of_target = {
-        relation.verb: relation.type in by_type for relation in RELATIONS if relation.target == target
-    }
+    of_target = {one.verb: one.type in by_type for one in RELATIONS if one.target == target}
     counts = Counts.from_item(by_type.get("BrandCounts" if target == "brand" else "CategoryCounts"))
     return RelationState(target, slug, counts.likes, counts.watches, of_target["LIKE"], of_target["WATCH"])
 

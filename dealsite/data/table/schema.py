@@ -120,9 +120,8 @@ def _drift(name: str) -> list[str]:
     stream = described.get("StreamSpecification", {})
     view = stream.get("StreamViewType", "off") if stream.get("StreamEnabled") else "off"
     found += _differences("The stream", view, STREAM["StreamViewType"])
-    attribute = (
-        ttl.get("AttributeName", "off") if ttl.get("TimeToLiveStatus") in ("ENABLED", "ENABLING") else "off"
-    )
+    is_on = ttl.get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
+    attribute = ttl.get("AttributeName", "off") if is_on else "off"
     return found + _differences("The TTL attribute", attribute, TTL_ATTRIBUTE)
 
 
@@ -136,11 +135,8 @@ def _index_differences(described: list[dict[str, Any]]) -> list[str]:
         keys = _keys_of(there[name]["KeySchema"])
         found += _differences(f"The key of the index {name}", keys, _keys_of(_key_schema(wanted)))
         projection = there[name].get("Projection", {})
-        found += _differences(
-            f"The projection of the index {name}",
-            _projection_text(projection),
-            _projection_text(_projection(wanted)),
-        )
+        is_now, should_be = _projection_text(projection), _projection_text(_projection(wanted))
+        found += _differences(f"The projection of the index {name}", is_now, should_be)
     return found
 
 
@@ -182,20 +178,18 @@ def cloudformation_template(description: str, *, table_name: str) -> dict[str, A
         "SSESpecification": {"SSEEnabled": True},
         "DeletionProtectionEnabled": True,
     }
+    table = {
+        "Type": "AWS::DynamoDB::Table",
+        "DeletionPolicy": "Retain",
+        "UpdateReplacePolicy": "Retain",
+        "Properties": properties,
+    }
+    name = {"Type": "String", "Default": table_name, "AllowedPattern": "[a-zA-Z0-9_.-]{3,255}"}
     return {
         "AWSTemplateFormatVersion": "2010-09-09",
         "Description": description,
-        "Parameters": {
-            "TableName": {"Type": "String", "Default": table_name, "AllowedPattern": "[a-zA-Z0-9_.-]{3,255}"}
-        },
-        "Resources": {
-            "Table": {
-                "Type": "AWS::DynamoDB::Table",
-                "DeletionPolicy": "Retain",
-                "UpdateReplacePolicy": "Retain",
-                "Properties": properties,
-            }
-        },
+        "Parameters": {"TableName": name},
+        "Resources": {"Table": table},
         "Outputs": {
             "TableName": {"Value": {"Ref": "Table"}},
             "TableArn": {"Value": {"Fn::GetAtt": ["Table", "Arn"]}},
