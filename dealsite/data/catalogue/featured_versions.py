@@ -99,9 +99,8 @@ def keep_writes(page: FeaturedPage) -> list[Write]:
 @access_pattern("the earlier lists of a page", "FEATURED#page / VERSION#n", "1 query")
 def of_page(page_id: str) -> list[FeaturedVersion]:
     """Return the last 20 lists that a page had before the one of now, newest first."""
-    rows = table.query(
-        keys.featured_version.partition(page_id), newest_first=True, limit=SHOWN, consistent=True
-    )
+    partition = keys.featured_version.partition(page_id)
+    rows = table.query(partition, newest_first=True, limit=SHOWN, consistent=True)
     return [from_item(row) for row in rows]
 
 
