@@ -78,19 +78,24 @@ def edit(
         except BrandChanged:
             state["brand"] = get_brand(brand.slug)
             raise VersionConflict() from None
-        return replace(
-            deal,
-            content=content,
-            card=content.card(deal.id, brand.name),
-            version=version + 1,
-            writes=deal.writes + 1,
-            updated_at=now,
-            updated_by=by,
-            last_edit=token,
-            has_prices=deal.has_prices or _is_repriced(deal, content),
-        )
+        return _edited(deal, content, brand, token, by, now)
 
-    return _until_settled(deal, version, token, attempt)
+    return _until_written(deal, version, token, attempt)
+
+
+def _edited(deal: Deal, content: DealContent, brand: Brand, token: str, by: str, now: datetime) -> Deal:
+    """Return what an edit has made of a deal, without reading it again."""
+    return replace(
+        deal,
+        content=content,
+        card=content.card(deal.id, brand.name),
+        version=deal.version + 1,
+        writes=deal.writes + 1,
+        updated_at=now,
+        updated_by=by,
+        last_edit=token,
+        has_prices=deal.has_prices or _is_repriced(deal, content),
+    )
 
 
 def _edit_writes(
@@ -177,11 +182,8 @@ def _offer_writes(deal: Deal, content: DealContent) -> list[Write]:
             changes["stock"] = content.stock
     if not changes and not gone:
         return []
-    return [
-        Update(
-            key=keys.offer(deal.id), set=changes, remove=gone, when=tuple(when), otherwise=VersionConflict()
-        )
-    ]
+    conditions, changed = tuple(when), VersionConflict()
+    return [Update(key=keys.offer(deal.id), set=changes, remove=gone, when=conditions, otherwise=changed)]
 
 
 @access_pattern("revert a deal", "DEAL#id, VERSIONS#id, pages / itself, number", "1 get + 1 transaction")
@@ -224,21 +226,12 @@ def expire_now(deal: Deal, *, by: str, now: datetime, audit_context: AuditContex
         brand = Brand(deal.card.brand, deal.card.brand_name)
         edits = _edit_writes(deal, content, brand, token, by, now, "ended", AuditContext(audit_context.note))
         table.transact([*(w for w in edits if not isinstance(w, Check)), *audit_context.writes])
-        return replace(
-            deal,
-            content=content,
-            card=content.card(deal.id, deal.card.brand_name),
-            version=deal.version + 1,
-            writes=deal.writes + 1,
-            updated_at=now,
-            updated_by=by,
-            last_edit=token,
-        )
+        return _edited(deal, content, brand, token, by, now)
 
-    return _until_settled(deal, deal.version, token, attempt)
+    return _until_written(deal, deal.version, token, attempt)
 
 
-def _until_settled(deal: Deal, version: int, token: str, attempt: Callable[[Deal], Deal]) -> Deal:
+def _until_written(deal: Deal, version: int, token: str, attempt: Callable[[Deal], Deal]) -> Deal:
     """Repeat an attempt on the deal of now while only the site itself, no person, changed it in between.
 
     An attempt that did happen, though its answer was lost, is known by its token.
