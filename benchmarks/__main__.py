@@ -96,7 +96,8 @@ def _measure(name, load, folder, options, costs, served) -> None:  # type: ignor
 
     from benchmarks import pages, serving
     from dealsite.data import table
-    from dealsite.data.catalogue import buckets, category_names
+    from dealsite.data.catalogue import buckets
+    from dealsite.data.catalogue.display_names import category_names
     from dealsite.data.table import schema
     from dealsite.engine.server import Engine
     from dealsite.search.projection import SearchIndex

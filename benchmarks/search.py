@@ -56,7 +56,8 @@ def measure(folder: Path, load) -> Searching:  # type: ignore[no-untyped-def]
     from django.conf import settings
 
     from dealsite.data import table
-    from dealsite.data.catalogue import buckets, category_names
+    from dealsite.data.catalogue import buckets
+    from dealsite.data.catalogue.display_names import category_names
     from dealsite.data.table import schema
     from dealsite.engine.server import Engine
     from dealsite.search.projection import SearchIndex

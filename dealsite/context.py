@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from dealsite.accounts import cookies
-from dealsite.data.catalogue import category_names
+from dealsite.data.catalogue.display_names import category_names
 
 
 def site(request: HttpRequest) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from dealsite import middleware
 from dealsite.data import table
 from dealsite.data.catalogue import buckets
 from dealsite.data.integrity import checks
-from dealsite.data.table import connection, retries, schema
+from dealsite.data.table import client, schema
 from dealsite.engine.server import Engine
 from dealsite.search import reader
 from tests.faults import READS, WRITES, Faults
@@ -121,14 +121,14 @@ def engine(
         table.reset()
         return
     # A machine busy with tests answers late; what a page does about late answers has tests of its own.
-    monkeypatch.setattr(connection, "READ_TIMEOUT", 15.0)
+    monkeypatch.setattr(client, "READ_TIMEOUT", 15.0)
     monkeypatch.setattr(middleware, "DATA_SECONDS", 30.0)
     fixture = "local_engine" if engine_kind == "local" else "native_engine"
     if engine_kind == "local" and request.node.get_closest_marker("own_stream"):
         fixture = "local_stream_engine"
     settings.DYNAMODB_ENDPOINT_URL = request.getfixturevalue(fixture)
     # One connection for all tests of an engine: making a client takes 50 ms.
-    if connection.endpoint_url() != settings.DYNAMODB_ENDPOINT_URL:
+    if client.connect().endpoint_url != settings.DYNAMODB_ENDPOINT_URL:
         table.reset()
     yield engine_kind
 
@@ -161,8 +161,8 @@ def new_table(
         if made and engine != "moto":
             table.call("DeleteTable", TableName=made[0])
         return
-    monkeypatch.setattr(retries, "pause", faults.pause)
-    monkeypatch.setattr(retries, "jitter", random.Random(SEED))
+    monkeypatch.setattr(client, "pause", faults.pause)
+    monkeypatch.setattr(client, "jitter", random.Random(SEED))
     events = table.events()
     names = [f"before-send.dynamodb.{operation}" for operation in (*READS, *WRITES)]
     for name in names:

@@ -10,7 +10,7 @@ from typing import Any, Self
 import pytest
 
 from dealsite.data import table
-from dealsite.data.table import connection
+from dealsite.data.table import client
 
 EVERY = 4
 
@@ -33,7 +33,7 @@ class Crasher:
         if number < self.at:
             return
         if number == self.at and self.when == "after":
-            connection.connect().http.send(request)
+            client.connect().http.send(request)
         raise Crash
 
     @property

@@ -1,4 +1,4 @@
-"""What no local engine does: an unkind DynamoDB, injected below `dealsite/data/table/connection.py`.
+"""What no local engine does: an unkind DynamoDB, injected below `dealsite/data/table/client.py`.
 
 Faults sit on botocore's `before-send` event. Seeded, so that a run can be repeated; time is virtual,
 so that nothing sleeps. As at Amazon, a consistent read is never stale, and an image of an item never
@@ -81,7 +81,7 @@ class Faults:
     # Time
 
     def pause(self, seconds: float) -> None:
-        """Stand in for `retries.pause`: virtual time passes, real time does not."""
+        """Stand in for `client.pause`: virtual time passes, real time does not."""
         with self.lock:
             self.now += seconds
 

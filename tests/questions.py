@@ -53,8 +53,8 @@ def _place(function: Function) -> tuple[int, str, str, int]:
 
 
 QUESTIONS = {name_of(function): function for function in sorted(ACCESS_PATTERNS, key=_place)}
-REQUESTS = {table.get, table.batch_get, table.query, table.query_page, table.scan_page, table.scan_all}
-REQUESTS |= {table.write, table.transact, table.insert, table.call}
+REQUESTS = {table.get, table.batch_get, table.query, table.query_all, table.query_page, table.scan_page}
+REQUESTS |= {table.scan_all, table.write, table.transact, table.insert, table.call}
 
 
 _sends: dict[Function, bool] = {}

@@ -10,9 +10,9 @@ from decimal import Decimal
 from typing import Any
 
 from dealsite.data.catalogue import brands, deals, featured
+from dealsite.data.catalogue.cards import EDITORS_CHOICE, FRONT
 from dealsite.data.catalogue.deal import stock as stock_marks
 from dealsite.data.catalogue.deals import Deal
-from dealsite.data.catalogue.featured_cards import EDITORS_CHOICE, FRONT
 from dealsite.data.commerce import carts, orders, payments
 from dealsite.data.commerce.carts import CartAddition, CartOwner, user_cart, visitor_cart
 from dealsite.data.commerce.orders import Address, Order, Purchase

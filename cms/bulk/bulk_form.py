@@ -17,9 +17,10 @@ from django.utils.translation import gettext_lazy
 from cms.lists.search import LACKS, words_in
 from cms.shared.fields import LocalTimeField
 from cms.shared.forms import show_zone
-from dealsite.data.catalogue import brands, category_names
+from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.deal_lists import STATES, DealFilter
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.catalogue.featured import PAGES
 from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BRAND, CATEGORY, EXPIRY, FEATURE, UNFEATURE, BulkChange

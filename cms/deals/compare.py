@@ -10,8 +10,8 @@ from operator import itemgetter
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from dealsite.data.catalogue import category_names
 from dealsite.data.catalogue.content import CONTENT_FIELDS
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.editing.versions import Version
 
 LABELS: dict[str, str | Promise] = {

@@ -21,8 +21,7 @@ from cms.shared.requests import EditorRequest, editor_action, editor_form, edito
 from dealsite.data.catalogue import featured, featured_plans
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.featured import MAX_CARDS, PAGES, FeaturedPage
-from dealsite.data.catalogue.featured_plan_record import FeaturedPlan
-from dealsite.data.catalogue.featured_plans import PlanChanged
+from dealsite.data.catalogue.featured_plans import FeaturedPlan, PlanChanged
 from dealsite.data.catalogue.featured_versions import FeaturedEntry
 from dealsite.data.editing.audit import NO_CONTEXT
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable, VersionConflict

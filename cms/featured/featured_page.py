@@ -21,7 +21,7 @@ from dealsite.data.catalogue import featured_plans
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.featured import MAX_CARDS, PAGES, FeaturedPage
-from dealsite.data.catalogue.featured_plan_record import FeaturedPlan
+from dealsite.data.catalogue.featured_plans import FeaturedPlan
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import new_ulid
 

@@ -13,9 +13,8 @@ from cms.featured.arrangement import Arrangement
 from cms.featured.featured_page import PlanForm, check_page, plan_of
 from cms.shared.requests import EditorRequest, editor_form
 from dealsite.data.catalogue import deals, featured, feeds
-from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.cards import EDITORS_CHOICE, FRONT, DealCard
 from dealsite.data.catalogue.featured import PAGES
-from dealsite.data.catalogue.featured_cards import EDITORS_CHOICE, FRONT
 from dealsite.data.catalogue.relations import RelationState
 
 

@@ -15,7 +15,7 @@ from dealsite import __version__
 from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import featured_plans
 from dealsite.data.catalogue.featured import PAGES
-from dealsite.data.catalogue.featured_plan_record import PUT_ASIDE
+from dealsite.data.catalogue.featured_plans import PUT_ASIDE
 from dealsite.data.editing import pending_edits
 from dealsite.data.people import profiles
 from dealsite.web.pages import page

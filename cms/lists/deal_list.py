@@ -19,10 +19,11 @@ from cms.lists.list_address import COLUMNS, list_query, own_columns, query_of, s
 from cms.lists.search import LACKS, NOT_READY, find_deals, is_found, page_number, words_in
 from cms.lists.view_bar import ViewProblem, view_bar
 from cms.shared.requests import EditorRequest, editor_page
-from dealsite.data.catalogue import category_names, deal_lists, deals, drafts
+from dealsite.data.catalogue import deal_lists, deals, drafts
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.deal_lists import DealFilter
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.catalogue.lists import Page
 from dealsite.data.names import slugify
 from dealsite.data.table.errors import BadCursor, NotFound

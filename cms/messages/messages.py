@@ -25,8 +25,9 @@ from cms.shared.forms import show_zone
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.accounts.reauthentication import fresh
-from dealsite.data.catalogue import brand_names, category_names, deals
+from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.jobs import jobs
 from dealsite.data.people import announcements
 from dealsite.data.people.announcements import Audience

@@ -15,7 +15,7 @@ from cms.shared.field_merge import FieldMerge, Typed
 from cms.shared.fields import LinkField, LocalTimeField, PriceField, typed_time, version_in
 from cms.shared.pictures import keep
 from dealsite.data.catalogue.brands import NAME_CHARACTERS
-from dealsite.data.catalogue.categories import CATEGORIES
+from dealsite.data.catalogue.categories import CATEGORIES, Entry
 from dealsite.data.catalogue.content import (
     DESCRIPTION_CHARACTERS,
     LINK_CHARACTERS,
@@ -26,7 +26,6 @@ from dealsite.data.catalogue.content import (
 )
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
-from dealsite.data.catalogue.taxonomy import Entry
 from dealsite.data.editing.pending_edits import PendingEdits
 
 ABOUT_CHARACTERS = 2_000

@@ -15,11 +15,11 @@ from django.views.decorators.vary import vary_on_headers
 from cms.lists.deal_list import query
 from cms.shared.forms import BrandForm, CategoryForm, typed_texts
 from cms.shared.requests import EditorRequest, editor_form, editor_page
-from dealsite.data.catalogue import brands, categories, category_names
+from dealsite.data.catalogue import brands, categories
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import Picture
-from dealsite.data.catalogue.categories import CATEGORIES, Category
-from dealsite.data.catalogue.taxonomy import Kind, Stored
+from dealsite.data.catalogue.categories import CATEGORIES, Category, Kind, Stored
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.names import slugify
 from dealsite.data.table.errors import AlreadyExists, Invalid, Unavailable, VersionConflict
 from dealsite.text.digits import number_in

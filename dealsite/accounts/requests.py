@@ -17,8 +17,8 @@ from django_htmx.middleware import HtmxDetails
 
 from dealsite.accounts import cookies
 from dealsite.data.catalogue import relations
+from dealsite.data.catalogue.categories import Kind
 from dealsite.data.catalogue.relations import RelationState
-from dealsite.data.catalogue.taxonomy import Kind
 from dealsite.data.people import sessions
 from dealsite.data.people.profiles import USUAL, Preferences
 from dealsite.data.people.sessions import Session

@@ -1,7 +1,23 @@
-"""Everything that is stored: one module a noun, over one DynamoDB table."""
+"""Everything that is stored: one module a noun, over one DynamoDB table, which is where the settings say."""
 
+from django.conf import settings
 from django.utils.translation import gettext
 
-from dealsite.data import definition, table
+from dealsite.data import keys, table
 
-table.configure(definition.from_settings, translate=gettext)
+
+def configuration() -> table.Configuration:
+    """Return where the table is now; payments of closed days may have one of their own."""
+    history = settings.DEALSITE_HISTORY_TABLE
+    return table.Configuration(
+        table_name=settings.DEALSITE_TABLE,
+        region=settings.DEALSITE_REGION,
+        endpoint_url=settings.DYNAMODB_ENDPOINT_URL,
+        indexes=keys.INDEXES,
+        routes={keys.HISTORY: history} if history else {},
+        missing="The table does not exist. `manage.py create_table` makes it.",
+        local_key="dealsite",
+    )
+
+
+table.configure(configuration, translate=gettext)

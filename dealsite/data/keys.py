@@ -9,6 +9,7 @@ sort keys there. table/key_templates.py says how to write a line; docs/access-pa
 
 from __future__ import annotations
 
+from dealsite.data.table.client import Index
 from dealsite.data.table.key_templates import TOP as TOP
 from dealsite.data.table.key_templates import Key as Key
 from dealsite.data.table.key_templates import Row as Row
@@ -17,6 +18,11 @@ from dealsite.data.table.key_templates import part as part
 from dealsite.data.table.key_templates import prefix as prefix
 
 GSI1, GSI2, GSI3, USER_INDEX = "GSI1", "GSI2", "GSI3", "UserIndex"
+LISTED = ("type", "card")  # what a list shows of an entity; the rest of an item costs no index writes
+INDEXES = {
+    **{name: Index(f"{name}PK", f"{name}SK", LISTED) for name in (GSI1, GSI2, GSI3)},
+    USER_INDEX: Index(USER_INDEX),
+}
 USER_COUNT_SHARDS, ORDER_SHARDS, PAYMENT_SHARDS = 4, 4, 10
 
 # Deals and drafts

@@ -7,8 +7,8 @@ import structlog
 from django.utils.safestring import SafeString
 from tantivy import DocAddress, Order, Query, Searcher
 
-from dealsite.data.catalogue import category_names
 from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.search import reader
 from dealsite.search.documents import BRAND_SEPARATOR, DEAL, SCHEMA, StoredDocument
 from dealsite.search.question import (

@@ -9,8 +9,8 @@ from typing import Literal, Self
 
 from tantivy import FieldType, Occur, Query, Searcher
 
-from dealsite.data.catalogue import category_names
 from dealsite.data.catalogue.cards import ENDING_SOON
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.names import normalise
 from dealsite.search.documents import DEAL, DRAFT, NEVER, SCHEMA, milliseconds
 from dealsite.search.words import COMPOUND, STOP_WORDS, WORD, fold, pieces, stem, words_of

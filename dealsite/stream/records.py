@@ -8,9 +8,10 @@ from typing import Any, Self
 from dealsite.data import table
 from dealsite.data.keys import Key
 from dealsite.data.table import errors
+from dealsite.data.table.client import as_error
 from dealsite.data.table.convert import Item, from_attributes
+from dealsite.data.table.errors import Refused
 from dealsite.data.table.ids import EPOCH
-from dealsite.data.table.refusals import Refused, as_error
 
 SEQUENCE_DIGITS = 40  # as long as a sequence number ever is
 BEFORE_ALL = "0" * SEQUENCE_DIGITS

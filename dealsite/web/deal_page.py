@@ -16,9 +16,10 @@ from django.utils.formats import date_format
 from django.utils.safestring import mark_safe
 from django.utils.translation import gettext as _
 
-from dealsite.data.catalogue import category_names, prices
+from dealsite.data.catalogue import prices
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.content import DealContent
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.catalogue.prices import Price
 from dealsite.templatetags.design import money, time_left
 from dealsite.text import markdown

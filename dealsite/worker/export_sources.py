@@ -16,11 +16,10 @@ from dealsite.data.catalogue import brands, categories, deals, drafts, featured,
 from dealsite.data.catalogue.attention import AttentionData
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import DealCard
-from dealsite.data.catalogue.categories import Category
+from dealsite.data.catalogue.categories import Category, Counts
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
-from dealsite.data.catalogue.taxonomy import Counts
 from dealsite.data.commerce import orders
 from dealsite.data.commerce.orders import Order, OrderCard
 from dealsite.data.commerce.payment.payment_lists import PaymentRow

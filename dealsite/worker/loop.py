@@ -24,7 +24,7 @@ from dealsite.data.editing import links as checked_links
 from dealsite.data.editing import trash
 from dealsite.data.jobs import jobs
 from dealsite.data.people.fan_out import send_message
-from dealsite.data.table import expiry
+from dealsite.data.table import schema
 from dealsite.data.table.errors import Conflict, DataError, Unavailable
 from dealsite.lake.projection import Lake
 from dealsite.pictures import renditions
@@ -66,7 +66,7 @@ def run(stop: threading.Event, *, expire: bool, clock: Callable[[], datetime] = 
         try:
             worked = run_next(now=clock())
             if expire and clock() >= next_expiry:
-                expired = expiry.delete_expired(now=clock())
+                expired = schema.delete_expired(now=clock())
                 next_expiry = clock() + EXPIRE_EVERY
                 logger.debug("expired", items=expired)
             if settings.DEALSITE_CHECK_LINKS and clock() >= next_round:

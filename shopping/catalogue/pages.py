@@ -14,9 +14,8 @@ from dealsite.accounts.requests import SiteRequest
 from dealsite.data.catalogue import brands as stored_brands
 from dealsite.data.catalogue import deals, feeds, prices
 from dealsite.data.catalogue.brands import Brand
-from dealsite.data.catalogue.categories import Category
+from dealsite.data.catalogue.categories import Category, Counts, Kind
 from dealsite.data.catalogue.relations import RelationState
-from dealsite.data.catalogue.taxonomy import Counts, Kind
 from dealsite.data.table.ids import is_ulid
 from dealsite.search.finding import related
 from dealsite.text import markdown

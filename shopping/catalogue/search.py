@@ -19,10 +19,10 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 
 from dealsite.accounts.requests import SiteRequest
-from dealsite.data.catalogue import category_names
 from dealsite.data.catalogue.cards import CENT
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.content import MAX_PRICE
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.names import normalise, slugify
 from dealsite.data.table.errors import BadCursor
 from dealsite.search.finding import MOST_PAGES, SearchPage, find

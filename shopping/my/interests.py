@@ -14,7 +14,8 @@ from django.views.decorators.http import require_POST, require_safe
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.destinations import destination
 from dealsite.accounts.requests import UserRequest
-from dealsite.data.catalogue import brand_names, category_names, relations
+from dealsite.data.catalogue import relations
+from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.catalogue.relations import RelationEntry
 from dealsite.data.people import users
 from dealsite.data.table.errors import NotFound

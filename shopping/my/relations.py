@@ -16,9 +16,10 @@ from django_htmx.http import trigger_client_event
 from dealsite.accounts.decorators import to_sign_in
 from dealsite.accounts.destinations import destination
 from dealsite.accounts.requests import SiteRequest
-from dealsite.data.catalogue import brand_names, category_names, relations
+from dealsite.data.catalogue import relations
+from dealsite.data.catalogue.categories import Kind
+from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.catalogue.relations import Relation, RelationState
-from dealsite.data.catalogue.taxonomy import Kind
 from dealsite.data.table.errors import NotFound, Unavailable
 from dealsite.web.pages import action
 

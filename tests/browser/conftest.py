@@ -24,7 +24,8 @@ from playwright.sync_api import (
 )
 
 from dealsite.accounts import cookies, passwords
-from dealsite.data.catalogue import categories, category_names
+from dealsite.data.catalogue import categories
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.people import sessions, users
 from dealsite.data.people.users import User
 from dealsite.install import system

@@ -9,7 +9,8 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brand_names, relations
+from dealsite.data.catalogue import relations
+from dealsite.data.catalogue.display_names import brand_names
 from dealsite.data.jobs import jobs
 from dealsite.data.people import announcements
 from dealsite.data.people.announcements import Audience

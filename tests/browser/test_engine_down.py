@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from dealsite import middleware
 from dealsite.data import table
-from dealsite.data.table import connection
+from dealsite.data.table import client
 from dealsite.engine.server import free_port
 from tests.browser.conftest import make_user, thorough, titles, with_and_without_script
 from tests.browser.content import feature, now_deal
@@ -19,7 +19,7 @@ from tests.browser.deal_form import field, fill_in, said
 from tests.browser.troubles import Troubles
 
 SECONDS = 3.0
-READ_TIMEOUT, DATA_SECONDS = connection.READ_TIMEOUT, middleware.DATA_SECONDS  # other tests are more patient
+READ_TIMEOUT, DATA_SECONDS = client.READ_TIMEOUT, middleware.DATA_SECONDS  # other tests are more patient
 NOTHING_LISTENS, NOTHING_ANSWERS = "nothing listens", "nothing answers"
 
 
@@ -37,7 +37,7 @@ def break_table(site: str, settings: Any, troubles: Troubles) -> Iterator[Callab
             table.reset()
 
         def break_it(how: str = NOTHING_LISTENS) -> Callable[[], None]:
-            limits.setattr(connection, "READ_TIMEOUT", READ_TIMEOUT)
+            limits.setattr(client, "READ_TIMEOUT", READ_TIMEOUT)
             limits.setattr(middleware, "DATA_SECONDS", DATA_SECONDS)
             port = silent.getsockname()[1] if how == NOTHING_ANSWERS else free_port()
             settings.DYNAMODB_ENDPOINT_URL = f"http://127.0.0.1:{port}"

@@ -10,7 +10,8 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from dealsite.data.catalogue import brand_names, relations
+from dealsite.data.catalogue import relations
+from dealsite.data.catalogue.display_names import brand_names
 from dealsite.data.people import messages, users
 from dealsite.data.table.ids import new_ulid
 from tests.browser.conftest import (

@@ -18,7 +18,7 @@ from PIL import Image
 
 from dealsite.accounts import cookies
 from dealsite.data import table
-from dealsite.data.catalogue import category_names
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.people import sessions
 from tests.builders import NOW, make_brand, make_category
 from tests.people import make_user
@@ -38,7 +38,7 @@ def site(fresh_table: None, settings: Any, tmp_path: Any, monkeypatch: pytest.Mo
     """An empty table with one brand, and a folder for pictures."""
     settings.MEDIA_ROOT = tmp_path
     settings.ALLOWED_HOSTS = ["testserver"]
-    monkeypatch.setattr(category_names.cache, "names", {})
+    monkeypatch.setattr(category_names, "known", {})
     category_names.forget()
     category_names.names()  # read once a minute; not any page's call
     make_brand()

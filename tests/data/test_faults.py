@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from dealsite.data import table
-from dealsite.data.table import retries
+from dealsite.data.table import client
 from dealsite.data.table.writes import Delete, Put, Update
 from tests.faults import Faults
 
@@ -58,7 +58,7 @@ def test_the_same_seed_brings_the_same_faults(faults, new_table):
     def run() -> dict[str, int]:
         new_table()
         faults.random.seed(7)
-        retries.jitter.seed(7)
+        client.jitter.seed(7)
         faults.row = threading.local()
         faults.counts.clear()
         for n in range(40):

@@ -88,7 +88,7 @@ GUARDS = [
     ),
     Guard(
         "two editors never overwrite each other's deal",
-        f"{DATA}/catalogue/deal/editing.py",
+        f"{DATA}/catalogue/deal/deal_record.py",
         'when=(equals("writes", deal.writes),)',
         "when=()",
         "tests/data/catalogue/test_deals.py tests/data/test_races.py",
@@ -111,9 +111,8 @@ GUARDS = [
     Guard(
         "a featured list is set on top of what was shown",
         f"{DATA}/catalogue/featured.py",
-        'when=(equals("featured_version", page.version),)\n            if page.version\n'
-        '            else (missing("featured_version"),)',
-        "when=()",
+        "set=item, when=(as_read,)",
+        "set=item, when=()",
         "tests/data/catalogue/test_featured.py tests/data/test_races.py",
     ),
     Guard(

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from dealsite.data.catalogue import category_names
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.content import DealContent
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.names import slugify
 from dealsite.data.table.convert import Item, from_attributes, to_attributes
 from dealsite.search import reader

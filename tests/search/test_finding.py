@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from dealsite.data.catalogue import category_names
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.search import folder, reader
 from dealsite.search.documents import StoredDocument
 from dealsite.search.finding import PAGE_SIZE, related

@@ -158,7 +158,7 @@ import os, sys, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
 django.setup()
 from django.conf import settings
-from dealsite.data.catalogue import category_names
+from dealsite.data.catalogue.display_names import category_names
 settings.SEARCH_ROOT = {str(settings.SEARCH_ROOT)!r}
 category_names.names = dict
 from tests.search.conftest import search, titles

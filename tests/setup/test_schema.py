@@ -10,7 +10,7 @@ from cfnlint.api import ManualArgs, lint
 from django.core.management import CommandError, call_command
 
 from dealsite.data import table
-from dealsite.data.table import connection, errors, schema
+from dealsite.data.table import client, errors, schema
 
 
 @pytest.fixture
@@ -35,20 +35,20 @@ def test_a_missing_table_is_not_ready(no_table):
 
 
 def test_a_table_that_another_process_makes_meanwhile_is_no_error(no_table, monkeypatch):
-    really = connection.call
+    really = client.call
 
     def late(operation, **parameters):
         if operation == "CreateTable":
             really(operation, **parameters)
         return really(operation, **parameters)
 
-    monkeypatch.setattr(connection, "call", late)
+    monkeypatch.setattr(client, "call", late)
     assert schema.create_table() is False
 
 
 def test_create_table_waits_for_every_index(no_table, monkeypatch):
     states = iter(["CREATING", "CREATING", "ACTIVE"])
-    really = connection.call
+    really = client.call
     waited: list[float] = []
 
     def slow(operation, **parameters):
@@ -57,7 +57,7 @@ def test_create_table_waits_for_every_index(no_table, monkeypatch):
             answer["Table"]["GlobalSecondaryIndexes"][1]["IndexStatus"] = next(states)
         return answer
 
-    monkeypatch.setattr(connection, "call", slow)
+    monkeypatch.setattr(client, "call", slow)
     schema.create_table(sleep=waited.append)
     assert waited == [0.2, 0.2]
 

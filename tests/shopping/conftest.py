@@ -7,8 +7,9 @@ from collections.abc import Callable
 import pytest
 from django.utils import timezone
 
-from dealsite.data.catalogue import brand_names, category_names, featured
+from dealsite.data.catalogue import featured
 from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.web import page_cache
 from tests.builders import EDITOR, NOW
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from dealsite.data.catalogue import category_names, deals
+from dealsite.data.catalogue import deals
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.web import page_cache
 from tests.builders import EDITOR, HOUR, NOW, make_brand, make_category, make_content, make_id
 from tests.people import make_user

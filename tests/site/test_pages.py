@@ -20,7 +20,8 @@ from django.utils.http import urlencode
 from dealsite.accounts.decorators import role, sent_again, signed_in
 from dealsite.accounts.reauthentication import fresh
 from dealsite.data import table
-from dealsite.data.catalogue import brand_names, brands, category_names
+from dealsite.data.catalogue import brands
+from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.table.access_patterns import budget
 from dealsite.web import page_cache
 from dealsite.web.pages import page, page_of

@@ -122,10 +122,11 @@ def test_an_unmarked_text_is_found():
     assert unmarked("{% blocktranslate %}Good{% endblocktranslate %} <kbd>Ctrl</kbd> {{ x }} · 5 %") == []
 
 
-ERRORS = {
-    name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, Exception)
+ERRORS = {"ValidationError", "Http404"} | {
+    name
+    for name, kind in vars(errors).items()
+    if isinstance(kind, type) and issubclass(kind, errors.DataError)
 }
-ERRORS |= {"ValidationError", "Http404"}
 SHOWN_AS = {"label", "help_text", "message", "required", "invalid"}
 
 
@@ -167,9 +168,8 @@ def _bare(part: ast.expr) -> str:
 OF_DEVELOPERS = {
     "dealsite/accounts/decorators.py",
     "dealsite/accounts/middleware.py",
-    "dealsite/data/table/connection.py",
+    "dealsite/data/table/client.py",
     "dealsite/data/table/example.py",
-    "dealsite/data/table/refusals.py",
     "dealsite/data/table/schema.py",
     "dealsite/stream/rebuilding.py",
     "dealsite/stream/records.py",

@@ -3,8 +3,9 @@
 import pytest
 
 from dealsite.data import table
-from dealsite.data.definition import INDEXES
-from dealsite.data.table import connection, errors
+from dealsite.data.keys import INDEXES
+from dealsite.data.table import client as table_client
+from dealsite.data.table import errors
 
 
 @pytest.fixture
@@ -48,14 +49,14 @@ def test_a_site_without_its_table_is_not_ready(client, engine, settings):
 
 @pytest.mark.parametrize("index", INDEXES)
 def test_a_site_whose_index_does_not_answer_is_not_ready(client, fresh_table, monkeypatch, index):
-    really = connection.send
+    really = table_client.send
 
     def broken(operation, parameters):
         if parameters.get("IndexName") == index:
             raise errors.Unavailable()
         return really(operation, parameters)
 
-    monkeypatch.setattr(connection, "send", broken)
+    monkeypatch.setattr(table_client, "send", broken)
     assert client.get("/readyz").status_code == 503
 
 

@@ -13,7 +13,8 @@ from django.template.loader import render_to_string
 from django.test import Client
 
 from dealsite.data import table
-from dealsite.data.catalogue import brands, category_names, deals
+from dealsite.data.catalogue import brands, deals
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.table import errors
 from dealsite.web import page_cache
 from tests.builders import HOUR, NOW, make_deal, make_id

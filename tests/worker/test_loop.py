@@ -5,7 +5,7 @@ import pytest
 
 from dealsite.data import table
 from dealsite.data.jobs import jobs
-from dealsite.data.table import errors, expiry, ids
+from dealsite.data.table import errors, ids, schema
 from dealsite.worker import loop
 from tests.builders import NOW
 
@@ -101,7 +101,7 @@ def test_sweeping_is_done_where_it_is_asked_for_once_an_hour(monkeypatch):
     clock = now
     monkeypatch.setattr(loop, "run_next", run_next)
     monkeypatch.setattr(loop, "IDLE_SECONDS", 0)
-    monkeypatch.setattr(expiry, "delete_expired", delete_expired)
+    monkeypatch.setattr(schema, "delete_expired", delete_expired)
     loop.run(stop, expire=True, clock=lambda: current[0])
     assert expired == [NOW, NOW + timedelta(hours=1, seconds=1)]
     expired.clear()

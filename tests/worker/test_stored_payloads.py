@@ -9,7 +9,7 @@ import pytest
 from dealsite.data import table
 from dealsite.data.catalogue.brands import RenamePayload
 from dealsite.data.catalogue.deal.stock import StockPayload
-from dealsite.data.catalogue.featured_plan_record import PlanPayload
+from dealsite.data.catalogue.featured_plans import PlanPayload
 from dealsite.data.catalogue.relations import MuteAllPayload
 from dealsite.data.catalogue.renditions import RenditionsCheckpoint, RenditionsPayload
 from dealsite.data.commerce.order.saved_details import UseCardPayload

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from dealsite.data import keys, table
+from dealsite.data.catalogue.cards import page_key
 from dealsite.data.catalogue.deals import Deal, deal_from_items
 from dealsite.data.catalogue.drafts import Draft, draft_from_item
 from dealsite.data.catalogue.featured import PAGES, FeaturedPage, from_item
-from dealsite.data.catalogue.featured_cards import page_key
 from dealsite.data.editing.links import LinkCheck, check_of
 from dealsite.data.table.access_patterns import access_pattern
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.utils.translation import gettext as _
@@ -11,7 +11,14 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue.cards import Picture
-from dealsite.data.catalogue.taxonomy import Counts, Entry, create_writes, edit_entry, entry_noted, read_entry
+from dealsite.data.catalogue.categories import (
+    Counts,
+    Entry,
+    create_writes,
+    edit_entry,
+    entry_noted,
+    read_entry,
+)
 from dealsite.data.editing import audit
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.jobs.payloads import to_item
@@ -67,13 +74,12 @@ def clean_name(name: str) -> str:
 
 @access_pattern("create a brand and list it", "BRAND#b, BRANDS / itself, COUNTS, LETTER#x", "1 transaction")
 def create(name: str, *, by: str, now: datetime, description: str = "", logo: Picture | None = None) -> Brand:
-    """Add a brand; AlreadyExists if its slug is taken, Invalid if the name will not do. 1 transaction."""
+    """Add a brand; AlreadyExists if its slug is taken, Invalid if the name will not do."""
     name = clean_name(name)
     brand = Brand(slugify(name), name, description, logo, 1, Counts(), new_ulid(now))
     try:
-        table.transact(
-            [*_create_writes(brand, by, now), entry_noted("brand", "added", None, brand, by=by, now=now)]
-        )
+        noted = entry_noted("brand", "added", None, brand, by=by, now=now)
+        table.transact([*_create_writes(brand, by, now), noted])
     except AlreadyExists:
         if get(brand.slug).last_edit != brand.last_edit:
             raise
@@ -82,21 +88,19 @@ def create(name: str, *, by: str, now: datetime, description: str = "", logo: Pi
 
 @access_pattern("create several brands", "BRAND#b, BRANDS / itself, COUNTS, LETTER#x", "1 transaction")
 def create_many(names: Iterable[str], *, by: str, now: datetime) -> dict[str, Brand]:
-    """Add several brands without text or logo, all or none, and return them by slug. 1 transaction.
+    """Add several brands without text or logo, all or none, and return them by slug.
 
-    Meant for imports, up to 30 at once. AlreadyExists if one of them is there, Invalid if a name will
-    not do; the caller then adds them one by one.
+    Meant for imports, up to 30 at once. AlreadyExists if one of them is there, Invalid if a name will not do;
+    the caller then adds them one by one.
     """
     cleaned = {slugify(name): name for name in map(clean_name, names)}
     new = {slug: Brand(slug, name, "", None, 1, Counts(), new_ulid(now)) for slug, name in cleaned.items()}
     if not new:
         return new
     first, *others = new.values()
-    note = " ".join(brand.slug for brand in others)
     what = f"added with {len(others)} others" if others else "added"
-    entry = audit.entry_write(
-        by=by, kind="brand", subject=first.slug, what=what, now=now, after={"others": note}
-    )
+    after = {"others": " ".join(brand.slug for brand in others)}
+    entry = audit.entry_write(by=by, kind="brand", subject=first.slug, what=what, now=now, after=after)
     table.transact([*(w for brand in new.values() for w in _create_writes(brand, by, now)), entry])
     return new
 
@@ -131,13 +135,13 @@ def name_write(slug: str, name: str) -> Update:
 
 @access_pattern("one brand", "BRAND#b", "1 get")
 def get(slug: str) -> Brand:
-    """Return a brand, or raise NotFound. 1 get."""
+    """Return a brand, or raise NotFound."""
     return _found(from_items(table.get(_key(slug)), None))
 
 
 @access_pattern("one brand with its counters", "BRAND#b / itself, COUNTS", "1 batch get")
 def get_with_counts(slug: str) -> Brand:
-    """Return a brand with its counters, or raise NotFound. 1 batch get."""
+    """Return a brand with its counters, or raise NotFound."""
     items = table.batch_get([_key(slug), keys.brand_counts(slug)])
     return _found(from_items(items.get(keys.brand(slug)), items.get(keys.brand_counts(slug))))
 
@@ -161,26 +165,20 @@ def counts(slugs: Iterable[str]) -> dict[str, Counts]:
 def all_brands() -> list[BrandName]:
     """Return all brands, sorted by name. 1 query (for each 1 MB: some 20,000 brands)."""
     low, high = keys.brand_letter.between()
-    names: list[BrandName] = []
-    start = None
-    while True:
-        rows = table.query_page(keys.brand_letter.partition(), low=low, high=high, limit=1000, start=start)
-        for item in rows.items:
-            names += [
-                BrandName(attribute.removeprefix(NAME_ATTRIBUTE), name)
-                for attribute, name in item.items()
-                if attribute.startswith(NAME_ATTRIBUTE)
-            ]
-        start = rows.start
-        if start is None:
-            return sorted(names, key=lambda brand: (brand.letter, brand.name.casefold(), brand.slug))
+    names = [
+        BrandName(attribute.removeprefix(NAME_ATTRIBUTE), name)
+        for item in table.query_all(keys.brand_letter.partition(), low=low, high=high, limit=1000)
+        for attribute, name in item.items()
+        if attribute.startswith(NAME_ATTRIBUTE)
+    ]
+    return sorted(names, key=lambda brand: (brand.letter, brand.name.casefold(), brand.slug))
 
 
 @access_pattern("change or rename a brand", "BRAND#b, BRANDS, JOB#id", "1 transaction")
 def edit(brand: Brand, *, name: str, description: str, logo: Picture | None, by: str, now: datetime) -> Brand:
     """Change a brand's name, text and logo; its slug stays. VersionConflict if it changed since it was loaded.
 
-    A new name adds a job, which brings it to the brand's deals, drafts and featured cards. 1 transaction.
+    A new name adds a job, which brings it to the brand's deals, drafts and featured cards.
     """
 
     def rename_writes(changed: Brand) -> list[Write]:
@@ -189,18 +187,9 @@ def edit(brand: Brand, *, name: str, description: str, logo: Picture | None, by:
         job = job_write("rename_brand", to_item(RenamePayload(brand.slug)), job_id=changed.last_edit, due=now)
         return [name_write(brand.slug, changed.name), job]
 
-    return edit_entry(
-        "brand",
-        keys.brand(brand.slug),
-        brand,
-        name=clean_name(name),
-        description=description,
-        logo=logo,
-        by=by,
-        now=now,
-        get=get,
-        also=rename_writes,
-    )
+    new = replace(brand, name=clean_name(name), description=description, logo=logo)
+    key = keys.brand(brand.slug)
+    return edit_entry("brand", key, brand, new, by=by, now=now, get=get, also=rename_writes)
 
 
 def from_items(item: Item | None, counts: Item | None) -> Brand | None:

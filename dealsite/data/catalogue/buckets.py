@@ -6,6 +6,7 @@ it; a small counter for each day tells when its first deal comes and its last on
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 from django.utils.translation import gettext_lazy
@@ -50,10 +51,6 @@ def _attribute(day: date) -> str:
     return f"{DAY_ATTRIBUTE}{day.isoformat()}"
 
 
-def is_listed(day: date) -> bool:
-    return day in _listed
-
-
 def remember(day: date, *, listed: bool) -> None:
     if len(_listed) > 10_000:
         _listed.clear()
@@ -62,57 +59,43 @@ def remember(day: date, *, listed: bool) -> None:
 
 def arrive(deal_id: str, brand: str, category: str) -> list[Write]:
     """Return the counter writes of a deal that is published or scheduled."""
-    return [*_count(deal_id, brand, category, 1), *_day_arrives(time_of(deal_id).date())]
+    counted = [_count_brand(deal_id, brand, 1), _count_category(deal_id, category, 1)]
+    return [*counted, *_day_arrives(time_of(deal_id).date())]
 
 
 def leave(deal_id: str, brand: str, category: str, *, last_of_day: bool) -> list[Write]:
     """Return the counter writes of a deal that is deleted; `last_of_day` unlists its day."""
-    return [*_count(deal_id, brand, category, -1), *_day_leaves(time_of(deal_id).date(), last=last_of_day)]
+    counted = [_count_brand(deal_id, brand, -1), _count_category(deal_id, category, -1)]
+    return [*counted, *_day_leaves(time_of(deal_id).date(), last=last_of_day)]
 
 
 def move(deal_id: str, old: tuple[str, str], new: tuple[str, str]) -> list[Write]:
     """Return the counter writes of a deal whose (brand, category) changes."""
     writes: list[Write] = []
-    if old[0] != new[0]:
-        writes += [_count_brand(deal_id, old[0], -1), _count_brand(deal_id, new[0], 1)]
-    if old[1] != new[1]:
-        writes += [_count_category(deal_id, old[1], -1), _count_category(deal_id, new[1], 1)]
+    for count, before, after in zip((_count_brand, _count_category), old, new, strict=True):
+        if before != after:
+            writes += [count(deal_id, before, -1), count(deal_id, after, 1)]
     return writes
 
 
-def _count(deal_id: str, brand: str, category: str, n: int) -> list[Write]:
-    return [_count_brand(deal_id, brand, n), _count_category(deal_id, category, n)]
+def _count_brand(deal_id: str, slug: str, n: int) -> Update:
+    missing = NotFound(gettext_lazy("There is no such brand."))
+    return _count(keys.brand_counts(slug), f"{time_of(deal_id).year:04d}", n, missing)
 
 
-def _count_brand(deal_id: str, brand: str, n: int) -> Update:
-    return Update(
-        key=keys.brand_counts(brand),
-        add={"deals": n, f"deals_{time_of(deal_id).year:04d}": n},
-        when=(exists(),),
-        otherwise=NotFound(gettext_lazy("There is no such brand.")),
-    )
+def _count_category(deal_id: str, slug: str, n: int) -> Update:
+    missing = NotFound(gettext_lazy("There is no such category."))
+    return _count(keys.category_counts(slug), month_of(time_of(deal_id)), n, missing)
 
 
-def _count_category(deal_id: str, category: str, n: int) -> Update:
-    return Update(
-        key=keys.category_counts(category),
-        add={"deals": n, f"deals_{month_of(time_of(deal_id))}": n},
-        when=(exists(),),
-        otherwise=NotFound(gettext_lazy("There is no such category.")),
-    )
+def _count(key: keys.Key, bucket: str, n: int, missing: NotFound) -> Update:
+    return Update(key=key, add={"deals": n, f"deals_{bucket}": n}, when=(exists(),), otherwise=missing)
 
 
 def _day_arrives(day: date) -> list[Write]:
     counted = Update(key=keys.day_count(day), set={"type": "DayCount"}, add={"deals": 1})
-    if is_listed(day):
-        return [
-            Update(
-                key=counted.key,
-                add=counted.add,
-                when=(at_least("deals", 1),),
-                otherwise=DayIsEmpty(),
-            )
-        ]
+    if day in _listed:
+        return [replace(counted, set={}, when=(at_least("deals", 1),), otherwise=DayIsEmpty())]
     return [
         counted,
         Update(key=keys.days(day.year), set={"type": "Days", _attribute(day): True}),
@@ -122,14 +105,8 @@ def _day_arrives(day: date) -> list[Write]:
 
 def _day_leaves(day: date, *, last: bool) -> list[Write]:
     if not last:
-        return [
-            Update(
-                key=keys.day_count(day),
-                add={"deals": -1},
-                when=(at_least("deals", 2),),
-                otherwise=LastOfDay(),
-            )
-        ]
+        when = (at_least("deals", 2),)
+        return [Update(key=keys.day_count(day), add={"deals": -1}, when=when, otherwise=LastOfDay())]
     return [
         Delete(key=keys.day_count(day), when=(equals("deals", 1),), otherwise=MoreOfDay()),
         Update(key=keys.days(day.year), remove=[_attribute(day)], when=(exists(),)),

@@ -1,17 +1,22 @@
-"""The card of a deal: what every list shows of it, copied into indexes and featured lists."""
+"""The card of a deal: what every list shows of it, copied into indexes and featured lists, which follow it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property
 from typing import Any
 
+from dealsite.data import keys
 from dealsite.data.names import slugify
 from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import VersionConflict
 from dealsite.data.table.ids import from_iso, iso, time_of
+from dealsite.data.table.writes import Update, equals, present
 
+FRONT, EDITORS_CHOICE = "front", "editors-choice"  # pages with a featured list; the others are categories'
 ENDING_SOON = timedelta(hours=48)
 CENT = Decimal("0.01")
 CENTRE = 50  # percent: where the focal point of a picture is until somebody chooses another
@@ -44,14 +49,8 @@ class Picture:
     def from_item(cls, item: Item | None) -> Picture | None:
         if not item:
             return None
-        return cls(
-            name=item["name"],
-            width=int(item["width"]),
-            height=int(item["height"]),
-            alt=item.get("alt", ""),
-            focal_x=int(item.get("focal_x", CENTRE)),
-            focal_y=int(item.get("focal_y", CENTRE)),
-        )
+        x, y = (int(item.get(name, CENTRE)) for name in ("focal_x", "focal_y"))
+        return cls(item["name"], int(item["width"]), int(item["height"]), item.get("alt", ""), x, y)
 
 
 @dataclass(frozen=True)
@@ -140,3 +139,42 @@ class DealCard:
 def money(value: Any) -> Decimal | None:
     """Return a stored number as an amount with cents: DynamoDB keeps 12.50 as 12.5."""
     return None if value is None else Decimal(value).quantize(CENT)
+
+
+# Featured copies
+
+
+def page_key(page_id: str) -> keys.Key:
+    """Return the key of the item that holds a page's featured list; a category's page id is its slug."""
+    if page_id == FRONT:
+        return keys.front_page()
+    return keys.editors_choice_page() if page_id == EDITORS_CHOICE else keys.category(page_id)
+
+
+def renew_featured(pages: Iterable[str], card: DealCard) -> list[Update]:
+    """Return the writes that put a changed card on the pages that feature it."""
+    changes, when = {("cards", card.id): card.as_item()}, (present(("cards", card.id)),)
+    return [Update(key=page_key(page), set=changes, when=when, otherwise=VersionConflict()) for page in pages]
+
+
+def remove_featured(pages: Iterable[str], deal_id: str) -> list[Update]:
+    """Return the writes that take a deleted deal's card from the pages that feature it."""
+    card = ("cards", deal_id)
+    when = (present(card),)
+    return [
+        Update(key=page_key(page), remove=(card,), when=when, otherwise=VersionConflict()) for page in pages
+    ]
+
+
+def replace_featured(places: dict[str, int], old_id: str, card: DealCard) -> list[Update]:
+    """Return the writes that put a rescheduled deal's card in its old one's place: page id -> index in `order`."""
+    return [
+        Update(
+            key=page_key(page),
+            set={("cards", card.id): card.as_item(), ("order", place): card.id},
+            remove=(("cards", old_id),),
+            when=(equals(("order", place), old_id), present(("cards", old_id))),
+            otherwise=VersionConflict(),
+        )
+        for page, place in places.items()
+    ]

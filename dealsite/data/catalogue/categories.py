@@ -1,20 +1,25 @@
-"""The eight categories: their pages' texts and their counters."""
+"""The eight categories, and what brands have in common with them: texts and logo of their pages, and counters."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Literal, TypeVar
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue.cards import Picture
-from dealsite.data.catalogue.taxonomy import Entry, create_writes, edit_entry, read_entry
+from dealsite.data.editing import audit
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import AlreadyExists, NotFound
+from dealsite.data.table.errors import AlreadyExists, DataError, NotFound, VersionConflict
+from dealsite.data.table.ids import iso, new_ulid
+from dealsite.data.table.writes import Put, Update, Write, absent, at_version, exists
 
+Kind = Literal["brand", "category"]
 CATEGORIES = {
     "computers-components": "Computers & Components",
     "peripherals-networking": "Peripherals & Networking",
@@ -27,6 +32,42 @@ CATEGORIES = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Counters of a brand or category: its deals (also scheduled ones), likes and watches, and its deals by bucket."""
+
+    deals: int = 0
+    likes: int = 0
+    watches: int = 0
+    buckets: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def from_item(cls, item: Item | None) -> Counts:
+        item = item or {}
+        buckets = {
+            name.removeprefix("deals_"): n for name, n in item.items() if name.startswith("deals_") and n > 0
+        }
+        return cls(item.get("deals", 0), item.get("likes", 0), item.get("watches", 0), buckets)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A brand or category as its page shows it; `version` counts its edits, `counts` are there where asked for."""
+
+    slug: str
+    name: str
+    description: str = ""
+    logo: Picture | None = None
+    version: int = 0
+    counts: Counts | None = None
+    last_edit: str = ""
+
+    @property
+    def deals(self) -> int | None:
+        """How many deals it has, scheduled ones too; for editors only."""
+        return self.counts.deals if self.counts else None
+
+
 class Category(Entry):
     """A category as its page shows it."""
 
@@ -35,7 +76,7 @@ class Category(Entry):
 
 @access_pattern("create a category", "CATEGORY#c / itself, COUNTS", "1 transaction")
 def create(slug: str) -> None:
-    """Add one of the eight categories with its counters; AlreadyExists if it is there. 1 transaction."""
+    """Add one of the eight categories with its counters; AlreadyExists if it is there."""
     taken = AlreadyExists(_("The category %(slug)s is there already.") % {"slug": slug})
     item = {"type": "Category", "slug": slug, "name": CATEGORIES[slug], "version": 1}
     table.transact(
@@ -57,53 +98,40 @@ def create_all() -> None:
 
 @access_pattern("one category", "CATEGORY#c", "1 get")
 def get(slug: str) -> Category:
-    """Return a category, or raise NotFound. 1 get."""
+    """Return a category, or raise NotFound."""
     _check_slug(slug)
     return from_items(slug, table.get(keys.category(slug)), None)
 
 
 @access_pattern("one category with its counters", "CATEGORY#c / itself, COUNTS", "1 batch get")
 def get_with_counts(slug: str) -> Category:
-    """Return a category with its counters, or raise NotFound. 1 batch get."""
+    """Return a category with its counters, or raise NotFound."""
     return get_many([slug])[0]
 
 
 @access_pattern("all categories with their counters", "CATEGORY#c / itself, COUNTS", "1 batch get")
 def all_categories() -> list[Category]:
-    """Return the eight categories with their counters, in the site's order. 1 batch get."""
+    """Return the eight categories with their counters, in the site's order."""
     return get_many(CATEGORIES)
 
 
 def get_many(slugs: Iterable[str]) -> list[Category]:
     """Return categories with their counters. 1 batch get."""
-    slugs = list(slugs)
+    pairs = {}
     for slug in slugs:
         _check_slug(slug)
-    items = table.batch_get(
-        key for slug in slugs for key in (keys.category(slug), keys.category_counts(slug))
-    )
-    return [
-        from_items(slug, items.get(keys.category(slug)), items.get(keys.category_counts(slug)))
-        for slug in slugs
-    ]
+        pairs[slug] = keys.category(slug), keys.category_counts(slug)
+    items = table.batch_get(key for pair in pairs.values() for key in pair)
+    return [from_items(slug, items.get(key), items.get(counts)) for slug, (key, counts) in pairs.items()]
 
 
 @access_pattern("change a category's texts", "CATEGORY#c", "1 transaction")
 def edit(
     category: Category, *, name: str, description: str, logo: Picture | None, by: str, now: datetime
 ) -> Category:
-    """Change a category's texts and logo; VersionConflict if it changed since it was loaded. 1 transaction."""
-    return edit_entry(
-        "category",
-        keys.category(category.slug),
-        category,
-        name=name,
-        description=description,
-        logo=logo,
-        by=by,
-        now=now,
-        get=get,
-    )
+    """Change a category's texts and logo; VersionConflict if it changed since it was loaded."""
+    changed = replace(category, name=name, description=description, logo=logo)
+    return edit_entry("category", keys.category(category.slug), category, changed, by=by, now=now, get=get)
 
 
 def _check_slug(slug: str) -> None:
@@ -114,3 +142,87 @@ def _check_slug(slug: str) -> None:
 def from_items(slug: str, item: Item | None, counts: Item | None) -> Category:
     """Return the category of its items; one that is not stored yet has its name and nothing else."""
     return read_entry(Category, {"slug": slug, "name": CATEGORIES[slug], "version": 0} | (item or {}), counts)
+
+
+# Shared with brands
+
+
+Stored = TypeVar("Stored", bound=Entry)
+
+
+def read_entry(cls: type[Stored], item: Item, counts: Item | None) -> Stored:
+    """Return the brand or category of its items."""
+    return cls(
+        slug=item["slug"],
+        name=item["name"],
+        description=item.get("description", ""),
+        logo=Picture.from_item(item.get("logo")),
+        version=item["version"],
+        counts=Counts.from_item(counts) if counts is not None else None,
+        last_edit=item.get("last_edit", ""),
+    )
+
+
+def create_writes(
+    key: keys.Key, item: Item, counts_key: keys.Key, counts_type: str, taken: DataError
+) -> list[Write]:
+    """Return the writes that add a brand or category with its counters; `taken` if either is there."""
+    counts = {"type": counts_type, "slug": item["slug"], "deals": 0, "likes": 0, "watches": 0}
+    return [
+        Put(key=key, item=item, when=(absent(),), otherwise=taken),
+        Put(key=counts_key, item=counts, when=(absent(),), otherwise=taken),
+    ]
+
+
+def edit_entry(
+    kind: Kind,
+    key: keys.Key,
+    entry: Stored,
+    changed: Stored,
+    *,
+    by: str,
+    now: datetime,
+    get: Callable[[str], Stored],
+    also: Callable[[Stored], Iterable[Write]] = lambda _: (),
+) -> Stored:
+    """Change texts and logo, with what `also` writes of the result; VersionConflict if it changed since it was loaded.
+
+    1 transaction.
+    """
+    changed = replace(changed, version=entry.version + 1, last_edit=new_ulid(now))
+    texts = {
+        "name": changed.name,
+        "description": changed.description,
+        "version": changed.version,
+        "last_edit": changed.last_edit,
+        "updated_at": iso(now),
+        "updated_by": by,
+    }
+    update = Update(
+        key=key,
+        set=texts | ({"logo": changed.logo.as_item()} if changed.logo else {}),
+        remove=() if changed.logo else ("logo",),
+        when=(exists(), *at_version(entry.version)),
+        otherwise=VersionConflict(),
+    )
+    noted = entry_noted(kind, "changed", entry, changed, by=by, now=now)
+    try:
+        table.transact([update, noted, *also(changed)])
+    except VersionConflict as conflict:
+        current = get(entry.slug)
+        if current.last_edit != changed.last_edit:
+            conflict.current = current
+            raise
+    return changed
+
+
+def entry_noted(kind: Kind, what: str, old: Entry | None, new: Entry, *, by: str, now: datetime) -> Put:
+    """Return the write that notes in the audit log what changed of a brand or category."""
+    differing = audit.changed(_in_words(old) if old else {}, _in_words(new))
+    return audit.entry_write(by=by, kind=kind, subject=new.slug, what=what, now=now, **differing)
+
+
+def _in_words(entry: Entry) -> dict[str, str]:
+    """Return the texts and the logo as texts by field: what the audit log compares."""
+    logo = f"{entry.logo.name} ({entry.logo.alt})" if entry.logo else ""
+    return {"name": entry.name, "description": entry.description, "logo": logo}

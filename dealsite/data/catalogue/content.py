@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.utils.translation import gettext as _
 
 from dealsite.data.catalogue.cards import CENT, DealCard, Picture
 from dealsite.data.catalogue.categories import CATEGORIES
+from dealsite.data.editing import audit
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import iso
+from dealsite.data.table.writes import Put
 
 TITLE_CHARACTERS = 300
 DESCRIPTION_CHARACTERS = 20_000
@@ -23,9 +27,7 @@ VOUCHER_CODE_CHARACTERS = 100
 ALT_CHARACTERS = 500
 MAX_PRICE = Decimal("9999999.99")
 MAX_STOCK = 1_000_000
-YEARS = range(
-    1999, 2102
-)  # in UTC, of times from 2000 to 2100 in any zone; others cannot be shown in every zone
+YEARS = range(1999, 2102)  # in UTC, of times from 2000 to 2100 in any zone
 UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # controls, lone surrogates
 
 
@@ -50,36 +52,19 @@ class DealContent:
     expires_at: datetime | None = None
 
     def card(self, deal_id: str, brand_name: str) -> DealCard:
-        return DealCard(
-            id=deal_id,
-            title=self.title,
-            brand=self.brand,
-            brand_name=brand_name,
-            category=self.category,
-            price=self.price,
-            was_price=self.was_price,
-            picture=self.picture,
-            voucher_code=self.voucher_code,
-            expires_at=self.expires_at,
-            sold_out=self.stock == 0,
-        )
+        """Return what a list shows of it."""
+        shown = {name: getattr(self, name) for name in SHOWN}
+        return DealCard(id=deal_id, brand_name=brand_name, sold_out=self.stock == 0, **shown)
+
+
+SHOWN = ("title", "brand", "category", "price", "was_price", "voucher_code", "picture", "expires_at")
 
 
 def content_from_item(item: Item, card: DealCard, stock: int | None) -> DealContent:
     """Return the content that a deal's or a draft's item holds: what its card shows, and the rest of it."""
-    return DealContent(
-        title=card.title,
-        brand=card.brand,
-        category=card.category,
-        price=card.price,
-        was_price=card.was_price,
-        voucher_code=card.voucher_code,
-        link=item.get("link") or "",
-        description=item.get("description") or "",
-        picture=card.picture,
-        stock=stock,
-        expires_at=card.expires_at,
-    )
+    shown = {name: getattr(card, name) for name in SHOWN}
+    texts: dict[str, Any] = {name: item.get(name) or "" for name in ("link", "description")}
+    return DealContent(stock=stock, **shown, **texts)
 
 
 def in_words(content: DealContent) -> dict[str, str]:
@@ -99,6 +84,34 @@ def picture_in_words(picture: Picture | None) -> str:
 
 
 CONTENT_FIELDS = tuple(field.name for field in fields(DealContent))
+
+
+def noted(
+    kind: str,
+    subject: str,
+    what: str,
+    *,
+    by: str,
+    now: datetime,
+    old: DealContent | None = None,
+    new: DealContent | None = None,
+    note: str = "",
+) -> Put:
+    """Return the write that notes in the audit log what was done to a deal or draft."""
+    differing = audit.changed(in_words(old) if old else {}, in_words(new) if new else {})
+    return audit.entry_write(by=by, kind=kind, subject=subject, what=what, now=now, note=note, **differing)
+
+
+def noted_many(
+    kind: str, what: str, new: Sequence[tuple[str, DealContent, object]], *, by: str, now: datetime
+) -> Put:
+    """Return one entry for all deals or drafts of a transaction, an import's: it stands in the history of the first."""
+    (first, content, _), *others = new
+    after = {"title": content.title}
+    if others:
+        what = f"{what} with {len(others)} others"
+        after["others"] = " ".join(one[0] for one in others)
+    return audit.entry_write(by=by, kind=kind, subject=first, what=what, now=now, after=after)
 
 
 def problems(content: DealContent, *, live_at: datetime) -> dict[str, str]:
@@ -134,10 +147,8 @@ def text_problems(content: DealContent) -> dict[str, str]:
     ):
         text = getattr(content, name)
         if len(text) > most:
-            found[name] = _("Shorten this to %(most)s characters; it has %(text)s.") % {
-                "most": f"{most:,}",
-                "text": f"{len(text):,}",
-            }
+            sentence = _("Shorten this to %(most)s characters; it has %(text)s.")
+            found[name] = sentence % {"most": f"{most:,}", "text": f"{len(text):,}"}
         elif UNSTORABLE.search(text):
             found[name] = _("This holds control characters that cannot be shown. Remove them.")
     for name in ("price", "was_price"):

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deals
-from dealsite.data.catalogue.brands import from_items as brand_from_items
+from dealsite.data.catalogue.brands import get_with_counts
 from dealsite.data.catalogue.cards import ENDING_SOON, DealCard
-from dealsite.data.catalogue.categories import CATEGORIES
+from dealsite.data.catalogue.categories import CATEGORIES, Counts
 from dealsite.data.catalogue.feeds import all_days
 from dealsite.data.catalogue.lists import (
     PAGE_SIZE,
@@ -29,7 +30,6 @@ from dealsite.data.catalogue.lists import (
     one_partition,
     read,
 )
-from dealsite.data.catalogue.taxonomy import Counts
 from dealsite.data.names import slugify
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
@@ -116,11 +116,7 @@ def cms_list(
 def _published(chosen: DealFilter) -> Source:
     """Return published and scheduled deals, of the brand where there is one, or of the category. 1 request."""
     if brand := chosen.brand:
-        items = table.batch_get([keys.brand(brand), keys.brand_counts(brand)])
-        found = brand_from_items(items.get(keys.brand(brand)), items.get(keys.brand_counts(brand)))
-        if found is None:
-            raise NotFound(gettext_lazy("There is no such brand."))
-        return deals_of_brand(brand, (found.counts or Counts()).buckets)
+        return deals_of_brand(brand, (get_with_counts(brand).counts or Counts()).buckets)
     if category := chosen.category:
         counts = Counts.from_item(table.get(keys.category_counts(category)))
         return deals_of_category(category, counts.buckets)
@@ -149,16 +145,11 @@ def ending_between(first: str, last: str, chosen: DealFilter, *, now: datetime) 
     Its pages cost 1 query for each month of the range that they touch, 12 at most, and 1 batch get.
     """
     brand, category = chosen.brand, chosen.category
-    index = keys.GSI2 if brand else keys.GSI3 if category else keys.GSI1
-
-    def partition(month: str) -> str:
-        if brand:
-            return keys.expiring_of_brand.partition(brand, month)
-        return (
-            keys.expiring_of_category.partition(category, month)
-            if category
-            else keys.expiring.partition(month)
-        )
+    index, partition = keys.GSI1, keys.expiring.partition
+    if brand:
+        index, partition = keys.GSI2, partial(keys.expiring_of_brand.partition, brand)
+    elif category:
+        index, partition = keys.GSI3, partial(keys.expiring_of_category.partition, category)
 
     def cards(rows: list[Item]) -> list[DealCard]:
         ids = [row[f"{index}SK"].rpartition("#")[2] for row in rows]

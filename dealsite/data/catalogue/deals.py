@@ -8,10 +8,9 @@ change, and keeps the read-modify-write of these modules honest.
 from dealsite.data.catalogue.content import problems
 from dealsite.data.catalogue.deal.deal_record import Deal, deal_from_items, get, get_many, get_visible
 from dealsite.data.catalogue.deal.deleting import delete, restore
-from dealsite.data.catalogue.deal.editing import StockChanged, edit, expire_now
+from dealsite.data.catalogue.deal.editing import StockChanged, edit, expire_now, revert
 from dealsite.data.catalogue.deal.publishing import BrandChanged, check_brand, publish, publish_many
 from dealsite.data.catalogue.deal.rescheduling import reschedule
-from dealsite.data.catalogue.deal.reverting import revert
 
 __all__ = [
     "BrandChanged",

@@ -1,13 +1,38 @@
 """Drafts: deals in the making, which may be incomplete. A published one stays as a pointer to its deal.
 
-stored       a draft as it is stored          editing      starting one, changing it
-publishing   what publishing makes of it      trashing     deleting one, bringing it back
+What was there before a change is kept; a deleted one goes to the trash, and comes back under the same id.
 """
 
-from dealsite.data.catalogue.draft.draft_deleting import delete, restore
-from dealsite.data.catalogue.draft.draft_record import Draft, draft_from_item, get, get_many
-from dealsite.data.catalogue.draft.pointers import moved_write, published_write, reopen_write
-from dealsite.data.catalogue.draft.saving import as_version, create, create_many, save
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue import brands
+from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.content import DealContent, noted, noted_many, text_problems
+from dealsite.data.catalogue.draft_record import (
+    Draft,
+    draft_from_item,
+    draft_item,
+    get,
+    get_many,
+    moved_write,
+    published_write,
+    reopen_write,
+    unpublished_at,
+)
+from dealsite.data.editing import trash_record, versions
+from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
+from dealsite.data.editing.versions import Version
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.errors import AlreadyExists, Busy, Invalid, NotFound, VersionConflict
+from dealsite.data.table.ids import iso, new_ulid
+from dealsite.data.table.writes import Delete, Put, absent
 
 __all__ = [
     "Draft",
@@ -24,3 +49,181 @@ __all__ = [
     "restore",
     "save",
 ]
+TRIES = 5
+GONE = gettext_lazy("It was deleted meanwhile.")
+BACK_ALREADY = gettext_lazy("There is a draft with this id again, so the one in the trash cannot come back.")
+
+
+@access_pattern("store a draft", "DRAFT#id", "1 transaction")
+def create(
+    content: DealContent,
+    *,
+    draft_id: str,
+    by: str,
+    now: datetime,
+    brand: Brand | None = None,
+    autosave: str = "",
+) -> Draft:
+    """Store a new draft under an id minted with the form; the same id again returns what is there.
+
+    `autosave`: the token of a saving by itself, '' for a button.
+    """
+    _refuse_problems(content)
+    since = now if autosave else None
+    item = draft_item(
+        draft_id, content, brand, 1, autosave or new_ulid(now), by, by, now, autosaved_since=since
+    )
+    try:
+        table.transact(
+            [
+                Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=AlreadyExists()),
+                noted("draft", draft_id, "started", by=by, now=now, new=content),
+            ]
+        )
+    except AlreadyExists:
+        return get(draft_id)
+    return draft_from_item(item)
+
+
+@access_pattern("store several drafts at once", "DRAFT#id", "1 transaction")
+def create_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now: datetime) -> None:
+    """Store several new drafts, all or none.
+
+    Meant for imports: `new` holds (draft id, content, brand), 99 at most. AlreadyExists if one of them is
+    there.
+    """
+    puts = []
+    for draft_id, content, brand in new:
+        _refuse_problems(content)
+        item = draft_item(draft_id, content, brand, 1, new_ulid(now), by, by, now)
+        puts.append(Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=AlreadyExists()))
+    entry = noted_many("draft", "started", new, by=by, now=now)
+    table.transact([*puts, entry])
+
+
+@access_pattern("change a draft, keep what it was", "DRAFT#id, VERSIONS#id / itself, number", "1 transaction")
+def save(
+    draft: Draft,
+    content: DealContent,
+    *,
+    version: int,
+    by: str,
+    now: datetime,
+    brand: Brand | None = None,
+    audit_context: AuditContext = NO_CONTEXT,
+    autosave: str = "",
+) -> Draft:
+    """Change a draft. VersionConflict, with `current`, if it was edited or published since `version`.
+
+    `autosave`: the token of a saving by itself, '' for a button. What one editor's page saves by itself
+    within ten minutes is one change: it is noted, and what was there before is kept, when it begins.
+    """
+    _refuse_problems(content)
+    token = autosave or new_ulid(now)
+    goes_on = bool(autosave) and draft.goes_on(by, now)
+    since = (draft.autosaved_since if goes_on else now) if autosave else None
+    item = draft_item(
+        draft.id, content, brand, version + 1, token, draft.created_by, by, now, autosaved_since=since
+    )
+    key, when = keys.draft(draft.id), unpublished_at(version)
+    put = Put(key=key, item=item, when=when, otherwise=VersionConflict())
+    note, old = audit_context.note, draft.content
+    entry = noted("draft", draft.id, "changed", by=by, now=now, old=old, new=content, note=note)
+    kept = versions.keep_writes(draft.id, as_version(draft))
+    try:
+        table.transact([put, *([] if goes_on else [entry, *kept]), *audit_context.writes])
+    except VersionConflict as conflict:
+        current = get(draft.id)
+        if current.last_edit != token:
+            conflict.current = current
+            raise
+    return draft_from_item(item)
+
+
+@access_pattern("move a draft to the trash", "DRAFT#id, JOB#id / itself, TRASH", "1 get + 1 transaction")
+def delete(draft: Draft, *, by: str, now: datetime, audit_context: AuditContext = NO_CONTEXT) -> None:
+    """Move a draft to the trash for 30 days; harmless if it is gone.
+
+    VersionConflict, with `current`, if it was edited or published meanwhile.
+    """
+    item = table.get(keys.draft(draft.id))
+    if item is None:
+        if audit_context.writes:  # they did not happen
+            raise NotFound(GONE)
+        return
+    current = draft_from_item(item)
+    if current.version != draft.version or current.published_as:
+        raise VersionConflict(current=current)
+    key, when, note = keys.draft(draft.id), unpublished_at(draft.version), audit_context.note
+    removed = Delete(key=key, when=when, otherwise=VersionConflict())
+    kept = trash_record.keep_writes("draft", item, by=by, now=now)
+    entry = noted("draft", draft.id, "deleted", by=by, now=now, old=current.content, note=note)
+    try:
+        table.transact([removed, *kept, entry, *audit_context.writes])
+    except VersionConflict as conflict:
+        try:
+            conflict.current = get(draft.id)
+        except NotFound:
+            if audit_context.writes:
+                raise
+            return
+        raise
+
+
+@access_pattern("restore a draft", "DRAFT#id / itself, TRASH", "2 gets + 1 transaction")
+def restore(
+    draft_id: str,
+    *,
+    by: str,
+    now: datetime,
+    version: int | None = None,
+    audit_context: AuditContext = NO_CONTEXT,
+) -> Draft:
+    """Bring a draft back from the trash; harmless if it is back.
+
+    NotFound if it is not in the trash (any more), Conflict if its id is taken again, the trash is being
+    emptied, or it was not deleted at `version`.
+    """
+    for _ in range(TRIES):
+        found = trash_record.find("draft", draft_id)
+        if found is None:
+            if audit_context.writes:  # they did not happen
+                raise NotFound(gettext_lazy("This draft is not in the trash any more."))
+            try:
+                return get(draft_id)
+            except NotFound:
+                raise NotFound(gettext_lazy("This draft is not in the trash any more.")) from None
+        trash_record.check_restorable(found, version)
+        kept = dict(found.kept or {})
+        card = kept["card"]
+        with contextlib.suppress(NotFound):  # a draft may name a brand that does not exist any more
+            card |= {"brand_name": brands.get(card["brand"]).name} if card.get("brand") else {}
+        item = kept | {
+            "card": card,
+            "version": kept["version"] + 1,
+            "last_edit": new_ulid(now),
+            "updated_at": iso(now),
+            "updated_by": by,
+            **keys.draft_rows(draft_id, card.get("brand", ""), card.get("category", "")),
+        }
+        draft = draft_from_item(item)
+        taken, note = AlreadyExists(BACK_ALREADY), audit_context.note
+        put = Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=taken)
+        entry = noted("draft", draft_id, "restored", by=by, now=now, new=draft.content, note=note)
+        try:
+            table.transact([trash_record.take_write(found), put, entry, *audit_context.writes])
+        except VersionConflict:
+            continue
+        return draft
+    raise Busy()
+
+
+def as_version(draft: Draft) -> Version:
+    """Return what a draft is now, as it is kept when it becomes another."""
+    return Version(draft.version, draft.content, draft.card.brand_name, draft.updated_at, draft.updated_by)
+
+
+def _refuse_problems(content: DealContent) -> None:
+    found = text_problems(content)
+    if found:
+        raise Invalid(**found)

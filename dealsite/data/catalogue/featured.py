@@ -8,7 +8,7 @@ was deleted. The deal holds the pages that feature it, so both sides always agre
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -17,10 +17,12 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import featured_versions
-from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.cards import EDITORS_CHOICE, FRONT, DealCard, page_key
 from dealsite.data.catalogue.categories import CATEGORIES
+from dealsite.data.catalogue.deal.deal_record import deal_write
 from dealsite.data.catalogue.deals import Deal, deal_from_items
-from dealsite.data.catalogue.featured_cards import EDITORS_CHOICE, FRONT, page_key
+from dealsite.data.catalogue.featured_versions import FeaturedEntry
+from dealsite.data.catalogue.featured_versions import FeaturedPage as FeaturedPage
 from dealsite.data.editing import audit
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.table.access_patterns import access_pattern
@@ -40,36 +42,15 @@ PAGES: Mapping[str, Any] = {
 TYPES = {FRONT: "FrontPage", EDITORS_CHOICE: "EditorsChoicePage"}
 
 
-@dataclass(frozen=True, slots=True)
-class FeaturedPage:
-    """The featured list of a page; `version` counts the times that it was set.
-
-    `by_hand` is the version that somebody set last, and no plan: plans made on top of it hold while it stays.
-    """
-
-    id: str
-    title: str
-    version: int
-    cards: list[DealCard]
-    updated_by: str = ""
-    last_edit: str = ""
-    by_hand: int = 0
-    updated_at: datetime | None = None
-
-    @property
-    def ids(self) -> list[str]:
-        return [card.id for card in self.cards]
-
-
 @access_pattern("the featured list of a page", "FRONTPAGE, EDITORSCHOICEPAGE or CATEGORY#c", "1 get")
 def get(page_id: str) -> FeaturedPage:
-    """Return the featured list of a page, empty if it was never set; NotFound for no such page. 1 get."""
+    """Return the featured list of a page, empty if it was never set; NotFound for no such page."""
     return from_item(page_id, table.get(_key(page_id)))
 
 
 @access_pattern("a featured list, and deals for it", "FRONTPAGE, CATEGORY#c ...; DEAL#id", "1 batch get")
 def load(page_id: str, deal_ids: Iterable[str]) -> tuple[FeaturedPage, dict[str, Deal]]:
-    """Return a page's list and those of some deals that exist, for setting the list. 1 batch get."""
+    """Return a page's list and those of some deals that exist, for setting the list."""
     deal_ids = list(deal_ids)
     items = table.batch_get([_key(page_id), *(keys.deal(deal_id) for deal_id in deal_ids)])
     deals = {
@@ -102,11 +83,7 @@ def set_featured(
     1 batch get and 1 transaction more.
     """
     ids = [deal.id for deal in deals]
-    if len(ids) > MAX_CARDS:
-        sentence = _("A page features up to %(most)d deals; remove %(more)d.")
-        raise Invalid(deals=sentence % {"most": MAX_CARDS, "more": len(ids) - MAX_CARDS})
-    if len(set(ids)) != len(ids):
-        raise Invalid(deals=_("A deal can be featured once on a page."))
+    check_ids(ids)
     token = new_ulid(now)
     for _try in range(TRIES):
         if page.last_edit == token:
@@ -139,15 +116,17 @@ def set_featured(
     raise Busy()
 
 
+def check_ids(ids: Sequence[str]) -> None:
+    """Raise Invalid for more deals than a page features, or for one that is there twice."""
+    if len(ids) > MAX_CARDS:
+        sentence = _("A page features up to %(most)d deals; remove %(more)d.")
+        raise Invalid(deals=sentence % {"most": MAX_CARDS, "more": len(ids) - MAX_CARDS})
+    if len(set(ids)) != len(ids):
+        raise Invalid(deals=_("A deal can be featured once on a page."))
+
+
 def _writes(
-    page: FeaturedPage,
-    deals: Sequence[Deal],
-    *,
-    token: str,
-    by: str,
-    now: datetime,
-    note: str,
-    by_hand: int,
+    page: FeaturedPage, deals: Sequence[Deal], *, token: str, by: str, now: datetime, note: str, by_hand: int
 ) -> list[Write]:
     """Return the transaction: the page, a check or change of each deal listed, a change of each deal dropped.
 
@@ -155,68 +134,44 @@ def _writes(
     """
     changed = VersionConflict()
     cards = {deal.id: deal.card.as_item() for deal in deals}
+    as_read = equals("featured_version", page.version) if page.version else missing("featured_version")
+    item = {
+        "order": [deal.id for deal in deals],
+        "cards": cards,
+        "featured_version": page.version + 1,
+        "featured_at": iso(now),
+        "featured_by": by,
+        "featured_edit": token,
+        "featured_by_hand": by_hand,
+    }
+    if page.id in TYPES:
+        item["type"] = TYPES[page.id]
+    before, after = {"deals": in_lines(page.cards)}, {"deals": in_lines([deal.card for deal in deals])}
+    what = "set the featured list"
     writes: list[Write] = [
-        Update(
-            key=page_key(page.id),
-            set={
-                **({"type": TYPES[page.id]} if page.id in TYPES else {}),
-                "order": [deal.id for deal in deals],
-                "cards": cards,
-                "featured_version": page.version + 1,
-                "featured_at": iso(now),
-                "featured_by": by,
-                "featured_edit": token,
-                "featured_by_hand": by_hand,
-            },
-            when=(equals("featured_version", page.version),)
-            if page.version
-            else (missing("featured_version"),),
-            otherwise=changed,
-        )
-    ]
-    writes.append(
+        Update(key=page_key(page.id), set=item, when=(as_read,), otherwise=changed),
         audit.entry_write(
-            by=by,
-            kind="page",
-            subject=page.id,
-            what="set the featured list",
-            note=note,
-            now=now,
-            before={"deals": _listed(page.cards)},
-            after={"deals": _listed([deal.card for deal in deals])},
-        )
-    )
-    writes += featured_versions.keep_writes(page)
+            by=by, kind="page", subject=page.id, what=what, note=note, now=now, before=before, after=after
+        ),
+        *featured_versions.keep_writes(page),
+    ]
     for deal in deals:
-        unchanged = (equals("writes", deal.writes),)
         if page.id in deal.featured_on:
+            unchanged = (equals("writes", deal.writes),)
             writes.append(Check(key=keys.deal(deal.id), when=unchanged, otherwise=changed))
         else:
-            writes.append(
-                Update(
-                    key=keys.deal(deal.id),
-                    add={"featured_on": {page.id}, "writes": 1},
-                    when=unchanged,
-                    otherwise=changed,
-                )
-            )
-    writes += [
-        Update(
-            key=keys.deal(deal_id),
-            discard={"featured_on": {page.id}},
-            add={"writes": 1},
-            when=(exists(),),
-            otherwise=changed,
-        )
-        for deal_id in page.ids
-        if deal_id not in cards
+            writes.append(replace(deal_write(deal, {}), add={"featured_on": {page.id}, "writes": 1}))
+    dropped = [deal_id for deal_id in page.ids if deal_id not in cards]
+    gone = {"featured_on": {page.id}}
+    return writes + [
+        Update(key=keys.deal(one), discard=gone, add={"writes": 1}, when=(exists(),), otherwise=changed)
+        for one in dropped
     ]
-    return writes
 
 
-def _listed(cards: Sequence[DealCard]) -> str:
+def in_lines(deals: Sequence[DealCard | FeaturedEntry]) -> str:
     """Return a list as the audit log shows it, a line for each deal."""
-    return "\n".join(f"{number}. {card.title} ({card.id})" for number, card in enumerate(cards, 1))
+    return "\n".join(f"{number}. {deal.title} ({deal.id})" for number, deal in enumerate(deals, 1))
 
 
 def from_item(page_id: str, item: Item | None) -> FeaturedPage:

@@ -10,37 +10,31 @@ follow each other do not disturb each other, since no plan counts as a hand.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from datetime import datetime
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import datetime, timedelta
 
 from django.utils.translation import gettext as _
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import featured
-from dealsite.data.catalogue.featured import MAX_CARDS, FeaturedPage
-from dealsite.data.catalogue.featured_plan_record import (
-    CANCELLED,
-    PLANNED,
-    PUT_ASIDE,
-    SET,
-    FeaturedPlan,
-    PlanPayload,
-    from_item,
-    plan_item,
-)
+from dealsite.data.catalogue.featured import PAGES, FeaturedPage
 from dealsite.data.catalogue.featured_versions import FeaturedEntry
 from dealsite.data.editing import audit
 from dealsite.data.editing.audit import AuditContext
 from dealsite.data.jobs import payloads
 from dealsite.data.jobs.jobs import Cancelled, Handler, Job, cancel_write, job_write
 from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Conflict, Invalid, NotFound, VersionConflict
-from dealsite.data.table.ids import is_ulid, iso, new_ulid
+from dealsite.data.table.ids import epoch_seconds, from_iso, is_ulid, iso, new_ulid
 from dealsite.data.table.writes import Put, Write, absent, at_version
 
 SET_PLANNED = "set_featured"  # the kind of job that carries out a plan
 MOST_SHOWN = 200  # of those that are set or cancelled
 MOST_READ = 2_000  # six a page and day, for as long as they are kept, leave room for those to come
+KEPT = timedelta(days=30)  # that what became of a plan can be seen
+PLANNED, SET, PUT_ASIDE, CANCELLED = "planned", "set", "put aside", "cancelled"
+OPEN = (PLANNED, PUT_ASIDE)
 
 
 class PlanChanged(Conflict):
@@ -50,13 +44,74 @@ class PlanChanged(Conflict):
         super().__init__(_("This plan was changed, carried out or cancelled meanwhile."))
 
 
+@dataclass(frozen=True, slots=True)
+class PlanPayload:
+    """The plan whose list is to be set."""
+
+    plan: str
+
+
+@dataclass(frozen=True, slots=True)
+class FeaturedPlan:
+    """A list for a page from a time on.
+
+    `why` says why it was put aside: `hand` (somebody set the page meanwhile) or `gone` (none of its deals holds
+    any more); `left_out` are the titles of deals that it was set without.
+    """
+
+    id: str
+    page: str
+    deals: tuple[FeaturedEntry, ...]
+    at: datetime
+    base: int
+    state: str
+    version: int
+    job: str
+    by: str
+    updated_at: datetime
+    why: str = ""
+    left_out: tuple[str, ...] = ()
+    last_edit: str = ""
+
+    @property
+    def ids(self) -> list[str]:
+        return [deal.id for deal in self.deals]
+
+    @property
+    def title(self) -> str:
+        """The page's."""
+        return str(PAGES[self.page])
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in OPEN
+
+
+def plan_item(plan: FeaturedPlan) -> Item:
+    """Return a plan as it is stored."""
+    ttl = None if plan.is_open else epoch_seconds(plan.updated_at + KEPT)
+    return {"type": "FeaturedPlan", **asdict(plan), "ttl": ttl}
+
+
+def from_item(item: Item) -> FeaturedPlan:
+    """Return the plan of its item."""
+    plain = {one.name: item[one.name] for one in fields(FeaturedPlan) if one.name in item}
+    stored = {
+        "deals": tuple(FeaturedEntry(deal["id"], deal["title"]) for deal in item["deals"]),
+        "at": from_iso(item["at"]),
+        "updated_at": from_iso(item["updated_at"]),
+        "left_out": tuple(item.get("left_out", ())),
+    }
+    return FeaturedPlan(**plain | stored)
+
+
 @access_pattern("plan a featured list for a time", "FEATUREDPLANS, JOB#id / PLAN#id, itself", "1 transaction")
 def create(
     page: FeaturedPage, deals: Sequence[FeaturedEntry], *, at: datetime, plan_id: str, by: str, now: datetime
 ) -> FeaturedPlan:
     """Plan a list on top of the one that an editor saw; the same id again returns what is there.
 
-    Invalid for a time that has passed, for no deal, more than 24 or one twice. 1 transaction.
+    Invalid for a time that has passed, for no deal, more than 24 or one twice.
     """
     _check(deals, at, now)
     plan = FeaturedPlan(plan_id, page.id, tuple(deals), at, page.by_hand, PLANNED, 1, new_ulid(now), by, now)
@@ -73,7 +128,7 @@ def create(
 
 @access_pattern("one planned list", "FEATUREDPLANS / PLAN#id", "1 get")
 def get(plan_id: str) -> FeaturedPlan:
-    """Return a plan, or raise NotFound. 1 get."""
+    """Return a plan, or raise NotFound."""
     item = table.get(keys.featured_plan(plan_id)) if is_ulid(plan_id) else None
     if item is None:
         raise NotFound(_("There is no such plan, or no longer."))
@@ -82,16 +137,10 @@ def get(plan_id: str) -> FeaturedPlan:
 
 @access_pattern("all planned lists, and what became of the last ones", "FEATUREDPLANS / PLAN#id", "1 query")
 def newest() -> list[FeaturedPlan]:
-    """Return the plans of all pages: those to come by their time, then what became of the last 200 others. 1 query."""
+    """Return the plans of all pages: those to come by their time, then what became of the last 200 others."""
     low, high = keys.featured_plan.between()
-    rows = table.query(
-        keys.featured_plan.partition(),
-        low=low,
-        high=high,
-        newest_first=True,
-        limit=MOST_READ,
-        consistent=True,
-    )
+    partition = keys.featured_plan.partition()
+    rows = table.query(partition, low=low, high=high, newest_first=True, limit=MOST_READ, consistent=True)
     plans = [from_item(row) for row in rows]
     waiting = sorted((plan for plan in plans if plan.is_open), key=lambda plan: plan.at)
     return waiting + [plan for plan in plans if not plan.is_open][:MOST_SHOWN]
@@ -109,7 +158,7 @@ def change(
 ) -> FeaturedPlan:
     """Plan another list or time, on top of the page's list of now; PlanChanged if it is no longer as given.
 
-    Invalid as in `create`. 1 transaction.
+    Invalid as in `create`.
     """
     _check(deals, at, now)
     job = new_ulid(now)
@@ -121,7 +170,7 @@ def change(
 
 @access_pattern("cancel a planned list", "FEATUREDPLANS, JOB#id twice / PLAN#id, itself", "1 transaction")
 def cancel(plan: FeaturedPlan, *, by: str, now: datetime) -> FeaturedPlan:
-    """Give up a plan; harmless if it is given up. PlanChanged. 1 transaction."""
+    """Give up a plan; harmless if it is given up. PlanChanged."""
     if plan.state == CANCELLED:
         return plan
     return _change(plan, replace(plan, state=CANCELLED), "cancelled a planned list", [], by=by, now=now)
@@ -138,10 +187,7 @@ def set_now(plan: FeaturedPlan, *, now: datetime) -> AuditContext:
     "1 get + 1 batch get + 1 transaction",
 )
 def set_planned(job: Job, now: datetime) -> datetime | None:
-    """Set the list of a plan whose time has come, without what expired or was deleted; or put it aside.
-
-    1 get + 1 batch get + 1 transaction.
-    """
+    """Set the list of a plan whose time has come, without what expired or was deleted; or put it aside."""
     try:
         plan = get(payloads.from_item(PlanPayload, job.payload).plan)
     except NotFound as gone:
@@ -223,8 +269,7 @@ def _job(plan: FeaturedPlan) -> Put:
 
 
 def _noted(plan: FeaturedPlan, what: str, *, by: str, now: datetime) -> Put:
-    listed = "\n".join(f"{n}. {deal.title} ({deal.id})" for n, deal in enumerate(plan.deals, 1))
-    after = {"deals": listed, "from": iso(plan.at)}
+    after = {"deals": featured.in_lines(plan.deals), "from": iso(plan.at)}
     return audit.entry_write(by=by, kind="page", subject=plan.page, what=what, now=now, after=after)
 
 
@@ -233,11 +278,7 @@ def _check(deals: Sequence[FeaturedEntry], at: datetime, now: datetime) -> None:
         raise Invalid(at=_("This time has passed. Choose a later one."))
     if not deals:
         raise Invalid(deals=_("Put at least one deal into the list."))
-    if len(deals) > MAX_CARDS:
-        over = {"most": MAX_CARDS, "more": len(deals) - MAX_CARDS}
-        raise Invalid(deals=_("A page features up to %(most)d deals; remove %(more)d.") % over)
-    if len({deal.id for deal in deals}) != len(deals):
-        raise Invalid(deals=_("A deal can be featured once on a page."))
+    featured.check_ids([deal.id for deal in deals])
 
 
 HANDLERS: dict[str, Handler] = {SET_PLANNED: set_planned}

@@ -1,4 +1,4 @@
-"""The earlier featured lists of a page: each is kept, in the transaction that sets the next one."""
+"""The featured list of a page, and its earlier ones: each is kept, in the transaction that sets the next one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -22,19 +22,25 @@ SHOWN = 20  # of a page
 KEPT = 40
 
 
-class FeaturedVersionsPage(Protocol):
-    """A page's list as it is until it is set anew."""
+@dataclass(frozen=True, slots=True)
+class FeaturedPage:
+    """The featured list of a page; `version` counts the times that it was set.
+
+    `by_hand` is the version that somebody set last, and no plan: plans made on top of it hold while it stays.
+    """
+
+    id: str
+    title: str
+    version: int
+    cards: list[DealCard]
+    updated_by: str = ""
+    last_edit: str = ""
+    by_hand: int = 0
+    updated_at: datetime | None = None
 
     @property
-    def id(self) -> str: ...
-    @property
-    def version(self) -> int: ...
-    @property
-    def cards(self) -> list[DealCard]: ...
-    @property
-    def updated_by(self) -> str: ...
-    @property
-    def updated_at(self) -> datetime | None: ...
+    def ids(self) -> list[str]:
+        return [card.id for card in self.cards]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +78,7 @@ class ListDiff:
     moved: tuple[str, ...]
 
 
-def keep_writes(page: FeaturedVersionsPage) -> list[Write]:
+def keep_writes(page: FeaturedPage) -> list[Write]:
     """Return the writes that keep a page's list of now, and forget the one of 40 versions before it."""
     if not page.version:
         return []
@@ -92,23 +98,22 @@ def keep_writes(page: FeaturedVersionsPage) -> list[Write]:
 
 @access_pattern("the earlier lists of a page", "FEATURED#page / VERSION#n", "1 query")
 def of_page(page_id: str) -> list[FeaturedVersion]:
-    """Return the last 20 lists that a page had before the one of now, newest first. 1 query."""
-    rows = table.query(
-        keys.featured_version.partition(page_id), newest_first=True, limit=SHOWN, consistent=True
-    )
+    """Return the last 20 lists that a page had before the one of now, newest first."""
+    partition = keys.featured_version.partition(page_id)
+    rows = table.query(partition, newest_first=True, limit=SHOWN, consistent=True)
     return [from_item(row) for row in rows]
 
 
 @access_pattern("one earlier list of a page", "FEATURED#page / VERSION#n", "1 get")
 def get(page_id: str, version: int) -> FeaturedVersion:
-    """Return an earlier list of a page, or raise NotFound. 1 get."""
+    """Return an earlier list of a page, or raise NotFound."""
     item = table.get(keys.featured_version(page_id, version))
     if item is None:
         raise NotFound(_("This list is no longer kept."))
     return from_item(item)
 
 
-def as_version(page: FeaturedVersionsPage) -> FeaturedVersion:
+def as_version(page: FeaturedPage) -> FeaturedVersion:
     """Return a page's list of now beside its earlier ones."""
     return FeaturedVersion(page.id, page.version, listed_of(page.cards), page.updated_by, page.updated_at)
 

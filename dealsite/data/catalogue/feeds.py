@@ -15,14 +15,12 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.brands import from_items as brand_from_items
 from dealsite.data.catalogue.buckets import listed_days
-from dealsite.data.catalogue.cards import DealCard
-from dealsite.data.catalogue.categories import CATEGORIES, Category
+from dealsite.data.catalogue.cards import EDITORS_CHOICE, FRONT, DealCard
+from dealsite.data.catalogue.categories import CATEGORIES, Category, Counts
 from dealsite.data.catalogue.categories import from_items as category_from_items
 from dealsite.data.catalogue.featured import FeaturedPage
 from dealsite.data.catalogue.featured import from_item as featured_from_item
-from dealsite.data.catalogue.featured_cards import EDITORS_CHOICE, FRONT
 from dealsite.data.catalogue.lists import Cursor, Page, all_deals, deals_of_brand, deals_of_category, read
-from dealsite.data.catalogue.taxonomy import Counts
 from dealsite.data.names import slugify
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
@@ -61,7 +59,7 @@ def front_page(
 def category_page(
     slug: str, *, now: datetime, after: str | None = None, before: str | None = None
 ) -> tuple[Category, list[DealCard], Page]:
-    """Return a category, its featured cards (on the first page only) and its latest deals. 1 batch get + d queries."""
+    """Return a category, its featured cards (on the first page only) and its latest deals."""
     if slug not in CATEGORIES:
         raise NotFound(gettext_lazy("There is no such category."))
     cursor = Cursor(after, before)
@@ -77,7 +75,7 @@ def category_page(
 def brand_page(
     slug: str, *, now: datetime, after: str | None = None, before: str | None = None
 ) -> tuple[Brand, Page]:
-    """Return a brand and its latest deals, or raise NotFound. 1 batch get + d queries."""
+    """Return a brand and its latest deals, or raise NotFound."""
     if not slug or slugify(slug) != slug:
         raise NotFound(gettext_lazy("There is no such brand."))
     cursor = Cursor(after, before)
@@ -91,7 +89,7 @@ def brand_page(
 
 @access_pattern("Editors' Choice page", "EDITORSCHOICEPAGE", "1 get")
 def editors_choice(*, now: datetime) -> tuple[FeaturedPage, list[DealCard]]:
-    """Return the Editors' Choice page and those of its cards that shoppers see. 1 get."""
+    """Return the Editors' Choice page and those of its cards that shoppers see."""
     item = table.get(keys.editors_choice_page(), consistent=False)
     return featured_from_item(EDITORS_CHOICE, item), _featured(EDITORS_CHOICE, item, now)
 
@@ -108,7 +106,7 @@ def all_days() -> list[str]:
 
 @access_pattern("the days with deals", "FRONTPAGE / DAYS#yyyy", "1 query")
 def past_days(*, now: datetime) -> list[date]:
-    """Return the days up to now that hold deals, newest first. 1 query."""
+    """Return the days up to now that hold deals, newest first."""
     today = now.date().isoformat()
     return sorted((date.fromisoformat(day) for day in all_days() if day <= today), reverse=True)
 

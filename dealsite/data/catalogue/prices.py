@@ -46,7 +46,7 @@ class LowestPrice:
 
 @access_pattern("the prices that a deal has had", "PRICES#id / time#id", "1 query")
 def of_deal(deal_id: str) -> list[Price]:
-    """Return the last prices of a deal, oldest first; [] for a deal of before they were kept. 1 query."""
+    """Return the last prices of a deal, oldest first; [] for a deal of before they were kept."""
     rows = table.query(keys.price.partition(deal_id), newest_first=True, limit=MOST_READ, consistent=True)
     return [from_item(row) for row in reversed(rows)]
 
@@ -58,11 +58,7 @@ def lowest(prices: Sequence[Price]) -> LowestPrice:
     """
     runs = _runs(prices)
     began = runs[-1].since
-    before = [
-        one.price
-        for one, next_one in pairwise(runs)
-        if next_one.since > began - LOOKED_BACK  # it held until then
-    ]
+    before = [one.price for one, following in pairwise(runs) if following.since > began - LOOKED_BACK]
     return LowestPrice(min(before), True) if before else LowestPrice(runs[-1].price, False)
 
 
@@ -88,10 +84,7 @@ def change_id(version: int, at: datetime) -> str:
 
 def move_writes(deal_id: str, new_id: str, content: DealContent) -> list[Write]:
     """Return the writes that bring the price of a scheduled deal to its new time, which is another id."""
-    return [
-        Delete(key=keys.price(deal_id, time_of(deal_id), deal_id)),
-        first_write(new_id, content),
-    ]
+    return [Delete(key=keys.price(deal_id, time_of(deal_id), deal_id)), first_write(new_id, content)]
 
 
 def deletions(deal_id: str) -> list[Write]:

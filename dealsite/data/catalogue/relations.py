@@ -14,8 +14,7 @@ from datetime import datetime
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue.categories import CATEGORIES
-from dealsite.data.catalogue.taxonomy import Counts, Kind
+from dealsite.data.catalogue.categories import CATEGORIES, Counts, Kind
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.jobs.payloads import to_item
 from dealsite.data.names import slugify
@@ -70,9 +69,7 @@ MISSING = {
     "category": gettext_lazy("There is no such category."),
 }
 RELATIONS = (BRAND_LIKE, CATEGORY_LIKE, BRAND_WATCH, CATEGORY_WATCH)
-BY_NAME: dict[tuple[str, str], Relation] = {
-    (relation.verb, relation.target): relation for relation in RELATIONS
-}
+BY_NAME: dict[tuple[str, str], Relation] = {(one.verb, one.target): one for one in RELATIONS}
 MUTE_ALL = "mute_all"  # the kind of job that mutes many watches
 
 
@@ -80,25 +77,16 @@ MUTE_ALL = "mute_all"  # the kind of job that mutes many watches
     "add a like or a watch", "BRANDLIKE#b#u, BRANDWATCH#b ... / itself, USER#u, COUNTS", "1 transaction"
 )
 def add(relation: Relation, slug: str, username: str, *, now: datetime) -> bool:
-    """Add a relation and count it; False if it was there. NotFound if its target is not there. 1 transaction."""
+    """Add a relation and count it; False if it was there. NotFound if its target is not there."""
     check_slug(relation, slug)
+    key, item = relation.key(slug, username), relation.item(slug, username, now=now)
+    missing = NotFound(MISSING[relation.target])
+    added = Put(key=key, item=item, when=(absent(),), otherwise=AlreadySo())
+    counted = Update(
+        key=relation.count_key(slug), add={relation.counter: 1}, when=(exists(),), otherwise=missing
+    )
     try:
-        table.transact(
-            [
-                Put(
-                    key=relation.key(slug, username),
-                    item=relation.item(slug, username, now=now),
-                    when=(absent(),),
-                    otherwise=AlreadySo(),
-                ),
-                Update(
-                    key=relation.count_key(slug),
-                    add={relation.counter: 1},
-                    when=(exists(),),
-                    otherwise=NotFound(MISSING[relation.target]),
-                ),
-            ]
-        )
+        table.transact([added, counted])
     except AlreadySo:
         return False
     return True
@@ -108,15 +96,12 @@ def add(relation: Relation, slug: str, username: str, *, now: datetime) -> bool:
     "remove a like or a watch", "BRANDLIKE#b#u, BRANDWATCH#b ... / itself, USER#u, COUNTS", "1 transaction"
 )
 def remove(relation: Relation, slug: str, username: str) -> bool:
-    """Take a relation back and count it off; False if it was not there. 1 transaction."""
+    """Take a relation back and count it off; False if it was not there."""
     check_slug(relation, slug)
+    removed = Delete(key=relation.key(slug, username), when=(exists(),), otherwise=AlreadySo())
+    counted = Update(key=relation.count_key(slug), add={relation.counter: -1}, when=(exists(),))
     try:
-        table.transact(
-            [
-                Delete(key=relation.key(slug, username), when=(exists(),), otherwise=AlreadySo()),
-                Update(key=relation.count_key(slug), add={relation.counter: -1}, when=(exists(),)),
-            ]
-        )
+        table.transact([removed, counted])
     except AlreadySo:
         return False
     return True
@@ -133,42 +118,31 @@ class RelationEntry:
 
 @access_pattern("what a user likes", "GSI2 USER#u / LIKE#BRAND#b, LIKE#CATEGORY#c", "1 query")
 def likes_of(username: str) -> list[RelationEntry]:
-    """Return what a user likes: brands, then categories, by slug. 1 query."""
+    """Return what a user likes: brands, then categories, by slug."""
     return _of_user(username, "LIKE")
 
 
 @access_pattern("what a user watches", "GSI2 USER#u / WATCH#BRAND#b, WATCH#CATEGORY#c", "1 query")
 def watched_by(username: str) -> list[RelationEntry]:
-    """Return what a user watches: brands, then categories, by slug. 1 query."""
+    """Return what a user watches: brands, then categories, by slug."""
     return _of_user(username, "WATCH")
 
 
 def _of_user(username: str, verb: str) -> list[RelationEntry]:
     """Return a user's relations of one kind. 1 query a page of 1,000."""
     low, high = keys.relations_of_user.between(verb)
+    partition = keys.relations_of_user.partition(username)
     found: list[RelationEntry] = []
-    start = None
-    while True:
-        rows = table.query_page(
-            keys.relations_of_user.partition(username),
-            index=keys.GSI2,
-            low=low,
-            high=high,
-            limit=1000,
-            start=start,
-        )
-        for row in rows.items:
-            _, target, slug = row["GSI2SK"].split("#")
-            kind: Kind = "brand" if target == "BRAND" else "category"
-            found.append(RelationEntry(kind, slug, bool(row.get("card", {}).get("muted"))))
-        start = rows.start
-        if start is None:
-            return found
+    for row in table.query_all(partition, index=keys.GSI2, low=low, high=high, limit=1000):
+        _, target, slug = row["GSI2SK"].split("#")
+        kind: Kind = "brand" if target == "BRAND" else "category"
+        found.append(RelationEntry(kind, slug, bool(row.get("card", {}).get("muted"))))
+    return found
 
 
 @access_pattern("mute a watch, or hear it again", "BRANDWATCH#b or CATEGORYWATCH#c / USER#u", "1 update")
 def mute_watch(relation: Relation, slug: str, *, username: str, muted: bool) -> None:
-    """Keep a watch, but send no messages for it, or send them again; NotFound if there is none. 1 update."""
+    """Keep a watch, but send no messages for it, or send them again; NotFound if there is none."""
     check_slug(relation, slug)
     table.write(
         Update(
@@ -200,7 +174,7 @@ def mute_all(username: str, *, muted: bool, limit: int) -> int:
 
 @access_pattern("mute all of very many watches", "JOB#id", "1 put")
 def mute_all_later(username: str, *, muted: bool, now: datetime) -> None:
-    """Have the worker mute all of a user's watches, or let them be heard again. 1 put."""
+    """Have the worker mute all of a user's watches, or let them be heard again."""
     payload = MuteAllPayload(username, muted)
     table.write(job_write(MUTE_ALL, to_item(payload), job_id=new_ulid(now), due=now))
 
@@ -231,10 +205,8 @@ class RelationState:
     def after(self, relation: Relation, *, held: bool) -> RelationState:
         """Return what one change makes of it, as far as one knows without reading it again."""
         if relation.verb == "LIKE":
-            step = int(held) - int(self.liked)
-            return replace(self, liked=held, likes=max(self.likes + step, 0))
-        step = int(held) - int(self.watched)
-        return replace(self, watched=held, watches=max(self.watches + step, 0))
+            return replace(self, liked=held, likes=max(self.likes + held - self.liked, 0))
+        return replace(self, watched=held, watches=max(self.watches + held - self.watched, 0))
 
 
 def relation_state_keys(username: str, target: Kind, slug: str) -> list[keys.Key]:
@@ -248,9 +220,7 @@ def relation_state_keys(username: str, target: Kind, slug: str) -> list[keys.Key
 def relation_state(target: Kind, slug: str, items: Mapping[keys.Key, Item]) -> RelationState:
     """Return what the items of `relation_state_keys` say."""
     by_type = {item.get("type"): item for item in items.values()}
-    of_target = {
-        relation.verb: relation.type in by_type for relation in RELATIONS if relation.target == target
-    }
+    of_target = {one.verb: one.type in by_type for one in RELATIONS if one.target == target}
     counts = Counts.from_item(by_type.get("BrandCounts" if target == "brand" else "CategoryCounts"))
     return RelationState(target, slug, counts.likes, counts.watches, of_target["LIKE"], of_target["WATCH"])
 

@@ -31,7 +31,7 @@ class RenditionsCheckpoint:
 
 @access_pattern("ask for the further files of pictures", "JOB#id", "1 put")
 def request(names: Sequence[str], *, now: datetime) -> None:
-    """Ask for the further files of some pictures, by name; nothing for none. 1 put."""
+    """Ask for the further files of some pictures, by name; nothing for none."""
     if names:
         payload = RenditionsPayload(tuple(names))
         table.write(job_write(MAKE_RENDITIONS, to_item(payload), job_id=new_ulid(now), due=now))

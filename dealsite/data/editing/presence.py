@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 
 from dealsite.data import keys, table
 from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.expiry import has_expired
 from dealsite.data.table.ids import epoch_seconds, from_iso, iso
+from dealsite.data.table.schema import has_expired
 from dealsite.data.table.writes import Delete, Put
 
 KINDS = ("deal", "draft")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import featured_cards
+from dealsite.data.catalogue import cards
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.deal.stock import MARK_SOLD_OUT
 from dealsite.data.integrity.index_rows import INDEX_KEYS
@@ -19,10 +19,7 @@ from dealsite.data.table.ids import from_iso, is_ulid
 from dealsite.data.table.writes import Check, Condition, Delete, Put, Update, Write, absent, equals, exists
 
 SHARED = ("brand", "category", "price", "expires_at")
-PAGE_IDS = {
-    featured_cards.page_key(page): page
-    for page in (featured_cards.FRONT, featured_cards.EDITORS_CHOICE, *CATEGORIES)
-}
+PAGE_IDS = {cards.page_key(page): page for page in (cards.FRONT, cards.EDITORS_CHOICE, *CATEGORIES)}
 
 
 class Offers:

@@ -7,7 +7,7 @@ from datetime import date
 from functools import partial
 
 from dealsite.data import keys
-from dealsite.data.catalogue import featured_cards
+from dealsite.data.catalogue import cards
 from dealsite.data.catalogue.relations import RELATIONS, Relation
 from dealsite.data.commerce.cart.cart_record import CartOwner
 from dealsite.data.commerce.payment.payment_record import index_rows, payment_from_item
@@ -54,8 +54,8 @@ PLACES: dict[str, Callable[[Item], keys.Key | None]] = {
     "BrandLetter": lambda item: keys.brand_letter(item["SK"].removeprefix("LETTER#")),
     "Category": lambda item: keys.category(item["slug"]),
     "CategoryCounts": lambda item: keys.category_counts(item["slug"]),
-    "FrontPage": lambda item: featured_cards.page_key(featured_cards.FRONT),
-    "EditorsChoicePage": lambda item: featured_cards.page_key(featured_cards.EDITORS_CHOICE),
+    "FrontPage": lambda item: cards.page_key(cards.FRONT),
+    "EditorsChoicePage": lambda item: cards.page_key(cards.EDITORS_CHOICE),
     "FeaturedVersion": lambda item: keys.featured_version(item["page"], int(item["version"])),
     "FeaturedPlan": lambda item: keys.featured_plan(item["id"]),
     "Years": lambda item: keys.years(),

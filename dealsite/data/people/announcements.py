@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
+from dealsite.data.catalogue.categories import Counts
 from dealsite.data.catalogue.content import DealContent
-from dealsite.data.catalogue.taxonomy import Counts
 from dealsite.data.editing import audit
 from dealsite.data.jobs.jobs import SEND_MESSAGE, job_write
 from dealsite.data.jobs.payloads import from_item, stored_as, to_item

@@ -19,8 +19,8 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import relations
+from dealsite.data.catalogue.categories import Kind
 from dealsite.data.catalogue.relations import RelationState
-from dealsite.data.catalogue.taxonomy import Kind
 from dealsite.data.people.users import User, as_user
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Conflict

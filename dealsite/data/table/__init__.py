@@ -1,11 +1,32 @@
 """One DynamoDB table: what a project calls as `table.get`, `table.query`, `table.transact`. See README.md."""
 
-from .configuration import Configuration, Index, configure, name, names
-from .connection import ask_stream, be_patient, call, events, reset
+from .client import (
+    Configuration,
+    Index,
+    ask_stream,
+    back_off,
+    be_patient,
+    call,
+    configure,
+    events,
+    name,
+    names,
+    reset,
+)
+from .items import (
+    Rows,
+    batch_get,
+    get,
+    insert,
+    query,
+    query_all,
+    query_page,
+    scan_all,
+    scan_page,
+    transact,
+    write,
+)
 from .meters import Meter, deadline, metered, working
-from .reading import Rows, batch_get, get, query, query_page, scan_all, scan_page
-from .retries import back_off
-from .writing import insert, transact, write
 
 __all__ = [
     "Configuration",
@@ -26,6 +47,7 @@ __all__ = [
     "name",
     "names",
     "query",
+    "query_all",
     "query_page",
     "reset",
     "scan_all",

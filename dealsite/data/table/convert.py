@@ -10,6 +10,7 @@ from typing import Any
 
 from .ids import iso
 
+Key = tuple[str, str]  # PK and SK
 Item = dict[str, Any]
 Attribute = dict[str, Any]
 
@@ -76,3 +77,8 @@ def from_attribute(attribute: Attribute) -> Any:
 def from_attributes(attributes: Mapping[str, Attribute]) -> Item:
     """Return an item as Python values."""
     return {name: from_attribute(attribute) for name, attribute in attributes.items()}
+
+
+def key_attributes(key: Key) -> dict[str, Attribute]:
+    """Return the attributes of an item's key."""
+    return {"PK": {"S": key[0]}, "SK": {"S": key[1]}}

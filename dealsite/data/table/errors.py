@@ -16,11 +16,26 @@ DataError
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from .sentences import Sentence as _
-
 Text = object  # whatever becomes a sentence by `str()`: a text, or one that is translated when it is shown
+
+
+translate: Callable[[str], Any] = str  # `configure` sets another
+
+
+class Sentence:
+    """A sentence in English; as text it is in the language of whoever reads it."""
+
+    def __init__(self, english: str) -> None:
+        self.english = english
+
+    def __str__(self) -> str:
+        return str(translate(self.english))
+
+
+_ = Sentence
 
 
 class DataError(Exception):
@@ -119,3 +134,43 @@ class Busy(Unavailable):
     """The table answers, but conflicts or throttling did not end within the tries that a request has."""
 
     sentence = _("The site is very busy just now. Please try again in a moment.")
+
+
+TRY_AGAIN = {
+    "TransactionConflictException",
+    "TransactionInProgressException",
+    "ProvisionedThroughputExceededException",
+    "ThrottlingException",
+    "RequestLimitExceeded",
+    "InternalServerError",
+    "ServiceUnavailable",
+    "InternalFailure",
+    # reasons within a cancelled transaction
+    "TransactionConflict",
+    "ThrottlingError",
+    "ProvisionedThroughputExceeded",
+}
+
+
+class Refused(Exception):
+    """DynamoDB answered with an error."""
+
+    def __init__(self, code: str, message: str, reasons: list[dict[str, Any]]) -> None:
+        self.code, self.message, self.reasons = code, message, reasons
+        super().__init__(f"{code}: {message}")
+
+    @property
+    def passing(self) -> bool:
+        """Tell whether the same request may succeed a little later."""
+        if self.code == "TransactionCanceledException":
+            codes = {reason.get("Code") for reason in self.reasons} - {"None", None}
+            return bool(codes) and codes <= TRY_AGAIN
+        return self.code in TRY_AGAIN
+
+
+def refusal(status: int, answer: dict[str, Any]) -> Refused:
+    code = str(answer.get("__type", "")).rpartition("#")[2] or (
+        "InternalServerError" if status >= 500 else "Unknown"
+    )
+    message = answer.get("message") or answer.get("Message") or ""
+    return Refused(code, message, answer.get("CancellationReasons") or [])

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NoReturn, Protocol, TypeVar, cast
 
+from .convert import Key as Key
 from .ids import epoch_seconds, hash_of, is_ulid, iso, shard, time_of
-from .writes import Key as Key
 
 Row = dict[str, str]
 Range = tuple[str, str]
@@ -128,9 +128,8 @@ def index(name: str, partition: str, sort: str, question: str, **when: str | boo
     """Declare a row of an index; one without a sort key is the one attribute that has the index's name."""
     entry = _entry(name, partition, sort, question, when)
     arguments = _arguments(entry.partition_pieces + entry.sort_pieces, given=False)
-    return cast(
-        Template[Row], _with_less(_rows(", ".join(dict.fromkeys([*arguments, *when])), [entry]), entry)
-    )
+    signature = ", ".join(dict.fromkeys([*arguments, *when]))
+    return cast(Template[Row], _with_less(_rows(signature, [entry]), entry))
 
 
 def rows(signature: str, *templates: Template[Row]) -> Callable[..., Row]:
@@ -225,10 +224,8 @@ def _rows(signature: str, entries: Iterable[Entry]) -> Callable[..., Row]:
         for entry in group:
             here += _conversions(entry.partition_pieces + entry.sort_pieces, made, given=False)
             attributes = (f"{entry.index}PK", f"{entry.index}SK") if entry.sort else (entry.index,)
-            for attribute, pieces in zip(
-                attributes, (entry.partition_pieces, entry.sort_pieces), strict=False
-            ):
-                here.append(f"row[{attribute!r}] = {_text(pieces)}")
+            texts = _text(entry.partition_pieces), _text(entry.sort_pieces)
+            here += [f"row[{name!r}] = {text}" for name, text in zip(attributes, texts, strict=False)]
         if condition:
             lines += [f"if {condition}:", *(f"    {line}" for line in here)]
     return _compiled(signature, lines, "row")
@@ -266,9 +263,8 @@ def _expression(one: Part, *, given: bool) -> str:
     if one.source and not given:
         return COMPUTED[one.type].replace("shards", str(one.shards))
     if "|" in one.type:
-        return (
-            "".join(f"{word.upper()!r} if x == {word!r} else " for word in one.type.split("|")) + "refuse(x)"
-        )
+        choices = [f"{word.upper()!r} if x == {word!r} else " for word in one.type.split("|")]
+        return "".join([*choices, "refuse(x)"])
     return GIVEN.get(one.type) or f'f"{{x:{one.type}}}"'
 
 

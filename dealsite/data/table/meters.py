@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,34 +33,30 @@ _deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
 
 
 @contextlib.contextmanager
+def _within(variable: ContextVar[Any], value: Any) -> Iterator[None]:
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+@contextlib.contextmanager
 def metered() -> Iterator[Meter]:
     """Count the calls made within the block; blocks nest."""
     meter = Meter()
-    token = _meters.set((*_meters.get(), meter))
-    try:
+    with _within(_meters, (*_meters.get(), meter)):
         yield meter
-    finally:
-        _meters.reset(token)
 
 
-@contextlib.contextmanager
-def unmetered() -> Iterator[None]:
+def unmetered() -> AbstractContextManager[None]:
     """Count nothing of what the block does; a deadline stays."""
-    token = _meters.set(())
-    try:
-        yield
-    finally:
-        _meters.reset(token)
+    return _within(_meters, ())
 
 
-@contextlib.contextmanager
-def deadline(seconds: float) -> Iterator[None]:
+def deadline(seconds: float) -> AbstractContextManager[None]:
     """Start no attempt later than this many seconds from now: a page gives up while its visitor still waits."""
-    token = _deadline.set(time.monotonic() + seconds)
-    try:
-        yield
-    finally:
-        _deadline.reset(token)
+    return _within(_deadline, time.monotonic() + seconds)
 
 
 @contextlib.contextmanager

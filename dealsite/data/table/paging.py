@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from . import reading
+from . import items
 from .convert import Item
 from .errors import BadCursor
 from .ids import LAST_ULID, is_ulid, next_ulid, previous_ulid
@@ -65,7 +65,7 @@ def newest_first(
     after, before = after or None, before or None
     if (after and before) or any(cursor and not is_ulid(cursor) for cursor in (after, before)):
         raise BadCursor()
-    found = reading.query(
+    found = items.query(
         partition,
         index=index,
         low=f"{start}{next_ulid(before) if before else '0' * ULID_CHARACTERS}",

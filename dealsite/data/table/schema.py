@@ -1,13 +1,19 @@
-"""What is made from the definition of a table: the table itself, the check of one that exists, a template."""
+"""What is made from the definition of a table: the table itself, the check of one that exists, a template.
+
+And deleting by `ttl` for engines that do not: DynamoDB does it by itself, the embedded engine never."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
-from . import connection, errors, reading
-from .configuration import KEYS, Index, configuration, names
+from . import client, errors, items
+from .client import KEYS, Index, configuration, names
+from .convert import Item
+from .ids import epoch_seconds
+from .writes import Delete, at_most
 
 TTL_ATTRIBUTE = "ttl"
 STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
@@ -61,7 +67,7 @@ def create_table(
 def _create_table(name: str, wait: float, clock: Callable[[], float], sleep: Callable[[float], None]) -> bool:
     made = False
     try:
-        connection.call("DescribeTable", TableName=name)
+        client.call("DescribeTable", TableName=name)
     except errors.NotFound:
         made = _create(name)
     end = clock() + wait
@@ -71,13 +77,13 @@ def _create_table(name: str, wait: float, clock: Callable[[], float], sleep: Cal
         sleep(0.2)
     if made:
         ttl = {"Enabled": True, "AttributeName": TTL_ATTRIBUTE}
-        connection.call("UpdateTimeToLive", TableName=name, TimeToLiveSpecification=ttl)
+        client.call("UpdateTimeToLive", TableName=name, TimeToLiveSpecification=ttl)
     return made
 
 
 def _create(name: str) -> bool:
     try:
-        connection.call("CreateTable", TableName=name, **definition())
+        client.call("CreateTable", TableName=name, **definition())
     except errors.DataError as error:
         if "ResourceInUse" not in str(error):
             raise
@@ -87,7 +93,7 @@ def _create(name: str) -> bool:
 
 def _active(name: str) -> bool:
     try:
-        described = connection.call("DescribeTable", TableName=name)["Table"]
+        described = client.call("DescribeTable", TableName=name)["Table"]
     except errors.NotFound:  # just created, and not everywhere known yet
         return False
     parts = [described, *described.get("GlobalSecondaryIndexes", [])]
@@ -103,8 +109,8 @@ def drift() -> list[str]:
 
 
 def _drift(name: str) -> list[str]:
-    described = connection.call("DescribeTable", TableName=name)["Table"]
-    ttl = connection.call("DescribeTimeToLive", TableName=name)["TimeToLiveDescription"]
+    described = client.call("DescribeTable", TableName=name)["Table"]
+    ttl = client.call("DescribeTimeToLive", TableName=name)["TimeToLiveDescription"]
     found = _differences("The table's key", _keys_of(described["KeySchema"]), _keys_of(_key_schema(KEYS)))
     types = {one["AttributeName"]: one["AttributeType"] for one in described["AttributeDefinitions"]}
     for one in definition()["AttributeDefinitions"]:
@@ -114,9 +120,8 @@ def _drift(name: str) -> list[str]:
     stream = described.get("StreamSpecification", {})
     view = stream.get("StreamViewType", "off") if stream.get("StreamEnabled") else "off"
     found += _differences("The stream", view, STREAM["StreamViewType"])
-    attribute = (
-        ttl.get("AttributeName", "off") if ttl.get("TimeToLiveStatus") in ("ENABLED", "ENABLING") else "off"
-    )
+    is_on = ttl.get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
+    attribute = ttl.get("AttributeName", "off") if is_on else "off"
     return found + _differences("The TTL attribute", attribute, TTL_ATTRIBUTE)
 
 
@@ -130,11 +135,8 @@ def _index_differences(described: list[dict[str, Any]]) -> list[str]:
         keys = _keys_of(there[name]["KeySchema"])
         found += _differences(f"The key of the index {name}", keys, _keys_of(_key_schema(wanted)))
         projection = there[name].get("Projection", {})
-        found += _differences(
-            f"The projection of the index {name}",
-            _projection_text(projection),
-            _projection_text(_projection(wanted)),
-        )
+        is_now, should_be = _projection_text(projection), _projection_text(_projection(wanted))
+        found += _differences(f"The projection of the index {name}", is_now, should_be)
     return found
 
 
@@ -157,12 +159,12 @@ def answer() -> None:
     Raises errors.Unavailable, or errors.NotFound where the table is missing.
     """
     nobody = "READY"
-    reading.get((nobody, nobody))
+    items.get((nobody, nobody))
     for name, index in configuration().indexes.items():
         if index.sort_key:
-            reading.query(nobody, index=name, limit=1)
+            items.query(nobody, index=name, limit=1)
         else:
-            reading.scan_page(index=name, limit=1)
+            items.scan_page(index=name, limit=1)
 
 
 def cloudformation_template(description: str, *, table_name: str) -> dict[str, Any]:
@@ -176,23 +178,42 @@ def cloudformation_template(description: str, *, table_name: str) -> dict[str, A
         "SSESpecification": {"SSEEnabled": True},
         "DeletionProtectionEnabled": True,
     }
+    table = {
+        "Type": "AWS::DynamoDB::Table",
+        "DeletionPolicy": "Retain",
+        "UpdateReplacePolicy": "Retain",
+        "Properties": properties,
+    }
+    name = {"Type": "String", "Default": table_name, "AllowedPattern": "[a-zA-Z0-9_.-]{3,255}"}
     return {
         "AWSTemplateFormatVersion": "2010-09-09",
         "Description": description,
-        "Parameters": {
-            "TableName": {"Type": "String", "Default": table_name, "AllowedPattern": "[a-zA-Z0-9_.-]{3,255}"}
-        },
-        "Resources": {
-            "Table": {
-                "Type": "AWS::DynamoDB::Table",
-                "DeletionPolicy": "Retain",
-                "UpdateReplacePolicy": "Retain",
-                "Properties": properties,
-            }
-        },
+        "Parameters": {"TableName": name},
+        "Resources": {"Table": table},
         "Outputs": {
             "TableName": {"Value": {"Ref": "Table"}},
             "TableArn": {"Value": {"Fn::GetAtt": ["Table", "Arn"]}},
             "StreamArn": {"Value": {"Fn::GetAtt": ["Table", "StreamArn"]}},
         },
     }
+
+
+def has_expired(item: Item, *, now: datetime) -> bool:
+    """Tell whether an item's `ttl` has passed, so that it counts as gone although it may still be there."""
+    return TTL_ATTRIBUTE in item and item[TTL_ATTRIBUTE] <= epoch_seconds(now)
+
+
+def delete_expired(*, now: datetime) -> int:
+    """Delete every expired item and return their number. 1 scan for each 500 items, 1 delete for each expired one."""
+    deleted = 0
+    for item in items.scan_all():
+        if not has_expired(item, now=now):
+            continue
+        try:
+            items.write(
+                Delete(key=(item["PK"], item["SK"]), when=(at_most(TTL_ATTRIBUTE, epoch_seconds(now)),))
+            )
+            deleted += 1
+        except errors.Conflict:
+            continue  # it was renewed, or is gone already
+    return deleted

@@ -10,8 +10,8 @@ from functools import cache
 from itertools import islice
 from operator import itemgetter
 
-from . import connection, reading
-from .configuration import configuration
+from . import client, items
+from .client import configuration
 from .convert import Item
 
 
@@ -27,9 +27,7 @@ def merged(
     """Return the first `limit` rows of all partitions together. 1 query for each partition, all in parallel."""
 
     def read(partition: str) -> list[Item]:
-        return reading.query(
-            partition, index=index, low=low, high=high, newest_first=newest_first, limit=limit
-        )
+        return items.query(partition, index=index, low=low, high=high, newest_first=newest_first, limit=limit)
 
     threads = _threads(os.getpid())
     running = [threads.submit(copy_context().run, read, partition) for partition in partitions]
@@ -41,4 +39,4 @@ def merged(
 @cache
 def _threads(process: int) -> ThreadPoolExecutor:
     """Return the threads of a process: made once, after the fork; no more than there are connections."""
-    return ThreadPoolExecutor(connection.CONNECTIONS, "shard")
+    return ThreadPoolExecutor(client.CONNECTIONS, "shard")

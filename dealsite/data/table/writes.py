@@ -7,14 +7,13 @@ Expression text is ASCII and holds placeholders only; names and values never sta
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .convert import Item, to_attribute, to_attributes
+from .convert import Item, Key, key_attributes, to_attribute, to_attributes
 from .errors import Conflict, DataError, TooLarge
 
-Key = tuple[str, str]  # PK and SK
 Path = str | tuple[str | int, ...]
 MAX_ACTIONS = 100
 
@@ -48,28 +47,14 @@ def missing(path: Path) -> Condition:
     return Condition("attribute_not_exists({p0})", (path,))
 
 
-def equals(path: Path, value: Any) -> Condition:
-    return Condition("{p0} = {v0}", (path,), (value,))
+def _comparison(sign: str) -> Callable[[Path, Any], Condition]:
+    """Return the function that makes the condition of comparing an attribute, by its path, with a value."""
+    return lambda path, value: Condition(f"{{p0}} {sign} {{v0}}", (path,), (value,))
 
 
-def differs(path: Path, value: Any) -> Condition:
-    return Condition("{p0} <> {v0}", (path,), (value,))
-
-
-def at_least(path: Path, value: Any) -> Condition:
-    return Condition("{p0} >= {v0}", (path,), (value,))
-
-
-def at_most(path: Path, value: Any) -> Condition:
-    return Condition("{p0} <= {v0}", (path,), (value,))
-
-
-def below(path: Path, value: Any) -> Condition:
-    return Condition("{p0} < {v0}", (path,), (value,))
-
-
-def above(path: Path, value: Any) -> Condition:
-    return Condition("{p0} > {v0}", (path,), (value,))
+equals, differs = _comparison("="), _comparison("<>")
+at_least, at_most = _comparison(">="), _comparison("<=")
+above, below = _comparison(">"), _comparison("<")
 
 
 def contains(path: Path, member: str) -> Condition:
@@ -137,21 +122,14 @@ class Update(Write):
     def request(self) -> tuple[str, dict[str, Any]]:
         expressions = _Expressions()
         clauses = []
-        if self.set:
-            clauses.append(
-                "SET "
-                + ", ".join(f"{expressions.path(p)} = {expressions.value(v)}" for p, v in self.set.items())
-            )
-        if self.add:
-            clauses.append(
-                "ADD "
-                + ", ".join(f"{expressions.path(p)} {expressions.value(v)}" for p, v in self.add.items())
-            )
-        if self.discard:
-            clauses.append(
-                "DELETE "
-                + ", ".join(f"{expressions.path(p)} {expressions.value(v)}" for p, v in self.discard.items())
-            )
+        for verb, sign, changes in (
+            ("SET", " = ", self.set),
+            ("ADD", " ", self.add),
+            ("DELETE", " ", self.discard),
+        ):
+            if changes:
+                texts = [f"{expressions.path(p)}{sign}{expressions.value(v)}" for p, v in changes.items()]
+                clauses.append(f"{verb} {', '.join(texts)}")
         if self.remove:
             clauses.append("REMOVE " + ", ".join(expressions.path(p) for p in self.remove))
         request = {"Key": key_attributes(self.key), "UpdateExpression": " ".join(clauses)}
@@ -172,10 +150,6 @@ class Check(Write):
 
     def request(self) -> tuple[str, dict[str, Any]]:
         return "ConditionCheck", {"Key": key_attributes(self.key)} | _Expressions().condition(self.when)
-
-
-def key_attributes(key: Key) -> dict[str, dict[str, str]]:
-    return {"PK": {"S": key[0]}, "SK": {"S": key[1]}}
 
 
 class _Expressions:
@@ -212,9 +186,7 @@ class _Expressions:
         ]
         request: dict[str, Any] = {"ConditionExpression": " AND ".join(texts)} if texts else {}
         if self.names:
-            request["ExpressionAttributeNames"] = {
-                placeholder: name for name, placeholder in self.names.items()
-            }
+            request["ExpressionAttributeNames"] = {short: name for name, short in self.names.items()}
         if self.values:
             request["ExpressionAttributeValues"] = self.values
         return request
@@ -249,11 +221,8 @@ def _both(one: Write, other: Write) -> Write:
         when=when,
         otherwise=otherwise,
         set=_union(one.set, other.set),
-        add={path: _sum(one.add.get(path), other.add.get(path)) for path in {**one.add, **other.add}},
-        discard={
-            path: _sum(one.discard.get(path), other.discard.get(path))
-            for path in {**one.discard, **other.discard}
-        },
+        add=_sums(one.add, other.add),
+        discard=_sums(one.discard, other.discard),
         remove=list(dict.fromkeys([*one.remove, *other.remove])),
     )
 
@@ -263,6 +232,10 @@ def _union(one: Mapping[Path, Any], other: Mapping[Path, Any]) -> dict[Path, Any
         if one[path] != other[path]:
             raise ValueError(f"{path!r} is set to two values in one transaction.")
     return {**one, **other}
+
+
+def _sums(one: Mapping[Path, Any], other: Mapping[Path, Any]) -> dict[Path, Any]:
+    return {path: _sum(one.get(path), other.get(path)) for path in {**one, **other}}
 
 
 def _sum(one: Any, other: Any) -> Any:

@@ -3,7 +3,8 @@ from datetime import timedelta
 import pytest
 from django.urls import reverse
 
-from dealsite.data.catalogue import brand_names, relations
+from dealsite.data.catalogue import relations
+from dealsite.data.catalogue.display_names import brand_names
 from dealsite.data.jobs import jobs
 from dealsite.data.people import announcements, messages
 from dealsite.data.people.announcements import Audience

@@ -1,7 +1,8 @@
 import pytest
 from django.urls import reverse
 
-from dealsite.data.catalogue import categories, category_names
+from dealsite.data.catalogue import categories
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.table import errors
 from tests.builders import NOW, make_deal
 from tests.cms.conftest import inputs, picture_file

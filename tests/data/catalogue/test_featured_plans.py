@@ -10,8 +10,7 @@ import pytest
 
 from dealsite.data.catalogue import deals, featured, featured_plans, featured_versions
 from dealsite.data.catalogue.deals import Deal
-from dealsite.data.catalogue.featured_plan_record import FeaturedPlan
-from dealsite.data.catalogue.featured_plans import PlanChanged
+from dealsite.data.catalogue.featured_plans import FeaturedPlan, PlanChanged
 from dealsite.data.catalogue.featured_versions import FeaturedEntry, ListDiff
 from dealsite.data.editing import audit
 from dealsite.data.jobs import jobs

@@ -15,7 +15,7 @@ from dealsite.data.commerce.cart import view
 from dealsite.data.commerce.cart.cart_record import MAX_SAVED, MAX_SAVED_OF_VISITOR, VISITOR_CART_LIFETIME
 from dealsite.data.commerce.carts import ACTIVE, SAVED, CannotAdd, CartChanged, CartFull
 from dealsite.data.integrity import checks
-from dealsite.data.table import connection, errors, expiry
+from dealsite.data.table import client, errors, schema
 from dealsite.data.table.writes import Delete, Put
 from tests.builders import DAY, EDITOR, HOUR, NOW, PICTURE, make_deal, make_id
 from tests.shop import ANN, BOB, GUEST, add, delete, edit, fill, held, make_deals, want
@@ -482,7 +482,7 @@ def test_an_ended_cart_expires_with_its_lines(wait_for_indexes):
     add(GUEST, make_deal())
     add(ANN, make_deal())
     wait_for_indexes()
-    expiry.delete_expired(now=NOW + 31 * DAY)
+    schema.delete_expired(now=NOW + 31 * DAY)
     assert len(table.query(GUEST.partition, consistent=True)) == 0
     assert len(held(ANN, now=NOW + 31 * DAY)) == 1
 
@@ -598,14 +598,14 @@ def test_the_largest_carts_are_merged_in_one_transaction():
     fill(GUEST, some[:25], 2)  # each comes back from what the user saved: two writes more
     assert (len(held(GUEST)), len(held(ANN))) == (35, 49)
     actions = []
-    original = connection.send
+    original = client.send
 
     def counting(operation, parameters):
         actions.append(len(parameters.get("TransactItems", ())))
         return original(operation, parameters)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(connection, "send", counting)
+        patch.setattr(client, "send", counting)
         merged = carts.merge(GUEST, "ann", now=NOW + HOUR)
     assert max(actions) <= 100
     assert len(merged.lines) + len(merged.saved) + len(merged.left_out) == 35

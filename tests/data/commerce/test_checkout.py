@@ -20,7 +20,7 @@ from dealsite.data.editing import audit
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
 from dealsite.data.people import mails, messages, profiles, users
-from dealsite.data.table import connection, errors
+from dealsite.data.table import client, errors
 from dealsite.data.table.writes import Put, Update
 from tests.builders import DAY, HOUR, NOW, make_deal, make_id
 from tests.people import make_user
@@ -491,14 +491,14 @@ def test_an_order_of_a_deal_that_is_gone_can_be_cancelled(monkeypatch):
 def actions(monkeypatch) -> list[int]:
     """How many actions each transaction had."""
     found: list[int] = []
-    real = connection.send
+    real = client.send
 
     def counting(operation, parameters):
         if operation == "TransactWriteItems":
             found.append(len(parameters["TransactItems"]))
         return real(operation, parameters)
 
-    monkeypatch.setattr(connection, "send", counting)
+    monkeypatch.setattr(client, "send", counting)
     return found
 
 

@@ -12,7 +12,7 @@ from dealsite.data.catalogue import drafts
 from dealsite.data.editing import audit, imports
 from dealsite.data.editing.imports import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED, SourceFile
 from dealsite.data.jobs import jobs
-from dealsite.data.table import errors, expiry
+from dealsite.data.table import errors, schema
 from dealsite.data.table.ids import new_ulid
 from tests.builders import DAY, EDITOR, NOW, make_brand, make_content, make_id
 from tests.races import at_once
@@ -131,13 +131,13 @@ def test_how_a_file_is_read_is_remembered_by_its_first_line():
 def test_how_a_file_is_read_is_forgotten_a_year_after_its_last_use(wait_for_indexes):
     check(upload_file())
     wait_for_indexes()
-    expiry.delete_expired(now=NOW + 364 * DAY)
+    schema.delete_expired(now=NOW + 364 * DAY)
     later = NOW + 200 * DAY
     check(upload_file(now=later), now=later, job_id=new_ulid(later))
     wait_for_indexes()
-    expiry.delete_expired(now=later + 364 * DAY)
+    schema.delete_expired(now=later + 364 * DAY)
     assert imports.layout_of("f" * 64) == LAYOUT
-    expiry.delete_expired(now=later + 365 * DAY)
+    schema.delete_expired(now=later + 365 * DAY)
     wait_for_indexes()
     assert imports.layout_of("f" * 64) == {}
 

@@ -9,7 +9,7 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.editing import presence
 from dealsite.data.editing.presence import OpenForm
-from dealsite.data.table import expiry
+from dealsite.data.table import schema
 from tests.builders import EDITOR, HOUR, NOW, make_brand, make_deal, make_draft, make_id
 
 SECOND = timedelta(seconds=1)
@@ -103,9 +103,9 @@ def test_what_is_over_expires(wait_for_indexes):
     deal_id = make_deal().id
     send_heartbeat(deal_id, "eve")
     wait_for_indexes()
-    assert expiry.delete_expired(now=NOW + 59 * SECOND) == 0
+    assert schema.delete_expired(now=NOW + 59 * SECOND) == 0
     assert table.get(keys.presence("deal", deal_id, "eve")) is not None
-    expiry.delete_expired(now=NOW + 60 * SECOND)
+    schema.delete_expired(now=NOW + 60 * SECOND)
     assert table.get(keys.presence("deal", deal_id, "eve")) is None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dealsite.data.catalogue import deals, featured, featured_plans, featured_versions
-from dealsite.data.catalogue.featured_plan_record import FeaturedPlan
+from dealsite.data.catalogue.featured_plans import FeaturedPlan
 from dealsite.data.jobs import jobs
 from tests.builders import EDITOR, HOUR, NOW, make_deal, make_id
 from tests.data.examples import measures

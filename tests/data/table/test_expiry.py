@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 
 from dealsite.data import table
-from dealsite.data.table import expiry, reading
+from dealsite.data.table import items, schema
 from dealsite.data.table.ids import epoch_seconds
 from dealsite.data.table.writes import Put
 from tests.builders import NOW
@@ -21,7 +21,7 @@ def test_what_has_expired_is_deleted_and_nothing_else(wait_for_indexes):
     put("SOON", ttl=epoch_seconds(NOW + timedelta(seconds=1)))
     put("ALWAYS")
     wait_for_indexes()
-    assert expiry.delete_expired(now=NOW) == 1
+    assert schema.delete_expired(now=NOW) == 1
     assert [table.get((name, name)) is not None for name in ("OVER", "SOON", "ALWAYS")] == [False, True, True]
 
 
@@ -33,6 +33,6 @@ def test_what_was_renewed_since_the_scan_stays(monkeypatch):
         "type": "Session",
         "ttl": epoch_seconds(NOW - timedelta(days=1)),
     }
-    monkeypatch.setattr(reading, "scan_all", lambda: iter([stale]))
-    assert expiry.delete_expired(now=NOW) == 0
+    monkeypatch.setattr(items, "scan_all", lambda: iter([stale]))
+    assert schema.delete_expired(now=NOW) == 0
     assert table.get(("RENEWED", "RENEWED")) is not None

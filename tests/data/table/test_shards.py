@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.table import errors, reading, shards
+from dealsite.data.table import errors, items, shards
 from dealsite.data.table.writes import Put
 
 pytestmark = [pytest.mark.engines_differ, pytest.mark.usefixtures("fresh_table")]
@@ -39,14 +39,14 @@ def test_one_partition_may_hold_all_and_another_nothing(wait_for_indexes):
 
 
 def test_a_partition_that_cannot_be_read_is_not_left_out(monkeypatch):
-    real = reading.query
+    real = items.query
 
     def query(partition, **options):
         if partition == "P3":
             raise errors.Unavailable
         return real(partition, **options)
 
-    monkeypatch.setattr(reading, "query", query)
+    monkeypatch.setattr(items, "query", query)
     with pytest.raises(errors.Unavailable):
         read()
 

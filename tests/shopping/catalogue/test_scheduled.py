@@ -7,9 +7,10 @@ import re
 import pytest
 from django.test import Client
 
-from dealsite.data.catalogue import category_names, featured
+from dealsite.data.catalogue import featured
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.table.ids import LAST_ULID
 from dealsite.web import page_cache
 from tests.builders import DAY, HOUR, NOW, make_brand, make_category, make_deal

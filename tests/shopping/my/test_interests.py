@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from dealsite.data.catalogue import brand_names, categories, category_names, relations
+from dealsite.data.catalogue import categories, display_names, relations
+from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.people import users
 from dealsite.data.people.users import User
 from dealsite.worker import accounts
@@ -166,7 +167,7 @@ def test_very_many_watches_are_muted_by_a_job(signed_in: Client, monkeypatch: py
 
 def test_a_brand_without_a_known_name_is_shown_by_its_slug(signed_in: Client, monkeypatch: Any):
     like_and_watch()
-    monkeypatch.setattr(brand_names, "all_brands", list)
+    monkeypatch.setattr(display_names, "all_brands", list)
     brand_names.forget()
     assert rows(signed_in, "likes")[0] == ("aurora", False)
 

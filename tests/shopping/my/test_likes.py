@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from dealsite.data.catalogue import brand_names, brands, categories, relations
+from dealsite.data.catalogue import brands, categories, relations
+from dealsite.data.catalogue.display_names import brand_names
 from dealsite.data.people import sessions
 from dealsite.data.people.users import User
 from dealsite.web import page_cache

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from dealsite.data.catalogue import brand_names, relations
+from dealsite.data.catalogue import relations
+from dealsite.data.catalogue.display_names import brand_names
 from dealsite.data.people.users import User
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.utils.translation import gettext_lazy
 
@@ -13,9 +14,11 @@ from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.content import DealContent, content_from_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import NotFound
+from dealsite.data.table.errors import Busy, NotFound, VersionConflict
 from dealsite.data.table.ids import from_iso, is_ulid
-from dealsite.data.table.writes import Condition, equals, missing
+from dealsite.data.table.writes import Condition, Update, Write, equals, missing
+
+TRIES = 6
 
 
 @dataclass(frozen=True)
@@ -72,9 +75,33 @@ def stock_is(stock: int | None) -> Condition:
     return missing("stock") if stock is None else equals("stock", stock)
 
 
+def deal_write(deal: Deal, changes: dict[Any, Any]) -> Update:
+    """Return the write that changes a deal while it is as it was read; VersionConflict otherwise."""
+    return Update(
+        key=keys.deal(deal.id),
+        set=changes,
+        add={"writes": 1},
+        when=(equals("writes", deal.writes),),
+        otherwise=VersionConflict(),
+    )
+
+
+def transact_again(attempt: Callable[[], Sequence[Write]]) -> None:
+    """Carry out the writes that an attempt returns, if any; repeat it where something changed meanwhile, then Busy."""
+    for _ in range(TRIES):
+        if not (writes := attempt()):
+            return
+        try:
+            table.transact(writes)
+        except VersionConflict:
+            continue
+        return
+    raise Busy()
+
+
 @access_pattern("one deal, if shoppers may see it", "DEAL#id / DEAL#id, OFFER", "1 batch get")
 def get_visible(deal_id: str, *, now: datetime) -> Deal:
-    """Return a deal that shoppers may see: NotFound before its publication time. 1 batch get."""
+    """Return a deal that shoppers may see: NotFound before its publication time."""
     deal = get(deal_id)
     if not deal.card.is_visible(now):
         raise NotFound(gettext_lazy("There is no such deal."))

@@ -10,11 +10,15 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brands, buckets, featured_cards
+from dealsite.data.catalogue import brands, buckets
 from dealsite.data.catalogue.brands import Brand
-from dealsite.data.catalogue.cards import DealCard
-from dealsite.data.catalogue.deal.deal_record import Deal, deal_from_items, get, stock_is
-from dealsite.data.catalogue.deal.publishing import TRIES, BrandChanged, check_brand, noted
+from dealsite.data.catalogue.cards import (
+    DealCard,
+    remove_featured,
+)
+from dealsite.data.catalogue.content import noted
+from dealsite.data.catalogue.deal.deal_record import TRIES, Deal, deal_from_items, get, stock_is
+from dealsite.data.catalogue.deal.publishing import BrandChanged, check_brand, offer_item
 from dealsite.data.editing import trash_record
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.trash_record import TrashEntry
@@ -22,7 +26,7 @@ from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Busy, Conflict, NotFound, VersionConflict
 from dealsite.data.table.ids import from_iso, iso, new_ulid
-from dealsite.data.table.writes import Condition, Delete, Put, Write, absent, equals, exists
+from dealsite.data.table.writes import Delete, Put, Write, absent, equals, exists
 
 BACK_ALREADY = gettext_lazy("There is a deal with this id again, so the one in the trash cannot come back.")
 GONE = gettext_lazy("It was deleted meanwhile.")
@@ -44,8 +48,8 @@ def delete(
 ) -> None:
     """Move a deal to the trash for 30 days: offer, counters and featured cards go with it; harmless if it is gone.
 
-    Its prices stay until the trash is emptied. With `version`, only that one: VersionConflict, with `current`, if
-    somebody edited it since. 1 batch get + 1 transaction.
+    Its prices stay until the trash is emptied. With `version`, only that one: VersionConflict, with
+    `current`, if somebody edited it since.
 
     The last deal of a day costs a second transaction, which unlists the day.
     """
@@ -82,21 +86,17 @@ def _delete_writes(
     deal: Deal, item: Item, offer: Item | None, *, by: str, now: datetime, last_of_day: bool, note: str
 ) -> list[Write]:
     changed = VersionConflict()
+    stock_as_read = (
+        (absent(),) if offer is None else (exists(), stock_is(offer.get("stock")))
+    )  # as the trash keeps it
     return [
         Delete(key=keys.deal(deal.id), when=(equals("writes", deal.writes),), otherwise=changed),
-        Delete(key=keys.offer(deal.id), when=_as_read(offer), otherwise=changed),
+        Delete(key=keys.offer(deal.id), when=stock_as_read, otherwise=changed),
         *trash_record.keep_writes("deal", item, offer=offer, by=by, now=now),
-        noted(deal.id, "deleted", by=by, now=now, old=deal.content, note=note),
+        noted("deal", deal.id, "deleted", by=by, now=now, old=deal.content, note=note),
         *buckets.leave(deal.id, deal.content.brand, deal.content.category, last_of_day=last_of_day),
-        *featured_cards.remove(deal.featured_on, deal.id),
+        *remove_featured(deal.featured_on, deal.id),
     ]
-
-
-def _as_read(offer: Item | None) -> tuple[Condition, ...]:
-    """Return what holds while an offer's stock is as it was read: what is kept of it must be true."""
-    if offer is None:
-        return (absent(),)
-    return (exists(), stock_is(offer.get("stock")))
 
 
 @access_pattern("restore a deal", "DEAL#id, JOB#id, pages / itself, TRASH", "2 gets + 1 transaction")
@@ -110,9 +110,9 @@ def restore(
 ) -> tuple[Deal, TrashEntry | None]:
     """Bring a deal back from the trash, with its stock; return it and what the trash held, None if it was back before.
 
-    It is featured nowhere; where it was, the trash says. NotFound if it is not in the trash (any more); Conflict if its
-    brand is gone, its id taken again, the trash is being emptied, or it was not deleted at `version`.
-    2 gets + 1 transaction.
+    It is featured nowhere; where it was, the trash says. NotFound if it is not in the trash (any more);
+    Conflict if its brand is gone, its id taken again, the trash is being emptied, or it was not deleted at
+    `version`.
     """
     for _ in range(TRIES):
         found = trash_record.find("deal", deal_id)
@@ -127,7 +127,7 @@ def restore(
         brand = _brand_of(found.card)
         put, others = _restore_writes(found, brand, by=by, now=now)
         deal = deal_from_items(put.item, dict(found.offer or {}))
-        entry = noted(deal_id, "restored", by=by, now=now, new=deal.content, note=audit_context.note)
+        entry = noted("deal", deal_id, "restored", by=by, now=now, new=deal.content, note=audit_context.note)
         try:
             table.transact([trash_record.take_write(found), put, *others, entry, *audit_context.writes])
         except buckets.DayIsEmpty:
@@ -149,7 +149,8 @@ def _brand_of(card: DealCard) -> Brand:
 
 def _restore_writes(found: TrashEntry, brand: Brand, *, by: str, now: datetime) -> tuple[Put, list[Write]]:
     kept: Mapping[str, Any] = found.kept or {}
-    offer = found.offer or _offer_of(found.card)
+    stock = 0 if found.card.sold_out else None
+    offer = found.offer or offer_item(found.id, found.card, stock)  # it may have lost its own
     card = replace(DealCard.from_item(kept["card"]), brand_name=brand.name, sold_out=offer.get("stock") == 0)
     expires_at = from_iso(offer["expires_at"]) if offer.get("expires_at") else None
     item = {
@@ -170,16 +171,3 @@ def _restore_writes(found: TrashEntry, brand: Brand, *, by: str, now: datetime) 
         check_brand(brand),
         *buckets.arrive(found.id, card.brand, card.category),
     ]
-
-
-def _offer_of(card: DealCard) -> Item:
-    """Return the offer of a deal that had lost its own before it was deleted."""
-    return {
-        "type": "Offer",
-        "id": card.id,
-        "brand": card.brand,
-        "category": card.category,
-        "price": card.price,
-        "expires_at": iso(card.expires_at) if card.expires_at else None,
-        "stock": 0 if card.sold_out else None,
-    }

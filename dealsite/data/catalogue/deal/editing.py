@@ -1,4 +1,4 @@
-"""Editing a deal: its offer, its counters and its featured cards change with it."""
+"""Editing a deal: its offer, its counters and its featured cards change with it. Reverting one is an edit, too."""
 
 from __future__ import annotations
 
@@ -10,19 +10,27 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import buckets, featured_cards, prices
+from dealsite.data.catalogue import buckets, prices
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.brands import get as get_brand
-from dealsite.data.catalogue.content import DealContent
-from dealsite.data.catalogue.deal.deal_record import Deal, get, stock_is
-from dealsite.data.catalogue.deal.publishing import TRIES, BrandChanged, check_brand, noted, refuse_problems
+from dealsite.data.catalogue.cards import renew_featured
+from dealsite.data.catalogue.content import DealContent, noted
+from dealsite.data.catalogue.deal.deal_record import TRIES, Deal, deal_write, get, stock_is
+from dealsite.data.catalogue.deal.publishing import BrandChanged, check_brand, refuse_problems
 from dealsite.data.editing import versions
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.versions import Version
 from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.errors import Busy, Conflict, VersionConflict
+from dealsite.data.table.errors import Busy, Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import iso, new_ulid
-from dealsite.data.table.writes import Check, Update, Write, equals, exists
+from dealsite.data.table.writes import Check, Update, Write, exists
+
+END_PASSED = gettext_lazy(
+    "The end that this version had has passed: the deal would be over at once. Keep the end that it has now."
+)
+BRAND_GONE = gettext_lazy(
+    "The brand of this version, %(brand)s, does not exist any more. Add the brand again, then restore it."
+)
 
 
 class StockChanged(Conflict):
@@ -46,11 +54,12 @@ def edit(
     now: datetime,
     audit_context: AuditContext = NO_CONTEXT,
 ) -> Deal:
-    """Change a deal, with its offer, featured cards and, if it moves, both sides' counters. 1 transaction.
+    """Change a deal, with its offer, featured cards and, if it moves, both sides' counters.
 
     `deal` is as `get` gave it just now, `version` the one that the editor's form was made from.
-    VersionConflict, with `current`, if somebody else edited it in between; NotFound if it was deleted. Stock that
-    is as it was in `deal` stays what it is by then; stock that is not raises StockChanged if it moved meanwhile.
+    VersionConflict, with `current`, if somebody else edited it in between; NotFound if it was deleted. Stock
+    that is as it was in `deal` stays what it is by then; stock that is not raises StockChanged if it moved
+    meanwhile.
     """
     refuse_problems(content, deal.live_at)
     token = new_ulid(now)
@@ -69,19 +78,24 @@ def edit(
         except BrandChanged:
             state["brand"] = get_brand(brand.slug)
             raise VersionConflict() from None
-        return replace(
-            deal,
-            content=content,
-            card=content.card(deal.id, brand.name),
-            version=version + 1,
-            writes=deal.writes + 1,
-            updated_at=now,
-            updated_by=by,
-            last_edit=token,
-            has_prices=deal.has_prices or _is_repriced(deal, content),
-        )
+        return _edited(deal, content, brand, token, by, now)
 
-    return _until_settled(deal, version, token, attempt)
+    return _until_written(deal, version, token, attempt)
+
+
+def _edited(deal: Deal, content: DealContent, brand: Brand, token: str, by: str, now: datetime) -> Deal:
+    """Return what an edit has made of a deal, without reading it again."""
+    return replace(
+        deal,
+        content=content,
+        card=content.card(deal.id, brand.name),
+        version=deal.version + 1,
+        writes=deal.writes + 1,
+        updated_at=now,
+        updated_by=by,
+        last_edit=token,
+        has_prices=deal.has_prices or _is_repriced(deal, content),
+    )
 
 
 def _edit_writes(
@@ -108,18 +122,17 @@ def _edit_writes(
         "updated_by": by,
         **(keys.feed_rows(deal.id, *new) if old != new else {}),
     }
-    writes: list[Write] = [_change(deal, changes), *buckets.move(deal.id, old, new)]
+    writes: list[Write] = [deal_write(deal, changes), *buckets.move(deal.id, old, new)]
     writes += _offer_writes(deal, content)
     writes += versions.keep_writes(deal.history_id, as_version(deal))
     if changed := _price_writes(deal, content, now):
         writes += changed
         changes["has_prices"] = True
     writes.append(check_brand(brand))
-    writes.append(
-        noted(deal.id, what, by=by, now=now, old=deal.content, new=content, note=audit_context.note)
-    )
+    note = audit_context.note
+    writes.append(noted("deal", deal.id, what, by=by, now=now, old=deal.content, new=content, note=note))
     if card != deal.card:
-        writes += featured_cards.renew(deal.featured_on, card)
+        writes += renew_featured(deal.featured_on, card)
     return [*writes, *audit_context.writes]
 
 
@@ -169,16 +182,39 @@ def _offer_writes(deal: Deal, content: DealContent) -> list[Write]:
             changes["stock"] = content.stock
     if not changes and not gone:
         return []
-    return [
-        Update(
-            key=keys.offer(deal.id), set=changes, remove=gone, when=tuple(when), otherwise=VersionConflict()
-        )
-    ]
+    conditions, changed = tuple(when), VersionConflict()
+    return [Update(key=keys.offer(deal.id), set=changes, remove=gone, when=conditions, otherwise=changed)]
+
+
+@access_pattern("revert a deal", "DEAL#id, VERSIONS#id, pages / itself, number", "1 get + 1 transaction")
+def revert(deal: Deal, to: Version, *, version: int, stock: bool, end: bool, by: str, now: datetime) -> Deal:
+    """Give a deal the content of a version; `version` is the one that the editor saw.
+
+    Its stock and its end stay as they are now unless `stock` and `end` ask for those of then; prices go on
+    from now. Harmless where nothing differs. VersionConflict, StockChanged as for `edit`; Conflict if the
+    brand is gone, Invalid where the end of then has passed.
+    """
+    content = replace(
+        to.content,
+        stock=to.content.stock if stock else deal.stock,
+        expires_at=to.content.expires_at if end else deal.content.expires_at,
+    )
+    if content == deal.content and version == deal.version:
+        return deal
+    ends = content.expires_at
+    if ends is not None and ends <= now and ends != deal.content.expires_at:
+        raise Invalid(expires_at=END_PASSED)
+    try:
+        brand = get_brand(content.brand)
+    except NotFound:
+        raise Conflict(BRAND_GONE % {"brand": to.brand_name}) from None
+    audit_context = AuditContext(note=f"as in version {to.number}")
+    return edit(deal, content, version=version, brand=brand, by=by, now=now, audit_context=audit_context)
 
 
 @access_pattern("end a deal now", "DEAL#id, pages", "1 transaction")
 def expire_now(deal: Deal, *, by: str, now: datetime, audit_context: AuditContext = NO_CONTEXT) -> Deal:
-    """End a live deal at once; Conflict if it is not published yet. 1 transaction."""
+    """End a live deal at once; Conflict if it is not published yet."""
     if not deal.card.is_visible(now):
         raise Conflict(gettext_lazy("A scheduled deal cannot expire. Delete it, or move its time."))
     token = new_ulid(now)
@@ -190,21 +226,12 @@ def expire_now(deal: Deal, *, by: str, now: datetime, audit_context: AuditContex
         brand = Brand(deal.card.brand, deal.card.brand_name)
         edits = _edit_writes(deal, content, brand, token, by, now, "ended", AuditContext(audit_context.note))
         table.transact([*(w for w in edits if not isinstance(w, Check)), *audit_context.writes])
-        return replace(
-            deal,
-            content=content,
-            card=content.card(deal.id, deal.card.brand_name),
-            version=deal.version + 1,
-            writes=deal.writes + 1,
-            updated_at=now,
-            updated_by=by,
-            last_edit=token,
-        )
+        return _edited(deal, content, brand, token, by, now)
 
-    return _until_settled(deal, deal.version, token, attempt)
+    return _until_written(deal, deal.version, token, attempt)
 
 
-def _until_settled(deal: Deal, version: int, token: str, attempt: Callable[[Deal], Deal]) -> Deal:
+def _until_written(deal: Deal, version: int, token: str, attempt: Callable[[Deal], Deal]) -> Deal:
     """Repeat an attempt on the deal of now while only the site itself, no person, changed it in between.
 
     An attempt that did happen, though its answer was lost, is known by its token.
@@ -219,13 +246,3 @@ def _until_settled(deal: Deal, version: int, token: str, attempt: Callable[[Deal
             if deal.version != version:
                 raise VersionConflict(current=deal) from None
     raise Busy()
-
-
-def _change(deal: Deal, changes: dict[Any, Any]) -> Update:
-    return Update(
-        key=keys.deal(deal.id),
-        set=changes,
-        add={"writes": 1},
-        when=(equals("writes", deal.writes),),
-        otherwise=VersionConflict(),
-    )

@@ -12,18 +12,17 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import buckets, drafts, prices
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.brands import get as get_brand
-from dealsite.data.catalogue.content import DealContent, in_words, problems
-from dealsite.data.catalogue.deal.deal_record import Deal, deal_from_items, get
+from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.content import DealContent, noted, noted_many, problems
+from dealsite.data.catalogue.deal.deal_record import TRIES, Deal, deal_from_items, get
 from dealsite.data.catalogue.drafts import Draft
-from dealsite.data.editing import audit
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.people import announcements
 from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Busy, Conflict, Invalid, VersionConflict
 from dealsite.data.table.ids import iso, new_ulid, time_of
 from dealsite.data.table.writes import Check, Put, Write, absent, equals
-
-TRIES = 6
 
 
 class BrandChanged(Conflict):
@@ -42,18 +41,20 @@ def publish(
     announce: bool = False,
     audit_context: AuditContext = NO_CONTEXT,
 ) -> Deal:
-    """Publish a deal at the time of its id, or schedule it if that time is to come. 1 transaction.
+    """Publish a deal at the time of its id, or schedule it if that time is to come.
 
-    With `announce`, all who watch its brand or category are told when it goes live. Repeating it is
-    harmless: the deal that is there under this id is returned. With a draft, the draft ends as a pointer
-    to the deal; VersionConflict if it was edited or published meanwhile (`current` is the draft of now).
-    Invalid says what the content lacks.
+    With `announce`, all who watch its brand or category are told when it goes live. Repeating it is harmless:
+    the deal that is there under this id is returned. With a draft, the draft ends as a pointer to the deal;
+    VersionConflict if it was edited or published meanwhile (`current` is the draft of now). Invalid says what
+    the content lacks.
     """
     refuse_problems(content, time_of(deal_id))
     for _ in range(TRIES):
         day = time_of(deal_id).date()
         put, *others = _publish_writes(deal_id, content, brand, by, now, draft, announce=announce)
-        entry = noted(deal_id, _what(deal_id, now), by=by, now=now, new=content, note=audit_context.note)
+        entry = noted(
+            "deal", deal_id, _what(deal_id, now), by=by, now=now, new=content, note=audit_context.note
+        )
         try:
             table.transact([put, *others, entry, *audit_context.writes])
         except AlreadyExists:
@@ -77,10 +78,10 @@ def publish(
 
 @access_pattern("publish several deals at once", "DEAL#id, BRAND#b, CATEGORY#c, FRONTPAGE", "1 transaction")
 def publish_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now: datetime) -> None:
-    """Publish several deals, all or none, their counters summed. 1 transaction.
+    """Publish several deals, all or none, their counters summed.
 
-    Meant for imports: `new` holds (deal id, content, brand). AlreadyExists if one of them is there,
-    Conflict if a brand was renamed meanwhile, TooLarge above 100 actions; the caller splits and repeats.
+    Meant for imports: `new` holds (deal id, content, brand). AlreadyExists if one of them is there, Conflict
+    if a brand was renamed meanwhile, TooLarge above 100 actions; the caller splits and repeats.
     """
     for deal_id, content, _ in new:
         refuse_problems(content, time_of(deal_id))
@@ -88,7 +89,7 @@ def publish_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now:
     for _ in range(TRIES):
         try:
             writes = [w for d, c, b in new for w in _publish_writes(d, c, b, by, now, None)]
-            table.transact([*writes, _noted_many(new, by=by, now=now)])
+            table.transact([*writes, noted_many("deal", _what(new[0][0], now), new, by=by, now=now)])
         except buckets.DayIsEmpty:
             for day in days:
                 buckets.remember(day, listed=False)
@@ -124,29 +125,6 @@ def _publish_writes(
     return put, *writes
 
 
-def noted(
-    deal_id: str,
-    what: str,
-    *,
-    by: str,
-    now: datetime,
-    old: DealContent | None = None,
-    new: DealContent | None = None,
-    note: str = "",
-) -> Put:
-    """Return the write that notes in the audit log what was done to a deal."""
-    differing = audit.changed(in_words(old) if old else {}, in_words(new) if new else {})
-    return audit.entry_write(by=by, kind="deal", subject=deal_id, what=what, now=now, note=note, **differing)
-
-
-def _noted_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now: datetime) -> Put:
-    """Return one entry for all deals of a transaction, an import's: it stands in the history of the first."""
-    (first, content, _), *others = new
-    what = _what(first, now) + (f" with {len(others)} others" if others else "")
-    after = {"title": content.title} | ({"others": " ".join(one[0] for one in others)} if others else {})
-    return audit.entry_write(by=by, kind="deal", subject=first, what=what, now=now, after=after)
-
-
 def _what(deal_id: str, now: datetime) -> str:
     return "scheduled" if time_of(deal_id) > now else "published"
 
@@ -175,20 +153,25 @@ def deal_writes(
         "has_prices": True,
         **keys.feed_rows(deal_id, content.brand, content.category),
     }
-    offer = {
-        "type": "Offer",
-        "id": deal_id,
-        "brand": content.brand,
-        "category": content.category,
-        "price": content.price,
-        "expires_at": iso(content.expires_at) if content.expires_at else None,
-        "stock": content.stock,
-        **keys.expiry_rows(deal_id, content.brand, content.category, content.expires_at),
-    }
+    rows = keys.expiry_rows(deal_id, content.brand, content.category, content.expires_at)
+    offer = offer_item(deal_id, content, content.stock) | rows
     return (
         Put(key=keys.deal(deal_id), item=item, when=(absent(),), otherwise=taken),
         Put(key=keys.offer(deal_id), item=offer, when=(absent(),), otherwise=taken),
     )
+
+
+def offer_item(deal_id: str, shown: DealContent | DealCard, stock: int | None) -> Item:
+    """Return the offer of a deal as it is stored, but for its index rows."""
+    return {
+        "type": "Offer",
+        "id": deal_id,
+        "brand": shown.brand,
+        "category": shown.category,
+        "price": shown.price,
+        "expires_at": iso(shown.expires_at) if shown.expires_at else None,
+        "stock": stock,
+    }
 
 
 def check_brand(brand: Brand) -> Check:

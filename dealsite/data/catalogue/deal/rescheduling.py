@@ -8,12 +8,12 @@ from datetime import datetime
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import buckets, drafts, featured_cards, prices
+from dealsite.data.catalogue import buckets, drafts, prices
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.brands import get as get_brand
-from dealsite.data.catalogue.deal.deal_record import Deal, get, stock_is
+from dealsite.data.catalogue.cards import page_key, replace_featured
+from dealsite.data.catalogue.deal.deal_record import TRIES, Deal, get, stock_is
 from dealsite.data.catalogue.deal.publishing import (
-    TRIES,
     BrandChanged,
     check_brand,
     deal_writes,
@@ -35,8 +35,8 @@ def reschedule(deal: Deal, live_at: datetime, *, new_id: str, by: str, now: date
     """Move a scheduled deal to another time, which is another id: `new_id`, minted for that time.
 
     Conflict if it is live already, Invalid if it would expire before; VersionConflict if it changed
-    meanwhile. Featured cards keep their places; an announcement that still waits moves with it.
-    So do unpublished changes. 1 batch get + 1 transaction.
+    meanwhile. Featured cards keep their places; an announcement that still waits moves with it. So do
+    unpublished changes.
     """
     if time_of(new_id) != live_at.replace(microsecond=live_at.microsecond // 1000 * 1000):
         raise ValueError("The new id was not minted for the new time.")
@@ -90,17 +90,14 @@ def _reschedule_writes(
 ) -> tuple[Put, *tuple[Write, ...]]:
     content = deal.content
     put, offer = deal_writes(new_id, content, brand, by, now, deal.draft)
-    put = replace(
-        put,
-        item=put.item
-        | {
-            "featured_on": set(deal.featured_on),
-            "version": deal.version + 1,
-            "created_at": iso(deal.created_at),
-            "history": deal.history_id,
-            "announced": True if waiting else None,
-        },
-    )
+    moved = {
+        "featured_on": set(deal.featured_on),
+        "version": deal.version + 1,
+        "created_at": iso(deal.created_at),
+        "history": deal.history_id,
+        "announced": True if waiting else None,
+    }
+    put = replace(put, item=put.item | moved)
     arrive = buckets.arrive(new_id, content.brand, content.category)
     leave = buckets.leave(deal.id, content.brand, content.category, last_of_day=last_of_day)
     if time_of(new_id).date() == deal.live_at.date():  # the day keeps its number of deals
@@ -108,7 +105,7 @@ def _reschedule_writes(
     writes: list[Write] = [
         offer,
         *prices.move_writes(deal.id, new_id, content),
-        _delete_deal(deal),
+        Delete(key=keys.deal(deal.id), when=(equals("writes", deal.writes),), otherwise=VersionConflict()),
         Delete(key=keys.offer(deal.id), when=(exists(), stock_is(deal.stock)), otherwise=VersionConflict()),
         check_brand(brand),
         audit.entry_write(
@@ -122,7 +119,7 @@ def _reschedule_writes(
         ),
         *arrive,
         *leave,
-        *featured_cards.replace_at(places, deal.id, content.card(new_id, brand.name)),
+        *replace_featured(places, deal.id, content.card(new_id, brand.name)),
     ]
     if deal.draft:
         writes.append(drafts.moved_write(deal.draft, new_id))
@@ -138,7 +135,7 @@ def _places(deal: Deal) -> tuple[dict[str, int], Job | None, PendingEdits | None
 
     1 batch get.
     """
-    page_keys = {page: featured_cards.page_key(page) for page in deal.featured_on}
+    page_keys = {page: page_key(page) for page in deal.featured_on}
     job_keys = [keys.job(deal.id)] if deal.announced else []
     changes_key = keys.changes(deal.history_id)
     items = table.batch_get([*page_keys.values(), *job_keys, changes_key])
@@ -150,7 +147,3 @@ def _places(deal: Deal) -> tuple[dict[str, int], Job | None, PendingEdits | None
     job = job_from_item(items[job_keys[0]]) if job_keys and job_keys[0] in items else None
     kept = pending_edits.from_item(items[changes_key]) if changes_key in items else None
     return places, job if job and job.state in ("open", "paused") else None, kept
-
-
-def _delete_deal(deal: Deal) -> Delete:
-    return Delete(key=keys.deal(deal.id), when=(equals("writes", deal.writes),), otherwise=VersionConflict())

@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import featured_cards
-from dealsite.data.catalogue.deal.deal_record import Deal, deal_from_items, get, stock_is
+from dealsite.data.catalogue.cards import renew_featured
+from dealsite.data.catalogue.deal.deal_record import (
+    Deal,
+    deal_from_items,
+    deal_write,
+    get,
+    stock_is,
+    transact_again,
+)
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import Job, job_write
 from dealsite.data.jobs.payloads import from_item, to_item
-from dealsite.data.table.errors import Busy, NotFound, VersionConflict
+from dealsite.data.table.errors import NotFound, VersionConflict
 from dealsite.data.table.ids import new_ulid
-from dealsite.data.table.writes import MAX_ACTIONS, Check, Put, Update, Write, equals, merge
+from dealsite.data.table.writes import MAX_ACTIONS, Check, Put, Write, merge
 
 MARK_SOLD_OUT = "mark_sold_out"  # the kind of job that renews cards for which a transaction had no room
-TRIES = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +37,7 @@ class StockPayload:
 def mark_writes(deal: Deal, *, sold_out: bool) -> list[Write]:
     """Return the writes that have a deal's card, and its featured copies, say whether it is sold out."""
     card = replace(deal.card, sold_out=sold_out)
-    return [
-        Update(
-            key=keys.deal(deal.id),
-            set={"card": card.as_item()},
-            add={"writes": 1},
-            when=(equals("writes", deal.writes),),
-            otherwise=VersionConflict(),
-        ),
-        *featured_cards.renew(deal.featured_on, card),
-    ]
+    return [deal_write(deal, {"card": card.as_item()}), *renew_featured(deal.featured_on, card)]
 
 
 def mark_within(deals: Sequence[Deal], actions: int, *, sold_out: bool, now: datetime) -> list[Write]:
@@ -65,27 +63,21 @@ def mark_later(deal_ids: Iterable[str], *, now: datetime) -> Put:
 def mark_sold_out(job: Job, now: datetime) -> None:
     """Have each deal's card say whether it is sold out. 1 batch get, and 1 transaction where it does not."""
     for deal_id in from_item(StockPayload, job.payload).deals:
-        _mark(deal_id)
+        transact_again(partial(_mark, deal_id))
 
 
 HANDLERS: dict[str, jobs.Handler] = {MARK_SOLD_OUT: mark_sold_out}
 
 
-def _mark(deal_id: str) -> None:
-    for _ in range(TRIES):
-        try:
-            deal = get(deal_id)
-        except NotFound:
-            return
-        if deal.card.sold_out == (deal.stock == 0):
-            return
-        offer = Check(key=keys.offer(deal_id), when=(stock_is(deal.stock),), otherwise=VersionConflict())
-        try:
-            table.transact([offer, *mark_writes(deal, sold_out=deal.stock == 0)])
-        except VersionConflict:
-            continue
-        return
-    raise Busy()
+def _mark(deal_id: str) -> list[Write]:
+    try:
+        deal = get(deal_id)
+    except NotFound:
+        return []
+    if deal.card.sold_out == (deal.stock == 0):
+        return []
+    offer = Check(key=keys.offer(deal_id), when=(stock_is(deal.stock),), otherwise=VersionConflict())
+    return [offer, *mark_writes(deal, sold_out=deal.stock == 0)]
 
 
 def with_offers(deal_ids: Iterable[str]) -> dict[str, Deal]:

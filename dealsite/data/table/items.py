@@ -1,18 +1,20 @@
-"""Reading items: one, many by their keys, a partition in order, or everything."""
+"""Items, read and written: one, many by their keys, a range of a partition, everything; alone, or all or none."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+import functools
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypedDict, Unpack
 
-from . import connection, retries
-from .configuration import KEYS, configuration, name, names
-from .convert import Item, from_attributes, to_attribute
-from .errors import Busy
-from .retries import ATTEMPTS_WHEN_REFUSED
-from .writes import Key, key_attributes
+from . import client
+from .client import KEYS, as_error, configuration, name, names
+from .convert import Item, Key, from_attributes, key_attributes, to_attribute, to_attributes
+from .errors import TRY_AGAIN, Busy, Refused
+from .writes import Write, merge
 
 BATCH_GET_KEYS = 100
+BATCH_STATEMENTS = 25
 
 
 class Rows(NamedTuple):
@@ -24,12 +26,9 @@ class Rows(NamedTuple):
 
 def get(key: Key, *, consistent: bool = True) -> Item | None:
     """Return an item, or None. 1 request."""
-    request = {
-        "TableName": configuration().name_of(key[0]),
-        "Key": key_attributes(key),
-        "ConsistentRead": consistent,
-    }
-    answer = connection.send("GetItem", request)
+    table_name = configuration().name_of(key[0])
+    request = {"TableName": table_name, "Key": key_attributes(key), "ConsistentRead": consistent}
+    answer = client.send("GetItem", request)
     return from_attributes(answer["Item"]) if "Item" in answer else None
 
 
@@ -43,10 +42,8 @@ def batch_get(keys: Iterable[Key], *, consistent: bool = True) -> dict[Key, Item
         for key in wanted[first : first + BATCH_GET_KEYS]:
             of_table = left.setdefault(name_of(key[0]), {"Keys": [], "ConsistentRead": consistent})
             of_table["Keys"].append(key_attributes(key))
-        for attempt in range(ATTEMPTS_WHEN_REFUSED):
-            if attempt:
-                retries.back_off(attempt)
-            answer = connection.send("BatchGetItem", {"RequestItems": left})
+        for _ in _tries():
+            answer = client.send("BatchGetItem", {"RequestItems": left})
             for items in answer.get("Responses", {}).values():
                 for attributes in items:
                     found[attributes["PK"]["S"], attributes["SK"]["S"]] = from_attributes(attributes)
@@ -56,33 +53,34 @@ def batch_get(keys: Iterable[Key], *, consistent: bool = True) -> dict[Key, Item
             }
             if not left:
                 break
-        else:
-            raise Busy()
     return found
 
 
-def query(
-    pk: str,
-    *,
-    index: str | None = None,
-    low: str | None = None,
-    high: str | None = None,
-    newest_first: bool = False,
-    limit: int = 100,
-    consistent: bool = False,
-    table_name: str | None = None,
-) -> list[Item]:
+class QueryOptions(TypedDict, total=False):
+    """What of a partition is asked for, as `query_page` takes it."""
+
+    index: str | None
+    low: str | None
+    high: str | None
+    newest_first: bool
+    limit: int
+    consistent: bool
+    table_name: str | None
+
+
+def query(pk: str, **options: Unpack[QueryOptions]) -> list[Item]:
     """Return up to `limit` items of a partition, sort key between low and high (both inclusive). 1 request."""
-    return query_page(
-        pk,
-        index=index,
-        low=low,
-        high=high,
-        newest_first=newest_first,
-        limit=limit,
-        consistent=consistent,
-        table_name=table_name,
-    ).items
+    return query_page(pk, **options).items
+
+
+def query_all(pk: str, **options: Unpack[QueryOptions]) -> Iterator[Item]:
+    """Yield all items of a partition, or of a range of it. 1 request for each `limit` items, or 1 MB."""
+    start: dict[str, Any] | None = None
+    while True:
+        rows = query_page(pk, **options, start=start)
+        yield from rows.items
+        if (start := rows.start) is None:
+            return
 
 
 def query_page(
@@ -164,8 +162,7 @@ def scan_all(*, limit: int = 500, consistent: bool = False) -> Iterator[Item]:
         while True:
             rows = scan_page(limit=limit, start=start, consistent=consistent, table_name=table_name)
             yield from rows.items
-            start = rows.start
-            if start is None:
+            if (start := rows.start) is None:
                 break
 
 
@@ -176,9 +173,91 @@ def _pages(operation: str, request: dict[str, Any], limit: int, start: dict[str,
         asked = request | {"Limit": limit - len(items)}
         if start:
             asked["ExclusiveStartKey"] = {part: to_attribute(value) for part, value in start.items()}
-        answer = connection.send(operation, asked)
+        answer = client.send(operation, asked)
         items += [from_attributes(attributes) for attributes in answer.get("Items", ())]
         last = answer.get("LastEvaluatedKey")
         start = from_attributes(last) if last else None
         if start is None or len(items) >= limit:
             return Rows(items, start)
+
+
+def write(action: Write) -> None:
+    """Carry out one write; its `otherwise` is raised where a condition fails. 1 request."""
+    kind, request = action.request()
+    request["TableName"] = configuration().name_of(action.key[0])
+    try:
+        client.send(f"{kind}Item", request)
+    except Refused as refused:
+        if refused.code == "ConditionalCheckFailedException":
+            raise action.error() from None
+        raise as_error(refused) from refused
+
+
+def transact(writes: Sequence[Write]) -> None:
+    """Carry out all writes or none; raises the `otherwise` of the first whose condition failed. 1 request.
+
+    Writes of one item are merged first. The token saves a transaction whose answer was lost and
+    that is sent again at once; what must hold for good stands in conditions.
+    """
+    actions = merge(writes)
+    requests = []
+    name_of = configuration().name_of
+    for action in actions:
+        kind, request = action.request()
+        requests.append({kind: request | {"TableName": name_of(action.key[0])}})
+    body = {"TransactItems": requests, "ClientRequestToken": str(uuid.uuid4())}
+    try:
+        client.send("TransactWriteItems", body)
+    except Refused as refused:
+        for action, reason in zip(actions, refused.reasons, strict=False):
+            if reason.get("Code") == "ConditionalCheckFailed":
+                raise action.error() from None
+        raise as_error(refused) from refused
+
+
+def insert(items: Sequence[Item]) -> int:
+    """Write items that are not there yet and leave the others as they are; return how many were new.
+
+    Keys must differ from each other. 1 request for each 25 (PartiQL INSERT, which batches and refuses
+    existing keys one by one), more for what was not processed.
+    """
+    new = 0
+    for first in range(0, len(items), BATCH_STATEMENTS):
+        left = [_insert_statement(item) for item in items[first : first + BATCH_STATEMENTS]]
+        for _ in _tries():
+            answer = client.send("BatchExecuteStatement", {"Statements": left})
+            again = []
+            for statement, response in zip(left, answer.get("Responses", ()), strict=True):
+                error = response.get("Error")
+                if error is None:
+                    new += 1
+                elif error.get("Code") in TRY_AGAIN:
+                    again.append(statement)
+                elif error.get("Code") != "DuplicateItem":
+                    raise as_error(Refused(error.get("Code", ""), error.get("Message", ""), []))
+            left = again
+            if not left:
+                break
+    return new
+
+
+def _insert_statement(item: Item) -> dict[str, Any]:
+    attributes = to_attributes(item)
+    text = _insert_text(name(), tuple(attributes))
+    return {"Statement": text, "Parameters": list(attributes.values())}
+
+
+@functools.lru_cache(maxsize=64)
+def _insert_text(table_name: str, attributes: tuple[str, ...]) -> str:
+    """Return the PartiQL of an item with these attributes, whose values are its parameters."""
+    fields = ", ".join(f"'{attribute}': ?" for attribute in attributes)
+    return f'INSERT INTO "{table_name}" VALUE {{{fields}}}'
+
+
+def _tries() -> Iterator[None]:
+    """Yield once for each try of what comes back in part, after a pause for all but the first; Busy at the end."""
+    for attempt in range(client.ATTEMPTS_WHEN_REFUSED):
+        if attempt:
+            client.back_off(attempt)
+        yield
+    raise Busy()

@@ -1,20 +1,24 @@
-"""The one module that talks to DynamoDB.
+"""The one module that talks to DynamoDB: where the table is, how a request reaches it, and what is tried again.
 
-boto3 gives the client: endpoint, credentials, region and the events that tests and tracing hook
-into. The few operations of every request are signed, sent and read here, without boto3's walk
-over each value's shape, which costs several times the call itself.
+boto3 gives the client: endpoint, credentials, region and the events that tests and tracing hook into. The few
+operations of every request are signed, sent and read here, without boto3's walk over each value's shape, which
+costs several times the call itself.
 
-No call hangs: 0.5 s to connect, 1 s to answer, two attempts. Conflicts and throttling are retried
-with jitter. What fails comes out as one of `errors`.
+No call hangs: 0.5 s to connect, 1 s to answer, two attempts. Conflicts and throttling are retried with jitter.
+What fails comes out as one of `errors`.
 """
 
 from __future__ import annotations
 
 import functools
 import os
+import random
 import socket
 import threading
-from typing import Any
+import time
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import boto3
@@ -25,13 +29,10 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 from botocore.httpsession import URLLib3Session
 
-from . import retries
-from .configuration import Configuration, configuration
-from .errors import Busy, Invalid, Unavailable
+from . import errors
+from .errors import Busy, Conflict, DataError, Invalid, NotFound, Refused, Unavailable, refusal
+from .errors import Sentence as _
 from .meters import check_deadline, count_units, timed
-from .refusals import Refused, as_error, refusal
-from .retries import ATTEMPTS_WHEN_REFUSED, ATTEMPTS_WITHOUT_ANSWER, RESTART_PAUSE
-from .sentences import Sentence as _
 
 CONNECT_TIMEOUT = 0.5  # seconds
 READ_TIMEOUT = 1.0  # seconds
@@ -42,6 +43,75 @@ CONNECTIONS = 8  # the embedded engine slows down above ten
 TABLES, STREAMS = "dynamodb", "dynamodbstreams"  # the two services, by boto3's names
 TARGETS = {TABLES: "DynamoDB_20120810", STREAMS: "DynamoDBStreams_20120810"}
 PASSED_UP = {"ConditionalCheckFailedException", "TransactionCanceledException"}
+ATTEMPTS_WITHOUT_ANSWER = 2
+ATTEMPTS_WHEN_REFUSED = 9
+RESTART_PAUSE = 0.1  # seconds; a supervised engine is back by then
+
+
+class Index(NamedTuple):
+    """A secondary index: the attributes that are its keys, and what its rows hold beside keys."""
+
+    partition_key: str
+    sort_key: str | None = None
+    includes: tuple[str, ...] = ()  # none: rows hold keys only
+
+
+KEYS = Index("PK", "SK")  # of the table itself
+
+
+class Configuration(NamedTuple):
+    """One table of a project."""
+
+    table_name: str
+    region: str
+    endpoint_url: str = ""  # of an engine; "" is Amazon's own
+    indexes: Mapping[str, Index] = MappingProxyType({})
+    routes: Mapping[str, str] = MappingProxyType({})  # to other tables, by how partition keys begin
+    local_key: str = "local"  # names who asks an engine on this machine, which checks no credentials
+    missing: str = "The table does not exist. `schema.create_table()` makes it."
+
+    def name_of(self, pk: str) -> str:
+        """Return the name of the table in which a partition belongs."""
+        for beginning, table_name in self.routes.items():
+            if pk.startswith(beginning):
+                return table_name
+        return self.table_name
+
+    def names(self) -> list[str]:
+        """Return the name of the table, and those of the tables that partitions are routed to."""
+        return list(dict.fromkeys([self.table_name, *self.routes.values()]))
+
+
+def _nothing() -> Configuration:
+    raise RuntimeError("No table is configured. Call table.configure() first.")
+
+
+_read: Callable[[], Configuration] = _nothing
+
+
+def configure(read: Callable[[], Configuration], *, translate: Callable[[str], Any] = str) -> None:
+    """Take a function that returns the configuration, and one that translates the errors' sentences.
+
+    Both are called whenever they are needed, so that settings may still change; a connection is kept until `reset`.
+    """
+    global _read
+    _read = read
+    errors.translate = translate
+
+
+def configuration() -> Configuration:
+    """Return the configuration as it is now."""
+    return _read()
+
+
+def name() -> str:
+    """Return the table's name."""
+    return _read().table_name
+
+
+def names() -> list[str]:
+    """Return the table's name, and those of the tables that partitions are routed to."""
+    return _read().names()
 
 
 class Connection:
@@ -51,23 +121,19 @@ class Connection:
         self.pid = os.getpid()
         configured = configuration()
         self.endpoint_url, self.region = configured.endpoint_url, configured.region
-        endpoint = self.endpoint_url or None
         session = boto3.Session(region_name=self.region, **_local_credentials(configured))
         self.credentials = session.get_credentials()
-        self.client = session.client(
-            "dynamodb",
-            endpoint_url=endpoint,
-            config=Config(
-                connect_timeout=CONNECT_TIMEOUT,
-                read_timeout=ADMIN_READ_TIMEOUT,
-                max_pool_connections=CONNECTIONS,
-                retries={"total_max_attempts": ATTEMPTS_WITHOUT_ANSWER, "mode": "standard"},
-                parameter_validation=False,
-            ),
+        self._new_client = functools.partial(session.client, endpoint_url=self.endpoint_url or None)
+        config = Config(
+            connect_timeout=CONNECT_TIMEOUT,
+            read_timeout=ADMIN_READ_TIMEOUT,
+            max_pool_connections=CONNECTIONS,
+            retries={"total_max_attempts": ATTEMPTS_WITHOUT_ANSWER, "mode": "standard"},
+            parameter_validation=False,
         )
-        self.url = self.client.meta.endpoint_url.rstrip("/") + "/"
-        self._new_client = functools.partial(session.client, endpoint_url=endpoint)
+        self.client = self._new_client(TABLES, config=config)
         self.events = self.client.meta.events
+        self.url = self.client.meta.endpoint_url.rstrip("/") + "/"
         self.http = URLLib3Session(
             timeout=(CONNECT_TIMEOUT, READ_TIMEOUT),
             max_pool_connections=CONNECTIONS,
@@ -83,15 +149,12 @@ class Connection:
 
     def send(self, operation: str, body: bytes, service: str = TABLES) -> tuple[int, bytes]:
         """Sign and send one request; return the answer's status and body."""
-        request = AWSRequest(
-            method="POST",
-            url=self.url if service == TABLES else self.streams_url,
-            data=body,
-            headers={
-                "X-Amz-Target": f"{TARGETS[service]}.{operation}",
-                "Content-Type": "application/x-amz-json-1.0",
-            },
-        )
+        headers = {
+            "X-Amz-Target": f"{TARGETS[service]}.{operation}",
+            "Content-Type": "application/x-amz-json-1.0",
+        }
+        url = self.url if service == TABLES else self.streams_url
+        request = AWSRequest(method="POST", url=url, data=body, headers=headers)
         if self.credentials is None:
             raise Unavailable("The site has no credentials for its table.")
         SigV4Auth(self.credentials.get_frozen_credentials(), "dynamodb", self.region).add_auth(request)
@@ -116,18 +179,11 @@ _lock = threading.Lock()
 def connect() -> Connection:
     """Return this process's connection, made on first use and thus after any fork."""
     global _connection
-    connection = _connection
-    if connection is None or connection.pid != os.getpid():
+    if (kept := _connection) is None or kept.pid != os.getpid():
         with _lock:
-            connection = _connection
-            if connection is None or connection.pid != os.getpid():
-                connection = _connection = Connection()
-    return connection
-
-
-def endpoint_url() -> str | None:
-    """Return what this process is connected to, None before its first call."""
-    return None if _connection is None else _connection.endpoint_url
+            if (kept := _connection) is None or kept.pid != os.getpid():
+                kept = _connection = Connection()
+    return kept
 
 
 def reset() -> None:
@@ -151,6 +207,15 @@ def events() -> Any:
     return connect().events
 
 
+pause: Callable[[float], None] = time.sleep  # replaced in tests, so that none waits
+jitter = random.Random()  # noqa: S311 - spreads retries, guards nothing
+
+
+def back_off(attempt: int) -> None:
+    """Wait before a further try: a random part of 10 ms, doubled with each attempt up to 0.64 s ("full jitter")."""
+    pause(jitter.uniform(0, 0.01 * 2 ** min(attempt, 6)))
+
+
 def send(operation: str, parameters: dict[str, Any], *, service: str = TABLES) -> dict[str, Any]:
     """Send one request until it is answered; at most two attempts without an answer, nine when refused for now."""
     if service == TABLES:
@@ -171,7 +236,7 @@ def send(operation: str, parameters: dict[str, Any], *, service: str = TABLES) -
                 if unanswered >= ATTEMPTS_WITHOUT_ANSWER:
                     raise Unavailable() from error
                 status, content = 0, b""
-                retries.pause(RESTART_PAUSE)
+                pause(RESTART_PAUSE)
             answer: dict[str, Any] = _loads(content) if status else {}
             if status == 200:
                 count_units(answer, operation, meters)
@@ -185,7 +250,7 @@ def send(operation: str, parameters: dict[str, Any], *, service: str = TABLES) -
                 raise as_error(refused) from refused
             if refused_before >= ATTEMPTS_WHEN_REFUSED:
                 raise Busy() from refused
-            retries.back_off(refused_before)
+            back_off(refused_before)
 
 
 def _loads(content: bytes) -> dict[str, Any]:
@@ -218,3 +283,17 @@ def call(operation: str, **parameters: Any) -> dict[str, Any]:
 def _boto3_name(operation: str) -> str:
     """Return boto3's method name of an operation: DescribeTable -> describe_table."""
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in operation).lstrip("_")
+
+
+def as_error(refused: Refused) -> DataError:
+    """Return the error of ours for one of DynamoDB's."""
+    text = " ".join([refused.message, *(str(reason.get("Message", "")) for reason in refused.reasons)])
+    if refused.code == "ResourceNotFoundException":
+        return NotFound(configuration().missing)
+    if refused.passing:
+        return Busy()
+    if "size" in text.lower() and ("exceed" in text.lower() or "limit" in text.lower()):
+        return Invalid(_("This is too much to store in one piece."))
+    if refused.code == "TransactionCanceledException":
+        return Conflict()
+    return DataError(f"{refused.code}: {refused.message}")

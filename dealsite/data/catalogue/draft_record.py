@@ -1,4 +1,4 @@
-"""A draft as it is stored, and reading it."""
+"""A draft as it is stored, reading it, and what publishing makes of it: a pointer to its deal."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.content import DealContent, content_from_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import NotFound
-from dealsite.data.table.ids import from_iso, is_ulid, iso
+from dealsite.data.table.errors import NotFound, VersionConflict
+from dealsite.data.table.ids import from_iso, is_ulid, iso, new_ulid
+from dealsite.data.table.writes import Condition, Put, Update, at_version, equals, exists, missing
 
 TOGETHER = timedelta(minutes=10)  # what is saved by itself within this time is one change
 
@@ -53,7 +54,7 @@ def get_many(draft_ids: Iterable[str]) -> dict[str, Draft]:
 
 @access_pattern("one draft", "DRAFT#id", "1 get")
 def get(draft_id: str) -> Draft:
-    """Return a draft, or the pointer that a published one left; NotFound otherwise. 1 get."""
+    """Return a draft, or the pointer that a published one left; NotFound otherwise."""
     item = table.get(keys.draft(draft_id)) if is_ulid(draft_id) else None
     if item is None:
         raise NotFound(gettext_lazy("There is no such draft."))
@@ -107,3 +108,44 @@ def draft_item(
         "autosaved_since": iso(autosaved_since) if autosaved_since else None,
         **keys.draft_rows(draft_id, content.brand, content.category),
     }
+
+
+def unpublished_at(version: int) -> tuple[Condition, ...]:
+    """Return the conditions that a draft has a version and was not published."""
+    return (*at_version(version), missing("published_as"))
+
+
+def published_write(draft: Draft, deal_id: str) -> Put:
+    """Return the write that turns a draft into a pointer to the deal that it became."""
+    item = {
+        "type": "Draft",
+        "id": draft.id,
+        "version": draft.version + 1,
+        "published_as": deal_id,
+        "created_by": draft.created_by,
+        "updated_at": iso(draft.updated_at),
+        "updated_by": draft.updated_by,
+    }
+    return Put(
+        key=keys.draft(draft.id),
+        item=item,
+        when=unpublished_at(draft.version),
+        otherwise=VersionConflict(gettext_lazy("This draft was edited or published meanwhile.")),
+    )
+
+
+def reopen_write(pointer: Draft, content: DealContent, card: DealCard, *, by: str, now: datetime) -> Put:
+    """Return the write that makes a published draft one to be worked on again, with what its deal holds."""
+    brand = Brand(card.brand, card.brand_name)
+    token = new_ulid(now)
+    return Put(
+        key=keys.draft(pointer.id),
+        item=draft_item(pointer.id, content, brand, pointer.version + 1, token, pointer.created_by, by, now),
+        when=(*at_version(pointer.version), equals("published_as", card.id)),
+        otherwise=VersionConflict(gettext_lazy("This draft was changed meanwhile.")),
+    )
+
+
+def moved_write(draft_id: str, deal_id: str) -> Update:
+    """Return the write that points a published draft to the new id of its rescheduled deal."""
+    return Update(key=keys.draft(draft_id), set={"published_as": deal_id}, when=(exists(),))

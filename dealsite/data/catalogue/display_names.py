@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
+from dealsite.data.catalogue.brands import all_brands
+from dealsite.data.catalogue.categories import CATEGORIES, all_categories
 from dealsite.data.table import meters
 from dealsite.data.table.errors import DataError
 
@@ -18,34 +20,46 @@ clock: Callable[[], float] = time.monotonic
 class NameCache:
     """Names by slug, as `read` returned them last; a read is not counted as the page's, but keeps to its deadline."""
 
-    def __init__(self, read: Callable[[], dict[str, str]], names: Mapping[str, str]) -> None:
+    def __init__(self, read: Callable[[], dict[str, str]], known: Mapping[str, str]) -> None:
         self.read = read
-        self.names = dict(names)
+        self.known = dict(known)
         self.read_at: float | None = None
         self.has_failed = False
         self._lock = threading.Lock()
 
-    def look_up(self, *slugs: str) -> dict[str, str]:
+    def names(self, slugs: Iterable[str] | None = None) -> dict[str, str]:
+        """Return slug -> name of some, the slug where none is known, or of all there are. 1 request a minute."""
+        if slugs is None:
+            return self._look_up()
+        slugs = list(slugs)
+        known = self._look_up(*slugs) if slugs else {}
+        return {slug: known.get(slug, slug) for slug in slugs}
+
+    def forget(self) -> None:
+        """Read the names again at the next look, after one was changed."""
+        self.read_at = None
+
+    def _look_up(self, *slugs: str) -> dict[str, str]:
         """Return all names, read again after a minute, or after 5 s where one of `slugs` is missing or a read failed.
 
         While the table does not answer, the names of before are good enough.
         """
-        is_sound = not self.has_failed and all(slug in self.names for slug in slugs)
+        is_sound = not self.has_failed and all(slug in self.known for slug in slugs)
         seconds = SECONDS if is_sound else SECONDS_BETWEEN
         is_fresh = self.read_at is not None and clock() < self.read_at + seconds
         if is_fresh or not self._lock.acquire(blocking=False):
-            return self.names
+            return self.known
         try:
             self.read_at, self.has_failed = clock(), True
             with meters.unmetered():
-                self.names = self.read()
+                self.known = self.read()
             self.has_failed = False
         except DataError:
             pass
         finally:
             self._lock.release()
-        return self.names
+        return self.known
 
-    def forget(self) -> None:
-        """Read the names again at the next look, after one was changed."""
-        self.read_at = None
+
+brand_names = NameCache(lambda: {brand.slug: brand.name for brand in all_brands()}, {})
+category_names = NameCache(lambda: {one.slug: one.name for one in all_categories()}, CATEGORIES)
