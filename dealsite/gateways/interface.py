@@ -9,9 +9,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol
 
-from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
-
 
 class GatewayUnavailable(Exception):
     """The gateway gave no answer that counts: whether money moved is not known."""
@@ -74,18 +71,3 @@ class Gateway(Protocol):
 
     def finish_card(self, parameters: Mapping[str, str], *, account: str) -> SavedCard:
         """Return the card that was entered, from the parameters of `return_url`. CardRefused, GatewayUnavailable."""
-
-
-def current() -> Gateway:
-    """Return the gateway that `DEALSITE_GATEWAY` chooses: `test` (built in, moves no money) or `stripe`."""
-    if settings.DEALSITE_GATEWAY == "test":
-        from dealsite.gateways.testing import TestGateway
-
-        return TestGateway()
-    if settings.DEALSITE_GATEWAY == "stripe":
-        if not settings.STRIPE_SECRET_KEY:
-            raise ImproperlyConfigured("DEALSITE_GATEWAY is stripe, but STRIPE_SECRET_KEY is not set.")
-        from dealsite.gateways.stripe_api import StripeGateway  # takes half a second to import
-
-        return StripeGateway(settings.STRIPE_SECRET_KEY, settings.STRIPE_API_BASE)
-    raise ImproperlyConfigured("DEALSITE_GATEWAY must be test or stripe.")

@@ -15,7 +15,8 @@ from django.utils import timezone
 from dealsite.data.commerce.payment import charging
 from dealsite.data.jobs import jobs
 from dealsite.data.table.errors import DataError
-from dealsite.gateways import interface as gateways
+from dealsite.gateways import choice
+from dealsite.gateways.interface import Gateway
 
 IDLE_SECONDS = 5.0
 ENDED = ("processed", "failed", "cancelled")
@@ -26,7 +27,7 @@ logger = structlog.get_logger(__name__)
 def run(stop: threading.Event, *, clock: Callable[[], datetime] = timezone.now) -> None:
     """Charge what is due until `stop` is set; what cannot be read or charged now is tried again."""
     try:
-        gateway = gateways.current()
+        gateway = choice.current()
     except ImproperlyConfigured as error:
         logger.error("nothing_is_charged", reason=str(error))
         return
@@ -42,7 +43,7 @@ def run(stop: threading.Event, *, clock: Callable[[], datetime] = timezone.now) 
             stop.wait(IDLE_SECONDS)
 
 
-def charge_due(gateway: gateways.Gateway, *, clock: Callable[[], datetime] = timezone.now) -> Counter[str]:
+def charge_due(gateway: Gateway, *, clock: Callable[[], datetime] = timezone.now) -> Counter[str]:
     """Charge up to 100 payments that are due; return how many ended as what (`running.run_due`)."""
     counts = charging.run_due(gateway, currency=settings.DEALSITE_CURRENCY, clock=clock)
     if counts:
@@ -52,4 +53,4 @@ def charge_due(gateway: gateways.Gateway, *, clock: Callable[[], datetime] = tim
 
 def refund(job: jobs.Job, now: datetime) -> None:
     """Carry out a job that gives payments back (`charging.refund_payments`)."""
-    charging.refund_payments(job, now, gateway=gateways.current(), currency=settings.DEALSITE_CURRENCY)
+    charging.refund_payments(job, now, gateway=choice.current(), currency=settings.DEALSITE_CURRENCY)

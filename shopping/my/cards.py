@@ -24,7 +24,7 @@ from dealsite.accounts.requests import UserRequest
 from dealsite.data.commerce.order import saved_details
 from dealsite.data.commerce.order.saved_details import PaymentCard
 from dealsite.data.table.ids import new_ulid
-from dealsite.gateways import interface as gateways
+from dealsite.gateways import choice
 from dealsite.gateways.interface import CardRefused, GatewayUnavailable
 from dealsite.text import stored_words
 from dealsite.web.pages import action, page
@@ -63,7 +63,7 @@ def to_gateway(request: UserRequest, *, back: str) -> HttpResponse:
     """Redirect to where the gateway asks the signed-in user for a card; in the end they come to `back`."""
     card, query = reverse("card"), urlencode({"next": back})
     try:
-        address = gateways.current().begin_card(
+        address = choice.current().begin_card(
             return_url=request.build_absolute_uri(f"{reverse('finish_card')}?{query}"),
             cancel_url=request.build_absolute_uri(f"{card}?{query}"),
             account=request.user.username,
@@ -80,7 +80,7 @@ def to_gateway(request: UserRequest, *, back: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def finish_card(request: UserRequest) -> HttpResponse:
     """Keep the card that was entered at the gateway, and go on. 1 transaction."""
-    if not gateways.current().takes_card_numbers:
+    if not choice.current().takes_card_numbers:
         try:
             return _keep(request, request.GET.dict())
         except (CardRefused, GatewayUnavailable) as error:
@@ -107,7 +107,7 @@ def forget_card(request: UserRequest) -> HttpResponse:
 
 
 def _keep(request: UserRequest, parameters: Mapping[str, str]) -> HttpResponse:
-    gateway, username = gateways.current(), request.user.username
+    gateway, username = choice.current(), request.user.username
     saved = gateway.finish_card(parameters, account=username)
     now = timezone.now()
     kept = PaymentCard(gateway.name, saved.token, saved.label)

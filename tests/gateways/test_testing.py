@@ -8,8 +8,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from dealsite.data import keys, table
-from dealsite.gateways import interface as gateways
-from dealsite.gateways import testing
+from dealsite.gateways import choice, testing
 from dealsite.gateways.interface import (
     CardRefused,
     ChargeDecline,
@@ -102,12 +101,12 @@ def test_a_token_of_elsewhere_is_declined(token):
 
 
 def test_the_settings_choose_the_gateway(settings):
-    assert gateways.current().name == "test"
+    assert choice.current().name == "test"
     settings.DEALSITE_GATEWAY = "stripe"
     with pytest.raises(ImproperlyConfigured, match="STRIPE_SECRET_KEY"):
-        gateways.current()
+        choice.current()
     settings.STRIPE_SECRET_KEY = "sk_test_x"
-    assert gateways.current().name == "stripe"
+    assert choice.current().name == "stripe"
     settings.DEALSITE_GATEWAY = "cash"
     with pytest.raises(ImproperlyConfigured, match="test or stripe"):
-        gateways.current()
+        choice.current()

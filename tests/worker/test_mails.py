@@ -10,7 +10,7 @@ from dealsite.data.commerce import payments
 from dealsite.data.commerce.payment import charging as running
 from dealsite.data.people import messages, users
 from dealsite.data.table.ids import new_ulid
-from dealsite.gateways import interface as gateways
+from dealsite.gateways import choice
 from dealsite.worker import charging, loop
 from tests.builders import NOW, make_id
 from tests.payments import owe
@@ -21,7 +21,7 @@ ORDER = make_id(NOW, 1)  # of what owe() makes
 
 
 def work():
-    charging.charge_due(gateways.current(), clock=lambda: NOW)
+    charging.charge_due(choice.current(), clock=lambda: NOW)
     while loop.run_next(now=NOW):
         pass
 

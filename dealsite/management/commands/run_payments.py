@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dealsite.data import table
 from dealsite.data.table.errors import DataError
-from dealsite.gateways import interface as gateways
+from dealsite.gateways import choice
 from dealsite.worker import charging
 
 
@@ -29,7 +29,7 @@ class Command(BaseCommand):
             charging.run(stop)
             return
         total: Counter[str] = Counter()
-        gateway = gateways.current()
+        gateway = choice.current()
         try:
             while counts := charging.charge_due(gateway):
                 total += counts

@@ -15,7 +15,7 @@ from dealsite.data.commerce.order import saved_details
 from dealsite.data.commerce.order.saved_details import PaymentCard
 from dealsite.data.people import messages, users
 from dealsite.data.table.ids import iso, new_ulid
-from dealsite.gateways import interface as gateways
+from dealsite.gateways import choice
 from dealsite.gateways.interface import CardRefused, GatewayUnavailable, SavedCard
 from dealsite.worker import loop
 from shopping.my import cards
@@ -82,7 +82,7 @@ class Hosted:
 @pytest.fixture
 def hosted(monkeypatch: pytest.MonkeyPatch) -> Hosted:
     gateway = Hosted()
-    monkeypatch.setattr(gateways, "current", lambda: gateway)
+    monkeypatch.setattr(choice, "current", lambda: gateway)
     return gateway
 
 
