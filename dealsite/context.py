@@ -1,7 +1,5 @@
 """What every template knows: the site's name, its currency, its categories, the visitor and the page's cost."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings

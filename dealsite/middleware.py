@@ -1,7 +1,5 @@
 """What surrounds every view: counting and limiting its data calls, and turning data errors into pages."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import Callable

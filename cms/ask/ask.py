@@ -1,7 +1,5 @@
 """The back office's questions to the lake: a SELECT, its answer as table, chart and CSV, questions ready and saved."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

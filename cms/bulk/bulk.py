@@ -1,7 +1,5 @@
 """Changing many deals at once: preview, order, progress, report, and undo."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator

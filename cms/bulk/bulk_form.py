@@ -1,7 +1,5 @@
 """What can be done to many deals at once: the bar below their list, the choice of a change, its value, its words."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime

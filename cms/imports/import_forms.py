@@ -1,7 +1,5 @@
 """The forms of an import: a file or pasted rows, and what the columns of it are."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

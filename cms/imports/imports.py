@@ -1,7 +1,5 @@
 """Imports of deals: say what the columns of a file are, have it checked, import it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any

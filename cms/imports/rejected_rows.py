@@ -1,7 +1,5 @@
 """The rejected rows of an import, as a table to fix them in; they go again as an import of their own."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

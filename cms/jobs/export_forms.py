@@ -1,7 +1,5 @@
 """The forms that ask for a file: of a list of the CMS with its filters, and of orders or payments of a span."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Exports: files of orders, payments and lists of the CMS, asked for here, fetched by those who may see them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 

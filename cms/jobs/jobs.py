@@ -1,7 +1,5 @@
 """The page of jobs: how far each has come, and pausing, resuming, cancelling and retrying them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

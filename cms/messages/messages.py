@@ -4,8 +4,6 @@ Nothing is sent twice. The page that asks for the last word carries the random p
 time in front of it is that of the page, or the one chosen. A second click therefore asks for the same message.
 """
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The audit log: what was done, by whom and to what."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import date, timedelta
 

@@ -1,7 +1,5 @@
 """Users and their roles: for admins."""
 
-from __future__ import annotations
-
 from urllib.parse import urlencode
 
 from django.contrib import messages

@@ -1,7 +1,5 @@
 """What other parts of the site do when somebody signs in. They register it here when the site starts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime
 from typing import Protocol

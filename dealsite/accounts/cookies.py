@@ -1,7 +1,5 @@
 """The cookies of accounts: session, a visitor's cart, and three that this site signs, so that it knows them again."""
 
-from __future__ import annotations
-
 import re
 import secrets
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a view asks of its visitor: @signed_in, or @role("editor"). An admin has every role."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Any

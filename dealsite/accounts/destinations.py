@@ -1,7 +1,5 @@
 """Where a redirect may lead: pages of this site only."""
 
-from __future__ import annotations
-
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme

@@ -1,7 +1,5 @@
 """The forms of the account pages, and how a page answers one; field names are the data functions' arguments."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ The page carries every field of the form that was sent, and leads to the same ad
 start with `proof-`; they are taken out again before the view sees the form.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

@@ -5,8 +5,6 @@ over all addresses is wide and short, so that it slows guessing by many machines
 out for minutes at most; and it does not hold at all on a device where they have signed in before.
 """
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 from dealsite.data.people import throttles

@@ -3,8 +3,6 @@
 So a page without texts and times does not ask who is signed in; visitors get what the site has.
 """
 
-from __future__ import annotations
-
 import zoneinfo
 from collections.abc import Callable
 from datetime import datetime, timedelta, tzinfo

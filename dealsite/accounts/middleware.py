@@ -1,7 +1,5 @@
 """Finds out who makes a request, when somebody asks, and keeps pages of the CMS shut that name no role."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

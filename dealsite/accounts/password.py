@@ -1,7 +1,5 @@
 """Changing the password, a new one by a link sent to the e-mail address, and asking for it before what matters."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from django import forms

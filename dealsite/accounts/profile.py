@@ -1,7 +1,5 @@
 """The account's overview, its profile and its end."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from django.contrib import messages

@@ -4,8 +4,6 @@ Who gave it earlier is asked for it in place, and for a code where they have a s
 sending goes on. A session left open on a desk, or stolen, does no lasting harm.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import wraps

@@ -4,8 +4,6 @@ Secrets are encrypted and recovery codes hashed under keys made from SECRET_KEY,
 table alone signs nobody in. SECRET_KEY_FALLBACKS are tried, too.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

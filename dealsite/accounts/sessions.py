@@ -1,7 +1,5 @@
 """The list of a user's sessions with their devices, and ending them."""
 
-from __future__ import annotations
-
 import re
 
 from django.contrib import messages

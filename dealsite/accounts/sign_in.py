@@ -1,7 +1,5 @@
 """Making an account, signing in and out."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

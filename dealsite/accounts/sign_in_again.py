@@ -1,8 +1,6 @@
 """Signing in again in the middle of something: in a dialog over the page one works on, which stays as it is, or by a
 page that keeps the form which came when the session had ended, and goes on with it."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from django import forms

@@ -1,7 +1,5 @@
 """Two-factor sign-in in the account: turning it on and off, and its recovery codes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -7,8 +7,6 @@ sort keys there. table/key_templates.py says how to write a line; docs/access-pa
     GSI1  by day, month or id        GSI2  by brand or user        GSI3  by category or open work
 """
 
-from __future__ import annotations
-
 from dealsite.data.table.client import Index
 from dealsite.data.table.key_templates import TOP as TOP
 from dealsite.data.table.key_templates import Key as Key

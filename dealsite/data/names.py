@@ -3,8 +3,6 @@
 Names are normalised first and checked afterwards: NFKC turns look-alikes of `#` into `#` itself.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

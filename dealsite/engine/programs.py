@@ -1,7 +1,5 @@
 """Which programs can be the engine here, and the command lines that start them."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -3,8 +3,6 @@
 A broken record never takes its neighbours along.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import gzip

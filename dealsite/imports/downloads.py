@@ -1,7 +1,5 @@
 """Fetches pictures from the web for an import: from public addresses by https only, and within one site."""
 
-from __future__ import annotations
-
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor

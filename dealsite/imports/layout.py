@@ -1,7 +1,5 @@
 """How a file is read: which column is which field of a deal, and how people wrote amounts and times in it."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Sequence

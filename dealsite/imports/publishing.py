@@ -1,7 +1,5 @@
 """Stores the deals of an import: many in one transaction, and each alone where that fails."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace

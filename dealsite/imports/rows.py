@@ -1,7 +1,5 @@
 """What a row of an import must be, and the deal that it becomes."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Iterator

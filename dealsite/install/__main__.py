@@ -1,7 +1,5 @@
 """python3 -m dealsite.install STEP: installs what pip does not. Run by make, with nothing but the standard library."""
 
-from __future__ import annotations
-
 import sys
 
 from dealsite.install import packages, system

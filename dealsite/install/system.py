@@ -1,7 +1,5 @@
 """What set-up needs of the system: a virtual environment, and packages of Debian where this user may install them."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -3,8 +3,6 @@
 The chart draws the prices that a deal has had as a line of steps, and says the same in words and as rows of a table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

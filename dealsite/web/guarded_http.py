@@ -5,8 +5,6 @@ answer of the name server cannot change the target. No redirect is followed: who
 asks again through the same guard. No server holds a request up beyond its deadline.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import socket
 import ssl

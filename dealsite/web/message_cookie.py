@@ -1,7 +1,5 @@
 """Notes for the next page, in a cookie: with room for what takes back what was done."""
 
-from __future__ import annotations
-
 from django.contrib.messages.storage.cookie import CookieStorage
 
 

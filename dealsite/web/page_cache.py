@@ -8,8 +8,6 @@ page stood that sent it: in Sec-Fetch-Site, older ones in Origin. A page of anot
 says neither is refused. For forms that do little harm only; all others carry the token.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import OrderedDict

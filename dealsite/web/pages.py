@@ -4,8 +4,6 @@ Each view has one of these four decorators, above all others. From them come the
 docs/access-patterns.md, the tests of what pages cost and who may see them, and the pages that a browser visits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeVar

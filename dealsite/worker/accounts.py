@@ -1,7 +1,5 @@
 """The jobs of accounts: what a deleted user leaves behind, many messages and watches at once. Each may run twice."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from functools import partial
 

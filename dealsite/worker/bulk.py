@@ -4,8 +4,6 @@ A batch ends after some seconds, so that mails and other jobs get their turn. At
 deals is held, and all that was done is known to the table: whoever goes on after a crash finds it, and does the rest.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Charging payments as they come due, until told to stop: a thread of each worker, and `manage.py run_payments`."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Callable

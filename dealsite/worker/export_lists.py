@@ -3,8 +3,6 @@
 The CMS's buttons and forms, the jobs, and the files that the worker writes are made from this.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Where the rows of exported lists come from: each list to its end, page by page."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace

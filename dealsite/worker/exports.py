@@ -4,8 +4,6 @@ Spreadsheets open such files: they begin with a byte order mark, without which E
 encoding, and no cell can be taken for a formula.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import tempfile

@@ -4,8 +4,6 @@ A round is a job that does a few links at a time and comes back some seconds lat
 shop, and a crash loses a few links at most. Only public addresses are asked, at every hop, and no body is ever read.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -3,8 +3,6 @@
 Several may run at once. Of those on one machine, one feeds each projection; the others stand by.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

@@ -1,7 +1,5 @@
 """The jobs that send mail: about accounts, orders and payments. A mail may be sent twice, and is never lost."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from django.conf import settings

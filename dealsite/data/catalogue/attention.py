@@ -1,7 +1,5 @@
 """What needs an editor, as the table has it now: the search index says where to look, and may lag by a moment."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Bringing a brand's new name to its deals, drafts and featured cards, after the brand itself was renamed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import partial

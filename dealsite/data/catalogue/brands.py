@@ -1,7 +1,5 @@
 """Brands: their pages' texts, their names by first letter, their counters, and what renaming one takes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime

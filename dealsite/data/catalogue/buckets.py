@@ -4,8 +4,6 @@ No feed ever queries an empty bucket. The list of days is written only when a da
 it; a small counter for each day tells when its first deal comes and its last one goes.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import date
 

@@ -1,7 +1,5 @@
 """What an editor writes of a deal, and what must be right before it is published."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

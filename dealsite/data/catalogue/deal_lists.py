@@ -4,8 +4,6 @@
 is ready, filter the brand's feed: from at most 500 rows a page, after which the page says how far back it looked.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial

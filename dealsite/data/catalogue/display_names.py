@@ -1,7 +1,5 @@
 """Display names for pages that know only slugs: read once a minute by each process, not by each page."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """A draft as it is stored, reading it, and what publishing makes of it: a pointer to its deal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta

@@ -3,8 +3,6 @@
 What was there before a change is kept; a deleted one goes to the trash, and comes back under the same id.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Sequence
 from datetime import datetime

@@ -5,8 +5,6 @@ renew or remove its card without knowing its place. An id in `order` without a c
 was deleted. The deal holds the pages that feature it, so both sides always agree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime

@@ -7,8 +7,6 @@ that is no longer the page's, the plan is put aside and editors are shown so; pl
 follow each other do not disturb each other, since no plan counts as a hand.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timedelta

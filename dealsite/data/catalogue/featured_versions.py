@@ -1,7 +1,5 @@
 """The featured list of a page, and its earlier ones: each is kept, in the transaction that sets the next one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

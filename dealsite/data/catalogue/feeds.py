@@ -4,8 +4,6 @@ Deal ids sort as publication times do, so a feed reads ids up to the last one of
 deal appears by itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 

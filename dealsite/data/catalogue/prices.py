@@ -5,8 +5,6 @@ it, since nobody was ever offered that price. The page of a deal says what the l
 before the price that holds, as article 6a of Directive 98/6/EC asks of whoever announces a reduction.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """Asking for the files of pictures that are made outside the request, by a job that may run any number of times."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The audit log: who did what to which thing, written in the transaction that does it, and never changed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime

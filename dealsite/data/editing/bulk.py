@@ -11,8 +11,6 @@ Each deal is changed in a transaction of its own, which notes that it was, once,
 belongs to its worker: nothing is changed twice, and nothing after the job was paused or cancelled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta

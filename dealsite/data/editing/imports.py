@@ -6,8 +6,6 @@ A job checks, another one imports; either may be cancelled, and asked for again.
 job of the same transaction deletes them a week later. What was imported, and by whom, stays known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta

@@ -4,8 +4,6 @@ A deal whose link works has nothing of it. A link counts as broken once two chec
 it, hours apart; what was found belongs to the link that was checked, so another link begins anew.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -4,8 +4,6 @@ They stand beside the deal's versions, under the id of its history: so they stay
 lie in the trash and come back with it, and go when the trash is emptied.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any

@@ -4,8 +4,6 @@ An open form says so every 20 seconds; who has not said so for a minute is gone.
 the deal or draft, so that one query tells both.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 

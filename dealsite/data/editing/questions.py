@@ -1,7 +1,5 @@
 """Saved questions of the back office to the lake; everybody there sees and may change all of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from datetime import datetime
 

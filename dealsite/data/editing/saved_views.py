@@ -5,8 +5,6 @@ are and where each stands is right by itself. Every change says what is to be th
 done: repeating it, after a lost answer or by a second click, changes nothing more.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping

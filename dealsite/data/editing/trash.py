@@ -5,8 +5,6 @@
 Both ends take the item from the trash in their transaction, so one of them happens, once.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -4,8 +4,6 @@ The transaction that deletes a thing puts it there, and sees to it that a job of
 trash. Versions and prices stay where they are until then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta

@@ -4,8 +4,6 @@ A version stands under its number, whoever made it and when beside it; the newes
 Numbers may be missing where something changed but its content: a new time, a return from the trash.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime

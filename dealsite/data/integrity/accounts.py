@@ -3,8 +3,6 @@
 Sign-in item and second factor name each other.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

@@ -19,8 +19,6 @@ A check sees every item once, then names its problems, with the writes that repa
 Those writes hold only while the items are as they were seen, so a repair is safe while the site runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Protocol
 

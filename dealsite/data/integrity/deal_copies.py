@@ -3,8 +3,6 @@
 Where a checkout had no room to mark what it sold out, a job of its transaction does so a moment later.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What a deal was before: its prices, its versions, and what the trash keeps of it."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Every key and index row, recomputed from an item's own attributes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import date
 from functools import partial

@@ -1,7 +1,5 @@
 """Announcements and bulk changes: what is noted of them belongs to a job, and the job's numbers are theirs."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 

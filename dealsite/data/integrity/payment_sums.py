@@ -1,7 +1,5 @@
 """Payments: totals of each day and shard, guards of transaction ids, and that an order's payments come to its total."""
 
-from __future__ import annotations
-
 import heapq
 from collections import defaultdict
 from collections.abc import Iterator

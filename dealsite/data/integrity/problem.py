@@ -1,7 +1,5 @@
 """One thing that is wrong with the table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 What money depends on is reported, and never repaired automatically.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Brands, categories and days: names in lists and cards, counters, and the list of days that hold deals."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from datetime import date

@@ -4,8 +4,6 @@ A job writes the file; another one, of the same transaction, deletes it a week l
 as it takes, page by page, and costs no page anything.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass

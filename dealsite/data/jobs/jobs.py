@@ -8,8 +8,6 @@ moves that time to the end of the lease, so nobody else finds it before; finishi
 An editor's word takes the job from its worker, which notices at its next write: at the next checkpoint.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace

@@ -12,8 +12,6 @@ Times are stored as ISO text, tuples as lists, other dataclasses as maps. Whoeve
 `version: ClassVar[int] = 2`; it is stored from 2 on, and a worker refuses versions and fields that it does not know.
 """
 
-from __future__ import annotations
-
 import types
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import MISSING, Field, field, fields, is_dataclass

@@ -6,8 +6,6 @@ segment notes where it is. A batch may be sent twice, by the next worker after a
 message that is there is left as it is.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait

@@ -4,8 +4,6 @@ A message's id is the id of the job that sent it, so that it can be written agai
 there once. It is unread while it stands in the index; reading it takes it out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime

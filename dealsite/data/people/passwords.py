@@ -1,7 +1,5 @@
 """Changing a password: in the same transaction every other session of the user ends."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime

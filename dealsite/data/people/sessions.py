@@ -5,8 +5,6 @@ the password and the second factor it was started with by an HMAC under that key
 changes, every other session is void at that moment, whatever becomes of its item.
 """
 
-from __future__ import annotations
-
 import hmac
 from collections.abc import Iterator, Mapping
 from contextlib import suppress

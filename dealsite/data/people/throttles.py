@@ -5,8 +5,6 @@ the same time gets no more than the limit through. Subjects (a name as typed, an
 in the key. A lost answer may count a try twice: the limit is then reached earlier, never later.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

@@ -5,8 +5,6 @@ bound to it: turning it on or off ends all other sessions. The secret arrives he
 recovery codes hashed, both under a key that is not in the table (`accounts.second_factor`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime

@@ -4,8 +4,6 @@ The sign-in item holds the password's hash and the roles, the profile (profiles.
 leaves a sign-in item that says only when, so that the name is never given out again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime

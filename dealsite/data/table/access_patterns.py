@@ -6,8 +6,6 @@
 The page of all questions is written from these, and tests hold each function to its requests.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass

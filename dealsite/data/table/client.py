@@ -8,8 +8,6 @@ No call hangs: 0.5 s to connect, 1 s to answer, two attempts. Conflicts and thro
 What fails comes out as one of `errors`.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import random

@@ -1,7 +1,5 @@
 """Between Python values and DynamoDB's typed JSON; money is Decimal, times are ISO text, floats are refused."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Mapping
 from datetime import datetime

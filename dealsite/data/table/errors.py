@@ -14,8 +14,6 @@ DataError
     └── Busy            503  it answers, but is overloaded or contended
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

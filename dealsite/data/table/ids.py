@@ -1,7 +1,5 @@
 """Ids and times as they stand in keys: ULIDs sort as the moments do that they were made for."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import secrets

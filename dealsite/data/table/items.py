@@ -1,7 +1,5 @@
 """Items, read and written: one, many by their keys, a range of a partition, everything; alone, or all or none."""
 
-from __future__ import annotations
-
 import functools
 import uuid
 from collections.abc import Iterable, Iterator, Sequence

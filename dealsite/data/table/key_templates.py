@@ -8,8 +8,6 @@ another argument: of a ULID, from its time. A `?` after a type says that an item
 `status="OPEN"` that all but open ones are not. `#` separates the parts and stands in none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Counting what a page costs in calls, capacity units and time, and the deadline of its calls."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Pages of a partition whose sort keys end in a ULID: the newest first, with a cursor to either side."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeVar

@@ -2,8 +2,6 @@
 
 And deleting by `ttl` for engines that do not: DynamoDB does it by itself, the embedded engine never."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Reading a list that is spread over several partitions: all at once, merged in the order of its sort keys."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor

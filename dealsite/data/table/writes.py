@@ -5,8 +5,6 @@ attribute's name, or a tuple of names that leads into a map or list: `("cards", 
 Expression text is ASCII and holds placeholders only; names and values never stand in it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

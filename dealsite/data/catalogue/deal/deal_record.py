@@ -1,7 +1,5 @@
 """A deal as it is stored, and reading it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime

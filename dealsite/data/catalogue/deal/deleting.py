@@ -1,7 +1,5 @@
 """Deleting a deal, which goes to the trash, and bringing it back from there under the same id."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime

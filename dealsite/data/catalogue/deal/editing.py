@@ -1,7 +1,5 @@
 """Editing a deal: its offer, its counters and its featured cards change with it. Reverting one is an edit, too."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime

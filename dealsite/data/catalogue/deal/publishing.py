@@ -1,7 +1,5 @@
 """Publishing and scheduling deals, one or several at once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Moving a scheduled deal to another time, which is another id."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """Whether a deal is sold out: the offer counts the pieces, the deal's card and its copies say when none is left."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime

@@ -1,7 +1,5 @@
 """What a bulk change does to one deal or draft, and why it cannot."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime

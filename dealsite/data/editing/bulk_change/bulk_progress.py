@@ -1,7 +1,5 @@
 """How far a bulk change has come, written only by the worker that has its job: chunks, and what became of each deal."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 

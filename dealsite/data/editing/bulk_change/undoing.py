@@ -1,7 +1,5 @@
 """How what a bulk change did to one deal or draft is taken back, and why it cannot."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
