@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from cms.bulk.bulk_form import BulkChoice, ChangeForm, chosen_in, in_words, total_of, value_in_words
@@ -21,7 +21,7 @@ from cms.jobs.jobs import row as job_row
 from cms.lists.deal_list import STATES, query
 from cms.lists.list_address import list_query
 from cms.lists.search import LACKS, find_deals, is_found
-from cms.shared.requests import EditorRequest
+from cms.shared.requests import EditorRequest, editor_action, editor_page
 from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import deal_lists
 from dealsite.data.editing import bulk
@@ -30,7 +30,7 @@ from dealsite.data.editing.bulk_change import applying, bulk_progress
 from dealsite.data.editing.bulk_change.applying import Prefetched, Thing
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import from_iso, is_ulid, iso, new_ulid
-from dealsite.web.pages import action, page, part
+from dealsite.web.pages import part
 from dealsite.worker.exports import safe_cell
 
 SHOWN = 25
@@ -62,7 +62,7 @@ class BulkPreview:
     how: str = "exact"
 
 
-@page(
+@editor_page(
     "1 query + d queries + 3 batch gets",
     at=(
         "?all=1&action=expiry",
@@ -72,8 +72,6 @@ class BulkPreview:
         "?deal={live.id}&action=",
     ),
 )
-@role("editor")
-@require_safe
 def preview(request: EditorRequest) -> HttpResponse:
     """Ask for the value of a change where it is missing, then show what would change."""
     now = timezone.now()
@@ -134,9 +132,7 @@ def _previewed(change: BulkChange, thing: Thing, prefetched: Prefetched, now: da
     return Preview(thing.id, thing.content.title, address, before, after, refusal)
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def start(request: EditorRequest) -> HttpResponse:
     """Order what was shown, and lead to the page that says how far it has come."""
     now = timezone.now()
@@ -173,9 +169,7 @@ def _previewed_at(text: str, now: datetime) -> datetime | None:
     return moment if is_sound else None
 
 
-@page("1 get + 1 query", at=("/cms/deals/bulk/{bulk[0]}/", "/cms/deals/bulk/{bulk[1]}/"))
-@role("editor")
-@require_safe
+@editor_page("1 get + 1 query", at=("/cms/deals/bulk/{bulk[0]}/", "/cms/deals/bulk/{bulk[1]}/"))
 @vary_on_headers("HX-Request")
 def bulk_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """How far a change has come, what was left alone and why; renews itself while it goes on."""
@@ -256,9 +250,7 @@ def _csv(rows: list[list[str]]) -> bytes:
     return file.getvalue().encode()
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def undo(request: EditorRequest, job_id: str) -> HttpResponse:
     """Take a change back as far as nobody else has changed the same since, and lead to the page of that."""
     token = request.POST.get("token", "")

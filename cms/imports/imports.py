@@ -11,13 +11,13 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from cms.imports.import_forms import SEPARATORS, LayoutForm, ReadForm, UploadForm
 from cms.imports.upload import GONE, check_file, open_file, source_file_of, upload_file
 from cms.lists.deal_list import query
-from cms.shared.requests import EditorRequest
+from cms.shared.requests import EditorRequest, editor_form
 from dealsite.accounts.decorators import role, sent_again
 from dealsite.data.editing import imports
 from dealsite.data.editing.imports import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED, Import
@@ -29,7 +29,7 @@ from dealsite.data.table.ids import new_ulid
 from dealsite.imports import csv_files, layout
 from dealsite.imports.csv_files import BadFile
 from dealsite.text.digits import number_in
-from dealsite.web.pages import page, part
+from dealsite.web.pages import part
 from dealsite.worker import imports as running
 
 STATES = {
@@ -59,10 +59,8 @@ class ImportRow:
     percent: int | None
 
 
-@page("1 query + 1 batch get")
+@editor_form("1 query + 1 batch get")
 @sent_again
-@role("editor")
-@require_http_methods(["GET", "HEAD", "POST"])
 def import_list(request: EditorRequest) -> HttpResponse:
     """The imports so far, and a form to upload another one."""
     is_sent = request.method == "POST"
@@ -89,10 +87,10 @@ def import_list(request: EditorRequest) -> HttpResponse:
     return render(request, "cms/imports/imports.html", context, status=422 if form.errors else 200)
 
 
-@page("2 gets", at=("/cms/imports/{imports[0]}/", "/cms/imports/{imports[1]}/", "/cms/imports/{imports[2]}/"))
+@editor_form(
+    "2 gets", at=("/cms/imports/{imports[0]}/", "/cms/imports/{imports[1]}/", "/cms/imports/{imports[2]}/")
+)
 @sent_again
-@role("editor")
-@require_http_methods(["GET", "HEAD", "POST"])
 @vary_on_headers("HX-Request")
 def deal_import(request: EditorRequest, import_id: str) -> HttpResponse:
     """One import: what its columns are, how far it is, what came of it."""

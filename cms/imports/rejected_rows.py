@@ -12,18 +12,16 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods
 
 from cms.imports.upload import check_file, keep, open_file
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role, sent_again
+from cms.shared.requests import EditorRequest, editor_form
+from dealsite.accounts.decorators import sent_again
 from dealsite.data.editing import imports
 from dealsite.data.editing.imports import CHECKED, IMPORTED, UPLOADED, Import, SourceFile
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable
 from dealsite.data.table.ids import new_ulid
 from dealsite.imports.layout import Layout
-from dealsite.web.pages import page
 from dealsite.worker import imports as running
 
 MOST_CELLS = 2_500  # as many fields as a form may have, with some to spare
@@ -56,10 +54,8 @@ class RejectedRow:
     is_left_out: bool = False
 
 
-@page("1 get")
+@editor_form("1 get")
 @sent_again
-@role("editor")
-@require_http_methods(["GET", "HEAD", "POST"])
 def fix_import(request: EditorRequest, import_id: str) -> HttpResponse:
     """Show the rejected rows of an import as a table, or have them checked again as they were fixed."""
     one = imports.get(import_id)

@@ -14,11 +14,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods
 
 from cms.imports.import_forms import NAME_OF_FILE_CHARACTERS, PasteForm
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role, sent_again
+from cms.shared.requests import EditorRequest, editor_form
+from dealsite.accounts.decorators import sent_again
 from dealsite.data.editing import imports
 from dealsite.data.editing.imports import UPLOADED, Import, SourceFile
 from dealsite.data.jobs.payloads import to_item
@@ -28,17 +27,14 @@ from dealsite.data.table.ids import is_ulid, new_ulid, time_of
 from dealsite.imports import csv_files, layout
 from dealsite.imports.csv_files import BadFile
 from dealsite.imports.layout import Layout
-from dealsite.web.pages import page
 from dealsite.worker import imports as running
 
 LIFETIME = timedelta(days=1)  # of the id that a form has ready
 GONE = gettext_lazy("This file is gone: files are kept for a week.")
 
 
-@page("none")
+@editor_form("none")
 @sent_again
-@role("editor")
-@require_http_methods(["GET", "HEAD", "POST"])
 def paste_rows(request: EditorRequest) -> HttpResponse:
     """A form for rows copied from a spreadsheet; they become a file."""
     is_sent = request.method == "POST"

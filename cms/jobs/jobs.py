@@ -13,13 +13,11 @@ from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
-from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from cms.bulk.bulk_form import in_words
 from cms.lists.deal_list import query
-from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from cms.shared.requests import EditorRequest, editor_action, editor_page
 from dealsite.data.catalogue.deal.stock import MARK_SOLD_OUT
 from dealsite.data.catalogue.featured_plans import SET_PLANNED
 from dealsite.data.catalogue.renditions import MAKE_RENDITIONS
@@ -34,7 +32,6 @@ from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, SEND_MESSAGE, Job
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.text import stored_words
 from dealsite.text.lazy import Text
-from dealsite.web.pages import action, page
 
 MONTH_PATTERN = re.compile(r"20[0-9]{2}-(0[1-9]|1[0-2])")
 KINDS = {
@@ -125,9 +122,7 @@ def row(job: Job, now: datetime) -> JobRow:
     return JobRow(job, KINDS.get(job.kind, MAIL), state, look, done, total, percent, rate, jobs.may(job))
 
 
-@page("1 query + 1 batch get")
-@role("editor")
-@require_safe
+@editor_page("1 query + 1 batch get")
 @vary_on_headers("HX-Request")
 def job_list(request: EditorRequest) -> HttpResponse:
     """One page of a month's jobs; renews itself every two seconds."""
@@ -169,33 +164,25 @@ def _act(request: EditorRequest, job_id: str, act: Callable[..., None], said: st
     return HttpResponseRedirect(back if safe else reverse("cms_jobs"))
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def pause_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """Let a job rest until it is resumed."""
     return _act(request, job_id, jobs.pause, _("The job is paused."))
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def resume_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """Let a paused job go on."""
     return _act(request, job_id, jobs.resume, _("The job goes on."))
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def cancel_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """End a job for good; messages that were sent stay."""
     return _act(request, job_id, jobs.cancel, _("The job is cancelled. What it did already stays."))
 
 
-@action
-@role("editor")
-@require_POST
+@editor_action
 def retry_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """Try a failed job again."""
     return _act(request, job_id, jobs.retry, _("The job is tried again."))

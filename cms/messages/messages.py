@@ -14,13 +14,13 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods
 
 from cms.jobs.jobs import row
 from cms.lists.deal_list import id_in, query
 from cms.shared.fields import LocalTimeField
 from cms.shared.forms import show_zone
-from cms.shared.requests import EditorRequest
+from cms.shared.requests import EditorRequest, editor_page
 from dealsite.accounts.decorators import role
 from dealsite.accounts.reauthentication import fresh
 from dealsite.data.catalogue import deals
@@ -94,9 +94,7 @@ class MessageForm(forms.Form):
             self.add_error("send_at", _("The deal has expired by then. Choose an earlier time."))
 
 
-@page("1 query + 1 batch get")
-@role("editor")
-@require_safe
+@editor_page("1 query + 1 batch get")
 def message_list(request: EditorRequest) -> HttpResponse:
     """One page of the messages that are planned, on their way and sent."""
     now = timezone.now()

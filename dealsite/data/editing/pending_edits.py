@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from dealsite.data import keys, table
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.content import DealContent, content_from_item, in_words, text_problems
-from dealsite.data.catalogue.deal.deal_record import Deal, deal_from_items
+from dealsite.data.catalogue.deal.deal_record import Deal
 from dealsite.data.editing import audit
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
@@ -177,36 +177,15 @@ def publish_write(changes: PendingEdits) -> Delete:
     return Delete(key=key, when=when, otherwise=PendingEditsConflict())
 
 
-@access_pattern(
-    "deals with unpublished changes, last changed first",
-    "GSI1 DEALCHANGES; VERSIONS#id, DEAL#id / time#id; CHANGES, itself",
-    "1 query + 2 batch gets",
-)
-def newest() -> list[tuple[Deal, PendingEdits]]:
-    """Return deals with unpublished changes, last changed first, up to 50, without stock."""
-    items = table.batch_get((row["PK"], row["SK"]) for row in _rows())
-    kept = sorted(
-        (from_item(item) for item in items.values() if "discarded_at" not in item),
-        key=lambda one: (one.updated_at, one.history_id),
-        reverse=True,
-    )
-    deals = table.batch_get(keys.deal(one.deal_id) for one in kept)  # one that lies in the trash is not there
-    there = ((deals[keys.deal(one.deal_id)], one) for one in kept if keys.deal(one.deal_id) in deals)
-    found = ((deal_from_items(item, None), one) for item, one in there)
-    return [(deal, one) for deal, one in found if _is_of(one, deal)]
-
-
 @access_pattern("what deals are to become, as lists show it", "GSI1 DEALCHANGES / time#id", "1 query")
 def cards() -> list[DealCard]:
     """Return what deals are to become, as lists show it, last changed first, up to 50. 1 query.
 
     Also of a deal that lies in the trash: whether it is there is for the caller to see.
     """
-    return [DealCard.from_item(row["card"]) for row in _rows()]
-
-
-def _rows() -> list[Item]:
-    return table.query(keys.changed_deals.partition(), index=keys.GSI1, newest_first=True, limit=MOST_LISTED)
+    partition = keys.changed_deals.partition()
+    rows = table.query(partition, index=keys.GSI1, newest_first=True, limit=MOST_LISTED)
+    return [DealCard.from_item(row["card"]) for row in rows]
 
 
 def moved_write(deal: Deal, new_id: str, changes: PendingEdits | None) -> Write:

@@ -70,7 +70,6 @@ measures(pending_edits.discard, lambda: keep_changes(make_deal()))(
 measures(pending_edits.restore, discard_changes)(
     lambda discarded: pending_edits.restore(discarded, by=EDITOR, now=NOW)
 )
-measures(pending_edits.newest, lambda: keep_changes(make_deal()))(lambda _: pending_edits.newest())
 measures(pending_edits.cards, lambda: keep_changes(make_deal()))(lambda _: pending_edits.cards())
 measures(trash.newest, lambda: deleted(make_deal()))(lambda _: trash.newest())
 measures(trash.find, lambda: deleted(make_deal()))(lambda deal_id: trash.find("deal", deal_id))
