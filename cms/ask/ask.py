@@ -108,10 +108,7 @@ def _form_from_address(request: EditorRequest) -> tuple[str, str]:
     return (_(found.title), found.sql) if found else ("", EXAMPLE)
 
 
-@page(
-    "1 query",
-    at=tuple(f"/cms/ask/answers/{{answers[{number}]}}/" for number in range(5)),
-)
+@page("1 query", at=tuple(f"/cms/ask/answers/{{answers[{number}]}}/" for number in range(5)))
 @role("back office")
 @require_safe
 @vary_on_headers("HX-Request")

@@ -50,17 +50,17 @@ def user_list(request: HttpRequest) -> HttpResponse:
 def user(request: EditorRequest, username: str) -> HttpResponse:
     """One user, with roles to give and take."""
     account = users.get(username)
+    is_own = account.username == request.user.username
     roles = [
         {
             "name": name,
             "does": DUTIES[name],
             "has": name in account.roles,
-            "is_fixed": _is_own_admin_role(request, account.username, name),
+            "is_fixed": is_own and name == "admin",
         }
         for name in users.ROLES
     ]
     trail = [(reverse("cms_users"), _("Users")), ("", account.username)]
-    is_own = account.username == request.user.username
     context = {"account": account, "roles": roles, "trail": trail, "is_own": is_own}
     return render(request, "cms/people/user.html", context)
 
@@ -85,7 +85,7 @@ def give_role(request: EditorRequest, username: str) -> HttpResponse:
 def take_role(request: EditorRequest, username: str) -> HttpResponse:
     """Take a role from a user, from their next request on."""
     name = request.POST.get("role", "")
-    if _is_own_admin_role(request, username, name):
+    if name == "admin" and username == request.user.username:
         raise Forbidden(_("You cannot take the role admin from yourself. Another admin can."))
     users.take_role(username, name, by=request.user.username, now=timezone.now())
     words = {"user": username, "role": stored_words.shown(name)}
@@ -110,8 +110,3 @@ def reset_two_factor(request: EditorRequest, username: str) -> HttpResponse:
     done = _("%(username)s signs in with the password alone, and is signed out everywhere.")
     messages.success(request, done % {"username": username})
     return redirect("cms_user", username)
-
-
-def _is_own_admin_role(request: EditorRequest, username: str, name: str) -> bool:
-    """Tell whether an admin is about to lock themself out."""
-    return name == "admin" and username == request.user.username

@@ -10,10 +10,7 @@ from django.utils.translation import gettext_lazy
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, buckets
 from dealsite.data.catalogue.brands import Brand
-from dealsite.data.catalogue.cards import (
-    DealCard,
-    remove_featured,
-)
+from dealsite.data.catalogue.cards import DealCard, remove_featured
 from dealsite.data.catalogue.content import noted
 from dealsite.data.catalogue.deal.deal_record import TRIES, Deal, deal_from_items, get, stock_is
 from dealsite.data.catalogue.deal.publishing import BrandChanged, check_brand, offer_item
