@@ -63,8 +63,8 @@ def thorough(*cases: Any) -> list[Any]:
     return [pytest.param(*case, marks=pytest.mark.thorough) for case in as_tuples]
 
 
-# A story that is the same without script. That forms and links lead on without it is checked on every page; how
-# a browser sends each kind of form, in the stories that are always told twice.
+# A story that is the same without script. That forms and links lead on without it is checked on every page, and
+# how a browser sends a form in the two main stories, which are always told twice.
 with_and_without_script = pytest.mark.parametrize(
     "script",
     [pytest.param(True, id="script"), pytest.param(False, id="no script", marks=pytest.mark.thorough)],

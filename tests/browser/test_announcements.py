@@ -142,6 +142,7 @@ def note(message_id: str, sent: int) -> None:
     table.write(Update(key=keys.job(message_id), set={"progress": progress, "taken_by": "w"}))
 
 
+@pytest.mark.thorough
 def test_the_page_of_jobs_renews_itself_and_keeps_the_focus(editor_window):
     job_id = order("Look at this")
     page: Page = editor_window()

@@ -82,6 +82,7 @@ def test_a_question_is_mended_asked_and_saved(office, script):
     expect(page.get_by_role("link", name="All orders")).to_have_count(0)
 
 
+@pytest.mark.thorough
 @with_and_without_script
 def test_a_long_question_is_followed_and_cancelled(office, script):
     page = office(script=script)

@@ -6,6 +6,7 @@ import re
 from threading import Event
 from typing import Any
 
+import pytest
 from playwright.sync_api import Dialog, Locator, Page, expect
 
 from dealsite.data.catalogue import drafts
@@ -44,6 +45,7 @@ def test_a_draft_is_saved_a_moment_after_typing_and_when_a_field_is_left(editor_
     assert flaws(page, views) == []
 
 
+@pytest.mark.thorough
 def test_by_keyboard_alone_saving_by_itself_is_turned_off_and_leaving_warns(editor_window):
     draft = make_draft(title="Idea")
     page = opened(editor_window(alone=True), draft)
@@ -85,6 +87,7 @@ def test_leaving_at_once_still_saves(editor_window, monkeypatch):
     assert drafts.get(draft.id).content.title == "Idea of mine"
 
 
+@pytest.mark.thorough
 def test_leaving_warns_where_the_text_is_too_long_to_be_sent_on_leaving(editor_window):
     draft = make_draft(title="Idea")
     page = opened(editor_window(alone=True), draft)
@@ -103,6 +106,7 @@ def test_leaving_warns_where_the_text_is_too_long_to_be_sent_on_leaving(editor_w
     assert drafts.get(draft.id).content.description == "ж" * 15_000
 
 
+@pytest.mark.thorough
 def test_what_is_not_right_is_said_and_saved_once_it_is(editor_window):
     draft = make_draft(title="Idea")
     page = opened(editor_window(), draft)
@@ -128,6 +132,7 @@ def test_when_the_session_has_ended_it_stops_and_nothing_typed_is_lost(editor_wi
     assert drafts.get(draft.id) == draft
 
 
+@pytest.mark.thorough
 def test_while_the_table_is_away_it_tries_again_until_it_is_back(editor_window, break_table):  # noqa: F811
     draft = make_draft(title="Idea")
     page = opened(editor_window(), draft)

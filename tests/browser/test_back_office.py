@@ -21,7 +21,7 @@ from dealsite.data.people import users
 from dealsite.gateways.testing import TestGateway
 from dealsite.worker import exports, loop
 from tests import people
-from tests.browser.conftest import always_with_and_without_script, both_widths, with_and_without_script
+from tests.browser.conftest import both_widths, with_and_without_script
 from tests.browser.content import now_deal
 from tests.browser.flaws import flaws
 from tests.orders import make_order
@@ -67,7 +67,7 @@ def work() -> None:
         pass
 
 
-@always_with_and_without_script
+@with_and_without_script
 @both_widths
 def test_orders_are_shipped_together_and_delivered(office_window, script, width):
     made = [order_of(name, minutes_ago=9 - number) for number, name in enumerate(("ada", "bob", "cyd"))]
@@ -107,6 +107,7 @@ def test_a_cancellation_asks_for_its_reason(office_window, script):
     assert now_of(order).status == "CANCELLED"
 
 
+@pytest.mark.thorough
 @with_and_without_script
 def test_what_failed_is_named_and_can_be_tried_again(office_window, troubles, script):
     troubles.allowed.add(409)
@@ -149,6 +150,7 @@ def test_without_script_there_is_no_box_that_would_do_nothing(office_window):
     expect(page.get_by_role("checkbox")).to_have_count(1)
 
 
+@pytest.mark.thorough
 def test_new_orders_come_by_themselves_and_leave_what_is_ticked_alone(office_window, views):
     first = order_of("ada", minutes_ago=5)
     page = office_window()
@@ -220,6 +222,7 @@ def test_packing_slips_are_printed_one_order_a_page_without_the_site_around(offi
     assert len(re.findall(rb"/Type\s*/Page\b", page.pdf())) == 3
 
 
+@pytest.mark.thorough
 @with_and_without_script
 def test_a_file_of_orders_is_asked_for_and_fetched(office_window, tmp_path, monkeypatch, script):
     storage = FileSystemStorage(tmp_path / "private", allow_overwrite=True)

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.deals import Deal
 from dealsite.worker import loop
-from tests.browser.conftest import always_with_and_without_script
+from tests.browser.conftest import with_and_without_script
 from tests.browser.content import now_deal
 from tests.builders import make_category
 
@@ -50,7 +50,7 @@ def categories(made: list[Deal]) -> list[bool]:
     return [deals.get(deal.id).content.category == TOYS for deal in made]
 
 
-@always_with_and_without_script
+@with_and_without_script
 def test_chosen_deals_are_changed_and_changed_back(editor_window, made, script):
     page: Page = editor_window(script=script)
     page.goto("/cms/deals/")
@@ -82,6 +82,7 @@ def test_chosen_deals_are_changed_and_changed_back(editor_window, made, script):
     assert categories(made) == [False] * 4
 
 
+@pytest.mark.thorough
 def test_all_of_a_list_are_changed_by_keyboard_alone(editor_window, made, working):
     page: Page = editor_window()
     page.goto("/cms/deals/?state=live")
@@ -123,6 +124,7 @@ def test_boxes_are_ticked_all_at_once_and_in_ranges(editor_window, made):
     expect(page.get_by_text("3 chosen")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_rows_that_come_by_themselves_can_be_chosen(editor_window, made, search_index):
     search_index()
     page: Page = editor_window()

@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.deals import Deal
-from tests.browser.conftest import always_with_and_without_script, with_and_without_script
+from tests.browser.conftest import with_and_without_script
 from tests.browser.content import now_deal
 from tests.browser.deal_form import field, said
 from tests.builders import make_draft
@@ -28,7 +28,7 @@ def difference(page: Page, label: str) -> Locator:
     return page.get_by_role("group", name=label, exact=True)
 
 
-@always_with_and_without_script
+@with_and_without_script
 def test_the_second_editor_chooses_field_by_field_and_saves_on_top(editor_window, lamp, script):
     address = f"/cms/deals/{lamp.id}/"
     eve: Page = editor_window("eve", script=script)
@@ -64,6 +64,7 @@ def test_the_second_editor_chooses_field_by_field_and_saves_on_top(editor_window
     assert content.voucher_code == "LAMP"
 
 
+@pytest.mark.thorough
 def test_typing_into_ones_own_text_chooses_it(editor_window, lamp):
     eve: Page = editor_window("eve")
     oscar: Page = editor_window("oscar")

@@ -70,6 +70,7 @@ def test_escape_leaves_a_price_as_it_is(editor_window, some):
     assert deals.get(some[0].id).version == 1
 
 
+@pytest.mark.thorough
 @with_and_without_script
 def test_a_view_is_saved_shown_and_deleted(editor_window, script):
     page: Page = editor_window(script=script)

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from dealsite.data.catalogue import featured
 from dealsite.data.catalogue.deals import Deal
-from tests.browser.conftest import always_with_and_without_script, with_and_without_script
+from tests.browser.conftest import with_and_without_script
 from tests.browser.content import feature, now_deal
 from tests.browser.deal_form import said
 from tests.browser.flaws import NEXT_FRAME
@@ -50,7 +50,7 @@ def save(page: Page) -> None:
     expect(said(page, "the featured deals are saved")).to_be_visible()
 
 
-@always_with_and_without_script
+@with_and_without_script
 def test_a_deal_is_moved_by_its_buttons_which_keep_the_focus(editor_window, script):
     page: Page = editor_window(script=script)
     page.goto(ADDRESS)
@@ -87,6 +87,7 @@ def test_a_deal_is_moved_by_its_number(editor_window, script):
     assert stored() == ["Ash", "Douglas fir", "Birch", "Cedar"]
 
 
+@pytest.mark.thorough
 def test_a_deal_is_dragged_to_its_place(editor_window):
     page: Page = editor_window(reduced_motion="reduce")  # the mouse need not wait for rows that glide
     page.goto(ADDRESS)
@@ -179,6 +180,7 @@ def test_what_is_done_while_an_answer_is_on_its_way_is_kept(editor_window):
     assert stored() == ["Cedar", "Ash", "Douglas fir", "Elm"]
 
 
+@pytest.mark.thorough
 @with_and_without_script
 def test_a_list_is_planned_by_keyboard_and_looked_at_before(editor_window, script):
     page: Page = editor_window(script=script)

@@ -12,7 +12,7 @@ from playwright.sync_api import FilePayload, expect
 from dealsite.data import table
 from dealsite.worker import exports, loop
 from tests import import_files
-from tests.browser.conftest import always_with_and_without_script
+from tests.browser.conftest import with_and_without_script
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +35,7 @@ CONTENT = import_files.content(3, ["Stuhl;Vela;Home & Furniture;x;https://shop.e
 FILE: FilePayload = {"name": "angebote.csv", "mimeType": "text/csv", "buffer": CONTENT}
 
 
-@always_with_and_without_script
+@with_and_without_script
 def test_a_file_is_brought_its_refused_row_mended_and_all_imported(editor_window, script):
     page = editor_window(script=script)
     page.goto("/cms/imports/")
@@ -82,6 +82,7 @@ def test_a_file_can_be_dropped(editor_window):
     expect(page.get_by_role("heading", name="Choose the columns")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_rows_are_pasted_and_imported_by_keyboard_alone(editor_window):
     page = editor_window()
     page.goto("/cms/imports/paste/")

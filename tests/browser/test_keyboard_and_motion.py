@@ -32,6 +32,7 @@ def tab_to(page: Page, goal: Locator) -> None:
     expect(goal).to_be_focused()
 
 
+@pytest.mark.thorough
 @with_and_without_script
 def test_an_editor_signs_in_and_publishes_with_the_keyboard_alone(site, window, script):
     make_user("eve", roles=["editor"])

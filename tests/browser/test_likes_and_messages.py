@@ -15,7 +15,6 @@ from dealsite.data.catalogue.display_names import brand_names
 from dealsite.data.people import messages, users
 from dealsite.data.table.ids import new_ulid
 from tests.browser.conftest import (
-    always_with_and_without_script,
     make_user,
     sign_in_by_form,
     thorough,
@@ -99,7 +98,7 @@ def test_an_impatient_double_click_counts_once(window):
     assert relations.relation_state_of("ada", "brand", "nordlicht").likes == 1
 
 
-@always_with_and_without_script
+@with_and_without_script
 @pytest.mark.parametrize("verb", ["like", *thorough("watch")])
 def test_a_visitor_signs_in_on_the_way_and_it_is_done(window, script, verb):
     make_user("ada")
@@ -125,6 +124,7 @@ def test_whose_session_has_ended_is_led_to_sign_in_by_the_button_too(window):
     expect(button(page, "like")).to_have_attribute("aria-pressed", "true")
 
 
+@pytest.mark.thorough
 @with_and_without_script
 def test_messages_are_opened_marked_and_deleted(window, script):
     deal = now_deal(title="A warm lamp")
@@ -173,6 +173,7 @@ def test_a_badge_that_cannot_be_had_is_left_out_without_a_word(window, troubles)
     expect(page.locator("header .unread-badge")).to_have_count(0)
 
 
+@pytest.mark.thorough
 @with_and_without_script
 def test_what_is_watched_is_muted_and_given_up(window, script):
     ada = make_user("ada")

@@ -50,6 +50,7 @@ def test_scrolling_brings_the_next_pages_and_says_so(window: Window):
     expect(page.locator("#pager [data-next]")).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_after_four_pages_the_visitor_asks_and_the_focus_goes_to_the_first_new_deal(window: Window):
     ids = make_deals(130)
     page = window()
@@ -95,6 +96,7 @@ def test_without_script_plain_links_and_back_do_it(window: Window):
     expect(page.locator("[data-theme-toggle]")).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_a_click_for_a_new_tab_opens_a_new_tab(window: Window):
     ids = make_deals(130)
     page = window()

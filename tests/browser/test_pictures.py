@@ -216,6 +216,7 @@ def test_a_deal_shows_avif_once_the_worker_has_made_it(editor_window):
     assert shown.evaluate("image => image.decode().then(() => image.currentSrc)").endswith(".avif")
 
 
+@pytest.mark.thorough
 def test_a_form_with_a_picture_is_flawless(editor_window):
     page: Page = editor_window()
     page.goto(f"/cms/deals/{with_picture().id}/")

@@ -67,6 +67,7 @@ def present(deal: Deal) -> list[OpenForm]:
     ).others
 
 
+@pytest.mark.thorough
 def test_saving_is_not_leaving(editor_window, lamp):
     eve = editor_window("eve")
     open_deal(eve, lamp)
@@ -125,6 +126,7 @@ def tab_to(page: Page, wanted: Locator) -> None:
     raise AssertionError("It cannot be reached by Tab.")
 
 
+@pytest.mark.thorough
 def test_what_was_said_is_not_said_again_every_20_seconds(editor_window, lamp):
     eve, oscar = editor_window("eve"), editor_window("oscar")
     open_deal(eve, lamp)
@@ -136,6 +138,7 @@ def test_what_was_said_is_not_said_again_every_20_seconds(editor_window, lamp):
     expect(status(oscar)).to_contain_text("eve is editing this, too")
 
 
+@pytest.mark.thorough
 def test_editors_of_a_draft_see_each_other_too(editor_window):
     draft = make_draft(title="Sofa")
     eve, oscar = editor_window("eve"), editor_window("oscar")
@@ -154,6 +157,7 @@ def test_editors_of_a_draft_see_each_other_too(editor_window):
     assert drafts.get(draft.id).content.title == "Sofa bed"
 
 
+@pytest.mark.thorough
 def test_a_form_with_two_editors_is_flawless(editor_window, lamp):
     eve, oscar = editor_window("eve"), editor_window("oscar")
     open_deal(eve, lamp)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qs
 
+import pytest
 from playwright.sync_api import FrameLocator, Locator, Page, Route, expect
 
 from dealsite.data.people import sessions
@@ -58,6 +59,7 @@ def test_hostile_content_stays_text_in_the_preview(editor_window):
     assert inside(page).locator("script").count() == 0
 
 
+@pytest.mark.thorough
 def test_width_and_theme_of_the_preview_are_kept(editor_window):
     deal = now_deal(title="Desk lamp")
     page: Page = editor_window()
@@ -126,6 +128,7 @@ def test_without_script_the_preview_is_a_page_of_its_own(editor_window):
     expect(field(page, "Title")).to_have_value("Cordless drill, 18 V")
 
 
+@pytest.mark.thorough
 def test_the_preview_waits_while_the_table_is_away_and_goes_on(editor_window, break_table):  # noqa: F811
     deal = now_deal(title="Desk lamp")
     page: Page = editor_window()
@@ -139,6 +142,7 @@ def test_the_preview_waits_while_the_table_is_away_and_goes_on(editor_window, br
     expect(panel(page)).not_to_contain_text("The preview waits")
 
 
+@pytest.mark.thorough
 def test_a_preview_that_is_refused_says_so_and_is_asked_for_again_after_the_next_change_alone(editor_window):
     page: Page = editor_window()
     page.goto("/cms/deals/new/")
@@ -163,6 +167,7 @@ def test_a_preview_that_is_refused_says_so_and_is_asked_for_again_after_the_next
     assert asked == ["Lamp", "Desk lamp"]
 
 
+@pytest.mark.thorough
 def test_the_preview_says_that_the_session_has_ended_and_keeps_the_page(editor_window):
     deal = now_deal(title="Desk lamp")
     page: Page = editor_window()

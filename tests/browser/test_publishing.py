@@ -10,7 +10,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from dealsite.accounts import locales
-from tests.browser.conftest import always_with_and_without_script, titles, with_and_without_script
+from tests.browser.conftest import titles, with_and_without_script
 from tests.browser.content import now_deal
 from tests.browser.deal_form import (
     CATEGORY,
@@ -55,7 +55,7 @@ def test_a_draft_may_be_incomplete_and_is_found_again(editor_window, script):
     assert titles(page) == []
 
 
-@always_with_and_without_script
+@with_and_without_script
 def test_what_is_missing_is_listed_and_leads_to_its_field_and_nothing_typed_is_lost(editor_window, script):
     page: Page = editor_window(script=script)
     page.goto("/cms/deals/new/")
@@ -135,6 +135,7 @@ def test_brands_are_offered_while_an_editor_types(editor_window):
     expect(page.locator("#brand-names option")).to_have_attribute("value", "Ochsenkopf")
 
 
+@pytest.mark.thorough
 @with_and_without_script
 def test_a_deal_is_expired_and_deleted_and_both_are_undone(editor_window, window, script):
     deal = now_deal(title="Desk lamp")

@@ -165,6 +165,7 @@ def test_lines_are_changed_removed_brought_back_and_saved(
     expect(page.get_by_role("main")).to_contain_text("€40.00")
 
 
+@pytest.mark.thorough
 @with_and_without_script
 def test_what_changed_is_told_and_taken_before_one_can_order(window: Callable[..., Page], script: bool):
     lamp = now_deal(title="Lamp", price=Decimal("10.00"), was_price=None)
@@ -250,6 +251,7 @@ def test_what_cannot_be_added_is_told_beside_the_page(window: Callable[..., Page
     expect(page.get_by_role("heading", level=1)).to_have_text("Lamp")
 
 
+@pytest.mark.thorough
 def test_notes_and_dialogs_of_a_purchase_are_accessible(window: Callable[..., Page], views: list[View]):
     lamp, chair = (now_deal(title=title) for title in ("Lamp" * 20, "Chair"))
     page = window(shopper(lamp, chair))

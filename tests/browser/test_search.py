@@ -10,7 +10,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import (
-    always_with_and_without_script,
     both_widths,
     titles,
     with_and_without_script,
@@ -35,7 +34,7 @@ def box(page: Page):
     return page.locator("[data-search-box] input:visible")
 
 
-@always_with_and_without_script
+@with_and_without_script
 @both_widths
 def test_from_the_box_of_any_page_to_the_results(window: Window, script: bool, width: int):
     make_lamps()
@@ -48,6 +47,7 @@ def test_from_the_box_of_any_page_to_the_results(window: Window, script: bool, w
     expect(page.get_by_role("heading", name="3 deals for “lmap”")).to_be_visible()
 
 
+@pytest.mark.thorough
 @with_and_without_script
 def test_filters_order_and_pages(window: Window, script: bool):
     make_lamps()

@@ -32,6 +32,7 @@ def sign_in_over(page: Page) -> None:
     expect(dialog).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_a_form_that_is_sent_waits_for_the_sign_in_and_goes_on_with_its_picture(window, eve, views):
     page = window(eve)
     page.goto("/cms/brands/new/", wait_until="networkidle")

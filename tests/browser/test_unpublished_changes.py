@@ -44,6 +44,7 @@ def test_changes_are_kept_opened_discarded_brought_back_and_published(editor_win
     assert pending_edits.find(deal) is None
 
 
+@pytest.mark.thorough
 def test_by_keyboard_alone_a_live_deal_is_changed_unseen_and_published(editor_window):
     deal = now_deal(title="Desk lamp")
     page: Page = editor_window()
@@ -62,6 +63,7 @@ def test_by_keyboard_alone_a_live_deal_is_changed_unseen_and_published(editor_wi
     assert deals.get(deal.id).content.title == "Desk lamp, dimmable"
 
 
+@pytest.mark.thorough
 def test_saving_after_it_was_saved_by_itself_leaves_no_changes_behind(editor_window):
     deal = now_deal(title="Desk lamp")
     page: Page = editor_window()
@@ -99,6 +101,7 @@ def test_another_editor_is_told_of_unpublished_changes_and_is_not_saved_by_itsel
     assert (kept.title, kept.description) == ("Better lamp", "Bends.")
 
 
+@pytest.mark.thorough
 def test_a_link_to_a_preview_is_copied_and_opened_by_a_colleague(editor_window, views):
     deal = now_deal(title="Desk lamp")
     eve: Page = editor_window("eve", permissions=["clipboard-read", "clipboard-write"])

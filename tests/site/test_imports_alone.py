@@ -32,6 +32,7 @@ WITH_A_FACE = {
 
 
 @pytest.mark.promise
+@pytest.mark.thorough
 def test_every_module_can_be_imported_first_and_alone():
     checked = subprocess.run(
         [sys.executable, "-c", "from tests.site import test_imports_alone; test_imports_alone.import_each()"],

@@ -84,13 +84,17 @@
   });
 
   const cameFrom = history.state?.deal;
+  const card = cameFrom && list.querySelector(`[data-deal="${CSS.escape(cameFrom)}"]`);
+  const showCard = () => card?.scrollIntoView({ block: "center", behavior: "instant" });
   if (cameFrom) {
-    const card = list.querySelector(`[data-deal="${CSS.escape(cameFrom)}"]`);
-    card?.scrollIntoView({ block: "center", behavior: "instant" });
+    showCard();
     card?.querySelector(".deal-link").focus({ preventScroll: true });
     history.replaceState({ ...history.state, deal: undefined }, "");
   }
   // Not before the browser had its turn, or it would scroll to where the longer page once stood.
-  window.addEventListener("load", () => setTimeout(() => { history.scrollRestoration = "auto"; }, 500));
+  window.addEventListener("load", () => {
+    showCard(); // what loaded late may have moved it
+    setTimeout(() => { history.scrollRestoration = "auto"; }, 500);
+  });
   watchEnd();
 })();

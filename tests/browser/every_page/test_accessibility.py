@@ -57,11 +57,11 @@ def test_a_page_has_no_flaw_in_other_looks_and_at_further_addresses(look, conten
 
 
 @pytest.mark.parametrize("who", [VISITOR, ADMIN, *thorough(SHOPPER, EDITOR)])
-def test_every_menu_is_as_good_open(look, who):
+def test_every_menu_is_as_good_open(look, who, views):
     page: Page = look(who)
     page.goto("/editors-choice/")
     found = []
-    for view in FIRST_VIEWS:
+    for view in views:
         page.set_viewport_size({"width": view[0], "height": 844})
         for menu in page.locator("header summary:visible").all():
             menu.click()
@@ -85,10 +85,10 @@ def test_a_form_with_errors_is_as_good(look, path, button, views):
     assert flaws(page, views) == []
 
 
-def test_results_under_the_search_box_are_as_good(look):
+def test_results_under_the_search_box_are_as_good(look, views):
     page: Page = look(VISITOR)
     found = []
-    for view in FIRST_VIEWS:
+    for view in views:
         page.set_viewport_size({"width": view[0], "height": 844})
         page.goto("/brands/")
         page.locator("[data-search-box] input:visible").press_sequentially("deal numbr")
@@ -110,6 +110,7 @@ def test_a_conflict_about_a_deal_is_as_good(look, content, views):
     assert flaws(page, views) == []
 
 
+@pytest.mark.thorough
 def test_a_conflict_about_a_featured_list_is_as_good(look, content, views):
     page: Page = look(EDITOR)
     page.goto("/cms/featured/front/")
@@ -145,6 +146,7 @@ def test_an_error_page_is_as_good(look, content, troubles, monkeypatch, status, 
     assert flaws(page, views) == []
 
 
+@pytest.mark.thorough
 def test_a_question_that_is_worked_on_is_as_good(look, content, views):
     page: Page = look(ADMIN)
     page.goto("/cms/ask/")

@@ -240,7 +240,7 @@ def test_a_worker_notes_nothing_more_when_another_has_taken_over(wait_for_indexe
 
     def take_over():
         wait_for_indexes()
-        second = jobs.take_next(now=NOW + jobs.LEASE)
+        second = jobs.take_next(now=NOW + HOUR)
         left.append((second, fan_out._claim(second)))
 
     interrupt(monkeypatch, take_over, after=2)
