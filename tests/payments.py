@@ -122,7 +122,7 @@ def seed_payments(wait_for_indexes: Callable[[], None] = lambda: None) -> list[P
     return made
 
 
-class Listed:
+class PaymentList:
     """A source of a load: a list of payments."""
 
     def __init__(self, number: int, made: list[Payment]) -> None:

@@ -59,5 +59,5 @@ PLACES = (
 
 
 def open_to(user: Anonymous | SignedIn) -> list[Place]:
-    """Return the places that somebody's roles open to him."""
+    """Return the places that somebody's roles open to them."""
     return [place for place in PLACES if user.has_role(*place.roles)]

@@ -98,7 +98,7 @@ def start(
     if not sql.strip():
         raise Invalid(sql=_("Write a question: one SELECT."))
     folder = _folder(run_id)
-    _sweep(time_of(run_id))
+    _delete_old(time_of(run_id))
     with _slot() as slot:
         folder.mkdir(mode=0o700, parents=True)
         asked = {"sql": sql, "title": title, "by": by, "at": iso(time_of(run_id))}
@@ -216,7 +216,7 @@ def _slot() -> IO[str]:
     )
 
 
-def _sweep(now: datetime) -> None:
+def _delete_old(now: datetime) -> None:
     """Remove what is no longer kept."""
     folders = sorted(folder for folder in (Path(settings.VAR) / "ask").glob("?" * 26) if is_ulid(folder.name))
     for number, folder in enumerate(reversed(folders), 1):

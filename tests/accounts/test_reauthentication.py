@@ -193,7 +193,7 @@ def test_the_dangerous_pages_of_users_ask(browser: Client, ada: User, clock: Any
     assert users.get("ada") != before
 
 
-def test_these_pages_ask_for_proof():
+def test_these_pages_ask_for_the_password():
     assert {name for name, route in ROUTES.items() if getattr(route.view, "asks_for_proof", False)} == {
         "cms_give_role",
         "cms_new_message",

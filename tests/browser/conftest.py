@@ -190,7 +190,7 @@ def window(windows: Windows, address: str, troubles: Troubles) -> Iterator[Calla
     yield open_window
     for one in opened:
         troubles.leave(one.context)
-        windows.give_back(one)
+        windows.put_back(one)
 
 
 @pytest.fixture

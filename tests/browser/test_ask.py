@@ -60,7 +60,7 @@ def test_from_a_ready_question_to_a_file_for_a_spreadsheet(office, script):
 
 @with_and_without_script
 @pytest.mark.thorough
-def test_a_question_is_mended_asked_and_saved(office, script):
+def test_a_question_is_fixed_asked_and_saved(office, script):
     page = office(script=script)
     page.goto("/cms/ask/")
     editor(page).fill("SELECT count(*) FROM oders")

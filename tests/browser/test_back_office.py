@@ -249,7 +249,7 @@ def test_a_file_of_orders_is_asked_for_and_fetched(office_window, tmp_path, monk
 
 @with_and_without_script
 @pytest.mark.thorough
-def test_a_payment_that_failed_is_tried_again_and_one_that_is_paid_given_back(
+def test_a_payment_that_failed_is_tried_again_and_one_that_is_paid_refunded(
     office_window, monkeypatch, script
 ):
     monkeypatch.setattr(charging, "THREADS", 1)

@@ -29,7 +29,7 @@ def button(page: Page, name: str) -> Locator:
     return page.get_by_role("main").get_by_role("button", name=pattern)
 
 
-def press(page: Page, name: str) -> None:
+def use_button(page: Page, name: str) -> None:
     """Go to a button by Tab and press it."""
     tab_to(page, button(page, name))
     page.keyboard.press("Enter")
@@ -44,11 +44,11 @@ def test_an_ending_deal_gets_a_week_more_and_that_is_taken_back_with_the_keyboar
     index_table()
     page: Page = editor_window(script=script)
     page.goto("/cms/")
-    press(page, "A week longer: Kettle")
+    use_button(page, "A week longer: Kettle")
     expect(said(page, "“Kettle” has its new end.")).to_be_visible()
     assert deals.get(deal.id).content.expires_at == ends + 7 * DAY
     expect(page.get_by_role("heading", name="Ends soon")).to_have_count(0)
-    press(page, "Undo")
+    use_button(page, "Undo")
     expect(said(page, "“Kettle” has its new end.")).to_be_visible()
     assert deals.get(deal.id).content.expires_at == ends
     expect(button(page, "A week longer: Kettle")).to_be_visible()
@@ -76,10 +76,10 @@ def test_an_expired_deal_is_taken_off_its_list_and_put_back(editor_window, scrip
     index_table()
     page: Page = editor_window(script=script)
     page.goto("/cms/attention/featured/")
-    press(page, "Remove: Over")
+    use_button(page, "Remove: Over")
     expect(said(page, "“Over” is off the list “Front page”.")).to_be_visible()
     assert featured.get("front").ids == [fine.id]
-    press(page, "Undo")
+    use_button(page, "Undo")
     expect(said(page, "The deal is back on the list “Front page”.")).to_be_visible()
     assert featured.get("front").ids == [over.id, fine.id]
 

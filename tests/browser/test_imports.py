@@ -36,7 +36,7 @@ FILE: FilePayload = {"name": "angebote.csv", "mimeType": "text/csv", "buffer": C
 
 
 @with_and_without_script
-def test_a_file_is_brought_its_refused_row_mended_and_all_imported(editor_window, script):
+def test_a_file_is_uploaded_its_rejected_row_fixed_and_all_imported(editor_window, script):
     page = editor_window(script=script)
     page.goto("/cms/imports/")
     page.get_by_label("CSV file").set_input_files(FILE)

@@ -127,7 +127,7 @@ def test_a_page_that_cannot_be_loaded_is_noted_and_the_list_stays(
     troubles.found.clear()  # htmx says in the console what this test brought about
 
 
-def test_a_broken_connection_is_noted_until_it_mends(window: Window, troubles: Troubles):
+def test_a_broken_connection_is_noted_until_it_is_back(window: Window, troubles: Troubles):
     make_deals(30)
     page = window()
     broken = True

@@ -140,9 +140,7 @@ def test_a_visitor_buys_on_instalments_and_cancels(window: Callable[..., Page], 
 
 @both_widths
 @with_and_without_script
-def test_lines_are_changed_removed_brought_back_and_saved(
-    window: Callable[..., Page], script: bool, width: int
-):
+def test_lines_are_changed_removed_restored_and_saved(window: Callable[..., Page], script: bool, width: int):
     some = [now_deal(title=title, price=Decimal("10.00"), was_price=None) for title in ("Lamp", "Chair")]
     page = window(shopper(*some), script=script, width=width)
     page.goto("/cart/")

@@ -18,7 +18,7 @@ from tests.browser.test_autosave import note
 
 @with_and_without_script
 @pytest.mark.thorough
-def test_changes_are_kept_opened_discarded_brought_back_and_published(editor_window, script):
+def test_changes_are_kept_opened_discarded_restored_and_published(editor_window, script):
     deal = now_deal(title="Desk lamp")
     page: Page = editor_window(script=script)
     page.goto(f"/cms/deals/{deal.id}/")

@@ -56,7 +56,7 @@ class Windows:
         page = context.new_page()
         return Window(context, page, context.new_cdp_session(page) if kept else None, script)
 
-    def give_back(self, window: Window) -> None:
+    def put_back(self, window: Window) -> None:
         """Empty a window that a test used and keep it, or close it."""
         try:
             if window.devtools:

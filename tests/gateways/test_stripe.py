@@ -121,7 +121,7 @@ def test_a_charge_is_found_by_its_key_on_whatever_page(gateway):
     assert gateway.find_charge(CARD, idempotency_key="P-9") is None
 
 
-def test_a_charge_is_given_back_once(stripe, gateway):
+def test_a_charge_is_refunded_once(stripe, gateway):
     charge(gateway)
     back = [
         gateway.refund("pi_0", Decimal("33.34"), "EUR", idempotency_key=key) for key in ("r", "r", "other")

@@ -78,7 +78,7 @@ def test_two_processes_at_once_get_one_charge():
     assert len(set(outcomes)) == 1
 
 
-def test_a_charge_is_given_back_under_its_key():
+def test_a_charge_is_refunded_under_its_key():
     gateway = testing.TestGateway()
     charged = charge(card("4242424242424242").token)
     back = [

@@ -203,7 +203,7 @@ def test_the_command_loads_a_file_and_repeats_nothing(processes, tmp_path):
 
 
 @pytest.mark.usefixtures("whole_table", "few_segments")
-def test_the_command_names_a_bad_line_and_goes_on_when_it_is_mended(tmp_path):
+def test_the_command_names_a_bad_line_and_goes_on_when_it_is_fixed(tmp_path):
     path = write(tmp_path, *(as_json(id=str(number)) for number in range(20)), as_json(amount="x"))
     with pytest.raises(CommandError, match=r"Line 21 of payments\.jsonl"):
         command(str(path), "--processes", "2")

@@ -83,7 +83,7 @@ def test_an_avif_file_is_served_as_one(folder):
     response.close()
 
 
-def test_what_was_brought_and_the_sign_that_all_is_made_are_not_served(folder):
+def test_what_was_uploaded_and_the_sign_that_all_is_made_are_not_served(folder):
     for name in (f"{NAME}-original.webp", f"{NAME}.made"):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -87,7 +87,7 @@ def test_a_transparent_picture_stays_so():
     assert image_of(clear, 320, "avif").getpixel((5, 5))[3] == 0
 
 
-def test_the_further_files_are_made_from_what_was_brought_and_not_from_a_copy():
+def test_the_further_files_are_made_from_what_was_uploaded_and_not_from_a_copy():
     picture = uploads.store_picture(make_file("JPEG", size=(3000, 2250)), "Large")
     with default_storage.open(uploads.original_name(picture.name)) as original:
         assert Image.open(original).size == (2400, 1800)

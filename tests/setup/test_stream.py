@@ -30,7 +30,7 @@ def test_the_pinned_engine_still_asks_what_the_index_answers(own_engine):
     assert f"INDEX {INDEX} (table_name=?)" in plan[3]
 
 
-def test_without_the_mend_the_engine_reads_the_whole_stream(own_engine):
+def test_without_the_repair_the_engine_reads_the_whole_stream(own_engine):
     rows(own_engine, f"DROP INDEX {INDEX}")
     (plan,) = rows(own_engine, f"EXPLAIN QUERY PLAN {NEWEST.decode()}", "deals")
     assert INDEX not in plan[3]

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 GLOSSARY = ROOT / "docs" / "glossary.md"
-ROOMS = ("dealsite", "cms", "shopping")
+ROOMS = ("dealsite", "cms", "shopping", "tests", "benchmarks")
 
 pytestmark = pytest.mark.promise
 
@@ -23,13 +23,14 @@ def replaced_words() -> list[str]:
 
 
 def names() -> Iterator[tuple[str, str, bool]]:
-    """Yield each module, function and class of the site: where it is, its name, whether it is a class."""
+    """Yield each module, function and class but tests: where it is, its name, whether it is a class."""
     for room in ROOMS:
         for path in sorted((ROOT / room).rglob("*.py")):
             place = str(path.relative_to(ROOT))
             yield place, path.parent.name if path.stem == "__init__" else path.stem, False
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-                if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                is_test = isinstance(node, ast.FunctionDef) and node.name.startswith("test_")  # a sentence
+                if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and not is_test:
                     yield f"{place}:{node.lineno}", node.name, isinstance(node, ast.ClassDef)
 
 

@@ -149,7 +149,7 @@ def test_a_row_without_a_time_is_published_when_the_check_was_ordered():
     assert (one.totals["imported"], time_of(deal["id"])) == (1, NOW)
 
 
-def test_refused_rows_come_back_in_their_own_columns_and_can_be_imported_mended():
+def test_rejected_rows_come_back_in_their_own_columns_and_can_be_imported_fixed():
     one = imported([make_row(0), make_row(1, price="x", title="=cmd|calc"), make_row(2, url="@y")])
     refused = table_of(one.id, running.REJECTED)
     assert refused[0] == list(TITLES)
@@ -175,7 +175,7 @@ def test_the_report_names_line_column_value_and_reason_and_holds_no_formula():
     ]
 
 
-def test_what_can_be_mended_in_the_page_is_kept_apart():
+def test_what_can_be_fixed_in_the_page_is_kept_apart():
     import_id = upload_file([], content=as_csv([make_row(0, price="x", description="d" * 5000)]) + b'"open\n')
     work()
     found = json.loads(kept(import_id, running.FIXABLE_ROWS))

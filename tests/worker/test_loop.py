@@ -80,7 +80,7 @@ def test_the_worker_outlives_a_table_that_is_away(monkeypatch):
     assert next(answers, None) is None
 
 
-def test_sweeping_is_done_where_it_is_asked_for_once_an_hour(monkeypatch):
+def test_expired_items_are_deleted_where_it_is_asked_for_once_an_hour(monkeypatch):
     stop = threading.Event()
     times = [NOW, NOW, NOW, NOW + timedelta(minutes=59), NOW + timedelta(hours=1, seconds=1)]
     now = iter(times)

@@ -59,7 +59,7 @@ def test_a_payment_that_is_given_up_asks_for_another_card(monkeypatch):
     assert "We do not try again by ourselves: please choose another card" in mail.outbox[0].body
 
 
-def test_a_payment_given_back_is_told():
+def test_a_payment_refunded_is_told():
     make_user("ann")
     made = owe(method="test:approve")
     work()

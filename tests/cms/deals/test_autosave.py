@@ -111,7 +111,7 @@ def test_somebody_elses_work_is_not_overwritten(editor):
     assert drafts.get(draft.id) == theirs
 
 
-def test_a_published_or_deleted_draft_is_not_brought_back(editor):
+def test_a_published_or_deleted_draft_is_not_restored(editor):
     published, deleted = make_draft(title="Idea"), make_draft(title="Idea")
     make_deal(draft=published)
     drafts.delete(deleted, by=EDITOR, now=NOW)

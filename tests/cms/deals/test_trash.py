@@ -145,7 +145,7 @@ def test_an_end_that_was_none_comes_back_as_none(editor):
     assert deals.get(deal.id).content.expires_at is None
 
 
-def test_an_end_is_not_given_back_where_something_else_changed_since(editor):
+def test_an_end_is_not_restored_where_something_else_changed_since(editor):
     deal = make_deal()
     action, fields = undo_form(editor.post(address("cms_expire_deal", deal), follow=True))
     change(deals.get(deal.id), title="Better")
@@ -154,7 +154,7 @@ def test_an_end_is_not_given_back_where_something_else_changed_since(editor):
     assert deals.get(deal.id).content.expires_at == NOW
 
 
-def test_an_end_that_has_passed_is_not_given_back(editor, monkeypatch):
+def test_an_end_that_has_passed_is_not_restored(editor, monkeypatch):
     deal = make_deal(expires_at=NOW + HOUR)
     action, fields = undo_form(editor.post(address("cms_expire_deal", deal), follow=True))
     monkeypatch.setattr(timezone, "now", lambda: NOW + 2 * HOUR)

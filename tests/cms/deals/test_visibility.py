@@ -78,7 +78,7 @@ def test_a_scheduled_deal_is_seen_nowhere_yet(editor):
     assert f'href="{reverse("cms_reschedule_deal", args=[deal.id])}"' in page.content.decode()
 
 
-def test_an_expired_deal_says_since_when_and_how_to_mend_it(editor):
+def test_an_expired_deal_says_since_when_and_how_to_fix_it(editor):
     deal = make_deal(live_at=NOW - 2 * DAY, expires_at=NOW - DAY)
     page = look(editor, deal)
     assert re.search(r"It has expired\. .*? 20 Nov 2026, 12:00 UTC Give it a later end", unseen(page))

@@ -133,7 +133,7 @@ def test_a_plan_is_set_at_once(editor):
     assert featured_plans.newest()[0].state == "set"
 
 
-def test_a_plan_put_aside_says_so_and_is_planned_anew(editor):
+def test_a_plan_skipped_says_so_and_is_planned_anew(editor):
     first, second = make_deal(), make_deal()
     arrange(editor, second, do="plan", at=SOON)
     arrange(editor, first)

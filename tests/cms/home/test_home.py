@@ -171,7 +171,7 @@ def test_unpublished_changes_are_listed_as_long_as_their_deal_is_there(editor, s
     assert "unpublished" not in shown(editor.get(HOME).content.decode())
 
 
-def test_planned_lists_that_were_put_aside_are_listed_until_somebody_settles_them(editor, search_index):
+def test_planned_lists_that_were_skipped_are_listed_until_somebody_settles_them(editor, search_index):
     page, found = featured.load("front", [make_deal().id])
     listed = [featured_versions.FeaturedEntry(deal.id, deal.content.title) for deal in found.values()]
     plans = [

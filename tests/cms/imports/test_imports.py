@@ -269,7 +269,7 @@ def test_a_pasted_lone_surrogate_does_no_harm(editor):
     assert editor.get(answer["Location"]).status_code == 200
 
 
-def test_refused_rows_are_mended_in_the_page_and_go_again(editor):
+def test_rejected_rows_are_fixed_in_the_page_and_go_again(editor):
     address = upload_file(editor)
     check(editor, address)
     assert f"{address}mend/" in text(editor.get(address))
@@ -303,7 +303,7 @@ def test_rows_that_are_left_out_do_not_go_again(editor):
 @pytest.mark.parametrize(
     ("error", "status"), [(errors.Unavailable(), 503), (errors.Invalid("Too long."), 422)], ids=["503", "422"]
 )
-def test_what_was_mended_is_not_lost_where_it_cannot_be_stored(editor, monkeypatch, error, status):
+def test_what_was_fixed_is_not_lost_where_it_cannot_be_stored(editor, monkeypatch, error, status):
     def fail(*arguments, **options):
         raise error
 
@@ -424,7 +424,7 @@ def test_there_is_nothing_to_fix_before_the_check(editor):
     assert editor.get(f"{upload_file(editor)}mend/").status_code == 404
 
 
-def test_report_and_refused_rows_can_be_had_as_csv_without_formulas(editor):
+def test_report_and_rejected_rows_can_be_had_as_csv_without_formulas(editor):
     address = upload_file(editor)
     check(editor, address)
     answer = editor.get(f"{address}refused.csv/")
@@ -546,7 +546,7 @@ def test_no_form_of_an_import_works_without_its_token(sign_in, editor):
         assert browser.post(path, data).status_code == 403, path
 
 
-def test_it_is_noted_who_brought_and_imported_a_file(editor, other_editor):
+def test_it_is_noted_who_uploaded_and_imported_a_file(editor, other_editor):
     address = upload_file(editor)
     check(editor, address)
     go(other_editor, address)
@@ -562,7 +562,7 @@ def test_looking_costs_two_requests(calls, editor):
     assert calls(lambda: editor.get(f"{address}mend/")) == ["GetItem"]
 
 
-def test_many_refused_rows_are_mended_as_far_as_a_form_goes(editor, monkeypatch):
+def test_many_rejected_rows_are_fixed_as_far_as_a_form_goes(editor, monkeypatch):
     import_id = import_files.upload_file(new_ulid(NOW, 5), import_files.content(0, ["Stuhl;V;X;1;x;"] * 300))
     import_files.check([import_id], now=NOW)
     page = editor.get(f"/cms/imports/{import_id}/mend/")
@@ -573,6 +573,6 @@ def test_many_refused_rows_are_mended_as_far_as_a_form_goes(editor, monkeypatch)
 
 
 @pytest.mark.parametrize("import_id", ["x", new_ulid(datetime(2026, 1, 1, tzinfo=UTC), 1), "a%23b"])
-def test_an_import_that_nobody_brought_is_not_found(editor, import_id):
+def test_an_import_that_nobody_uploaded_is_not_found(editor, import_id):
     for path in ("", "mend/", "report.csv/"):
         assert editor.get(f"/cms/imports/{import_id}/{path}").status_code == 404

@@ -279,13 +279,13 @@ def test_a_failed_payment_is_tried_again(office, failed):
     assert "The payment is tried again within seconds." in text(office.get(address_of(failed)))
 
 
-def test_a_payment_is_called_off_with_a_reason(office, failed):
+def test_a_payment_is_cancelled_with_a_reason(office, failed):
     change(office, "cancel", failed, reason=" Agreed   by phone ")
     now = read(failed)
     assert (now.status, now.reason, now.timeline[-1].by) == ("CANCELLED", "Agreed by phone", "olga")
 
 
-def test_a_payment_is_given_back_with_a_reason(office, paid):
+def test_a_payment_is_refunded_with_a_reason(office, paid):
     change(office, "refund", paid, reason="Broken")
     assert read(paid).refund.reason == "Broken"
     assert "Refund payment" not in text(office.get(address_of(paid)))

@@ -92,7 +92,7 @@ def test_a_plan_to_come_is_shown_however_many_were_made_after_it(monkeypatch):
     assert [one.id for one in featured_plans.newest()] == [first.id, over[2].id, over[1].id]
 
 
-def test_a_list_that_somebody_set_by_hand_meanwhile_stays_and_the_plan_is_put_aside(work):
+def test_a_list_that_somebody_set_by_hand_meanwhile_stays_and_the_plan_is_skipped(work):
     first, second = make_deal(), make_deal()
     planned = plan(second)
     put(first)
@@ -105,7 +105,7 @@ def test_a_list_that_somebody_set_by_hand_meanwhile_stays_and_the_plan_is_put_as
     ]
 
 
-def test_a_plan_put_aside_can_be_planned_anew(work):
+def test_a_plan_skipped_can_be_planned_anew(work):
     first, second = make_deal(), make_deal()
     planned = plan(second)
     page = put(first)

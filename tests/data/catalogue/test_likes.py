@@ -105,7 +105,7 @@ def test_nobody_stands_to_what_cannot_be(target, slug):
     assert relations.relation_state_of("sam", target, slug) == relations.RelationState(target, slug)
 
 
-def test_a_standing_follows_a_change_without_being_read_again():
+def test_a_relation_state_follows_a_change_without_being_read_again():
     before = relations.RelationState("brand", "nordlicht", likes=3, watches=2, watched=True)
     liked = before.after(relations.BRAND_LIKE, held=True)
     assert (liked.liked, liked.likes, liked.watches) == (True, 4, 2)

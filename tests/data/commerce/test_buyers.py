@@ -86,7 +86,7 @@ def test_a_new_card_is_given_to_all_that_is_not_paid_however_many():
     assert payments.of_order("ann", [payment.ref for payment in made]) == again
 
 
-def test_what_is_being_charged_or_called_off_keeps_its_card(wait_for_indexes: Callable[[], None]):
+def test_what_is_being_charged_or_cancelled_keeps_its_card(wait_for_indexes: Callable[[], None]):
     make_user("ann")
     (charging,) = owe(order_number=1, method="old")
     (off,) = owe(order_number=2, method="old")

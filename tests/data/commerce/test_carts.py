@@ -306,7 +306,7 @@ def test_what_was_saved_is_added_back_with_its_pieces():
     assert held(ANN) == {deal.id: (ACTIVE, 5)}
 
 
-def test_a_removed_line_is_given_back_so_that_it_can_be_added_again():
+def test_a_removed_line_is_restored_so_that_it_can_be_added_again():
     deal = make_deal()
     add(ANN, deal, 2)
     ref = ref_of(ANN, deal)

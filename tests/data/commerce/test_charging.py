@@ -47,7 +47,7 @@ def counted(day=TODAY):
     }
 
 
-def test_what_is_due_is_charged_and_settled(wait_for_indexes):
+def test_what_is_due_is_charged_and_recorded(wait_for_indexes):
     first, later, _ = owe(3)
     wait_for_indexes()
     gateway = Ledger()
@@ -328,7 +328,7 @@ def test_a_payment_that_was_given_up_can_be_tried_again(wait_for_indexes, monkey
     assert gateway.asked == [f"{payment.id}-0", f"{payment.id}-1"]
 
 
-def test_a_payment_can_be_cancelled_and_given_back_with_a_reason(wait_for_indexes):
+def test_a_payment_can_be_cancelled_and_refunded_with_a_reason(wait_for_indexes):
     first, second, _ = owe(3)
     gateway = Ledger()
     wait_for_indexes()

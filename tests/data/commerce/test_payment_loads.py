@@ -18,7 +18,7 @@ from dealsite.loads.payments import GeneratedSource
 from tests.builders import DAY, NOW
 from tests.crashes import Crash, Crasher
 from tests.gateways.ledger import Ledger
-from tests.payments import Listed, close_day
+from tests.payments import PaymentList, close_day
 from tests.races import at_once
 
 COUNT = 17
@@ -79,8 +79,8 @@ def test_a_load_that_is_done_does_nothing_more():
 
 @pytest.mark.usefixtures("whole_table")
 def test_what_another_load_wrote_counts_once():
-    load(Listed(1, made()[:10]))
-    segments = load(Listed(2, made()))
+    load(PaymentList(1, made()[:10]))
+    segments = load(PaymentList(2, made()))
     assert (sum(one.inserted for one in segments), sum(one.repeated for one in segments)) == (7, 10)
     assert counted()["open"] == expected(made())
 
@@ -88,7 +88,7 @@ def test_what_another_load_wrote_counts_once():
 @pytest.mark.usefixtures("whole_table")
 def test_the_same_payment_twice_in_a_load_is_one_payment():
     one, *others = made(6)
-    segments = load(Listed(1, [one, one, *others, one]))
+    segments = load(PaymentList(1, [one, one, *others, one]))
     assert (sum(part.inserted for part in segments), sum(part.repeated for part in segments)) == (6, 2)
     assert counted()["open"] == expected([one, *others])
 
@@ -103,7 +103,7 @@ def test_the_same_load_twice_at_once_counts_once():
 
 @pytest.mark.usefixtures("whole_table")
 def test_two_loads_with_the_same_payments_at_once_count_each_once():
-    at_once(partial(load, Listed(1, made())), partial(load, Listed(2, made()[::-1])))
+    at_once(partial(load, PaymentList(1, made())), partial(load, PaymentList(2, made()[::-1])))
     assert counted()["open"] == expected(made())
     assert len(stored()) == COUNT
 
@@ -118,7 +118,7 @@ def test_a_payment_of_the_history_is_not_loaded_again(wait_for_indexes):
     assert counted()["processed"] == expected(made())
     wait_for_indexes()
     assert close_day(NOW.date() + 4 * DAY) == COUNT
-    segments = load(Listed(3, made()))
+    segments = load(PaymentList(3, made()))
     assert (sum(one.inserted for one in segments), sum(one.repeated for one in segments)) == (0, COUNT)
     wait_for_indexes()
     assert charging.run_due(gateway, currency="EUR", clock=lambda: NOW + 9 * DAY) == {}
@@ -142,7 +142,7 @@ def test_more_days_than_a_transaction_can_count_are_counted_in_several(monkeypat
 
 def uncounted(number=1):
     """Write a chunk's payments and stop before they are counted."""
-    wanted = Listed(number, made())
+    wanted = PaymentList(number, made())
     segment = payment_loads.begin(wanted, now=NOW)[0]
     chunk, _ = payment_loads._chunk(wanted, segment)
     payment_loads._store(chunk)

@@ -85,7 +85,7 @@ def test_midnight_belongs_to_the_new_day(wait_for_indexes):
     assert read(made[0]).closed is True
 
 
-def test_a_payment_of_the_history_can_be_given_back(wait_for_indexes):
+def test_a_payment_of_the_history_can_be_refunded(wait_for_indexes):
     gateway = Ledger()
     made = paid(wait_for_indexes, 2, gateway)
     close_day(TODAY)
@@ -99,7 +99,7 @@ def test_a_payment_of_the_history_can_be_given_back(wait_for_indexes):
     assert {row.status for row in payment_lists.history_of(TODAY, TODAY).rows} == {"PROCESSED", "REFUNDED"}
 
 
-def test_what_was_given_back_moves_too(wait_for_indexes):
+def test_what_was_refunded_moves_too(wait_for_indexes):
     gateway = Ledger()
     made = paid(wait_for_indexes, 1, gateway)
     payment_actions.refund("ann", made[0].due_at, made[0].id, reason="Broken", by="kim", now=NOW + HOUR)

@@ -21,7 +21,7 @@ from dealsite.data.table.writes import Update
 from dealsite.loads.payments import GeneratedSource
 from tests.builders import DAY, HOUR, NOW
 from tests.gateways.ledger import Ledger
-from tests.payments import Listed, close_day, owe, read, run, work
+from tests.payments import PaymentList, close_day, owe, read, run, work
 
 TODAY = NOW.date()
 
@@ -67,7 +67,7 @@ def test_what_is_closed_lies_in_the_history_table_and_is_found_as_before(history
     assert payment_lists.by_transaction(f"txn-{open_one.id}-0").closed is False
 
 
-def test_what_is_closed_can_be_given_back(history, wait_for_indexes):
+def test_what_is_closed_can_be_refunded(history, wait_for_indexes):
     gateway = Ledger()
     made = closed(wait_for_indexes, gateway)
     payment_actions.refund("ann", made[0].due_at, made[0].id, reason="x", by="kim", now=NOW + DAY)
@@ -85,7 +85,7 @@ def test_what_is_in_the_history_table_is_not_loaded_again(history, wait_for_inde
     run(Ledger(), NOW + DAY)
     wait_for_indexes()
     assert close_day(TODAY + timedelta(days=1)) == 5
-    again = Listed(1, [payment for payment, _, _ in source.payments(0, 5)])
+    again = PaymentList(1, [payment for payment, _, _ in source.payments(0, 5)])
     done = payment_loads.load_segment(again, payment_loads.begin(again, now=NOW)[0])
     assert (done.inserted, done.repeated) == (0, 5)
 

@@ -123,7 +123,7 @@ def test_featured_lists_are_noted_in_their_order():
     assert (second.by, second.before, second.after["deals"]) == ("oscar", first.after, f"1. One ({one.id})")
 
 
-def test_messages_and_the_steering_of_jobs_are_noted():
+def test_messages_and_the_pausing_of_jobs_are_noted():
     message = make_announcement(make_deal().id, make_id(NOW + HOUR), by="eve")
     jobs.pause(message, by="oscar", now=NOW)
     jobs.pause(message, by="oscar", now=NOW)

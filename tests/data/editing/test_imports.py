@@ -56,7 +56,7 @@ def finish(one, totals=TOTALS):
 
 
 @pytest.mark.fast
-def test_a_file_is_noted_with_its_deletion_and_with_who_brought_it(wait_for_indexes):
+def test_a_file_is_noted_with_its_deletion_and_with_who_uploaded_it(wait_for_indexes):
     one = upload_file()
     assert imports.get(one.id) == one
     assert (one.source_file, one.by, one.stage, one.version) == (FILE, EDITOR, UPLOADED, 1)
@@ -237,7 +237,7 @@ def test_of_many_who_store_the_same_drafts_at_once_one_does():
 
 
 @pytest.mark.parametrize("import_id", ["", "x", "a#b", new_ulid(NOW, 7)])
-def test_an_import_that_nobody_brought_is_not_found(import_id):
+def test_an_import_that_nobody_uploaded_is_not_found(import_id):
     with pytest.raises(errors.NotFound):
         imports.get(import_id)
 

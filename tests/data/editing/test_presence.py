@@ -73,7 +73,7 @@ def test_forms_of_other_deals_and_drafts_are_told_apart():
     assert send_heartbeat(draft.id, "eve", kind="draft").others == [OpenForm("oscar", "Oscar", NOW)]
 
 
-def test_a_beat_tells_the_version_that_is_stored_and_who_made_it():
+def test_a_heartbeat_tells_the_version_that_is_stored_and_who_made_it():
     deal = make_deal()
     assert (send_heartbeat(deal.id, "eve").version, send_heartbeat(deal.id, "eve").updated_by) == (1, EDITOR)
     content = replace(deal.content, title="Other")
@@ -82,7 +82,7 @@ def test_a_beat_tells_the_version_that_is_stored_and_who_made_it():
     assert (told.version, told.updated_by, told.updated_at) == (2, "oscar", NOW + HOUR)
 
 
-def test_a_beat_tells_that_a_draft_was_published_or_never_saved():
+def test_a_heartbeat_tells_that_a_draft_was_published_or_never_saved():
     draft = make_draft(title="Sofa")
     assert send_heartbeat(draft.id, "eve", kind="draft").published is False
     make_deal(draft=draft)
@@ -118,7 +118,7 @@ def test_being_there_does_not_change_the_deal_or_the_draft():
 
 
 @pytest.mark.budget
-def test_a_beat_costs_a_query_and_a_put():
+def test_a_heartbeat_costs_a_query_and_a_put():
     deal_id = make_deal().id
     for _ in range(2):
         with table.metered() as meter:

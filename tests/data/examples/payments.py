@@ -59,7 +59,7 @@ def paid() -> Where:
     return where(payment)
 
 
-def to_give_back() -> jobs.Job:
+def to_refund() -> jobs.Job:
     place = paid()
     payment_actions.refund(*place, reason="x", by="kim", now=NOW)
     while job := jobs.take_next(now=NOW):
@@ -98,7 +98,7 @@ measures(payment_totals.apply_totals, to_count)(lambda job: payment_totals.apply
 measures(charging.due, owe)(lambda _: charging.due(now=NOW))
 measures(charging.claim, due_row)(lambda row: charging.claim(row, now=NOW))
 measures(charging.record, claimed)(lambda payment: charging.record(payment, ChargeResult("t"), now=NOW))
-measures(charging.refund_payments, to_give_back)(
+measures(charging.refund_payments, to_refund)(
     lambda job: charging.refund_payments(job, NOW, gateway=Ledger(), currency="EUR")
 )
 measures(payment_actions.pay_early, lambda: where(owe(3)[1]))(

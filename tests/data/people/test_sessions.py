@@ -166,7 +166,7 @@ def test_of_ten_who_set_a_password_over_the_same_old_one_one_does():
 
 
 @pytest.mark.fast
-def test_a_session_that_ended_is_not_brought_back_by_its_password_change():
+def test_a_session_that_ended_is_not_restored_by_its_password_change():
     ada = make_user("ada")
     session = start(ada, "key")
     sessions.end("ada", session.key_hash)

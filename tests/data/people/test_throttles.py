@@ -41,7 +41,7 @@ def test_other_subjects_and_other_kinds_have_tries_of_their_own():
 
 
 @EXACT
-def test_a_try_that_was_given_back_does_not_count():
+def test_a_try_that_was_undone_does_not_count():
     for _ in range(10):
         throttles.count(LIMIT, "ada", now=NOW)
         throttles.undo_attempt(LIMIT, "ada", now=NOW)
@@ -52,7 +52,7 @@ def test_a_try_that_was_given_back_does_not_count():
 
 
 @EXACT
-def test_no_more_is_given_back_than_was_counted():
+def test_no_more_is_undone_than_was_counted():
     throttles.undo_attempt(LIMIT, "ada", now=NOW)
     assert table.get(keys.throttle("test", "ada", NOW)) is None
     throttles.count(LIMIT, "ada", now=NOW)
