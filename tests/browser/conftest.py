@@ -64,12 +64,11 @@ def thorough(*cases: Any) -> list[Any]:
 
 
 # A story that is the same without script. That forms and links lead on without it is checked on every page, and
-# how a browser sends a form in the two main stories, which are always told twice.
+# how a browser sends a form in the main story, which is always told twice.
 with_and_without_script = pytest.mark.parametrize(
     "script",
     [pytest.param(True, id="script"), pytest.param(False, id="no script", marks=pytest.mark.thorough)],
 )
-always_with_and_without_script = pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
 
 both_widths = pytest.mark.parametrize(
     "width", [pytest.param(390, id="phone"), pytest.param(1280, id="desk", marks=pytest.mark.thorough)]

@@ -97,6 +97,7 @@ def test_a_long_question_is_followed_and_cancelled(office, script):
     assert editor(page).input_value() == FOREVER
 
 
+@pytest.mark.thorough
 def test_an_answer_that_takes_a_while_comes_by_itself_and_is_announced(office, monkeypatch):
     monkeypatch.setattr("cms.ask.ask.PATIENCE", 0.0)
     page = office()
@@ -152,6 +153,7 @@ def test_who_saves_late_is_shown_the_others_question(office):
     assert second.get_by_label("Title").input_value() == "Mine"
 
 
+@pytest.mark.thorough
 def test_the_numbers_come_to_the_first_page_as_small_lines_and_are_charts_a_page_away(office):
     page = office()
     page.goto("/cms/")

@@ -118,6 +118,7 @@ def test_what_is_not_right_is_said_and_saved_once_it_is(editor_window):
     expect(note(page)).to_have_text(SAVED)
 
 
+@pytest.mark.thorough
 def test_when_the_session_has_ended_it_stops_and_nothing_typed_is_lost(editor_window):
     draft = make_draft(title="Idea")
     page: Page = editor_window()
@@ -145,6 +146,7 @@ def test_while_the_table_is_away_it_tries_again_until_it_is_back(editor_window, 
     assert drafts.get(draft.id).content.title == "Better idea"
 
 
+@pytest.mark.thorough
 def test_a_conflict_stops_it_and_the_button_shows_both_versions(editor_window):
     draft = make_draft(title="Sofa")
     eve, oscar = opened(editor_window("eve"), draft), opened(editor_window("oscar"), draft)
@@ -162,6 +164,7 @@ def test_a_conflict_stops_it_and_the_button_shows_both_versions(editor_window):
     assert drafts.get(draft.id).content.title == "Corner sofa"
 
 
+@pytest.mark.thorough
 def test_who_turned_it_off_is_not_saved_for(editor_window):
     draft = make_draft(title="Idea")
     page: Page = editor_window()

@@ -206,6 +206,7 @@ def test_an_order_and_a_shopper_are_found(office_window, troubles, script):
     expect(page.locator(f"#order-{order.id}")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_packing_slips_are_printed_one_order_a_page_without_the_site_around(office_window):
     made = [order_of(name) for name in ("ada", "bob", "cyd")]
     page = office_window(color_scheme="dark")

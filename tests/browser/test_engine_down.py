@@ -67,6 +67,7 @@ def test_a_page_says_so_in_time_and_comes_back_by_itself(window, break_table, ho
     assert titles(page) == ["Desk lamp"]
 
 
+@pytest.mark.thorough
 @with_and_without_script
 @pytest.mark.parametrize("how", [NOTHING_LISTENS, *thorough(NOTHING_ANSWERS)])
 def test_a_form_that_could_not_be_saved_is_sent_again_by_reloading(editor_window, break_table, how, script):
@@ -83,6 +84,7 @@ def test_a_form_that_could_not_be_saved_is_sent_again_by_reloading(editor_window
     expect(field(page, "Description")).to_have_value("Two batteries, **one** charger.")
 
 
+@pytest.mark.thorough
 def test_a_part_that_cannot_be_loaded_leaves_the_page_as_it_is_with_a_note(editor_window, break_table):
     feature("front", [now_deal(title="Ash"), now_deal(title="Birch")])
     now_deal(title="Elm")

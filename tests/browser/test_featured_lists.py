@@ -107,6 +107,7 @@ def test_a_deal_is_dragged_to_its_place(editor_window):
     assert stored() == ["Douglas fir", "Ash", "Birch", "Cedar"]
 
 
+@pytest.mark.thorough
 @with_and_without_script
 def test_deals_are_taken_out_and_added_from_the_latest_and_by_a_link(editor_window, trees, script):
     page: Page = editor_window(script=script)
@@ -139,6 +140,7 @@ def test_after_a_deal_is_taken_out_the_focus_is_on_the_next(editor_window):
     expect(page.get_by_text("Nothing is featured here.")).to_be_visible()
 
 
+@pytest.mark.thorough
 @with_and_without_script
 def test_of_two_editors_the_second_is_shown_the_conflict_and_loses_nothing(editor_window, trees, script):
     eve: Page = editor_window("eve", script=script)

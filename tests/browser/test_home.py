@@ -54,6 +54,7 @@ def test_an_ending_deal_gets_a_week_more_and_that_is_taken_back_with_the_keyboar
     expect(button(page, "A week longer: Kettle")).to_be_visible()
 
 
+@pytest.mark.thorough
 @with_and_without_script
 def test_a_picture_gets_its_words_right_where_it_is_listed(editor_window, script):
     draft = make_draft(title="Lamp", picture=SILENT, now=timezone.now())

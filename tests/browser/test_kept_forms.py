@@ -27,6 +27,7 @@ def eve(site):
     return make_user("eve", roles=["editor"], password=passwords.hashed(PASSWORD), now=timezone.now())
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("script", [True, *thorough(False)])
 def test_deleting_a_deal_for_good_long_after_signing_in_asks_for_the_password_and_goes_on(
@@ -50,6 +51,7 @@ def test_deleting_a_deal_for_good_long_after_signing_in_asks_for_the_password_an
     assert trash.find("deal", deal.id) is None
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("script", [True, *thorough(False)])
 def test_a_draft_that_was_sent_after_the_session_ended_is_stored_after_signing_in(window, eve, script):

@@ -71,6 +71,7 @@ def test_enter_in_a_field_of_a_deal_saves_and_never_publishes(editor_window, win
     expect(said(page, "The draft is saved.")).to_be_visible()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", ["/", "/cms/featured/front/", *thorough("deal", "/cms/deals/new/")])
 def test_nothing_moves_for_those_who_do_not_want_it(editor_window, path):
     deal = now_deal(voucher_code="SAVE")

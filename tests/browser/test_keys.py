@@ -55,6 +55,7 @@ def test_arrow_keys_move_round_the_options(page):
     expect(page.get_by_role("dialog", name="Go to")).to_be_hidden()
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("search_index")
 def test_a_deal_is_found_by_its_words(page):
     now_deal(title="Brass lamp")
@@ -76,6 +77,7 @@ def test_without_script_the_palette_is_a_page(editor_window):
     expect(page.get_by_role("heading", level=1)).to_have_text("Featured deals")
 
 
+@pytest.mark.thorough
 def test_two_keys_lead_to_a_page_and_one_begins_a_deal(page):
     page.keyboard.type("gd")
     expect(page.get_by_role("heading", level=1)).to_have_text("Deals")

@@ -98,6 +98,7 @@ def test_an_impatient_double_click_counts_once(window):
     assert relations.relation_state_of("ada", "brand", "nordlicht").likes == 1
 
 
+@pytest.mark.thorough
 @with_and_without_script
 @pytest.mark.parametrize("verb", ["like", *thorough("watch")])
 def test_a_visitor_signs_in_on_the_way_and_it_is_done(window, script, verb):

@@ -65,6 +65,7 @@ def test_after_four_pages_the_visitor_asks_and_the_focus_goes_to_the_first_new_d
     assert focused == ids[100]
 
 
+@pytest.mark.thorough
 def test_back_from_a_deal_returns_to_its_card(window: Window):
     ids = make_deals(90)
     page = window()

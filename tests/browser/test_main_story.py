@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import always_with_and_without_script, make_user, sign_in_by_form, titles
+from tests.browser.conftest import make_user, sign_in_by_form, titles
 from tests.browser.content import feature, now_deal
 from tests.browser.deal_form import CATEGORY, choose_picture, fill_in, said
 
@@ -19,7 +20,7 @@ def is_loaded(page: Page, alt: str) -> bool:
     return loaded
 
 
-@always_with_and_without_script
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
 def test_an_editor_publishes_a_deal_and_features_it_first_and_a_shopper_sees_it_there(site, window, script):
     make_user("eve", roles=["editor"])
     feature("front", [now_deal(title="Desk lamp"), now_deal(title="Office chair")])

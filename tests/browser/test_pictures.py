@@ -109,6 +109,7 @@ def test_a_file_that_misses_its_place_does_not_take_the_form_away(editor_window)
     expect(crops(page)).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_what_is_no_picture_is_said_beside_the_field(editor_window):
     page: Page = editor_window()
     page.goto(NEW)
@@ -142,6 +143,7 @@ def with_picture() -> Deal:
     return now_deal(title="Cordless drill", picture=store_picture(picture_bytes(), "A drill"))
 
 
+@pytest.mark.thorough
 def test_the_focal_point_is_set_by_the_arrow_keys(editor_window):
     deal = with_picture()
     page: Page = editor_window()
@@ -184,6 +186,7 @@ def test_the_focal_point_is_set_by_clicking_and_dragging(editor_window):
     expect(page.get_by_label("From the top, %")).to_have_value("25")
 
 
+@pytest.mark.thorough
 def test_without_script_the_focal_point_is_two_numbers_and_the_picture_goes_along(editor_window):
     page: Page = editor_window(script=False)
     page.goto(NEW)

@@ -79,6 +79,7 @@ def test_saving_is_not_leaving(editor_window, lamp):
     assert present(lamp) == [before]
 
 
+@pytest.mark.thorough
 def test_the_second_hears_of_a_newer_version_and_merges_field_by_field_by_keyboard_alone(editor_window, lamp):
     eve, oscar = editor_window("eve"), editor_window("oscar")
     open_deal(eve, lamp)

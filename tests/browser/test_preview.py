@@ -87,6 +87,7 @@ def test_nothing_in_the_preview_leads_anywhere(editor_window):
     expect(inside(page).locator("h1")).to_have_text("Desk lamp")
 
 
+@pytest.mark.thorough
 def test_the_preview_can_be_closed_and_stays_so_by_keyboard_alone(editor_window):
     deal = now_deal(title="Desk lamp")
     page: Page = editor_window()

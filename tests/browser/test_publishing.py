@@ -112,6 +112,7 @@ def test_a_scheduled_deal_is_not_to_be_seen_until_its_time(editor_window, window
     assert shopper.goto(f"/deals/{deal_id}/").status == 200
 
 
+@pytest.mark.thorough
 def test_times_are_entered_in_the_editors_own_zone(editor_window, monkeypatch):
     page: Page = editor_window(timezone="America/New_York")
     page.goto("/cms/deals/new/")

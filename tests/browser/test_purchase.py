@@ -18,7 +18,6 @@ from dealsite.data.commerce.carts import CartAddition
 from dealsite.data.commerce.order.saved_details import PaymentCard, save_card
 from dealsite.data.table.ids import new_ulid
 from tests.browser.conftest import (
-    always_with_and_without_script,
     both_widths,
     make_user,
     sign_in_by_form,
@@ -80,7 +79,7 @@ def shopper(*some: Deal, card: bool = True) -> Any:
 
 
 @both_widths
-@always_with_and_without_script
+@with_and_without_script
 def test_a_visitor_buys_on_instalments_and_cancels(window: Callable[..., Page], script: bool, width: int):
     make_user("ada")
     lamp = now_deal(title="A warm lamp", price=Decimal("50.00"), was_price=None, stock=9)
@@ -224,6 +223,7 @@ def test_impatient_clicks_add_once_and_order_once(window: Callable[..., Page]):
     assert len(orders.of_user("ada").orders) == 1
 
 
+@pytest.mark.thorough
 def test_the_same_button_adds_again_after_its_answer(window: Callable[..., Page]):
     lamp = now_deal(title="Lamp")
     page = window()

@@ -104,6 +104,7 @@ def test_results_come_as_one_types_and_the_address_follows(window: Window):
     expect(page.locator(".deal-title")).to_have_text(["Steel lamp"])
 
 
+@pytest.mark.thorough
 def test_words_found_in_the_text_are_marked_and_bring_no_markup(window: Window):
     make_lamps()
     page = window()
@@ -113,6 +114,7 @@ def test_words_found_in_the_text_are_marked_and_bring_no_markup(window: Window):
     expect(page.locator(".deal-snippet b")).to_have_count(0)
 
 
+@pytest.mark.thorough
 @both_widths
 def test_some_results_show_under_the_box_and_escape_closes_them(window: Window, width: int):
     make_lamps()
@@ -153,6 +155,7 @@ def test_without_an_index_the_page_says_so(window: Window, script: bool):
     expect(page.get_by_text("Search is being set up")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_an_editor_finds_deals_as_he_types(editor_window: Window):
     make_lamps()
     page = editor_window()

@@ -17,6 +17,7 @@ from tests.people import make_user
 PASSWORD = "correct horse battery"
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("script", [True, *thorough(False)])
 def test_it_is_set_up_by_the_keyboard_and_asked_for_at_the_next_sign_in(site, window, script):

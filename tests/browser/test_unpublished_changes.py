@@ -80,6 +80,7 @@ def test_saving_after_it_was_saved_by_itself_leaves_no_changes_behind(editor_win
     assert pending_edits.find(stored) is None
 
 
+@pytest.mark.thorough
 def test_another_editor_is_told_of_unpublished_changes_and_is_not_saved_by_itself(editor_window, views):
     deal = now_deal(title="Desk lamp")
     eve: Page = editor_window("eve")
