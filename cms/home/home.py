@@ -45,7 +45,7 @@ class SettingsForm(forms.Form):
 
     autosave = forms.BooleanField(
         required=False,
-        label=gettext_lazy("Save drafts by themselves"),
+        label=gettext_lazy("Autosave drafts"),
         help_text=gettext_lazy(
             "A few seconds after you stop typing. Nothing is ever published automatically."
         ),

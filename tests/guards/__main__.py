@@ -49,7 +49,7 @@ def _notices(copy: Path, guard: Guard) -> bool:
         )
     finally:
         path.write_text(text, "utf-8")
-    failed = re.search(r"^FAILED (\S+)", done.stdout, re.MULTILINE)
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+::\S+)", done.stdout, re.MULTILINE)
     word = failed[1] if failed else f"NOT NOTICED\n{(done.stdout + done.stderr)[-400:]}"
     print(f"{time.monotonic() - began:5.0f} s  {guard.holds}: {word}", flush=True)  # noqa: T201
     return failed is not None

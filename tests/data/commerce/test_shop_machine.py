@@ -4,8 +4,8 @@ Each run has shoppers and deals of its own in a table that many runs share, so t
 table; the table is checked whole after each hundred. Full carts are small ones here, and now and then a
 transaction has no room for the marks of what it sells out.
 
-`make test` opens a hundred shops, `make test-all` 900 others. SHOP_RUNS in the environment asks for more runs than
-these 1,000, SHOP_LOCAL_RUNS for more than 30 on DynamoDB Local.
+`make test` opens a hundred shops, `make test-all` 500 others. SHOP_RUNS in the environment asks for more runs than
+these 600, SHOP_LOCAL_RUNS for more than 30 on DynamoDB Local.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_category, ma
 from tests.people import make_user
 from tests.shop import ADDRESS, CATEGORY
 
-RUNS = max(1_000, int(os.environ.get("SHOP_RUNS") or 0))
+RUNS = max(600, int(os.environ.get("SHOP_RUNS") or 0))
 LOCAL_RUNS = max(30, int(os.environ.get("SHOP_LOCAL_RUNS") or 0))
 STEPS = 50
 RUNS_A_TABLE = 100
