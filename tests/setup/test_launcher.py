@@ -54,6 +54,7 @@ def test_a_site_runs_until_a_signal_and_leaves_nothing_running(start_site, numbe
     assert site.said().endswith("Stopped.\n")
 
 
+@pytest.mark.thorough
 def test_the_next_run_finds_the_data_and_keeps_the_engines_port(start_site):
     first = start_site()
     first.wait_until_up()
@@ -78,6 +79,7 @@ def test_a_taken_port_is_said_before_anything_starts(start_site):
         assert not (site.var / "engine.db").exists()
 
 
+@pytest.mark.thorough
 def test_a_second_site_on_the_same_data_is_refused(start_site):
     first = start_site()
     first.wait_until_up()
