@@ -49,4 +49,9 @@ def flaws(page: Page, views: Sequence[View] = VIEWS) -> list[str]:
 
 
 def _axe(page: Page, options: dict[str, Any]) -> list[str]:
-    return page.evaluate(VIOLATIONS, options)
+    """Return what axe finds, and finds again a moment later: a page that is still being laid out is not looked at yet."""
+    if page.evaluate(VIOLATIONS, options):
+        page.wait_for_timeout(1000)
+        found: list[str] = page.evaluate(VIOLATIONS, options)
+        return found
+    return []

@@ -94,7 +94,7 @@
   // Not before the browser had its turn, or it would scroll to where the longer page once stood.
   window.addEventListener("load", () => {
     showCard(); // what loaded late may have moved it
-    setTimeout(() => { history.scrollRestoration = "auto"; }, 500);
+    setTimeout(() => { history.scrollRestoration = "auto"; showCard(); }, 500);
   });
   watchEnd();
 })();
