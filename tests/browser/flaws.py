@@ -49,7 +49,7 @@ def flaws(page: Page, views: Sequence[View] = VIEWS) -> list[str]:
 
 
 def _axe(page: Page, options: dict[str, Any]) -> list[str]:
-    """Return what axe finds, and finds again a moment later: a page that is still being laid out is not looked at yet."""
+    """Return what axe finds, and finds again a second later: before, the page may still be laid out."""
     if page.evaluate(VIOLATIONS, options):
         page.wait_for_timeout(1000)
         found: list[str] = page.evaluate(VIOLATIONS, options)

@@ -66,9 +66,7 @@ def test_after_four_pages_the_visitor_asks_and_the_focus_goes_to_the_first_new_d
 
 
 @pytest.mark.thorough
-@pytest.mark.xfail(
-    strict=False, reason="Chromium scrolls elsewhere now and then, on a busy machine; found by nobody yet"
-)
+@pytest.mark.xfail(strict=False, reason="Chromium scrolls elsewhere now and then, on a busy machine")
 def test_back_from_a_deal_returns_to_its_card(window: Window):
     ids = make_deals(90)
     page = window()
