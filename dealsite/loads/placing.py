@@ -5,7 +5,7 @@ processes it is loaded. The times are the file's.
 """
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -161,7 +161,7 @@ def _place_part(order: OrderEntry, order_id: str, pieces: dict[Product, int], co
     for attempt in range(TRIES):
         if attempt:
             table.back_off(attempt)
-            _forget_leftovers(order.username, order.at)
+            _forget_leftovers(order.username, order.at, wanted)
         if _is_placed(order.username, order_id):
             return False
         added = carts.add_many(owner, wanted, now=order.at)
@@ -196,12 +196,16 @@ def _is_placed(username: str, order_id: str) -> bool:
     return True
 
 
-def _forget_leftovers(username: str, now: datetime) -> None:
-    """Take out of a cart what was put there for an order that another load placed meanwhile. 1 query."""
-    owner = carts.user_cart(username)
+def _forget_leftovers(username: str, now: datetime, wanted: Sequence[carts.CartAddition] = ()) -> None:
+    """Take out of a cart what was put there for an order that is placed by now, also where it was added to.
+
+    What is wanted stays, if it is as many pieces as are wanted. 1 query and for each line 1 get.
+    """
+    owner, quantities = carts.user_cart(username), {(one.token, one.deal): one.quantity for one in wanted}
     head, lines = carts.read_active(owner, now=now)
     for line in lines:
-        if _is_placed(username, head.lines[line.deal].token):
+        token = head.lines[line.deal].token
+        if quantities.get((token, line.deal), line.quantity) != line.quantity or _is_placed(username, token):
             carts.remove(owner, line.ref, now=now)
 
 

@@ -22,7 +22,7 @@ from dealsite.data.table import errors
 from dealsite.data.table.ids import from_iso
 from dealsite.loads import placing as loading
 from dealsite.loads.files import BadFile
-from dealsite.loads.orders_file import read
+from dealsite.loads.orders_file import derived_id, read
 from tests.crashes import Crash, Crasher
 from tests.people import make_user
 from tests.races import at_once
@@ -142,6 +142,21 @@ def test_several_loads_at_once_place_each_order_once(file):
     assert [order.card.pieces for order in placed()] == [2] * 8
     assert carts.read_head(carts.user_cart("u901"), now=from_iso(AT)).lines == {}
     assert "0 orders placed, 8 were there already" in load(path)
+
+
+def test_what_another_load_left_of_the_same_product_is_not_added_to(file):
+    path = file(row(), row(order_id="2"))
+    contents = loading.survey(path)
+    loading.publish_products(contents)
+    first, second = read(path)
+    loading.make_user("u901", from_iso(AT))
+    loading.place(first, contents)
+    (product,) = contents.products
+    deal, line, token = contents.deal_id(product), derived_id(from_iso(AT), "left"), first.part_id(0)
+    left = carts.CartAddition(deal=deal, quantity=2, line_id=line, token=token)
+    carts.add(carts.user_cart("u901"), left, now=from_iso(AT))
+    assert loading.place(second, contents) == (1, 0)
+    assert [order.card.pieces for order in placed()] == [2, 2]
 
 
 def test_several_processes_share_the_users(file):
