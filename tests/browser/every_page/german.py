@@ -8,7 +8,7 @@ import re
 from playwright.sync_api import Page
 
 from dealsite.text import translations
-from tests.browser.flaws import NEXT_FRAME, OVERHANG
+from tests.browser.flaws import OVERHANG, lay_out
 
 # What a page says, node by node, and what it says to those who do not see it.
 SAID = """() => {
@@ -42,9 +42,8 @@ def english() -> re.Pattern[str]:
 
 def flaws_in_german(page: Page, path: str, *, reads_german: bool = True) -> list[str]:
     """Open a page on a phone while the site speaks German; return what is wrong with it."""
-    page.set_viewport_size({"width": 390, "height": 844})
     page.goto(path)
-    page.evaluate(NEXT_FRAME)
+    lay_out(page, 390, "light")
     assert page.evaluate("document.documentElement.lang") == "de"
     found = []
     if reads_german:
