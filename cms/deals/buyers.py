@@ -1,4 +1,4 @@
-"""Who has a deal: in the cart, saved for later, bought, given back; newest first, or on a day."""
+"""Who has a deal: in the cart, saved for later, bought, cancelled; newest first, or on a day."""
 
 from datetime import date
 

@@ -61,7 +61,7 @@ def order_list(request: EditorRequest) -> HttpResponse:
     return render(request, "cms/orders/orders.html", context)
 
 
-# New orders come at the end of the list. Where its last page is looked at and has room, they are put there, below
+# New orders come at the end of the list. Where its last page is open and has room, they are put there, below
 # what stands there with all that is ticked and typed; else a line says how many came, and leads to them.
 
 

@@ -1,7 +1,7 @@
 """Whether a text is one SELECT over known tables with known functions.
 
 DuckDB's own parser takes the text apart; every part of what it found must be of a kind that is named here.
-What a newer DuckDB adds is thus refused until somebody has looked at it.
+What a newer DuckDB adds is thus refused until somebody has reviewed it.
 """
 
 import json

@@ -14,7 +14,7 @@ from dealsite.data.table.errors import AlreadyExists, DataError, Unavailable
 from dealsite.data.table.ids import time_of
 from dealsite.imports.rows import NewDeal, Remark, Result
 
-WINDOW = 1_000  # rows looked at together, so that deals of one brand meet in one transaction
+WINDOW = 1_000  # rows handled together, so that deals of one brand meet in one transaction
 ACTIONS = 100  # in one transaction
 BRANDS_AT_ONCE = 30
 TOO_MANY_TRIES = 5

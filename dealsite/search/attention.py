@@ -1,6 +1,6 @@
 """What needs an editor, by topic: how search is asked for it, and whether the table agrees that it belongs there.
 
-Search says where to look and may lag by a moment, so what it finds is looked at in the table before it is shown.
+Search says where to look and may lag by a moment, so what it finds is checked in the table before it is shown.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ TITLES = [f"Lamp number {number}" for number in range(DEALS)]
 
 @pytest.fixture(autouse=True)
 def private(tmp_path, monkeypatch):
-    """A folder for the files that are brought."""
+    """A folder for the files that are uploaded."""
     storage = FileSystemStorage(tmp_path / "private", allow_overwrite=True)
     monkeypatch.setattr(exports, "storage", lambda: storage)
 

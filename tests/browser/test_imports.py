@@ -1,4 +1,4 @@
-"""Imports in a browser: drop a file, choose the columns, mend what is refused, import; by keyboard alone, too."""
+"""Imports in a browser: drop a file, choose the columns, fix what is rejected, import; by keyboard alone, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stripe's library against a stand-in of its API: what is charged, declined, given back; and no answer."""
+"""Stripe's library against a stand-in of its API: what is charged, declined, refunded; and no answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changing many deals at once: chosen in the list, looked at, ordered, watched, taken back."""
+"""Changing many deals at once: chosen in the list, previewed, started, followed, undone."""
 
 from __future__ import annotations
 

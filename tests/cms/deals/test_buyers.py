@@ -1,4 +1,4 @@
-"""Who has a deal in the cart, saved, bought or given back."""
+"""Who has a deal in the cart, saved, bought or cancelled."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Changes of a deal that shoppers do not see: kept, opened, published, discarded and brought back on its page."""
+"""Changes of a deal that shoppers do not see: kept, opened, published, discarded and restored on its page."""
 
 import re
 from dataclasses import replace

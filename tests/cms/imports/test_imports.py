@@ -1,4 +1,4 @@
-"""Imports in the CMS: bring a file or paste rows, choose the columns, see what is refused, mend it, import."""
+"""Imports in the CMS: upload a file or paste rows, choose the columns, see what is rejected, fix it, import."""
 
 import csv
 import io
@@ -374,9 +374,9 @@ def test_a_file_that_came_while_nothing_could_be_stored_is_asked_for_again_with_
     assert answer.context["files"] == [("file", "angebote.csv")]
 
 
-@pytest.mark.parametrize("where", ["file", "rows", "mended"])
+@pytest.mark.parametrize("where", ["file", "rows", "fixed"])
 def test_a_second_click_leads_to_the_import_of_the_first(editor, private, where):
-    if where == "mended":
+    if where == "fixed":
         first = upload_file(editor)
         check(editor, first)
         page = f"{first}mend/"
@@ -396,7 +396,7 @@ def test_a_second_click_leads_to_the_import_of_the_first(editor, private, where)
     first = send()["Location"]
     assert send()["Location"] == first
     work()
-    if where != "mended":
+    if where != "fixed":
         check(editor, first)
     assert send()["Location"] == first
     assert len(imports.newest().imports) == before + 1

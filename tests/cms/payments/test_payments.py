@@ -1,4 +1,4 @@
-"""The back office looks at payments, and tries them again, calls them off, gives them back."""
+"""The back office looks at payments, and tries them again, cancels and refunds them."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Payments of closed days in a table of their own, by the settings: found, given back and checked as before."""
+"""Payments of closed days in a table of their own, by the settings: found, refunded and checked as before."""
 
 from __future__ import annotations
 

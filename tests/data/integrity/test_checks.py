@@ -775,7 +775,7 @@ UNDERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
     "a second factor lost": (lose(keys.two_factor("ann")), keys.user("ann"), "is lost"),
     "an order's pieces": (change_in(ORDERED, ("card", "pieces"), 1), ORDERED, "pieces is 1, counted 2"),
     "an order's line lost": (lose(BOUGHT), ORDERED, "lines is 1, counted 0"),
-    "an order's line given back": (
+    "an order's cancelled line": (
         put(ANN.line("RETURNED", NOW, ORDER), **line_item(ORDER, "RETURNED", LAMP, order=ORDER)),
         ORDERED,
         "A deal stands in it twice. Its lines are not all PURCHASED.",
