@@ -139,7 +139,7 @@ def find_order(request: EditorRequest) -> HttpResponse:
         else:
             return redirect("cms_order", card.username, card.id)
         if deals.get_many([order_id]):
-            return redirect("cms_holders", order_id)
+            return redirect("cms_buyers", order_id)
     elif "@" in text:
         found = users.find(text)
         username = found.username if found else ""
