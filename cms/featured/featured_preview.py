@@ -67,8 +67,8 @@ def _shop_page(page_id: str, cards: list[DealCard], at: datetime) -> tuple[str, 
     category, _featured, page = feeds.category_page(page_id, now=at)
     counts = category.counts
     likes, watches = (counts.likes, counts.watches) if counts else (0, 0)
-    return "shopping/catalogue/category.html", {
-        "category": category,
+    return "shopping/catalogue/deals_of.html", {
+        "noun": category,
         "relation_state": RelationState("category", page_id, likes, watches),
         "featured": cards,
         "page": page,

@@ -40,7 +40,9 @@ deals_of_category = index(GSI3, "CATEGORY#{category:slug}#{month of deal}", BY_D
 feed_rows = rows("deal, brand, category", deals_of_day, deals_of_brand, deals_of_category)
 
 expiring = index(GSI1, "EXPIRES#{month of end}", BY_END, "offers that end in a month")
-expiring_of_brand = index(GSI2, "EXPIRES#BRAND#{brand:slug}#{month of end}", BY_END, "offers of a brand")
+expiring_of_brand = index(
+    GSI2, "EXPIRES#BRAND#{brand:slug}#{month of end}", BY_END, "offers of a brand that end in a month"
+)
 expiring_of_category = index(GSI3, "EXPIRES#CATEGORY#{category:slug}#{month of end}", BY_END, "of a category")
 expiry_rows = rows("deal, brand, category, end", expiring, expiring_of_brand, expiring_of_category)
 

@@ -73,9 +73,10 @@ def brand(request: SiteRequest, slug: str) -> HttpResponse:
     """A brand and its latest deals."""
     now = timezone.now()
     found, page = feeds.brand_page(slug, now=now, **_place(request))
-    context = _of_target(request, "brand", found) | {"brand": found, "page": page, "now": now}
+    context = _of_target(request, "brand", found) | {"page": page, "now": now}
     context["trail"] = [(reverse("brands"), _("Brands")), ("", found.name)]
-    return _list_page(request, "shopping/catalogue/brand.html", context)
+    context["summary"] = _("All deals of %(name)s, newest first.") % {"name": found.name}
+    return _list_page(request, "shopping/catalogue/deals_of.html", context)
 
 
 @page("1 batch get + d queries", at=("", "/categories/toys-hobbies/"))
@@ -85,9 +86,10 @@ def category(request: SiteRequest, slug: str) -> HttpResponse:
     """A category: what the editors feature in it, and its latest deals."""
     now = timezone.now()
     found, featured, page = feeds.category_page(slug, now=now, **_place(request))
-    context = _of_target(request, "category", found) | {"category": found, "page": page, "now": now}
-    context |= {"featured": featured, "trail": [(reverse("front_page"), _("Deals")), ("", found.name)]}
-    return _list_page(request, "shopping/catalogue/category.html", context)
+    context = _of_target(request, "category", found) | {"page": page, "now": now, "featured": featured}
+    context["trail"] = [(reverse("front_page"), _("Deals")), ("", found.name)]
+    context["summary"] = _("All deals in %(name)s, newest first.") % {"name": found.name}
+    return _list_page(request, "shopping/catalogue/deals_of.html", context)
 
 
 @page(
@@ -131,15 +133,18 @@ def deal(request: SiteRequest, deal_id: str, slug: str = "") -> HttpResponse:
 
 
 def _of_target(request: SiteRequest, target: Kind, found: Brand | Category) -> dict[str, object]:
-    """What the pages of brands and categories show alike: feed, picture, and how the visitor stands to it.
+    """What the pages of brands and categories show alike: names, feed, picture, how the visitor stands to it.
 
     The last is known of users, and for all, how many like and watch it. The part with deals does not show it.
+    Called before the first text, whose language is the user's, it reads both in one request.
     """
     state, counts = RelationState(target, found.slug), found.counts or Counts()
     if not request.htmx:
         of_user: RelationState | None = request.visit.relation_state(target, found.slug)
         state = of_user or RelationState(target, found.slug, counts.likes, counts.watches)
     return {
+        "noun": found,
+        "page_title": _("%(name)s deals") % {"name": found.name},
         "relation_state": state,
         "feed": reverse(f"{target}_feed", args=[found.slug]),
         "image": picture(found.logo),

@@ -64,6 +64,9 @@ def test_whatever_is_asked_from_outside_the_data_layer_is_registered():
 @pytest.mark.usefixtures("shop")
 def test_a_question_costs_no_more_than_it_says(question: str):
     function = QUESTIONS[question]
+    assert function in EXAMPLES, (
+        f"{question} has no example in tests/data/examples: measures(function)(lambda: ...)"
+    )
     ask = EXAMPLES[function]()
     sent: list[tuple[str, str | None]] = []
 

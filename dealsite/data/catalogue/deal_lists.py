@@ -1,4 +1,4 @@
-"""The editors' lists of deals: by state, brand and category, each answered by an index.
+"""Lists of deals by state, brand, category and end, each answered by an index; most are the editors'.
 
 `live` leaves the expired ones out of the feed, and a brand and a category at once, which pages ask search for once it
 is ready, filter the brand's feed: from at most 500 rows a page, after which the page says how far back it looked.
