@@ -38,6 +38,7 @@ def test_a_form_that_is_sent_waits_for_the_sign_in_and_goes_on_with_its_picture(
     page.goto("/cms/brands/new/", wait_until="networkidle")
     field(page, "Name").fill("Typed for an hour")
     choose_picture(page, "A lamp", label="Text for the logo")
+    expect(page.locator("#picture-kept")).not_to_have_value("")  # it is sent ahead of its form
     sessions.end_all("eve")
     page.evaluate(LATER)
     page.get_by_role("main").get_by_role("button", name="Create the brand").click()
