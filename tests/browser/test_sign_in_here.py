@@ -27,6 +27,7 @@ def sign_in_over(page: Page) -> None:
     dialog = page.get_by_role("dialog", name="Your session has ended")
     expect(dialog).to_be_visible()
     expect(dialog.get_by_label("User name or e-mail")).to_have_value("eve")
+    expect(dialog.get_by_label("Password")).to_be_focused()
     dialog.get_by_label("Password").fill(PASSWORD)
     page.keyboard.press("Enter")
     expect(dialog).to_be_hidden()
@@ -61,6 +62,7 @@ def test_a_wrong_password_is_said_and_the_page_waits(window, eve):
     dialog.get_by_label("Password").fill("wrong")
     page.keyboard.press("Enter")
     expect(dialog.get_by_text("do not belong together").first).to_be_visible()
+    expect(dialog.get_by_label("Password")).to_be_focused()
     page.keyboard.press("Escape")
     expect(field(page, "Name")).to_have_value("Typed for an hour")
 

@@ -63,7 +63,10 @@ A session that was seen a minute ago is not asked for again. Without this script
   dialog.addEventListener("htmx:afterSettle", () => {
     const done = dialog.querySelector("[data-signed-in]");
     if (!done) {
-      (dialog.querySelector("[aria-invalid=true]") ?? dialog.querySelector("input:not([type=hidden])"))?.focus();
+      const fields = [...dialog.querySelectorAll("input:not([type=hidden])")];
+      const wrong = fields.find((field) => field.ariaInvalid === "true");
+      // Who types already is not led away from their field.
+      if (wrong || !fields.includes(document.activeElement)) (wrong ?? fields.find((field) => !field.value))?.focus();
       return;
     }
     for (const field of document.querySelectorAll("input[name=csrfmiddlewaretoken]")) field.value = done.dataset.signedIn;
