@@ -164,7 +164,7 @@ urlpatterns = [
     path("audit/", audit.audit_entries, name="cms_audit"),
     path("users/", users.user_list, name="cms_users"),
     path("users/<str:username>/", users.user, name="cms_user"),
-    path("users/<str:username>/give-role/", users.give_role, name="cms_give_role"),
-    path("users/<str:username>/take-role/", users.take_role, name="cms_take_role"),
+    path("users/<str:username>/give-role/", users.change_role, {"give": True}, name="cms_give_role"),
+    path("users/<str:username>/take-role/", users.change_role, {"give": False}, name="cms_take_role"),
     path("users/<str:username>/reset-two-factor/", users.reset_two_factor, name="cms_reset_two_factor"),
 ]

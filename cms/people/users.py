@@ -69,27 +69,17 @@ def user(request: EditorRequest, username: str) -> HttpResponse:
 @role("admin")
 @fresh
 @require_POST
-def give_role(request: EditorRequest, username: str) -> HttpResponse:
-    """Give a user a role."""
-    name = request.POST.get("role", "")
-    users.give_role(username, name, by=request.user.username, now=timezone.now())
-    words = {"user": username, "role": stored_words.shown(name)}
-    messages.success(request, _("%(user)s now has the role %(role)s.") % words)
-    return redirect("cms_user", username)
-
-
-@action
-@role("admin")
-@fresh
-@require_POST
-def take_role(request: EditorRequest, username: str) -> HttpResponse:
-    """Take a role from a user, from their next request on."""
-    name = request.POST.get("role", "")
-    if name == "admin" and username == request.user.username:
+def change_role(request: EditorRequest, username: str, *, give: bool) -> HttpResponse:
+    """Give a user a role, or take it from them, from their next request on."""
+    name, by = request.POST.get("role", ""), request.user.username
+    if not give and name == "admin" and username == by:
         raise Forbidden(_("You cannot take the role admin from yourself. Another admin can."))
-    users.take_role(username, name, by=request.user.username, now=timezone.now())
-    words = {"user": username, "role": stored_words.shown(name)}
-    messages.success(request, _("%(user)s no longer has the role %(role)s.") % words)
+    change = users.give_role if give else users.take_role
+    change(username, name, by=by, now=timezone.now())
+    done = (
+        _("%(user)s now has the role %(role)s.") if give else _("%(user)s no longer has the role %(role)s.")
+    )
+    messages.success(request, done % {"user": username, "role": stored_words.shown(name)})
     return redirect("cms_user", username)
 
 

@@ -40,6 +40,7 @@ def work() -> None:
         pass
 
 
+@pytest.mark.thorough
 @with_and_without_script
 def test_an_editor_sends_a_message_and_a_shopper_reads_it(editor_window, window, ada, script):
     deal = now_deal(title="Cordless drill", brand="Ochsenkopf")

@@ -50,6 +50,7 @@ def categories(made: list[Deal]) -> list[bool]:
     return [deals.get(deal.id).content.category == TOYS for deal in made]
 
 
+@pytest.mark.thorough
 @with_and_without_script
 def test_chosen_deals_are_changed_and_changed_back(editor_window, made, script):
     page: Page = editor_window(script=script)

@@ -35,6 +35,7 @@ CONTENT = import_files.content(3, ["Stuhl;Vela;Home & Furniture;x;https://shop.e
 FILE: FilePayload = {"name": "angebote.csv", "mimeType": "text/csv", "buffer": CONTENT}
 
 
+@pytest.mark.thorough
 @with_and_without_script
 def test_a_file_is_uploaded_its_rejected_row_fixed_and_all_imported(editor_window, script):
     page = editor_window(script=script)
