@@ -46,7 +46,7 @@ class Route:
         return EDITOR if "editor" in self.roles else ADMIN
 
     def addresses(self, content: Content) -> list[str]:
-        """Return where it stands on the seeded site."""
+        """Return where it is opened on the seeded site."""
         examples = content.examples(self.name)
         parts = set(re.findall(r"<\w+:(\w+)>", self.pattern))
         assert parts <= examples.keys(), f"{self.pattern}: Content.examples (tests/seeded.py) lacks a value."

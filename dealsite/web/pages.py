@@ -1,4 +1,4 @@
-"""What a view says of its page: what showing it costs, and at which addresses it stands.
+"""What a view says of its page: what showing it costs, and at which addresses tests open it.
 
 Each view has one of these four decorators, above all others. From them come the list of pages in
 docs/access-patterns.md, the tests of what pages cost and who may see them, and the pages that a browser visits.

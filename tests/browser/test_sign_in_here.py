@@ -63,6 +63,9 @@ def test_a_wrong_password_is_said_and_the_page_waits(window, eve):
     page.keyboard.press("Enter")
     expect(dialog.get_by_text("do not belong together").first).to_be_visible()
     expect(dialog.get_by_label("Password")).to_be_focused()
+    dialog.get_by_label("User name or e-mail").focus()
+    dialog.evaluate("dialog => dialog.dispatchEvent(new Event('htmx:afterSettle'))")
+    expect(dialog.get_by_label("User name or e-mail")).to_be_focused()  # who types is not led away
     page.keyboard.press("Escape")
     expect(field(page, "Name")).to_have_value("Typed for an hour")
 

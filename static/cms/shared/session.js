@@ -65,8 +65,8 @@ A session that was seen a minute ago is not asked for again. Without this script
     if (!done) {
       const fields = [...dialog.querySelectorAll("input:not([type=hidden])")];
       const wrong = fields.find((field) => field.ariaInvalid === "true");
-      // Who types already is not led away from their field.
-      if (wrong || !fields.includes(document.activeElement)) (wrong ?? fields.find((field) => !field.value))?.focus();
+      const typing = fields.find((field) => field === document.activeElement);
+      (wrong ?? typing ?? fields.find((field) => !field.value))?.focus();
       return;
     }
     for (const field of document.querySelectorAll("input[name=csrfmiddlewaretoken]")) field.value = done.dataset.signedIn;
