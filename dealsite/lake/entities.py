@@ -218,6 +218,13 @@ ENTITIES: tuple[Entity, ...] = (
         done_at=attribute("at"),
         done_by=attribute("by"),
     ),
+    _entity(
+        "SecurityEvent",
+        "security_events",
+        by_id,
+        "id happened_at:time event username network page detail request",
+        happened_at=attribute("at"),
+    ),
 )
 
 BY_TYPE: Mapping[str, Entity] = {entity.type: entity for entity in ENTITIES}
