@@ -1,5 +1,6 @@
 """The security log: sign-ins, failures, refusals and what else happened at the site's doors."""
 
+from collections.abc import Mapping
 from datetime import date, timedelta
 
 from django import forms
@@ -21,7 +22,7 @@ from dealsite.data.people.security_events import ALARM_SPAN
 from dealsite.text.lazy import Text
 from dealsite.web.pages import page
 
-EVENTS: dict[Event, Text] = {
+EVENTS: Mapping[Event, Text] = {
     "signed_in": gettext_lazy("Signed in"),
     "sign_in_failed": gettext_lazy("Wrong password"),
     "code_failed": gettext_lazy("Wrong code"),
@@ -41,6 +42,7 @@ EVENTS: dict[Event, Text] = {
     "account_suspended": gettext_lazy("Account suspended"),
     "account_deleted": gettext_lazy("Account deleted"),
 }
+LABELS: Mapping[str, Text] = dict(EVENTS.items())  # a row may say what another version of the site noted
 HOUR = timedelta(hours=1)
 PLAIN = {"autocapitalize": "none", "spellcheck": "false", "autocomplete": "off"}
 
@@ -98,7 +100,7 @@ def security_log(request: EditorRequest) -> HttpResponse:
     link = {name: str(value) for name, value in asked.items()}
     context = {
         "form": form if form.is_bound else SecurityForm(initial={"day": today}),
-        "rows": [(one, EVENTS.get(one.event, one.event), one.event in FAILURES) for one in log.events],
+        "rows": [(one, LABELS.get(one.event, one.event), one.event in FAILURES) for one in log.events],
         "day": only_day,
         "earlier": only_day - DAY if isinstance(only_day, date) and only_day > date.min + DAY else None,
         "later": only_day + DAY if isinstance(only_day, date) and only_day < today else None,

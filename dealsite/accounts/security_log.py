@@ -8,7 +8,7 @@ besides. While the table is away there are lines only: a page answers as it woul
 import threading
 from collections import Counter
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 import structlog
@@ -63,7 +63,7 @@ class Failures:
         self.forget()
 
     def forget(self) -> None:
-        self.minute = self.counted_at = datetime.min
+        self.minute = self.counted_at = datetime.min.replace(tzinfo=UTC)
         self.rows: set[tuple[str, ...]] = set()
         self.of_network: Counter[str] = Counter()
         self.uncounted = 0
@@ -71,7 +71,7 @@ class Failures:
     def see(self, event: Event, username: str, network: str, now: datetime) -> tuple[bool, int]:
         """Return whether a failure gets a row, and how many are to be counted now."""
         with self.lock:
-            minute = now.replace(second=0, microsecond=0, tzinfo=None)
+            minute = now.replace(second=0, microsecond=0)
             if minute != self.minute:
                 self.minute = minute
                 self.rows.clear()
@@ -86,9 +86,9 @@ class Failures:
                 self.rows.add(row)
                 self.of_network[network] += 1
             self.uncounted += 1
-            if abs(now.replace(tzinfo=None) - self.counted_at) < COUNT_EVERY:
+            if abs(now - self.counted_at) < COUNT_EVERY:
                 return is_new, 0
-            number, self.uncounted, self.counted_at = self.uncounted, 0, now.replace(tzinfo=None)
+            number, self.uncounted, self.counted_at = self.uncounted, 0, now
             return is_new, number
 
 

@@ -19,7 +19,7 @@ from dealsite.accounts.after_sign_in import PendingAction, pending_action_of
 from dealsite.accounts.destinations import destination
 from dealsite.accounts.forms import CodeForm, SignInForm, SignUpForm, answer_form
 from dealsite.accounts.limits import Tries
-from dealsite.accounts.requests import client_address, network_of
+from dealsite.accounts.requests import SiteRequest, client_address, network_of
 from dealsite.accounts.security_log import note
 from dealsite.data.people import passwords as stored_passwords
 from dealsite.data.people import sessions, users
@@ -107,7 +107,7 @@ def sign_in_code(request: HttpRequest) -> HttpResponse:
 
 @action
 @require_POST
-def sign_out(request: HttpRequest) -> HttpResponse:
+def sign_out(request: SiteRequest) -> HttpResponse:
     """End this session, here and in the table; harmless when it has ended."""
     response = HttpResponseRedirect("/")
     username = request.user.username

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Any, get_args
 
 import pytest
@@ -13,16 +13,19 @@ from django.utils import timezone
 
 from dealsite.accounts import limits, security_log
 from dealsite.accounts.security_log import FAILURES, Event
+from dealsite.ask.lake import lake_in
 from dealsite.data import table
 from dealsite.data.people import security_events, users
 from dealsite.data.people.throttles import Limit
 from dealsite.data.people.users import User
+from dealsite.data.table.errors import Unavailable
 from dealsite.data.table.ids import new_ulid
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.accounts.test_two_factor import App, set_up
 from tests.people import make_user, signed_in
 
 NEW = "another quiet tram"
+PROFILE = ("name", "email", "old_password", "version", "timezone", "language")
 
 
 def rows(event: str = "") -> list[dict[str, Any]]:
@@ -32,10 +35,10 @@ def rows(event: str = "") -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def lines(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[str], list[str]]]:
+def lines(caplog: pytest.LogCaptureFixture) -> Callable[[str], list[str]]:
     """A function that returns the log's lines of an event."""
     caplog.set_level(logging.INFO)
-    yield lambda event: [text for text in caplog.messages if text.startswith(f"event='{event}'")]
+    return lambda event: [text for text in caplog.messages if text.startswith(f"event='{event}'")]
 
 
 @pytest.fixture
@@ -65,10 +68,7 @@ REQUESTS: dict[str, Callable[[Client, Client, Client], Any]] = {
     "factor_changed": lambda browser, home, root: set_up(home),
     "email_changed": lambda browser, home, root: home.post(
         "/account/profile/",
-        {
-            **{"name": "Ada", "email": "new@example.org", "old_password": PASSWORD},
-            **{"version": "1", "timezone": "", "language": ""},
-        },
+        dict(zip(PROFILE, ["Ada", "new@example.org", PASSWORD, "1", "", ""], strict=True)),
     ),
     "roles_changed": lambda browser, home, root: root.post("/cms/users/ada/give-role/", {"role": "editor"}),
     "sessions_ended": lambda browser, home, root: home.post("/account/sessions/end-others/"),
@@ -96,7 +96,7 @@ def test_what_happens_at_the_doors_is_noted(
 ):
     home = signed_in(ada, now=timezone.now())
     monkeypatch.setattr(limits, "NAME_AT_ADDRESS", Limit("sign-in", 2, timedelta(minutes=15)))
-    monkeypatch.setattr("cms.ask.ask.open_lake", lambda: lake(tmp_path))
+    monkeypatch.setattr("cms.ask.ask.open_lake", lambda roles: lake_in(tmp_path, roles))
     answer = REQUESTS[event](browser, home, root)
     answer = answer[0] if isinstance(answer, tuple) else answer
     (row,) = rows(event)
@@ -108,12 +108,6 @@ def test_what_happens_at_the_doors_is_noted(
     (line,) = lines(event)
     for text in (f"request_id='{row['request']}'", f"username='{row['username']}'", "network='127.0.0.1'"):
         assert text in line
-
-
-def lake(folder: Any) -> Any:
-    from dealsite.ask.lake import lake_in
-
-    return lake_in(folder)
 
 
 def test_what_was_typed_as_a_name_is_not_kept(browser: Client, ada: User, lines: Any):
@@ -193,10 +187,13 @@ def test_each_failure_is_counted_though_few_have_rows_and_few_calls_count_them(
 ):
     counted: list[int] = []
     count = security_events.count_failures
-    monkeypatch.setattr(
-        security_events, "count_failures", lambda number, now: (counted.append(number), count(number, now=now))
-    )
-    for second in range(0, 60, 2):
+
+    def counts(number: int, *, now: datetime) -> None:
+        counted.append(number)
+        count(number, now=now)
+
+    monkeypatch.setattr(security_events, "count_failures", counts)
+    for _second in range(0, 60, 2):
         for _ in range(4):
             fail(rf, "ada")
         still(seconds=2)
@@ -216,7 +213,7 @@ def test_a_page_answers_the_same_where_the_row_cannot_be_written(
     what: str, status: int, browser: Client, ada: User, lines: Any, monkeypatch: pytest.MonkeyPatch
 ):
     def away(*args: Any, **more: Any) -> None:
-        raise security_log.DataError
+        raise Unavailable
 
     monkeypatch.setattr(security_events, "add", away)
     monkeypatch.setattr(security_events, "count_failures", away)

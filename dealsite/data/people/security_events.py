@@ -22,7 +22,7 @@ ALARM_SPAN = timedelta(minutes=10)  # in which too many failed tries raise an al
 
 @dataclass(frozen=True, slots=True)
 class SecurityEvent:
-    """One event: of a user by name, '' for a visitor, from a network; `page` is the address's pattern, `request` its id."""
+    """One event: of a user by name, '' for a visitor; `page` is the address's pattern, `request` the request's id."""
 
     event: str
     at: datetime
