@@ -45,12 +45,15 @@ class RequestFilter(logging.Filter):
     """Puts the request's id into Django's own lines as well, and takes the address out of them."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if record.name.partition(".")[0] == "django":
+        if record.name.partition(".")[0] == "django" and not hasattr(
+            record, "request_id"
+        ):  # of another handler
             request = getattr(record, "request", None)
             if isinstance(request, HttpRequest) and isinstance(record.args, tuple):
                 route = route_of(request)
                 record.args = tuple(route if arg == request.path else arg for arg in record.args)
             # Django logs the status of an answer when the middleware is through with it.
-            if request_id := getattr(request, "request_id", "") or current_id():
-                record.msg = f"{record.msg} request_id={request_id!r}"
+            record.request_id = getattr(request, "request_id", "") or current_id()
+            if record.request_id:
+                record.msg = f"{record.msg} request_id={record.request_id!r}"
         return True
