@@ -63,7 +63,7 @@ def _ask(title: str, sql: str, times: int) -> Asking:
     taken, rows = [], 0
     for _ in range(times):
         started = time.perf_counter()
-        lake = open_lake()
+        lake = open_lake({"admin"})
         assert lake is not None  # noqa: S101
         run = runs.start(sql, run_id=new_ulid(datetime.now(UTC)), by="benchmark", lake=lake, patience=30)
         if run.state != "answered":

@@ -12,6 +12,7 @@ from django.shortcuts import render
 
 from dealsite.data import table
 from dealsite.data.table import errors
+from dealsite.web.request_log import route_of
 
 # No call starts later than this many seconds into a request. The last one may take 1.5 s (connect and
 # answer), so that a visitor waits for less than 3 s, whatever the engine does.
@@ -73,7 +74,7 @@ def error_page(request: HttpRequest, error: errors.DataError, **more: Any) -> Ht
     if error.status not in PAGES:
         return None
     if error.status == 503:
-        logger.warning("data_unavailable", path=request.path, reason=repr(error.__cause__ or error))
+        logger.warning("data_unavailable", page=route_of(request), reason=repr(error.__cause__ or error))
     response = render(request, f"{error.status}.html", {"error": error, **more}, status=error.status)
     if isinstance(error, errors.TooManyRequests):
         response["Retry-After"] = str(error.retry_after)

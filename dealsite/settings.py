@@ -70,6 +70,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "dealsite.web.request_log.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "dealsite.middleware.MeterMiddleware",
@@ -124,6 +125,10 @@ AUTH_PASSWORD_VALIDATORS = [
 PASSWORD_RESET_TIMEOUT = 3600
 # Whether everybody with a role has to sign in with a second factor.
 DEALSITE_REQUIRE_TWO_FACTOR = environment.flag("DEALSITE_REQUIRE_TWO_FACTOR")
+
+# So many failed tries (sign-ins, codes, refusals) in ten minutes raise an alarm; and who gets a mail then.
+DEALSITE_ALARM_FAILURES = environment.number("DEALSITE_ALARM_FAILURES", 100)
+DEALSITE_ALARM_MAIL = os.environ.get("DEALSITE_ALARM_MAIL", "").split()
 
 # -- Payments: the built-in test gateway moves no money, so a public site has to say that it wants it ------------------
 DEALSITE_GATEWAY = os.environ.get("DEALSITE_GATEWAY") or ("" if HTTPS else "test")  # or stripe
@@ -229,6 +234,7 @@ CSRF_COOKIE_NAME = "__Host-csrftoken" if HTTPS else f"csrftoken-{PORT}"
 CSRF_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_FAILURE_VIEW = "dealsite.accounts.security_log.csrf_failure"
 
 SILENCED_SYSTEM_CHECKS = [
     "security.W004",  # HSTS and the redirect to https follow DEALSITE_URL
@@ -241,7 +247,8 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "filters": {"request": {"()": "dealsite.web.request_log.RequestFilter"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain", "filters": ["request"]}},
     "root": {"handlers": ["console"], "level": os.environ.get("DEALSITE_LOG_LEVEL") or "INFO"},
     "loggers": {
         "django.request": {"level": "ERROR"},  # a page that does not exist is nobody's fault
@@ -256,6 +263,7 @@ LOGGING = {
 structlog.configure(
     processors=[
         structlog.stdlib.filter_by_level,
+        structlog.contextvars.merge_contextvars,
         structlog.processors.format_exc_info,
         structlog.processors.KeyValueRenderer(key_order=["event"]),
     ],

@@ -16,6 +16,7 @@ import hypothesis
 import pytest
 
 from dealsite import middleware
+from dealsite.accounts.security_log import failures
 from dealsite.data import table
 from dealsite.data.catalogue import buckets
 from dealsite.data.integrity import checks
@@ -154,6 +155,7 @@ def new_table(
         settings.DEALSITE_TABLE = f"test-{os.getpid()}-{next(_numbers)}"
         made[:] = [settings.DEALSITE_TABLE]
         buckets.forget()
+        failures.forget()
         schema.create_table()
 
     if faults is None:

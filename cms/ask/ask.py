@@ -17,8 +17,9 @@ from django.views.decorators.vary import vary_on_headers
 from cms.lists.deal_list import query
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
+from dealsite.accounts.security_log import note
 from dealsite.ask import answers, charts, ready, runs
-from dealsite.ask.lake import Lake, is_elsewhere, open_lake
+from dealsite.ask.lake import Lake, is_elsewhere, may_ask, open_lake
 from dealsite.ask.runs import Run
 from dealsite.data.editing import questions
 from dealsite.data.editing.questions import LONGEST_SQL, LONGEST_TITLE, SavedQuestion
@@ -84,28 +85,39 @@ def ask(request: EditorRequest) -> HttpResponse:
     if request.method != "POST":
         return _page(request, _form(*_form_from_address(request)))
     form = QuestionForm(request.POST)
-    lake = open_lake()
+    lake = open_lake(request.user.roles)
     if lake is None or not form.is_question(titled=False):
         return _page(request, form, status=422)
+    sql, now, username = form.cleaned_data["sql"], timezone.now(), request.user.username
+    run_id = new_ulid(now)
+
+    def on_start() -> None:
+        questions.note_asked(run_id, sql, by=username, now=now)
+        note(request, "question_asked", username=username, detail=run_id)
+
     try:
+        title = form.cleaned_data["title"]
         run = runs.start(
-            form.cleaned_data["sql"],
-            run_id=new_ulid(timezone.now()),
-            by=request.user.username,
-            lake=lake,
-            title=form.cleaned_data["title"],
-            patience=PATIENCE,
+            sql, run_id=run_id, by=username, lake=lake, title=title, patience=PATIENCE, on_start=on_start
         )
     except TooManyRequests as error:
         form.add_error(None, str(error))
-        return _page(request, form, status=error.status)
+        response = _page(request, form, status=error.status)
+        response["Retry-After"] = str(error.retry_after)
+        return response
     return HttpResponseRedirect(reverse("cms_answer", args=[run.id]) + "#answer-title")
 
 
 def _form_from_address(request: EditorRequest) -> tuple[str, str]:
     """Return title and SQL of the question that the address names."""
-    found = ready.questions().get(request.GET.get("ready", ""))
+    found = _ready(request).get(request.GET.get("ready", ""))
     return (_(found.title), found.sql) if found else ("", EXAMPLE)
+
+
+def _ready(request: EditorRequest) -> dict[str, ready.ReadyQuestion]:
+    """Return the ready questions that somebody's roles can ask."""
+    found = ready.questions()
+    return {slug: one for slug, one in found.items() if may_ask(one.sql, request.user.roles)}
 
 
 @page("1 query", at=tuple(f"/cms/ask/answers/{{answers[{number}]}}/" for number in range(5)))
@@ -114,7 +126,7 @@ def _form_from_address(request: EditorRequest) -> tuple[str, str]:
 @vary_on_headers("HX-Request")
 def answer(request: EditorRequest, run_id: str) -> HttpResponse:
     """The answer of a question, or how far it is; as a part while one waits for it."""
-    run = runs.look(run_id, by=request.user.username)
+    run = runs.look(run_id, by=request.user.username, roles=request.user.roles)
     shown = _run_context(request, run)
     if request.htmx:
         return render(request, "cms/ask/_answer.html", shown)
@@ -161,7 +173,8 @@ def _short(value: Any) -> Any:
 @require_safe
 def answer_csv(request: EditorRequest, run_id: str) -> StreamingHttpResponse:
     """An answer as a file for spreadsheets."""
-    whole = runs.look(run_id, by=request.user.username).answer()
+    whole = runs.look(run_id, by=request.user.username, roles=request.user.roles).answer()
+    note(request, "export_asked", username=request.user.username, detail=run_id)
     response = StreamingHttpResponse(answers.as_csv(whole), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="answer-{run_id}.csv"'
     return response
@@ -172,7 +185,7 @@ def answer_csv(request: EditorRequest, run_id: str) -> StreamingHttpResponse:
 @require_POST
 def cancel_answer(request: EditorRequest, run_id: str) -> HttpResponse:
     """End a question that is being answered."""
-    run = runs.cancel(run_id, by=request.user.username)
+    run = runs.cancel(run_id, by=request.user.username, roles=request.user.roles)
     return redirect("cms_answer", run.id)
 
 
@@ -262,13 +275,13 @@ def _refused(request: EditorRequest, form: QuestionForm, error: DataError, **mor
 
 
 def _page(request: EditorRequest, form: QuestionForm, *, status: int = 200, **more: Any) -> HttpResponse:
-    lake: Lake | None = open_lake()
+    lake: Lake | None = open_lake(request.user.roles)
     page = {
         "form": form,
         "has_lake": lake is not None,
         "elsewhere": is_elsewhere(),
         "tables": [table for table in lake.tables if not table.is_history] if lake else [],
-        "ready": ready.questions().values(),
+        "ready": _ready(request).values(),
         "saved": questions.newest(),
         **more,
     }

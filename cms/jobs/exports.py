@@ -17,6 +17,7 @@ from cms.jobs.export_forms import ALL, CHOICES, ListForm, SpanForm
 from cms.lists.deal_list import query
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
+from dealsite.accounts.security_log import note
 from dealsite.data.commerce.orders import STATUSES
 from dealsite.data.jobs import exports
 from dealsite.data.jobs.exports import Export, ExportRequest, ListRequest, Payload
@@ -81,6 +82,7 @@ def export_listed(request: EditorRequest, what: str) -> HttpResponse:
 
 def _ask(request: EditorRequest, payload: Payload, token: str) -> None:
     exports.request(payload, kind=LISTS[payload.what].kind, job_id=token, now=timezone.now())
+    note(request, "export_asked", username=request.user.username, detail=payload.what)
     messages.success(request, _("The file is being written. It appears here when it is ready."))
 
 

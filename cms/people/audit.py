@@ -33,6 +33,7 @@ KINDS = {
     "payment": gettext_lazy("Payment"),
     "export": gettext_lazy("Export"),
     "import": gettext_lazy("Import"),
+    "question": gettext_lazy("Question"),
 }
 PAGES = {  # kind -> the page of such a thing
     "deal": "cms_deal",

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.accounts.reauthentication import fresh
+from dealsite.accounts.security_log import note
 from dealsite.data.people import two_factor, users
 from dealsite.data.table.errors import Forbidden
 from dealsite.text import stored_words
@@ -76,6 +77,12 @@ def change_role(request: EditorRequest, username: str, *, give: bool) -> HttpRes
         raise Forbidden(_("You cannot take the role admin from yourself. Another admin can."))
     change = users.give_role if give else users.take_role
     change(username, name, by=by, now=timezone.now())
+    note(
+        request,
+        "roles_changed",
+        username=username,
+        detail=f"{'given' if give else 'lost'} the role {name}, by {by}",
+    )
     done = (
         _("%(user)s now has the role %(role)s.") if give else _("%(user)s no longer has the role %(role)s.")
     )
@@ -97,6 +104,7 @@ def reset_two_factor(request: EditorRequest, username: str) -> HttpResponse:
     account = users.get(username)
     if account.two_factor:
         two_factor.turn_off(account, by=by, now=timezone.now())
+        note(request, "factor_changed", username=username, detail=f"turned two-factor sign-in off, by {by}")
     done = _("%(username)s signs in with the password alone, and is signed out everywhere.")
     messages.success(request, done % {"username": username})
     return redirect("cms_user", username)

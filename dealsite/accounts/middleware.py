@@ -13,6 +13,7 @@ from django.utils.functional import SimpleLazyObject
 from dealsite.accounts import cookies, kept_form, locales
 from dealsite.accounts.locales import UserZone, zone_of
 from dealsite.accounts.requests import Anonymous, SiteRequest, Visit
+from dealsite.accounts.security_log import BY_STATUS, note_refusal
 from dealsite.accounts.sign_in import give_cookies
 from dealsite.data.table.errors import Unavailable
 from dealsite.middleware import error_page
@@ -37,6 +38,8 @@ class AccountMiddleware:
             _say_language(response)
         finally:
             translation.deactivate()
+        name = str(user.username) if visit.was_read and response.status_code in BY_STATUS else ""
+        note_refusal(request, response.status_code, username=name)
         if visit.was_read:
             patch_vary_headers(response, ("Cookie",))
         if visit.begun:

@@ -18,6 +18,7 @@ from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.forms import NewPasswordForm, PasswordForm, PasswordResetForm, answer_form
 from dealsite.accounts.passwords import Owner
 from dealsite.accounts.requests import UserRequest, client_address, network_of
+from dealsite.accounts.security_log import note
 from dealsite.accounts.sign_in import go_on
 from dealsite.data.people import mails, users
 from dealsite.data.people import passwords as stored_passwords
@@ -39,6 +40,7 @@ def change_password(request: UserRequest) -> HttpResponse:
             return None
         password, key = passwords.hashed(form.cleaned_data["password"]), cookies.session_key(request)
         stored_passwords.change(account, password=password, key=key, now=timezone.now())
+        note(request, "password_changed", username=account.username)
         messages.success(request, _("Your password is changed. You are signed out everywhere else."))
         return HttpResponseRedirect(reverse("account"))
 
@@ -52,6 +54,7 @@ def is_confirmed(request: UserRequest, form: forms.Form) -> bool:
     if passwords.matches(form.cleaned_data["old_password"], user.account.password):
         tries.succeeded()
         return True
+    note(request, "sign_in_failed", username=user.username, detail="while signed in")
     form.add_error("old_password", _("This is not your password."))
     return False
 
@@ -68,6 +71,7 @@ def reset_password(request: HttpRequest) -> HttpResponse:
         network = network_of(client_address(request))
         limits.count((limits.RESET_ADDRESS, network), (limits.RESET_EMAIL, email), now=now)
         mails.request_password_reset(email, now=now)
+        note(request, "password_reset_asked")
         return HttpResponseRedirect(reverse("reset_password_sent"))
 
     return answer_form(request, "accounts/password_reset.html", form, send_link)
@@ -114,6 +118,7 @@ def new_password(request: HttpRequest) -> HttpResponse:
             stored_passwords.change(user, password=passwords.hashed(form.cleaned_data["password"]), now=now)
         except Conflict:
             return _link_is_over(request)
+        note(request, "password_changed", username=user.username, detail="by a link")
         changed = users.get(user.username)
         done = _("Your new password is set, and you are signed in with it.")
         messages.success(request, _("Your new password is set.") if changed.two_factor else done)

@@ -15,6 +15,7 @@ from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.forms import DeleteAccountForm, ProfileForm, answer_form, form_page
 from dealsite.accounts.password import is_confirmed
 from dealsite.accounts.requests import UserRequest
+from dealsite.accounts.security_log import note
 from dealsite.data.commerce import orders
 from dealsite.data.people import profiles, users
 from dealsite.data.people.profiles import Profile
@@ -70,6 +71,7 @@ def delete_account(request: UserRequest) -> HttpResponse:
             return None
         now = timezone.now()
         users.delete(request.user.account, job_id=new_ulid(now), now=now)
+        note(request, "account_deleted", username=request.user.username)
         messages.success(request, _("Your account is deleted. Goodbye."))
         response = HttpResponseRedirect("/")
         cookies.forget_session(response)
@@ -94,6 +96,7 @@ def _save(request: UserRequest, form: ProfileForm, profile: Profile) -> bool:
         profiles.change_email(
             opened, user=request.user.account, name=name, timezone=zone, email=email, now=now
         )
+        note(request, "email_changed", username=profile.username)
     else:
         return False
     return True

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from dealsite.accounts import kept_form, limits, passwords, second_factor
 from dealsite.accounts.forms import ReauthenticationForm
 from dealsite.accounts.requests import SignedIn
+from dealsite.accounts.security_log import note
 from dealsite.data.people import sessions
 from dealsite.data.table.errors import TooManyRequests
 
@@ -66,6 +67,7 @@ def _is_proved(request: HttpRequest, user: SignedIn, form: ReauthenticationForm,
     """Tell whether password and code are the user's, else say so in the form; TooManyRequests."""
     tries = limits.count((limits.PASSWORD, user.username), now=now)
     if not passwords.matches(form.cleaned_data["password"], user.account.password):
+        note(request, "sign_in_failed", username=user.username, detail="while signed in")
         form.add_error("password", _("This is not your password."))
         return False
     tries.succeeded()

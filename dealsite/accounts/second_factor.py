@@ -20,6 +20,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from dealsite.accounts import cookies, limits
+from dealsite.accounts.security_log import note
 from dealsite.data.people import two_factor
 from dealsite.data.people.two_factor import TwoFactor
 from dealsite.data.people.users import User
@@ -114,6 +115,7 @@ def passes(request: HttpRequest, user: User, form: Form, *, now: datetime) -> bo
     if good:
         tries.succeeded()
     else:
+        note(request, "code_failed", username=user.username)
         wrong = _("This code is not right. Enter the one that your app shows now, or a recovery code.")
         form.add_error("code", wrong)
     return good

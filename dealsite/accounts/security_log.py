@@ -1,11 +1,27 @@
-"""The security log: what happened at the site's doors, a structured line each in the log."""
+"""The security log: what happened at the site's doors, a structured line each in the log, and a row in the table.
 
+A line is written each time. Of what failed, a stranger may cause any number: rows are one a minute for each event,
+user and network, and so many a minute of a network and in all (of one process). How often it happened is counted
+besides. While the table is away there are lines only: a page answers as it would have.
+"""
+
+import threading
+from collections import Counter
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 import structlog
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.views import csrf
 
 from dealsite.accounts.requests import client_address, network_of
+from dealsite.data.names import normalise_username
+from dealsite.data.people import security_events
+from dealsite.data.people.security_events import SecurityEvent
+from dealsite.data.table.errors import DataError, Invalid
+from dealsite.web.request_log import current_id, route_of
 
 Event = Literal[
     "signed_in",
@@ -27,10 +43,97 @@ Event = Literal[
     "account_suspended",
     "account_deleted",
 ]
+FAILURES: frozenset[Event] = frozenset(
+    {"sign_in_failed", "code_failed", "refused", "throttled", "csrf_refused"}
+)
+BY_STATUS: dict[int, Event] = {403: "refused", 429: "throttled"}
+LONGEST_DETAIL = 200  # characters
+MOST_ROWS = 200  # of what failed, in a minute
+MOST_OF_NETWORK = 20
+COUNT_EVERY = timedelta(seconds=5)
+
 logger = structlog.get_logger(__name__)
 
 
+class Failures:
+    """What failed in this minute, as far as this process saw it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.forget()
+
+    def forget(self) -> None:
+        self.minute = self.counted_at = datetime.min.replace(tzinfo=UTC)
+        self.rows: set[tuple[str, ...]] = set()
+        self.of_network: Counter[str] = Counter()
+        self.uncounted = 0
+
+    def see(self, event: Event, username: str, network: str, now: datetime) -> tuple[bool, int]:
+        """Return whether a failure gets a row, and how many are to be counted now."""
+        with self.lock:
+            minute = now.replace(second=0, microsecond=0)
+            if minute != self.minute:
+                self.minute = minute
+                self.rows.clear()
+                self.of_network.clear()
+            row = (event, username, network)
+            is_new = (
+                row not in self.rows
+                and len(self.rows) < MOST_ROWS
+                and self.of_network[network] < MOST_OF_NETWORK
+            )
+            if is_new:
+                self.rows.add(row)
+                self.of_network[network] += 1
+            self.uncounted += 1
+            if abs(now - self.counted_at) < COUNT_EVERY:
+                return is_new, 0
+            number, self.uncounted, self.counted_at = self.uncounted, 0, now
+            return is_new, number
+
+
+failures = Failures()
+
+
 def note(request: HttpRequest, event: Event, *, username: str = "", detail: str = "") -> None:
-    """Note an event of a user, by name, '' for a visitor; never a password, code, token or key."""
+    """Note an event of a user, by name, '' for a visitor; never a password, code, token or key.
+
+    Not what was typed where a name was asked for: people type their passwords there. 1 put at most, and 1 update
+    every 5 seconds; no budget of a page counts them.
+    """
+    now = timezone.now()
+    try:
+        username = normalise_username(username) if username else ""
+    except Invalid:
+        username = ""
     network = network_of(client_address(request))
-    logger.info(event, username=username, network=network, path=request.path, detail=detail)
+    made = SecurityEvent(
+        event, now, username, network, route_of(request), detail[:LONGEST_DETAIL], current_id()
+    )
+    logger.info(event, username=username, network=network, page=made.page, detail=made.detail)
+    noted_of(request).add(event)
+    has_row, failed = failures.see(event, username, network, now) if event in FAILURES else (True, 0)
+    with suppress(DataError, ValueError):
+        if has_row:
+            security_events.add(made)
+        if failed:
+            security_events.count_failures(failed, now=now)
+
+
+def noted_of(request: HttpRequest) -> set[Event]:
+    """Return the events that were noted of a request."""
+    noted: set[Event] = request.__dict__.setdefault("noted_events", set())
+    return noted
+
+
+def note_refusal(request: HttpRequest, status: int, *, username: str) -> None:
+    """Note what an answer's status says, 403 or 429, where nobody has noted more about it."""
+    event = BY_STATUS.get(status)
+    if event and noted_of(request).isdisjoint({event, "csrf_refused"}):
+        note(request, event, username=username)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Refuse a form without its token, as Django does, and note it."""
+    note(request, "csrf_refused", detail=reason)
+    return csrf.csrf_failure(request, reason)

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.requests import UserRequest
+from dealsite.accounts.security_log import note
 from dealsite.data.people import sessions as stored_sessions
 from dealsite.data.table.errors import NotFound
 from dealsite.web.pages import action, page
@@ -68,6 +69,7 @@ def end_session(request: UserRequest) -> HttpResponse:
     if not KEY_HASH.fullmatch(key_hash):
         raise NotFound(_("There is no such session."))
     stored_sessions.end(request.user.username, key_hash)
+    note(request, "sessions_ended", username=request.user.username, detail="one session")
     messages.success(request, _("That session is ended."))
     return HttpResponseRedirect(reverse("sessions"))
 
@@ -79,6 +81,7 @@ def end_other_sessions(request: UserRequest) -> HttpResponse:
     """End all of the user's sessions but this one."""
     user = request.user
     stored_sessions.end_all(user.username, but=user.session.key_hash)
+    note(request, "sessions_ended", username=user.username, detail="all other sessions")
     messages.success(request, _("You are signed out everywhere else."))
     return HttpResponseRedirect(reverse("sessions"))
 

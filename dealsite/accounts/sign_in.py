@@ -19,7 +19,8 @@ from dealsite.accounts.after_sign_in import PendingAction, pending_action_of
 from dealsite.accounts.destinations import destination
 from dealsite.accounts.forms import CodeForm, SignInForm, SignUpForm, answer_form
 from dealsite.accounts.limits import Tries
-from dealsite.accounts.requests import client_address, network_of
+from dealsite.accounts.requests import SiteRequest, client_address, network_of
+from dealsite.accounts.security_log import note
 from dealsite.data.people import passwords as stored_passwords
 from dealsite.data.people import sessions, users
 from dealsite.data.people.sessions import Session
@@ -49,6 +50,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
         # The form may have been sent before, its answer lost; whoever else knows its number knows no password.
         if not passwords.matches(data["password"], user.password):
             raise AlreadyExists(_("This user name is taken. Choose another one."), field="username")
+        note(request, "signed_up", username=user.username)
         messages.success(request, _("Welcome, %(name)s. Your account is ready.") % {"name": user.name})
         return enter(request, user, context["next"], now=now, pending=context["pending"])
 
@@ -105,11 +107,14 @@ def sign_in_code(request: HttpRequest) -> HttpResponse:
 
 @action
 @require_POST
-def sign_out(request: HttpRequest) -> HttpResponse:
+def sign_out(request: SiteRequest) -> HttpResponse:
     """End this session, here and in the table; harmless when it has ended."""
     response = HttpResponseRedirect("/")
+    username = request.user.username
     if cookie := cookies.session(request):
         sessions.end(cookie.username, hash_of(cookie.key))
+    if username:
+        note(request, "signed_out", username=username)
     cookies.forget_session(response)
     return response
 
@@ -120,6 +125,7 @@ def user_of_form(request: HttpRequest, form: SignInForm, *, now: datetime) -> Us
     user = users.find(name)
     tries = _count(request, name, user, now)
     if not passwords.matches(password, user.password if user else None) or user is None:
+        note(request, "sign_in_failed", username=user.username if user else "")
         form.add_error(None, _("The user name or e-mail and the password do not belong together."))
         return None
     tries.succeeded()
@@ -184,6 +190,7 @@ def begin(request: HttpRequest, user: User, *, now: datetime) -> tuple[Session, 
     if earlier := cookies.session(request):
         sessions.end(earlier.username, hash_of(earlier.key))
     rotate_token(request)
+    note(request, "signed_in", username=user.username)
     return session, key
 
 

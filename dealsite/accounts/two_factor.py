@@ -18,6 +18,7 @@ from dealsite.accounts.destinations import destination
 from dealsite.accounts.forms import SetUpTwoFactorForm, TwoFactorForm, answer_form, form_page
 from dealsite.accounts.password import is_confirmed
 from dealsite.accounts.requests import SignedIn, UserRequest
+from dealsite.accounts.security_log import note
 from dealsite.data.people import two_factor as stored
 from dealsite.data.table.errors import Conflict, Forbidden, TooManyRequests
 from dealsite.web.pages import page
@@ -56,6 +57,7 @@ def set_up_two_factor(request: UserRequest) -> HttpResponse:
         now = timezone.now()
         step = second_factor.step_of(secret, second_factor.plain(form.cleaned_data["code"]), now)
         if step is None:
+            note(request, "code_failed", username=user.username, detail="while setting it up")
             wrong = _("This is not the code that the app shows now. Is the clock of its device right?")
             form.add_error("code", wrong)
             return None
@@ -68,6 +70,7 @@ def set_up_two_factor(request: UserRequest) -> HttpResponse:
             key=cookies.session_key(request),
             now=now,
         )
+        note(request, "factor_changed", username=user.username, detail="turned two-factor sign-in on")
         return _codes_page(request, codes, is_new=True)
 
     shown = _secret_shown(request, secret)
@@ -84,6 +87,7 @@ def renew_recovery_codes(request: UserRequest) -> HttpResponse:
     def renew() -> HttpResponse:
         codes, hashes = _new_codes(user)
         stored.renew_recovery_codes(user.account, recovery=hashes, now=timezone.now())
+        note(request, "factor_changed", username=user.username, detail="made new recovery codes")
         return _codes_page(request, codes)
 
     return _by_code(request, "accounts/renew_recovery_codes.html", renew)
@@ -100,6 +104,7 @@ def turn_off_two_factor(request: UserRequest) -> HttpResponse:
 
     def turn_off() -> HttpResponse:
         stored.turn_off(user.account, by=user.username, key=cookies.session_key(request), now=timezone.now())
+        note(request, "factor_changed", username=user.username, detail="turned two-factor sign-in off")
         messages.success(request, _("Two-factor sign-in is off. You are signed out everywhere else."))
         return HttpResponseRedirect(reverse("two_factor"))
 

@@ -2,7 +2,7 @@
 
 Run as a script by `runs`, with an empty environment. The question is one JSON object:
 
-    sql, views (name -> the SELECT that it stands for), lake (the one folder with files),
+    sql, views (name -> the SELECT that it stands for), folders (name -> those of its files), lake (all files),
     rows, size (bytes; both of the answer), memory (bytes), seconds, threads, progress (a file descriptor)
 
 The answer is lines of JSON: {"columns": [[name, type], ...]}, then a list for each row, then {"end": {...}};
@@ -20,6 +20,7 @@ import threading
 import time
 import types
 import uuid  # noqa: F401 - nothing can be imported later, and DuckDB makes Python's own values
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -75,9 +76,9 @@ def connect(question: dict[str, Any]) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def shut(connection: duckdb.DuckDBPyConnection, lake: str) -> None:
-    """Let the database reach the lake only, and its settings stay as they are."""
-    connection.execute(f"SET allowed_directories = [{quoted(lake)}]")
+def shut(connection: duckdb.DuckDBPyConnection, folders: Iterable[str]) -> None:
+    """Let the database reach some folders only, and its settings stay as they are."""
+    connection.execute(f"SET allowed_directories = [{', '.join(map(quoted, folders))}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
 
@@ -92,7 +93,7 @@ def answer(question: dict[str, Any], out: TextIO) -> None:
     connection = connect(question)
     sql, views = question["sql"], question["views"]
     asked = tables_of(sql, views, connection)
-    shut(connection, question["lake"])
+    shut(connection, sorted({folder for name in asked for folder in question["folders"][name]}))
     for name in sorted(asked):
         connection.execute(f'CREATE VIEW "{name}" AS {views[name]}')
     (statement,) = connection.extract_statements(sql)

@@ -1,5 +1,10 @@
-"""The lake as a question sees it: tables, their columns, and the SELECT that each stands for."""
+"""The lake as a question sees it: the tables and columns that its asker may ask, and the SELECT that each stands for.
 
+Whatever else the lake holds is not there for the question.
+"""
+
+import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -7,16 +12,17 @@ from pathlib import Path
 from django.conf import settings
 
 from dealsite.lake import layout, views
-from dealsite.lake.entities import ENTITIES
+from dealsite.lake.entities import ADMIN, ENTITIES
 
 
 @dataclass(frozen=True, slots=True)
 class LakeTable:
-    """A table of the lake: its columns with their types, and the SELECT over the files of this moment."""
+    """A table of the lake: its columns with their types, the SELECT over the files of this moment, their folders."""
 
     name: str
     columns: tuple[tuple[str, str], ...]
     select: str
+    folders: tuple[str, ...]
 
     @property
     def is_history(self) -> bool:
@@ -25,18 +31,19 @@ class LakeTable:
 
 @dataclass(frozen=True, slots=True)
 class Lake:
-    """The one folder that a question may read, and its tables."""
+    """The one folder that a question may read, and the tables in it that somebody with some roles may ask."""
 
     folder: Path
     tables: list[LakeTable]
+    roles: frozenset[str]
 
 
-def open_lake() -> Lake | None:
-    """Return the site's lake as its files are now; None if there is none on this machine."""
+def open_lake(roles: Collection[str]) -> Lake | None:
+    """Return the site's lake as its files are now, for roles; None if there is none on this machine."""
     folder = Path(settings.VAR) / "lake"
     if settings.DEALSITE_LAKE or not (folder / layout.STATE).is_file():
         return None
-    return lake_in(folder)
+    return lake_in(folder, roles)
 
 
 def is_elsewhere() -> bool:
@@ -44,12 +51,33 @@ def is_elsewhere() -> bool:
     return bool(settings.DEALSITE_LAKE)
 
 
-def lake_in(folder: Path) -> Lake:
+def lake_in(folder: Path, roles: Collection[str]) -> Lake:
     """Return the lake in a folder as its files are now: they come and go, and so does what is returned."""
-    queries = views.duckdb_queries(folder)
+    entities = [seen for entity in ENTITIES if (seen := entity.seen_by(roles))]
+    queries = views.duckdb_queries(folder, entities)
     tables = []
-    for entity in ENTITIES:
+    for entity in entities:
         now, history = entity.table, f"{entity.table}_history"
-        tables.append(LakeTable(now, tuple(views.current_columns(entity).items()), queries[now]))
-        tables.append(LakeTable(history, tuple(views.history_columns(entity).items()), queries[history]))
-    return Lake(folder, sorted(tables, key=attrgetter("name")))
+        columns, changes = views.current_columns(entity), views.history_columns(entity)
+        folders = [f"{part}/entity={now}" for part in (layout.CURRENT, layout.RECENT, layout.HISTORY)]
+        places = tuple(str(folder / name) for name in folders)
+        tables.append(LakeTable(now, tuple(columns.items()), queries[now], places))
+        tables.append(LakeTable(history, tuple(changes.items()), queries[history], places))
+    return Lake(folder, sorted(tables, key=attrgetter("name")), frozenset(roles))
+
+
+def may_ask(sql: str, roles: Collection[str]) -> bool:
+    """Tell whether a question of the site's own names nothing that roles keep from its asker."""
+    words = set(re.findall(r"\w+", sql.lower()))
+    for entity in ENTITIES:
+        if words.isdisjoint({entity.table, f"{entity.table}_history"}):
+            continue
+        seen = entity.seen_by(roles)
+        if seen is None or not words.isdisjoint(entity.kinds.keys() - seen.kinds.keys()):
+            return False
+    return True
+
+
+def keeps_reach(before: Collection[str], now: Collection[str]) -> bool:
+    """Tell whether roles of now let somebody ask all that those of before did."""
+    return ADMIN in now or set(before) <= set(now)

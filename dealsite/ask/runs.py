@@ -5,7 +5,7 @@ web process that ends in between takes nothing with it. Whether it still works s
 locked; how long it may work it has been told in a way that the kernel enforces.
 
     var/ask/<run>/   question.json   answer   progress   working (locked while it works)   ended
-    var/ask/slots/   a file for each question that may be answered at the same time
+    var/ask/slots/   a file for each question that may be answered at the same time, in all and of each person
 """
 
 import contextlib
@@ -18,7 +18,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -29,15 +29,16 @@ from django.utils.translation import gettext as _
 
 from dealsite.ask import answers
 from dealsite.ask.answers import Answer, Refusal
-from dealsite.ask.lake import Lake, lake_in
+from dealsite.ask.lake import Lake, keeps_reach, lake_in
 from dealsite.data.table.errors import Invalid, NotFound, TooManyRequests
-from dealsite.data.table.ids import from_iso, is_ulid, iso, time_of
+from dealsite.data.table.ids import from_iso, hash_of, is_ulid, iso, time_of
 
 CHILD = Path(__file__).parent / "child.py"
 KEPT = timedelta(hours=1)
 MOST = 100  # runs that are kept
 GRACE = 5.0  # seconds after a child should have ended by itself
-SLOTS = 4  # questions that are answered at the same time
+SLOTS = 4  # questions that are answered at the same time,
+SLOTS_EACH = 2  # and those of one person
 TRIES = 3  # if the lake's files are renewed while they are read
 STARTING = 0.5  # seconds in which a child that ended may still be noted
 
@@ -90,21 +91,27 @@ def start(
     title: str = "",
     limits: Limits = ON_PAGES,
     patience: float = 0.0,
+    on_start: Callable[[], None] = lambda: None,
 ) -> Run:
-    """Ask a question under a new id; wait so many seconds for its end.
+    """Ask a question of what a lake shows under a new id; wait so many seconds for its end.
 
-    Invalid if there is no question, TooManyRequests if too many are being answered.
+    Invalid if there is no question, TooManyRequests if too many are being answered. `on_start` is called when it is
+    sure to be asked, and not asked if that fails. Who is no user (with a space before the name) may ask any number.
     """
     if not sql.strip():
         raise Invalid(sql=_("Write a question: one SELECT."))
     folder = _folder(run_id)
     _delete_old(time_of(run_id))
-    with _slot() as slot:
+    with contextlib.ExitStack() as slots:
+        taken = [slots.enter_context(_slot_of(by))] if not by.startswith(" ") else []
+        taken.append(slots.enter_context(_slot()))
+        on_start()
         folder.mkdir(mode=0o700, parents=True)
-        asked = {"sql": sql, "title": title, "by": by, "at": iso(time_of(run_id))}
+        asked = {"sql": sql, "title": title, "by": by, "roles": sorted(lake.roles)}
+        asked["at"] = iso(time_of(run_id))
         (folder / "question.json").write_text(json.dumps(asked), "ascii")
         for _try in range(TRIES):
-            child = _child(folder, slot, sql, lake, limits)
+            child = _child(folder, taken, sql, lake, limits)
             try:
                 code = child.wait(patience)
             except subprocess.TimeoutExpired:
@@ -115,11 +122,13 @@ def start(
             found = answers.read(folder / "answer")
             if not (isinstance(found, Refusal) and found.again):
                 break
-            lake = lake_in(lake.folder)
-    return look(run_id, by=by)
+            lake = lake_in(lake.folder, lake.roles)
+    return look(run_id, by=by, roles=lake.roles)
 
 
-def _child(folder: Path, slot: IO[str], sql: str, lake: Lake, limits: Limits) -> subprocess.Popen[bytes]:
+def _child(
+    folder: Path, slots: list[IO[str]], sql: str, lake: Lake, limits: Limits
+) -> subprocess.Popen[bytes]:
     """Start the process that answers; it inherits the locks, and lets go of them when it ends."""
     with contextlib.ExitStack() as open_files:
         working = open_files.enter_context((folder / "working").open("w"))
@@ -131,7 +140,7 @@ def _child(folder: Path, slot: IO[str], sql: str, lake: Lake, limits: Limits) ->
             stdin=subprocess.PIPE,
             stdout=out,
             stderr=subprocess.DEVNULL,
-            pass_fds=(working.fileno(), slot.fileno(), progress.fileno()),
+            pass_fds=(working.fileno(), progress.fileno(), *(slot.fileno() for slot in slots)),
             env={},
             cwd=folder,
             start_new_session=True,
@@ -140,6 +149,7 @@ def _child(folder: Path, slot: IO[str], sql: str, lake: Lake, limits: Limits) ->
         question = {
             "sql": sql,
             "views": {table.name: table.select for table in lake.tables},
+            "folders": {table.name: table.folders for table in lake.tables},
             "lake": str(lake.folder),
             "progress": progress.fileno(),
             **asdict(limits),
@@ -150,14 +160,14 @@ def _child(folder: Path, slot: IO[str], sql: str, lake: Lake, limits: Limits) ->
     return child
 
 
-def look(run_id: str, *, by: str) -> Run:
-    """Return a run as it is now; NotFound if it is over for an hour, or another user's."""
+def look(run_id: str, *, by: str, roles: Collection[str]) -> Run:
+    """Return a run as it is now; NotFound: over for an hour, another user's, or asked with a role now gone."""
     folder = _folder(run_id)
     try:
         asked = json.loads((folder / "question.json").read_text("ascii"))
     except (OSError, ValueError):
         raise NotFound(_("This answer is no longer kept. Ask again.")) from None
-    if asked["by"] != by:
+    if asked["by"] != by or not keeps_reach(asked["roles"], roles):
         raise NotFound(_("This answer is no longer kept. Ask again."))
     state, why, percent = "working", "", 100
     if _works(folder):
@@ -167,15 +177,15 @@ def look(run_id: str, *, by: str) -> Run:
     return Run(run_id, asked["sql"], asked["title"], by, from_iso(asked["at"]), state, percent, why)
 
 
-def cancel(run_id: str, *, by: str) -> Run:
+def cancel(run_id: str, *, by: str, roles: Collection[str]) -> Run:
     """End a run that works; one that has ended stays as it is."""
-    run = look(run_id, by=by)
+    run = look(run_id, by=by, roles=roles)
     if run.state != "working":
         return run
     try:
         process = os.pidfd_open(int((run.folder / "pid").read_text("ascii")))
     except (OSError, ValueError):
-        return look(run_id, by=by)
+        return look(run_id, by=by, roles=roles)
     try:
         # Only while the lock is held is the number certainly the child's.
         if _works(run.folder):
@@ -184,7 +194,7 @@ def cancel(run_id: str, *, by: str) -> Run:
     finally:
         os.close(process)
     _until(lambda: not _works(run.folder))
-    return look(run_id, by=by)
+    return look(run_id, by=by, roles=roles)
 
 
 def forget(run: Run) -> None:
@@ -199,21 +209,41 @@ def _folder(run_id: str) -> Path:
 
 
 def _slot() -> IO[str]:
+    """Return a locked file of those for all."""
+    taken = _first_free([str(number) for number in range(SLOTS)])
+    if taken:
+        return taken
+    raise TooManyRequests(
+        _("%(slots)s questions are being answered just now. Please wait some seconds.") % {"slots": SLOTS},
+        retry_after=5,
+    )
+
+
+def _slot_of(by: str) -> IO[str]:
+    """Return a locked file of somebody's own."""
+    taken = _first_free([f"{hash_of(by)}-{number}" for number in range(SLOTS_EACH)])
+    if taken:
+        return taken
+    raise TooManyRequests(
+        _("%(slots)s of your questions are being answered just now. Wait for one of them, or cancel it.")
+        % {"slots": SLOTS_EACH},
+        retry_after=5,
+    )
+
+
+def _first_free(names: list[str]) -> IO[str] | None:
     """Return a locked file: the child keeps it open, and thus locked, as long as it lives."""
     folder = Path(settings.VAR) / "ask" / "slots"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for number in range(SLOTS):
-        slot = (folder / str(number)).open("w")
+    for name in names:
+        slot = (folder / name).open("w")
         try:
             fcntl.flock(slot, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             slot.close()
         else:
             return slot
-    raise TooManyRequests(
-        _("%(slots)s questions are being answered just now. Please wait some seconds.") % {"slots": SLOTS},
-        retry_after=5,
-    )
+    return None
 
 
 def _delete_old(now: datetime) -> None:

@@ -163,5 +163,15 @@ audit_by = index(GSI1, "AUDIT#BY#{by:username}", "{at:time}#{entry:ulid}", "what
 audit_of = index(GSI2, "AUDIT#OF#{kind:word}#{subject:text}", "{at:time}#{entry:ulid}", "what was done to it")
 audit_rows = rows("at, entry, *, by, kind, subject", audit_by, audit_of)
 
+# The security log
+security_event = key("SECURITY#{day of at}", "{at:time}#{entry:ulid}", "what happened at the site's doors")
+security_of_user = index(GSI1, "SECURITY#OF#{username?}", "{at:time}#{entry:ulid}", "events of a user")
+security_of_kind = index(GSI2, "SECURITY#EVENT#{event:word}", "{at:time}#{entry:ulid}", "events of a kind")
+security_of_network = index(GSI3, "SECURITY#FROM#{network:text}", "{at:time}#{entry:ulid}", "of a network")
+security_rows = rows(
+    "at, entry, *, username, event, network", security_of_user, security_of_kind, security_of_network
+)
+failure_count = key("FAILURES", "{minute:time}", "how many tries failed in a minute, on all machines")
+
 TARGETS = {"deal": deal, "draft": draft}  # what can be open in a form, and go to the trash
 CHART = chart(globals())

@@ -20,11 +20,12 @@ MOST_INTEGER = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column; its value is what `source` finds in an item, made fit for its kind."""
+    """A column; its value is what `source` finds in an item, made fit for its kind. It may be for admins alone."""
 
     name: str
     kind: str
     source: Source
+    is_for_admins: bool = False
 
     def value(self, item: Item) -> Any:
         """Return an item's value: None where it has none, or one that the column cannot hold."""

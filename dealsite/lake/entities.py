@@ -4,10 +4,13 @@ Left out is whatever could let somebody in or tell who they are: passwords, sess
 their hashes), reset tokens (they stand in the payload of jobs), a gateway's name for a card, names, addresses but
 for the country and the beginning of the postcode. An e-mail address is there as a keyed hash only: equal ones can be
 told, none can be guessed and tried without the site's key.
+
+Each table names the role that may ask it, its audience; admins may ask all of them, and they alone those that name
+none. Columns named in `for_admins` are theirs, too.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cached_property
 
@@ -17,17 +20,32 @@ from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import from_iso, time_of
 from dealsite.lake.columns import KINDS, Column, Source, attribute
 
+OFFICE, ADMIN = "back office", "admin"  # audiences
 TIMELESS = date(2000, 1, 1)  # the partition of what has no day of its creation
 
 
 @dataclass(frozen=True)
 class Entity:
-    """A type of item and its table; `created` tells the day (UTC) of an item's creation, by which it is partitioned."""
+    """A type of item and its table; `created` tells the day (UTC) of an item's creation, by which it is partitioned.
+
+    `is_partial`: some of its columns are kept from whoever it was made for.
+    """
 
     type: str
     table: str
     columns: tuple[Column, ...]
     created: Callable[[Item], datetime] | None = None
+    audience: str = ADMIN
+    is_partial: bool = False
+
+    def seen_by(self, roles: Collection[str]) -> "Entity | None":
+        """Return it with the columns that somebody with some roles may ask; None if that is none."""
+        if ADMIN in roles:
+            return self
+        if self.audience not in roles:
+            return None
+        columns = tuple(column for column in self.columns if not column.is_for_admins)
+        return replace(self, columns=columns, is_partial=len(columns) < len(self.columns))
 
     def day(self, item: Item) -> date:
         """Return the day of an item's partition, the same for as long as the item is there."""
@@ -44,16 +62,17 @@ class Entity:
         return {column.name: column.kind for column in self.columns}
 
 
-def columns(text: str, **sources: Source) -> tuple[Column, ...]:
+def columns(text: str, for_admins: str = "", **sources: Source) -> tuple[Column, ...]:
     """Return columns from `name` or `name:kind`; `sources` says where a value comes from, if not its own attribute."""
+    kept = set(for_admins.split())
     made = []
     for word in text.split():
         name, _, kind = word.partition(":")
         if kind and kind not in KINDS:
             raise ValueError(f"There is no kind of column {kind!r}.")
         source = sources.get(name) or RENAMED.get(name) or attribute(name)
-        made.append(Column(name, kind or "text", source))
-    if unknown := sources.keys() - {column.name for column in made}:
+        made.append(Column(name, kind or "text", source, name in kept))
+    if unknown := (sources.keys() | kept) - {column.name for column in made}:
         raise ValueError(f"No column is named {', '.join(unknown)}.")
     return tuple(made)
 
@@ -107,13 +126,21 @@ RENAMED: Mapping[str, Source] = {
 
 
 def _entity(
-    type_: str, table: str, created: Callable[[Item], datetime] | None, text: str, **sources: Source
+    type_: str,
+    table: str,
+    created: Callable[[Item], datetime] | None,
+    text: str,
+    *,
+    audience: str = ADMIN,
+    for_admins: str = "",
+    **sources: Source,
 ) -> Entity:
-    return Entity(type_, table, columns(text, **sources), created)
+    return Entity(type_, table, columns(text, for_admins, **sources), created, audience)
 
 
 def _relation(type_: str, table: str, more: str = "") -> Entity:
-    return _entity(type_, table, by_creation, f"slug username created_at:time {more}")
+    text = f"slug username created_at:time {more}"
+    return _entity(type_, table, by_creation, text, audience=OFFICE, for_admins="username")
 
 
 ENTITIES: tuple[Entity, ...] = (
@@ -125,9 +152,18 @@ ENTITIES: tuple[Entity, ...] = (
         "expires_at:time sold_out:flag featured_on:json link description version:integer created_at:time "
         "created_by updated_at:time updated_by",
         live_at=by_id,
+        audience=OFFICE,
     ),
-    _entity("Offer", "offers", by_id, "id brand category price:money expires_at:time stock:integer"),
-    _entity("Price", "prices", by_beginning, "id deal since:time price:money was_price:money"),
+    _entity(
+        "Offer",
+        "offers",
+        by_id,
+        "id brand category price:money expires_at:time stock:integer",
+        audience=OFFICE,
+    ),
+    _entity(
+        "Price", "prices", by_beginning, "id deal since:time price:money was_price:money", audience=OFFICE
+    ),
     _entity(
         "Draft",
         "drafts",
@@ -140,18 +176,38 @@ ENTITIES: tuple[Entity, ...] = (
         "brands",
         by_creation,
         "slug name description version:integer created_at:time updated_at:time updated_by",
+        audience=OFFICE,
     ),
-    _entity("BrandCounts", "brand_counts", None, "slug deals:integer likes:integer watches:integer"),
+    _entity(
+        "BrandCounts",
+        "brand_counts",
+        None,
+        "slug deals:integer likes:integer watches:integer",
+        audience=OFFICE,
+    ),
     _entity(
         "Category",
         "categories",
         None,
         "slug name description featured:json featured_at:time featured_by version:integer updated_at:time "
         "updated_by",
+        audience=OFFICE,
     ),
-    _entity("CategoryCounts", "category_counts", None, "slug deals:integer likes:integer watches:integer"),
-    _entity("FrontPage", "front_pages", None, "featured:json featured_at:time featured_by"),
-    _entity("EditorsChoicePage", "editors_choice_pages", None, "featured:json featured_at:time featured_by"),
+    _entity(
+        "CategoryCounts",
+        "category_counts",
+        None,
+        "slug deals:integer likes:integer watches:integer",
+        audience=OFFICE,
+    ),
+    _entity("FrontPage", "front_pages", None, "featured:json featured_at:time featured_by", audience=OFFICE),
+    _entity(
+        "EditorsChoicePage",
+        "editors_choice_pages",
+        None,
+        "featured:json featured_at:time featured_by",
+        audience=OFFICE,
+    ),
     _relation("BrandLike", "brand_likes"),
     _relation("BrandWatch", "brand_watches", "muted:flag"),
     _relation("CategoryLike", "category_likes"),
@@ -178,6 +234,7 @@ ENTITIES: tuple[Entity, ...] = (
         "cart_heads",
         None,
         "username is_visitor:flag active:integer saved:integer version:integer",
+        audience=OFFICE,
     ),
     _entity(
         "CartLine",
@@ -187,6 +244,7 @@ ENTITIES: tuple[Entity, ...] = (
         "price:money quantity:integer added_at:time",
         status_at=attribute("at"),
         added_at=by_id,
+        audience=OFFICE,
     ),
     _entity(
         "Order",
@@ -199,6 +257,8 @@ ENTITIES: tuple[Entity, ...] = (
         status_note=last_step("note"),
         country=of_address("country"),
         postcode_area=of_address("postcode", 2),
+        audience=OFFICE,
+        for_admins="email_hash",
     ),
     _entity(
         "Payment",
@@ -209,6 +269,7 @@ ENTITIES: tuple[Entity, ...] = (
         "timeline:json version:integer",
         instalment=attribute("number"),
         instalments=attribute("of"),
+        audience=OFFICE,
     ),
     _entity(
         "AuditEntry",
@@ -217,6 +278,13 @@ ENTITIES: tuple[Entity, ...] = (
         "id done_at:time done_by kind subject what note",
         done_at=attribute("at"),
         done_by=attribute("by"),
+    ),
+    _entity(
+        "SecurityEvent",
+        "security_events",
+        by_id,
+        "id happened_at:time event username network page detail request",
+        happened_at=attribute("at"),
     ),
 )
 

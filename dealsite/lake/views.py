@@ -23,7 +23,13 @@ def current_columns(entity: Entity) -> dict[str, str]:
 
 def history_columns(entity: Entity) -> dict[str, str]:
     """Return the columns of the view of an entity's changes, with their SQL types."""
-    return _types(entity, CHANGE | DAY)
+    return _types(entity, _of_history(entity))
+
+
+def _of_history(entity: Entity) -> dict[str, str]:
+    """Return the lake's own columns of a history: an item's key may say what a column that is kept back would."""
+    more = CHANGE | DAY
+    return {name: kind for name, kind in more.items() if not (entity.is_partial and name == "item_key")}
 
 
 def _types(entity: Entity, more: dict[str, str]) -> dict[str, str]:
@@ -43,7 +49,7 @@ def current_query(entity: Entity, current: str, recent: str) -> str:
 
 def history_query(entity: Entity, changes: str) -> str:
     """Return the SELECT of the entity's changes, each of them once."""
-    columns = _listed(entity, CHANGE | DAY)
+    columns = _listed(entity, _of_history(entity))
     return (
         f"SELECT {columns} FROM (SELECT *, row_number() OVER (PARTITION BY item_key, sequence) AS copy"  # noqa: S608
         f" FROM {changes}) AS numbered WHERE copy = 1"
@@ -69,11 +75,11 @@ def duckdb_queries(root: Path, entities: Iterable[Entity] = ENTITIES) -> dict[st
         else:  # each item is in one file, and there once
             query = f"SELECT {_listed(entity, OF_CURRENT)} FROM {files} WHERE NOT deleted"  # noqa: S608
         made[entity.table] = query
-        files = _files(changes, history_columns(entity), by_day=True)
+        files = _files(changes, _types(entity, CHANGE | DAY), by_day=True)
         if _shares_a_folder(changes):
             query = history_query(entity, files)
         else:
-            query = f"SELECT {_listed(entity, CHANGE | DAY)} FROM {files}"  # noqa: S608
+            query = f"SELECT {_listed(entity, _of_history(entity))} FROM {files}"  # noqa: S608
         made[f"{entity.table}_history"] = query
     return made
 

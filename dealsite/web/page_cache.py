@@ -21,6 +21,7 @@ from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 
 from dealsite.accounts import cookies
+from dealsite.accounts.security_log import note
 
 MAX_PAGES = 400
 MAX_ADDRESS = 500  # characters; a longer address is not worth keeping
@@ -98,6 +99,7 @@ def from_this_site(view: View) -> View:
     @wraps(view)
     def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if not is_from_this_site(request):
+            note(request, "csrf_refused", detail="from another site")
             return render(request, "403_csrf.html", status=403)
         return view(request, *args, **kwargs)
 

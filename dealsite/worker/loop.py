@@ -29,7 +29,7 @@ from dealsite.pictures import renditions
 from dealsite.search.projection import SearchIndex
 from dealsite.stream.consumer import consume
 from dealsite.stream.projection import Projection
-from dealsite.worker import accounts, bulk, charging, exports, imports, links, mails
+from dealsite.worker import accounts, alarms, bulk, charging, exports, imports, links, mails
 
 HANDLERS: dict[str, jobs.Handler] = {
     "rename_brand": rename_brand,
@@ -58,7 +58,7 @@ logger = structlog.get_logger(__name__)
 
 def run(stop: threading.Event, *, expire: bool, clock: Callable[[], datetime] = timezone.now) -> None:
     """Work until `stop` is set; with `expire`, also delete what has expired, where the engine does not do so itself."""
-    next_expiry = next_round = clock()
+    next_expiry = next_round = next_alarm = clock()
     while not stop.is_set():
         worked = False
         try:
@@ -70,6 +70,9 @@ def run(stop: threading.Event, *, expire: bool, clock: Callable[[], datetime] = 
             if settings.DEALSITE_CHECK_LINKS and clock() >= next_round:
                 checked_links.begin_round(now=clock())
                 next_round = clock() + BEGIN_ROUND_EVERY
+            if clock() >= next_alarm:
+                next_alarm = clock() + alarms.EVERY
+                alarms.check(now=clock())
         except Unavailable as error:
             logger.warning("worker_waits", reason=str(error))
         if not worked:

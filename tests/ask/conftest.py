@@ -29,7 +29,7 @@ def lake_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def lake(lake_folder: Path) -> Lake:
-    return lake_in(lake_folder)
+    return lake_in(lake_folder, {"admin"})
 
 
 @pytest.fixture(autouse=True)

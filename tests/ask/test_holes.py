@@ -32,7 +32,7 @@ else:
     print("done:", rows)
 """
 CONFINE = "confinement.confine(child.Path(question['lake']), memory=3 << 30, seconds=20, file_size=1_000_000)"
-SHUT = "child.shut(connection, question['lake'])"
+SHUT = "child.shut(connection, [question['lake']])"
 
 FILES = {
     "read a text": "SELECT content FROM read_text('{outside}')",
@@ -93,7 +93,7 @@ def run(sql: str, lake: Path, *, confine: str = "", shut: str = "") -> str:
     """Run SQL in a process with some of the layers; return what it says."""
     question = {
         "sql": filled(sql, lake),
-        "views": {table.name: table.select for table in lake_in(lake).tables},
+        "views": {table.name: table.select for table in lake_in(lake, {"admin"}).tables},
         "lake": str(lake),
         "memory": 400_000_000,
         "threads": 2,
@@ -115,7 +115,7 @@ def run(sql: str, lake: Path, *, confine: str = "", shut: str = "") -> str:
 def test_the_parser_refuses(hole, ask, own_lake):
     before = fingerprint(own_lake.parent)
     sql = filled((FILES | INTO_THE_LAKE | SETTINGS)[hole], own_lake)
-    answered = ask(sql, lake=lake_in(own_lake))
+    answered = ask(sql, lake=lake_in(own_lake, {"admin"}))
     assert answered.state == "refused"
     assert "secret" not in answered.why
     assert fingerprint(own_lake.parent) == before
@@ -158,7 +158,7 @@ def test_the_lake_is_read_with_all_layers(own_lake):
 def test_a_second_statement_behind_the_first_is_never_run(ask, own_lake):
     before = fingerprint(own_lake.parent)
     for sql in ("SELECT 1; COPY orders TO '{folder}/x'", "SELECT 1 /*;*/; ATTACH '{folder}/x' --"):
-        assert ask(filled(sql, own_lake), lake=lake_in(own_lake)).state == "refused"
+        assert ask(filled(sql, own_lake), lake=lake_in(own_lake, {"admin"})).state == "refused"
     assert fingerprint(own_lake.parent) == before
 
 

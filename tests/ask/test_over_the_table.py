@@ -39,7 +39,7 @@ def answers(fresh_table, ask, tmp_path):
     lakes.write(tmp_path / "lake", changes)
 
     def of(slug: str) -> list[list[object]]:
-        run = ask(ready.questions()[slug].sql, lake=lake_in(tmp_path / "lake"))
+        run = ask(ready.questions()[slug].sql, lake=lake_in(tmp_path / "lake", {"admin"}))
         assert (run.state, run.why) == ("answered", "")
         rows: list[list[object]] = run.answer().rows
         return rows

@@ -162,7 +162,9 @@ def test_new_deals_count_on_the_day_they_go_live_and_not_before(tmp_path):
         tell.put(key, type=kind, slug="x", username="ann", created_at=iso(TODAY - number * DAY))
     write(tmp_path / "lake", tell.changes)
     numbers.forget()
-    found = {number.name: number for number in numbers.last_30_days(lake_in(tmp_path / "lake"), now=NOW)}
+    found = {
+        number.name: number for number in numbers.last_30_days(lake_in(tmp_path / "lake", {"admin"}), now=NOW)
+    }
     counted = [(at, int(n)) for at, n in found["new_deals"].days if n]
     assert counted == [(day(-3), 2), (day(0), 1)]
     assert [n for _day, n in found["interests"].days[-2:]] == [1, 1]

@@ -20,6 +20,7 @@ LEFT_OUT = {
     "Session": "its key is as good as a password",
     "TwoFactor": "it holds what signing in is checked with",
     "Presence": "who has a form open just now is gone a minute later",
+    "FailureCount": "it counts security events for the alarm",
     "Throttle": "who tried to sign in is nobody's question",
     "EmailGuard": "it is an e-mail address",
     "Profile": "it repeats the user, with name and address",

@@ -114,7 +114,7 @@ def page(
     With a day, only what was done on it (UTC). A person or thing that cannot exist did nothing. BadCursor;
     ValueError where neither is given. 1 query, and 1 batch get for a person or thing.
     """
-    low, high = _between(day, after)
+    low, high = between(day, after)
     try:
         if kind and subject:
             partition, index = keys.audit_of.partition(kind, subject), keys.GSI2
@@ -139,7 +139,7 @@ def page(
     return AuditPage([entry_from_item(row) for row in shown], str(shown[-1]["SK"]) if more else None)
 
 
-def _between(day: date | None, after: str | None) -> tuple[str, str]:
+def between(day: date | None, after: str | None) -> tuple[str, str]:
     """Return the lowest and highest sort key of a day, or of all time, that is older than a cursor."""
     low, high = (day.isoformat(), keys.prefix(f"{day.isoformat()}T")[1]) if day else ("0", keys.TOP)
     if not after:

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
+from dealsite.data.editing import audit
 from dealsite.data.names import normalise
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
@@ -42,6 +43,13 @@ def create(*, question_id: str, title: str, sql: str, by: str, now: datetime) ->
     except AlreadyExists:
         return get(question_id)
     return from_item(item)
+
+
+@access_pattern("note that a question was asked", "AUDIT#day / time#id", "1 put")
+def note_asked(run_id: str, sql: str, *, by: str, now: datetime) -> None:
+    """Write into the audit log who asks what; of a long question the beginning."""
+    text = sql if len(sql) <= audit.LONGEST_TEXT else sql[: audit.LONGEST_TEXT - 1] + "…"
+    table.write(audit.entry_write(by=by, kind="question", subject=run_id, what="asked", note=text, now=now))
 
 
 @access_pattern("one saved question", "QUESTIONS / QUESTION#id", "1 get")

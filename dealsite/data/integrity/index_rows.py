@@ -80,6 +80,8 @@ PLACES: dict[str, Callable[[Item], keys.Key | None]] = {
     "CartLine": _cart_line_key,
     "Order": lambda item: keys.order(item["username"], item["id"]),
     "AuditEntry": _audit_key,
+    "SecurityEvent": lambda item: keys.security_event(from_iso(item["card"]["at"]), item["id"]),
+    "FailureCount": lambda item: keys.failure_count(from_iso(item["SK"])),
     "Payment": lambda item: payment_from_item(item).key,
     "PaymentTotals": lambda item: keys.payment_totals(date.fromisoformat(item["day"]), int(item["shard"])),
     "PaymentLoad": lambda item: keys.payment_load(item["id"]),
@@ -152,6 +154,12 @@ def _audit_rows(item: Item) -> Rows:
     return keys.audit_rows(from_iso(card["at"]), item["id"], by=by, kind=kind, subject=subject)
 
 
+def _security_rows(item: Item) -> Rows:
+    card = item["card"]
+    of = {name: card[name] for name in ("username", "event", "network")}
+    return keys.security_rows(from_iso(card["at"]), item["id"], **of)
+
+
 # The index rows of those types that have some.
 ROWS: dict[str, Callable[[Item], Rows]] = {
     "Deal": _deal_rows,
@@ -166,6 +174,7 @@ ROWS: dict[str, Callable[[Item], Rows]] = {
     "CartLine": _cart_line_rows,
     "Order": _order_rows,
     "AuditEntry": _audit_rows,
+    "SecurityEvent": _security_rows,
     "Payment": lambda item: index_rows(payment_from_item(item)),
 }
 for _relation in RELATIONS:

@@ -11,6 +11,7 @@ from dealsite.ask.answers import Answer
 from dealsite.ask.lake import open_lake
 from dealsite.data.table.errors import DataError
 from dealsite.data.table.ids import new_ulid
+from dealsite.lake.entities import ADMIN
 from dealsite.management.progress import printable
 
 WIDTH = 200  # of a table that is written into a file
@@ -59,7 +60,7 @@ class Command(BaseCommand):
         return sys.stdin.read() if options["sql"] == "-" else str(options["sql"])
 
     def _ask(self, sql: str, rows: int, seconds: int) -> Answer:
-        lake = open_lake()
+        lake = open_lake({ADMIN})
         if lake is None:
             raise CommandError(
                 "There is no lake on this machine: the worker makes it, or manage.py rebuild lake."

@@ -14,7 +14,8 @@ from dealsite.ask import lake as ask_lake
 from dealsite.ask import numbers, runs
 from dealsite.ask.lake import lake_in
 from dealsite.data import table
-from dealsite.data.editing import questions
+from dealsite.data.editing import audit, questions
+from dealsite.data.people import security_events, users
 from dealsite.data.table import errors
 from tests.ask import lakes
 from tests.builders import NOW, make_id
@@ -36,7 +37,7 @@ def var(settings, tmp_path, lake_folder, monkeypatch):
     settings.VAR = tmp_path / "var"
     numbers.forget()
     for module in ("cms.ask.ask", "cms.home.numbers"):
-        monkeypatch.setattr(f"{module}.open_lake", lambda: lake_in(lake_folder))
+        monkeypatch.setattr(f"{module}.open_lake", lambda roles: lake_in(lake_folder, roles))
     monkeypatch.setattr("cms.ask.ask.PATIENCE", 20.0)
 
 
@@ -48,7 +49,7 @@ def office(sign_in) -> Client:
 @pytest.fixture
 def no_lake(monkeypatch):
     for module in ("cms.ask.ask", "cms.home.numbers"):
-        monkeypatch.setattr(f"{module}.open_lake", lambda: None)
+        monkeypatch.setattr(f"{module}.open_lake", lambda roles: None)
 
 
 def ask(browser, sql, title=""):
@@ -217,10 +218,10 @@ def test_no_question_is_taken_from_another_site(sign_in):
     assert browser.post("/cms/ask/", {"sql": "SELECT 1"}).status_code == 403
 
 
-def test_a_question_costs_the_table_nothing(office):
+def test_a_question_costs_the_table_nothing_but_its_entry_in_the_audit_log(office):
     with table.metered() as meter:
         response = office.post("/cms/ask/", {"sql": "SELECT count(*) FROM orders"})
-    assert [operation for operation, _ in meter.log] == ["BatchGetItem"]  # who is signed in
+    assert [operation for operation, _ in meter.log] == ["BatchGetItem", "PutItem"]  # first, who is signed in
     with table.metered() as meter:
         office.get(response["Location"], headers=HTMX)
     assert [operation for operation, _ in meter.log] == ["BatchGetItem"]
@@ -388,4 +389,82 @@ def test_shoppers_see_no_numbers(sign_in):
 
 def test_the_lake_of_the_site_is_asked(settings, tmp_path):
     settings.DEALSITE_LAKE = ""
-    assert ask_lake.open_lake() is None
+    assert ask_lake.open_lake({"admin"}) is None
+
+
+# Who may ask what
+
+
+def test_the_back_office_is_shown_what_it_may_ask_and_admins_all(office, sign_in):
+    admin = sign_in("admin", username="root")
+    for browser, is_shown in ((office, False), (admin, True)):
+        html = browser.get("/cms/ask/").content.decode()
+        for text in (
+            "ready=messages-read",
+            ">users</summary>",
+            ">security_events</summary>",
+            ">email_hash</dt>",
+        ):
+            assert (text in html) == is_shown, text
+        sent = inputs(browser.get("/cms/ask/?ready=messages-read"))
+        assert ("FROM messages" in sent["sql"]) == is_shown
+
+
+def test_the_back_office_asks_for_no_users_and_is_told_what_it_can_ask(office, sign_in):
+    page = ask(office, "SELECT * FROM users")
+    assert "There is no table &#x27;users&#x27;. The tables are" in page.content.decode()
+    assert cells(ask(sign_in("admin"), "SELECT count(*) FROM users")) == [["2"]]
+
+
+def test_a_saved_question_is_asked_with_the_roles_of_whoever_asks_it(office, sign_in):
+    admin = sign_in("admin", username="root")
+    address = save(admin, "Users", "SELECT count(*) FROM users")
+    sql = inputs(office.get(address))["sql"]
+    assert "There is no table" in ask(office, sql).content.decode()
+    assert cells(ask(admin, sql)) == [["2"]]
+
+
+def test_an_answer_is_gone_when_its_askers_role_is(sign_in):
+    browser = sign_in("admin", "back office", username="root")
+    address = ask(browser, "SELECT count(*) FROM users").request["PATH_INFO"]
+    assert browser.get(address).status_code == 200
+    users.take_role("root", "admin", by="other", now=NOW)
+    assert browser.get(address).status_code == 404
+    assert browser.get(address + "csv/").status_code == 404
+    assert browser.post(address + "cancel/").status_code == 404
+
+
+def test_a_question_stands_in_the_audit_log_and_in_the_security_log(office):
+    run_id = ask(office, "SELECT 1 AS " + "x" * 600).request["PATH_INFO"].split("/")[-2]
+    (entry,) = audit.of_target("question", run_id)
+    assert (entry.by, entry.what) == ("bea", "asked")
+    assert entry.note == "SELECT 1 AS " + "x" * 487 + "…"
+    (event,) = security_events.page(event="question_asked").events
+    assert (event.username, event.detail) == ("bea", run_id)
+
+
+def test_a_question_that_cannot_be_noted_is_not_asked(office, monkeypatch):
+    def away(*args, **more):
+        raise errors.Unavailable
+
+    monkeypatch.setattr(questions, "note_asked", away)
+    assert office.post("/cms/ask/", {"sql": "SELECT 1"}).status_code == 503
+
+
+def test_a_third_question_at_once_waits_and_is_not_noted(office, sign_in, monkeypatch):
+    monkeypatch.setattr("cms.ask.ask.PATIENCE", 0.0)
+    addresses = [ask(office, FOREVER).request["PATH_INFO"] for _ in range(2)]
+    response = office.post("/cms/ask/", {"sql": "SELECT 3 AS third"})
+    assert (response.status_code, response["Retry-After"]) == (429, "5")
+    assert "2 of your questions are being answered" in response.content.decode()
+    assert inputs(response)["sql"] == "SELECT 3 AS third"
+    assert len(audit.page(by="bea").entries) == 2
+    assert sign_in("back office").post("/cms/ask/", {"sql": "SELECT 1"}).status_code == 302
+    for address in addresses:
+        office.post(address + "cancel/")
+
+
+def test_an_answers_file_is_noted_as_an_export(office):
+    address = ask(office, "SELECT 1").request["PATH_INFO"]
+    b"".join(office.get(address + "csv/").streaming_content)
+    assert [event.username for event in security_events.page(event="export_asked").events] == ["bea"]

@@ -33,6 +33,9 @@ def save_question() -> questions.SavedQuestion:
     return questions.create(question_id=make_id(), title="x", sql="SELECT 1", by=EDITOR, now=NOW)
 
 
+measures(questions.note_asked)(lambda: questions.note_asked(make_id(), "SELECT 1", by=EDITOR, now=NOW))
+
+
 @measures(pending_edits.keep, make_deal)
 def keep_changes(deal: deals.Deal) -> pending_edits.PendingEdits:
     """Begin to change a deal, unseen by shoppers."""

@@ -12,12 +12,14 @@ from dealsite.data.people import (
     messages,
     passwords,
     profiles,
+    security_events,
     sessions,
     throttles,
     two_factor,
     users,
 )
 from dealsite.data.people.announcements import Audience
+from dealsite.data.people.security_events import SecurityEvent
 from tests.builders import HOUR, NOW, make_deal, make_id
 from tests.data.examples import measures
 from tests.data.examples.jobs import order, taken
@@ -99,6 +101,10 @@ measures(sessions.read_with_relation_state, lambda: start_session(users.get("ann
     lambda _: sessions.read_with_relation_state("ann", "secret", target="brand", slug="aurora", now=NOW)
 )
 measures(throttles.count)(lambda: throttles.count(LIMIT, "ann", now=NOW))
+measures(security_events.add)(lambda: security_events.add(SecurityEvent("signed_in", NOW, "ann", "::1")))
+measures(security_events.page)(lambda: security_events.page(username="ann"))
+measures(security_events.count_failures)(lambda: security_events.count_failures(2, now=NOW))
+measures(security_events.failures)(lambda: security_events.failures(within=timedelta(hours=1), now=NOW))
 measures(mails.request_password_reset)(lambda: mails.request_password_reset("a@example.org", now=NOW))
 measures(two_factor.get, turn_on_two_factor)(lambda _: two_factor.get("ann"))
 measures(two_factor.turn_on, lambda: users.get("ann"))(

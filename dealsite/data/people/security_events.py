@@ -1,0 +1,122 @@
+"""The security log: what happened at the site's doors, written once and never changed, and how many tries failed."""
+
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from dealsite.data import keys, table
+from dealsite.data.editing.audit import between
+from dealsite.data.names import normalise_username
+from dealsite.data.table import meters
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import Conflict, Invalid
+from dealsite.data.table.ids import epoch_seconds, from_iso, iso, new_ulid
+from dealsite.data.table.writes import Put, Update, absent
+
+PAGE_SIZE = 50
+COUNTS_KEPT = timedelta(days=2)
+ALARM_SPAN = timedelta(minutes=10)  # in which too many failed tries raise an alarm
+
+
+@dataclass(frozen=True, slots=True)
+class SecurityEvent:
+    """One event: of a user by name, '' for a visitor; `page` is the address's pattern, `request` the request's id."""
+
+    event: str
+    at: datetime
+    username: str = ""
+    network: str = ""
+    page: str = ""
+    detail: str = ""
+    request: str = ""
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SecurityPage:
+    """Events, newest first; `after` leads to the next, older ones, None at the end."""
+
+    events: list[SecurityEvent]
+    after: str | None
+
+
+@access_pattern("note a security event", "SECURITY#day / time#id", "1 put")
+def add(event: SecurityEvent) -> None:
+    """Store an event under an id made for it. The same one is never written over."""
+    event_id = new_ulid(event.at)
+    named = {one.name: getattr(event, one.name) for one in fields(event) if one.name != "id"}
+    of = {name: named[name] for name in ("username", "event", "network")}
+    item: Item = {
+        "type": "SecurityEvent",
+        "id": event_id,
+        "card": named | {"at": iso(event.at)},
+        **keys.security_rows(event.at, event_id, **of),
+    }
+    # What a page costs does not depend on what it notes. What is there already is this event: its answer was lost.
+    with meters.unmetered(), suppress(Conflict):
+        table.write(Put(key=keys.security_event(event.at, event_id), item=item, when=(absent(),)))
+
+
+@access_pattern(
+    "the security log of a user, a kind of event, a network or a day",
+    "GSI1 SECURITY#OF#u, GSI2 SECURITY#EVENT#event, GSI3 SECURITY#FROM#network, or SECURITY#day / time#id",
+    "1 query",
+)
+def page(
+    *,
+    username: str = "",
+    event: str = "",
+    network: str = "",
+    day: date | None = None,
+    after: str | None = None,
+) -> SecurityPage:
+    """Return a user's events, those of a kind or from a network, or else all of a day; with a day, of that day (UTC).
+
+    Nothing happened to a user or in a network that cannot be. BadCursor; ValueError where nothing is asked for.
+    """
+    low, high = between(day, after)
+    index: str | None = None
+    try:
+        if username:
+            partition, index = keys.security_of_user.partition(normalise_username(username)), keys.GSI1
+        elif network:
+            partition, index = keys.security_of_network.partition(network), keys.GSI3
+        elif event:
+            partition, index = keys.security_of_kind.partition(event), keys.GSI2
+        elif day:
+            partition = keys.security_event.partition(day)
+        else:
+            raise ValueError("Say a user, a network, a kind of event or a day.")
+    except (Invalid, ValueError):
+        if not (username or network or event or day):
+            raise
+        return SecurityPage([], None)
+    rows = table.query(partition, index=index, low=low, high=high, newest_first=True, limit=PAGE_SIZE + 1)
+    shown = [event_from_item(row) for row in rows[:PAGE_SIZE]]
+    return SecurityPage(shown, str(rows[PAGE_SIZE - 1]["SK"]) if len(rows) > PAGE_SIZE else None)
+
+
+def event_from_item(item: Item) -> SecurityEvent:
+    """Return the event of an item, or of its row in an index."""
+    card: dict[str, Any] = {name: value for name, value in item["card"].items() if value is not None}
+    return SecurityEvent(**card | {"at": from_iso(card["at"]), "id": str(item["SK"]).rpartition("#")[2]})
+
+
+@access_pattern("count failed tries", "FAILURES / minute", "1 update")
+def count_failures(number: int, *, now: datetime) -> None:
+    """Count so many failed tries of this minute. If the answer is lost, they may be counted twice."""
+    minute = now.replace(second=0, microsecond=0)
+    ttl = epoch_seconds(minute + COUNTS_KEPT)
+    key = keys.failure_count(minute)
+    with meters.unmetered():
+        table.write(Update(key=key, set={"type": "FailureCount", "ttl": ttl}, add={"count": number}))
+
+
+@access_pattern("how many tries failed lately", "FAILURES / minute", "1 query")
+def failures(*, within: timedelta, now: datetime) -> dict[datetime, int]:
+    """Return how many tries failed in each minute of a span that ends now, at most 16 hours; none where none did."""
+    low, high = iso(now - within), iso(now)
+    items = table.query(keys.failure_count.partition(), low=low, high=high, limit=1000, newest_first=True)
+    return {from_iso(item["SK"]): int(item["count"]) for item in items}

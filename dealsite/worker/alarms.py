@@ -1,0 +1,49 @@
+"""Raises an alarm when more tries fail than usual: a line in the log, and a mail to whom the settings name."""
+
+from datetime import datetime, timedelta
+
+import structlog
+from django.conf import settings
+from django.core.mail import send_mail
+from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+
+from dealsite.accounts.locales import spoken
+from dealsite.data.people import security_events, throttles
+from dealsite.data.people.throttles import Limit
+from dealsite.data.table.errors import TooManyRequests
+
+EVERY = timedelta(minutes=1)
+ONCE_AN_HOUR = Limit("alarm", 1, timedelta(hours=1))  # by all workers together, on each day's hours
+SUBJECT = "failures"
+
+logger = structlog.get_logger(__name__)
+
+
+def check(*, now: datetime) -> bool:
+    """Raise the alarm where it has to be, and was not yet in this hour; tell whether that was so. 1 query."""
+    most: int = settings.DEALSITE_ALARM_FAILURES
+    span = security_events.ALARM_SPAN
+    failed = sum(security_events.failures(within=span, now=now).values())
+    if not most or failed < most:
+        return False
+    try:
+        throttles.count(ONCE_AN_HOUR, SUBJECT, now=now)
+    except TooManyRequests:
+        return False
+    logger.error("security_alarm", failures=failed, minutes=span // timedelta(minutes=1))
+    if settings.DEALSITE_ALARM_MAIL:
+        try:
+            _send(failed, now)
+        except OSError as error:  # of the mail server: the next check tries again
+            throttles.undo_attempt(ONCE_AN_HOUR, SUBJECT, now=now)
+            logger.warning("security_alarm_not_sent", error=repr(error))
+    return True
+
+
+def _send(failed: int, now: datetime) -> None:
+    site = {"site_name": settings.DEALSITE_NAME, "site_url": settings.DEALSITE_URL}
+    with spoken(""):
+        text = render_to_string("accounts/mail/security_alarm.txt", site | {"failures": failed, "now": now})
+        subject = f"{settings.DEALSITE_NAME}: {_('Many tries fail')}"
+        send_mail(subject, text, settings.DEFAULT_FROM_EMAIL, settings.DEALSITE_ALARM_MAIL)
