@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -12,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dealsite.accounts import cookies, limits, passwords
+from dealsite.accounts import cookies, limits, passwords, security_log
 from dealsite.accounts.cookies import Signed
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.forms import NewPasswordForm, PasswordForm, PasswordResetForm, answer_form
@@ -39,6 +40,7 @@ def change_password(request: UserRequest) -> HttpResponse:
             return None
         password, key = passwords.hashed(form.cleaned_data["password"]), cookies.session_key(request)
         stored_passwords.change(account, password=password, key=key, now=timezone.now())
+        security_log.note(request, "password_changed", username=account.username)
         messages.success(request, _("Your password is changed. You are signed out everywhere else."))
         return HttpResponseRedirect(reverse("account"))
 
@@ -61,6 +63,8 @@ def is_confirmed(request: UserRequest, form: forms.Form) -> bool:
 @require_http_methods(["GET", "HEAD", "POST"])
 def reset_password(request: HttpRequest) -> HttpResponse:
     """Ask for a reset link: the same answer in the same time, whether the address is known or not."""
+    if not settings.DEALSITE_SENDS_MAIL:
+        return render(request, "accounts/no_mail.html")
     form = PasswordResetForm(request.POST or None)
 
     def send_link() -> HttpResponse:
@@ -68,6 +72,7 @@ def reset_password(request: HttpRequest) -> HttpResponse:
         network = network_of(client_address(request))
         limits.count((limits.RESET_ADDRESS, network), (limits.RESET_EMAIL, email), now=now)
         mails.request_password_reset(email, now=now)
+        security_log.note(request, "password_reset_asked")
         return HttpResponseRedirect(reverse("reset_password_sent"))
 
     return answer_form(request, "accounts/password_reset.html", form, send_link)
@@ -114,6 +119,7 @@ def new_password(request: HttpRequest) -> HttpResponse:
             stored_passwords.change(user, password=passwords.hashed(form.cleaned_data["password"]), now=now)
         except Conflict:
             return _link_is_over(request)
+        security_log.note(request, "password_changed", username=user.username, detail="by a link")
         changed = users.get(user.username)
         done = _("Your new password is set, and you are signed in with it.")
         messages.success(request, _("Your new password is set.") if changed.two_factor else done)
