@@ -231,6 +231,7 @@ def test_the_deployment_check_finds_nothing(tmp_path):
             "PATH": os.environ["PATH"],
             "DEALSITE_VAR": str(tmp_path),
             "DEALSITE_URL": "https://deals.example",
+            "DEALSITE_SMTP_HOST": "mail.deals.example",
         },
         capture_output=True,
         text=True,
