@@ -27,6 +27,22 @@ def _misfit(name: str, wanted: str, text: str) -> ImproperlyConfigured:
     return ImproperlyConfigured(f"{name} should be {wanted}, and is {text!r}.")
 
 
+def secret(name: str) -> str:
+    """A variable that strangers must not know, or what stands in the file that NAME_FILE names; '' for neither."""
+    text, file = os.environ.get(name, ""), os.environ.get(f"{name}_FILE", "")
+    if not file:
+        return text
+    if text:
+        raise ImproperlyConfigured(f"{name} and {name}_FILE are both set. Keep one of them.")
+    try:
+        text = Path(file).read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ImproperlyConfigured(f"{name}_FILE cannot be read: {error}") from None
+    if not text:
+        raise ImproperlyConfigured(f"{name}_FILE names an empty file: {file}")
+    return text
+
+
 def flag(name: str, default: bool = False) -> bool:
     """A yes/no variable; anything but the usual words is an error, never a silent no."""
     text = os.environ.get(name, "").strip().lower()
@@ -83,6 +99,11 @@ def hosts_of(site_url: str) -> list[str]:
     return list(LOOPBACK_HOSTS) if host in LOOPBACK_HOSTS else [host]
 
 
+def is_loopback(site_url: str) -> bool:
+    """Whether only this machine reaches the site under its address."""
+    return hosts_of(site_url) == list(LOOPBACK_HOSTS)
+
+
 def read_engine_env(var: Path) -> dict[str, str]:
     """NAME=value lines of the data folder's engine.env; empty when no engine was started there."""
     try:
@@ -120,8 +141,8 @@ def write_engine_env(var: Path, endpoint_url: str, table: str) -> None:
 
 
 def secret_key(var: Path) -> str:
-    """DEALSITE_SECRET_KEY, else one made once and kept in the data folder for its owner's eyes only."""
-    if key := os.environ.get("DEALSITE_SECRET_KEY"):
+    """DEALSITE_SECRET_KEY or its file, else one made once and kept in the data folder for its owner's eyes only."""
+    if key := secret("DEALSITE_SECRET_KEY"):
         return key
     path = var / "secret_key"
     try:
@@ -140,3 +161,13 @@ def secret_key(var: Path) -> str:
     finally:
         Path(made).unlink()
     return path.read_text("ascii")
+
+
+def secret_key_fallbacks(var: Path) -> list[str]:
+    """Keys that were in use before, whose signatures stay good: of the environment, else of the data folder."""
+    if keys := secret("DEALSITE_SECRET_KEY_FALLBACKS"):
+        return keys.split()
+    try:
+        return (var / "secret_key_fallbacks").read_text("ascii").split()
+    except FileNotFoundError:
+        return []

@@ -15,6 +15,7 @@ BUILD = BASE_DIR / "build"
 
 DEBUG = environment.flag("DEALSITE_DEBUG")
 SECRET_KEY = environment.secret_key(VAR)
+SECRET_KEY_FALLBACKS = environment.secret_key_fallbacks(VAR)
 
 # -- The table -------------------------------------------------------------------------------------------------
 # When nothing names another DynamoDB, join the engine of the data folder: the only one that demo content goes into.
@@ -119,8 +120,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "OPTIONS": {"user_attributes": ("username", "name", "email")},
     },
     {"NAME": f"{_VALIDATORS}.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
-    {"NAME": f"{_VALIDATORS}.CommonPasswordValidator"},
-    {"NAME": f"{_VALIDATORS}.NumericPasswordValidator"},
+    {"NAME": "dealsite.accounts.password_rules.NotGuessable"},
 ]
 PASSWORD_RESET_TIMEOUT = 3600
 # Whether everybody with a role has to sign in with a second factor.
@@ -132,20 +132,23 @@ DEALSITE_ALARM_MAIL = os.environ.get("DEALSITE_ALARM_MAIL", "").split()
 
 # -- Payments: the built-in test gateway moves no money, so a public site has to say that it wants it ------------------
 DEALSITE_GATEWAY = os.environ.get("DEALSITE_GATEWAY") or ("" if HTTPS else "test")  # or stripe
-STRIPE_SECRET_KEY = os.environ.get("STRIPE_SECRET_KEY", "")
+STRIPE_SECRET_KEY = environment.secret("STRIPE_SECRET_KEY")
 STRIPE_API_BASE = os.environ.get("STRIPE_API_BASE") or "https://api.stripe.com"
 # Where payments of closed days go: another table of the same keys and indexes; empty for the site's own.
 DEALSITE_HISTORY_TABLE = os.environ.get("DEALSITE_HISTORY_TABLE", "")
 
-# -- Mail: printed where the site runs, unless a server is named --------------------------------------------------
+# -- Mail ---------------------------------------------------------------------------------------------------------
 EMAIL_HOST = os.environ.get("DEALSITE_SMTP_HOST", "")
 EMAIL_PORT = environment.number("DEALSITE_SMTP_PORT", 587)
 EMAIL_HOST_USER = os.environ.get("DEALSITE_SMTP_USER", "")
-EMAIL_HOST_PASSWORD = os.environ.get("DEALSITE_SMTP_PASSWORD", "")
+EMAIL_HOST_PASSWORD = environment.secret("DEALSITE_SMTP_PASSWORD")
 EMAIL_USE_TLS = environment.flag("DEALSITE_SMTP_STARTTLS", EMAIL_PORT == 587)
 EMAIL_USE_SSL = EMAIL_PORT == 465
 EMAIL_TIMEOUT = 5
-EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'console'}.EmailBackend"
+# Without a server a site on loopback prints its mails; one that others can reach sends none: they hold links.
+DEALSITE_SENDS_MAIL = bool(EMAIL_HOST) or environment.is_loopback(DEALSITE_URL)
+_mail = "smtp" if EMAIL_HOST else "console" if DEALSITE_SENDS_MAIL else "dummy"
+EMAIL_BACKEND = f"django.core.mail.backends.{_mail}.EmailBackend"
 DEFAULT_FROM_EMAIL = os.environ.get("DEALSITE_MAIL_FROM") or f"{DEALSITE_NAME} <noreply@localhost>"
 
 # -- Files: what is built (static) and what editors upload (media) -----------------------------------------------

@@ -27,6 +27,7 @@ def make_user(
     roles: Iterable[str] = (),
     timezone: str = "",
     registration: str = "",
+    confirmed: bool = True,
     now: datetime = NOW,
 ) -> User:
     """Create a user; `password` stands where the hash does."""
@@ -38,6 +39,7 @@ def make_user(
         registration=registration or new_ulid(now),
         roles=roles,
         timezone=timezone,
+        confirmed=confirmed,
         now=now,
     )
 

@@ -1,4 +1,4 @@
-"""The cookies of accounts: session, a visitor's cart, and three that this site signs, so that it knows them again."""
+"""The cookies of accounts: session, a visitor's cart, and those that this site signs, so that it knows them again."""
 
 import re
 import secrets
@@ -76,6 +76,13 @@ RESET_LINK = SignedCookie(
     "dealsite.accounts.reset",
     timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT),
     "/account/password-reset/",
+)
+# They carry links that confirm an address, or take one back, in the same way.
+CONFIRM_LINK = SignedCookie(
+    "confirm", "dealsite.accounts.confirm_link", timedelta(hours=1), "/account/email/confirm/"
+)
+TAKE_BACK_LINK = SignedCookie(
+    "take-back", "dealsite.accounts.take_back_link", timedelta(hours=1), "/account/email/take-back/"
 )
 # Who has given their password and not yet their code: it signs nobody in, and goes to the sign-in pages only.
 HALF = SignedCookie("half", "dealsite.accounts.half", timedelta(minutes=10), "/account/sign-in/")

@@ -26,6 +26,7 @@ CODE_DAY = Limit("code-day", 20, timedelta(days=1))  # so few of a million that 
 SIGN_UP = Limit("sign-up", 30, timedelta(hours=1))  # forms sent, by address
 RESET_ADDRESS = Limit("reset-address", 20, timedelta(hours=1))  # reset links asked for, by address
 RESET_EMAIL = Limit("reset-email", 3, timedelta(hours=1))  # and by mailbox, so that nobody's is flooded
+CONFIRMATION = Limit("confirmation", 5, timedelta(hours=1))  # links to confirm a mailbox, by mailbox
 
 Try = tuple[Limit, str]
 

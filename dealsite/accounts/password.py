@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -64,6 +65,8 @@ def is_confirmed(request: UserRequest, form: forms.Form) -> bool:
 @require_http_methods(["GET", "HEAD", "POST"])
 def reset_password(request: HttpRequest) -> HttpResponse:
     """Ask for a reset link: the same answer in the same time, whether the address is known or not."""
+    if not settings.DEALSITE_SENDS_MAIL:
+        return render(request, "accounts/no_mail.html")
     form = PasswordResetForm(request.POST or None)
 
     def send_link() -> HttpResponse:

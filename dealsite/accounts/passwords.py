@@ -45,7 +45,7 @@ class Owner:
 
     @classmethod
     def of(cls, user: User) -> Owner:
-        return cls(user.username, user.name, user.email)
+        return cls(user.username, user.name, user.email or user.pending_email)
 
 
 class _TokenUser:
@@ -75,6 +75,11 @@ class _Generator(PasswordResetTokenGenerator):
 def hashed(password: str) -> str:
     """Return the hash of a password under a new salt."""
     return hashers.make_password(_normalised(password))
+
+
+def unusable() -> str:
+    """Return what stands where a hash does and no password matches: only a link sets a new one."""
+    return hashers.make_password(None)
 
 
 def matches(password: str, stored: str | None) -> bool:

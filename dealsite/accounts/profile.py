@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -10,14 +11,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dealsite.accounts import cookies, locales
+from dealsite.accounts import cookies, limits, locales
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.forms import DeleteAccountForm, ProfileForm, answer_form, form_page
 from dealsite.accounts.password import is_confirmed
 from dealsite.accounts.requests import UserRequest
 from dealsite.accounts.security_log import note
 from dealsite.data.commerce import orders
-from dealsite.data.people import profiles, users
+from dealsite.data.people import email_addresses, profiles, users
 from dealsite.data.people.profiles import Profile
 from dealsite.data.table.errors import Conflict, TooManyRequests, VersionConflict
 from dealsite.data.table.ids import new_ulid
@@ -30,17 +31,19 @@ from dealsite.web.pages import page
 def account(request: UserRequest) -> HttpResponse:
     """Show the user's profile, their newest orders, and the ways to all that is theirs."""
     profile, _, newest = orders.account_page(request.user.username)
-    return render(request, "accounts/account.html", {"profile": profile, "orders": newest})
+    context = {"profile": profile, "orders": newest, "sends_mail": settings.DEALSITE_SENDS_MAIL}
+    return render(request, "accounts/account.html", context)
 
 
 @page("1 get")
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_profile(request: UserRequest) -> HttpResponse:
-    """Change name, e-mail address, time zone and language; another address needs the password."""
+    """Change name, e-mail address, time zone and language; another address needs the password, and is confirmed."""
     profile, template = profiles.get(request.user.username), "accounts/profile.html"
     own_language = request.user.preferences.language
-    shown = {name: getattr(profile, name) for name in ("name", "email", "timezone", "version")}
+    shown = {name: getattr(profile, name) for name in ("name", "timezone", "version")}
+    shown["email"] = _wanted_email(profile)
     form = ProfileForm(request.POST or None, initial=shown | {"language": own_language})
 
     def save() -> HttpResponse | None:
@@ -54,6 +57,10 @@ def edit_profile(request: UserRequest) -> HttpResponse:
             profiles.save_preferences(profile.username, language=language)
             locales.activate(lambda: language)
         messages.success(request, _("Your profile is saved."))
+        email = form.cleaned_data["email"]
+        if email not in (profile.email, profile.pending_email) and settings.DEALSITE_SENDS_MAIL:
+            link_sent = _("We have sent a link to %(email)s: follow it to confirm the address.")
+            messages.info(request, link_sent % {"email": email})
         return HttpResponseRedirect(reverse("account"))
 
     return answer_form(request, template, form, save, refusals=(TooManyRequests, Conflict))
@@ -86,20 +93,23 @@ def _save(request: UserRequest, form: ProfileForm, profile: Profile) -> bool:
     data = form.cleaned_data
     opened = replace(profile, version=data["version"])
     name, zone, email = data["name"], data["timezone"], data["email"]
-    if email == profile.email:
+    if email == _wanted_email(profile):
         profiles.edit(opened, name=name, timezone=zone)
     elif not data["old_password"]:
         form.add_error("old_password", _("Enter your password to change the e-mail address."))
         return False
     elif is_confirmed(request, form):
-        now = timezone.now()
-        profiles.change_email(
-            opened, user=request.user.account, name=name, timezone=zone, email=email, now=now
-        )
-        note(request, "email_changed", username=profile.username)
+        now, given = timezone.now(), {"name": name, "timezone": zone, "email": email}
+        if email != profile.email:
+            limits.count((limits.CONFIRMATION, email), now=now)
+        email_addresses.claim(opened, user=request.user.account, now=now, **given)
     else:
         return False
     return True
+
+
+def _wanted_email(profile: Profile) -> str:
+    return profile.pending_email or profile.email
 
 
 def _reopened(request: UserRequest, current: Profile) -> ProfileForm:
@@ -107,7 +117,7 @@ def _reopened(request: UserRequest, current: Profile) -> ProfileForm:
     data = request.POST.copy()
     data["version"] = str(current.version)
     form = ProfileForm(data)
-    there = ", ".join([current.name, current.email, current.timezone or _("no time zone")])
+    there = ", ".join([current.name, _wanted_email(current), current.timezone or _("no time zone")])
     changed = _(
         "Your profile was changed elsewhere since you opened it, and now says: %(there)s. Save "
         "again to replace that with what you see here."

@@ -3,12 +3,13 @@
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import rotate_token
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.crypto import constant_time_compare, salted_hmac
+from django.utils.crypto import constant_time_compare
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -45,13 +46,19 @@ def sign_up(request: HttpRequest) -> HttpResponse:
 
     def create() -> HttpResponse | None:
         data = form.cleaned_data
-        limits.count((limits.SIGN_UP, network_of(client_address(request))), now=now)
-        user = users.create(**data | {"password": passwords.hashed(data["password"])}, now=now)
+        sign_up = (limits.SIGN_UP, network_of(client_address(request)))
+        limits.count(sign_up, (limits.CONFIRMATION, data["email"]), now=now)
+        hashed = passwords.hashed(data["password"])
+        # Whose the address is plays no part: only the worker looks, and writes to whoever has it.
+        user = users.create(**data | {"password": hashed}, confirmed=False, now=now)
         # The form may have been sent before, its answer lost; whoever else knows its number knows no password.
         if not passwords.matches(data["password"], user.password):
             raise AlreadyExists(_("This user name is taken. Choose another one."), field="username")
         note(request, "signed_up", username=user.username)
         messages.success(request, _("Welcome, %(name)s. Your account is ready.") % {"name": user.name})
+        if settings.DEALSITE_SENDS_MAIL:
+            link_sent = _("We have sent a link to %(email)s: follow it to confirm the address.")
+            messages.info(request, link_sent % {"email": user.pending_email})
         return enter(request, user, context["next"], now=now, pending=context["pending"])
 
     return answer_form(
@@ -148,8 +155,8 @@ def go_on(
 
 def half_of(user: User) -> cookies.Signed:
     """Return what carries a given password to the second step: void as soon as password or factor change."""
-    mark = salted_hmac(cookies.HALF.salt, f"{user.password}{user.two_factor}", algorithm="sha256")
-    return cookies.Signed(user.username, mark.hexdigest())
+    # Under no key: the cookie is signed, also by a key that was in use before.
+    return cookies.Signed(user.username, hash_of(f"{cookies.HALF.salt} {user.password}{user.two_factor}"))
 
 
 def half_signed_in(half: cookies.Signed | None) -> User | None:

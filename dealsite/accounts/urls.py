@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from dealsite.accounts import password, profile, sessions, sign_in, sign_in_again, two_factor
+from dealsite.accounts import email_address, password, profile, sessions, sign_in, sign_in_again, two_factor
 
 urlpatterns = [
     path("", profile.account, name="account"),
@@ -18,6 +18,13 @@ urlpatterns = [
     path("password-reset/sent/", password.reset_password_sent, name="reset_password_sent"),
     path("password-reset/new/", password.new_password, name="new_password"),
     path("password-reset/<str:username>/<str:token>/", password.follow_reset_link, name="follow_reset_link"),
+    path("email/send/", email_address.send_confirmation, name="send_confirmation"),
+    path("email/confirm/", email_address.confirm_email, name="confirm_email"),
+    path(
+        "email/confirm/<str:token>/", email_address.follow_confirmation_link, name="follow_confirmation_link"
+    ),
+    path("email/take-back/", email_address.take_back_email, name="take_back_email"),
+    path("email/take-back/<str:token>/", email_address.follow_take_back_link, name="follow_take_back_link"),
     path("sessions/", sessions.sessions, name="sessions"),
     path("sessions/end/", sessions.end_session, name="end_session"),
     path("sessions/end-others/", sessions.end_other_sessions, name="end_other_sessions"),

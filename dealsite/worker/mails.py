@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+import structlog
 from django.conf import settings
 from django.core.mail import send_mail
 from django.template.loader import render_to_string
@@ -9,6 +10,7 @@ from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.translation import gettext_lazy
 
+from dealsite.accounts.email_links import CONFIRM_WITHIN, TAKE_BACK_WITHIN, confirmation_path, take_back_path
 from dealsite.accounts.locales import spoken
 from dealsite.accounts.passwords import make_reset_token
 from dealsite.data.commerce import orders
@@ -23,6 +25,8 @@ SUBJECTS = {
     "password_changed": gettext_lazy("Your password was changed"),
     "email_changed": gettext_lazy("Your e-mail address was changed"),
     "password_reset": gettext_lazy("A new password"),
+    "confirmation": gettext_lazy("Confirm your e-mail address"),
+    "address_in_use": gettext_lazy("You have an account already"),
     "two_factor_on": gettext_lazy("Two-factor sign-in is on"),
     "two_factor_off": gettext_lazy("Two-factor sign-in is off"),
     "recovery_code_used": gettext_lazy("A recovery code was used"),
@@ -31,6 +35,7 @@ SUBJECTS = {
     orders.DELIVERED: gettext_lazy("Your order was delivered"),
     orders.CANCELLED: gettext_lazy("Your order was cancelled"),
 }
+logger = structlog.get_logger(__name__)
 HEADLINES = {
     PROCESSED: gettext_lazy("Payment received"),
     FAILED: gettext_lazy("A payment failed"),
@@ -56,6 +61,35 @@ def send_password_reset(job: Job, now: datetime) -> None:
     with spoken(user.preferences.language):
         text = _render("password_reset.txt", minutes=settings.PASSWORD_RESET_TIMEOUT // 60, **context)
         _send(SUBJECTS["password_reset"], text, user.email)
+
+
+def send_confirmation(job: Job, now: datetime) -> None:
+    """Send a link to a user's pending address; if the address is another user's, tell that one instead. 3 gets."""
+    user = users.find(from_item(mails.ConfirmationPayload, job.payload).username)
+    if user is None or not user.pending_email:
+        return
+    owner = users.find(user.pending_email)
+    if owner:
+        with spoken(owner.preferences.language):
+            text = _render("address_in_use.txt", name=owner.name, username=owner.username)
+            _send(SUBJECTS["address_in_use"], text, owner.email)
+        return
+    context = {"name": user.name, "username": user.username, "path": confirmation_path(user, now=now)}
+    with spoken(user.preferences.language):
+        text = _render("confirmation.txt", days=CONFIRM_WITHIN.days, **context)
+        _send(SUBJECTS["confirmation"], text, user.pending_email)
+
+
+def send_email_changed(job: Job, now: datetime) -> None:
+    """Tell the address that a user had until now, with a link to take the account back. 1 get."""
+    payload = from_item(mails.EmailChangedPayload, job.payload)
+    user = users.find(payload.username)
+    if user is None:
+        return
+    path, days = take_back_path(user, payload.to, now=now), TAKE_BACK_WITHIN.days
+    with spoken(user.preferences.language):
+        text = _render("email_changed.txt", name=user.name, now=now, path=path, days=days)
+        _send(SUBJECTS["email_changed"], text, payload.to)
 
 
 def send_order_notice(job: Job, now: datetime) -> None:
@@ -101,6 +135,8 @@ def send_payment_notice(job: Job, now: datetime) -> None:
 HANDLERS: dict[str, Handler] = {
     mails.NOTICE: send_notice,
     mails.PASSWORD_RESET: send_password_reset,
+    mails.CONFIRMATION: send_confirmation,
+    mails.EMAIL_CHANGED: send_email_changed,
     mails.ORDER_NOTICE: send_order_notice,
     PAYMENT_NOTICE: send_payment_notice,
 }
@@ -112,4 +148,9 @@ def _render(template: str, **context: object) -> str:
 
 
 def _send(subject: object, text: str, to: str) -> None:
+    if not settings.DEALSITE_SENDS_MAIL:
+        logger.warning(
+            "mail_not_sent", subject=str(subject), reason="DEALSITE_SMTP_HOST names no mail server"
+        )
+        return
     send_mail(f"{settings.DEALSITE_NAME}: {subject}", text, settings.DEFAULT_FROM_EMAIL, [to])

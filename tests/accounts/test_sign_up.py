@@ -49,6 +49,7 @@ def test_whoever_signs_up_is_signed_in(browser: Client):
         ({"password": "short"}, "password"),
         ({"password": "1234567890123"}, "password"),
         ({"password": "password123"}, "password"),
+        ({"password": "D3als!te-2026"}, "password"),
         ({"username": "ada.lovelace", "password": "ada.lovelace1"}, "password"),
         ({"password": "ada@example.org"}, "password"),
         ({"password": "x" * 257}, "password"),
@@ -63,19 +64,10 @@ def test_what_cannot_be_is_said_beside_its_field(browser: Client, changes: dict[
     assert users.count() == 0
 
 
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        ({"username": "ADA", "email": "new@example.org"}, "username"),
-        ({"username": "bob", "email": "ADA@example.org"}, "email"),
-    ],
-)
-def test_a_name_or_address_that_is_taken_is_said_so(
-    browser: Client, ada: User, changes: dict[str, str], field: str
-):
-    answer = browser.post("/account/sign-up/", form(browser, **changes))
+def test_a_name_that_is_taken_is_said_so(browser: Client, ada: User):
+    answer = browser.post("/account/sign-up/", form(browser, username="ADA"))
     assert answer.status_code == 409
-    assert list(answer.context["form"].errors) == [field]
+    assert list(answer.context["form"].errors) == ["username"]
     assert users.get("ada") == ada
     assert users.count() == 1
 
@@ -120,8 +112,8 @@ def test_a_form_without_its_number_is_refused(browser: Client):
 
 
 def test_one_address_makes_so_many_accounts_and_no_more(browser: Client):
-    for _ in range(limits.SIGN_UP.tries):
-        browser.post("/account/sign-up/", form(browser, registration="x"))
+    for number in range(limits.SIGN_UP.tries):
+        browser.post("/account/sign-up/", form(browser, registration="x", email=f"x{number}@example.org"))
     answer = browser.post("/account/sign-up/", form(browser))
     assert answer.status_code == 429
     assert users.count() == 0

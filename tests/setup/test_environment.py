@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from django.core.checks import run_checks
 from django.core.exceptions import ImproperlyConfigured
 
 from dealsite import environment
@@ -230,8 +231,99 @@ def test_the_deployment_check_finds_nothing(tmp_path):
             "PATH": os.environ["PATH"],
             "DEALSITE_VAR": str(tmp_path),
             "DEALSITE_URL": "https://deals.example",
+            "DEALSITE_SMTP_HOST": "mail.deals.example",
         },
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+# Secrets in files, and keys that were in use before
+
+SECRETS = {"DEALSITE_SECRET_KEY": "SECRET_KEY", "STRIPE_SECRET_KEY": "STRIPE_SECRET_KEY"}
+SECRETS["DEALSITE_SMTP_PASSWORD"] = "EMAIL_HOST_PASSWORD"
+
+
+def test_every_secret_can_stand_in_a_file(tmp_path):
+    environ = {}
+    for name in SECRETS:
+        (tmp_path / name).write_text(f"of a file: {name}\n", "utf-8")
+        environ[f"{name}_FILE"] = str(tmp_path / name)
+    found = settings_with(tmp_path, *SECRETS.values(), **environ)
+    assert found == {setting: f"of a file: {name}" for name, setting in SECRETS.items()}
+    assert not (tmp_path / "secret_key").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [(None, "SMTP_PASSWORD_FILE cannot be read"), (b" \n", "an empty file"), (b"\xff", "cannot be read")],
+)
+def test_a_secret_whose_file_says_nothing_is_an_error_not_an_empty_secret(
+    tmp_path, monkeypatch, content, sentence
+):
+    if content is not None:
+        (tmp_path / "secret").write_bytes(content)
+    monkeypatch.setenv("DEALSITE_SMTP_PASSWORD_FILE", str(tmp_path / "secret"))
+    with pytest.raises(ImproperlyConfigured, match=sentence):
+        environment.secret("DEALSITE_SMTP_PASSWORD")
+
+
+def test_a_secret_said_twice_is_an_error_that_does_not_say_it(tmp_path, monkeypatch):
+    (tmp_path / "secret").write_text("in the file")
+    monkeypatch.setenv("DEALSITE_SMTP_PASSWORD", "in the environment")
+    monkeypatch.setenv("DEALSITE_SMTP_PASSWORD_FILE", str(tmp_path / "secret"))
+    with pytest.raises(ImproperlyConfigured, match="both set") as refused:
+        environment.secret("DEALSITE_SMTP_PASSWORD")
+    assert "in the" not in str(refused.value)
+
+
+def test_earlier_keys_come_from_the_environment_a_file_or_the_data_folder(tmp_path):
+    key = {"DEALSITE_SECRET_KEY": "new"}
+    assert settings_with(tmp_path, "SECRET_KEY_FALLBACKS", **key) == {"SECRET_KEY_FALLBACKS": []}
+    found = settings_with(
+        tmp_path, "SECRET_KEY", "SECRET_KEY_FALLBACKS", **key, DEALSITE_SECRET_KEY_FALLBACKS="older oldest"
+    )
+    assert found == {"SECRET_KEY": "new", "SECRET_KEY_FALLBACKS": ["older", "oldest"]}
+    (tmp_path / "keys").write_text("older\noldest\n")
+    file = {"DEALSITE_SECRET_KEY_FALLBACKS_FILE": str(tmp_path / "keys")}
+    assert settings_with(tmp_path, "SECRET_KEY_FALLBACKS", **key, **file)["SECRET_KEY_FALLBACKS"] == [
+        "older",
+        "oldest",
+    ]
+
+
+def test_the_data_folders_key_is_rotated_by_moving_it_aside(tmp_path):
+    first = settings_with(tmp_path, "SECRET_KEY")["SECRET_KEY"]
+    (tmp_path / "secret_key").rename(tmp_path / "secret_key_fallbacks")
+    found = settings_with(tmp_path, "SECRET_KEY", "SECRET_KEY_FALLBACKS")
+    assert found["SECRET_KEY"] != first
+    assert found["SECRET_KEY_FALLBACKS"] == [first]
+
+
+# Mail
+
+
+@pytest.mark.parametrize(
+    ("environ", "backend", "sends"),
+    [
+        ({}, "console", True),
+        ({"DEALSITE_URL": "http://localhost:8000"}, "console", True),
+        ({"DEALSITE_URL": "https://deals.example"}, "dummy", False),
+        ({"DEALSITE_URL": "http://deals.example"}, "dummy", False),
+        ({"DEALSITE_URL": "https://deals.example", "DEALSITE_SMTP_HOST": "mail.example"}, "smtp", True),
+        ({"DEALSITE_SMTP_HOST": "mail.example"}, "smtp", True),
+    ],
+)
+def test_mails_are_printed_on_loopback_only(tmp_path, environ, backend, sends):
+    found = settings_with(tmp_path, "EMAIL_BACKEND", "DEALSITE_SENDS_MAIL", **environ)
+    expected = f"django.core.mail.backends.{backend}.EmailBackend"
+    assert found == {"EMAIL_BACKEND": expected, "DEALSITE_SENDS_MAIL": sends}
+
+
+def test_a_public_site_without_a_mail_server_is_refused_by_the_check(settings):
+    settings.DEALSITE_SENDS_MAIL = False
+    ids = [message.id for message in run_checks(include_deployment_checks=True)]
+    assert "dealsite.no_mail" in ids
+    settings.DEALSITE_SENDS_MAIL = True
+    assert "dealsite.no_mail" not in [m.id for m in run_checks(include_deployment_checks=True)]

@@ -11,10 +11,12 @@ from django.core import signing
 
 from cms.deals import preview
 from cms.shared import pictures
-from dealsite.accounts import cookies
+from dealsite.accounts import cookies, email_links
 from dealsite.data.catalogue.cards import Picture
+from dealsite.data.table.ids import hash_of
 from shopping.checkout.checkout import Ticket
 from tests.builders import NOW, make_id
+from tests.people import make_user
 
 pytestmark = pytest.mark.promise
 ORDER = make_id(NOW, 1)
@@ -43,8 +45,23 @@ def test_a_form_reads_the_picture_that_it_keeps():
         (cookies.DEVICE, "dealsite.accounts.device"),
         (cookies.RESET_LINK, "dealsite.accounts.reset"),
         (cookies.HALF, "dealsite.accounts.half"),
+        (cookies.CONFIRM_LINK, "dealsite.accounts.confirm_link"),
+        (cookies.TAKE_BACK_LINK, "dealsite.accounts.take_back_link"),
     ],
 )
 def test_a_cookie_reads_what_it_holds(cookie: cookies.SignedCookie, salt: str):
     text = signing.TimestampSigner(salt=salt).sign("ada:a-token")
     assert cookie.unsign(text) == cookies.Signed("ada", "a-token")
+
+
+@pytest.mark.usefixtures("fresh_table")
+def test_links_in_mails_name_user_address_and_time():
+    until = int(NOW.timestamp()) + 60
+    ada = make_user("ada", email="ada@example.org", confirmed=False)
+    said = ["ada", "ada@example.org", hash_of(ada.password), until]
+    token = signing.Signer(salt="dealsite.accounts.confirm_email").sign_object(said)
+    assert email_links.confirming_user(token, now=NOW) == ada
+    token = signing.Signer(salt="dealsite.accounts.take_back_email").sign_object(
+        ["ada", "old@example.org", until]
+    )
+    assert email_links.taking_back_user(token, now=NOW) == (ada, "old@example.org")

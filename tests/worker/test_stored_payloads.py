@@ -26,7 +26,13 @@ from dealsite.data.people.announcements import (
     AnnouncementPayload,
     AnnouncementProgress,
 )
-from dealsite.data.people.mails import NoticePayload, OrderNoticePayload, PasswordResetPayload
+from dealsite.data.people.mails import (
+    ConfirmationPayload,
+    EmailChangedPayload,
+    NoticePayload,
+    OrderNoticePayload,
+    PasswordResetPayload,
+)
 from dealsite.data.people.messages import ReadAllPayload
 from dealsite.data.people.users import RemovalCheckpoint, RemovalPayload
 from dealsite.data.table import ids
@@ -56,6 +62,8 @@ PAYLOADS: dict[str, tuple[type, dict[str, Any]]] = {  # by kind of job: the clas
         {"template": "two_factor_on", "to": "a@example.com", "name": "Ann", "language": ""},
     ),
     "password_reset_mail": (PasswordResetPayload, {"email": "a@example.com"}),
+    "confirmation_mail": (ConfirmationPayload, {"username": "ann"}),
+    "email_changed_mail": (EmailChangedPayload, {"username": "ann", "to": "a@example.com"}),
     "order_notice": (
         OrderNoticePayload,
         {"status": "PLACED", "order": ID, "username": "ann", "to": "a@example.com"},

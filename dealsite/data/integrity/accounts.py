@@ -12,7 +12,7 @@ from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import shard
 from dealsite.data.table.writes import Check, Delete, Put, Update, absent, equals, missing, present
 
-SHARED = ("name", "email", "timezone")
+SHARED = ("name", "email", "timezone", "pending_email")
 KEPT = ("username", "created_at", "deleted_at", "version", "two_factor", *SHARED)
 
 
@@ -75,6 +75,8 @@ class People:
 
     def _guard_problems(self, user: Item) -> Iterator[Problem]:
         email = user["email"]
+        if not email:  # none is confirmed yet
+            return
         guard = self.guards.get(email)
         if guard is None:
             made = {"type": "EmailGuard", "username": user["username"], "email": email}

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 NOTICE = "account_notice"  # kinds of jobs
 ORDER_NOTICE = "order_notice"
 PASSWORD_RESET = "password_reset_mail"  # noqa: S105
+CONFIRMATION = "confirmation_mail"
+EMAIL_CHANGED = "email_changed_mail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,21 @@ class PasswordResetPayload:
     email: str
 
 
+@dataclass(frozen=True, slots=True)
+class ConfirmationPayload:
+    """The user whose pending address a link goes to."""
+
+    username: str
+
+
+@dataclass(frozen=True, slots=True)
+class EmailChangedPayload:
+    """A user and the address that they had before, which can take the account back."""
+
+    username: str
+    to: str
+
+
 def notice(template: str, user: User, *, now: datetime) -> Write:
     """Return the write that has a notice sent to a user about their account, in the language that they chose."""
     return _job(NOTICE, NoticePayload(template, user.email, user.name, user.preferences.language), now)
@@ -62,6 +79,22 @@ def order_notice(status: str, *, order_id: str, username: str, to: str, now: dat
 def request_password_reset(email: str, *, now: datetime) -> None:
     """Have a reset link sent to an address, if it is a user's: only the worker looks that up. 1 put."""
     table.write(_job(PASSWORD_RESET, PasswordResetPayload(email), now))
+
+
+def confirmation(username: str, *, now: datetime) -> Write:
+    """Return the write that has a link sent to a user's pending address."""
+    return _job(CONFIRMATION, ConfirmationPayload(username), now)
+
+
+@access_pattern("send the link to a pending address again", "JOB#id", "1 put")
+def request_confirmation(username: str, *, now: datetime) -> None:
+    """Have a link sent to a user's pending address, if they have one: only the worker looks. 1 put."""
+    table.write(confirmation(username, now=now))
+
+
+def email_changed(user: User, *, now: datetime) -> Write:
+    """Return the write that tells the address that a user has had so far, with a link to take it back."""
+    return _job(EMAIL_CHANGED, EmailChangedPayload(user.username, user.email), now)
 
 
 def _job(kind: str, payload: object, now: datetime) -> Write:

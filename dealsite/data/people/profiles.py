@@ -1,4 +1,7 @@
-"""Profiles: what a user says of themself and prefers, and the guard that makes an e-mail address theirs alone."""
+"""Profiles: what a user says of themself and prefers, and the guard that makes an e-mail address theirs alone.
+
+How an address comes to be theirs is in email_addresses.py.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,12 @@ from typing import TYPE_CHECKING, Any
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.names import normalise_email
-from dealsite.data.people import mails
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Conflict, NotFound, VersionConflict
 from dealsite.data.table.ids import from_iso, iso
 from dealsite.data.table.writes import (
     Condition,
-    Delete,
     Path,
     Put,
     Update,
@@ -39,7 +39,10 @@ COLUMN_CHARACTERS = 40
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What pages show of a user; `timezone` is '' for the site's own. Nothing here signs anybody in."""
+    """What pages show of a user; `timezone` is '' for the site's own. Nothing here signs anybody in.
+
+    `email` is confirmed, '' for none; `pending_email` is not yet.
+    """
 
     username: str
     name: str
@@ -47,6 +50,7 @@ class Profile:
     timezone: str
     created_at: datetime
     version: int
+    pending_email: str = ""
 
 
 @access_pattern("the profile of a user", "USER#u / PROFILE#u", "1 get")
@@ -61,7 +65,10 @@ def get(username: str) -> Profile:
 def from_item(item: Item) -> Profile:
     """Return the profile of its item."""
     created_at, timezone = from_iso(item["created_at"]), item.get("timezone", "")
-    return Profile(item["username"], item["name"], item["email"], timezone, created_at, item["version"])
+    pending = item.get("pending_email", "")
+    return Profile(
+        item["username"], item["name"], item["email"], timezone, created_at, item["version"], pending
+    )
 
 
 @access_pattern("change a profile", "USER#u / itself, PROFILE#u", "1 transaction")
@@ -71,34 +78,7 @@ def edit(profile: Profile, *, name: str, timezone: str) -> Profile:
     The profile's version stands for the sign-in item, too: both are made, changed and deleted together.
     """
     sign_in = Update(key=keys.user(profile.username), set={"name": name, "timezone": timezone})
-    return _carry_out(profile, replace(profile, name=name, timezone=timezone), [sign_in])
-
-
-@access_pattern("move to another address", "USER#u, USEREMAIL#e twice, JOB#id", "1 transaction")
-def change_email(
-    profile: Profile, *, user: User, name: str, timezone: str, email: str, now: datetime
-) -> Profile:
-    """Change the e-mail address along with name and time zone, and have the old address told.
-
-    `user` is the sign-in item whose password was just asked for. AlreadyExists if the address is another
-    user's, Invalid if it is none, VersionConflict with `current`, Conflict if the password changed meanwhile.
-    """
-    email = normalise_email(email)
-    writes: list[Write] = [
-        Update(
-            key=keys.user(profile.username),
-            set={"name": name, "timezone": timezone, "email": email},
-            when=unchanged(user),
-            otherwise=changed(),
-        )
-    ]
-    if email != profile.email:
-        writes += [
-            Delete(key=keys.email_guard(profile.email)),
-            email_guard(email, profile.username),
-            mails.notice("email_changed", user, now=now),
-        ]
-    return _carry_out(profile, replace(profile, name=name, timezone=timezone, email=email), writes)
+    return carry_out(profile, replace(profile, name=name, timezone=timezone), [sign_in])
 
 
 def email_guard(email: str, username: str) -> Write:
@@ -125,11 +105,17 @@ def changed() -> Conflict:
     return Conflict(gettext_lazy("Your account was changed elsewhere meanwhile. Load this page again."))
 
 
-def _carry_out(profile: Profile, wanted: Profile, writes: Sequence[Write]) -> Profile:
+def pending_change(profile: Profile, wanted: Profile) -> dict[str, str]:
+    """Return what changes of the pending address; in sign-in item and profile alike."""
+    same = wanted.pending_email == profile.pending_email
+    return {} if same else {"pending_email": wanted.pending_email}
+
+
+def carry_out(profile: Profile, wanted: Profile, writes: Sequence[Write]) -> Profile:
     """Change a profile along with other items; what was changed so already is no conflict."""
     update = Update(
         key=keys.profile(profile.username),
-        set={"name": wanted.name, "timezone": wanted.timezone, "email": wanted.email},
+        set={"name": wanted.name, "timezone": wanted.timezone, **pending_change(profile, wanted)},
         add={"version": 1},
         when=at_version(profile.version),
         otherwise=VersionConflict(gettext_lazy("Your profile was changed elsewhere since you opened it.")),

@@ -5,7 +5,7 @@ leaves a sign-in item that says only when, so that the name is never given out a
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -17,7 +17,7 @@ from dealsite.data.editing import audit
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.jobs.payloads import to_item
 from dealsite.data.names import normalise_email, normalise_username
-from dealsite.data.people import profiles
+from dealsite.data.people import mails, profiles
 from dealsite.data.people.profiles import PREFERENCES, USUAL, Preferences, Profile
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import AlreadyExists, BadCursor, Conflict, Invalid
@@ -34,6 +34,7 @@ NOBODY = "-"  # nobody's name: read so that an unknown address costs as much as 
 class User:
     """Who can sign in; `name` is shown, `password` is the hash, `timezone` is '' for the site's own.
 
+    `email` is confirmed, '' for none; `pending_email` waits for its link to be followed (see email_addresses.py).
     `muted`: wants no messages about hot deals. `two_factor` is the id of the second factor that signing in
     asks for (see two_factor.py), '' for none.
     """
@@ -49,6 +50,7 @@ class User:
     muted: bool = False
     two_factor: str = ""
     preferences: Preferences = USUAL
+    pending_email: str = ""
 
     @property
     def roles_in_order(self) -> list[str]:
@@ -77,7 +79,7 @@ class UsersPage:
     after: str | None
 
 
-@access_pattern("sign up", "USER#u, USEREMAIL#e, USERCOUNT#k", "1 transaction")
+@access_pattern("sign up", "USER#u, USEREMAIL#e, USERCOUNT#k, JOB#id", "1 transaction")
 def create(
     *,
     username: str,
@@ -87,9 +89,11 @@ def create(
     now: datetime,
     roles: Iterable[str] = (),
     timezone: str = "",
+    confirmed: bool = True,
 ) -> User:
     """Create a user whose shown name is `username` as typed; `password` is a hash.
 
+    Not `confirmed`, the address is pending and gets a link: whether it is another user's plays no part.
     `registration` is the ULID of this sign-up, minted with its form: sent again after a lost answer, the
     same sign-up returns the user that it made (1 get more). Invalid for a name, address or role that cannot
     be; AlreadyExists with its `field` for one that is taken.
@@ -99,8 +103,11 @@ def create(
         raise Invalid(roles=unknown)
     if not is_ulid(registration):
         raise Invalid(gettext_lazy("This form is damaged. Load it again."))
+    owned = profiles.email_guard(email, username) if confirmed else mails.confirmation(username, now=now)
+    email, pending = (email, "") if confirmed else ("", email)
+    profile = Profile(username, name, email, timezone, now, 1, pending)
     user = User(username, name, email, password, frozenset(roles), timezone, now, registration)
-    profile = Profile(username, name, email, timezone, now, 1)
+    user = replace(user, pending_email=pending)
     try:
         table.transact(
             [
@@ -113,7 +120,7 @@ def create(
                     ),
                 ),
                 Put(key=keys.profile(username), item=profiles.as_item(profile), when=(absent(),)),
-                profiles.email_guard(email, username),
+                owned,
                 _count(username, 1),
             ]
         )
@@ -192,21 +199,21 @@ def mute_hot_deals(username: str, *, muted: bool) -> None:
 def delete(user: User, *, job_id: str, now: datetime) -> None:
     """Delete a user whose password was just asked for; the name stays taken. The rest is removed by a job."""
     gone = ("name", "email", "password", "roles", "timezone", "registration", "UserIndex", "two_factor")
-    payload = RemovalPayload(user.username)
+    guard = [Delete(key=keys.email_guard(user.email))] if user.email else []
     table.transact(
         [
             Update(
                 key=keys.user(user.username),
                 set={"deleted_at": iso(now)},
-                remove=(*gone, *PREFERENCES),
+                remove=(*gone, "pending_email", *PREFERENCES),
                 when=profiles.unchanged(user),
                 otherwise=profiles.changed(),
             ),
             Delete(key=keys.profile(user.username)),
             Delete(key=keys.two_factor(user.username)),
-            Delete(key=keys.email_guard(user.email)),
+            *guard,
             _count(user.username, -1),
-            job_write(REMOVE_USER, to_item(payload), job_id=job_id, due=now),
+            job_write(REMOVE_USER, to_item(RemovalPayload(user.username)), job_id=job_id, due=now),
         ]
     )
 
@@ -235,16 +242,11 @@ def as_user(item: Mapping[str, Any] | None) -> User | None:
         return None
     chosen = {name: item[name] for name in PREFERENCES if name in item}
     return User(
-        username=item["username"],
-        name=item["name"],
-        email=item["email"],
-        password=item["password"],
+        **{name: item[name] for name in ("username", "name", "email", "password", "registration")},
+        **{name: item.get(name, "") for name in ("timezone", "two_factor", "pending_email")},
         roles=frozenset(item.get("roles", ())),
-        timezone=item.get("timezone", ""),
         created_at=from_iso(item["created_at"]),
-        registration=item["registration"],
         muted=is_muted(item),
-        two_factor=item.get("two_factor", ""),
         preferences=Preferences(**chosen | {"columns": tuple(item.get("columns", ()))}),
     )
 
@@ -269,7 +271,7 @@ def _cursor(row: Mapping[str, Any]) -> str:
 
 
 def _user_item(user: User) -> dict[str, Any]:
-    names = ("username", "name", "email", "password", "roles", "timezone", "registration")
+    names = ("username", "name", "email", "pending_email", "password", "roles", "timezone", "registration")
     item: dict[str, Any] = {"type": "User", "created_at": iso(user.created_at)}
     item |= {name: getattr(user, name) for name in names}
     return item | keys.user_index(user.username, muted=user.muted)

@@ -7,6 +7,7 @@ from typing import Any
 
 from dealsite.data.people import (
     announcements,
+    email_addresses,
     fan_out,
     mails,
     messages,
@@ -37,10 +38,17 @@ def signed_in() -> users.User:
     return users.get("ann")
 
 
-@measures(profiles.change_email, lambda: (profiles.get("ann"), users.get("ann")))
-def move_address(ann: tuple[profiles.Profile, users.User]) -> None:
+@measures(email_addresses.claim, lambda: (profiles.get("ann"), users.get("ann")))
+def claim_address(ann: tuple[profiles.Profile, users.User]) -> users.User:
     profile, user = ann
-    profiles.change_email(profile, user=user, name="Ann", timezone="", email="new@example.org", now=NOW)
+    email_addresses.claim(profile, user=user, name="Ann", timezone="", email="new@example.org", now=NOW)
+    return users.get("ann")
+
+
+def replaced() -> users.User:
+    start_session(users.get("ann"))
+    email_addresses.confirm(claim_address((profiles.get("ann"), users.get("ann"))), now=NOW)
+    return users.get("ann")
 
 
 @measures(sessions.see, lambda: start_session(users.get("ann")))
@@ -69,6 +77,12 @@ def turn_on_two_factor() -> tuple[users.User, two_factor.TwoFactor]:
     return users.get("ann"), made
 
 
+measures(email_addresses.confirm, lambda: claim_address((profiles.get("ann"), users.get("ann"))))(
+    lambda user: email_addresses.confirm(user, now=NOW)
+)
+measures(email_addresses.take_back, replaced)(
+    lambda user: email_addresses.take_back(user, "ann@example.org", password="x", now=NOW)
+)
 measures(users.create)(lambda: make_user("zoe"))
 measures(users.get)(lambda: users.get("ann"))
 measures(users.count)(users.count)
@@ -106,6 +120,7 @@ measures(security_events.page)(lambda: security_events.page(username="ann"))
 measures(security_events.count_failures)(lambda: security_events.count_failures(2, now=NOW))
 measures(security_events.failures)(lambda: security_events.failures(within=timedelta(hours=1), now=NOW))
 measures(mails.request_password_reset)(lambda: mails.request_password_reset("a@example.org", now=NOW))
+measures(mails.request_confirmation)(lambda: mails.request_confirmation("ann", now=NOW))
 measures(two_factor.get, turn_on_two_factor)(lambda _: two_factor.get("ann"))
 measures(two_factor.turn_on, lambda: users.get("ann"))(
     lambda ann: two_factor.turn_on(ann, secret="x", recovery=["y"], step=1, key="", now=NOW)

@@ -1,4 +1,4 @@
-"""Profiles: two who change one, and an e-mail address that moves."""
+"""Profiles: two who change one."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from functools import partial
 
 import pytest
 
-from dealsite.data import keys, table
+from dealsite.data import table
 from dealsite.data.integrity import checks
 from dealsite.data.people import profiles, users
-from dealsite.data.table.errors import AlreadyExists, Conflict, Invalid, NotFound, VersionConflict
+from dealsite.data.table.errors import NotFound, VersionConflict
 from dealsite.data.table.ids import new_ulid
-from dealsite.data.table.writes import Update
 from tests.people import NOW, make_user
 from tests.races import at_once
 
@@ -60,48 +59,6 @@ def test_of_ten_who_edit_at_once_one_saves():
 
 
 @pytest.mark.fast
-def test_another_address_frees_the_old_one():
-    ada = make_user("ada", email="old@example.org")
-    saved = change_email(ada, "New@Example.org")
-    assert saved.email == users.get("ada").email == profiles.get("ada").email == "new@example.org"
-    assert users.find("old@example.org") is None
-    assert users.find("new@example.org") == users.get("ada")
-    assert make_user("bob", email="old@example.org").email == "old@example.org"
-    assert checks.find() == []
-
-
-@pytest.mark.fast
-def test_an_address_of_another_user_cannot_be_taken():
-    make_user("bob", email="bob@example.org")
-    ada = make_user("ada", email="ada@example.org")
-    with pytest.raises(AlreadyExists) as refused:
-        change_email(ada, "BOB@example.org")
-    assert refused.value.field == "email"
-    assert users.get("ada").email == profiles.get("ada").email == "ada@example.org"
-    assert users.find("ada@example.org") == ada
-    with pytest.raises(Invalid):
-        change_email(ada, "no address")
-
-
-def test_of_ten_who_want_an_address_one_gets_it():
-    people = [make_user() for _ in range(10)]
-    outcomes = at_once(*[partial(change_email, user, "wanted@example.org") for user in people])
-    assert sum(isinstance(outcome, profiles.Profile) for outcome in outcomes) == 1
-    assert {type(outcome) for outcome in outcomes} == {profiles.Profile, AlreadyExists}
-    assert checks.find() == []
-
-
-@pytest.mark.fast
-def test_the_address_stays_when_the_password_that_was_asked_for_is_no_longer_right():
-    ada = make_user("ada", email="old@example.org")
-    table.write(Update(key=keys.user("ada"), set={"password": "another hash"}))
-    with pytest.raises(Conflict):
-        change_email(ada, "new@example.org")
-    assert users.get("ada").email == "old@example.org"
-    assert users.find("new@example.org") is None
-
-
-@pytest.mark.fast
 def test_a_deleted_user_has_no_profile_to_edit():
     ada = make_user("ada")
     opened = profiles.get("ada")
@@ -113,18 +70,10 @@ def test_a_deleted_user_has_no_profile_to_edit():
 
 @pytest.mark.budget
 def test_what_a_profile_costs():
-    ada = make_user("ada")
+    make_user("ada")
     with table.metered() as meter:
         opened = profiles.get("ada")
     assert [operation for operation, _ in meter.log] == ["GetItem"]
     with table.metered() as meter:
         opened = profiles.edit(opened, name="Ada L.", timezone="")
-        profiles.change_email(opened, user=ada, name="A", timezone="", email="new@example.org", now=NOW)
-    assert [operation for operation, _ in meter.log] == ["TransactWriteItems"] * 2
-
-
-def change_email(user: users.User, email: str) -> profiles.Profile:
-    opened = profiles.get(user.username)
-    return profiles.change_email(
-        opened, user=user, name=opened.name, timezone=opened.timezone, email=email, now=NOW
-    )
+    assert [operation for operation, _ in meter.log] == ["TransactWriteItems"]

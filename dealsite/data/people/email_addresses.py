@@ -1,0 +1,98 @@
+"""E-mail addresses: one is a user's once they have followed the link that was sent to it.
+
+Until then it is `pending_email`, and used for nothing but that link. Any number of users may have the same one
+pending, so that nobody can keep an address from its owner; who confirms it has it. The guard that makes it theirs
+alone is written then.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from dealsite.data import keys, table
+from dealsite.data.names import normalise_email
+from dealsite.data.people import mails, profiles, sessions
+from dealsite.data.people.profiles import Profile
+from dealsite.data.people.users import User
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.writes import Delete, Update, Write, equals, exists
+
+
+@access_pattern("ask for another e-mail address", "USER#u / itself, PROFILE#u, JOB#id", "1 transaction")
+def claim(profile: Profile, *, user: User, name: str, timezone: str, email: str, now: datetime) -> Profile:
+    """Note the address that a user wants, along with name and time zone, and have a link sent to it.
+
+    Their confirmed address stays in use; asking for that one withdraws the pending one. `user` is the sign-in item
+    whose password was just asked for. Invalid for what is no address, VersionConflict with `current`, Conflict if
+    password or address changed meanwhile.
+    """
+    email = normalise_email(email)
+    pending = "" if email == profile.email else email
+    wanted = replace(profile, name=name, timezone=timezone, pending_email=pending)
+    changes: dict[Any, Any] = {"name": name, "timezone": timezone}
+    writes: list[Write] = [
+        Update(
+            key=keys.user(profile.username),
+            set=changes | profiles.pending_change(profile, wanted),
+            when=profiles.unchanged(user),
+            otherwise=profiles.changed(),
+        )
+    ]
+    if pending:
+        writes.append(mails.confirmation(profile.username, now=now))
+    return profiles.carry_out(profile, wanted, writes)
+
+
+@access_pattern(
+    "confirm an e-mail address", "USER#u, USEREMAIL#e twice, JOB#id / itself, PROFILE#u", "1 transaction"
+)
+def confirm(user: User, *, now: datetime) -> None:
+    """Make a user's pending address theirs, and have the one that it replaces told.
+
+    AlreadyExists if another user has confirmed it; Conflict if password or address changed meanwhile.
+    """
+    writes = _moves(user, user.pending_email)
+    if user.email:
+        writes.append(mails.email_changed(user, now=now))
+    table.transact(writes)
+
+
+@access_pattern(
+    "take back an e-mail address",
+    "USER#u, USEREMAIL#e twice, SESSIONS#u, JOB#id / itself, PROFILE#u, SESSION#hash",
+    "1 query + 1 transaction",
+)
+def take_back(user: User, email: str, *, password: str, now: datetime) -> None:
+    """Give a user the address back that they had, with another password's hash; all their sessions end.
+
+    AlreadyExists if another user has confirmed it meanwhile; Conflict if password or address changed meanwhile.
+    """
+    writes = _moves(user, email, password=password)
+    if user.email:
+        writes.append(mails.notice("email_changed", user, now=now))
+    sessions.transact_and_end(replace(user, password=password), writes, key="")
+
+
+def _moves(user: User, email: str, **more: str) -> list[Write]:
+    """Return the writes that make an address a user's, with no other pending. 3 actions, and 1 where they had one."""
+    now_has = {"email": email, "pending_email": ""}
+    pending = (equals("pending_email", user.pending_email),) if user.pending_email else ()
+    writes: list[Write] = [
+        Update(
+            key=keys.user(user.username),
+            set={**now_has, **more},
+            when=(*profiles.unchanged(user), *pending),
+            otherwise=profiles.changed(),
+        ),
+        Update(
+            key=keys.profile(user.username),
+            set={**now_has},
+            add={"version": 1},
+            when=(exists(),),
+            otherwise=profiles.no_user(),
+        ),
+        profiles.email_guard(email, user.username),
+    ]
+    if user.email:
+        writes.append(Delete(key=keys.email_guard(user.email)))
+    return writes

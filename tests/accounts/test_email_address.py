@@ -1,0 +1,392 @@
+"""Confirming an e-mail address, changing it and taking it back; and that nobody learns whose an address is."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core import mail, signing
+from django.test import Client
+from django.utils import timezone
+
+from dealsite.accounts import email_links, limits, passwords
+from dealsite.data import table
+from dealsite.data.people import email_addresses, sessions, two_factor, users
+from dealsite.data.people.users import User
+from dealsite.data.table.ids import new_ulid
+from tests.accounts.conftest import PASSWORD, sign_in
+from tests.accounts.test_account_pages import save
+from tests.accounts.test_passwords import ask, work
+from tests.accounts.test_passwords import link_in as reset_link_in
+from tests.people import make_user, signed_in
+
+NEW = "a much better password"
+
+
+def sign_up(browser: Client, username: str, email: str = "ada@example.org", **more: Any) -> Any:
+    given = {
+        "username": username,
+        "email": email,
+        "password": PASSWORD,
+        "registration": new_ulid(timezone.now()),
+    }
+    return browser.post("/account/sign-up/", given, **more)
+
+
+def link_in(message: Any, part: str) -> str:
+    found = re.search(rf"http://127\.0\.0\.1:8000(/account/email/{part}/\S+/)", message.body)
+    assert found, message.body
+    return found[1]
+
+
+def confirm(message: Any) -> Any:
+    """Follow a mail's link in a browser of its own and press the button."""
+    browser = Client()
+    browser.get(link_in(message, "confirm"))
+    return browser.post("/account/email/confirm/")
+
+
+# Signing up
+
+
+def test_signing_up_says_the_same_whether_an_address_is_taken_or_not(browser: Client, ada: User):
+    seen = []
+    for username, email in (("zoe", "ada@example.org"), ("kim", "new@example.org")):
+        visitor = Client()
+        with table.metered() as meter:
+            answer = sign_up(visitor, username, email)
+        page = visitor.get("/account/").content.decode()
+        page = re.sub(
+            r'name="csrfmiddlewaretoken" value="\w+"|\d{2}:\d{2}(:\d{2})?|datetime="[^"]+"', "", page
+        )
+        said = page.replace(email, "EMAIL").replace(username.title(), "NAME").replace(username, "NAME")
+        seen.append((answer.status_code, answer["Location"], [operation for operation, _ in meter.log], said))
+    assert seen[0] == seen[1]
+    assert "Confirm your e-mail address" in seen[0][3]
+    to_owner, to_newcomer = work()
+    assert (to_owner.to, to_owner.subject) == (["ada@example.org"], "Dealsite: You have an account already")
+    assert "/account/email/" not in to_owner.body
+    assert "It belongs to your account ada" in to_owner.body
+    assert (to_newcomer.to, to_newcomer.subject) == (
+        ["new@example.org"],
+        "Dealsite: Confirm your e-mail address",
+    )
+
+
+def test_who_signs_up_uses_the_site_at_once_and_the_address_once_it_is_confirmed(browser: Client):
+    sign_up(browser, "ada")
+    assert browser.get("/account/").status_code == 200
+    assert sign_in(Client(), "ada@example.org").status_code == 422
+    assert sign_in(Client(), "ada").status_code == 302
+    ask(Client())
+    (link,) = work()  # and no link for a new password
+    answer = confirm(link)
+    assert (answer.status_code, answer["Location"]) == (302, "/account/")
+    page = browser.get("/account/").content.decode()
+    assert "ada@example.org" in page
+    assert "Confirm your e-mail address" not in page
+    assert sign_in(Client(), "ada@example.org").status_code == 302
+    ask(Client())
+    assert [sent.subject for sent in work()] == ["Dealsite: A new password"]
+
+
+def test_an_address_that_is_not_confirmed_gets_nothing_but_its_link(browser: Client):
+    sign_up(browser, "ada")
+    work()
+    browser.post("/account/password/", {"old_password": PASSWORD, "password": NEW})
+    assert work() == []
+
+
+def test_a_squatter_keeps_nobody_from_their_address(browser: Client):
+    sign_up(Client(), "eve")
+    (squatters,) = work()
+    sign_up(browser, "ada")
+    (owners,) = work()
+    assert "the account eve" in squatters.body
+    assert "the account ada" in owners.body
+    assert confirm(owners).status_code == 302
+    refused = confirm(squatters)
+    assert refused.status_code == 409
+    assert "Another account has this e-mail address." in refused.content.decode()
+    assert users.get("eve").email == ""
+    found = users.find("ada@example.org")
+    assert found is not None
+    assert found.username == "ada"
+
+
+def test_a_mailbox_gets_so_many_links_and_no_more_whoever_asks(browser: Client):
+    statuses = [sign_up(Client(), f"eve{n}", REMOTE_ADDR=f"203.0.113.{n}").status_code for n in range(3)]
+    sign_up(browser, "kim", "kim@example.org")
+    signed = signed_in(users.get("eve0"))
+    statuses += [signed.post("/account/email/send/").status_code for _ in range(3)]
+    assert statuses == [302] * limits.CONFIRMATION.tries + [429]
+    assert [message.to[0] for message in work()].count("ada@example.org") == limits.CONFIRMATION.tries
+    assert browser.post("/account/email/send/").status_code == 302
+
+
+def test_a_user_without_a_pending_address_sends_themself_nothing(ada: User):
+    assert signed_in(ada).post("/account/email/send/").status_code == 302
+    assert work() == []
+
+
+# The link
+
+
+def test_a_link_does_nothing_until_its_button_is_pressed(browser: Client, settings: Any):
+    sign_up(Client(), "ada")
+    (message,) = work()
+    address = link_in(message, "confirm")
+    followed = browser.get(address)
+    assert (followed.status_code, followed["Location"]) == (302, "/account/email/confirm/")
+    assert followed["Referrer-Policy"] == "no-referrer"
+    assert "no-store" in followed["Cache-Control"]
+    cookie = followed.cookies[settings.SESSION_COOKIE_NAME.replace("session", "confirm")]
+    assert (cookie["httponly"], cookie["path"]) == (True, "/account/email/confirm/")
+    page = browser.get("/account/email/confirm/")
+    assert "no-store" in page["Cache-Control"]
+    assert address.split("/")[-2] not in page.content.decode()
+    assert "ada@example.org" in page.content.decode()
+    assert browser.head("/account/email/confirm/").status_code == 200
+    assert users.get("ada").email == ""
+    assert browser.post("/account/email/confirm/").status_code == 302
+    assert users.get("ada").email == "ada@example.org"
+    browser.get(address)
+    assert browser.post("/account/email/confirm/").status_code == 410
+
+
+def test_a_link_is_over_after_some_days_and_when_password_or_address_changed(whole_table: None):
+    now = timezone.now()
+    ada = make_user("ada", confirmed=False)
+    token = email_links.confirmation_path(ada, now=now).split("/")[-2]
+    assert email_links.confirming_user(token, now=now + email_links.CONFIRM_WITHIN) == ada
+    late = now + email_links.CONFIRM_WITHIN + timedelta(seconds=1)
+    assert email_links.confirming_user(token, now=late) is None
+    for field in ("password", "pending_email"):
+        changed = {name: getattr(ada, name) for name in users.User.__slots__} | {field: "x@example.org"}
+        other = email_links.confirmation_path(users.User(**changed), now=now).split("/")[-2]
+        assert email_links.confirming_user(other, now=now) is None
+
+
+@pytest.mark.parametrize("token", ["x", "x:y", "é", ":", "WyJhZGEiXQ:AAAA", "W10:" + "0" * 43])
+@pytest.mark.parametrize("part", ["confirm", "take-back"])
+def test_a_made_up_link_is_over(browser: Client, ada: User, part: str, token: str):
+    assert browser.get(f"/account/email/{part}/{token}/", follow=True).status_code == 410
+    assert browser.post(f"/account/email/{part}/").status_code == 410
+
+
+def test_a_link_of_one_kind_is_none_of_the_other(browser: Client, ada: User):
+    now = timezone.now()
+    kim = make_user("kim", confirmed=False)
+    confirming = email_links.confirmation_path(kim, now=now).split("/")[-2]
+    taking = email_links.take_back_path(ada, "old@example.org", now=now).split("/")[-2]
+    assert email_links.taking_back_user(confirming, now=now) is None
+    assert email_links.confirming_user(taking, now=now) is None
+    shared = signing.Signer(salt="cms.sharing").sign_object(["ada", "old@example.org", 4102444800])
+    assert email_links.taking_back_user(shared, now=now) is None
+
+
+# Another address
+
+
+def change(browser: Client, email: str) -> Any:
+    return save(browser, email=email, old_password=PASSWORD)
+
+
+def test_another_address_is_used_once_it_is_confirmed_and_the_old_one_is_told_then(
+    browser: Client, ada: User
+):
+    sign_in(browser)
+    assert change(browser, "New@example.org").status_code == 302
+    (link,) = work()
+    assert link.to == ["new@example.org"]
+    assert users.get("ada").email == "ada@example.org"
+    page = browser.get("/account/").content.decode()
+    assert "new@example.org" in page
+    assert "stays in use" in page
+    confirm(link)
+    assert users.find("new@example.org") == users.get("ada")
+    (notice,) = work()
+    assert (notice.to, notice.subject) == (["ada@example.org"], "Dealsite: Your e-mail address was changed")
+    assert browser.get("/account/").status_code == 200
+
+
+def test_a_wish_for_another_address_does_not_outlive_the_password(browser: Client, ada: User):
+    thief = Client()
+    sign_in(thief)
+    change(thief, "thief@example.org")
+    (link,) = work()
+    sign_in(browser)
+    browser.post("/account/password/", {"old_password": PASSWORD, "password": NEW})
+    assert confirm(link).status_code == 410
+    assert users.get("ada").email == "ada@example.org"
+
+
+def test_the_form_says_nothing_of_whose_an_address_is(browser: Client, ada: User):
+    make_user("bob", email="bob@example.org")
+    sign_in(browser)
+    seen = []
+    for email in ("bob@example.org", "nobody@example.org"):
+        with table.metered() as meter:
+            answer = change(browser, email)
+        seen.append((answer.status_code, answer["Location"], [operation for operation, _ in meter.log]))
+    assert seen[0] == seen[1]
+
+
+def test_another_users_address_makes_a_mail_to_that_user_only(browser: Client, ada: User):
+    make_user("bob", email="bob@example.org")
+    sign_in(browser)
+    change(browser, "bob@example.org")
+    (told,) = work()
+    assert (told.to, told.subject) == (["bob@example.org"], "Dealsite: You have an account already")
+    assert "/account/email/" not in told.body
+
+
+def test_an_address_asked_for_is_withdrawn_by_asking_for_the_old_one(browser: Client, ada: User):
+    sign_in(browser)
+    change(browser, "typo@example.org")
+    (link,) = work()
+    assert b'value="typo@example.org"' in browser.get("/account/profile/").content
+    assert (
+        save(browser, name="Ada L.", email="typo@example.org").status_code == 302
+    )  # a name needs no password
+    assert change(browser, "ada@example.org").status_code == 302
+    assert work() == []
+    assert users.get("ada").pending_email == ""
+    assert confirm(link).status_code == 410
+
+
+# Taking it back
+
+
+def stolen(browser: Client) -> Any:
+    """Let a thief who knows the password move Ada's account to their own address; return the mail to her."""
+    sign_in(browser)
+    change(browser, "thief@example.org")
+    confirm(work()[0])
+    return work()[0]
+
+
+def test_an_owner_takes_the_account_back_from_who_changed_its_address(browser: Client, ada: User):
+    thief = Client()
+    notice = stolen(thief)
+    thief.post("/account/password/", {"old_password": PASSWORD, "password": "the thief's new password"})
+    work()
+    address = link_in(notice, "take-back")
+    assert browser.get(address)["Location"] == "/account/email/take-back/"
+    page = browser.get("/account/email/take-back/").content.decode()
+    assert "ada@example.org" in page
+    assert "thief@example.org" not in page
+    assert users.get("ada").email == "thief@example.org"
+    answer = browser.post("/account/email/take-back/")
+    assert answer["Location"] == "/account/password-reset/new/"
+    assert users.get("ada").email == "ada@example.org"
+    assert thief.get("/account/").status_code == 302
+    assert sessions.of_user("ada", now=timezone.now()) == []
+    for password in (PASSWORD, "the thief's new password", ""):
+        assert sign_in(Client(), password=password).status_code == 422
+    assert [message.to for message in work()] == [["thief@example.org"]]
+    assert browser.post("/account/password-reset/new/", {"password": NEW})["Location"] == "/account/"
+    assert browser.get("/account/").status_code == 200
+    assert sign_in(Client(), "ada@example.org", NEW).status_code == 302
+    browser.get(address)
+    assert browser.post("/account/email/take-back/").status_code == 410
+
+
+def test_an_owner_who_does_not_choose_a_password_at_once_is_sent_a_link(browser: Client, ada: User):
+    browser.get(link_in(stolen(Client()), "take-back"))
+    browser.post("/account/email/take-back/")
+    work()
+    ask(Client())
+    assert [(message.to, message.subject) for message in work()] == [
+        (["ada@example.org"], "Dealsite: A new password")
+    ]
+
+
+def test_who_lost_the_account_gets_no_link_to_take_it_back(browser: Client, ada: User):
+    browser.get(link_in(stolen(Client()), "take-back"))
+    browser.post("/account/email/take-back/")
+    (told,) = work()
+    assert told.to == ["thief@example.org"]
+    assert "/account/" not in told.body
+
+
+def test_an_account_is_taken_back_within_a_week_however_often_the_address_changed(ada: User):
+    now = timezone.now()
+    token = email_links.take_back_path(ada, "old@example.org", now=now).split("/")[-2]
+    found = email_links.taking_back_user(token, now=now + timedelta(days=7))
+    assert found == (ada, "old@example.org")
+    assert email_links.taking_back_user(token, now=now + timedelta(days=7, seconds=1)) is None
+    email_addresses.take_back(ada, "third@example.org", password="a hash", now=now)
+    assert email_links.taking_back_user(token, now=now) is not None
+    email_addresses.take_back(users.get("ada"), "old@example.org", password="a hash", now=now)
+    assert email_links.taking_back_user(token, now=now) is None
+
+
+def test_a_second_factor_is_asked_for_after_taking_back(browser: Client, ada: User):
+    browser.get(link_in(stolen(Client()), "take-back"))
+    two_factor.turn_on(
+        users.get("ada"), secret="sealed", recovery=["a hash"], step=1, key="", now=timezone.now()
+    )
+    browser.post("/account/email/take-back/")
+    answer = browser.post("/account/password-reset/new/", {"password": NEW})
+    assert answer["Location"].startswith("/account/sign-in/code/")
+
+
+def test_a_deleted_user_gets_no_mail(browser: Client, ada: User):
+    sign_in(browser)
+    change(browser, "new@example.org")
+    users.delete(users.get("ada"), job_id=new_ulid(timezone.now()), now=timezone.now())
+    assert work() == []
+
+
+# No mail server
+
+
+def test_a_public_site_without_mail_server_says_so_and_prints_no_link(
+    browser: Client,
+    ada: User,
+    settings: Any,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"  # what it would do with them
+    ask(browser)
+    sign_up(browser, "kim", "kim@example.org")
+    settings.DEALSITE_SENDS_MAIL = False
+    assert work() == []
+    printed = "".join(capsys.readouterr()) + caplog.text
+    assert caplog.text.count("mail_not_sent") == 2
+    assert "A new password" in caplog.text
+    assert "http://" not in printed
+    for answer in (browser.get("/account/password-reset/"), ask(browser)):
+        assert "This site cannot send mail" in answer.content.decode()
+        assert b"<form" not in answer.content.split(b"<main")[1].split(b"</main")[0]
+    page = browser.get("/account/").content.decode()
+    assert "This site cannot send mail" in page
+    assert "/account/email/send/" not in page
+    assert browser.post("/account/email/send/").status_code == 302
+    assert work() == []
+    assert mail.outbox == []
+
+
+def test_what_happens_to_addresses_and_passwords_is_noted_without_secrets(
+    browser: Client, caplog: pytest.LogCaptureFixture
+):
+    sign_up(browser, "ada")
+    (message,) = work()
+    confirm(message)
+    ask(browser)
+    (reset,) = work()
+    browser.post("/account/password/", {"old_password": PASSWORD, "password": NEW})
+    noted = [record.getMessage() for record in caplog.records if record.name.endswith("security_log")]
+    for event in ("signed_up", "email_changed", "password_reset_asked", "password_changed"):
+        assert sum(f"event='{event}'" in line for line in noted) == 1
+    tokens = (link_in(message, "confirm").split("/")[-2], reset_link_in(reset).split("/")[-2])
+    assert not any(secret in line for line in noted for secret in (PASSWORD, NEW, *tokens))
+
+
+def test_the_password_rules_know_a_pending_address(whole_table: None):
+    user = make_user("ada", email="countess@analytical.org", confirmed=False)
+    assert passwords.Owner.of(user).email == "countess@analytical.org"

@@ -1,0 +1,140 @@
+"""A new secret key: what was signed or sealed under the one before stays good while that is a fallback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyotp
+import pytest
+from django.core import signing
+from django.test import Client
+from django.utils import timezone
+
+from cms.deals import preview
+from cms.shared import pictures
+from dealsite.accounts import cookies, email_links, passwords, second_factor
+from dealsite.accounts.sign_in import half_of, half_signed_in
+from dealsite.data.people import two_factor, users
+from dealsite.data.people.users import User
+from dealsite.data.table.errors import NotFound
+from shopping.checkout import checkout
+from tests.accounts.conftest import PASSWORD, sign_in
+from tests.builders import make_id
+from tests.people import make_user
+
+SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+SIGNERS = (
+    (preview, "_signer"),
+    (pictures, "_signer"),
+    (email_links, "_confirming"),
+    (email_links, "_taking_back"),
+)
+CODE = "1234-5678-9012"
+
+
+@pytest.fixture
+def rotate(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
+    """A function that puts a new key in place of the one under which all was made, which stays a fallback or not."""
+
+    def use(key: str, earlier: list[str]) -> None:
+        settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = key, earlier
+        for module, name in SIGNERS:  # as a process that starts now makes them
+            monkeypatch.setattr(module, name, signing.Signer(salt=getattr(module, name).salt))
+
+    use("the old key", [])
+    return lambda keep: use("the new key", ["the old key"] if keep else [])
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_signed_tokens_outlive_the_key_as_long_as_it_is_a_fallback(
+    ada: User, rotate: Callable[[bool], None], keep: bool
+):
+    now, kim = timezone.now(), make_user("kim", confirmed=False)
+    confirms = email_links.confirmation_path(kim, now=now).split("/")[-2]
+    reset = passwords.make_reset_token(ada, now=now)
+    took = email_links.take_back_path(ada, "old@example.org", now=now).split("/")[-2]
+    all_cookies = (
+        cookies.DEVICE,
+        cookies.RESET_LINK,
+        cookies.CONFIRM_LINK,
+        cookies.TAKE_BACK_LINK,
+        cookies.HALF,
+    )
+    signed = [cookie.sign(cookies.Signed("ada", "text")) for cookie in all_cookies]
+    share = preview._signer.sign_object(["draft", make_id(), int(now.timestamp()) + 60])
+    picture = pictures._signer.sign_object(["lamp.webp", 800, 600])
+    ticket = signing.dumps([make_id(), "ada", "card"], salt=checkout.SALT)
+    sealed = second_factor.seal(kim.username, SECRET)
+    rotate(keep)
+    good = [
+        passwords.is_good_reset_token(ada, reset, now=now),
+        email_links.taking_back_user(took, now=now) is not None,
+        email_links.confirming_user(confirms, now=now) is not None,
+        *(cookie.unsign(text) is not None for cookie, text in zip(all_cookies, signed, strict=True)),
+        _is_shared(share, now),
+        pictures.kept(picture, "") is not None,
+        _loads(ticket),
+        second_factor.unseal("kim", sealed) == SECRET,
+    ]
+    assert good == [keep] * len(good)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_second_factor_and_its_recovery_codes_outlive_the_key(
+    ada: User, rotate: Callable[[bool], None], keep: bool
+):
+    hashed = second_factor.recovery_hash("ada", CODE)
+    sealed = second_factor.seal("ada", SECRET)
+    two_factor.turn_on(ada, secret=sealed, recovery=[hashed], step=1, key="", now=timezone.now())
+    rotate(keep)
+    for code in (CODE, pyotp.TOTP(SECRET).now()):
+        browser = Client()
+        assert sign_in(browser)["Location"].startswith("/account/sign-in/code/")
+        answer = browser.post("/account/sign-in/code/", {"code": code})
+        assert answer.status_code == (302 if keep else 422)
+
+
+def test_who_has_given_their_password_gives_the_code_under_the_new_key(
+    ada: User, rotate: Callable[[bool], None]
+):
+    sealed = second_factor.seal("ada", SECRET)
+    two_factor.turn_on(ada, secret=sealed, recovery=[], step=1, key="", now=timezone.now())
+    browser = Client()
+    sign_in(browser)
+    rotate(True)
+    assert (
+        browser.post("/account/sign-in/code/", {"code": pyotp.TOTP(SECRET).now()})["Location"] == "/account/"
+    )
+    assert half_signed_in(half_of(users.get("ada"))) == users.get("ada")
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_sessions_hang_on_no_key_of_the_site(ada: User, rotate: Callable[[bool], None], keep: bool):
+    browser = Client()
+    sign_in(browser)
+    rotate(keep)
+    assert browser.get("/account/").status_code == 200
+
+
+def test_a_form_that_was_open_when_the_key_changed_is_taken(ada: User, rotate: Callable[[bool], None]):
+    browser = Client(enforce_csrf_checks=True)
+    page: Any = browser.get("/account/sign-in/")
+    token = page.context["csrf_token"]
+    rotate(True)
+    sent = {"name": "ada", "password": PASSWORD, "csrfmiddlewaretoken": str(token)}
+    assert browser.post("/account/sign-in/", sent).status_code == 302
+
+
+def _is_shared(token: str, now: Any) -> bool:
+    try:
+        return bool(preview.read_token(token, now))
+    except NotFound:
+        return False
+
+
+def _loads(ticket: str) -> bool:
+    try:
+        return bool(signing.loads(ticket, salt=checkout.SALT))
+    except signing.BadSignature:
+        return False
