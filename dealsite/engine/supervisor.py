@@ -25,6 +25,11 @@ def _die_with_parent() -> None:
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
+def _kill_group(leader: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
+
+
 class Supervisor:
     """Keeps one command running until stop(); `failed` is set when it dies too often to be started again."""
 
@@ -35,12 +40,16 @@ class Supervisor:
         environ: Mapping[str, str] | None = None,
         folder: Path | None = None,
         output: int | None = None,
+        *,
+        input: int = subprocess.DEVNULL,  # noqa: A002 - what Popen's own functions call it
+        umask: int = -1,
     ) -> None:
         self.name = name
         self.command = list(command)
         self.restarts = 0
         self.failed = threading.Event()
         self._environ, self._folder, self._output = environ, folder, output
+        self._input, self._umask = input, umask
         self._stopping = threading.Event()
         self._started = threading.Event()
         self._lock = threading.Lock()
@@ -74,8 +83,7 @@ class Supervisor:
             process.wait(patience)
         except subprocess.TimeoutExpired:
             process.kill()
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+        _kill_group(process.pid)
         self._thread.join(patience)
 
     def _spawn(self) -> subprocess.Popen[bytes] | None:
@@ -87,9 +95,10 @@ class Supervisor:
                 self.command,
                 cwd=self._folder,
                 env=self._environ,
-                stdin=subprocess.DEVNULL,
+                stdin=self._input,
                 stdout=self._output,
                 stderr=self._output,
+                umask=self._umask,
                 process_group=0,
                 preexec_fn=_die_with_parent,
             )
@@ -114,6 +123,7 @@ class Supervisor:
             process.wait()
             if self._stopping.is_set():
                 return
+            _kill_group(process.pid)  # what it started must not meet what the next one starts
             now = time.monotonic()
             deaths = [moment for moment in deaths if now - moment < QUICK_SECONDS] + [now]
             if len(deaths) >= QUICK_DEATHS:

@@ -68,6 +68,15 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
+def children_of(pid: int) -> list[int]:
+    """The processes that a process started itself."""
+    return [child for child in descendants(pid) if parent_of(child) == pid]
+
+
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
 def alive(pid: int) -> bool:
     """Whether a process runs; one that ended and was not waited for does not."""
     try:
