@@ -88,7 +88,6 @@ def hand_out(listener: socket.socket) -> None:
                 continue
             try:
                 with connect() as engine:
-                    engine.setblocking(True)
                     socket.send_fds(caller, [b"\0"], [engine.fileno()])
             except OSError:
                 continue
@@ -96,11 +95,9 @@ def hand_out(listener: socket.socket) -> None:
 
 def main(command: list[str]) -> None:
     """Run the engine until it or this process is asked to end."""
-    parent = os.getppid()
     isolate()
     if not command:
         return
-    end_with_parent(parent, signal.SIGTERM)  # anew: entering a user namespace forgets it
     signal.signal(signal.SIGCHLD, lambda *_: os._exit(1))  # an exception might be swallowed where it arrives
     engine = start(command)
     signal.signal(signal.SIGTERM, lambda *_: os.kill(engine, signal.SIGTERM))

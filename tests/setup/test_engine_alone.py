@@ -1,6 +1,7 @@
 """The engine answers this user's processes and nobody else, and its files are for their owner's eyes."""
 
 import os
+import signal
 import socket
 import stat
 import subprocess
@@ -10,20 +11,30 @@ import threading
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
+from urllib3 import PoolManager
 
 from dealsite import environment
 from dealsite.data import table
-from dealsite.data.table import client, schema, sockets
+from dealsite.data.table import schema, sockets
 from dealsite.engine import folder, namespace, server
 from dealsite.engine.programs import EngineError
 from dealsite.engine.server import Engine
 from dealsite.processes import launcher
-from tests.reach import NOBODY, answers_as_dynamodb, as_nobody, error_of, listening, only_root_can_be_nobody
+from tests.reach import (
+    NOBODY,
+    answers_as_dynamodb,
+    as_nobody,
+    error_of,
+    listening,
+    needs_namespaces,
+    only_root_can_be_nobody,
+)
 from tests.setup.conftest import ROOT, alive, wait_for_the_end_of
-from tests.setup.test_engine import kill, processes, put, stored
+from tests.setup.test_engine import AROUND_IT, ENGINE, kill, processes, put
 
 WIDE = 0o022  # an umask as most users have it
 
@@ -49,6 +60,7 @@ def exposed(monkeypatch) -> None:
 # Where it listens
 
 
+@needs_namespaces
 def test_the_engine_listens_at_no_address_of_this_machine(own_engine):
     assert own_engine.exposed == ""
     assert listening([os.getpid(), *processes(own_engine)]) == listening([os.getpid()])
@@ -56,18 +68,39 @@ def test_the_engine_listens_at_no_address_of_this_machine(own_engine):
     assert mine != its
 
 
-def test_whoever_calls_while_the_engine_is_started_again_waits_for_it(own_engine, monkeypatch):
-    monkeypatch.setattr(client, "CONNECT_TIMEOUT", 15.0)
-    table.reset()
-    put(1)
-    os.kill(processes(own_engine)[0], 9)
-    assert stored(1)
+@needs_namespaces
+@pytest.mark.parametrize("which", [AROUND_IT, ENGINE])
+def test_whoever_calls_while_the_engine_is_started_again_waits_for_it(own_engine, which):
+    holder, engine = processes(own_engine)
+    os.kill((holder, engine)[which], signal.SIGKILL)
+    wait_for_the_end_of(holder)
+    with sockets.connect(own_engine.url, 15) as connected:
+        assert not connected.get_inheritable()
 
 
-def test_an_engine_never_outlives_the_process_around_it(own_engine):
-    before = processes(own_engine)
-    kill(own_engine, which=0)
-    assert [pid for pid in before if alive(pid)] == []
+@needs_namespaces
+def test_neither_process_outlives_the_other(own_engine):
+    for which in (AROUND_IT, ENGINE):
+        before = processes(own_engine)
+        kill(own_engine, which)
+        assert [pid for pid in before if alive(pid)] == []
+
+
+def test_a_process_whose_parent_ended_a_moment_ago_ends_at_once():
+    if (pid := os.fork()) == 0:
+        namespace.end_with_parent(parent=os.getpid(), number=signal.SIGKILL)
+        os._exit(0)
+    assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == signal.SIGKILL
+
+
+@needs_namespaces
+def test_a_connection_sends_what_it_is_given_at_once(own_engine):
+    pools = PoolManager()
+    sockets.lead(pools, own_engine.url)
+    connection: Any = pools.connection_from_url(sockets.request_url(own_engine.url))._get_conn()
+    connection.connect()
+    assert connection.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
+    connection.close()
 
 
 def test_an_engine_deep_in_the_folders_is_reached(tmp_path):
@@ -90,6 +123,7 @@ def test_a_socket_that_hands_nothing_out_is_a_refusal(tmp_path):
         closing.join()
 
 
+@needs_namespaces
 @only_root_can_be_nobody
 def test_another_user_gets_no_connection_even_where_files_are_open_to_all(open_folder):
     with Engine(open_folder / "var") as engine:
@@ -106,6 +140,7 @@ def test_another_user_gets_no_connection_even_where_files_are_open_to_all(open_f
         process.join()
 
 
+@needs_namespaces
 @only_root_can_be_nobody
 def test_any_user_has_such_an_engine_and_root_is_a_stranger_to_it(open_folder, monkeypatch):
     python = next(
@@ -164,6 +199,7 @@ def test_such_an_engine_needs_no_credentials_of_amazon(exposed, tmp_path, settin
     table.reset()
 
 
+@needs_namespaces
 def test_a_site_without_namespaces_says_so_at_its_start_and_in_check(start_site, tmp_path):
     refused = 'echo 0 > /proc/sys/user/max_net_namespaces && exec "$@"'
     site = start_site(before=["unshare", "--user", "--map-root-user", "sh", "-c", refused, "sh"])
@@ -184,6 +220,7 @@ def test_a_site_without_namespaces_says_so_at_its_start_and_in_check(start_site,
     assert f"(dealsite.engine.W001) {said}" in checked.stderr
 
 
+@needs_namespaces
 def test_check_has_nothing_to_say_of_an_engine_that_is_alone(settings, own_engine):
     from dealsite.engine.checks import engine_is_alone
 
@@ -207,7 +244,7 @@ def test_the_engines_files_are_its_owners_alone_whatever_the_umask(tmp_path, set
             table.reset()
             schema.create_table()
             names = {path.name for path in engine.folder.iterdir()}
-            assert names >= {"engine.db", "engine.db-wal", "engine.db-shm", "engine.env", "engine.sock"}
+            assert names >= {"engine.db", "engine.db-wal", "engine.db-shm", "engine.env"}
             assert modes(engine.folder) == {0o600}
             assert stat.S_IMODE(engine.folder.stat().st_mode) == 0o700
     finally:
@@ -225,6 +262,7 @@ def test_what_was_open_to_others_is_closed_to_them_and_named(tmp_path):
     assert modes(tmp_path) == {0o600}
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
     assert folder.make_private(tmp_path) == []
+    assert folder.make_private(tmp_path / "new" / "one") == []
 
 
 def test_a_site_says_what_it_closed(start_site, tmp_path):

@@ -122,7 +122,7 @@ def test_a_launcher_that_is_killed_takes_its_children_along(start_site):
 def test_an_engine_that_is_killed_comes_back_under_the_running_site(start_site):
     site = start_site()
     site.wait_until_up()
-    _, engine = [pid for pid in site.children() if b"engine.db" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    *_, engine = [pid for pid in site.children() if b"engine.db" in Path(f"/proc/{pid}/cmdline").read_bytes()]
     os.kill(engine, signal.SIGKILL)
     wait_for(lambda: engine not in site.children() and status(site, "/readyz") == 200)
 

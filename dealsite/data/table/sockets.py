@@ -62,10 +62,11 @@ def connect(endpoint_url: str, seconds: float | None) -> socket.socket:
     with socket.socket(socket.AF_UNIX) as caller, short_name(path) as name:
         caller.settimeout(seconds)
         caller.connect(name)
-        _, handed_out, _, _ = socket.recv_fds(caller, 1, 1, socket.MSG_CMSG_CLOEXEC)
+        _, handed_out, _, _ = socket.recv_fds(caller, 1, 1)
     if not handed_out:
         raise ConnectionRefusedError(errno.ECONNREFUSED, "The engine is not there.")
     connected = socket.socket(fileno=handed_out[0])
+    connected.set_inheritable(False)
     connected.settimeout(seconds)
     return connected
 
