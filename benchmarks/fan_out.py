@@ -117,7 +117,10 @@ def requests(items: Iterable[dict[str, Any]]) -> Iterator[bytes]:
 
 def post(endpoint_url: str, bodies: list[bytes]) -> None:
     """Send ready-made requests, four at a time, as fast as the engine answers."""
+    from dealsite.data.table import sockets
+
     http = urllib3.PoolManager(maxsize=THREADS)
+    sockets.lead(http, endpoint_url)
     headers = {
         "X-Amz-Target": "DynamoDB_20120810.BatchWriteItem",
         "Content-Type": "application/x-amz-json-1.0",
@@ -127,7 +130,7 @@ def post(endpoint_url: str, bodies: list[bytes]) -> None:
     }
 
     def send(body: bytes) -> None:
-        answer = http.request("POST", endpoint_url, body=body, headers=headers)
+        answer = http.request("POST", sockets.request_url(endpoint_url), body=body, headers=headers)
         if answer.status != 200 or orjson.loads(answer.data).get("UnprocessedItems"):
             raise SystemExit(f"The engine answers {answer.status}: {answer.data[:300]!r}")
 

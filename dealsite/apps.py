@@ -5,4 +5,5 @@ class DealsiteConfig(AppConfig):
     name = "dealsite"
 
     def ready(self) -> None:
-        from dealsite.accounts import checks  # noqa: F401 - which registers them
+        import dealsite.accounts.checks
+        import dealsite.engine.checks  # noqa: F401 - which register them

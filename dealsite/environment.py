@@ -130,13 +130,15 @@ def uses_own_engine(environ: Mapping[str, str]) -> bool:
 
 
 def write_engine_env(var: Path, endpoint_url: str, table: str) -> None:
-    """Say in the data folder where its engine listens, so that manage.py and other tools can join in."""
+    """Say in the data folder where its engine is, so that manage.py can join in; for its owner's eyes only."""
     text = (
-        "# Where the engine of this data folder listens while the site runs.\n"
+        "# Where this data folder's engine is while the site runs. For other tools: manage.py engine_port\n"
         f"DYNAMODB_ENDPOINT_URL={endpoint_url}\nDEALSITE_TABLE={table}\n"
     )
     made = var / f".{ENGINE_ENV}-{os.getpid()}"
-    made.write_text(text, "utf-8")
+    made.unlink(missing_ok=True)
+    with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
     made.replace(var / ENGINE_ENV)
 
 

@@ -17,9 +17,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import urllib3
-from botocore.awsrequest import AWSResponse
+from botocore.awsrequest import AWSRequest, AWSResponse
 from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
+
+from dealsite.data.table import client
 
 TABLE = ""  # stands for the table itself where the name of an index is asked for
 WRITES = (
@@ -72,7 +73,6 @@ class Faults:
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
         self.lock = threading.RLock()
-        self.http = urllib3.PoolManager(maxsize=2, retries=False, timeout=urllib3.Timeout(connect=2, read=10))
         self.hidden: dict[str, list[Hidden]] = {}
         self.shapes: dict[str, Shape] = {}
         self.markers: dict[str, Item | None] = {}
@@ -388,8 +388,9 @@ class Faults:
             name: value for name, value in headers.items() if name.lower() not in ("content-length", "host")
         }
         headers["X-Amz-Target"] = f"DynamoDB_20120810.{operation}"
-        response = self.http.request("POST", request.url, body=json.dumps(body).encode(), headers=headers)
-        return response.status, json.loads(response.data)
+        changed = AWSRequest("POST", request.url, headers, json.dumps(body).encode()).prepare()
+        response = client.connect().http.send(changed)
+        return response.status_code, json.loads(response.content)
 
 
 def _text(value: Any) -> str:

@@ -48,10 +48,10 @@ def available() -> Kind | None:
     return None
 
 
-def command(kind: Kind, folder: Path, port: int) -> list[str]:
-    """The command line that serves the data of a folder on a loopback port."""
+def command(kind: Kind, folder: Path, host: str, port: int) -> list[str]:
+    """The command line that serves the data of a folder at an address; DynamoDB Local takes every address."""
     if kind == "native":
-        serve = [str(NATIVE), "serve", "--host", "127.0.0.1", "--port", str(port)]
+        serve = [str(NATIVE), "serve", "--host", host, "--port", str(port)]
         return [*serve, "--db-path", str(folder / DATABASE["native"])]
     runtime = java()
     if runtime is None:

@@ -35,12 +35,16 @@ class Supervisor:
         environ: Mapping[str, str] | None = None,
         folder: Path | None = None,
         output: int | None = None,
+        *,
+        input: int = subprocess.DEVNULL,  # noqa: A002 - what Popen's own functions call it
+        umask: int = -1,
     ) -> None:
         self.name = name
         self.command = list(command)
         self.restarts = 0
         self.failed = threading.Event()
         self._environ, self._folder, self._output = environ, folder, output
+        self._input, self._umask = input, umask
         self._stopping = threading.Event()
         self._started = threading.Event()
         self._lock = threading.Lock()
@@ -87,9 +91,10 @@ class Supervisor:
                 self.command,
                 cwd=self._folder,
                 env=self._environ,
-                stdin=subprocess.DEVNULL,
+                stdin=self._input,
                 stdout=self._output,
                 stderr=self._output,
+                umask=self._umask,
                 process_group=0,
                 preexec_fn=_die_with_parent,
             )

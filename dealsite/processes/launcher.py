@@ -23,7 +23,7 @@ from dealsite import environment
 from dealsite.data import table
 from dealsite.data.table import schema
 from dealsite.demo.people import SIGN_INS
-from dealsite.engine import database, programs, server
+from dealsite.engine import checks, database, folder, programs, server
 from dealsite.engine.supervisor import Supervisor
 from dealsite.install import assets
 
@@ -60,7 +60,8 @@ def run(plan: LaunchPlan, say: Say) -> None:
             raise LaunchError(
                 f"Port {plan.port} is taken by another program. Choose another one: make run PORT={plan.port + 1}"
             )
-        settings.VAR.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for path in folder.make_private(settings.VAR):
+            say(f"Others could read {path}: from now on only its owner can.")
         parts.enter_context(only_one(settings.VAR))
         engine = parts.enter_context(own_engine(settings.VAR, say)) if settings.DEALSITE_EMBEDDED else None
         if not plan.dev:  # runserver shows an error and waits until it is repaired
@@ -117,14 +118,15 @@ def only_one(var: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def own_engine(var: Path, say: Say) -> Iterator[server.Engine]:
-    """Run the data folder's engine at the port it had last, and point this process at it."""
+    """Run the data folder's engine, and point this process at it."""
     kind = programs.kind_for(var)
     if kind == "local":
-        say("Using DynamoDB Local; it listens on every address of this machine, not on loopback alone.")
-    last = environment.read_engine_env(var).get("DYNAMODB_ENDPOINT_URL", "").rpartition(":")[2]
-    with server.Engine(var, kind, port=int(last) if last.isdigit() else 0) as engine:
+        say("Using DynamoDB Local.")
+    with server.Engine(var, kind) as engine:
+        if engine.exposed:
+            say(f"Warning: {checks.exposed(engine.url, engine.exposed)}")
         environment.write_engine_env(var, engine.url, settings.DEALSITE_TABLE)
-        # settings were read before the engine had a port; children read it from engine.env.
+        # settings were read before the engine had an endpoint; children read it from engine.env.
         settings.DYNAMODB_ENDPOINT_URL = engine.url
         table.reset()
         yield engine

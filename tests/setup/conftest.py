@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -29,13 +29,13 @@ def wait_for(true: Callable[[], bool], seconds: float = 30) -> None:
 class Site:
     """manage.py run in a process of its own."""
 
-    def __init__(self, var: Path, port: int, **environ: str) -> None:
+    def __init__(self, var: Path, port: int, before: Sequence[str] = (), **environ: str) -> None:
         self.var, self.port, self.url = var, port, f"http://127.0.0.1:{port}"
         self.output = var.parent / f"{var.name}-{port}.log"
         kept = {name: os.environ[name] for name in ("HOME", "PATH") if name in os.environ}
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "manage.py", "run"],
+                [*before, sys.executable, "manage.py", "run"],
                 cwd=ROOT,
                 env=kept | {"DEALSITE_VAR": str(var), "PORT": str(port), "DEALSITE_DEMO": "no"} | environ,
                 stdout=output,
@@ -68,6 +68,15 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
+def children_of(pid: int) -> list[int]:
+    """The processes that a process started itself."""
+    return [child for child in descendants(pid) if parent_of(child) == pid]
+
+
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
 def alive(pid: int) -> bool:
     """Whether a process runs; one that ended and was not waited for does not."""
     try:
@@ -87,8 +96,8 @@ def start_site(tmp_path: Path) -> Iterator[Callable[..., Site]]:
 
     sites: list[Site] = []
 
-    def start(name: str = "var", port: int = 0, **environ: str) -> Site:
-        site = Site(tmp_path / name, port or free_port(), **environ)
+    def start(name: str = "var", port: int = 0, before: Sequence[str] = (), **environ: str) -> Site:
+        site = Site(tmp_path / name, port or free_port(), before, **environ)
         sites.append(site)
         return site
 

@@ -1,8 +1,7 @@
-"""The engine under its supervisor: it comes back, on the same port, with every acknowledged write."""
+"""The engine under its supervisor: it comes back, at the same endpoint, with every acknowledged write."""
 
 import os
 import signal
-import socket
 import threading
 from pathlib import Path
 
@@ -13,9 +12,9 @@ from dealsite.data.table import errors
 from dealsite.data.table.writes import Put
 from dealsite.engine import programs
 from dealsite.engine.programs import EngineError
-from dealsite.engine.server import Engine, answers, free_port, port_is_free
+from dealsite.engine.server import Engine
 from dealsite.engine.supervisor import QUICK_DEATHS, Supervisor
-from tests.setup.conftest import alive, wait_for, wait_for_the_end_of
+from tests.setup.conftest import alive, children_of, wait_for, wait_for_the_end_of
 
 
 def put(number: int) -> None:
@@ -26,13 +25,24 @@ def stored(number: int) -> bool:
     return table.get((f"TEST#{number:06}", f"TEST#{number:06}")) is not None
 
 
-def kill(engine: Engine) -> None:
-    """Kill the engine and wait until its supervisor has put another in its place."""
-    before, restarts = engine.supervisor.pid, engine.supervisor.restarts
-    assert before is not None
-    os.kill(before, signal.SIGKILL)
-    wait_for(lambda: engine.supervisor.restarts > restarts and answers(engine.port))
-    assert engine.supervisor.pid != before
+AROUND_IT, ENGINE = 0, -1  # one process if the kernel knows no namespaces
+
+
+def processes(engine: Engine) -> list[int]:
+    """The process that made the engine's network, and the engine itself."""
+    holder = engine.supervisor.pid
+    assert holder is not None
+    return [holder, *children_of(holder)]
+
+
+def kill(engine: Engine, which: int = ENGINE) -> None:
+    """Kill the engine, or the process around it, and wait until its supervisor has put another in its place."""
+    before, restarts = processes(engine), engine.supervisor.restarts
+    os.kill(before[which], signal.SIGKILL)
+    wait_for(lambda: engine.supervisor.restarts > restarts and engine.answers())
+    for pid in before:
+        wait_for_the_end_of(pid)
+    assert set(processes(engine)).isdisjoint(before)
 
 
 def wait_for_more(acknowledged: list[int]) -> None:
@@ -58,9 +68,9 @@ def test_every_acknowledged_write_survives_an_engine_killed_while_writing(own_en
     for writer in writers:
         writer.start()
     try:
-        for _ in range(3):
+        for which in (ENGINE, AROUND_IT, ENGINE):
             wait_for_more(acknowledged)
-            kill(own_engine)
+            kill(own_engine, which)
         wait_for_more(acknowledged)
     finally:
         enough.set()
@@ -74,7 +84,7 @@ def test_an_engine_that_is_away_is_unavailable_and_recovers_by_itself(own_engine
     own_engine.supervisor.stop()
     with pytest.raises(errors.Unavailable):
         table.get(("TEST#000001", "TEST#000001"))
-    again = Engine(own_engine.folder, port=own_engine.port)
+    again = Engine(own_engine.folder)
     again.start()
     try:
         assert again.url == own_engine.url
@@ -93,53 +103,23 @@ def test_a_crash_of_the_engine_costs_nothing_but_a_moment(own_engine):
     }
     with pytest.raises((errors.Unavailable, errors.DataError)):
         table.call("GetItem", **broken)
-    wait_for(lambda: answers(own_engine.port))
+    wait_for(own_engine.answers)
     assert stored(1)
 
 
-def test_an_engine_stopped_leaves_no_process_and_frees_its_port(tmp_path):
+def test_an_engine_stopped_leaves_no_process(tmp_path):
     with Engine(tmp_path) as engine:
-        url = engine.url
-        port = int(url.rpartition(":")[2])
-        engine_pids = [
-            int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit() and runs_on(p, tmp_path)
-        ]
-        assert len(engine_pids) == 1
-    assert not alive(engine_pids[0])
-    assert port_is_free(port)
-
-
-def runs_on(process: Path, folder: Path) -> bool:
-    try:
-        return str(folder).encode() in (process / "cmdline").read_bytes()
-    except OSError:
-        return False
-
-
-def test_the_engine_listens_on_loopback_alone(own_engine):
-    listening = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    addresses = {
-        line[1]
-        for line in listening
-        if line[3] == "0A" and int(line[1].partition(":")[2], 16) == own_engine.port
-    }
-    assert addresses == {f"0100007F:{own_engine.port:04X}"}
+        pids = processes(engine)
+    assert [pid for pid in pids if alive(pid)] == []
 
 
 def test_the_engine_sees_neither_secrets_nor_credentials(own_engine, monkeypatch):
     monkeypatch.setenv("DEALSITE_SECRET_KEY", "secret")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     assert "secret" not in programs.environment().values()
-    seen = Path(f"/proc/{own_engine.supervisor.pid}/environ").read_bytes()
-    assert b"DEALSITE" not in seen
-
-
-def test_a_taken_port_is_replaced_by_a_free_one():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        assert not port_is_free(port)
-        assert free_port(port) != port
-    assert free_port(port) == port
+    seen = [Path(f"/proc/{pid}/environ").read_bytes() for pid in processes(own_engine)]
+    assert [one for one in seen if b"DEALSITE" in one] == []
+    assert seen
 
 
 def test_an_engine_that_cannot_start_says_what_it_said_itself(tmp_path):
@@ -200,6 +180,5 @@ def test_data_of_the_other_engine_is_not_overlooked(tmp_path, monkeypatch):
 
 def test_dynamodb_local_runs_and_sends_nothing_home(tmp_path):
     with Engine(tmp_path, kind="local") as engine:
-        url = engine.url
-        assert answers(int(url.rpartition(":")[2]))
+        assert engine.answers()
     assert programs.environment()["DDB_LOCAL_TELEMETRY"] == "0"

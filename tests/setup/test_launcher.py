@@ -55,7 +55,7 @@ def test_a_site_runs_until_a_signal_and_leaves_nothing_running(start_site, numbe
 
 
 @pytest.mark.thorough
-def test_the_next_run_finds_the_data_and_keeps_the_engines_port(start_site):
+def test_the_next_run_finds_the_data_and_the_engine_where_it_was(start_site):
     first = start_site()
     first.wait_until_up()
     joined = environment.read_engine_env(first.var)
@@ -122,7 +122,7 @@ def test_a_launcher_that_is_killed_takes_its_children_along(start_site):
 def test_an_engine_that_is_killed_comes_back_under_the_running_site(start_site):
     site = start_site()
     site.wait_until_up()
-    (engine,) = [pid for pid in site.children() if b"engine.db" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    *_, engine = [pid for pid in site.children() if b"engine.db" in Path(f"/proc/{pid}/cmdline").read_bytes()]
     os.kill(engine, signal.SIGKILL)
     wait_for(lambda: engine not in site.children() and status(site, "/readyz") == 200)
 

@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 import boto3
 import orjson
@@ -27,7 +26,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 from botocore.httpsession import URLLib3Session
 
-from . import errors
+from . import errors, sockets
 from .errors import Busy, Conflict, DataError, Invalid, NotFound, Refused, Unavailable, refusal
 from .errors import Sentence as _
 from .meters import check_deadline, count_units, timed
@@ -62,7 +61,7 @@ class Configuration(NamedTuple):
 
     table_name: str
     region: str
-    endpoint_url: str = ""  # of an engine; "" is Amazon's own
+    endpoint_url: str = ""  # of an engine, also `unix:/path` of a socket (`sockets`); "" is Amazon's own
     indexes: Mapping[str, Index] = MappingProxyType({})
     routes: Mapping[str, str] = MappingProxyType({})  # to other tables, by how partition keys begin
     local_key: str = "local"  # names who asks an engine on this machine, which checks no credentials
@@ -119,9 +118,12 @@ class Connection:
         self.pid = os.getpid()
         configured = configuration()
         self.endpoint_url, self.region = configured.endpoint_url, configured.region
-        session = boto3.Session(region_name=self.region, **_local_credentials(configured))
+        # An engine on this machine asks for credentials but checks none: made-up ones will do.
+        key = configured.local_key if sockets.on_this_machine(self.endpoint_url) else None
+        session = boto3.Session(key, key, region_name=self.region)
         self.credentials = session.get_credentials()
-        self._new_client = functools.partial(session.client, endpoint_url=self.endpoint_url or None)
+        url = sockets.request_url(self.endpoint_url)
+        self._new_client = functools.partial(session.client, endpoint_url=url or None)
         config = Config(
             connect_timeout=CONNECT_TIMEOUT,
             read_timeout=ADMIN_READ_TIMEOUT,
@@ -132,12 +134,17 @@ class Connection:
         self.client = self._new_client(TABLES, config=config)
         self.events = self.client.meta.events
         self.url = self.client.meta.endpoint_url.rstrip("/") + "/"
-        self.http = URLLib3Session(
-            timeout=(CONNECT_TIMEOUT, READ_TIMEOUT),
-            max_pool_connections=CONNECTIONS,
-            # Headers and body go in two packets: without this, the second waits 40 ms for an acknowledgement.
-            socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
-        )
+        self.http = self._session(READ_TIMEOUT)
+        if url != self.endpoint_url:  # boto3 cannot be told otherwise where its connections come from
+            self.client._endpoint.http_session = self._session(ADMIN_READ_TIMEOUT)
+
+    def _session(self, read_timeout: float) -> URLLib3Session:
+        # Headers and body go in two packets: without this, the second waits 40 ms for an acknowledgement.
+        options = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
+        timeout = (CONNECT_TIMEOUT, read_timeout)
+        session = URLLib3Session(timeout=timeout, max_pool_connections=CONNECTIONS, socket_options=options)
+        sockets.lead(session._manager, self.endpoint_url)
+        return session
 
     @functools.cached_property
     def streams_url(self) -> str:
@@ -161,13 +168,6 @@ class Connection:
         if answer is None:
             answer = self.http.send(prepared)
         return answer.status_code, answer.content
-
-
-def _local_credentials(configured: Configuration) -> dict[str, str]:
-    """Return made-up credentials for an engine on this machine, which asks for some but checks none."""
-    if urlsplit(configured.endpoint_url).hostname not in ("127.0.0.1", "localhost", "::1"):
-        return {}
-    return {"aws_access_key_id": configured.local_key, "aws_secret_access_key": configured.local_key}
 
 
 _connection: Connection | None = None

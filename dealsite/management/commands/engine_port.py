@@ -1,0 +1,36 @@
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from dealsite.data.table import sockets
+from dealsite.engine import port
+
+WARNING = (
+    "While this runs, every user of this machine and every web page that is open on it can read and change what the"
+    " site stores. Ctrl-C closes the port."
+)
+
+
+class Command(BaseCommand):
+    help = (
+        "Opens a loopback port to the engine for other DynamoDB tools, until Ctrl-C, and prints its address."
+    )
+    requires_system_checks: list[str] = []
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        url = settings.DYNAMODB_ENDPOINT_URL
+        if not sockets.on_this_machine(url):
+            raise CommandError(
+                "The table is not in an engine on this machine; other tools reach it as the site does."
+            )
+        try:
+            sockets.connect(url, 2).close()
+        except OSError as error:
+            raise CommandError(f"There is no engine at {url} ({error}). Start the site first.") from error
+        port.serve(url, self._say)
+
+    def _say(self, opened: str) -> None:
+        self.stdout.write(f"DYNAMODB_ENDPOINT_URL={opened}")
+        self.stdout.flush()
+        self.stderr.write(self.style.WARNING(WARNING))
