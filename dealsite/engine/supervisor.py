@@ -35,12 +35,14 @@ class Supervisor:
         environ: Mapping[str, str] | None = None,
         folder: Path | None = None,
         output: int | None = None,
+        pass_fds: Sequence[int] = (),
     ) -> None:
         self.name = name
         self.command = list(command)
         self.restarts = 0
         self.failed = threading.Event()
         self._environ, self._folder, self._output = environ, folder, output
+        self._pass_fds = pass_fds
         self._stopping = threading.Event()
         self._started = threading.Event()
         self._lock = threading.Lock()
@@ -91,6 +93,7 @@ class Supervisor:
                 stdout=self._output,
                 stderr=self._output,
                 process_group=0,
+                pass_fds=self._pass_fds,
                 preexec_fn=_die_with_parent,
             )
             return self._process
