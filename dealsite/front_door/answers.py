@@ -34,23 +34,24 @@ def answer_of(application: Application, environ: dict[str, Any]) -> Answer:
         started[:] = [(status, headers)]
 
     response = application(environ, start_response)
+    close: Callable[[], None] = getattr(response, "close", lambda: None)
     if hasattr(response, "block_size"):  # of a file; Django reads 4 KB at a time
         response.block_size = PIECE_BYTES
     try:
         pieces = iter(response)
         body, is_all = _take(pieces, WHOLE_BYTES)
     except BaseException:
-        response.close()
+        close()
         raise
     if is_all:
-        response.close()
+        close()
     ((status, headers),) = started
     return Answer(
         status=int(status[:3]),
         headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers],
         body=body,
         rest=None if is_all else pieces,
-        close=response.close,
+        close=close,
     )
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import socket
+import struct
 from collections import Counter
 from enum import Enum
 from typing import Any
@@ -21,6 +23,7 @@ from dealsite.front_door.limits import BYTES_A_SECOND, HEADER_BYTES, Limits
 LOOK_SECONDS = 0.5
 LOG_SECONDS = 10.0
 TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+AT_ONCE = struct.pack("ii", 1, 0)
 logger = structlog.get_logger(__name__)
 
 
@@ -155,6 +158,10 @@ class Connection(HttpToolsProtocol):
             self.begin(Phase.SENDS)
             self.transport.close()
         else:
+            if self.phase is Phase.SENDS:  # else the kernel would go on offering what nobody takes
+                self.transport.get_extra_info("socket").setsockopt(
+                    socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE
+                )
             self.transport.abort()
 
     # What uvicorn, and the parser, call.
@@ -184,7 +191,7 @@ class Connection(HttpToolsProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self._is_in_headers:
             return  # a trailer must not pass for a header that proxies set
-        self._header_bytes += len(name) + len(value)
+        self._header_bytes += len(name) + len(value) + 4  # colon, blank and line end
         if self._header_bytes > HEADER_BYTES:
             raise ValueError("The headers are too long.")
         super().on_header(name, value)

@@ -6,7 +6,6 @@ import socket
 import sys
 
 import uvicorn
-from django.conf import settings
 from django.template.loader import get_template
 from django.urls import get_resolver
 
@@ -18,29 +17,35 @@ from dealsite.wsgi import application
 STOP_SECONDS = 8  # for what is running; the supervisor kills after ten
 
 
-def serve(listening: socket.socket) -> None:
-    """Answer until SIGTERM, and then finish what is running."""
-    with_files = settings.DEALSITE_CONNECTIONS * 2 + 500
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(with_files, most) if most > 0 else with_files, most))
-    _ = get_resolver().url_patterns  # the first visitor should not wait for all views to be imported
+def web_server(door: FrontDoor, bounds: limits.Limits) -> uvicorn.Server:
+    """Make the server of one process, which finishes what is running when it is told to stop."""
     config = uvicorn.Config(
-        FrontDoor(application, get_template("503.html").render()),
+        door,
         interface="asgi3",
-        http=Connections(limits.from_settings()).protocol,  # type: ignore[arg-type]
+        http=Connections(bounds).protocol,  # type: ignore[arg-type]
         ws="none",
         lifespan="off",
         loop="uvloop",
         log_config=None,
         log_level="error",
         access_log=False,
-        proxy_headers=False,  # who is behind a proxy is for Django to say: settings.DEALSITE_TRUSTED_PROXIES
+        proxy_headers=False,  # whom to believe an address is for settings.DEALSITE_TRUSTED_PROXIES to say
         server_header=False,
-        timeout_keep_alive=settings.DEALSITE_CLIENT_SECONDS,
+        timeout_keep_alive=86_400,  # Connections closes those that idle
         timeout_graceful_shutdown=STOP_SECONDS,
         backlog=limits.BACKLOG,
     )
-    uvicorn.Server(config).run(sockets=[listening])
+    return uvicorn.Server(config)
+
+
+def serve(listening: socket.socket) -> None:
+    """Answer until SIGTERM."""
+    bounds = limits.from_settings()
+    files, most = bounds.connections * 2 + 500, resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files if most < 0 else min(files, most), most))
+    _ = get_resolver().url_patterns  # the first visitor should not wait for all views to be imported
+    door = FrontDoor(application, get_template("503.html").render())
+    web_server(door, bounds).run(sockets=[listening])
 
 
 if __name__ == "__main__":

@@ -9,10 +9,10 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpResponseBase
 from django.urls import Resolver404, resolve
 
+from dealsite import middleware
 from dealsite.accounts.decorators import needs_second_factor
 from dealsite.accounts.requests import Visit
 from dealsite.data import table
-from dealsite.middleware import DATA_SECONDS
 from dealsite.web.page_cache import is_from_this_site
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
@@ -47,7 +47,7 @@ def most_bytes_of(environ: dict[str, Any]) -> int:
             return 0
     except (Resolver404, DisallowedHost):
         return 0
-    with table.metered(), table.deadline(DATA_SECONDS):
+    with table.metered(), table.deadline(middleware.DATA_SECONDS):
         user = Visit(request).visitor()  # type: ignore[arg-type]
     if not user.is_authenticated or needs_second_factor(user):
         return 0
