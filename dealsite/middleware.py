@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import structlog
-from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.shortcuts import render
 
@@ -17,8 +16,8 @@ from dealsite.web.request_log import route_of
 # No call starts later than this many seconds into a request. The last one may take 1.5 s (connect and
 # answer), so that a visitor waits for less than 3 s, whatever the engine does.
 DATA_SECONDS = 1.4
-# More is not even read, whoever sends it: the largest file that a form takes has half of it.
-MOST_BYTES = 100_000_000
+# What the web process says of a request: seconds that it waited for a thread, and that its body was not read.
+WAITED, IS_TOO_LARGE = "dealsite.waited", "dealsite.is_too_large"
 PAGES = {400, 403, 404, 409, 429, 503}
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -32,7 +31,8 @@ class MeterMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        with table.metered() as meter, table.deadline(DATA_SECONDS):
+        waited: float = request.META.get(WAITED, 0)
+        with table.metered() as meter, table.deadline(DATA_SECONDS - waited):
             request.meter = meter  # type: ignore[attr-defined]
             return self.get_response(request)
 
@@ -51,16 +51,15 @@ class ErrorsMiddleware:
 
 
 class BodyMiddleware:
-    """Takes in what a visitor sends; a slow line counts nothing towards the deadline for data calls."""
+    """Takes apart what a visitor sends; its time counts nothing towards the deadline for data calls."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.META.get(IS_TOO_LARGE):
+            return render(request, "413.html", status=413)
         if request.method == "POST":
-            length = request.META.get("CONTENT_LENGTH") or ""
-            if length.isascii() and length.isdigit() and (len(length) > 9 or int(length) > MOST_BYTES):
-                raise RequestDataTooBig("More than any form of this site takes.")
             with table.working(), contextlib.suppress(UnreadablePostError):
                 request.POST.keys()  # reads form and files; what does not come is missed by the view
         return self.get_response(request)

@@ -46,6 +46,10 @@ DEALSITE_TIME_ZONE = os.environ.get("DEALSITE_TIME_ZONE") or "UTC"  # of the tim
 DEALSITE_PAGE_CACHE_SECONDS = environment.number("DEALSITE_PAGE_CACHE_SECONDS", 2)
 # How many proxies in front of the site append the true address to X-Forwarded-For.
 DEALSITE_TRUSTED_PROXIES = environment.number("DEALSITE_TRUSTED_PROXIES", 0)
+# What one web process takes: seconds of a silent or slow client, connections of one address, and in all.
+DEALSITE_CLIENT_SECONDS = environment.number("DEALSITE_CLIENT_SECONDS", 10)
+DEALSITE_CONNECTIONS_PER_ADDRESS = environment.number("DEALSITE_CONNECTIONS_PER_ADDRESS", 100)
+DEALSITE_CONNECTIONS = environment.number("DEALSITE_CONNECTIONS", 1_000)
 HTTPS = DEALSITE_URL.startswith("https://")
 ALLOWED_HOSTS = [*environment.hosts_of(DEALSITE_URL), *os.environ.get("DEALSITE_HOSTS", "").split()]
 CSRF_TRUSTED_ORIGINS = [DEALSITE_URL]

@@ -1,4 +1,4 @@
-"""The WSGI application that granian serves."""
+"""The WSGI application that web processes serve."""
 
 import os
 

@@ -35,6 +35,7 @@ from dealsite.data.editing import pending_edits
 from dealsite.data.editing.pending_edits import PendingEditsConflict
 from dealsite.data.names import slugify
 from dealsite.data.table.errors import Invalid, Unavailable, VersionConflict
+from dealsite.web.uploads import PICTURE_FORM, takes_files
 
 CHANGES_GONE = gettext_lazy(
     "The unpublished changes were published or discarded while you worked on them. "
@@ -42,6 +43,7 @@ CHANGES_GONE = gettext_lazy(
 )
 
 
+@takes_files(PICTURE_FORM)
 @editor_form("1 batch get + 1 get")
 @holds_a_frame
 def deal(request: EditorRequest, deal_id: str) -> HttpResponse:

@@ -32,6 +32,7 @@ from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.names import slugify
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable, VersionConflict
 from dealsite.data.table.ids import is_ulid, new_ulid
+from dealsite.web.uploads import PICTURE_FORM, takes_files
 
 DELETED = gettext_lazy(
     "Somebody deleted this draft while you worked on it. Save it again to keep what you wrote."
@@ -49,6 +50,7 @@ def new_draft(request: EditorRequest) -> HttpResponse:
     return draft_page(request, form, new_ulid(timezone.now()))
 
 
+@takes_files(PICTURE_FORM)
 @editor_form("1 get")
 @holds_a_frame
 def draft(request: EditorRequest, draft_id: str) -> HttpResponse:

@@ -36,6 +36,7 @@ from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import epoch_seconds, is_ulid, new_ulid, time_of
 from dealsite.web.deal_page import deal_context
 from dealsite.web.pages import page, part
+from dealsite.web.uploads import PICTURE_FORM, takes_files
 
 HOLDS_FOR = timedelta(days=7)
 _signer = Signer(salt="cms.sharing")
@@ -62,6 +63,7 @@ def preview_frame(request: EditorRequest) -> HttpResponse:
     return render(request, "cms/deals/preview_frame.html")
 
 
+@takes_files(PICTURE_FORM)
 @editor_action
 def preview_deal(request: EditorRequest) -> HttpResponse:
     """What is in a form as a card and as a page; `deal` names the deal that it would change.

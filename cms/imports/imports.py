@@ -30,6 +30,7 @@ from dealsite.imports import csv_files, layout
 from dealsite.imports.csv_files import BadFile
 from dealsite.text.digits import number_in
 from dealsite.web.pages import part
+from dealsite.web.uploads import takes_files
 from dealsite.worker import imports as running
 
 STATES = {
@@ -59,6 +60,7 @@ class ImportRow:
     percent: int | None
 
 
+@takes_files(100_000_000)  # twice the largest file: a form says better what is too large
 @editor_form("1 query + 1 batch get")
 @sent_again
 def import_list(request: EditorRequest) -> HttpResponse:

@@ -24,6 +24,7 @@ from dealsite.data.catalogue.content import ALT_CHARACTERS
 from dealsite.data.table.errors import Invalid
 from dealsite.pictures import uploads
 from dealsite.text.digits import number_in
+from dealsite.web.uploads import PICTURE_FORM, takes_files
 
 _signer = Signer(salt="cms.kept_pictures")
 ACCEPTED = "image/jpeg,image/png,image/webp,image/avif,image/gif"
@@ -144,6 +145,7 @@ class UploadForm(PictureForm):
         super().__init__(None, request.FILES)
 
 
+@takes_files(PICTURE_FORM)
 @editor_action
 def upload_picture(request: EditorRequest) -> HttpResponse:
     """Store one picture as soon as it is chosen, dropped or pasted.

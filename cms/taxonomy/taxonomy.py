@@ -23,6 +23,7 @@ from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.names import slugify
 from dealsite.data.table.errors import AlreadyExists, Invalid, Unavailable, VersionConflict
 from dealsite.text.digits import number_in
+from dealsite.web.uploads import PICTURE_FORM, takes_files
 
 BRANDS_A_PAGE = 50
 
@@ -143,6 +144,7 @@ def brand_list(request: EditorRequest) -> HttpResponse:
     return render(request, template, context)
 
 
+@takes_files(PICTURE_FORM)
 @editor_form("none")
 def new_brand(request: EditorRequest) -> HttpResponse:
     """A new brand."""
@@ -177,6 +179,7 @@ def _taken(request: EditorRequest, form: BrandForm) -> HttpResponse:
     return BRAND_PAGE.show(request, form, status=409)
 
 
+@takes_files(PICTURE_FORM)
 @editor_form("1 batch get")
 def brand(request: EditorRequest, slug: str) -> HttpResponse:
     """One brand: its name, text and logo."""
@@ -189,6 +192,7 @@ def category_list(request: EditorRequest) -> HttpResponse:
     return render(request, "cms/taxonomy/categories.html", {"categories_edited": categories.all_categories()})
 
 
+@takes_files(PICTURE_FORM)
 @editor_form("1 batch get")
 def category(request: EditorRequest, slug: str) -> HttpResponse:
     """One category: its name, text and picture."""

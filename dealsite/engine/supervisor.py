@@ -38,13 +38,14 @@ class Supervisor:
         *,
         input: int = subprocess.DEVNULL,  # noqa: A002 - what Popen's own functions call it
         umask: int = -1,
+        pass_fds: Sequence[int] = (),
     ) -> None:
         self.name = name
         self.command = list(command)
         self.restarts = 0
         self.failed = threading.Event()
         self._environ, self._folder, self._output = environ, folder, output
-        self._input, self._umask = input, umask
+        self._input, self._umask, self._pass_fds = input, umask, pass_fds
         self._stopping = threading.Event()
         self._started = threading.Event()
         self._lock = threading.Lock()
@@ -96,6 +97,7 @@ class Supervisor:
                 stderr=self._output,
                 umask=self._umask,
                 process_group=0,
+                pass_fds=self._pass_fds,
                 preexec_fn=_die_with_parent,
             )
             return self._process

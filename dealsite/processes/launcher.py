@@ -5,11 +5,12 @@ import fcntl
 import io
 import os
 import signal
+import socket
 import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,10 +26,10 @@ from dealsite.data.table import schema
 from dealsite.demo.people import SIGN_INS
 from dealsite.engine import checks, database, folder, programs, server
 from dealsite.engine.supervisor import Supervisor
+from dealsite.front_door.limits import BACKLOG
 from dealsite.install import assets
 
 WORKERS = 2
-THREADS = 4  # a worker: 8 connections in all, since the embedded engine slows down above ten
 SITE_SECONDS = 60.0  # until the web server answers
 TRIM_SECONDS = 600.0
 DEMO_LOADED = "demo-loaded"
@@ -51,15 +52,25 @@ class LaunchPlan:
     port: int
     host: str = server.HOST
     dev: bool = False
+    workers: int = WORKERS
+
+
+def serve(plan: LaunchPlan, say: Say) -> None:
+    """Run web processes alone, until a signal ends them; what else a site needs runs elsewhere."""
+    with contextlib.suppress(Stopped), stopped_by_signals(), ExitStack() as parts:
+        check_code()
+        listening = parts.enter_context(listener(plan))
+        children = [parts.enter_context(one) for one in web_processes(plan, listening)]
+        say(f"{settings.DEALSITE_NAME} listens at {plan.host}:{plan.port}.")
+        watch(children, None)
+    say("Stopped.")
 
 
 def run(plan: LaunchPlan, say: Say) -> None:
     """Run the site until a signal ends it; LaunchError when a part of it does not start or stay up."""
     with contextlib.suppress(Stopped), stopped_by_signals(), ExitStack() as parts:
         if not server.port_is_free(plan.port, plan.host):
-            raise LaunchError(
-                f"Port {plan.port} is taken by another program. Choose another one: make run PORT={plan.port + 1}"
-            )
+            raise port_is_taken(plan)
         for path in folder.make_private(settings.VAR):
             say(f"Others could read {path}: from now on only its owner can.")
         parts.enter_context(only_one(settings.VAR))
@@ -69,7 +80,8 @@ def run(plan: LaunchPlan, say: Say) -> None:
         made = prepare_table(say)
         if engine is not None:
             load_demo_once(made, say)
-        children = [parts.enter_context(child) for child in started(plan)]
+        listening = None if plan.dev else parts.enter_context(listener(plan))
+        children = [parts.enter_context(child) for child in started(plan, listening)]
         if engine is not None:
             children.append(engine.supervisor)
         web = children[0]
@@ -158,39 +170,64 @@ def load_demo_once(table_is_new: bool, say: Say) -> None:
     marker.touch()
 
 
-def started(plan: LaunchPlan) -> Iterator[contextlib.AbstractContextManager[Supervisor]]:
+def port_is_taken(plan: LaunchPlan) -> LaunchError:
+    return LaunchError(
+        f"Port {plan.port} is taken by another program. Choose another one: make run PORT={plan.port + 1}"
+    )
+
+
+def listener(plan: LaunchPlan) -> socket.socket:
+    """Open the socket that all web processes share: while one is started again, clients wait and are not refused."""
+    family = socket.AF_INET6 if ":" in plan.host else socket.AF_INET
+    try:
+        return socket.create_server((plan.host, plan.port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        raise port_is_taken(plan) from error
+
+
+def started(
+    plan: LaunchPlan, listening: socket.socket | None
+) -> Iterator[contextlib.AbstractContextManager[Supervisor]]:
     """The web server first, then what works beside it."""
-    environ = {
+    environ = child_environ(plan)
+    manage = [sys.executable, str(settings.BASE_DIR / "manage.py")]
+    if listening is None:
+        environ["DEALSITE_DEBUG"] = "yes"
+        yield child("web server", [*manage, "runserver", f"{plan.host}:{plan.port}"], environ)
+        command, node_environ = assets.css_command(watch=True)
+        yield child("CSS compiler", command, {**environ, "PATH": node_environ["PATH"]})
+    else:
+        yield from web_processes(plan, listening)
+    yield child("worker", [*manage, "worker"], environ)
+
+
+def web_processes(
+    plan: LaunchPlan, listening: socket.socket
+) -> Iterator[contextlib.AbstractContextManager[Supervisor]]:
+    """The processes that answer at a socket."""
+    fd = listening.fileno()
+    for number in range(1, plan.workers + 1):
+        command = [sys.executable, "-m", "dealsite.front_door.process", str(fd)]
+        yield child(f"web process {number}", command, child_environ(plan), pass_fds=(fd,))
+
+
+def child_environ(plan: LaunchPlan) -> dict[str, str]:
+    """The environment of what this process starts."""
+    return {
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "dealsite.settings",
         "DEALSITE_VAR": str(settings.VAR),
         "PORT": str(plan.port),
         "PYTHONUNBUFFERED": "1",
     }
-    manage = [sys.executable, str(settings.BASE_DIR / "manage.py")]
-    if plan.dev:
-        environ["DEALSITE_DEBUG"] = "yes"
-        yield child("web server", [*manage, "runserver", f"{plan.host}:{plan.port}"], environ)
-        command, node_environ = assets.css_command(watch=True)
-        yield child("CSS compiler", command, {**environ, "PATH": node_environ["PATH"]})
-    else:
-        yield child("web server", granian(plan), environ)
-    yield child("worker", [*manage, "worker"], environ)
-
-
-def granian(plan: LaunchPlan) -> list[str]:
-    """The command line of the web server."""
-    options = (
-        f"-m granian --interface wsgi --port {plan.port} --workers {WORKERS} --blocking-threads {THREADS} --no-ws"
-        " --workers-kill-timeout 5 --respawn-failed-workers --log-level warning dealsite.wsgi:application"
-    )
-    return [sys.executable, *options.split(), "--host", plan.host]
 
 
 @contextlib.contextmanager
-def child(name: str, command: list[str], environ: Mapping[str, str]) -> Iterator[Supervisor]:
+def child(
+    name: str, command: list[str], environ: Mapping[str, str], pass_fds: Sequence[int] = ()
+) -> Iterator[Supervisor]:
     """Keep a command running for the time of the block."""
-    supervisor = Supervisor(name, command, environ, settings.BASE_DIR)
+    supervisor = Supervisor(name, command, environ, settings.BASE_DIR, pass_fds=pass_fds)
     try:
         supervisor.start()
         yield supervisor

@@ -1,0 +1,226 @@
+"""The connections of a web process: each is closed when its client is silent, or slow, for too long.
+
+uvicorn parses and answers; what it leaves open is bounded here. A connection waits for a request's headers, reads its
+body, runs while a page is made, and sends the answer. One look at all of them, twice a second, finds who is late.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+import struct
+from collections import Counter
+from enum import Enum
+from typing import Any
+
+import structlog
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from dealsite.accounts.requests import network_of
+from dealsite.front_door.limits import BYTES_A_SECOND, HEADER_BYTES, Limits
+
+LOOK_SECONDS = 0.5
+LOG_SECONDS = 10.0
+TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+AT_ONCE = struct.pack("ii", 1, 0)
+logger = structlog.get_logger(__name__)
+
+
+class Phase(Enum):
+    """Whom a connection waits for: in all but RUNS it is the client."""
+
+    WAITS = "for headers"
+    READS = "a body"
+    RUNS = "a page"
+    SENDS = "an answer"
+
+
+class Connections:
+    """All that are open. Where there are too many, the one that has waited longest for headers makes room."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.open: dict[Connection, None] = {}
+        self.waiting: dict[Connection, None] = {}  # in the order in which they began to
+        self.of_network: Counter[str] = Counter()
+        self._refused = 0
+        self._logged = float("-inf")
+        self._looks = False
+
+    def protocol(self, **parts: Any) -> Connection:
+        """Make the protocol of a new connection; the event loop calls it."""
+        return Connection(self, **parts)
+
+    def enter(self, one: Connection) -> None:
+        """Take a connection in, or close it at once."""
+        if not self._looks:
+            self._looks = True
+            self._look_later(one.loop)
+        most = self.limits.per_address
+        if most and self.of_network[one.network] >= most:
+            fits = self._makes_room(one.network)
+        else:
+            fits = len(self.open) < self.limits.connections or self._makes_room()
+        if fits:
+            self.open[one] = None
+            self.of_network[one.network] += 1
+            one.begin(Phase.WAITS)
+        else:
+            self._refused += 1
+            one.transport.abort()
+
+    def leave(self, one: Connection) -> None:
+        """Forget a connection; it may be forgotten already."""
+        self.waiting.pop(one, None)
+        if one in self.open:
+            del self.open[one]
+            self.of_network[one.network] -= 1
+            if not self.of_network[one.network]:
+                del self.of_network[one.network]
+
+    def _makes_room(self, network: str = "") -> bool:
+        oldest = next((one for one in self.waiting if network in ("", one.network)), None)
+        if oldest is None:
+            return False
+        self._refused += 1
+        self.leave(oldest)
+        oldest.transport.abort()
+        return True
+
+    def _look_later(self, loop: asyncio.AbstractEventLoop) -> None:
+        loop.call_later(min(LOOK_SECONDS, self.limits.patience / 4), self._look, loop)
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._look_later(loop)
+        now = loop.time()
+        for one in list(self.open):
+            one.end_if_late(now)
+        if self._refused and now - self._logged > LOG_SECONDS:
+            logger.warning("connections_closed", too_many=self._refused, open=len(self.open))
+            self._refused, self._logged = 0, now
+
+
+class Connection(HttpToolsProtocol):
+    """uvicorn's, with an eye on the clock, on the size of headers, and on what stands after a body."""
+
+    def __init__(self, connections: Connections, **parts: Any) -> None:
+        super().__init__(**parts)
+        self.all = connections
+        self.network = ""
+        self.phase = Phase.WAITS
+        self._began = self._since = 0.0
+        self._moved = self._before = (
+            0  # bytes in this phase, and of them before the stretch that is looked at
+        )
+        self._unparsed = self._header_bytes = 0
+        self._is_in_headers = False
+
+    def begin(self, phase: Phase) -> None:
+        """Start the clock of another phase."""
+        self.phase = phase
+        self._began = self._since = self.loop.time()
+        self._moved = self._before = 0
+        if phase is Phase.WAITS:
+            self.all.waiting.pop(self, None)
+            self.all.waiting[self] = None
+        else:
+            self.all.waiting.pop(self, None)
+
+    def sends(self, count: int) -> None:
+        """Note that so many bytes of an answer are handed over."""
+        if self.phase is not Phase.SENDS:
+            self.begin(Phase.SENDS)
+        self._moved += count
+
+    def end_if_late(self, now: float) -> None:
+        """Close the connection where its client has had its time."""
+        patience, done = self.all.limits.patience, self._moved
+        if self.phase is Phase.RUNS:
+            return
+        if self.phase is Phase.SENDS:
+            left = self.transport.get_write_buffer_size()
+            done -= left
+            patience *= 2  # the kernel hands over in large pieces
+            if not left:
+                self._since, self._before = now, done
+                if self.cycle.response_complete and not self.transport.is_closing():
+                    self.begin(Phase.WAITS)
+                return
+        elapsed = now - self._since
+        if elapsed < patience:
+            return
+        is_steady = done - self._before >= BYTES_A_SECOND * elapsed
+        if self.phase is not Phase.WAITS and is_steady and now - self._began < self.all.limits.longest:
+            self._since, self._before = now, done
+        elif self.phase is Phase.READS:
+            self.transport.write(TOO_SLOW)
+            self.begin(Phase.SENDS)
+            self.transport.close()
+        else:
+            if self.phase is Phase.SENDS:  # else the kernel would go on offering what nobody takes
+                self.transport.get_extra_info("socket").setsockopt(
+                    socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE
+                )
+            self.transport.abort()
+
+    # What uvicorn, and the parser, call.
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.network = _network(self.client[0]) if self.client else ""
+        self.all.enter(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.all.leave(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._unparsed += len(data)
+        super().data_received(data)
+        if self._unparsed > HEADER_BYTES and not self.transport.is_closing():
+            self.send_400_response("The headers are too long.")
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope["connection"] = self  # type: ignore[typeddict-unknown-key]
+        self._header_bytes, self._is_in_headers = 0, True
+        if self.phase is Phase.WAITS and self.cycle is not None:
+            self.begin(Phase.WAITS)  # another request of a kept connection has the whole time again
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._is_in_headers:
+            return  # a trailer must not pass for a header that proxies set
+        self._header_bytes += len(name) + len(value) + 4  # colon, blank and line end
+        if self._header_bytes > HEADER_BYTES:
+            raise ValueError("The headers are too long.")
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        self._is_in_headers, self._unparsed = False, 0
+        is_next = self.cycle is None or self.cycle.response_complete
+        super().on_headers_complete()
+        if is_next:  # one that came along with the request before it begins when that is answered
+            self.begin(Phase.READS)
+
+    def on_body(self, body: bytes) -> None:
+        self._unparsed = 0
+        if self.phase is Phase.READS:
+            self._moved += len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._unparsed = 0
+        if self.phase is Phase.READS:
+            self.begin(Phase.RUNS)
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if not self.cycle.response_complete:
+            self.begin(Phase.READS if self.cycle.more_body else Phase.RUNS)
+
+
+def _network(text: str) -> str:
+    address = ipaddress.ip_address(text.partition("%")[0])
+    return network_of(str(getattr(address, "ipv4_mapped", None) or address))

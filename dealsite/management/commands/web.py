@@ -1,0 +1,29 @@
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from dealsite.processes import launcher
+
+
+class Command(BaseCommand):
+    help = "Runs the web server alone: a table, and at least one worker, run elsewhere."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--port", type=int, default=settings.PORT)
+        parser.add_argument(
+            "--host", default="127.0.0.1", help="address to listen on (default: loopback only)"
+        )
+        parser.add_argument("--workers", type=int, default=launcher.WORKERS, help="web processes")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        plan = launcher.LaunchPlan(port=options["port"], host=options["host"], workers=options["workers"])
+        try:
+            launcher.serve(plan, self._say)
+        except launcher.LaunchError as error:
+            raise CommandError(str(error)) from error
+
+    def _say(self, text: str) -> None:
+        self.stdout.write(text)
+        self.stdout.flush()

@@ -1,0 +1,148 @@
+"""Threads: who waits for one, for how long, and what never takes one."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from dealsite import middleware
+from dealsite.data import table
+from dealsite.data.table import meters
+from dealsite.front_door import pools
+from dealsite.front_door.application import PAGE_THREADS
+from tests.front_door.conftest import status_of, wait_for
+
+GET = b"GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+
+class Hanging:
+    """An application whose pages hang until they are let go; /healthz does not."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+        self.running = 0
+
+    def __call__(self, environ, start_response):
+        if environ["PATH_INFO"] == "/hang":
+            self.running += 1
+            self.go.wait(20)
+        start_response("200 OK", [("Content-Length", "0")])
+        return []
+
+
+@pytest.fixture
+def hanging(serve):
+    """A server all whose threads for pages hang."""
+    application = Hanging()
+    web = serve(application)
+    web.hanging = [web.connect(GET % b"/hang") for _ in range(PAGE_THREADS)]
+    wait_for(lambda: application.running == PAGE_THREADS)
+    yield web
+    application.go.set()
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_health_never_waits_behind_pages(hanging, path):
+    status, seconds = hanging.get(path)
+    assert status == 200
+    assert seconds < 0.9
+
+
+def test_who_waits_in_vain_for_a_thread_gets_a_503_that_says_when_to_come_back(hanging):
+    began = time.monotonic()
+    answer = hanging.ask(GET % b"/")
+    assert status_of(answer) == 503
+    assert b"\r\nretry-after: 5\r\n" in answer
+    assert answer.endswith(b"<p>busy</p>")
+    assert pools.QUEUE_SECONDS - 0.1 < time.monotonic() - began < 2.5
+
+
+def test_who_would_be_too_many_to_wait_gets_it_at_once(hanging, monkeypatch):
+    monkeypatch.setattr(pools, "QUEUED", 2)
+    for _ in range(2):
+        hanging.connect(GET % b"/")
+    wait_for(lambda: hanging.server is not None and len(hanging.connections.open) == PAGE_THREADS + 2)
+    status, seconds = hanging.get("/")
+    assert status == 503
+    assert seconds < 0.9
+
+
+def test_who_waits_gets_the_thread_that_becomes_free(hanging):
+    one = hanging.connect(GET % b"/")
+    hanging._application.go.set()
+    assert status_of(one.recv(1_000)) == 200
+    assert hanging.environs[-1][middleware.WAITED] >= 0
+
+
+def test_waiting_for_a_thread_counts_towards_the_deadline_for_data_calls(rf, monkeypatch):
+    left = []
+
+    def note(request):
+        left.append(meters._deadline.get() - time.monotonic())
+
+    monkeypatch.setattr(middleware, "DATA_SECONDS", 1.4)
+    surround = middleware.MeterMiddleware(note)
+    surround(rf.get("/"))
+    surround(rf.get("/", **{middleware.WAITED: 0.9}))
+    assert left[0] == pytest.approx(1.4, abs=0.1)
+    assert left[1] == pytest.approx(0.5, abs=0.1)
+    # A wait, and the last call of a page, which may take 1.5 s: less than three seconds in all.
+    assert max(pools.QUEUE_SECONDS, middleware.DATA_SECONDS) + 1.5 < 3
+
+
+def test_bodies_that_have_not_come_take_no_thread(serve):
+    web = serve()
+    for number in range(3 * PAGE_THREADS):
+        web.connect(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n", f"127.0.0.{2 + number % 5}")
+    wait_for(lambda: len(web.connections.open) == 3 * PAGE_THREADS)
+    assert web.get("/")[0] == 200
+    assert len(web.environs) == 1
+
+
+def test_slow_readers_take_no_thread(serve):
+    def long(environ, start_response):
+        start_response("200 OK", [])
+        return (bytes(65_536) for _ in range(2_000 if environ["PATH_INFO"] == "/long" else 1))
+
+    web = serve(long)
+    for _ in range(3 * PAGE_THREADS):
+        web.connect(GET % b"/long", SO_RCVBUF=4_096)
+    wait_for(lambda: len(web.environs) == 3 * PAGE_THREADS)
+    for _ in range(3):
+        assert web.get("/")[0] == 200
+
+
+def test_a_server_that_is_told_to_stop_finishes_what_runs_and_closes_what_idles(serve):
+    application = Hanging()
+    web = serve(application)
+    idle, running = web.connect(), web.connect(GET % b"/hang")
+    wait_for(lambda: application.running == 1)
+    web.server.should_exit = True
+    assert idle.recv(1) == b""
+    application.go.set()
+    assert status_of(running.recv(1_000)) == 200
+    web.stop()
+
+
+def test_an_error_in_the_middle_of_an_answer_breaks_the_connection(serve, caplog):
+    def broken(environ, start_response):
+        start_response("200 OK", [("Content-Length", "9000000")])
+        yield bytes(300_000)
+        raise ValueError("halfway")
+
+    web = serve(broken)
+    assert len(web.ask(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")) < 400_000
+    assert "halfway" in caplog.text
+
+
+def test_a_call_has_room_for_the_frames_of_what_it_calls():
+    assert pools.with_room.__code__.co_stacksize * 8 > 200_000
+    assert pools.with_room(lambda waited: waited + 1, 2.0) == 3.0
+
+
+def test_nothing_is_left_of_a_deadline_after_a_request():
+    with table.deadline(1):
+        assert meters._deadline.get() is not None
+    assert meters._deadline.get() is None

@@ -1,0 +1,217 @@
+"""More than 1 MB is read only where a page takes files, from those who may send one there."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from django.urls import get_resolver
+from django.utils import timezone
+
+from dealsite.accounts import cookies
+from dealsite.data import table
+from dealsite.data.catalogue.display_names import category_names
+from dealsite.data.people import sessions
+from dealsite.front_door.limits import SMALL_BYTES
+from dealsite.web.uploads import PICTURE_FORM
+from dealsite.wsgi import application
+from tests.people import make_user
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+IMPORTS, PICTURE = "/cms/imports/", "/cms/pictures/"
+LARGE = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n%s\r\n--x--\r\n' % (
+    b"title;price\n" * 120_000
+)
+ROUND_TRIP = 3_000_000  # what the kernel holds of an upload that nobody reads, and what is thrown away
+
+
+@pytest.fixture
+def web(fresh_table, serve, settings, tmp_path):
+    """The whole site."""
+    settings.MEDIA_ROOT, settings.ALLOWED_HOSTS = tmp_path, ["127.0.0.1"]
+    category_names.forget()
+    return serve(application)
+
+
+def head(
+    web, path: str, *roles: str, length: int = len(LARGE), site: str = "same-origin", key: str = ""
+) -> dict:
+    """Return the headers of an upload by a user with some roles; `-` for nobody."""
+    fields = {
+        "Host": f"127.0.0.1:{web.port}",
+        "Content-Type": "multipart/form-data; boundary=x",
+        "Content-Length": str(length),
+        "Sec-Fetch-Site": site,
+    }
+    if roles != ("-",):
+        user = make_user(roles=roles)
+        kept = cookies.new_key()
+        sessions.start(user, key=kept, user_agent="", address="127.0.0.1", now=timezone.now())
+        fields["Cookie"] = f"{cookie_name()}={user.username}:{key or kept}"
+    return fields
+
+
+def cookie_name() -> str:
+    from django.conf import settings
+
+    return settings.SESSION_COOKIE_NAME
+
+
+def raw(path: str, fields: dict) -> bytes:
+    lines = [f"POST {path} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items())]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def upload(web, path: str, fields: dict, body: bytes = LARGE) -> tuple[int, bytes]:
+    """Send an upload as a browser does, and return the status and text of the answer."""
+    one = web.connect(raw(path, fields))
+    try:
+        one.sendall(body)
+    except OSError:
+        pass  # refused while it was sent
+    answer = b""
+    try:
+        while part := one.recv(65_536):
+            answer += part
+            if b"</html>" in answer or b"\r\nlocation: " in answer:
+                break
+    except OSError:
+        pass
+    found = re.match(rb"HTTP/1\.1 (\d{3})", answer)
+    return int(found[1]) if found else 0, answer
+
+
+def test_an_editor_may_upload_a_file_and_the_csrf_token_is_asked_for_then(web):
+    status, answer = upload(web, IMPORTS, head(web, IMPORTS, "editor"))
+    assert status == 403
+    assert b"csrf" in answer.lower() or b"form" in answer.lower()
+    assert web.environs[-1]["CONTENT_LENGTH"] == str(len(LARGE))
+
+
+def test_an_import_of_a_large_file_arrives(web):
+    fields = head(web, IMPORTS, "editor")
+    token = "a" * 32
+    fields["Cookie"] += f"; {cookie_name().replace('session', 'csrftoken')}={token}"
+    parts = LARGE.replace(
+        b"--x\r\n",
+        b'--x\r\nContent-Disposition: form-data; name="csrfmiddlewaretoken"\r\n\r\n'
+        + token.encode()
+        + b"\r\n--x\r\n",
+        1,
+    )
+    fields["Content-Length"] = str(len(parts))
+    status, answer = upload(web, IMPORTS, fields, parts)
+    assert status == 302, answer
+    assert b"\r\nlocation: /cms/imports/" in answer
+
+
+@pytest.mark.parametrize(
+    ("path", "roles", "site"),
+    [
+        ("/no/such/page/", ("-",), "same-origin"),
+        ("/", ("editor",), "same-origin"),
+        ("/account/sign-in/", ("-",), "same-origin"),
+        ("/cms/featured/", ("editor",), "same-origin"),
+        (IMPORTS, ("-",), "same-origin"),
+        (IMPORTS, (), "same-origin"),
+        (IMPORTS, ("back office",), "same-origin"),
+        (IMPORTS, ("editor",), "cross-site"),
+        (IMPORTS, ("editor",), "same-site"),
+        (IMPORTS, ("editor",), "none"),
+    ],
+)
+@pytest.mark.parametrize("declared", [True, False], ids=["declared", "chunked"])
+def test_who_may_not_upload_here_is_refused_before_it_is_read(web, path, roles, site, declared):
+    fields = head(web, path, *roles, site=site, length=90_000_000)
+    if not declared:
+        del fields["Content-Length"]
+        fields["Transfer-Encoding"] = "chunked"
+    one = web.connect(raw(path, fields), SO_SNDBUF=65_536)
+    piece, sent = os.urandom(50_000), 0
+    try:
+        while sent < 90_000_000:
+            one.sendall(piece if declared else b"%x\r\n%s\r\n" % (len(piece), piece))
+            sent += len(piece)
+    except OSError:
+        pass
+    assert sent < SMALL_BYTES * 2 + ROUND_TRIP + 4_000_000
+    (environ,) = web.environs
+    assert environ["CONTENT_LENGTH"] == "0"
+
+
+def test_who_is_refused_reads_why(web):
+    status, answer = upload(web, IMPORTS, head(web, IMPORTS, "-"))
+    assert status == 413
+    assert b"That is more than this page takes" in answer
+    assert b"sign in in another window" in answer
+    assert b'id="error"' in answer  # which htmx shows above the form
+    assert b"\r\ncontent-security-policy: " in answer
+    assert b"\r\nconnection: close\r\n" in answer
+
+
+def test_a_session_that_is_made_up_is_refused(web):
+    assert upload(web, IMPORTS, head(web, IMPORTS, "editor", key="A" * 43))[0] == 413
+
+
+def test_an_editor_who_has_yet_to_set_up_their_second_factor_is_refused(web, settings):
+    settings.DEALSITE_REQUIRE_TWO_FACTOR = True
+    assert upload(web, IMPORTS, head(web, IMPORTS, "editor"))[0] == 413
+
+
+def test_a_picture_has_a_limit_of_its_own(web):
+    fields = head(web, PICTURE, "editor", length=PICTURE_FORM + 1)
+    one = web.connect(raw(PICTURE, fields))
+    assert one.recv(12) == b"HTTP/1.1 413"
+
+
+def test_who_waits_to_be_told_to_go_on_is_refused_without_sending(web):
+    fields = head(web, IMPORTS, "-") | {"Expect": "100-continue"}
+    assert web.connect(raw(IMPORTS, fields)).recv(12) == b"HTTP/1.1 413"
+
+
+def test_an_older_browser_says_its_origin(web):
+    fields = head(web, IMPORTS, "editor")
+    del fields["Sec-Fetch-Site"]
+    assert upload(web, IMPORTS, fields)[0] == 413
+    fields = head(web, IMPORTS, "editor") | {"Origin": f"http://127.0.0.1:{web.port}"}
+    del fields["Sec-Fetch-Site"]
+    assert upload(web, IMPORTS, fields)[0] == 403  # read, and without a token
+
+
+def test_a_table_that_is_away_is_a_503(web, settings):
+    fields = head(web, IMPORTS, "editor")
+    kept = settings.DYNAMODB_ENDPOINT_URL
+    settings.DYNAMODB_ENDPOINT_URL = "http://127.0.0.1:9"
+    table.reset()
+    try:
+        one = web.connect(raw(IMPORTS, fields))
+        assert one.recv(12) == b"HTTP/1.1 503"
+    finally:
+        settings.DYNAMODB_ENDPOINT_URL = kept
+        table.reset()
+
+
+def test_each_view_that_reads_files_says_how_much_it_takes_and_no_other():
+    marked = {view.__module__ for view in views() if hasattr(view, "most_bytes")}
+    reading = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for room in ("cms", "shopping", "dealsite/accounts")
+        for path in (ROOT / room).rglob("*.py")
+        if "request.FILES" in path.read_text("utf-8")
+    }
+    assert marked | {"dealsite.accounts.kept_form"} == reading
+    assert marked != set()
+
+
+def test_each_view_that_takes_files_names_a_role():
+    assert [view for view in views() if hasattr(view, "most_bytes") and not view.required_roles] == []
+
+
+def views() -> list:
+    found, rooms = [], [get_resolver()]
+    while rooms:
+        for one in rooms.pop().url_patterns:
+            rooms.append(one) if hasattr(one, "url_patterns") else found.append(one.callback)
+    return found
