@@ -70,6 +70,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "dealsite.web.browser_headers.BrowserHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "dealsite.middleware.MeterMiddleware",
@@ -218,6 +219,8 @@ SECURE_REFERRER_POLICY = "strict-origin-when-cross-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 # On loopback the site speaks plain http, where browsers would drop Secure cookies.
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+# What else runs under the domain is not this site's to decide, so whoever runs it says so.
+SECURE_HSTS_INCLUDE_SUBDOMAINS = environment.flag("DEALSITE_HSTS_SUBDOMAINS")
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS and DEALSITE_TRUSTED_PROXIES else None
 SECURE_SSL_REDIRECT = HTTPS and DEALSITE_TRUSTED_PROXIES > 0
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
@@ -233,7 +236,7 @@ CSRF_COOKIE_SAMESITE = "Lax"
 SILENCED_SYSTEM_CHECKS = [
     "security.W004",  # HSTS and the redirect to https follow DEALSITE_URL
     "security.W008",
-    "security.W005",  # what else runs under the domain is not this site's to decide
+    "security.W005",  # DEALSITE_HSTS_SUBDOMAINS says it
     "security.W021",
 ]
 
