@@ -1,4 +1,4 @@
-"""Every address of the site, opened by those whom it does not concern: nothing of another user's is shown or changed."""
+"""Every address of the site, opened by those whom it does not concern: nothing of others is shown or changed."""
 
 from __future__ import annotations
 
