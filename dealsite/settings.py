@@ -76,6 +76,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "dealsite.web.request_log.RequestIdMiddleware",
+    "dealsite.web.browser_headers.BrowserHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "dealsite.middleware.MeterMiddleware",
@@ -230,6 +231,8 @@ SECURE_REFERRER_POLICY = "strict-origin-when-cross-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 # On loopback the site speaks plain http, where browsers would drop Secure cookies.
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+# What else runs under the domain is not this site's to decide, so whoever runs it says so.
+SECURE_HSTS_INCLUDE_SUBDOMAINS = environment.flag("DEALSITE_HSTS_SUBDOMAINS")
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS and DEALSITE_TRUSTED_PROXIES else None
 SECURE_SSL_REDIRECT = HTTPS and DEALSITE_TRUSTED_PROXIES > 0
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
@@ -246,7 +249,7 @@ CSRF_FAILURE_VIEW = "dealsite.accounts.security_log.csrf_failure"
 SILENCED_SYSTEM_CHECKS = [
     "security.W004",  # HSTS and the redirect to https follow DEALSITE_URL
     "security.W008",
-    "security.W005",  # what else runs under the domain is not this site's to decide
+    "security.W005",  # DEALSITE_HSTS_SUBDOMAINS says it
     "security.W021",
 ]
 

@@ -30,8 +30,8 @@ from dealsite.data.editing.bulk_change import applying, bulk_progress
 from dealsite.data.editing.bulk_change.applying import Prefetched, Thing
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import from_iso, is_ulid, iso, new_ulid
+from dealsite.text.spreadsheets import safe_cell
 from dealsite.web.pages import part
-from dealsite.worker.exports import safe_cell
 
 SHOWN = 25
 PREVIEW_HOLDS = timedelta(days=1)  # what was shown longer ago is no longer what would change

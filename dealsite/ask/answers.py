@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dealsite.text.spreadsheets import safe_cell
+
 NUMBERS = re.compile(r"(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT|U\w*INT|FLOAT|DOUBLE|DECIMAL.*)")
 TIMES = re.compile(r"(DATE|TIMESTAMP.*)")
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +73,10 @@ def read(path: Path) -> Answer | Refusal | None:
 
 def as_csv(answer: Answer) -> Iterator[str]:
     """Yield an answer as CSV, line by line; no cell of it is a formula to a spreadsheet."""
-    yield "\ufeff" + _csv_line([_tame(column.name) for column in answer.columns])
+    yield "\ufeff" + _csv_line([safe_cell(column.name) for column in answer.columns])
     for row in answer.rows:
         cells = zip(answer.columns, map(_text, row), strict=True)
-        yield _csv_line([text if column.is_number else _tame(text) for column, text in cells])
+        yield _csv_line([text if column.is_number else safe_cell(text) for column, text in cells])
 
 
 def _csv_line(cells: list[str]) -> str:
@@ -86,8 +87,3 @@ def _csv_line(cells: list[str]) -> str:
 
 def _text(value: Any) -> str:
     return "" if value is None else str(value)
-
-
-def _tame(text: str) -> str:
-    """A spreadsheet would work out what begins like a formula: an apostrophe makes it text."""
-    return f"'{text}" if text.startswith(FORMULA) else text

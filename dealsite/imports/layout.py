@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from dealsite.data.names import slugify
 from dealsite.data.table.ids import iso
+from dealsite.text.spreadsheets import unmarked
 
 AMOUNTS = ("price", "was_price")
 TIMES = ("published_at", "expires_at")
@@ -132,11 +133,6 @@ def fingerprint(titles: Sequence[str]) -> str:
     """Return what files with the same first line have in common."""
     words = "\n".join(slugify(title) or title for title in titles)
     return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def unmarked(cell: str) -> str:
-    """Return a cell without the apostrophe that keeps spreadsheets from taking it for a formula."""
-    return cell[1:] if cell[:1] == "'" and cell[1:2] in ("=", "+", "-", "@", "\t", "\r", "\n") else cell
 
 
 def amount(text: str, decimal: str) -> str:

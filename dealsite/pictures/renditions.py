@@ -23,12 +23,12 @@ from dealsite.data.catalogue.renditions import MAKE_RENDITIONS, RenditionsCheckp
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import Handler, Job
 from dealsite.data.jobs.payloads import from_item, to_item
-from dealsite.pictures import uploads
+from dealsite.pictures import encoding, uploads
 
 WIDTHS = (320, 480, 800, 1200)
 AVIF, WEBP = "avif", "webp"
 TYPES = {AVIF: "image/avif", WEBP: "image/webp"}
-OPTIONS = {AVIF: {"quality": 60, "speed": 6}, WEBP: {"quality": uploads.QUALITY, "method": 4}}
+OPTIONS = {AVIF: {"quality": 60, "speed": 6}, WEBP: {"quality": encoding.QUALITY, "method": 4}}
 SECONDS_AT_A_TIME = 5.0  # then other jobs have their turn
 ASK_AGAIN = 30.0  # seconds after a bucket has said no
 WAITING = 500  # pictures that a bucket is to be asked for; more are asked for another time
@@ -72,11 +72,11 @@ def make(name: str) -> bool:
         image = Image.open(io.BytesIO(file.read()))
         image.load()
     for width in sorted(WIDTHS, reverse=True):
-        uploads.fit(image, width)
+        encoding.fit(image, width)
         for kind, options in OPTIONS.items():
-            if kind == WEBP and width in uploads.WIDTHS:
+            if kind == WEBP and width in encoding.WIDTHS:
                 continue  # which the request stored
-            content = uploads.as_file(image, kind.upper(), **options)
+            content = encoding.as_file(image, kind.upper(), **options)
             uploads.save_file(uploads.file_name(name, width, kind), content, TYPES[kind])
     uploads.save_file(made_name(name), b"", "application/octet-stream")
     return True
@@ -89,7 +89,7 @@ def made_name(name: str) -> str:
 
 def _sources(name: str) -> tuple[str, ...]:
     """Return what a picture can be made from, the best first: pictures of before had no original."""
-    return uploads.original_name(name), uploads.file_name(name, uploads.WIDTHS[-1])
+    return uploads.original_name(name), uploads.file_name(name, encoding.WIDTHS[-1])
 
 
 # Knowing of them

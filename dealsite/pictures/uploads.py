@@ -3,35 +3,40 @@
 A picture is stored once per width in WIDTHS, under a name made from its content. So a file never
 changes, may be cached for ever, and storing the same picture again writes nothing. The upload is kept
 beside them, larger and hardly compressed: `renditions` makes the other files from it, outside the request.
+`encoding` reads it in a process of its own, of which few run at once.
 """
 
+import contextlib
+import fcntl
 import hashlib
 import io
-import warnings
-from typing import IO, Any, Protocol
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Protocol
 
+from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.utils.translation import gettext as _
-from PIL import Image, ImageCms, ImageOps
+from PIL import Image
 
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.names import normalise
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.meters import working
+from dealsite.pictures import encoding
+from dealsite.pictures.encoding import MAX_PIXELS, TALLEST, WIDTHS
 
-WIDTHS = (480, 1200)  # of the files that a request stores; a smaller picture is never enlarged
-ORIGINAL_WIDTH = 2400
-FORMATS = ("JPEG", "PNG", "WEBP", "AVIF", "GIF")
 MAX_BYTES = 10_000_000
-MAX_PIXELS = 20_000_000
-TALLEST = 2  # times as high as wide; what is taller is fitted into that
-QUALITY = 82
-ORIGINAL_QUALITY = 95
-
-# A second line for whatever opens a picture elsewhere in this process: Pillow itself refuses what is larger.
-Image.MAX_IMAGE_PIXELS = MAX_PIXELS
-warnings.simplefilter("error", Image.DecompressionBombWarning)
+# What reading one picture may take: a picture of 20 megapixels needs a third of it.
+MEMORY = 600_000_000  # bytes
+SECONDS = 10
+AT_ONCE = 2  # on this machine
+PATIENCE = 10.0  # seconds for which a picture waits for its turn
 
 
 class ByteSource(Protocol):
@@ -54,7 +59,9 @@ def store_picture(source: bytes | ByteSource | IO[bytes], alt: str) -> Picture:
 
 def store_image(image: Image.Image, alt: str) -> Picture:
     """Store a picture that this program has drawn itself, RGB or RGBA, as `store_picture` does."""
-    files, size = _files(image.copy(), effort=2)  # twice as fast, and a drawing is hardly larger for it
+    files, size = encoding.files_of(
+        image.copy(), effort=2
+    )  # twice as fast, and a drawing is hardly larger for it
     return _store(files, size, alt)
 
 
@@ -65,19 +72,59 @@ def encode(data: bytes) -> tuple[dict[int, bytes], tuple[int, int], bytes]:
         raise Invalid(picture=why % {"value": MAX_BYTES // 1_000_000})
     if not data:
         raise Invalid(picture=_("The picture file is empty."))
-    try:
-        _check(data)
-        image = _upright(data)
-        fit(image, ORIGINAL_WIDTH)
-        original = as_file(image, "WEBP", quality=ORIGINAL_QUALITY, method=1)
-        return *_files(image), original
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise _too_many_pixels() from error
-    except Invalid:
-        raise
-    except Exception as error:  # a made-up file can bring any error out of a decoder
+    with _slot() as slot:
+        first, _newline, rest = _answer(data, slot).partition(b"\n")
+    answer = json.loads(first or b"{}")
+    if "refused" not in answer and "size" not in answer:
+        raise Invalid(picture=_("This picture takes too long or too much memory to read. Make it smaller."))
+    if answer.get("refused") == "pixels":
+        why = _("The picture has more than %(value)s million pixels. Choose a smaller one.")
+        raise Invalid(picture=why % {"value": MAX_PIXELS // 1_000_000})
+    if "refused" in answer:
         why = _("This file is not a picture that can be read. Use a JPEG, PNG, WebP, AVIF or GIF file.")
-        raise Invalid(picture=why) from error
+        raise Invalid(picture=why)
+    parts = io.BytesIO(rest)
+    original, *files = (parts.read(size) for size in answer["bytes"])
+    return dict(zip(WIDTHS, files, strict=True)), (answer["size"][0], answer["size"][1]), original
+
+
+def _answer(data: bytes, slot: IO[str]) -> bytes:
+    """Return what the process says that reads a picture; nothing if it broke off. It keeps its slot until it ends."""
+    child = subprocess.Popen(
+        [sys.executable, "-I", "-B", encoding.__file__, str(MEMORY), str(SECONDS)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        pass_fds=(slot.fileno(),),
+        env={"MALLOC_ARENA_MAX": "1"},
+    )
+    with child:
+        try:
+            said, _errors = child.communicate(data, timeout=SECONDS + 2)  # its own alarm comes first
+        except subprocess.TimeoutExpired:
+            child.kill()
+            return b""
+    return said if child.returncode == 0 else b""
+
+
+@contextlib.contextmanager
+def _slot() -> Iterator[IO[str]]:
+    """Wait for one of the places for pictures that are read at the same time: a file, locked as long as it is used."""
+    folder = Path(settings.VAR) / "pictures"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    end = time.monotonic() + PATIENCE
+    while True:
+        for number in range(AT_ONCE):
+            with (folder / str(number)).open("w") as slot:
+                try:
+                    fcntl.flock(slot, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    continue
+                yield slot
+                return
+        if time.monotonic() >= end:
+            raise Invalid(picture=_("Other pictures are being read just now. Try again in a moment."))
+        time.sleep(0.02)
 
 
 def name_of(files: dict[int, bytes]) -> str:
@@ -121,59 +168,6 @@ def _store(files: dict[int, bytes], size: tuple[int, int], alt: str) -> Picture:
     return Picture(name=name, width=size[0], height=size[1], alt=normalise(alt))
 
 
-def _check(data: bytes) -> None:
-    with Image.open(io.BytesIO(data), formats=FORMATS) as image:  # reads the header, decodes nothing
-        if image.width * image.height > MAX_PIXELS:
-            raise _too_many_pixels()
-        image.verify()
-
-
-def _upright(data: bytes) -> Image.Image:
-    image: Image.Image = Image.open(io.BytesIO(data), formats=FORMATS)
-    image.seek(0)
-    image.draft(None, (WIDTHS[-1] * 2, WIDTHS[-1] * 2))  # a large JPEG is decoded at a fraction of its size
-    image.load()
-    profile: Any = image.info.get("icc_profile")
-    return _to_srgb(ImageOps.exif_transpose(image), profile)
-
-
-def _to_srgb(image: Image.Image, profile: bytes | None) -> Image.Image:
-    if image.mode.startswith("I;16"):
-        image = image.convert("I").point(lambda value: value / 256).convert("L")
-    mode = "RGBA" if image.has_transparency_data else "RGB"
-    if profile and image.mode in ("RGB", "RGBA", "CMYK"):
-        try:
-            own, srgb = io.BytesIO(profile), ImageCms.createProfile("sRGB")
-            image = ImageCms.profileToProfile(image, own, srgb, outputMode=mode) or image
-        except (ImageCms.PyCMSError, OSError, ValueError):
-            pass  # a broken profile only costs some truth of colour
-    return image.convert(mode)
-
-
-def _files(image: Image.Image, effort: int = 4) -> tuple[dict[int, bytes], tuple[int, int]]:
-    files: dict[int, bytes] = {}
-    for width in sorted(WIDTHS, reverse=True):
-        fit(image, width)
-        if not files:
-            size = image.size
-        files[width] = as_file(image, "WEBP", quality=QUALITY, method=effort)
-    return files, size
-
-
-def fit(image: Image.Image, width: int) -> None:
-    """Shrink a picture, in place, to a width; a tall one to twice that height."""
-    image.thumbnail((width, width * TALLEST), Image.Resampling.LANCZOS, reducing_gap=2.0)
-
-
-def as_file(image: Image.Image, kind: str, **options: Any) -> bytes:
-    """Return a picture as a file of a kind that holds nothing but the picture."""
-    bare = Image.new(image.mode, image.size)  # carries no EXIF, comments or profile along
-    bare.paste(image)
-    file = io.BytesIO()
-    bare.save(file, kind, **options)
-    return file.getvalue()
-
-
 def save_file(name: str, content: bytes, content_type: str) -> None:
     """Store a file under its name, unless it is there; one that was cut short is written again."""
     if default_storage.exists(name):
@@ -185,8 +179,3 @@ def save_file(name: str, content: bytes, content_type: str) -> None:
     saved = default_storage.save(name, file)
     if saved != name:  # the same picture came in at the same moment; one file is enough
         default_storage.delete(saved)
-
-
-def _too_many_pixels() -> Invalid:
-    why = _("The picture has more than %(value)s million pixels. Choose a smaller one.")
-    return Invalid(picture=why % {"value": MAX_PIXELS // 1_000_000})

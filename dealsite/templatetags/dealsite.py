@@ -5,14 +5,14 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from dealsite.data.catalogue.cards import Picture
-from dealsite.pictures import renditions, uploads
+from dealsite.pictures import encoding, renditions, uploads
 from dealsite.text import stored_words
 
 register = template.Library()
 
 
 @register.filter
-def picture_url(picture: Picture, width: int = uploads.WIDTHS[0]) -> str:
+def picture_url(picture: Picture, width: int = encoding.WIDTHS[0]) -> str:
     """`{{ card.picture|picture_url:480 }}`: the address of a stored picture at about a width."""
     return uploads.url(picture, width)
 
@@ -24,7 +24,7 @@ FOCAL_STEP = 5  # percent; static/css/site.css has a class for each
 def picture_element(
     picture: Picture,
     sizes: str,
-    width: int = uploads.WIDTHS[0],
+    width: int = encoding.WIDTHS[0],
     *,
     alt: str | None = None,
     css: str = "",

@@ -19,9 +19,9 @@ from dealsite.data.jobs import exports, jobs
 from dealsite.data.jobs.exports import DeletionPayload, Progress
 from dealsite.data.jobs.jobs import Handler, Job
 from dealsite.data.jobs.payloads import from_item, to_item
+from dealsite.text.spreadsheets import safe_cell
 from dealsite.worker.export_lists import LISTS
 
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 NOTE_SECONDS = 2.0  # between two notes of progress, which renew the lease
 
 monotonic: Callable[[], float] = time.monotonic  # replaced in tests
@@ -74,9 +74,3 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(jobs.EXPORTS, write_export),
     exports.DELETE_EXPORT: delete_export,
 }
-
-
-def safe_cell(cell: object) -> str:
-    """Return a cell as text that no spreadsheet takes for a formula: an apostrophe goes before what begins as one."""
-    text = "" if cell is None else str(cell)
-    return f"'{text}" if text.startswith(FORMULA_STARTS) else text

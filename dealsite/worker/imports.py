@@ -34,6 +34,7 @@ from dealsite.imports.csv_files import BadFile, Record
 from dealsite.imports.layout import Layout
 from dealsite.imports.publishing import DEALS, DRAFTS, Import
 from dealsite.imports.rows import NewDeal, Remark, Result
+from dealsite.text.spreadsheets import safe_cell, unmarked
 from dealsite.worker import exports
 
 ROWS, REPORT, REJECTED, FIXABLE_ROWS = "rows.csv", "report.csv", "refused.csv", "mendable.json"
@@ -246,7 +247,7 @@ class Report:
                 if width and record.line not in self.rejected:
                     continue
                 cells = [_clean(cell) for cell in _cells(record, separator, width)]
-                write([exports.safe_cell(cell) for cell in cells])
+                write([safe_cell(unmarked(cell)) for cell in cells])
                 if width and record.line in self.wrong and sum(map(len, cells)) <= FIXABLE_CHARACTERS:
                     fixable.append({"line": record.line, "cells": cells, "wrong": self.wrong[record.line]})
                 width = width or len(cells)
@@ -259,7 +260,7 @@ class Report:
         return len(fixable)
 
     def _write(self, *cells: object) -> None:
-        csv.writer(self._file).writerow([exports.safe_cell(cell) for cell in cells])
+        csv.writer(self._file).writerow([safe_cell(cell) for cell in cells])
 
 
 def _cells(record: Record, separator: str, width: int) -> list[str]:

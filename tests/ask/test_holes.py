@@ -63,6 +63,63 @@ SETTINGS = {
     "make a secret": "CREATE PERSISTENT SECRET s (TYPE s3, KEY_ID 'a', SECRET 'b')",
     "see Python's variables": "SELECT * FROM question",
 }
+# What only the parser has to refuse, since the layers behind it leave nothing to gain.
+STATEMENTS = {
+    "read a Parquet file": "SELECT * FROM read_parquet('{parquet}')",
+    "read Parquet by another name": "SELECT * FROM parquet_scan('{parquet}')",
+    "read a file of the lake by its path": "SELECT * FROM '{parquet}'",
+    "read by a quoted name": 'SELECT * FROM "{outside}.csv"',
+    "read what a file is": "SELECT * FROM parquet_metadata('{parquet}')",
+    "read the names of its columns": "SELECT * FROM parquet_schema('{parquet}')",
+    "read keys of a file": "SELECT * FROM parquet_kv_metadata('{parquet}')",
+    "read bytes": "SELECT content FROM read_blob('{outside}')",
+    "read JSON": "SELECT * FROM read_json('{outside}')",
+    "read JSON by itself": "SELECT * FROM read_json_auto('{outside}')",
+    "read lines of JSON": "SELECT * FROM read_ndjson('{outside}')",
+    "read objects of JSON": "SELECT * FROM read_json_objects('{outside}')",
+    "read a CSV by itself": "SELECT * FROM read_csv_auto('{outside}')",
+    "guess at a CSV": "SELECT * FROM sniff_csv('{outside}')",
+    "read a CSV inside an expression": "SELECT (SELECT count(*) FROM read_csv('{outside}'))",
+    "read in a CTE": "WITH x AS (SELECT * FROM read_text('{outside}')) SELECT * FROM x",
+    "read in a join": "SELECT * FROM orders JOIN read_text('{outside}') AS t ON true",
+    "read in a condition": "SELECT 1 WHERE EXISTS (SELECT 1 FROM read_text('{outside}'))",
+    "read in a lateral join": "SELECT * FROM orders, LATERAL (SELECT * FROM read_text('{outside}'))",
+    "read behind a union": "SELECT 'a' UNION ALL SELECT content FROM read_text('{outside}')",
+    "read in a list": "SELECT list_transform([1], x -> (SELECT max(content) FROM read_text('{outside}')))",
+    "read in an order": "SELECT 1 AS a ORDER BY (SELECT max(content) FROM read_text('{outside}'))",
+    "read in a recursion": "WITH RECURSIVE r AS (SELECT 1 UNION SELECT 1 FROM read_text('{outside}')) FROM r",
+    "read with FROM first": "FROM read_text('{outside}')",
+    "read from the network": "SELECT * FROM read_csv('http://127.0.0.1:1/x')",
+    "read the host's processes": "SELECT content FROM read_text('/proc/self/environ')",
+    "see the settings": "SELECT * FROM duckdb_settings()",
+    "see the secrets": "SELECT * FROM duckdb_secrets()",
+    "see the views": "SELECT sql FROM duckdb_views()",
+    "see the extensions": "SELECT * FROM duckdb_extensions()",
+    "see the databases": "SELECT * FROM duckdb_databases()",
+    "see the log": "SELECT * FROM duckdb_logs()",
+    "see the files in use": "SELECT * FROM duckdb_temporary_files()",
+    "ask a text as a query": "SELECT * FROM query('SELECT 1')",
+    "ask a table by its name": "SELECT * FROM query_table('orders')",
+    "read an environment variable": "SELECT getenv('PATH')",
+    "read a setting": "SELECT current_setting('temp_directory')",
+    "set a pragma": "PRAGMA database_list",
+    "call a function": "CALL pragma_version()",
+    "make a table": "CREATE TABLE t AS SELECT 1",
+    "make a macro": "CREATE MACRO m() AS TABLE SELECT * FROM read_text('{outside}')",
+    "make a view": "CREATE VIEW v AS SELECT 1",
+    "change a table": "UPDATE orders SET status = 'PAID'",
+    "empty a table": "DELETE FROM orders",
+    "drop a view": "DROP VIEW orders",
+    "insert": "INSERT INTO orders VALUES (1)",
+    "begin": "BEGIN TRANSACTION",
+    "vacuum": "VACUUM",
+    "prepare": "PREPARE p AS SELECT 1",
+    "execute": "EXECUTE p",
+    "explain what is no question": "EXPLAIN ANALYZE COPY orders TO '{folder}/x'",
+    "import": "IMPORT DATABASE '{folder}'",
+    "use another database": "USE memory",
+    "detach": "DETACH memory",
+}
 # Ends as if it were done, but has done nothing.
 IN_VAIN = ("spill into a folder", "keep a log")
 
@@ -119,6 +176,19 @@ def test_the_parser_refuses(hole, ask, own_lake):
     assert answered.state == "refused"
     assert "secret" not in answered.why
     assert fingerprint(own_lake.parent) == before
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("hole", STATEMENTS)
+def test_the_parser_refuses_every_other_way_of_saying_it(hole, ask, own_lake):
+    before = fingerprint(own_lake.parent)
+    answered = ask(filled(STATEMENTS[hole], own_lake), lake=lake_in(own_lake))
+    assert answered.state == "refused", answered
+    assert fingerprint(own_lake.parent) == before
+
+
+def test_so_many_ways_out_are_tried():
+    assert len({**FILES, **INTO_THE_LAKE, **SETTINGS, **STATEMENTS}) >= 63
 
 
 @pytest.mark.parametrize("hole", [*FILES, *SETTINGS])

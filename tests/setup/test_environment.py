@@ -193,6 +193,13 @@ def test_an_https_site_has_secure_cookies_and_says_so_to_browsers(tmp_path):
     }
 
 
+@pytest.mark.parametrize(("said", "included"), [("", False), ("yes", True)])
+def test_subdomains_are_bound_to_https_only_if_the_operator_says_so(tmp_path, said, included):
+    name = "SECURE_HSTS_INCLUDE_SUBDOMAINS"
+    found = settings_with(tmp_path, name, DEALSITE_URL="https://deals.example", DEALSITE_HSTS_SUBDOMAINS=said)
+    assert found == {name: included}
+
+
 def test_two_sites_on_one_machine_do_not_share_cookies(tmp_path):
     names = ("SESSION_COOKIE_NAME", "CSRF_COOKIE_NAME")
     one, other = (settings_with(tmp_path, *names, PORT=port) for port in ("8000", "8001"))

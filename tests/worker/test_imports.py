@@ -23,6 +23,7 @@ from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import new_ulid, time_of
 from dealsite.imports import downloads, layout, rows
 from dealsite.imports.layout import Layout
+from dealsite.text.spreadsheets import safe_cell, unmarked
 from dealsite.worker import exports, loop
 from dealsite.worker import imports as running
 from tests.builders import DAY, NOW, make_deal
@@ -173,6 +174,15 @@ def test_the_report_names_line_column_value_and_reason_and_holds_no_formula():
         ["2", "yes", "price", "'=1+1", "Write the amount as 1299.90."],
         ["3", "no", "title", rows.shown(("long word " * 40).strip()), "Shortened to 300 characters."],
     ]
+
+
+@pytest.mark.parametrize("title", ["=1+1", "'=1+1", "''=1+1", " =1+1", "\u200b\uff1d1+1", "'quoted", "Lamp"])
+def test_a_rejected_row_means_in_its_file_what_it_meant_in_the_one_that_was_uploaded(title):
+    import_id = upload_file([make_row(0, price="x", title=title)])
+    work()
+    (_, cells) = table_of(import_id, running.REJECTED)
+    assert cells[0] == safe_cell(unmarked(title))
+    assert unmarked(cells[0]) == unmarked(title)
 
 
 def test_what_can_be_fixed_in_the_page_is_kept_apart():

@@ -14,7 +14,7 @@ from dealsite.imports import csv_files, downloads, rows
 from dealsite.imports.publishing import Import
 from dealsite.imports.rows import Remark
 from dealsite.management.progress import Progress
-from dealsite.worker.exports import safe_cell
+from dealsite.text.spreadsheets import safe_cell
 
 SHOWN = 20  # remarks printed; a report holds all
 BY = "import"
@@ -48,11 +48,11 @@ class _Report:
         if len(self.first) < SHOWN:
             self.first.append(remark)
         rejected = "yes" if remark.refused else "no"
-        self._write(remark.line, rejected, remark.column, safe_cell(remark.value), remark.reason)
+        self._write(remark.line, rejected, remark.column, remark.value, remark.reason)
 
     def _write(self, *cells: object) -> None:
         if self._file:
-            csv.writer(self._file).writerow(cells)
+            csv.writer(self._file).writerow([safe_cell(cell) for cell in cells])
             self._file.flush()
 
 

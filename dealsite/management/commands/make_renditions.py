@@ -4,7 +4,7 @@ from typing import Any
 from django.core.files.storage import default_storage
 from django.core.management.base import BaseCommand
 
-from dealsite.pictures import renditions, uploads
+from dealsite.pictures import encoding, renditions, uploads
 
 
 class Command(BaseCommand):
@@ -20,7 +20,7 @@ class Command(BaseCommand):
 
 def _names() -> Iterator[str]:
     """Yield the names of all stored pictures whose files are not all there."""
-    ending = uploads.file_name("", uploads.WIDTHS[-1])
+    ending = uploads.file_name("", encoding.WIDTHS[-1])
     for folder in _folders():
         files = set(default_storage.listdir(f"pictures/{folder}")[1])
         for file in sorted(files):

@@ -123,12 +123,6 @@ def test_days_and_times_are_of_the_zone_of_whoever_asks(sign_in):
     assert row["Placed (Europe/Berlin)"] == "2026-11-19 00:30:00"
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n"])
-def test_no_cell_can_be_taken_for_a_formula(start):
-    assert files.safe_cell(f"{start}1+1") == f"'{start}1+1"
-    assert files.safe_cell(f"1{start}") == f"1{start}"
-
-
 def test_what_shoppers_type_is_no_formula_in_a_file(office):
     address = orders.Address(
         **(ADDRESS.as_item() | {"name": '=HYPERLINK("https://evil.example","x")', "extra": "@x"})
