@@ -8,6 +8,7 @@ import structlog
 from csp.constants import NONE, SELF
 
 from dealsite import environment
+from dealsite.accounts import limit_table
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR = Path(os.environ.get("DEALSITE_VAR") or BASE_DIR / "var").resolve()
@@ -124,6 +125,9 @@ AUTH_PASSWORD_VALIDATORS = [
 PASSWORD_RESET_TIMEOUT = 3600
 # Whether everybody with a role has to sign in with a second factor.
 DEALSITE_REQUIRE_TWO_FACTOR = environment.flag("DEALSITE_REQUIRE_TWO_FACTOR")
+
+# How often things may be done: tries and span of every limit, by its name (accounts/limit_table.py).
+DEALSITE_LIMITS = limit_table.read(os.environ.get("DEALSITE_LIMITS", ""))
 
 # -- Payments: the built-in test gateway moves no money, so a public site has to say that it wants it ------------------
 DEALSITE_GATEWAY = os.environ.get("DEALSITE_GATEWAY") or ("" if HTTPS else "test")  # or stripe

@@ -16,6 +16,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from cms.lists.deal_list import query
 from cms.shared.requests import EditorRequest
+from dealsite.accounts import limits
 from dealsite.accounts.decorators import role
 from dealsite.ask import answers, charts, ready, runs
 from dealsite.ask.lake import Lake, is_elsewhere, open_lake
@@ -87,10 +88,12 @@ def ask(request: EditorRequest) -> HttpResponse:
     lake = open_lake()
     if lake is None or not form.is_question(titled=False):
         return _page(request, form, status=422)
+    now = timezone.now()
     try:
+        limits.count_use(request, "question", now=now)
         run = runs.start(
             form.cleaned_data["sql"],
-            run_id=new_ulid(timezone.now()),
+            run_id=new_ulid(now),
             by=request.user.username,
             lake=lake,
             title=form.cleaned_data["title"],
@@ -98,7 +101,9 @@ def ask(request: EditorRequest) -> HttpResponse:
         )
     except TooManyRequests as error:
         form.add_error(None, str(error))
-        return _page(request, form, status=error.status)
+        response = _page(request, form, status=error.status)
+        response["Retry-After"] = str(error.retry_after)
+        return response
     return HttpResponseRedirect(reverse("cms_answer", args=[run.id]) + "#answer-title")
 
 

@@ -46,6 +46,7 @@ PLACES = (
     Place("cms_ask", _("Ask"), "database", OFFICE, "g a", _("questions sql lake")),
     Place("cms_users", _("Users"), "users", ADMIN, "g u", _("roles accounts people")),
     Place("cms_audit", _("Audit log"), "history", ADMIN, "g l", _("who changed what")),
+    Place("cms_limits", _("Limits"), "gauge", ADMIN, "", _("attacks abuse throttled stopped")),
     Place("cms_new_draft", _("New deal"), "plus", EDITOR, "n", _("draft write publish create"), is_new=True),
     Place("cms_new_brand", _("New brand"), "plus", EDITOR, "", _("create"), is_new=True),
     Place(

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from dealsite.accounts import kept_form, limits, passwords, second_factor
+from dealsite.accounts import kept_form, limits, passwords, second_factor, security_log
 from dealsite.accounts.forms import ReauthenticationForm
 from dealsite.accounts.requests import SignedIn
 from dealsite.data.people import sessions
@@ -64,8 +64,11 @@ def _asked(request: HttpRequest, now: datetime) -> HttpResponse | None:
 
 def _is_proved(request: HttpRequest, user: SignedIn, form: ReauthenticationForm, now: datetime) -> bool:
     """Tell whether password and code are the user's, else say so in the form; TooManyRequests."""
-    tries = limits.count((limits.PASSWORD, user.username), now=now)
+    tries = limits.count(("password", user.username), request=request, now=now)
     if not passwords.matches(form.cleaned_data["password"], user.account.password):
+        security_log.note(
+            request, "sign_in_failed", username=user.username, detail="password asked for again"
+        )
         form.add_error("password", _("This is not your password."))
         return False
     tries.succeeded()

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+import structlog
 from django.conf import settings
 from django.core.mail import send_mail
 from django.template.loader import render_to_string
@@ -9,6 +10,7 @@ from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.translation import gettext_lazy
 
+from dealsite.accounts import limits
 from dealsite.accounts.locales import spoken
 from dealsite.accounts.passwords import make_reset_token
 from dealsite.data.commerce import orders
@@ -17,7 +19,7 @@ from dealsite.data.commerce.payments import FAILED, PROCESSED, REFUNDED
 from dealsite.data.jobs.jobs import Handler, Job
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.people import mails, messages, users
-from dealsite.data.table.errors import NotFound
+from dealsite.data.table.errors import NotFound, TooManyRequests
 
 SUBJECTS = {
     "password_changed": gettext_lazy("Your password was changed"),
@@ -36,6 +38,7 @@ HEADLINES = {
     FAILED: gettext_lazy("A payment failed"),
     REFUNDED: gettext_lazy("A payment was refunded"),
 }
+logger = structlog.get_logger(__name__)
 
 
 def send_notice(job: Job, now: datetime) -> None:
@@ -43,7 +46,7 @@ def send_notice(job: Job, now: datetime) -> None:
     notice = from_item(mails.NoticePayload, job.payload)
     with spoken(notice.language):
         text = _render(f"{notice.template}.txt", name=notice.name, now=now)
-        _send(SUBJECTS[notice.template], text, notice.to)
+        _send(notice.template, text, notice.to, now)
 
 
 def send_password_reset(job: Job, now: datetime) -> None:
@@ -55,7 +58,7 @@ def send_password_reset(job: Job, now: datetime) -> None:
     context = {"name": user.name, "username": user.username, "path": path}
     with spoken(user.preferences.language):
         text = _render("password_reset.txt", minutes=settings.PASSWORD_RESET_TIMEOUT // 60, **context)
-        _send(SUBJECTS["password_reset"], text, user.email)
+        _send("password_reset", text, user.email, now)
 
 
 def send_order_notice(job: Job, now: datetime) -> None:
@@ -67,7 +70,7 @@ def send_order_notice(job: Job, now: datetime) -> None:
     with spoken(user.preferences.language if user else ""):
         template = f"order_{notice.status.lower()}.txt"
         text = _render(template, status=notice.status, order=order, lines=lines)
-        _send(SUBJECTS[notice.status], text, notice.to)
+        _send(notice.status, text, notice.to, now, limit="mail-order")
 
 
 def send_payment_notice(job: Job, now: datetime) -> None:
@@ -95,7 +98,7 @@ def send_payment_notice(job: Job, now: datetime) -> None:
         )
         messages.deliver([message])
         if order.email:
-            _send(HEADLINES[said.status], _render("payment.txt", **context), user.email)
+            _send(said.status, _render("payment.txt", **context), user.email, now, limit="mail-order")
 
 
 HANDLERS: dict[str, Handler] = {
@@ -111,5 +114,21 @@ def _render(template: str, **context: object) -> str:
     return render_to_string(f"accounts/mail/{template}", context | site)
 
 
-def _send(subject: object, text: str, to: str) -> None:
-    send_mail(f"{settings.DEALSITE_NAME}: {subject}", text, settings.DEFAULT_FROM_EMAIL, [to])
+def _send(kind: str, text: str, to: str, now: datetime, *, limit: str = "mail") -> None:
+    """Send a mail, unless its address has had as many of this kind as it gets: what it tells of has happened anyway.
+
+    2 updates, 2 more where it could not be sent: it will be tried again, and counts once.
+    """
+    # Orders and payments of one shopper come in heaps, whatever has become of them.
+    whose = to if limit == "mail-order" else f"{kind} {to}"
+    try:
+        tries = limits.count((limit, whose), (f"{limit}-total", limits.EVERYBODY), now=now)
+    except TooManyRequests:
+        logger.warning("mail_not_sent", kind=kind, reason="too many")
+        return
+    subject = f"{settings.DEALSITE_NAME}: {SUBJECTS.get(kind) or HEADLINES[kind]}"
+    try:
+        send_mail(subject, text, settings.DEFAULT_FROM_EMAIL, [to])
+    except Exception:
+        tries.succeeded()
+        raise

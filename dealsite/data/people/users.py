@@ -48,6 +48,7 @@ class User:
     registration: str
     muted: bool = False
     two_factor: str = ""
+    devices: tuple[str, ...] = field(default=(), repr=False)  # see devices.py, the newest last
     preferences: Preferences = USUAL
 
     @property
@@ -191,7 +192,17 @@ def mute_hot_deals(username: str, *, muted: bool) -> None:
 @access_pattern("delete a user", "USER#u, USEREMAIL#e, USERCOUNT#k, JOB#id", "1 transaction")
 def delete(user: User, *, job_id: str, now: datetime) -> None:
     """Delete a user whose password was just asked for; the name stays taken. The rest is removed by a job."""
-    gone = ("name", "email", "password", "roles", "timezone", "registration", "UserIndex", "two_factor")
+    gone = (
+        "name",
+        "email",
+        "password",
+        "roles",
+        "timezone",
+        "registration",
+        "UserIndex",
+        "two_factor",
+        "devices",
+    )
     payload = RemovalPayload(user.username)
     table.transact(
         [
@@ -245,6 +256,7 @@ def as_user(item: Mapping[str, Any] | None) -> User | None:
         registration=item["registration"],
         muted=is_muted(item),
         two_factor=item.get("two_factor", ""),
+        devices=tuple(item.get("devices", ())),
         preferences=Preferences(**chosen | {"columns": tuple(item.get("columns", ()))}),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -389,3 +390,11 @@ def test_shoppers_see_no_numbers(sign_in):
 def test_the_lake_of_the_site_is_asked(settings, tmp_path):
     settings.DEALSITE_LAKE = ""
     assert ask_lake.open_lake() is None
+
+
+def test_questions_have_a_limit_that_the_form_tells(office, settings):
+    settings.DEALSITE_LIMITS = settings.DEALSITE_LIMITS | {"question-total": (1, timedelta(minutes=1))}
+    ask(office, "SELECT 1 AS one")
+    response = office.post("/cms/ask/", {"sql": "SELECT 2 AS two", "title": ""})
+    assert (response.status_code, response["Retry-After"]) == (429, "60")
+    assert "Please wait 60 seconds" in response.content.decode()

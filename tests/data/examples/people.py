@@ -7,6 +7,7 @@ from typing import Any
 
 from dealsite.data.people import (
     announcements,
+    devices,
     fan_out,
     mails,
     messages,
@@ -97,6 +98,11 @@ measures(sessions.reauthenticate, lambda: start_session(users.get("ann")))(
 )
 measures(sessions.read_with_relation_state, lambda: start_session(users.get("ann")))(
     lambda _: sessions.read_with_relation_state("ann", "secret", target="brand", slug="aurora", now=NOW)
+)
+measures(devices.remember, lambda: users.get("ann"))(lambda user: devices.remember(user, "number"))
+measures(throttles.keep_refusal)(lambda: throttles.keep_refusal("search ann 192.0.2.1", now=NOW))
+measures(throttles.overview, lambda: throttles.count(LIMIT, "all", now=NOW))(
+    lambda _: throttles.overview([LIMIT], "all", now=NOW)
 )
 measures(throttles.count)(lambda: throttles.count(LIMIT, "ann", now=NOW))
 measures(mails.request_password_reset)(lambda: mails.request_password_reset("a@example.org", now=NOW))
