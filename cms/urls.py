@@ -25,7 +25,7 @@ from cms.lists import attention, deal_list, list_address, price_and_expiry, quic
 from cms.messages import messages
 from cms.orders import order_actions, orders
 from cms.payments import payment_actions, payments
-from cms.people import audit, security, users
+from cms.people import audit, limits, security, users
 from cms.shared import pictures
 from cms.taxonomy import named_brands, taxonomy
 
@@ -163,6 +163,7 @@ urlpatterns = [
     path("exports/<str:job_id>/", exports.download_export, name="cms_download_export"),
     path("audit/", audit.audit_entries, name="cms_audit"),
     path("security/", security.security_log, name="cms_security"),
+    path("limits/", limits.limit_list, name="cms_limits"),
     path("users/", users.user_list, name="cms_users"),
     path("users/<str:username>/", users.user, name="cms_user"),
     path("users/<str:username>/give-role/", users.change_role, {"give": True}, name="cms_give_role"),

@@ -7,6 +7,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from dealsite.accounts import cookies
+from dealsite.accounts.proxies import is_behind_unknown_proxy
 from dealsite.data.catalogue.display_names import category_names
 
 
@@ -17,6 +18,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
         "currency": settings.DEALSITE_CURRENCY,
         "categories": category_names.names(),
         "user": getattr(request, "user", None),
+        "is_behind_unknown_proxy": is_behind_unknown_proxy(request),
         "has_cart": bool(cookies.cart(request)),
         "meter": getattr(request, "meter", None),
         "now": timezone.now(),

@@ -8,6 +8,7 @@ import structlog
 from csp.constants import NONE, SELF
 
 from dealsite import environment
+from dealsite.accounts import limit_table
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR = Path(os.environ.get("DEALSITE_VAR") or BASE_DIR / "var").resolve()
@@ -134,6 +135,9 @@ DEALSITE_REQUIRE_TWO_FACTOR = environment.flag("DEALSITE_REQUIRE_TWO_FACTOR")
 # So many failed tries (sign-ins, codes, refusals) in ten minutes raise an alarm; and who gets a mail then.
 DEALSITE_ALARM_FAILURES = environment.number("DEALSITE_ALARM_FAILURES", 100)
 DEALSITE_ALARM_MAIL = os.environ.get("DEALSITE_ALARM_MAIL", "").split()
+
+# How often things may be done: tries and span of every limit, by its name (accounts/limit_table.py).
+DEALSITE_LIMITS = limit_table.read(os.environ.get("DEALSITE_LIMITS", ""))
 
 # -- Payments: the built-in test gateway moves no money, so a public site has to say that it wants it ------------------
 DEALSITE_GATEWAY = os.environ.get("DEALSITE_GATEWAY") or ("" if HTTPS else "test")  # or stripe

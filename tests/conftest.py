@@ -16,6 +16,7 @@ import hypothesis
 import pytest
 
 from dealsite import middleware
+from dealsite.accounts import limits
 from dealsite.accounts.security_log import failures
 from dealsite.data import table
 from dealsite.data.catalogue import buckets
@@ -81,6 +82,12 @@ def local_stream_engine(engine_folder: Path) -> Iterator[str]:
     with Engine(engine_folder / "local-stream", kind="local") as engine:
         endpoint_url = engine.url
         yield endpoint_url
+
+
+@pytest.fixture(autouse=True)
+def _nothing_counted() -> None:
+    """Let no test use up what another may do."""
+    limits.forget()
 
 
 @pytest.fixture

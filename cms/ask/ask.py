@@ -16,6 +16,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from cms.lists.deal_list import query
 from cms.shared.requests import EditorRequest
+from dealsite.accounts import limits
 from dealsite.accounts.decorators import role
 from dealsite.accounts.security_log import note
 from dealsite.ask import answers, charts, ready, runs
@@ -96,6 +97,7 @@ def ask(request: EditorRequest) -> HttpResponse:
         note(request, "question_asked", username=username, detail=run_id)
 
     try:
+        limits.count_use(request, "question", now=now)
         title = form.cleaned_data["title"]
         run = runs.start(
             sql, run_id=run_id, by=username, lake=lake, title=title, patience=PATIENCE, on_start=on_start

@@ -16,6 +16,7 @@ from django.views.decorators.vary import vary_on_headers
 from cms.jobs.export_forms import ALL, CHOICES, ListForm, SpanForm
 from cms.lists.deal_list import query
 from cms.shared.requests import EditorRequest
+from dealsite.accounts import limits
 from dealsite.accounts.decorators import role
 from dealsite.accounts.security_log import note
 from dealsite.data.commerce.orders import STATUSES
@@ -81,7 +82,9 @@ def export_listed(request: EditorRequest, what: str) -> HttpResponse:
 
 
 def _ask(request: EditorRequest, payload: Payload, token: str) -> None:
-    exports.request(payload, kind=LISTS[payload.what].kind, job_id=token, now=timezone.now())
+    now = timezone.now()
+    limits.count_use(request, "export", now=now)
+    exports.request(payload, kind=LISTS[payload.what].kind, job_id=token, now=now)
     note(request, "export_asked", username=request.user.username, detail=payload.what)
     messages.success(request, _("The file is being written. It appears here when it is ready."))
 

@@ -18,6 +18,7 @@ from django.views.decorators.vary import vary_on_headers
 from cms.bulk.bulk_form import in_words
 from cms.lists.deal_list import query
 from cms.shared.requests import EditorRequest, editor_action, editor_page
+from dealsite.accounts import limits
 from dealsite.data.catalogue.deal.stock import MARK_SOLD_OUT
 from dealsite.data.catalogue.featured_plans import SET_PLANNED
 from dealsite.data.catalogue.renditions import MAKE_RENDITIONS
@@ -185,4 +186,5 @@ def cancel_job(request: EditorRequest, job_id: str) -> HttpResponse:
 @editor_action
 def retry_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """Try a failed job again."""
+    limits.count_use(request, "retry", now=timezone.now())
     return _act(request, job_id, jobs.retry, _("The job is tried again."))

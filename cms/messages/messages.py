@@ -21,6 +21,7 @@ from cms.lists.deal_list import id_in, query
 from cms.shared.fields import LocalTimeField
 from cms.shared.forms import show_zone
 from cms.shared.requests import EditorRequest, editor_page
+from dealsite.accounts import limits
 from dealsite.accounts.decorators import role
 from dealsite.accounts.reauthentication import fresh
 from dealsite.data.catalogue import deals
@@ -179,6 +180,7 @@ def _post(request: EditorRequest, form: MessageForm, deal: Deal) -> HttpResponse
         return _last_word(request, form, deal, trouble=trouble)
     if not request.POST.get("sure"):
         return _last_word(request, form, deal, unsure=True, token=token)
+    limits.count_use(request, "message", now=now)
     by, audience = request.user.username, form.recipients()
     announcements.send(deal.id, message_id=message_id, audience=audience, by=by, now=now, **form.words())
     return _sent(request, message_id, now)

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from cms.lists.deal_list import query
 from cms.payments.payments import address_of
 from cms.shared.requests import EditorRequest
+from dealsite.accounts import limits
 from dealsite.accounts.decorators import role
 from dealsite.accounts.reauthentication import fresh
 from dealsite.data.commerce.payment.order_payments import get
@@ -136,9 +137,12 @@ def _page(request: EditorRequest, payment_id: str, change: PaymentAction) -> Htt
 
 
 def _carry_out(request: EditorRequest, found: Payment, change: PaymentAction, reason: str) -> HttpResponse:
+    now = timezone.now()
+    if change is RETRY:
+        limits.count_use(request, "retry", now=now)
     words = {"by": request.user.username} | ({"reason": reason} if change.has_reason else {})
     try:
-        change.carry_out(found.account, found.due_at, found.id, now=timezone.now(), **words)
+        change.carry_out(found.account, found.due_at, found.id, now=now, **words)
     except Conflict as conflict:
         messages.warning(request, str(conflict))
     else:

@@ -54,6 +54,7 @@ PLACES = (
         "g y",
         _("sign-ins failures refusals alarms"),
     ),
+    Place("cms_limits", _("Limits"), "gauge", ADMIN, "", _("attacks abuse throttled stopped")),
     Place("cms_new_draft", _("New deal"), "plus", EDITOR, "n", _("draft write publish create"), is_new=True),
     Place("cms_new_brand", _("New brand"), "plus", EDITOR, "", _("create"), is_new=True),
     Place(

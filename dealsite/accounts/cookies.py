@@ -12,7 +12,9 @@ from django.http import HttpRequest, HttpResponse
 
 from dealsite.data.commerce.carts import VISITOR_CART_LIFETIME
 from dealsite.data.names import normalise_username
+from dealsite.data.people import devices
 from dealsite.data.people.sessions import LONGEST
+from dealsite.data.people.users import User
 from dealsite.data.table.errors import Invalid
 
 KEY_BYTES = 32
@@ -121,15 +123,16 @@ def forget_session(response: HttpResponse) -> None:
     response.delete_cookie(settings.SESSION_COOKIE_NAME, samesite="Lax")
 
 
-def set_device(response: HttpResponse, username: str) -> None:
+def set_device(response: HttpResponse, username: str, number: str) -> None:
     """Note that a user has signed in on this device."""
-    DEVICE.set(response, Signed(username, secrets.token_urlsafe(16)))
+    DEVICE.set(response, Signed(username, number))
 
 
-def device_of(request: HttpRequest, username: str) -> str:
+def device_of(request: HttpRequest, user: User) -> str:
     """Return the random number of a device on which a user has signed in before, '' of any other."""
     device = DEVICE.read(request)
-    return device.text if device and device.username == username else ""
+    mine = device is not None and device.username == user.username and devices.is_known(user, device.text)
+    return device.text if device and mine else ""
 
 
 def cart(request: HttpRequest) -> str:

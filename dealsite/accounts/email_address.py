@@ -29,7 +29,7 @@ def send_confirmation(request: UserRequest) -> HttpResponse:
     """Send the link to the user's pending address again; TooManyRequests."""
     user, now = request.user.account, timezone.now()
     if user.pending_email and settings.DEALSITE_SENDS_MAIL:
-        limits.count((limits.CONFIRMATION, user.pending_email), now=now)
+        limits.count_use(request, "confirmation", own=user.pending_email, now=now)
         mails.request_confirmation(user.username, now=now)
         messages.success(request, _("A link is on its way to %(email)s.") % {"email": user.pending_email})
     return HttpResponseRedirect(reverse("account"))

@@ -1,41 +1,50 @@
-"""How often things may be tried.
+"""Counts tries and uses, and refuses what is too many. How many that is says limit_table.py.
 
-A stranger who guesses is stopped after a few tries from one address and one name. The limit on a name
-over all addresses is wide and short, so that it slows guessing by many machines but keeps the owner
-out for minutes at most; and it does not hold at all on a device where they have signed in before.
+A stranger who guesses a password is stopped after a few tries from one address. The limit on a user over all
+addresses is wide and short, so that it slows guessing by many machines but keeps the owner out for minutes at most; and
+it does not hold on a device where they have signed in before.
 """
 
-from datetime import datetime, timedelta
+from collections import Counter
+from contextlib import suppress
+from datetime import datetime
+from threading import Lock
+from typing import Any
 
+from django.conf import settings
+from django.http import HttpRequest
+
+from dealsite.accounts import cookies, security_log
+from dealsite.accounts.limit_table import ROWS
+from dealsite.accounts.proxies import is_behind_unknown_proxy
+from dealsite.accounts.requests import client_address, network_of, wide_network_of
 from dealsite.data.people import throttles
 from dealsite.data.people.throttles import Limit
-from dealsite.data.table.errors import TooManyRequests
+from dealsite.data.table.errors import DataError, TooManyRequests
+from dealsite.data.table.ids import hash_of
 
-# Failed sign-ins
-NAME_AT_ADDRESS = Limit("sign-in", 5, timedelta(minutes=15))
-ADDRESS = Limit("sign-in-address", 30, timedelta(minutes=15))
-NAME = Limit("sign-in-name", 40, timedelta(minutes=5))
-DEVICE = Limit("sign-in-device", 10, timedelta(minutes=15))
+EVERYBODY = "all"  # the subject of what is counted on the whole site
+MOST_NOTED, MOST_KEPT = 1000, 50  # refusals that a process notes in the log and in the table, an hour
 
-# Others
-PASSWORD = Limit(
-    "password", 10, timedelta(minutes=15)
-)  # wrong ones where a signed-in user is asked for theirs
-CODE = Limit("code", 5, timedelta(minutes=15))  # wrong codes of the second factor,
-CODE_DAY = Limit("code-day", 20, timedelta(days=1))  # so few of a million that nobody guesses one in years
-SIGN_UP = Limit("sign-up", 30, timedelta(hours=1))  # forms sent, by address
-RESET_ADDRESS = Limit("reset-address", 20, timedelta(hours=1))  # reset links asked for, by address
-RESET_EMAIL = Limit("reset-email", 3, timedelta(hours=1))  # and by mailbox, so that nobody's is flooded
-CONFIRMATION = Limit("confirmation", 5, timedelta(hours=1))  # links to confirm a mailbox, by mailbox
+Try = tuple[str, str]  # a limit's name, and whom it counts
 
-Try = tuple[Limit, str]
+_rows = {row.name: row for row in ROWS}
+_lock = Lock()
+_used: dict[str, tuple[datetime, Counter[str]]] = {}  # of a limit: the span and the uses in it, here
+_noted: dict[datetime, set[str]] = {}
+
+
+def limit(name: str) -> Limit:
+    """Return a limit as the settings have it."""
+    return Limit(name, *settings.DEALSITE_LIMITS[name])
 
 
 class Tries:
     """Tries that were counted before they were made; `succeeded` gives them back."""
 
-    def __init__(self, counted: list[Try], now: datetime) -> None:
-        self.counted, self.now = counted, now
+    def __init__(self, now: datetime) -> None:
+        self.counted: list[tuple[Limit, str]] = []
+        self.now = now
 
     def succeeded(self) -> None:
         """Give back what was counted: only failures are kept. 1 update each."""
@@ -44,14 +53,107 @@ class Tries:
             throttles.undo_attempt(limit, subject, now=self.now)
 
 
-def count(*tries: Try, now: datetime) -> Tries:
-    """Count one try with several limits, or with none of them and raise TooManyRequests. 1 update each."""
-    counted = Tries([], now)
-    for limit, subject in tries:
+def count(*tries: Try, now: datetime, request: HttpRequest | None = None, username: str = "") -> Tries:
+    """Count one try with several limits, or with none of them and raise TooManyRequests. 1 update each.
+
+    `username` is whom it is about, where that is not who is signed in. Without a request, a refusal is not noted.
+    """
+    counted = Tries(now)
+    for name, subject in tries:
         try:
-            throttles.count(limit, subject, now=now)
+            throttles.count(limit(name), subject, now=now)
         except TooManyRequests:
             counted.succeeded()
+            if request:
+                _note(request, name, username, now)
             raise
-        counted.counted.append((limit, subject))
+        counted.counted.append((limit(name), subject))
     return counted
+
+
+def count_use(request: HttpRequest, what: str, *, now: datetime, own: str = "") -> None:
+    """Count a use of what costs the site something, by who makes it, by network and in all; TooManyRequests.
+
+    `own` is what is counted instead of the user or browser. 3 updates at most, none for what is counted in memory.
+    """
+    subjects = {"": own or _own(request), "-network": _network(request), "-total": EVERYBODY}
+    row = _rows[what]
+    tries = [(name, subject) for name in row.limits if (subject := subjects[name.removeprefix(what)])]
+    if not row.in_memory:
+        count(*tries, request=request, now=now)
+    elif refused := _count_here(tries, now):
+        _note(request, refused.kind, "", now)
+        raise throttles.refusal(refused, now)
+
+
+def used_here(name: str, *, now: datetime) -> int:
+    """Return how often a thing that is counted in memory was used in the present span, by all, in this process."""
+    span, uses = _used.get(name, (None, Counter[str]()))
+    return uses[EVERYBODY] if span == throttles.window(limit(name), now) else 0
+
+
+def forget() -> None:
+    """Forget what this process has counted and noted."""
+    with _lock:
+        _used.clear()
+        _noted.clear()
+
+
+def _count_here(tries: list[Try], now: datetime) -> Limit | None:
+    """Count with all limits, or with none and return the one that is reached. The total keeps the memory small."""
+    with _lock:
+        counters = []
+        for name, subject in tries:
+            one = limit(name)
+            span = throttles.window(one, now)
+            if name not in _used or _used[name][0] != span:
+                _used[name] = span, Counter()
+            uses = _used[name][1]
+            if uses[subject] >= one.tries:
+                return one
+            counters.append((uses, subject))
+        for uses, subject in counters:
+            uses[subject] += 1
+    return None
+
+
+def _own(request: HttpRequest) -> str:
+    """Return who makes a request: the user, where it is known already, else what the browser's cookies say.
+
+    A made-up cookie is a budget of its own, within that of its network.
+    """
+    user: Any = request.user
+    if request.visit.was_read and user.is_authenticated:  # type: ignore[attr-defined]
+        return str(user.username)
+    cookie = cookies.session(request)
+    key = cookie.key if cookie else cookies.cart(request)
+    return hash_of(key) if key else ""
+
+
+def _network(request: HttpRequest) -> str:
+    """Return a visitor's network; '' where an unknown proxy hides it: all would be counted as one."""
+    return "" if is_behind_unknown_proxy(request) else wide_network_of(client_address(request))
+
+
+def _note(request: HttpRequest, name: str, username: str, now: datetime) -> None:
+    """Note a refusal in the log, and for the page of limits; each once an hour and process, however often it comes.
+
+    At most 1 update, and 1 batch get where nobody had asked yet who is signed in.
+    """
+    with suppress(DataError):
+        user = getattr(request, "user", None)
+        username = username or (user.username if user else "")
+        # Not the text that somebody typed as their name: it may be their password.
+        what = f"{name} {username or '-'} {network_of(client_address(request))}"
+        hour = now.replace(minute=0, second=0, microsecond=0)
+        with _lock:
+            for past in _noted.keys() - {hour}:
+                del _noted[past]
+            noted = _noted.setdefault(hour, set())
+            if what in noted or len(noted) >= MOST_NOTED:
+                return
+            noted.add(what)
+            number = len(noted)
+        security_log.note(request, "throttled", username=username, detail=name)
+        if number <= MOST_KEPT:
+            throttles.keep_refusal(what, now=now)

@@ -10,7 +10,7 @@ from django.utils import timezone, translation
 from django.utils.cache import patch_vary_headers
 from django.utils.functional import SimpleLazyObject
 
-from dealsite.accounts import cookies, kept_form, locales
+from dealsite.accounts import cookies, kept_form, locales, proxies
 from dealsite.accounts.locales import UserZone, zone_of
 from dealsite.accounts.requests import Anonymous, SiteRequest, Visit
 from dealsite.accounts.security_log import BY_STATUS, note_refusal
@@ -28,6 +28,7 @@ class AccountMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: SiteRequest) -> HttpResponse:
+        proxies.warn(request)
         request.visit = visit = Visit(request)
         request.user = user = SimpleLazyObject(visit.visitor)  # type: ignore[assignment]
         has_cookie = settings.SESSION_COOKIE_NAME in request.COOKIES

@@ -18,7 +18,7 @@ from dealsite.accounts.cookies import Signed
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.forms import NewPasswordForm, PasswordForm, PasswordResetForm, answer_form
 from dealsite.accounts.passwords import Owner
-from dealsite.accounts.requests import UserRequest, client_address, network_of
+from dealsite.accounts.requests import UserRequest
 from dealsite.accounts.security_log import note
 from dealsite.accounts.sign_in import go_on
 from dealsite.data.people import mails, users
@@ -51,7 +51,7 @@ def change_password(request: UserRequest) -> HttpResponse:
 def is_confirmed(request: UserRequest, form: forms.Form) -> bool:
     """Tell whether a form's `old_password` is the user's, else say so in the form; TooManyRequests."""
     user = request.user
-    tries = limits.count((limits.PASSWORD, user.username), now=timezone.now())
+    tries = limits.count(("password", user.username), request=request, now=timezone.now())
     if passwords.matches(form.cleaned_data["old_password"], user.account.password):
         tries.succeeded()
         return True
@@ -71,8 +71,7 @@ def reset_password(request: HttpRequest) -> HttpResponse:
 
     def send_link() -> HttpResponse:
         email, now = form.cleaned_data["email"], timezone.now()
-        network = network_of(client_address(request))
-        limits.count((limits.RESET_ADDRESS, network), (limits.RESET_EMAIL, email), now=now)
+        limits.count_use(request, "reset", own=email, now=now)
         mails.request_password_reset(email, now=now)
         note(request, "password_reset_asked")
         return HttpResponseRedirect(reverse("reset_password_sent"))

@@ -101,7 +101,7 @@ def _save(request: UserRequest, form: ProfileForm, profile: Profile) -> bool:
     elif is_confirmed(request, form):
         now, given = timezone.now(), {"name": name, "timezone": zone, "email": email}
         if email != profile.email:
-            limits.count((limits.CONFIRMATION, email), now=now)
+            limits.count_use(request, "confirmation", own=email, now=now)
         email_addresses.claim(opened, user=request.user.account, now=now, **given)
     else:
         return False

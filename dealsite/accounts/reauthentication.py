@@ -65,7 +65,7 @@ def _asked(request: HttpRequest, now: datetime) -> HttpResponse | None:
 
 def _is_proved(request: HttpRequest, user: SignedIn, form: ReauthenticationForm, now: datetime) -> bool:
     """Tell whether password and code are the user's, else say so in the form; TooManyRequests."""
-    tries = limits.count((limits.PASSWORD, user.username), now=now)
+    tries = limits.count(("password", user.username), request=request, now=now)
     if not passwords.matches(form.cleaned_data["password"], user.account.password):
         note(request, "sign_in_failed", username=user.username, detail="while signed in")
         form.add_error("password", _("This is not your password."))

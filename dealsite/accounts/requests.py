@@ -105,7 +105,9 @@ class Visit:
     request: SiteRequest
     was_read: bool = False
     is_stale: bool = False
-    begun: tuple[str, str] | None = None  # user name and key of a session that this request began
+    begun: tuple[str, str, str] | None = (
+        None  # user name, key and device of a session that this request began
+    )
     target: tuple[Kind, str] | None = None  # the brand or category whose relation is read along
     state: RelationState | None = None
 
@@ -171,3 +173,8 @@ def network_of(address: str) -> str:
     if ":" not in address:
         return address
     return str(ipaddress.ip_network((address.partition("%")[0], 64), strict=False))
+
+
+def wide_network_of(address: str) -> str:
+    """Return the /24 of an IPv4 address, or the /64 of an IPv6 one."""
+    return str(ipaddress.ip_network((address, 24), strict=False)) if "." in address else network_of(address)

@@ -18,19 +18,24 @@ from django.forms import Form
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from dealsite.accounts import cookies, limits
+from dealsite.accounts import limits
 from dealsite.accounts.security_log import note
-from dealsite.data.people import two_factor
+from dealsite.data.people import throttles, two_factor
 from dealsite.data.people.two_factor import TwoFactor
 from dealsite.data.people.users import User
-from dealsite.data.table.errors import Conflict
+from dealsite.data.table.errors import Conflict, TooManyRequests
 
 DRIFT = 1  # steps of 30 seconds by which a clock may be off
 DIGITS = 6
 RECOVERY_CODES = 10
 RECOVERY_DIGITS = 12
 SET_UP_TIME = timedelta(minutes=30)
+MANY_CODES = gettext_lazy(
+    "Too many wrong codes for this account. Please wait %(time)s. If they were not yours, somebody knows "
+    "your password: set a new one."
+)
 SALT = "dealsite.accounts.second_factor"
 
 
@@ -100,9 +105,14 @@ def passes(request: HttpRequest, user: User, form: Form, *, now: datetime) -> bo
 
     TooManyRequests after some tries. 1 get + 1 transaction, and 2 updates that count the try.
     """
-    # By the device where they signed in before, so that who knows the password alone cannot keep them out.
-    subject = cookies.device_of(request, user.username) or user.username
-    tries = limits.count((limits.CODE, subject), (limits.CODE_DAY, subject), now=now)
+    # By the user, whatever the device: who knows the password could make as many devices as they like.
+    subject = user.username
+    by_user = (("code", subject), ("code-day", subject))
+    try:
+        tries = limits.count(*by_user, request=request, now=now, username=subject)
+    except TooManyRequests as error:
+        wait = {"time": throttles.in_words(error.retry_after)}
+        raise TooManyRequests(MANY_CODES % wait, retry_after=error.retry_after) from error
     factor = two_factor.get(user.username)
     if factor is None or factor.id != user.two_factor:
         form.add_error("code", _("Your account was changed elsewhere meanwhile. Sign in again."))

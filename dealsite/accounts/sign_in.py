@@ -1,5 +1,6 @@
 """Making an account, signing in and out."""
 
+import secrets
 from datetime import datetime
 from typing import Any
 
@@ -20,10 +21,12 @@ from dealsite.accounts.after_sign_in import PendingAction, pending_action_of
 from dealsite.accounts.destinations import destination
 from dealsite.accounts.forms import CodeForm, SignInForm, SignUpForm, answer_form
 from dealsite.accounts.limits import Tries
+from dealsite.accounts.proxies import is_behind_unknown_proxy
 from dealsite.accounts.requests import SiteRequest, client_address, network_of
 from dealsite.accounts.security_log import note
+from dealsite.data.names import normalise_sign_in_name
+from dealsite.data.people import devices, sessions, users
 from dealsite.data.people import passwords as stored_passwords
-from dealsite.data.people import sessions, users
 from dealsite.data.people.sessions import Session
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import AlreadyExists, Invalid, TooManyRequests
@@ -46,8 +49,8 @@ def sign_up(request: HttpRequest) -> HttpResponse:
 
     def create() -> HttpResponse | None:
         data = form.cleaned_data
-        sign_up = (limits.SIGN_UP, network_of(client_address(request)))
-        limits.count(sign_up, (limits.CONFIRMATION, data["email"]), now=now)
+        limits.count_use(request, "sign-up", now=now)
+        limits.count_use(request, "confirmation", own=data["email"], now=now)
         hashed = passwords.hashed(data["password"])
         # Whose the address is plays no part: only the worker looks, and writes to whoever has it.
         user = users.create(**data | {"password": hashed}, confirmed=False, now=now)
@@ -175,22 +178,28 @@ def _address(name: str, to: str, pending: PendingAction | None) -> str:
 def enter(
     request: HttpRequest, user: User, to: str, *, now: datetime, pending: PendingAction | None = None
 ) -> HttpResponse:
-    """Start a session and redirect. 1 put + 1 delete.
+    """Start a session and redirect. 1 put + 1 delete, on a new device 1 update.
 
     What the visitor wanted to do before they were asked to sign in is done now: 1 transaction. Their cart
     is merged: 1 query + 1 get + 1 transaction.
     """
-    _, key = begin(request, user, now=now)
+    _, *begun = begin(request, user, now=now)
     if pending:
         pending.carry_out(request, user.username, now=now)
     response = HttpResponseRedirect(to)
     after_sign_in.follow_up(request, response, user.username, now=now)
-    give_cookies(response, user.username, key)
+    give_cookies(response, user.username, *begun)
     return response
 
 
-def begin(request: HttpRequest, user: User, *, now: datetime) -> tuple[Session, str]:
-    """Start a session under a new key, which is returned, and end the one this browser had. 1 put + 1 delete."""
+def begin(request: HttpRequest, user: User, *, now: datetime) -> tuple[Session, str, str]:
+    """Start a session under a new key and end the one this browser had; return it, its key and its device's number.
+
+    1 put + 1 delete, on a new device 1 update.
+    """
+    device = cookies.device_of(request, user)
+    if not device and not devices.remember(user, device := secrets.token_urlsafe(16)):
+        device = ""
     key = cookies.new_key()
     user_agent = request.headers.get("User-Agent", "")
     session = sessions.start(user, key=key, user_agent=user_agent, address=client_address(request), now=now)
@@ -198,26 +207,30 @@ def begin(request: HttpRequest, user: User, *, now: datetime) -> tuple[Session, 
         sessions.end(earlier.username, hash_of(earlier.key))
     rotate_token(request)
     note(request, "signed_in", username=user.username)
-    return session, key
+    return session, key, device
 
 
-def give_cookies(response: HttpResponse, username: str, key: str) -> None:
-    """Give the browser the session that was begun."""
+def give_cookies(response: HttpResponse, username: str, key: str, device: str) -> None:
+    """Give the browser the session that was begun, and what tells its device; '' for one that is not known."""
     cookies.set_session(response, username, key)
-    cookies.set_device(response, username)
+    if device:
+        cookies.set_device(response, username, device)
     cookies.HALF.forget(response)
 
 
 def _count(request: HttpRequest, name: str, user: User | None, now: datetime) -> Tries:
-    """Count the try: on a device that the user has signed in to, only by that device."""
-    if user and (device := cookies.device_of(request, user.username)):
-        return limits.count((limits.DEVICE, device), now=now)
-    network = network_of(client_address(request))
-    # As typed: were the name and the e-mail address one subject, the limits would tell whose address it is.
-    subject = name.strip().casefold()
+    """Count the try for whoever the name means: on a device that they have signed in to, only by their devices."""
+    username = user.username if user else ""
+    about: dict[str, Any] = {"request": request, "now": now, "username": username}
+    if user and (device := cookies.device_of(request, user)):
+        return limits.count(("sign-in-device", device), ("sign-in-devices", username), **about)
+    subject = username or normalise_sign_in_name(name)
+    if is_behind_unknown_proxy(request):
+        return limits.count(("sign-in-unknown", limits.EVERYBODY), ("sign-in-name", subject), **about)
+    address = network_of(client_address(request))
     return limits.count(
-        (limits.ADDRESS, network),
-        (limits.NAME_AT_ADDRESS, f"{subject} {network}"),
-        (limits.NAME, subject),
-        now=now,
+        ("sign-in-address", address),
+        ("sign-in", f"{subject} {address}"),
+        ("sign-in-name", subject),
+        **about,
     )

@@ -90,8 +90,8 @@ def ask_to_sign_in(request: HttpRequest, *, now: datetime) -> HttpResponse | Non
         sealed = cookies.HALF.sign(half_of(user))
         return kept_form.ask(request, PAGE, CodeAgainForm(initial={"half": sealed}))
     # The middleware sets the session's cookies on whatever the answer will be.
-    started, key = begin(request, user, now=now)
-    request.visit.begun = (user.username, key)  # type: ignore[attr-defined]
+    started, *begun = begin(request, user, now=now)
+    request.visit.begun = (user.username, *begun)  # type: ignore[attr-defined]
     request.user = SignedIn(started, user)  # type: ignore[assignment]
     timezone.activate(UserZone(lambda: user.timezone))
     kept_form.take_out(request)

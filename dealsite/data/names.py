@@ -54,6 +54,14 @@ def normalise_username(text: str) -> str:
     return username
 
 
+def normalise_sign_in_name(text: str) -> str:
+    """Return the one form of a user name or e-mail address as which it is looked up, or of a text that is neither."""
+    try:
+        return normalise_email(text) if "@" in text else normalise_username(text)
+    except Invalid:
+        return normalise(text).casefold()
+
+
 def normalise_email(text: str) -> str:
     """Return the e-mail address in lower case, or raise Invalid."""
     email = unicodedata.normalize("NFKC", text).strip().casefold()

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.translation import gettext_lazy
 
+from dealsite.accounts import limits
 from dealsite.accounts.email_links import CONFIRM_WITHIN, TAKE_BACK_WITHIN, confirmation_path, take_back_path
 from dealsite.accounts.locales import spoken
 from dealsite.accounts.passwords import make_reset_token
@@ -19,7 +20,7 @@ from dealsite.data.commerce.payments import FAILED, PROCESSED, REFUNDED
 from dealsite.data.jobs.jobs import Handler, Job
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.people import mails, messages, users
-from dealsite.data.table.errors import NotFound
+from dealsite.data.table.errors import NotFound, TooManyRequests
 
 SUBJECTS = {
     "password_changed": gettext_lazy("Your password was changed"),
@@ -41,6 +42,7 @@ HEADLINES = {
     FAILED: gettext_lazy("A payment failed"),
     REFUNDED: gettext_lazy("A payment was refunded"),
 }
+logger = structlog.get_logger(__name__)
 
 
 def send_notice(job: Job, now: datetime) -> None:
@@ -48,7 +50,7 @@ def send_notice(job: Job, now: datetime) -> None:
     notice = from_item(mails.NoticePayload, job.payload)
     with spoken(notice.language):
         text = _render(f"{notice.template}.txt", name=notice.name, now=now)
-        _send(SUBJECTS[notice.template], text, notice.to)
+        _send(notice.template, text, notice.to, now)
 
 
 def send_password_reset(job: Job, now: datetime) -> None:
@@ -60,7 +62,7 @@ def send_password_reset(job: Job, now: datetime) -> None:
     context = {"name": user.name, "username": user.username, "path": path}
     with spoken(user.preferences.language):
         text = _render("password_reset.txt", minutes=settings.PASSWORD_RESET_TIMEOUT // 60, **context)
-        _send(SUBJECTS["password_reset"], text, user.email)
+        _send("password_reset", text, user.email, now)
 
 
 def send_confirmation(job: Job, now: datetime) -> None:
@@ -72,12 +74,12 @@ def send_confirmation(job: Job, now: datetime) -> None:
     if owner:
         with spoken(owner.preferences.language):
             text = _render("address_in_use.txt", name=owner.name, username=owner.username)
-            _send(SUBJECTS["address_in_use"], text, owner.email)
+            _send("address_in_use", text, owner.email, now)
         return
     context = {"name": user.name, "username": user.username, "path": confirmation_path(user, now=now)}
     with spoken(user.preferences.language):
         text = _render("confirmation.txt", days=CONFIRM_WITHIN.days, **context)
-        _send(SUBJECTS["confirmation"], text, user.pending_email)
+        _send("confirmation", text, user.pending_email, now)
 
 
 def send_email_changed(job: Job, now: datetime) -> None:
@@ -89,7 +91,7 @@ def send_email_changed(job: Job, now: datetime) -> None:
     path, days = take_back_path(user, payload.to, now=now), TAKE_BACK_WITHIN.days
     with spoken(user.preferences.language):
         text = _render("email_changed.txt", name=user.name, now=now, path=path, days=days)
-        _send(SUBJECTS["email_changed"], text, payload.to)
+        _send("email_changed", text, payload.to, now)
 
 
 def send_order_notice(job: Job, now: datetime) -> None:
@@ -101,7 +103,7 @@ def send_order_notice(job: Job, now: datetime) -> None:
     with spoken(user.preferences.language if user else ""):
         template = f"order_{notice.status.lower()}.txt"
         text = _render(template, status=notice.status, order=order, lines=lines)
-        _send(SUBJECTS[notice.status], text, notice.to)
+        _send(notice.status, text, notice.to, now, limit="mail-order")
 
 
 def send_payment_notice(job: Job, now: datetime) -> None:
@@ -129,7 +131,7 @@ def send_payment_notice(job: Job, now: datetime) -> None:
         )
         messages.deliver([message])
         if order.email:
-            _send(HEADLINES[said.status], _render("payment.txt", **context), user.email)
+            _send(said.status, _render("payment.txt", **context), user.email, now, limit="mail-order")
 
 
 HANDLERS: dict[str, Handler] = {
@@ -147,10 +149,24 @@ def _render(template: str, **context: object) -> str:
     return render_to_string(f"accounts/mail/{template}", context | site)
 
 
-def _send(subject: object, text: str, to: str) -> None:
+def _send(kind: str, text: str, to: str, now: datetime, *, limit: str = "mail") -> None:
+    """Send a mail, unless its address has had as many of this kind as it gets: what it tells of has happened anyway.
+
+    2 updates, 2 more where it could not be sent: it will be tried again, and counts once.
+    """
     if not settings.DEALSITE_SENDS_MAIL:
-        logger.warning(
-            "mail_not_sent", subject=str(subject), reason="DEALSITE_SMTP_HOST names no mail server"
-        )
+        logger.warning("mail_not_sent", kind=kind, reason="DEALSITE_SMTP_HOST names no mail server")
         return
-    send_mail(f"{settings.DEALSITE_NAME}: {subject}", text, settings.DEFAULT_FROM_EMAIL, [to])
+    # Orders and payments of one shopper come in heaps, whatever has become of them.
+    whose = to if limit == "mail-order" else f"{kind} {to}"
+    try:
+        tries = limits.count((limit, whose), (f"{limit}-total", limits.EVERYBODY), now=now)
+    except TooManyRequests:
+        logger.warning("mail_not_sent", kind=kind, reason="too many")
+        return
+    subject = f"{settings.DEALSITE_NAME}: {SUBJECTS.get(kind) or HEADLINES[kind]}"
+    try:
+        send_mail(subject, text, settings.DEFAULT_FROM_EMAIL, [to])
+    except Exception:
+        tries.succeeded()
+        raise

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from dealsite.accounts import cookies
+from dealsite.accounts import cookies, limits
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.requests import SiteRequest, UserRequest
 from dealsite.data.commerce import carts
@@ -46,6 +46,7 @@ def cart(request: SiteRequest) -> HttpResponse:
 def add_to_cart(request: SiteRequest) -> HttpResponse:
     """Add a deal to the cart; a visitor without one gets one. 1 batch get + 1 transaction, for htmx 1 get more."""
     now, owner = timezone.now(), owner_of(request)
+    limits.count_use(request, "cart" if owner else "new-cart", now=now)
     new_key = "" if owner else cookies.new_key()
     owner = owner or carts.visitor_cart(new_key)
     try:
@@ -184,6 +185,7 @@ def change(
     The function puts the line that it takes out into `removed`, and the shopper gets a button to take that back.
     """
     owner = owner_of(request)
+    limits.count_use(request, "cart", now=timezone.now())
     try:
         if owner is None:
             raise NotFound(NOT_THERE)

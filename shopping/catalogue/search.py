@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 
+from dealsite.accounts import limits
 from dealsite.accounts.requests import SiteRequest
 from dealsite.data.catalogue.cards import CENT
 from dealsite.data.catalogue.categories import CATEGORIES
@@ -137,6 +138,8 @@ def _amount(text: str) -> Decimal | None:
 def search(request: SiteRequest) -> HttpResponse:
     """A page of the deals that hold some words, narrowed down and sorted; for htmx its results alone."""
     asked, now = SearchForm.of(request), timezone.now()
+    if not asked.is_empty:
+        limits.count_use(request, "search", now=now)
     htmx = request.htmx
     if htmx and (htmx.target or "").startswith(QUICK_TARGET):
         found = find(asked.question, now=now, size=QUICK) if asked.words else SearchPage()

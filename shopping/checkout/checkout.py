@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
+from dealsite.accounts import limits
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.requests import UserRequest
 from dealsite.data.commerce import carts, orders, payments
@@ -139,6 +140,7 @@ def checkout(request: UserRequest) -> HttpResponse:
     if data["total"] and not ticket.method:
         form.add_error(None, _("Choose a card to pay with."))
         return _page(request, now, form, 422)
+    limits.count_use(request, "order", now=now)
     try:
         order = orders.place(_purchase(request, ticket, data), now=now)
     except CartChanged as error:

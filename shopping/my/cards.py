@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from dealsite.accounts import limits
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.destinations import destination
 from dealsite.accounts.forms import form_page
@@ -108,6 +109,7 @@ def forget_card(request: UserRequest) -> HttpResponse:
 
 def _keep(request: UserRequest, parameters: Mapping[str, str]) -> HttpResponse:
     gateway, username = choice.current(), request.user.username
+    limits.count_use(request, "card", now=timezone.now())
     saved = gateway.finish_card(parameters, account=username)
     now = timezone.now()
     kept = PaymentCard(gateway.name, saved.token, saved.label)

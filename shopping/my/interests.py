@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from dealsite.accounts import limits
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.destinations import destination
 from dealsite.accounts.requests import UserRequest
@@ -96,7 +97,8 @@ def mute_all(request: UserRequest) -> HttpResponse:
 
 
 def _wanted(request: UserRequest) -> bool:
-    """Return what the form wants: `muted` is yes or no."""
+    """Return what the form wants: `muted` is yes or no. Counted as a like is."""
+    limits.count_use(request, "like", now=timezone.now())
     wanted = request.POST.get("muted")
     if wanted not in ("yes", "no"):
         raise NotFound(_("There is no such setting."))

@@ -14,6 +14,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from dealsite.accounts import limits
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.destinations import destination
 from dealsite.accounts.requests import UserRequest
@@ -73,6 +74,7 @@ def pay(request: UserRequest, payment_id: str) -> HttpResponse:
     if card is None:
         messages.warning(request, _("Add a card first, then pay."))
         return HttpResponseRedirect(f"{reverse('card')}?{urlencode({'next': back})}")
+    limits.count_use(request, "retry", now=now)
     act = payment_actions.retry_now if request.POST.get("again") else payment_actions.pay_early
     try:
         act(username, due_at, payment_id, method=card.token, by=username, now=now)

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 from django_htmx.http import trigger_client_event
 
+from dealsite.accounts import limits
 from dealsite.accounts.decorators import to_sign_in
 from dealsite.accounts.destinations import destination
 from dealsite.accounts.requests import SiteRequest
@@ -61,9 +62,10 @@ def _toggle(request: SiteRequest, relation: Relation, slug: str, *, held: bool) 
     back = destination(request, reverse(target, args=[slug]))
     if relation_state is None:
         return to_sign_in(request, back=back, then=f"{verb}_{target}:{slug}" if held else "")
-    username = request.user.username
+    username, now = request.user.username, timezone.now()
+    limits.count_use(request, "like", now=now)
     if held:
-        relations.add(relation, slug, username, now=timezone.now())
+        relations.add(relation, slug, username, now=now)
     else:
         relations.remove(relation, slug, username)
     said = SAID[relation.verb, held] % {"name": name_of(relation, slug)}

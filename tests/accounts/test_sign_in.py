@@ -14,7 +14,6 @@ from django.utils import timezone
 from dealsite.accounts import limits, passwords
 from dealsite.data import table
 from dealsite.data.people import sessions, users
-from dealsite.data.people.throttles import Limit
 from dealsite.data.people.users import User
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.people import make_user
@@ -220,7 +219,7 @@ def test_good_sign_ins_do_not_count(browser: Client, ada: User):
 def test_a_good_sign_in_does_not_wipe_out_failures_at_other_names(browser: Client, ada: User):
     """Else whoever has an account could try others for ever from one address."""
     make_user("eve", password=passwords.hashed(PASSWORD))
-    limit = limits.ADDRESS.tries
+    limit = limits.limit("sign-in-address").tries
     for n in range(limit - 1):
         assert sign_in(browser, f"victim{n}", "wrong", **STRANGER).status_code == 422
         if n % 10 == 0:
@@ -230,9 +229,9 @@ def test_a_good_sign_in_does_not_wipe_out_failures_at_other_names(browser: Clien
 
 
 def test_many_addresses_together_are_slowed_but_not_on_a_device_that_is_known(
-    browser: Client, ada: User, monkeypatch: pytest.MonkeyPatch
+    browser: Client, ada: User, settings: Any
 ):
-    monkeypatch.setattr(limits, "NAME", Limit("sign-in-name", 8, timedelta(minutes=5)))
+    settings.DEALSITE_LIMITS = settings.DEALSITE_LIMITS | {"sign-in-name": (8, timedelta(minutes=5))}
     assert sign_in(browser, **HOME).status_code == 302
     browser.post("/account/sign-out/")
     statuses = [
@@ -244,12 +243,15 @@ def test_many_addresses_together_are_slowed_but_not_on_a_device_that_is_known(
 
 
 def test_the_limit_on_a_name_is_over_within_minutes():
-    assert limits.NAME.span <= timedelta(minutes=5)
+    assert limits.limit("sign-in-name").span <= timedelta(minutes=5)
 
 
 def test_a_known_device_has_a_limit_of_its_own(browser: Client, ada: User):
     sign_in(browser, **HOME)
-    assert fail(browser, limits.DEVICE.tries, **HOME) == [422] * limits.DEVICE.tries
+    assert (
+        fail(browser, limits.limit("sign-in-device").tries, **HOME)
+        == [422] * limits.limit("sign-in-device").tries
+    )
     assert sign_in(browser, **HOME).status_code == 429
     assert sign_in(Client(), **HOME).status_code == 302
 

@@ -112,7 +112,7 @@ def test_a_form_without_its_number_is_refused(browser: Client):
 
 
 def test_one_address_makes_so_many_accounts_and_no_more(browser: Client):
-    for number in range(limits.SIGN_UP.tries):
+    for number in range(limits.limit("sign-up-network").tries):
         browser.post("/account/sign-up/", form(browser, registration="x", email=f"x{number}@example.org"))
     answer = browser.post("/account/sign-up/", form(browser))
     assert answer.status_code == 429

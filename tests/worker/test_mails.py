@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.core import mail
 
 from dealsite.data import table
 from dealsite.data.commerce import payments
 from dealsite.data.commerce.payment import charging as running
-from dealsite.data.people import messages, users
+from dealsite.data.people import messages, passwords, two_factor, users
 from dealsite.data.table.ids import new_ulid
 from dealsite.gateways import choice
 from dealsite.worker import charging, loop
@@ -79,3 +81,58 @@ def test_a_user_who_is_gone_hears_nothing_and_still_pays():
     assert payments.of_order("ann", [made[0].ref])[0].status == payments.PROCESSED
     assert mail.outbox == []
     assert messages.inbox("ann").messages == []
+
+
+# Mails to one address
+
+
+def change_passwords(user: users.User, times: int) -> None:
+    for number in range(times):
+        passwords.change(users.get(user.username), password=f"hash {number}", now=NOW)
+    while loop.run_next(now=NOW):
+        pass
+
+
+def test_ten_changes_of_a_password_are_made_and_told_by_five_mails(caplog: pytest.LogCaptureFixture):
+    change_passwords(make_user("ann"), 10)
+    assert users.get("ann").password == "hash 9"
+    assert [sent.to for sent in mail.outbox] == [["ann@example.org"]] * 5
+    assert caplog.text.count("mail_not_sent") == 5
+    assert "ann@example.org" not in caplog.text
+
+
+def test_mails_of_another_kind_or_to_others_are_sent_meanwhile():
+    change_passwords(make_user("ann"), 6)
+    change_passwords(make_user("bob"), 1)
+    two_factor.turn_on(users.get("ann"), secret="x", recovery=["y"], step=1, key="", now=NOW)
+    assert loop.run_next(now=NOW)
+    assert [sent.to[0] for sent in mail.outbox[5:]] == ["bob@example.org", "ann@example.org"]
+    assert mail.outbox[-1].subject == "Dealsite: Two-factor sign-in is on"
+
+
+def test_mails_about_accounts_have_a_limit_in_all(settings):
+    settings.DEALSITE_LIMITS = settings.DEALSITE_LIMITS | {"mail-total": (2, timedelta(hours=1))}
+    for name in ("ann", "bob", "cleo"):
+        change_passwords(make_user(name), 1)
+    assert len(mail.outbox) == 2
+
+
+def test_a_mail_that_could_not_be_sent_counts_once(monkeypatch: pytest.MonkeyPatch, settings):
+    settings.DEALSITE_LIMITS = settings.DEALSITE_LIMITS | {"mail": (1, timedelta(hours=1))}
+    passwords.change(make_user("ann"), password="another", now=NOW)
+    with monkeypatch.context() as patch:
+        patch.setattr("dealsite.worker.mails.send_mail", lambda *_: 1 / 0)
+        loop.run_next(now=NOW)
+    for minutes in range(1, 30):
+        loop.run_next(now=NOW + timedelta(minutes=minutes))
+    assert len(mail.outbox) == 1
+
+
+def test_a_shopper_hears_of_each_of_many_payments_up_to_their_own_limit(settings):
+    settings.DEALSITE_LIMITS = settings.DEALSITE_LIMITS | {"mail-order": (7, timedelta(hours=1))}
+    make_user("ann")
+    for number in range(1, 10):
+        owe(method="test:approve", order_number=number)
+    work()
+    assert len(mail.outbox) == 7
+    assert len(messages.inbox("ann").messages) == 9

@@ -1,10 +1,11 @@
 """Throttles: how many tries of a kind a subject has had in the current span of time.
 
 A try is counted before it is made and taken back when it was good, so that any number of tries at
-the same time gets no more than the limit through. Subjects (a name as typed, an address) are hashed
+the same time gets no more than the limit through. Subjects (a user name, an address) are hashed
 in the key. A lost answer may count a try twice: the limit is then reached earlier, never later.
 """
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -28,20 +29,21 @@ class Limit:
     span: timedelta
 
 
+REFUSED = Limit("refused", 0, timedelta(hours=1))  # the hours by which refusals are kept
+KEPT = timedelta(days=1)
+
+
 @access_pattern("count a try, of signing in for example", "THROTTLE#kind#subject / window", "1 update")
 def count(limit: Limit, subject: str, *, now: datetime) -> None:
     """Count a try, or raise TooManyRequests with the seconds until the span is over."""
-    window = _window(limit, now)
-    end = window + limit.span
-    wait = max(1, -int((now - end) // timedelta(seconds=1)))
-    sentence = _("Too many tries. Please wait %(time)s.") % {"time": in_words(wait)}
+    began = window(limit, now)
     table.write(
         Update(
-            key=keys.throttle(limit.kind, subject, window),
-            set={"type": "Throttle", "ttl": epoch_seconds(end)},
+            key=keys.throttle(limit.kind, subject, began),
+            set={"type": "Throttle", "ttl": epoch_seconds(began + limit.span)},
             add={"count": 1},
             when=(either(missing("count"), below("count", limit.tries)),),
-            otherwise=TooManyRequests(sentence, retry_after=wait),
+            otherwise=refusal(limit, now),
         )
     )
 
@@ -49,19 +51,54 @@ def count(limit: Limit, subject: str, *, now: datetime) -> None:
 @access_pattern("take back a counted try", "THROTTLE#kind#subject / window", "1 update")
 def undo_attempt(limit: Limit, subject: str, *, now: datetime) -> None:
     """Take back the try that was counted at `now`."""
-    key = keys.throttle(limit.kind, subject, _window(limit, now))
+    key = keys.throttle(limit.kind, subject, window(limit, now))
     with suppress(Conflict):  # expired meanwhile, or taken back by an attempt whose answer was lost
         table.write(Update(key=key, add={"count": -1}, when=(at_least("count", 1),)))
 
 
+def refusal(limit: Limit, now: datetime) -> TooManyRequests:
+    """Return the error that says how long to wait until the span is over."""
+    end = window(limit, now) + limit.span
+    wait = max(1, -int((now - end) // timedelta(seconds=1)))
+    sentence = _("Too many tries. Please wait %(time)s.") % {"time": in_words(wait)}
+    return TooManyRequests(sentence, retry_after=wait)
+
+
+@access_pattern("keep who was refused", "THROTTLE#kind#subject / window", "1 update")
+def keep_refusal(what: str, *, now: datetime) -> None:
+    """Keep for a day that something was refused; `what` says by which limit, and to whom."""
+    hour = window(REFUSED, now)
+    ends = {"type": "Throttle", "ttl": epoch_seconds(hour + KEPT)}
+    table.write(Update(key=keys.throttle(REFUSED.kind, "", hour), set=ends, add={"refused": {what}}))
+
+
+@access_pattern(
+    "how far limits are used, and who was refused lately", "THROTTLE#kind#subject / window", "1 batch get"
+)
+def overview(
+    limits: Iterable[Limit], subject: str, *, now: datetime
+) -> tuple[dict[str, int], dict[datetime, set[str]]]:
+    """Return the tries of a subject in the present span by kind, and what was refused in each hour of a day."""
+    counts = {limit.kind: keys.throttle(limit.kind, subject, window(limit, now)) for limit in limits}
+    hours = [window(REFUSED, now) - number * REFUSED.span for number in range(KEPT // REFUSED.span)]
+    refused = {hour: keys.throttle(REFUSED.kind, "", hour) for hour in hours}
+    items = table.batch_get([*counts.values(), *refused.values()])
+    tries = {kind: items[key]["count"] if key in items else 0 for kind, key in counts.items()}
+    return tries, {hour: set(items[key]["refused"]) for hour, key in refused.items() if key in items}
+
+
 def in_words(seconds: int) -> str:
-    """Return a waiting time as people say it: 40 seconds, 12 minutes."""
+    """Return a waiting time as people say it: 40 seconds, 12 minutes, 3 hours."""
     if seconds < 90:
         return ngettext("%(count)d second", "%(count)d seconds", seconds) % {"count": seconds}
     minutes = -(-seconds // 60)
+    if minutes > 90:
+        hours = -(-minutes // 60)
+        return ngettext("%(count)d hour", "%(count)d hours", hours) % {"count": hours}
     return ngettext("%(count)d minute", "%(count)d minutes", minutes) % {"count": minutes}
 
 
-def _window(limit: Limit, now: datetime) -> datetime:
+def window(limit: Limit, now: datetime) -> datetime:
+    """Return when the present span of a limit began."""
     span = int(limit.span.total_seconds())
     return datetime.fromtimestamp(epoch_seconds(now) // span * span, UTC)

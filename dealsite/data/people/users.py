@@ -49,6 +49,7 @@ class User:
     registration: str
     muted: bool = False
     two_factor: str = ""
+    devices: tuple[str, ...] = field(default=(), repr=False)  # see devices.py, the newest last
     preferences: Preferences = USUAL
     pending_email: str = ""
 
@@ -198,7 +199,10 @@ def mute_hot_deals(username: str, *, muted: bool) -> None:
 @access_pattern("delete a user", "USER#u, USEREMAIL#e, USERCOUNT#k, JOB#id", "1 transaction")
 def delete(user: User, *, job_id: str, now: datetime) -> None:
     """Delete a user whose password was just asked for; the name stays taken. The rest is removed by a job."""
-    gone = ("name", "email", "password", "roles", "timezone", "registration", "UserIndex", "two_factor")
+    gone = (
+        *("name", "email", "password", "roles", "timezone", "registration", "UserIndex"),
+        *("two_factor", "devices"),
+    )
     guard = [Delete(key=keys.email_guard(user.email))] if user.email else []
     table.transact(
         [
@@ -247,6 +251,7 @@ def as_user(item: Mapping[str, Any] | None) -> User | None:
         roles=frozenset(item.get("roles", ())),
         created_at=from_iso(item["created_at"]),
         muted=is_muted(item),
+        devices=tuple(item.get("devices", ())),
         preferences=Preferences(**chosen | {"columns": tuple(item.get("columns", ()))}),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -468,3 +469,11 @@ def test_an_answers_file_is_noted_as_an_export(office):
     address = ask(office, "SELECT 1").request["PATH_INFO"]
     b"".join(office.get(address + "csv/").streaming_content)
     assert [event.username for event in security_events.page(event="export_asked").events] == ["bea"]
+
+
+def test_questions_have_a_limit_that_the_form_tells(office, settings):
+    settings.DEALSITE_LIMITS = settings.DEALSITE_LIMITS | {"question-total": (1, timedelta(minutes=1))}
+    ask(office, "SELECT 1 AS one")
+    response = office.post("/cms/ask/", {"sql": "SELECT 2 AS two", "title": ""})
+    assert (response.status_code, response["Retry-After"]) == (429, "60")
+    assert "Please wait 60 seconds" in response.content.decode()

@@ -1,0 +1,52 @@
+"""The devices on which a user has signed in: the newest few, each bound to their password and second factor.
+
+The browser keeps a random number, the sign-in item what `sessions.password_mark` makes of it: another password or
+factor ends all of them, and a new device the oldest.
+"""
+
+from typing import Any
+
+from dealsite.data import keys, table
+from dealsite.data.people import users
+from dealsite.data.people.sessions import password_mark
+from dealsite.data.people.users import User
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.errors import Conflict, NotFound
+from dealsite.data.table.writes import Condition, Update, equals, missing
+
+MOST = 5
+TRIES = 3
+
+
+def is_known(user: User, number: str) -> bool:
+    """Tell whether a number is that of a device of a user, as they were read. No request."""
+    return password_mark(number, user) in user.devices
+
+
+@access_pattern("remember a device", "USER#u", "3 updates + 2 gets")
+def remember(user: User, number: str) -> bool:
+    """Remember a device by its random number, and forget the oldest beyond MOST; False where that could not be.
+
+    1 update; 1 get + 1 update more for each other device that was faster.
+    """
+    for attempt in range(TRIES):
+        try:
+            current = users.get(user.username) if attempt else user
+            if current.password != user.password or current.two_factor != user.two_factor:
+                return False
+            _write(current, number)
+        except NotFound:
+            return False
+        except Conflict:
+            continue
+        return True
+    return False
+
+
+def _write(user: User, number: str) -> None:
+    mark = password_mark(number, user)
+    newest = [*(known for known in user.devices if known != mark), mark][-MOST:]
+    as_read: Condition = equals("devices", list(user.devices)) if user.devices else missing("devices")
+    change: dict[Any, Any] = {"devices": newest}
+    same = (equals("password", user.password), as_read)  # a deleted user has none
+    table.write(Update(key=keys.user(user.username), set=change, when=same, otherwise=Conflict()))

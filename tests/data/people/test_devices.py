@@ -1,0 +1,79 @@
+"""The few devices of a user: the newest, bound to password and second factor, however many come at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+
+from dealsite.data.integrity import checks
+from dealsite.data.people import passwords, two_factor, users
+from dealsite.data.people.devices import MOST, is_known, remember
+from tests.builders import make_id
+from tests.people import NOW, make_user
+from tests.races import at_once
+
+pytestmark = [pytest.mark.engines_differ, pytest.mark.usefixtures("fresh_table")]
+
+
+def known(numbers: list[str]) -> list[str]:
+    user = users.get("ann")
+    return [number for number in numbers if is_known(user, number)]
+
+
+def test_of_twelve_devices_the_newest_five_are_known():
+    make_user("ann")
+    numbers = [f"device {number}" for number in range(12)]
+    assert all(remember(users.get("ann"), number) for number in numbers)
+    assert known(numbers) == numbers[-MOST:]
+    assert len(users.get("ann").devices) == MOST == 5
+    assert checks.find() == []
+
+
+def test_a_device_is_that_of_its_user():
+    make_user("ann")
+    remember(make_user("bob"), "a device")
+    assert not is_known(users.get("ann"), "a device")
+    assert not is_known(users.get("bob"), "another")
+
+
+def test_another_password_or_factor_ends_all_devices():
+    make_user("ann")
+    remember(users.get("ann"), "first")
+    passwords.change(users.get("ann"), password="another", now=NOW)
+    assert known(["first"]) == []
+    remember(users.get("ann"), "second")
+    two_factor.turn_on(users.get("ann"), secret="x", recovery=["y"], step=1, key="", now=NOW)
+    assert known(["second"]) == []
+    remember(users.get("ann"), "third")
+    assert known(["third"]) == ["third"]
+    two_factor.turn_off(users.get("ann"), by="ann", now=NOW)
+    assert known(["third"]) == []
+
+
+def test_a_device_that_gave_an_older_password_is_not_remembered():
+    user = make_user("ann")
+    passwords.change(user, password="another", now=NOW)
+    assert not remember(user, "late")
+    assert not remember(replace(user, devices=("x",)), "late")
+    assert users.get("ann").devices == ()
+
+
+def test_a_deleted_user_leaves_no_devices_and_gets_none():
+    user = make_user("ann")
+    remember(user, "first")
+    user = users.get("ann")
+    users.delete(user, job_id=make_id(), now=NOW)
+    assert not remember(user, "second")
+    assert not remember(replace(user, devices=()), "second")
+    assert checks.find() == []
+
+
+def test_devices_that_come_at_once_are_all_known_or_told_that_they_are_not():
+    user = make_user("ann")
+    numbers = [f"device {number}" for number in range(4)]
+    outcomes: list[Any] = at_once(*[partial(remember, user, number) for number in numbers])
+    assert known(numbers) == [number for number, done in zip(numbers, outcomes, strict=True) if done is True]
+    assert known(numbers)
