@@ -17,21 +17,19 @@ from django.http import HttpRequest
 from dealsite.accounts import cookies, security_log
 from dealsite.accounts.limit_table import ROWS
 from dealsite.accounts.proxies import is_behind_unknown_proxy
-from dealsite.accounts.requests import client_address, network_of, wide_network_of
+from dealsite.accounts.requests import client_address, wide_network_of
 from dealsite.data.people import throttles
 from dealsite.data.people.throttles import Limit
 from dealsite.data.table.errors import DataError, TooManyRequests
 from dealsite.data.table.ids import hash_of
 
 EVERYBODY = "all"  # the subject of what is counted on the whole site
-MOST_NOTED, MOST_KEPT = 1000, 50  # refusals that a process notes in the log and in the table, an hour
 
 Try = tuple[str, str]  # a limit's name, and whom it counts
 
 _rows = {row.name: row for row in ROWS}
 _lock = Lock()
 _used: dict[str, tuple[datetime, Counter[str]]] = {}  # of a limit: the span and the uses in it, here
-_noted: dict[datetime, set[str]] = {}
 
 
 def limit(name: str) -> Limit:
@@ -65,7 +63,7 @@ def count(*tries: Try, now: datetime, request: HttpRequest | None = None, userna
         except TooManyRequests:
             counted.succeeded()
             if request:
-                _note(request, name, username, now)
+                _note(request, name, username)
             raise
         counted.counted.append((limit(name), subject))
     return counted
@@ -82,7 +80,7 @@ def count_use(request: HttpRequest, what: str, *, now: datetime, own: str = "") 
     if not row.in_memory:
         count(*tries, request=request, now=now)
     elif refused := _count_here(tries, now):
-        _note(request, refused.kind, "", now)
+        _note(request, refused.kind, "")
         raise throttles.refusal(refused, now)
 
 
@@ -93,10 +91,9 @@ def used_here(name: str, *, now: datetime) -> int:
 
 
 def forget() -> None:
-    """Forget what this process has counted and noted."""
+    """Forget what this process has counted."""
     with _lock:
         _used.clear()
-        _noted.clear()
 
 
 def _count_here(tries: list[Try], now: datetime) -> Limit | None:
@@ -135,25 +132,11 @@ def _network(request: HttpRequest) -> str:
     return "" if is_behind_unknown_proxy(request) else wide_network_of(client_address(request))
 
 
-def _note(request: HttpRequest, name: str, username: str, now: datetime) -> None:
-    """Note a refusal in the log, and for the page of limits; each once an hour and process, however often it comes.
-
-    At most 1 update, and 1 batch get where nobody had asked yet who is signed in.
-    """
+def _note(request: HttpRequest, name: str, username: str) -> None:
+    """Note a refusal. 1 batch get where nobody had asked yet who is signed in."""
     with suppress(DataError):
         user = getattr(request, "user", None)
-        username = username or (user.username if user else "")
         # Not the text that somebody typed as their name: it may be their password.
-        what = f"{name} {username or '-'} {network_of(client_address(request))}"
-        hour = now.replace(minute=0, second=0, microsecond=0)
-        with _lock:
-            for past in _noted.keys() - {hour}:
-                del _noted[past]
-            noted = _noted.setdefault(hour, set())
-            if what in noted or len(noted) >= MOST_NOTED:
-                return
-            noted.add(what)
-            number = len(noted)
-        security_log.note(request, "throttled", username=username, detail=name)
-        if number <= MOST_KEPT:
-            throttles.keep_refusal(what, now=now)
+        security_log.note(
+            request, "throttled", username=username or (user.username if user else ""), detail=name
+        )

@@ -18,10 +18,10 @@ from dealsite.accounts.proxies import is_behind_unknown_proxy
 from dealsite.accounts.requests import Anonymous, Visit, wide_network_of
 from dealsite.data import table
 from dealsite.data.names import normalise_sign_in_name
-from dealsite.data.people import devices, throttles, two_factor, users
+from dealsite.data.people import devices, security_events, throttles, two_factor, users
 from dealsite.data.people.throttles import window
 from dealsite.data.people.users import User
-from dealsite.data.table.errors import TooManyRequests, Unavailable
+from dealsite.data.table.errors import TooManyRequests
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.people import NOW
 from tests.races import at_once
@@ -277,8 +277,7 @@ def test_what_is_counted_in_memory_costs_no_request_and_little_memory(few: None)
         with table.metered() as meter:
             use("search", own=f"user{number}", REMOTE_ADDR=f"10.0.{number}.1")
         costs.append(meter.calls)
-    # Who was refused is kept, as far as the page of limits shows it.
-    assert costs == [0] * 5 + [1] * limits.MOST_KEPT + [0] * 45
+    assert costs == [0] * 100
     assert sum(len(uses) for _, uses in limits._used.values()) == 5 + 5 + 1
     assert limits.used_here("search-total", now=NOW) == 5
     assert limits.used_here("search-total", now=NOW + timedelta(minutes=1)) == 0
@@ -301,33 +300,19 @@ def test_what_costs_is_counted_by_wide_networks(address: str, network: str):
     assert wide_network_of(address) == network
 
 
-def test_a_refusal_is_noted_once_an_hour(browser: Client, ada: User, caplog: pytest.LogCaptureFixture):
+def test_each_refusal_is_a_line_and_a_row_of_the_security_log(
+    browser: Client, ada: User, caplog: pytest.LogCaptureFixture
+):
     statuses(9, **STRANGER)
-    said = [record.message for record in caplog.records if "event='throttled'" in record.message]
-    assert len(said) == 1
-    assert "username='ada' network='203.0.113.66'" in said[0]
-    assert said[0].endswith("detail='sign-in'")
     statuses(9, name="nobody", **STRANGER)
-    _, refused = throttles.overview([], "all", now=timezone.now())
-    assert list(refused.values()) == [{"sign-in ada 203.0.113.66", "sign-in - 203.0.113.66"}]
-
-
-def test_refusals_of_many_fill_neither_log_nor_table(few: None, monkeypatch: pytest.MonkeyPatch, caplog: Any):
-    monkeypatch.setattr(limits, "MOST_NOTED", 7)
-    monkeypatch.setattr(limits, "MOST_KEPT", 3)
-    for number in range(20):
-        use("search", own="ann", REMOTE_ADDR=f"10.0.{number}.1")
-    ((_, refused),) = throttles.overview([], "all", now=NOW)[1].items()
-    assert len(refused) == 3
-    assert caplog.text.count("event='throttled'") == 7
-
-
-def test_what_is_noted_fails_no_refusal(few: None, monkeypatch: pytest.MonkeyPatch):
-    def away(*_: Any, **__: Any) -> None:
-        raise Unavailable()
-
-    monkeypatch.setattr(throttles, "keep_refusal", away)
-    assert use("search", times=3, own="ann") == 2
+    said = [record.message for record in caplog.records if "event='throttled'" in record.message]
+    assert len(said) == 8
+    assert "username='ada' network='203.0.113.66'" in said[0]
+    rows = security_events.page(event="throttled").events
+    assert {(row.username, row.network, row.detail) for row in rows} >= {
+        ("ada", "203.0.113.66", "sign-in"),
+        ("", "203.0.113.66", "sign-in"),
+    }
 
 
 # A proxy that nobody told of

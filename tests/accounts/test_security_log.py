@@ -11,12 +11,11 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from dealsite.accounts import limits, security_log
+from dealsite.accounts import security_log
 from dealsite.accounts.security_log import FAILURES, Event
 from dealsite.ask.lake import lake_in
 from dealsite.data import table
 from dealsite.data.people import security_events, users
-from dealsite.data.people.throttles import Limit
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Unavailable
 from dealsite.data.table.ids import new_ulid
@@ -92,10 +91,17 @@ def test_each_word_of_the_log_has_a_request_that_it_arises_from():
 
 @pytest.mark.parametrize("event", REQUESTS)
 def test_what_happens_at_the_doors_is_noted(
-    event: str, browser: Client, ada: User, root: Client, lines: Any, monkeypatch: Any, tmp_path: Any
+    event: str,
+    browser: Client,
+    ada: User,
+    root: Client,
+    lines: Any,
+    monkeypatch: Any,
+    settings: Any,
+    tmp_path: Any,
 ):
     home = signed_in(ada, now=timezone.now())
-    monkeypatch.setattr(limits, "NAME_AT_ADDRESS", Limit("sign-in", 2, timedelta(minutes=15)))
+    settings.DEALSITE_LIMITS = settings.DEALSITE_LIMITS | {"sign-in": (2, timedelta(minutes=15))}
     monkeypatch.setattr("cms.ask.ask.open_lake", lambda roles: lake_in(tmp_path, roles))
     answer = REQUESTS[event](browser, home, root)
     answer = answer[0] if isinstance(answer, tuple) else answer

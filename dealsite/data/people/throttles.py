@@ -29,10 +29,6 @@ class Limit:
     span: timedelta
 
 
-REFUSED = Limit("refused", 0, timedelta(hours=1))  # the hours by which refusals are kept
-KEPT = timedelta(days=1)
-
-
 @access_pattern("count a try, of signing in for example", "THROTTLE#kind#subject / window", "1 update")
 def count(limit: Limit, subject: str, *, now: datetime) -> None:
     """Count a try, or raise TooManyRequests with the seconds until the span is over."""
@@ -64,27 +60,12 @@ def refusal(limit: Limit, now: datetime) -> TooManyRequests:
     return TooManyRequests(sentence, retry_after=wait)
 
 
-@access_pattern("keep who was refused", "THROTTLE#kind#subject / window", "1 update")
-def keep_refusal(what: str, *, now: datetime) -> None:
-    """Keep for a day that something was refused; `what` says by which limit, and to whom."""
-    hour = window(REFUSED, now)
-    ends = {"type": "Throttle", "ttl": epoch_seconds(hour + KEPT)}
-    table.write(Update(key=keys.throttle(REFUSED.kind, "", hour), set=ends, add={"refused": {what}}))
-
-
-@access_pattern(
-    "how far limits are used, and who was refused lately", "THROTTLE#kind#subject / window", "1 batch get"
-)
-def overview(
-    limits: Iterable[Limit], subject: str, *, now: datetime
-) -> tuple[dict[str, int], dict[datetime, set[str]]]:
-    """Return the tries of a subject in the present span by kind, and what was refused in each hour of a day."""
+@access_pattern("how far limits are used", "THROTTLE#kind#subject / window", "1 batch get")
+def uses(limits: Iterable[Limit], subject: str, *, now: datetime) -> dict[str, int]:
+    """Return the tries of a subject in the present span by kind. 1 batch get."""
     counts = {limit.kind: keys.throttle(limit.kind, subject, window(limit, now)) for limit in limits}
-    hours = [window(REFUSED, now) - number * REFUSED.span for number in range(KEPT // REFUSED.span)]
-    refused = {hour: keys.throttle(REFUSED.kind, "", hour) for hour in hours}
-    items = table.batch_get([*counts.values(), *refused.values()])
-    tries = {kind: items[key]["count"] if key in items else 0 for kind, key in counts.items()}
-    return tries, {hour: set(items[key]["refused"]) for hour, key in refused.items() if key in items}
+    items = table.batch_get([*counts.values()])
+    return {kind: items[key]["count"] if key in items else 0 for kind, key in counts.items()}
 
 
 def in_words(seconds: int) -> str:

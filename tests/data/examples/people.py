@@ -116,9 +116,8 @@ measures(sessions.read_with_relation_state, lambda: start_session(users.get("ann
     lambda _: sessions.read_with_relation_state("ann", "secret", target="brand", slug="aurora", now=NOW)
 )
 measures(devices.remember, lambda: users.get("ann"))(lambda user: devices.remember(user, "number"))
-measures(throttles.keep_refusal)(lambda: throttles.keep_refusal("search ann 192.0.2.1", now=NOW))
-measures(throttles.overview, lambda: throttles.count(LIMIT, "all", now=NOW))(
-    lambda _: throttles.overview([LIMIT], "all", now=NOW)
+measures(throttles.uses, lambda: throttles.count(LIMIT, "all", now=NOW))(
+    lambda _: throttles.uses([LIMIT], "all", now=NOW)
 )
 measures(throttles.count)(lambda: throttles.count(LIMIT, "ann", now=NOW))
 measures(security_events.add)(lambda: security_events.add(SecurityEvent("signed_in", NOW, "ann", "::1")))

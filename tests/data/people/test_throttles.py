@@ -95,27 +95,9 @@ def test_a_waiting_time_is_said_in_words(seconds: int, words: str):
     assert throttles.in_words(seconds) == words
 
 
-def test_who_was_refused_is_kept_by_the_hour_for_a_day():
-    for hours, what in (
-        (0, "search - 192.0.2.1"),
-        (0, "search - 192.0.2.1"),
-        (0, "code ann ::1"),
-        (23, "new"),
-        (24, "newer"),
-    ):
-        throttles.keep_refusal(what, now=NOW + timedelta(hours=hours))
-    hour = throttles.window(throttles.REFUSED, NOW)
-    last = {hour + timedelta(hours=23): {"new"}}
-    overview = partial(throttles.overview, [], "all")
-    assert overview(now=NOW)[1] == {hour: {"search - 192.0.2.1", "code ann ::1"}}
-    assert overview(now=NOW + timedelta(hours=23))[1] == overview(now=NOW)[1] | last
-    assert overview(now=NOW + timedelta(hours=24))[1] == last | {hour + timedelta(hours=24): {"newer"}}
-    assert checks.find() == []
-
-
 @EXACT
 def test_how_far_limits_are_used_is_read_for_the_present_span():
     throttles.count(LIMIT, "all", now=NOW)
     other = Limit("other", 3, LIMIT.span)
-    assert throttles.overview([LIMIT, other], "all", now=NOW)[0] == {"test": 1, "other": 0}
-    assert throttles.overview([LIMIT], "all", now=NOW + LIMIT.span)[0] == {"test": 0}
+    assert throttles.uses([LIMIT, other], "all", now=NOW) == {"test": 1, "other": 0}
+    assert throttles.uses([LIMIT], "all", now=NOW + LIMIT.span) == {"test": 0}
