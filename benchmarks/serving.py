@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dealsite.engine.server import free_port
 
-THREADS = 4
+CONNECTIONS = 4
 
 
 def requests_per_second(environ: dict[str, str], seconds: float) -> float:
@@ -29,10 +29,8 @@ def requests_per_second(environ: dict[str, str], seconds: float) -> float:
 @contextlib.contextmanager
 def _served(environ: dict[str, str]) -> Iterator[int]:
     port = free_port()
-    options = ["--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
-    options += ["--blocking-threads", str(THREADS), "--log-level", "error", "--no-ws"]
     server = subprocess.Popen(
-        [sys.executable, "-m", "granian", *options, "dealsite.wsgi:application"],
+        [sys.executable, "manage.py", "web", "--port", str(port), "--workers", "1"],
         cwd=Path(__file__).resolve().parent.parent,
         env={**os.environ, **environ},
     )
@@ -66,7 +64,7 @@ def _wait(port: int, server: subprocess.Popen[bytes]) -> None:
 def _ask(port: int, seconds: float) -> int:
     """Keep four connections busy for some seconds; return how many answers came."""
     end = time.perf_counter() + seconds
-    answered = [0] * THREADS
+    answered = [0] * CONNECTIONS
 
     def run(number: int) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
@@ -79,7 +77,7 @@ def _ask(port: int, seconds: float) -> int:
             answered[number] += 1
         connection.close()
 
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(THREADS)]
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(CONNECTIONS)]
     for thread in threads:
         thread.start()
     for thread in threads:

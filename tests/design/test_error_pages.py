@@ -9,7 +9,7 @@ from django.test import Client, RequestFactory
 from dealsite.middleware import server_error
 
 
-@pytest.mark.parametrize("code", [400, 403, 404, 409, 429, 500, 503])
+@pytest.mark.parametrize("code", [400, 403, 404, 409, 413, 429, 500, 503])
 def test_an_error_page_needs_neither_request_nor_data(code: int):
     html = get_template(f"{code}.html").render()
     assert html.count("<h1") == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import select
+import socket
 import time
 
 import pytest
@@ -15,6 +16,17 @@ SHORT = Limits(patience=0.4, per_address=100, connections=1_000)
 LATE = 1.5  # seconds; a look comes each 0.1 s, on a busy machine later
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n"
+
+
+def is_closed_while_sending(one: socket.socket, piece: bytes) -> bool:
+    end = time.monotonic() + 10
+    try:
+        while time.monotonic() < end:
+            one.sendall(piece)
+            time.sleep(0.02)
+    except OSError:
+        return True
+    return False
 
 
 @pytest.mark.parametrize("sent", [b"", b"G", b"GET / HTTP/1.1\r\nHost: x\r\nCook"])
@@ -31,10 +43,7 @@ def test_headers_that_do_not_come_close_the_connection(serve, sent):
 def test_headers_or_a_body_that_trickle_close_the_connection(serve, head):
     web = serve(limits=SHORT)
     one, began = web.connect(head), time.monotonic()
-    with pytest.raises(OSError, match=r"reset|pipe"):
-        while time.monotonic() < began + 10:
-            one.sendall(b"a")
-            time.sleep(0.02)
+    assert is_closed_while_sending(one, b"a")
     assert time.monotonic() - began < LATE
     assert web.environs == []
 
@@ -59,10 +68,7 @@ def test_a_body_that_takes_for_ever_ends_however_steadily_it_comes(serve, monkey
     monkeypatch.setattr(Limits, "longest", 0.8)
     web = serve(limits=SHORT)
     one, began = web.connect(POST.replace(b"100", b"900000")), time.monotonic()
-    with pytest.raises(OSError, match=r"reset|pipe"):
-        while time.monotonic() < began + 10:
-            one.sendall(b"a" * 1_000)
-            time.sleep(0.02)
+    assert is_closed_while_sending(one, b"a" * 1_000)
     assert 0.7 < time.monotonic() - began < 2 * LATE
 
 

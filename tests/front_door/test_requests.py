@@ -60,9 +60,8 @@ def test_nothing_passes_for_a_header_that_a_proxy_sets(serve):
 
 
 def test_a_forwarded_address_is_for_django_to_judge(serve):
-    environ = seen(
-        serve(), b"GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 9.9.9.9\r\nX-Forwarded-Proto: https\r\n\r\n"
-    )
+    forwarded = b"X-Forwarded-For: 9.9.9.9\r\nX-Forwarded-Proto: https\r\n"
+    environ = seen(serve(), b"GET / HTTP/1.1\r\nHost: x\r\n" + forwarded + b"\r\n")
     assert environ["REMOTE_ADDR"] == "127.0.0.1"
     assert environ["wsgi.url_scheme"] == "http"
     assert environ["HTTP_X_FORWARDED_FOR"] == "9.9.9.9"

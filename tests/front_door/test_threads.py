@@ -8,10 +8,10 @@ import time
 import pytest
 
 from dealsite import middleware
-from dealsite.data import table
 from dealsite.data.table import meters
 from dealsite.front_door import pools
 from dealsite.front_door.application import PAGE_THREADS
+from dealsite.front_door.limits import QUEUE_SECONDS
 from tests.front_door.conftest import status_of, wait_for
 
 GET = b"GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
@@ -56,7 +56,7 @@ def test_who_waits_in_vain_for_a_thread_gets_a_503_that_says_when_to_come_back(h
     assert status_of(answer) == 503
     assert b"\r\nretry-after: 5\r\n" in answer
     assert answer.endswith(b"<p>busy</p>")
-    assert pools.QUEUE_SECONDS - 0.1 < time.monotonic() - began < 2.5
+    assert QUEUE_SECONDS - 0.1 < time.monotonic() - began < 2.5
 
 
 def test_who_would_be_too_many_to_wait_gets_it_at_once(hanging, monkeypatch):
@@ -89,7 +89,7 @@ def test_waiting_for_a_thread_counts_towards_the_deadline_for_data_calls(rf, mon
     assert left[0] == pytest.approx(1.4, abs=0.1)
     assert left[1] == pytest.approx(0.5, abs=0.1)
     # A wait, and the last call of a page, which may take 1.5 s: less than three seconds in all.
-    assert max(pools.QUEUE_SECONDS, middleware.DATA_SECONDS) + 1.5 < 3
+    assert max(QUEUE_SECONDS, middleware.DATA_SECONDS) + 1.5 < 3
 
 
 def test_bodies_that_have_not_come_take_no_thread(serve):
@@ -140,9 +140,3 @@ def test_an_error_in_the_middle_of_an_answer_breaks_the_connection(serve, caplog
 def test_a_call_has_room_for_the_frames_of_what_it_calls():
     assert pools.with_room.__code__.co_stacksize * 8 > 200_000
     assert pools.with_room(lambda waited: waited + 1, 2.0) == 3.0
-
-
-def test_nothing_is_left_of_a_deadline_after_a_request():
-    with table.deadline(1):
-        assert meters._deadline.get() is not None
-    assert meters._deadline.get() is None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from pathlib import Path
 
 import pytest
-from django.urls import get_resolver
+from django.urls import URLResolver, get_resolver
 from django.utils import timezone
 
 from dealsite.accounts import cookies
@@ -67,10 +68,8 @@ def raw(path: str, fields: dict) -> bytes:
 def upload(web, path: str, fields: dict, body: bytes = LARGE) -> tuple[int, bytes]:
     """Send an upload as a browser does, and return the status and text of the answer."""
     one = web.connect(raw(path, fields))
-    try:
+    with contextlib.suppress(OSError):  # refused while it was sent
         one.sendall(body)
-    except OSError:
-        pass  # refused while it was sent
     answer = b""
     try:
         while part := one.recv(65_536):
@@ -210,8 +209,10 @@ def test_each_view_that_takes_files_names_a_role():
 
 
 def views() -> list:
-    found, rooms = [], [get_resolver()]
-    while rooms:
-        for one in rooms.pop().url_patterns:
-            rooms.append(one) if hasattr(one, "url_patterns") else found.append(one.callback)
+    found, rooms = [], list(get_resolver().url_patterns)
+    for one in rooms:
+        if isinstance(one, URLResolver):
+            rooms += one.url_patterns
+        else:
+            found.append(one.callback)
     return found
