@@ -1,16 +1,20 @@
 """What surrounds every view: counting and limiting its data calls, and turning data errors into pages."""
 
 import contextlib
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import structlog
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.shortcuts import render
+from django.utils import timezone
 
 from dealsite.data import table
 from dealsite.data.table import errors
+from dealsite.data.table.ids import new_ulid
 from dealsite.web.request_log import route_of
 
 # No call starts later than this many seconds into a request. The last one may take 1.5 s (connect and
@@ -18,10 +22,28 @@ from dealsite.web.request_log import route_of
 DATA_SECONDS = 1.4
 # What the web process says of a request: seconds that it waited for a thread, and that its body was not read.
 WAITED, IS_TOO_LARGE = "dealsite.waited", "dealsite.is_too_large"
+REQUEST_ID = "X-Request-ID"
+FROM_PROXY = re.compile(r"[A-Za-z0-9._-]{1,64}")  # what may stand in a line of the log
 PAGES = {400, 403, 404, 409, 429, 503}
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 logger = structlog.get_logger(__name__)
+
+
+class RequestIdMiddleware:
+    """Gives each request an id, or keeps that of a trusted proxy; each line of the log and the answer say it."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        given = request.headers.get(REQUEST_ID, "") if settings.DEALSITE_TRUSTED_PROXIES else ""
+        request_id = given if FROM_PROXY.fullmatch(given) else new_ulid(timezone.now())
+        request.request_id = request_id  # type: ignore[attr-defined]
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            response = self.get_response(request)
+        response[REQUEST_ID] = request_id
+        return response
 
 
 class MeterMiddleware:

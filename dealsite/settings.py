@@ -76,7 +76,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "dealsite.web.request_log.RequestIdMiddleware",
+    "dealsite.middleware.RequestIdMiddleware",
     "dealsite.web.browser_headers.BrowserHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

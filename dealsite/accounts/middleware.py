@@ -39,8 +39,9 @@ class AccountMiddleware:
             _say_language(response)
         finally:
             translation.deactivate()
-        name = str(user.username) if visit.was_read and response.status_code in BY_STATUS else ""
-        note_refusal(request, response.status_code, username=name)
+        if response.status_code in BY_STATUS:
+            name = str(user.username) if visit.was_read else ""
+            note_refusal(request, response.status_code, username=name)
         if visit.was_read:
             patch_vary_headers(response, ("Cookie",))
         if visit.begun:

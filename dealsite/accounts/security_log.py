@@ -7,7 +7,6 @@ besides. While the table is away there are lines only: a page answers as it woul
 
 import threading
 from collections import Counter
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
@@ -113,11 +112,18 @@ def note(request: HttpRequest, event: Event, *, username: str = "", detail: str 
     logger.info(event, username=username, network=network, page=made.page, detail=made.detail)
     noted_of(request).add(event)
     has_row, failed = failures.see(event, username, network, now) if event in FAILURES else (True, 0)
-    with suppress(DataError, ValueError):
-        if has_row:
-            security_events.add(made)
-        if failed:
-            security_events.count_failures(failed, now=now)
+    if request.__dict__.get("is_unnoted"):
+        return
+    meter = getattr(request, "meter", None)
+    try:
+        with security_events.noting(meter.seconds if meter else 0.0):
+            if has_row:
+                security_events.add(made)
+            if failed:
+                security_events.count_failures(failed, now=now)
+    except (DataError, ValueError) as error:
+        request.__dict__["is_unnoted"] = True  # one wait for the table is enough
+        logger.warning("security_event_not_stored", reason=repr(error))
 
 
 def noted_of(request: HttpRequest) -> set[Event]:
@@ -128,8 +134,8 @@ def noted_of(request: HttpRequest) -> set[Event]:
 
 def note_refusal(request: HttpRequest, status: int, *, username: str) -> None:
     """Note what an answer's status says, 403 or 429, where nobody has noted more about it."""
-    event = BY_STATUS.get(status)
-    if event and noted_of(request).isdisjoint({event, "csrf_refused"}):
+    event = BY_STATUS[status]
+    if noted_of(request).isdisjoint({event, "csrf_refused"}):
         note(request, event, username=username)
 
 

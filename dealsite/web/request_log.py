@@ -1,34 +1,9 @@
 """What the log says of a request: its id in every line, and of its address the pattern, since addresses hold tokens."""
 
 import logging
-import re
-from collections.abc import Callable
 
 import structlog
-from django.conf import settings
-from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
-
-from dealsite.data.table.ids import new_ulid
-
-HEADER = "X-Request-ID"
-FROM_PROXY = re.compile(r"[A-Za-z0-9._-]{1,64}")  # what may stand in a line of the log
-
-
-class RequestIdMiddleware:
-    """Gives each request an id, or keeps that of a trusted proxy; each line of the log and the answer say it."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        given = request.headers.get(HEADER, "") if settings.DEALSITE_TRUSTED_PROXIES else ""
-        request_id = given if FROM_PROXY.fullmatch(given) else new_ulid(timezone.now())
-        request.request_id = request_id  # type: ignore[attr-defined]
-        with structlog.contextvars.bound_contextvars(request_id=request_id):
-            response = self.get_response(request)
-        response[HEADER] = request_id
-        return response
+from django.http import HttpRequest
 
 
 def current_id() -> str:
@@ -53,7 +28,8 @@ class RequestFilter(logging.Filter):
                 route = route_of(request)
                 record.args = tuple(route if arg == request.path else arg for arg in record.args)
             # Django logs the status of an answer when the middleware is through with it.
-            record.request_id = getattr(request, "request_id", "") or current_id()
-            if record.request_id:
-                record.msg = f"{record.msg} request_id={record.request_id!r}"
+            request_id = getattr(request, "request_id", "") or current_id()
+            vars(record)["request_id"] = request_id
+            if request_id:
+                record.msg = f"{record.msg} request_id={request_id!r}"
         return True

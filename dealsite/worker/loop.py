@@ -58,7 +58,8 @@ logger = structlog.get_logger(__name__)
 
 def run(stop: threading.Event, *, expire: bool, clock: Callable[[], datetime] = timezone.now) -> None:
     """Work until `stop` is set; with `expire`, also delete what has expired, where the engine does not do so itself."""
-    next_expiry = next_round = next_alarm = clock()
+    next_expiry = next_round = clock()
+    next_alarm = clock() + alarms.EVERY
     while not stop.is_set():
         worked = False
         try:

@@ -234,6 +234,34 @@ def test_a_page_answers_the_same_where_the_row_cannot_be_written(
     assert rows() == []
 
 
+def test_where_a_row_cannot_be_written_the_page_waits_for_it_once(
+    rf: Any, whole_table: None, lines: Any, monkeypatch: pytest.MonkeyPatch
+):
+    tried: list[str] = []
+
+    def away(event: security_events.SecurityEvent) -> None:
+        tried.append(event.event)
+        raise Unavailable
+
+    monkeypatch.setattr(security_events, "add", away)
+    request = rf.get("/")
+    for event in ("signed_up", "signed_in"):
+        security_log.note(request, event)
+        assert len(lines(event)) == 1
+    assert tried == ["signed_up"]
+
+
+def test_a_slow_page_notes_what_happened_and_one_that_waited_for_the_table_does_not(
+    rf: Any, whole_table: None
+):
+    request = rf.get("/")
+    with table.deadline(-1.0), table.metered() as request.meter:
+        security_log.note(request, "signed_in")
+        request.meter.seconds = 1.5
+        security_log.note(request, "signed_out")
+    assert [row["event"] for row in rows()] == ["signed_in"]
+
+
 def test_failures_are_words_of_the_log():
     assert set(get_args(Event)) > FAILURES
 

@@ -12,7 +12,9 @@ from django.test import Client, RequestFactory
 from django.urls import resolve
 
 from dealsite.data.table.ids import is_ulid
-from dealsite.web.request_log import HEADER, RequestFilter, RequestIdMiddleware, current_id
+from dealsite.middleware import REQUEST_ID as HEADER
+from dealsite.middleware import RequestIdMiddleware
+from dealsite.web.request_log import RequestFilter, current_id
 
 PATH = "/account/password-reset/ada/s3cret-token/"
 

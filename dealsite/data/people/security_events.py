@@ -1,6 +1,7 @@
 """The security log: what happened at the site's doors, written once and never changed, and how many tries failed."""
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -16,6 +17,7 @@ from dealsite.data.table.ids import epoch_seconds, from_iso, iso, new_ulid
 from dealsite.data.table.writes import Put, Update, absent
 
 PAGE_SIZE = 50
+NOTING_SECONDS = 1.4  # as the middleware has it for all calls of a page
 COUNTS_KEPT = timedelta(days=2)
 ALARM_SPAN = timedelta(minutes=10)  # in which too many failed tries raise an alarm
 
@@ -32,6 +34,16 @@ class SecurityEvent:
     detail: str = ""
     request: str = ""
     id: str = ""
+
+
+@contextmanager
+def noting(waited: float) -> Iterator[None]:
+    """Let a page note events in time of its own: what counts is how long it has `waited` for the table, in seconds.
+
+    Its budget does not count them either. No call starts that would keep a visitor from the table's 503 for 3 seconds.
+    """
+    with meters.unmetered(), meters.deadline(NOTING_SECONDS - waited):
+        yield
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +66,7 @@ def add(event: SecurityEvent) -> None:
         "card": named | {"at": iso(event.at)},
         **keys.security_rows(event.at, event_id, **of),
     }
-    # What a page costs does not depend on what it notes. What is there already is this event: its answer was lost.
-    with meters.unmetered(), suppress(Conflict):
+    with suppress(Conflict):  # what is there already is this event: its answer was lost
         table.write(Put(key=keys.security_event(event.at, event_id), item=item, when=(absent(),)))
 
 
@@ -110,8 +121,7 @@ def count_failures(number: int, *, now: datetime) -> None:
     minute = now.replace(second=0, microsecond=0)
     ttl = epoch_seconds(minute + COUNTS_KEPT)
     key = keys.failure_count(minute)
-    with meters.unmetered():
-        table.write(Update(key=key, set={"type": "FailureCount", "ttl": ttl}, add={"count": number}))
+    table.write(Update(key=key, set={"type": "FailureCount", "ttl": ttl}, add={"count": number}))
 
 
 @access_pattern("how many tries failed lately", "FAILURES / minute", "1 query")

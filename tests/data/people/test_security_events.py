@@ -91,7 +91,16 @@ def test_failures_are_counted_by_minute_and_forgotten_after_two_days():
 
 
 def test_what_is_noted_is_in_no_pages_budget():
-    with table.metered() as meter:
+    with table.metered() as meter, security_events.noting(0.0):
         note()
         security_events.count_failures(1, now=NOW)
     assert meter.calls == 0
+
+
+def test_what_is_noted_has_time_where_a_page_computed_for_long_and_none_where_the_table_took_it():
+    with table.deadline(-1.0):
+        with security_events.noting(1.3):
+            note()
+        with security_events.noting(1.5), pytest.raises(errors.Unavailable):
+            note()
+    assert len(security_events.page(day=NOW.date()).events) == 1
