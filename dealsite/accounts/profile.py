@@ -57,10 +57,6 @@ def edit_profile(request: UserRequest) -> HttpResponse:
             profiles.save_preferences(profile.username, language=language)
             locales.activate(lambda: language)
         messages.success(request, _("Your profile is saved."))
-        email = form.cleaned_data["email"]
-        if email not in (profile.email, profile.pending_email) and settings.DEALSITE_SENDS_MAIL:
-            link_sent = _("We have sent a link to %(email)s: follow it to confirm the address.")
-            messages.info(request, link_sent % {"email": email})
         return HttpResponseRedirect(reverse("account"))
 
     return answer_form(request, template, form, save, refusals=(TooManyRequests, Conflict))

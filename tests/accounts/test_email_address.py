@@ -236,6 +236,16 @@ def test_the_form_says_nothing_of_whose_an_address_is(browser: Client, ada: User
     assert seen[0] == seen[1]
 
 
+def test_a_mailbox_is_asked_for_so_often_and_no_more(browser: Client, ada: User):
+    sign_in(browser)
+    statuses = []
+    for _ in range(limits.CONFIRMATION.tries + 1):
+        statuses.append(change(browser, "victim@example.org").status_code)
+        change(browser, "ada@example.org")  # which takes the wish back, and sends nothing
+    assert statuses == [302] * limits.CONFIRMATION.tries + [429]
+    assert change(browser, "new@example.org").status_code == 302
+
+
 def test_another_users_address_makes_a_mail_to_that_user_only(browser: Client, ada: User):
     make_user("bob", email="bob@example.org")
     sign_in(browser)

@@ -30,6 +30,12 @@ def test_users_are_listed_with_their_roles(admin: Client):
         assert text in page
 
 
+def test_an_address_that_is_not_confirmed_is_shown_as_such(admin: Client):
+    make_user("eve", email="wanted@example.org", confirmed=False)
+    assert "Not confirmed: wanted@example.org" in admin.get("/cms/users/eve/").content.decode()
+    assert "Not confirmed" not in admin.get("/cms/users/root-of-all/").content.decode()
+
+
 def test_many_users_take_several_pages(admin: Client):
     names = {make_user().username for _ in range(60)} | {"root-of-all"}
     first = admin.get("/cms/users/")

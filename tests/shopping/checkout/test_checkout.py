@@ -7,14 +7,16 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.core import signing
+from django.core import mail, signing
 from django.test import Client
 from django.utils import timezone
 
 from dealsite.data.catalogue import deals
 from dealsite.data.commerce import carts, orders, payments
 from dealsite.data.commerce.order import saved_details
+from dealsite.data.people import messages
 from dealsite.data.table.ids import new_ulid
+from dealsite.worker import loop
 from shopping.checkout.checkout import SALT
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_content, make_deal
 from tests.people import calls, make_user, signed_in
@@ -71,6 +73,21 @@ def test_what_is_shown_is_ordered(ada: Client):
         "1 High Street",
     ):
         assert text in page
+
+
+def test_an_order_of_a_user_whose_address_is_not_confirmed_goes_to_their_messages_only():
+    zoe = signed_in(make_user("zoe", email="zoe@example.org", confirmed=False), now=timezone.now())
+    saved_details.save_card("zoe", CARD, job_id=new_ulid(NOW), now=NOW)
+    fill_cart("zoe")
+    order_id = place(zoe)
+    assert orders.get("zoe", order_id).email == ""
+    page = zoe.get(f"/checkout/{order_id}/done/").content.decode()
+    assert "zoe@example.org" not in page
+    assert "confirm your e-mail address" in page
+    while loop.run_next(now=timezone.now()):
+        pass
+    assert [sent.subject for sent in mail.outbox] == ["Dealsite: Confirm your e-mail address"]
+    assert len(messages.inbox("zoe").messages) == 1
 
 
 def test_the_pages_keep_to_their_budgets(ada: Client):
