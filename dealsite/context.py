@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from dealsite.accounts import cookies
-from dealsite.accounts.proxies import is_behind_unknown_proxy
+from dealsite.accounts.requests import is_behind_unknown_proxy
 from dealsite.data.catalogue.display_names import category_names
 
 

@@ -16,8 +16,7 @@ from django.http import HttpRequest
 
 from dealsite.accounts import cookies, security_log
 from dealsite.accounts.limit_table import ROWS
-from dealsite.accounts.proxies import is_behind_unknown_proxy
-from dealsite.accounts.requests import client_address, wide_network_of
+from dealsite.accounts.requests import client_address, is_behind_unknown_proxy, wide_network_of
 from dealsite.data.people import throttles
 from dealsite.data.people.throttles import Limit
 from dealsite.data.table.errors import DataError, TooManyRequests
@@ -27,7 +26,8 @@ EVERYBODY = "all"  # the subject of what is counted on the whole site
 
 Try = tuple[str, str]  # a limit's name, and whom it counts
 
-_rows = {row.name: row for row in ROWS}
+_limits_of = {row.name: list(row.limits) for row in ROWS}
+_in_memory = {row.name for row in ROWS if row.in_memory}
 _lock = Lock()
 _used: dict[str, tuple[datetime, Counter[str]]] = {}  # of a limit: the span and the uses in it, here
 
@@ -75,9 +75,8 @@ def count_use(request: HttpRequest, what: str, *, now: datetime, own: str = "") 
     `own` is what is counted instead of the user or browser. 3 updates at most, none for what is counted in memory.
     """
     subjects = {"": own or _own(request), "-network": _network(request), "-total": EVERYBODY}
-    row = _rows[what]
-    tries = [(name, subject) for name in row.limits if (subject := subjects[name.removeprefix(what)])]
-    if not row.in_memory:
+    tries = [(name, subject) for name in _limits_of[what] if (subject := subjects[name.removeprefix(what)])]
+    if what not in _in_memory:
         count(*tries, request=request, now=now)
     elif refused := _count_here(tries, now):
         _note(request, refused.kind, "")

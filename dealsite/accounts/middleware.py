@@ -10,9 +10,9 @@ from django.utils import timezone, translation
 from django.utils.cache import patch_vary_headers
 from django.utils.functional import SimpleLazyObject
 
-from dealsite.accounts import cookies, kept_form, locales, proxies
+from dealsite.accounts import cookies, kept_form, locales
 from dealsite.accounts.locales import UserZone, zone_of
-from dealsite.accounts.requests import Anonymous, SiteRequest, Visit
+from dealsite.accounts.requests import Anonymous, SiteRequest, Visit, warn_of_proxy
 from dealsite.accounts.security_log import BY_STATUS, note_refusal
 from dealsite.accounts.sign_in import give_cookies
 from dealsite.data.table.errors import Unavailable
@@ -28,7 +28,7 @@ class AccountMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: SiteRequest) -> HttpResponse:
-        proxies.warn(request)
+        warn_of_proxy(request)
         request.visit = visit = Visit(request)
         request.user = user = SimpleLazyObject(visit.visitor)  # type: ignore[assignment]
         has_cookie = settings.SESSION_COOKIE_NAME in request.COOKIES

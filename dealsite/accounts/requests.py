@@ -6,10 +6,13 @@ The request classes are for the type checker: the real object is Django's own, t
 from __future__ import annotations
 
 import ipaddress
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+import structlog
 from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone
@@ -23,6 +26,18 @@ from dealsite.data.people import sessions
 from dealsite.data.people.profiles import USUAL, Preferences
 from dealsite.data.people.sessions import Session
 from dealsite.data.people.users import User
+
+FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED")
+# Where proxies stand that somebody forgot. Whoever asks from any other address is counted, whatever they send along:
+# else a header would be all that it takes to escape.
+NEAR = [
+    *map(ipaddress.ip_network, ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")),
+    *map(ipaddress.ip_network, ("169.254.0.0/16", "100.64.0.0/10", "::1", "fc00::/7", "fe80::/10")),
+]
+WARNING_SECONDS = 60.0  # between two warnings of a process
+logger = structlog.get_logger(__name__)
+clock: Callable[[], float] = time.monotonic
+_warned = {"at": float("-inf")}
 
 
 @dataclass(frozen=True)
@@ -178,3 +193,30 @@ def network_of(address: str) -> str:
 def wide_network_of(address: str) -> str:
     """Return the /24 of an IPv4 address, or the /64 of an IPv6 one."""
     return str(ipaddress.ip_network((address, 24), strict=False)) if "." in address else network_of(address)
+
+
+def is_behind_unknown_proxy(request: HttpRequest) -> bool:
+    """Tell whether a request came through a proxy nearby that DEALSITE_TRUSTED_PROXIES does not know.
+
+    What its headers say may be made up, so it is not used; but neither are all its visitors one network.
+    """
+    if settings.DEALSITE_TRUSTED_PROXIES or not any(request.META.get(name) for name in FORWARDED):
+        return False
+    try:
+        peer = ipaddress.ip_address(request.META.get("REMOTE_ADDR", ""))
+    except ValueError:
+        return True  # a Unix socket: nobody outside the machine speaks to it
+    peer = getattr(peer, "ipv4_mapped", None) or peer
+    return any(peer in network for network in NEAR)
+
+
+def warn_of_proxy(request: HttpRequest) -> None:
+    """Say in the log that there is such a proxy, once a minute."""
+    if is_behind_unknown_proxy(request) and clock() - _warned["at"] >= WARNING_SECONDS:
+        _warned["at"] = clock()
+        logger.warning(
+            "proxy_not_trusted",
+            peer=request.META.get("REMOTE_ADDR", ""),
+            meaning="Visitors' addresses are unknown, and limits by network do not hold. Say in "
+            "DEALSITE_TRUSTED_PROXIES how many proxies stand in front of the site.",
+        )

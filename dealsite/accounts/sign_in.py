@@ -21,8 +21,7 @@ from dealsite.accounts.after_sign_in import PendingAction, pending_action_of
 from dealsite.accounts.destinations import destination
 from dealsite.accounts.forms import CodeForm, SignInForm, SignUpForm, answer_form
 from dealsite.accounts.limits import Tries
-from dealsite.accounts.proxies import is_behind_unknown_proxy
-from dealsite.accounts.requests import SiteRequest, client_address, network_of
+from dealsite.accounts.requests import SiteRequest, client_address, is_behind_unknown_proxy, network_of
 from dealsite.accounts.security_log import note
 from dealsite.data.names import normalise_sign_in_name
 from dealsite.data.people import devices, sessions, users

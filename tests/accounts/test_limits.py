@@ -13,9 +13,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
-from dealsite.accounts import cookies, limit_table, limits, proxies
-from dealsite.accounts.proxies import is_behind_unknown_proxy
-from dealsite.accounts.requests import Anonymous, Visit, wide_network_of
+from dealsite.accounts import cookies, limit_table, limits, requests
+from dealsite.accounts.requests import Anonymous, Visit, is_behind_unknown_proxy, wide_network_of
 from dealsite.data import table
 from dealsite.data.names import normalise_sign_in_name
 from dealsite.data.people import devices, security_events, throttles, two_factor, users
@@ -377,8 +376,8 @@ def test_the_log_says_so_once_a_minute(
     browser: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
     times = [0.0]
-    monkeypatch.setattr(proxies, "clock", lambda: times[-1])
-    monkeypatch.setattr(proxies, "_warned", {"at": float("-inf")})
+    monkeypatch.setattr(requests, "clock", lambda: times[-1])
+    monkeypatch.setattr(requests, "_warned", {"at": float("-inf")})
     for at in (0.0, 59.9, 60.0):
         times.append(at)
         assert browser.get("/account/sign-in/", HTTP_X_FORWARDED_FOR="203.0.113.1").status_code == 200

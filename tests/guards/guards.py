@@ -158,6 +158,13 @@ GUARDS = [
         "tests/data/people/test_throttles.py",
     ),
     Guard(
+        "a new device takes no other's place",
+        f"{DATA}/people/devices.py",
+        'same = (equals("password", user.password), as_read)',
+        'same = (equals("password", user.password),)',
+        "tests/data/people/test_devices.py",
+    ),
+    Guard(
         "a message is marked read only where it is",
         f"{DATA}/people/messages.py",
         "when=(exists(),)",

@@ -199,17 +199,14 @@ def mute_hot_deals(username: str, *, muted: bool) -> None:
 @access_pattern("delete a user", "USER#u, USEREMAIL#e, USERCOUNT#k, JOB#id", "1 transaction")
 def delete(user: User, *, job_id: str, now: datetime) -> None:
     """Delete a user whose password was just asked for; the name stays taken. The rest is removed by a job."""
-    gone = (
-        *("name", "email", "password", "roles", "timezone", "registration", "UserIndex"),
-        *("two_factor", "devices"),
-    )
+    gone = ("name", "email", "password", "roles", "timezone", "registration", "UserIndex", "two_factor")
     guard = [Delete(key=keys.email_guard(user.email))] if user.email else []
     table.transact(
         [
             Update(
                 key=keys.user(user.username),
                 set={"deleted_at": iso(now)},
-                remove=(*gone, "pending_email", *PREFERENCES),
+                remove=(*gone, "pending_email", "devices", *PREFERENCES),
                 when=profiles.unchanged(user),
                 otherwise=profiles.changed(),
             ),
