@@ -122,8 +122,8 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"{_VALIDATORS}.NumericPasswordValidator"},
 ]
 PASSWORD_RESET_TIMEOUT = 3600
-# Whether everybody with a role has to sign in with a second factor.
-DEALSITE_REQUIRE_TWO_FACTOR = environment.flag("DEALSITE_REQUIRE_TWO_FACTOR")
+# Whether everybody with a role has to sign in with a second factor: on a public site they do, unless it says no.
+DEALSITE_REQUIRE_TWO_FACTOR = environment.flag("DEALSITE_REQUIRE_TWO_FACTOR", HTTPS)
 
 # -- Payments: the built-in test gateway moves no money, so a public site has to say that it wants it ------------------
 DEALSITE_GATEWAY = os.environ.get("DEALSITE_GATEWAY") or ("" if HTTPS else "test")  # or stripe

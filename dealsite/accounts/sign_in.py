@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import rotate_token
@@ -20,6 +21,7 @@ from dealsite.accounts.destinations import destination
 from dealsite.accounts.forms import CodeForm, SignInForm, SignUpForm, answer_form
 from dealsite.accounts.limits import Tries
 from dealsite.accounts.requests import client_address, network_of
+from dealsite.accounts.security_log import note
 from dealsite.data.people import passwords as stored_passwords
 from dealsite.data.people import sessions, users
 from dealsite.data.people.sessions import Session
@@ -27,6 +29,9 @@ from dealsite.data.people.users import User
 from dealsite.data.table.errors import AlreadyExists, Invalid, TooManyRequests
 from dealsite.data.table.ids import hash_of, new_ulid
 from dealsite.web.pages import action, page
+
+# How somebody signed in, for the security log
+SIGN_UP, PASSWORD, CODE, PASSKEY = "sign-up", "password", "password and second step", "passkey"
 
 
 @page("none")
@@ -50,7 +55,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
         if not passwords.matches(data["password"], user.password):
             raise AlreadyExists(_("This user name is taken. Choose another one."), field="username")
         messages.success(request, _("Welcome, %(name)s. Your account is ready.") % {"name": user.name})
-        return enter(request, user, context["next"], now=now, pending=context["pending"])
+        return enter(request, user, context["next"], how=SIGN_UP, now=now, pending=context["pending"])
 
     return answer_form(
         request,
@@ -98,7 +103,7 @@ def sign_in_code(request: HttpRequest) -> HttpResponse:
         now = timezone.now()
         if not second_factor.passes(request, user, form, now=now):
             return None
-        return enter(request, user, context["next"], now=now, pending=context["pending"])
+        return enter(request, user, context["next"], how=CODE, now=now, pending=context["pending"])
 
     return answer_form(request, "accounts/sign_in_code.html", form, go, **context)
 
@@ -126,7 +131,16 @@ def user_of_form(request: HttpRequest, form: SignInForm, *, now: datetime) -> Us
     if passwords.is_outdated(user.password):
         stored_passwords.upgrade(user, password=passwords.hashed(password))
         user = users.get(user.username)
+    if user.suspended_at:
+        form.add_error(None, suspended())
+        return None
     return user
+
+
+def suspended() -> str:
+    """Return what a suspended user is told once they have shown who they are, and nobody else."""
+    words = _("This account is suspended. Ask an admin of %(site)s about it.")
+    return words % {"site": settings.DEALSITE_NAME}
 
 
 def go_on(
@@ -149,7 +163,7 @@ def half_of(user: User) -> cookies.Signed:
 def half_signed_in(half: cookies.Signed | None) -> User | None:
     """Return the user who has given their password and is to give a code; None for nobody. No call or 1 get."""
     user = users.find(half.username) if half and "@" not in half.username else None
-    if half is None or user is None or not user.two_factor:
+    if half is None or user is None or not user.two_factor or user.suspended_at:
         return None
     return user if constant_time_compare(half.text, half_of(user).text) else None
 
@@ -160,14 +174,20 @@ def _address(name: str, to: str, pending: PendingAction | None) -> str:
 
 
 def enter(
-    request: HttpRequest, user: User, to: str, *, now: datetime, pending: PendingAction | None = None
+    request: HttpRequest,
+    user: User,
+    to: str,
+    *,
+    how: str = PASSWORD,
+    now: datetime,
+    pending: PendingAction | None = None,
 ) -> HttpResponse:
-    """Start a session and redirect. 1 put + 1 delete.
+    """Start a session and redirect. 1 put or transaction + 1 delete.
 
     What the visitor wanted to do before they were asked to sign in is done now: 1 transaction. Their cart
     is merged: 1 query + 1 get + 1 transaction.
     """
-    _, key = begin(request, user, now=now)
+    _, key = begin(request, user, how=how, now=now)
     if pending:
         pending.carry_out(request, user.username, now=now)
     response = HttpResponseRedirect(to)
@@ -176,14 +196,23 @@ def enter(
     return response
 
 
-def begin(request: HttpRequest, user: User, *, now: datetime) -> tuple[Session, str]:
-    """Start a session under a new key, which is returned, and end the one this browser had. 1 put + 1 delete."""
+def begin(
+    request: HttpRequest, user: User, *, how: str = PASSWORD, now: datetime
+) -> tuple[Session, str]:
+    """Start a session under a new key, which is returned, and end the one this browser had.
+
+    Who signs in on a device of which this browser knows nothing is told by mail. 1 put or transaction + 1 delete.
+    """
     key = cookies.new_key()
     user_agent = request.headers.get("User-Agent", "")
-    session = sessions.start(user, key=key, user_agent=user_agent, address=client_address(request), now=now)
+    address, is_known = client_address(request), cookies.device_of(request, user.username) or how == SIGN_UP
+    session = sessions.start(
+        user, key=key, user_agent=user_agent, address=address, now=now, is_new_device=not is_known
+    )
     if earlier := cookies.session(request):
         sessions.end(earlier.username, hash_of(earlier.key))
     rotate_token(request)
+    note(request, "signed_in", username=user.username, detail=how)
     return session, key
 
 

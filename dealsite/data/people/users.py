@@ -35,7 +35,7 @@ class User:
     """Who can sign in; `name` is shown, `password` is the hash, `timezone` is '' for the site's own.
 
     `muted`: wants no messages about hot deals. `two_factor` is the id of the second factor that signing in
-    asks for (see two_factor.py), '' for none.
+    asks for (see two_factor.py), '' for none. `suspended_at`: since when they may not sign in, None if they may.
     """
 
     username: str
@@ -48,6 +48,7 @@ class User:
     registration: str
     muted: bool = False
     two_factor: str = ""
+    suspended_at: datetime | None = None
     preferences: Preferences = USUAL
 
     @property
@@ -245,6 +246,7 @@ def as_user(item: Mapping[str, Any] | None) -> User | None:
         registration=item["registration"],
         muted=is_muted(item),
         two_factor=item.get("two_factor", ""),
+        suspended_at=from_iso(item["suspended_at"]) if "suspended_at" in item else None,
         preferences=Preferences(**chosen | {"columns": tuple(item.get("columns", ()))}),
     )
 

@@ -13,6 +13,7 @@ from dealsite.data.people import (
     passwords,
     profiles,
     sessions,
+    suspension,
     throttles,
     two_factor,
     users,
@@ -58,6 +59,11 @@ def send_message(username: str = "ann") -> str:
     return str(item["id"])
 
 
+def suspend_ann() -> None:
+    make_user("root", roles=["admin"])
+    suspension.suspend(users.get("ann"), reason="x", by="root", now=NOW)
+
+
 def turn_on_two_factor() -> tuple[users.User, two_factor.TwoFactor]:
     """Give Ann a second factor; return her with it."""
     start_session(users.get("ann"))
@@ -75,6 +81,13 @@ measures(users.delete, lambda: users.get("ann"))(lambda user: users.delete(user,
 measures(users.give_role)(lambda: users.give_role("ann", "editor", by="root", now=NOW))
 measures(users.take_role, lambda: users.give_role("ann", "editor", by="root", now=NOW))(
     lambda _: users.take_role("ann", "editor", by="root", now=NOW)
+)
+measures(suspension.suspend, lambda: (make_user("root", roles=["admin"]), signed_in()))(
+    lambda made: suspension.suspend(made[1], reason="x", by="root", now=NOW)
+)
+measures(suspension.lift, suspend_ann)(lambda _: suspension.lift("ann", by="root", now=NOW))
+measures(suspension.end_sessions, lambda: start_session(users.get("ann")))(
+    lambda _: suspension.end_sessions("ann", by="root", now=NOW)
 )
 measures(users.find)(lambda: users.find("ann@example.org"))
 measures(users.mute_hot_deals)(lambda: users.mute_hot_deals("ann", muted=True))
