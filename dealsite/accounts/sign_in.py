@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dealsite.accounts import after_sign_in, cookies, limits, passwords, second_factor
+from dealsite.accounts import after_sign_in, cookies, limits, passkeys, passwords, second_factor
 from dealsite.accounts.after_sign_in import PendingAction, pending_action_of
 from dealsite.accounts.destinations import destination
 from dealsite.accounts.forms import CodeForm, SignInForm, SignUpForm, answer_form
@@ -71,7 +71,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
-    """Sign in with a user name or e-mail address and a password."""
+    """Sign in with a user name or e-mail address and a password, or a passkey alone."""
     form = SignInForm(request.POST or None)
     context: dict[str, Any] = {"next": destination(request), "pending": pending_action_of(request)}
     if request.method != "POST" and context["pending"] and request.user.is_authenticated:
@@ -80,7 +80,11 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     def go() -> HttpResponse | None:
         now = timezone.now()
         user = user_of_form(request, form, now=now)
-        return go_on(request, user, context["next"], now=now, pending=context["pending"]) if user else None
+        if user is None:
+            return None
+        if form.by_passkey:
+            return enter(request, user, context["next"], how=PASSKEY, now=now, pending=context["pending"])
+        return go_on(request, user, context["next"], now=now, pending=context["pending"])
 
     return answer_form(request, "accounts/sign_in.html", form, go, **context)
 
@@ -89,7 +93,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in_code(request: HttpRequest) -> HttpResponse:
-    """The second step of signing in: a code. Who has not taken the first one just now is led to it."""
+    """The second step of signing in: a code or passkey. Who has not taken the first one just now is led to it."""
     form = CodeForm(request.POST or None)
     context: dict[str, Any] = {"next": destination(request), "pending": pending_action_of(request)}
     user = half_signed_in(cookies.HALF.read(request))
@@ -120,7 +124,18 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 
 
 def user_of_form(request: HttpRequest, form: SignInForm, *, now: datetime) -> User | None:
-    """Return the user of a form's name and password, else say so in the form; TooManyRequests. 1 hash either way."""
+    """Return the user of a form's name and password, or passkey, else say so in the form; TooManyRequests.
+
+    1 hash for a password, be there such a user or not.
+    """
+    user = passkeys.user_of(request, form, now=now) if form.by_passkey else _user_of_password(request, form, now)
+    if user and user.suspended_at:
+        form.add_error(None, _suspended())
+        return None
+    return user
+
+
+def _user_of_password(request: HttpRequest, form: SignInForm, now: datetime) -> User | None:
     name, password = form.cleaned_data["name"], form.cleaned_data["password"]
     user = users.find(name)
     tries = _count(request, name, user, now)
@@ -131,13 +146,10 @@ def user_of_form(request: HttpRequest, form: SignInForm, *, now: datetime) -> Us
     if passwords.is_outdated(user.password):
         stored_passwords.upgrade(user, password=passwords.hashed(password))
         user = users.get(user.username)
-    if user.suspended_at:
-        form.add_error(None, suspended())
-        return None
     return user
 
 
-def suspended() -> str:
+def _suspended() -> str:
     """Return what a suspended user is told once they have shown who they are, and nobody else."""
     words = _("This account is suspended. Ask an admin of %(site)s about it.")
     return words % {"site": settings.DEALSITE_NAME}

@@ -204,4 +204,5 @@ def test_these_pages_ask_for_the_password():
         "cms_reset_two_factor",
         "cms_suspend_user",
         "cms_take_role",
+        "remove_passkey",
     }

@@ -205,6 +205,7 @@ def delete(user: User, *, job_id: str, now: datetime) -> None:
             ),
             Delete(key=keys.profile(user.username)),
             Delete(key=keys.two_factor(user.username)),
+            *([Delete(key=keys.factor_owner(user.two_factor))] if user.two_factor else ()),
             Delete(key=keys.email_guard(user.email)),
             _count(user.username, -1),
             job_write(REMOVE_USER, to_item(payload), job_id=job_id, due=now),

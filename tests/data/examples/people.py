@@ -10,6 +10,7 @@ from dealsite.data.people import (
     fan_out,
     mails,
     messages,
+    passkeys,
     passwords,
     profiles,
     sessions,
@@ -24,6 +25,7 @@ from tests.data.examples import measures
 from tests.data.examples.jobs import order, taken
 from tests.people import make_user
 
+PASSKEY = two_factor.Passkey(make_id(number=8), "My phone", "credential", "public key")
 LIMIT = throttles.Limit("test", 5, timedelta(hours=1))
 
 
@@ -71,6 +73,16 @@ def turn_on_two_factor() -> tuple[users.User, two_factor.TwoFactor]:
         users.get("ann"), secret="sealed", recovery=["a hash"], step=1, key="secret", now=NOW
     )
     return users.get("ann"), made
+
+
+def add_passkey(*, with_app: bool = False) -> tuple[users.User, two_factor.TwoFactor]:
+    """Give Ann a passkey, after an app or as her only factor; return her with her factor."""
+    start_session(users.get("ann"))
+    ann, factor = users.get("ann"), two_factor.TwoFactor("ann", make_id(number=9), "", frozenset({"a hash"}))
+    if with_app:
+        ann, factor = turn_on_two_factor()
+    passkeys.add(ann, factor, PASSKEY, challenge="first", key="secret", now=NOW)
+    return users.get("ann"), two_factor.get("ann")
 
 
 measures(users.create)(lambda: make_user("zoe"))
@@ -126,6 +138,19 @@ measures(two_factor.use_recovery_code, turn_on_two_factor)(
 )
 measures(two_factor.renew_recovery_codes, turn_on_two_factor)(
     lambda on: two_factor.renew_recovery_codes(on[0], recovery=["b"], now=NOW)
+)
+measures(two_factor.add_app, add_passkey)(
+    lambda on: two_factor.add_app(on[0], secret="x", step=1, key="secret", now=NOW)
+)
+measures(passkeys.find, add_passkey)(lambda on: passkeys.find(on[1].id))
+measures(passkeys.add, turn_on_two_factor)(
+    lambda on: passkeys.add(*on, PASSKEY, challenge="asked", key="secret", now=NOW)
+)
+measures(passkeys.use, add_passkey)(
+    lambda on: passkeys.use(on[1], PASSKEY, sign_count=1, challenge="again", now=NOW)
+)
+measures(passkeys.remove, lambda: add_passkey(with_app=True))(
+    lambda on: passkeys.remove(*on, PASSKEY, key="secret", now=NOW)
 )
 measures(profiles.save_preferences)(lambda: profiles.save_preferences("ann", language="de"))
 measures(messages.inbox, send_message)(lambda _: messages.inbox("ann"))
