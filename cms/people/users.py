@@ -127,7 +127,9 @@ def suspend_user(request: EditorRequest, username: str) -> HttpResponse:
     account, by = _other(request, username), request.user.username
     reason = request.POST.get("reason", "").strip()
     if not 0 < len(reason) <= REASON_CHARACTERS:
-        raise Invalid(reason=_("Please give a reason of at most %(most)s characters.") % {"most": REASON_CHARACTERS})
+        raise Invalid(
+            reason=_("Please give a reason of at most %(most)s characters.") % {"most": REASON_CHARACTERS}
+        )
     suspension.suspend(account, reason=reason, by=by, now=timezone.now())
     note(request, "account_suspended", username=username, detail=f"by {by}")
     messages.success(request, _("%(name)s is suspended, and signed out everywhere.") % {"name": username})

@@ -3,7 +3,8 @@
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Tags, Warning, register
+from django.core.checks import CheckMessage, Tags, register
+from django.core.checks import Warning as Caution
 
 
 @register(Tags.security)
@@ -13,4 +14,4 @@ def two_factor_is_required(**kwargs: Any) -> list[CheckMessage]:
         return []
     said = "Users with a role need no second factor: who has an editor's or admin's password has the CMS."
     hint = "Remove DEALSITE_REQUIRE_TWO_FACTOR=no."
-    return [Warning(said, hint=hint, id="dealsite.two_factor")]
+    return [Caution(said, hint=hint, id="dealsite.two_factor")]

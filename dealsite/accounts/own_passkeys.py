@@ -45,8 +45,9 @@ def add_passkey(request: UserRequest) -> HttpResponse:
     initial = {"name": device_name(request.headers.get("User-Agent", ""))}
     needs_code = bool(account.two_factor)
     form = AddPasskeyForm(request.POST or None, needs_code=needs_code, initial=initial)
+    to = destination(request, reverse("two_factor"))
     context = {
-        "next": destination(request, reverse("two_factor")),
+        "next": to,
         "is_required": is_required(request.user),
         "is_possible": passkeys.are_possible(),
     }
@@ -62,8 +63,10 @@ def add_passkey(request: UserRequest) -> HttpResponse:
         return response
 
     if "made" in request.POST:
-        return _add(request, context["next"])
-    return answer_form(request, "accounts/add_passkey.html", form, ask, refusals=(TooManyRequests, Conflict), **context)
+        return _add(request, to)
+    return answer_form(
+        request, "accounts/add_passkey.html", form, ask, refusals=(TooManyRequests, Conflict), **context
+    )
 
 
 def _add(request: UserRequest, to: str) -> HttpResponse:

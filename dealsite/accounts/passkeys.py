@@ -1,7 +1,7 @@
 """Passkeys (WebAuthn): what a browser is asked to have signed, and whether it was.
 
-A passkey signs for this site's name and origin only, after its device has asked who holds it: so it is both factors. What
-it signs is random, stands in a signed cookie of that browser for five minutes, and is good once.
+A passkey signs for this site's name and origin only, after its device has asked who holds it: so it is both factors.
+What it signs is random, stands in a signed cookie of that browser for five minutes, and is good once.
 """
 
 import ipaddress
@@ -149,7 +149,9 @@ def passes(request: HttpRequest, factor: TwoFactor, form: Form, *, now: datetime
     return True
 
 
-def _use(request: HttpRequest, credential: AuthenticationCredential, factor: TwoFactor, now: datetime) -> None:
+def _use(
+    request: HttpRequest, credential: AuthenticationCredential, factor: TwoFactor, now: datetime
+) -> None:
     """Check what a passkey has signed, and note it; one of WRONG. 1 transaction."""
     asked, handle = cookies.PASSKEY.read(request), credential.response.user_handle
     if asked is None or asked.username:

@@ -128,7 +128,9 @@ def user_of_form(request: HttpRequest, form: SignInForm, *, now: datetime) -> Us
 
     1 hash for a password, be there such a user or not.
     """
-    user = passkeys.user_of(request, form, now=now) if form.by_passkey else _user_of_password(request, form, now)
+    user = (
+        passkeys.user_of(request, form, now=now) if form.by_passkey else _user_of_password(request, form, now)
+    )
     if user and user.suspended_at:
         form.add_error(None, _suspended())
         return None
@@ -208,19 +210,16 @@ def enter(
     return response
 
 
-def begin(
-    request: HttpRequest, user: User, *, how: str = PASSWORD, now: datetime
-) -> tuple[Session, str]:
+def begin(request: HttpRequest, user: User, *, how: str = PASSWORD, now: datetime) -> tuple[Session, str]:
     """Start a session under a new key, which is returned, and end the one this browser had.
 
     Who signs in on a device of which this browser knows nothing is told by mail. 1 put or transaction + 1 delete.
     """
     key = cookies.new_key()
     user_agent = request.headers.get("User-Agent", "")
-    address, is_known = client_address(request), cookies.device_of(request, user.username) or how == SIGN_UP
-    session = sessions.start(
-        user, key=key, user_agent=user_agent, address=address, now=now, is_new_device=not is_known
-    )
+    is_known = cookies.device_of(request, user.username) or how == SIGN_UP
+    start = sessions.start if is_known else sessions.start_on_new_device
+    session = start(user, key=key, user_agent=user_agent, address=client_address(request), now=now)
     if earlier := cookies.session(request):
         sessions.end(earlier.username, hash_of(earlier.key))
     rotate_token(request)

@@ -22,7 +22,16 @@ from dealsite.accounts.forms import (
 )
 from dealsite.accounts.locales import UserZone
 from dealsite.accounts.requests import SignedIn
-from dealsite.accounts.sign_in import CODE, PASSKEY, PASSWORD, begin, enter, half_of, half_signed_in, user_of_form
+from dealsite.accounts.sign_in import (
+    CODE,
+    PASSKEY,
+    PASSWORD,
+    begin,
+    enter,
+    half_of,
+    half_signed_in,
+    user_of_form,
+)
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import TooManyRequests
 from dealsite.web.pages import part

@@ -65,7 +65,9 @@ def set_up_two_factor(request: UserRequest) -> HttpResponse:
         sealed, key = second_factor.seal(user.username, secret), cookies.session_key(request)
         if has_factor:
             stored.add_app(user.account, secret=sealed, step=step, key=key, now=now)
-            messages.success(request, _("Codes of your app sign you in, too. You are signed out everywhere else."))
+            messages.success(
+                request, _("Codes of your app sign you in, too. You are signed out everywhere else.")
+            )
             return HttpResponseRedirect(reverse("two_factor"))
         codes, hashes = new_codes(user)
         stored.turn_on(user.account, secret=sealed, recovery=hashes, step=step, key=key, now=now)

@@ -1,4 +1,4 @@
-"""A passkey in Python: makes one and signs with it, as a browser and its authenticator would, and wrongly on request."""
+"""A passkey in Python: signs as a browser and its authenticator would, and wrongly on request."""
 
 from __future__ import annotations
 

@@ -57,13 +57,7 @@ class People:
                 yield Problem(key_of(factor), "This second factor is nobody's.", (drop, check))
             elif factor.get("passkeys") and factor["id"] not in self.owners:
                 yield self._lost_owner(factor)
-        for owner in self.owners.values():
-            user, factor = (found.get(owner["username"], {}) for found in (self.users, self.factors))
-            if owner["id"] not in (user.get("two_factor"), factor.get("id")):
-                when = as_seen(user, ["two_factor"]) if user else (missing("two_factor"),)
-                there = Check(key=keys.user(owner["username"]), when=when)
-                drop = Delete(key=key_of(owner), when=(equals("username", owner["username"]),))
-                yield Problem(key_of(owner), "It leads to a user without this factor.", (drop, there))
+        yield from self._stray_owners()
         for username, profile in self.profiles.items():
             if username not in self.users:
                 yield self._stray_profile(username, profile)
@@ -113,6 +107,15 @@ class People:
         yield Problem(
             key_of(user), f"two_factor is {named!r}, its factor is {there!r}.", (name_it, unchanged)
         )
+
+    def _stray_owners(self) -> Iterator[Problem]:
+        for owner in self.owners.values():
+            user, factor = (found.get(owner["username"], {}) for found in (self.users, self.factors))
+            if owner["id"] not in (user.get("two_factor"), factor.get("id")):
+                when = as_seen(user, ["two_factor"]) if user else (missing("two_factor"),)
+                there = Check(key=keys.user(owner["username"]), when=when)
+                drop = Delete(key=key_of(owner), when=(equals("username", owner["username"]),))
+                yield Problem(key_of(owner), "It leads to a user without this factor.", (drop, there))
 
     def _lost_owner(self, factor: Item) -> Problem:
         made = {"type": "FactorOwner", "id": factor["id"], "username": factor["username"]}

@@ -1,7 +1,7 @@
 """Passkeys: a user's second factor that is the first as well, since the device asks who holds it.
 
-They stand in the user's factor (two_factor.py). A browser that signs in names the factor, whose id is the user's handle.
-Who asks has checked the signature; here each challenge is good once, and a key that signs counts up.
+They stand in the user's factor (two_factor.py). A browser that signs in names the factor, whose id is the user's
+handle. Who asks has checked the signature; here each challenge is good once, and a key that signs counts up.
 """
 
 from dataclasses import replace
@@ -16,13 +16,26 @@ from dealsite.data.people.users import User, as_user
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import epoch_seconds, is_ulid, iso
-from dealsite.data.table.writes import Put, Update, Write, absent, either, equals, fewer, missing, more, present
+from dealsite.data.table.writes import (
+    Put,
+    Update,
+    Write,
+    absent,
+    either,
+    equals,
+    fewer,
+    missing,
+    more,
+    present,
+)
 
 MOST = 10  # passkeys of a user
 REMEMBERED = timedelta(hours=1)  # a used challenge; it is over after minutes anyway
 
 
-@access_pattern("the user of a passkey", "TWOFACTOR#f, USER#u / TWOFACTOR#f, TWOFACTOR#u", "1 get + 1 batch get")
+@access_pattern(
+    "the user of a passkey", "TWOFACTOR#f, USER#u / TWOFACTOR#f, TWOFACTOR#u", "1 get + 1 batch get"
+)
 def find(handle: str) -> tuple[User, TwoFactor] | None:
     """Return the user whom a handle leads to, with the factor that it is the id of; None for nobody."""
     owner = table.get(keys.factor_owner(handle)) if is_ulid(handle) else None
@@ -41,9 +54,7 @@ def find(handle: str) -> tuple[User, TwoFactor] | None:
     "USER#u, TWOFACTOR#f, CHALLENGE#hash, SESSIONS#u, JOB#id / TWOFACTOR#u, USED, SESSION#hash",
     "1 query + 1 transaction",
 )
-def add(
-    user: User, factor: TwoFactor, passkey: Passkey, *, challenge: str, key: str, now: datetime
-) -> None:
+def add(user: User, factor: TwoFactor, passkey: Passkey, *, challenge: str, key: str, now: datetime) -> None:
     """Give a user a passkey; a new `factor`, with the hashes of its recovery codes, is turned on with it.
 
     The session of `key` goes on, all others end. Conflict if they have ten, if the factor changed meanwhile, or for

@@ -51,11 +51,25 @@ class Session:
         return min(self.created_at + longest, self.seen_at + unused)
 
 
-@access_pattern("start a session", "SESSIONS#u, JOB#id / SESSION#hash", "1 put or 1 transaction")
-def start(
-    user: User, *, key: str, user_agent: str, address: str, now: datetime, is_new_device: bool = False
-) -> Session:
-    """Start a session under a new random key; in the same transaction the user is told of a new device. 1 write."""
+@access_pattern("start a session", "SESSIONS#u / SESSION#hash", "1 put")
+def start(user: User, *, key: str, user_agent: str, address: str, now: datetime) -> Session:
+    """Start a session under a new random key."""
+    session, put = _new(user, key, user_agent, address, now)
+    table.write(put)
+    return session
+
+
+@access_pattern(
+    "start a session on a new device, and tell the user", "SESSIONS#u, JOB#id / SESSION#hash", "1 transaction"
+)
+def start_on_new_device(user: User, *, key: str, user_agent: str, address: str, now: datetime) -> Session:
+    """Start a session under a new random key, and have the user told of it by mail."""
+    session, put = _new(user, key, user_agent, address, now)
+    table.transact([put, mails.notice("new_device", user, user_agent=session.user_agent, now=now)])
+    return session
+
+
+def _new(user: User, key: str, user_agent: str, address: str, now: datetime) -> tuple[Session, Put]:
     session = Session(user.username, hash_of(key), user_agent[:USER_AGENT_CHARACTERS], address, now, now, now)
     item: dict[str, Any] = {
         "type": "Session",
@@ -65,12 +79,7 @@ def start(
     }
     item |= dict.fromkeys(("created_at", "seen_at", "proved_at"), iso(now))
     mark = {"password_mark": password_mark(key, user), "ttl": _ends(now, now)}
-    put = Put(key=keys.session(user.username, key), item=item | mark)
-    if is_new_device:
-        table.transact([put, mails.notice("new_device", user, user_agent=session.user_agent, now=now)])
-    else:
-        table.write(put)
-    return session
+    return session, Put(key=keys.session(user.username, key), item=item | mark)
 
 
 @access_pattern("who is signed in", "SESSIONS#u, USER#u / SESSION#hash, USER#u", "1 batch get")

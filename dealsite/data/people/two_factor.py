@@ -1,8 +1,9 @@
 """Two-factor sign-in: what a user's codes are checked with, each good for one use, and passkeys (passkeys.py).
 
-The factor is an authenticator app, passkeys, or both, with recovery codes. The sign-in item names the factor by its id, so that every request knows of it at no cost, and sessions are
-bound to it: turning it on or off ends all other sessions. To browsers the id is the user's handle. The secret arrives here encrypted and the
-recovery codes hashed, both under a key that is not in the table (`accounts.second_factor`).
+The factor is an authenticator app, passkeys, or both, with recovery codes. The sign-in item names it by its id, so that
+every request knows of it at no cost, and sessions are bound to it: turning it on or off ends all other sessions. To
+browsers the id is the user's handle. The secret arrives here encrypted and the recovery codes hashed, both under a key
+that is not in the table (`accounts.second_factor`).
 """
 
 from collections.abc import Iterable
@@ -97,7 +98,9 @@ def turning_on(user: User, made: TwoFactor, *, now: datetime) -> list[Write]:
 
 
 @access_pattern(
-    "add an app to passkeys", "USER#u, SESSIONS#u, JOB#id / TWOFACTOR#u, SESSION#hash", "1 query + 1 transaction"
+    "add an app to passkeys",
+    "USER#u, SESSIONS#u, JOB#id / TWOFACTOR#u, SESSION#hash",
+    "1 query + 1 transaction",
 )
 def add_app(user: User, *, secret: str, step: int, key: str, now: datetime) -> None:
     """Take codes of an app, too, from a user who has passkeys; Conflict if they have an app, or the factor changed.
@@ -115,12 +118,14 @@ def add_app(user: User, *, secret: str, step: int, key: str, now: datetime) -> N
 
 
 @access_pattern(
-    "turn two-factor off", "USER#u, TWOFACTOR#f, SESSIONS#u, JOB#id / TWOFACTOR#u, SESSION#hash", "1 query + 1 transaction"
+    "turn two-factor off",
+    "USER#u, TWOFACTOR#f, SESSIONS#u, JOB#id / TWOFACTOR#u, SESSION#hash",
+    "1 query + 1 transaction",
 )
 def turn_off(user: User, *, by: str, key: str = "", now: datetime) -> None:
-    """Take app, passkeys and recovery codes from a user; an admin may do it for them. Conflict if that changed meanwhile.
+    """Take app, passkeys and recovery codes from a user; an admin may do it for them.
 
-    The session of `key`, if there is one, goes on, all others end.
+    Conflict if that changed meanwhile. The session of `key`, if there is one, goes on, all others end.
     """
     switch = Update(
         key=keys.user(user.username),

@@ -108,6 +108,9 @@ measures(profiles.edit, lambda: profiles.get("ann"))(
     lambda profile: profiles.edit(profile, name="A", timezone="")
 )
 measures(sessions.start, lambda: users.get("ann"))(start_session)
+measures(sessions.start_on_new_device, lambda: users.get("ann"))(
+    lambda ann: sessions.start_on_new_device(ann, key="secret", user_agent="", address="", now=NOW)
+)
 measures(sessions.read, lambda: start_session(users.get("ann")))(
     lambda _: sessions.read("ann", "secret", now=NOW)
 )
@@ -144,13 +147,13 @@ measures(two_factor.add_app, add_passkey)(
 )
 measures(passkeys.find, add_passkey)(lambda on: passkeys.find(on[1].id))
 measures(passkeys.add, turn_on_two_factor)(
-    lambda on: passkeys.add(*on, PASSKEY, challenge="asked", key="secret", now=NOW)
+    lambda on: passkeys.add(on[0], on[1], PASSKEY, challenge="asked", key="secret", now=NOW)
 )
 measures(passkeys.use, add_passkey)(
     lambda on: passkeys.use(on[1], PASSKEY, sign_count=1, challenge="again", now=NOW)
 )
 measures(passkeys.remove, lambda: add_passkey(with_app=True))(
-    lambda on: passkeys.remove(*on, PASSKEY, key="secret", now=NOW)
+    lambda on: passkeys.remove(on[0], on[1], PASSKEY, key="secret", now=NOW)
 )
 measures(profiles.save_preferences)(lambda: profiles.save_preferences("ann", language="de"))
 measures(messages.inbox, send_message)(lambda _: messages.inbox("ann"))
