@@ -97,7 +97,7 @@ def made(
     asked = cookies.PASSKEY.read(request)
     challenge, _, factor_id = asked.text.partition(".") if asked else ("", "", "")
     try:
-        if asked is None or asked.username != user.username or not factor_id:
+        if asked is None or asked.username != user.username:
             raise InvalidAuthenticationResponse("this browser was not asked for a new one")
         verified = verify_registration_response(
             credential=answer,
@@ -154,7 +154,7 @@ def _use(
 ) -> None:
     """Check what a passkey has signed, and note it; one of WRONG. 1 transaction."""
     asked, handle = cookies.PASSKEY.read(request), credential.response.user_handle
-    if asked is None or asked.username:
+    if asked is None:
         raise InvalidAuthenticationResponse("this browser was not asked")
     passkey = next((one for one in factor.passkeys if one.credential == credential.id), None)
     if passkey is None or handle not in (None, factor.id.encode()):
