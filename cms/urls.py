@@ -169,4 +169,7 @@ urlpatterns = [
     path("users/<str:username>/give-role/", users.change_role, {"give": True}, name="cms_give_role"),
     path("users/<str:username>/take-role/", users.change_role, {"give": False}, name="cms_take_role"),
     path("users/<str:username>/reset-two-factor/", users.reset_two_factor, name="cms_reset_two_factor"),
+    path("users/<str:username>/end-sessions/", users.end_sessions, name="cms_end_sessions"),
+    path("users/<str:username>/suspend/", users.suspend_user, name="cms_suspend_user"),
+    path("users/<str:username>/lift-suspension/", users.lift_suspension, name="cms_lift_suspension"),
 ]

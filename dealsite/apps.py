@@ -6,4 +6,5 @@ class DealsiteConfig(AppConfig):
 
     def ready(self) -> None:
         import dealsite.accounts.checks
+        import dealsite.accounts.checks_two_factor
         import dealsite.engine.checks  # noqa: F401 - which register them

@@ -129,8 +129,8 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "dealsite.accounts.password_rules.NotGuessable"},
 ]
 PASSWORD_RESET_TIMEOUT = 3600
-# Whether everybody with a role has to sign in with a second factor.
-DEALSITE_REQUIRE_TWO_FACTOR = environment.flag("DEALSITE_REQUIRE_TWO_FACTOR")
+# Whether everybody with a role has to sign in with a second factor: on a public site they do, unless it says no.
+DEALSITE_REQUIRE_TWO_FACTOR = environment.flag("DEALSITE_REQUIRE_TWO_FACTOR", HTTPS)
 
 # So many failed tries (sign-ins, codes, refusals) in ten minutes raise an alarm; and who gets a mail then.
 DEALSITE_ALARM_FAILURES = environment.number("DEALSITE_ALARM_FAILURES", 100)

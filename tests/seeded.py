@@ -38,7 +38,7 @@ from dealsite.data.commerce.orders import Address, Purchase
 from dealsite.data.editing import bulk, links, questions
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import exports, jobs
-from dealsite.data.people import messages, two_factor, users
+from dealsite.data.people import messages, passkeys, two_factor, users
 from dealsite.data.people.users import User
 from dealsite.data.table import schema
 from dealsite.data.table.ids import new_ulid
@@ -258,8 +258,12 @@ def exported_orders(now: datetime) -> str:
 
 def with_two_factor(user: User) -> User:
     """Give a user a second factor; return the user with it."""
-    two_factor.turn_on(user, secret="sealed", recovery=["one", "two"], step=1, key="", now=timezone.now())
-    return users.get(user.username)
+    now = timezone.now()
+    factor = two_factor.turn_on(user, secret="sealed", recovery=["one", "two"], step=1, key="", now=now)
+    passkey = two_factor.Passkey(new_ulid(now), LONG[:50], "credential", "public key")
+    user = users.get(user.username)
+    passkeys.add(user, factor, passkey, challenge="asked", key="", now=now)
+    return user
 
 
 def ask(var: Path, now: datetime) -> tuple[str, list[str]]:

@@ -15,8 +15,9 @@ from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.accounts.reauthentication import fresh
 from dealsite.accounts.security_log import note
-from dealsite.data.people import two_factor, users
-from dealsite.data.table.errors import Forbidden
+from dealsite.data.people import suspension, two_factor, users
+from dealsite.data.people.users import User
+from dealsite.data.table.errors import Forbidden, Invalid
 from dealsite.text import stored_words
 from dealsite.web.pages import action, page
 
@@ -25,6 +26,7 @@ DUTIES = {
     "back office": gettext_lazy("Processes orders and payments, and asks questions of the data."),
     "admin": gettext_lazy("May do all of this, and gives roles to others."),
 }
+REASON_CHARACTERS = 200
 
 
 @page("1 scan + 2 batch gets or 1 get + 1 scan + 2 batch gets", at=("", "?find=nobody"))
@@ -108,3 +110,54 @@ def reset_two_factor(request: EditorRequest, username: str) -> HttpResponse:
     done = _("%(username)s signs in with the password alone, and is signed out everywhere.")
     messages.success(request, done % {"username": username})
     return redirect("cms_user", username)
+
+
+@action
+@role("admin")
+@fresh
+@require_POST
+def end_sessions(request: EditorRequest, username: str) -> HttpResponse:
+    """Sign a user out everywhere."""
+    account = _other(request, username)
+    suspension.end_sessions(username, by=request.user.username, now=timezone.now())
+    note(request, "sessions_ended", username=username, detail=f"all, by {request.user.username}")
+    messages.success(request, _("%(name)s is signed out everywhere.") % {"name": account.username})
+    return redirect("cms_user", username)
+
+
+@action
+@role("admin")
+@fresh
+@require_POST
+def suspend_user(request: EditorRequest, username: str) -> HttpResponse:
+    """Suspend an account, for a reason that the audit log keeps: its sessions end, and it cannot sign in."""
+    account, by = _other(request, username), request.user.username
+    reason = request.POST.get("reason", "").strip()
+    if not 0 < len(reason) <= REASON_CHARACTERS:
+        raise Invalid(
+            reason=_("Please give a reason of at most %(most)s characters.") % {"most": REASON_CHARACTERS}
+        )
+    suspension.suspend(account, reason=reason, by=by, now=timezone.now())
+    note(request, "account_suspended", username=username, detail=f"by {by}")
+    messages.success(request, _("%(name)s is suspended, and signed out everywhere.") % {"name": username})
+    return redirect("cms_user", username)
+
+
+@action
+@role("admin")
+@fresh
+@require_POST
+def lift_suspension(request: EditorRequest, username: str) -> HttpResponse:
+    """Let a suspended user sign in again."""
+    by = request.user.username
+    suspension.lift(username, by=by, now=timezone.now())
+    note(request, "account_suspended", username=username, detail=f"lifted, by {by}")
+    messages.success(request, _("%(name)s can sign in again.") % {"name": username})
+    return redirect("cms_user", username)
+
+
+def _other(request: EditorRequest, username: str) -> User:
+    """Return a user who is not the one who asks, else Forbidden; NotFound. 1 get."""
+    if username == request.user.username:
+        raise Forbidden(_("You cannot do this to your own account. Another admin can."))
+    return users.get(username)

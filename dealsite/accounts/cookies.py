@@ -88,6 +88,8 @@ TAKE_BACK_LINK = SignedCookie(
 )
 # Who has given their password and not yet their code: it signs nobody in, and goes to the sign-in pages only.
 HALF = SignedCookie("half", "dealsite.accounts.half", timedelta(minutes=10), "/account/sign-in/")
+# What a browser is to have signed by a passkey. Of a user who adds one: who has just shown that it is they.
+PASSKEY = SignedCookie("passkey", "dealsite.accounts.passkey", timedelta(minutes=5))
 
 
 def new_key() -> str:

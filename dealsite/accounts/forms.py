@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dealsite.accounts import locales, passwords
+from dealsite.accounts import locales, passkeys, passwords
 from dealsite.accounts.passwords import Owner
 from dealsite.data.names import normalise, normalise_email, normalise_username
 from dealsite.data.table.errors import AlreadyExists, DataError, Invalid, TooManyRequests
@@ -88,7 +88,33 @@ class SignUpForm(forms.Form):
         return data
 
 
-class SignInForm(forms.Form):
+class UnkeptInput(forms.HiddenInput):
+    """What is good once is not shown again with the form."""
+
+    def format_value(self, value: Any) -> None:
+        return None
+
+
+class PasskeyForm(forms.Form):
+    """A form that a passkey can answer in place of all that it asks for (static/js/passkeys.js)."""
+
+    passkey = forms.CharField(required=False, max_length=8_000, widget=UnkeptInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not passkeys.are_possible():
+            del self.fields["passkey"]
+        elif self.data.get(self.add_prefix("passkey")):
+            for field in self.fields.values():
+                field.required = False
+
+    @property
+    def by_passkey(self) -> bool:
+        """Tell whether a valid form was answered so."""
+        return bool(self.cleaned_data.get("passkey"))
+
+
+class SignInForm(PasskeyForm):
     name = forms.CharField(
         label=gettext_lazy("User name or e-mail"),
         max_length=254,
@@ -97,13 +123,13 @@ class SignInForm(forms.Form):
     password = PasswordField(label=gettext_lazy("Password"), autocomplete="current-password")
 
 
-class CodeForm(forms.Form):
+class CodeForm(PasskeyForm):
     """The second step of signing in."""
 
     code = CodeField()
 
 
-class ReauthenticationForm(forms.Form):
+class ReauthenticationForm(PasskeyForm):
     """What a user is asked for in the middle of something dangerous; its names stay apart from the page's own."""
 
     prefix = "proof"
@@ -114,6 +140,7 @@ class ReauthenticationForm(forms.Form):
         super().__init__(*args, **kwargs)
         if not needs_code:
             del self.fields["code"]
+            self.fields.pop("passkey", None)
 
 
 class SignInAgainForm(SignInForm):
@@ -137,11 +164,29 @@ class SetUpTwoFactorForm(forms.Form):
     old_password = _old_password_field()
 
 
-class TwoFactorForm(forms.Form):
+class TwoFactorForm(PasskeyForm):
     """What a user is asked for before their second factor changes."""
 
     old_password = _old_password_field()
     code = CodeField()
+
+
+class AddPasskeyForm(TwoFactorForm):
+    """The name of a new passkey, and what shows that the user may add one."""
+
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=NAME_CHARACTERS,
+        help_text=gettext_lazy("So that you know it again, by its device or password manager."),
+    )
+    field_order = ("name",)
+
+    def __init__(self, *args: Any, needs_code: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["name"].required = True
+        if not needs_code:
+            del self.fields["code"]
+            self.fields.pop("passkey", None)
 
 
 class NewPasswordForm(forms.Form):

@@ -136,7 +136,9 @@ def _user_of(link: Signed | None, now: datetime) -> User | None:
     if link is None or "@" in link.username:
         return None
     user = users.find(link.username)
-    return user if user and passwords.is_good_reset_token(user, link.text, now=now) else None
+    if user is None or user.suspended_at:
+        return None
+    return user if passwords.is_good_reset_token(user, link.text, now=now) else None
 
 
 def _link_is_over(request: HttpRequest) -> HttpResponse:

@@ -1,7 +1,7 @@
 """@fresh: before what is dangerous, the password has to have been given within the last 15 minutes.
 
-Who gave it earlier is asked for it in place, and for a code where they have a second factor; then what they were
-sending goes on. A session left open on a desk, or stolen, does no lasting harm.
+Who gave it earlier is asked for it in place, and for a code where they have a second factor, or for a passkey; then
+what they were sending goes on. A session left open on a desk, or stolen, does no lasting harm.
 """
 
 from collections.abc import Callable
@@ -64,7 +64,9 @@ def _asked(request: HttpRequest, now: datetime) -> HttpResponse | None:
 
 
 def _is_proved(request: HttpRequest, user: SignedIn, form: ReauthenticationForm, now: datetime) -> bool:
-    """Tell whether password and code are the user's, else say so in the form; TooManyRequests."""
+    """Tell whether password and code, or the passkey, are the user's, else say so in the form; TooManyRequests."""
+    if form.by_passkey:
+        return second_factor.passes(request, user.account, form, now=now)
     tries = limits.count(("password", user.username), request=request, now=now)
     if not passwords.matches(form.cleaned_data["password"], user.account.password):
         note(request, "sign_in_failed", username=user.username, detail="while signed in")

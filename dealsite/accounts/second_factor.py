@@ -20,7 +20,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dealsite.accounts import limits
+from dealsite.accounts import limits, passkeys
 from dealsite.accounts.security_log import note
 from dealsite.data.people import throttles, two_factor
 from dealsite.data.people.two_factor import TwoFactor
@@ -101,7 +101,7 @@ def plain(code: str) -> str:
 
 
 def passes(request: HttpRequest, user: User, form: Form, *, now: datetime) -> bool:
-    """Tell whether a form's `code` is a good one of a user, used up with that, else say so in the form.
+    """Tell whether a form's `code` is a good one of a user, used up with that, or its passkey theirs; else it says so.
 
     TooManyRequests after some tries. 1 get + 1 transaction, and 2 updates that count the try.
     """
@@ -117,6 +117,11 @@ def passes(request: HttpRequest, user: User, form: Form, *, now: datetime) -> bo
     if factor is None or factor.id != user.two_factor:
         form.add_error("code", _("Your account was changed elsewhere meanwhile. Sign in again."))
         return False
+    if form.cleaned_data.get("passkey"):
+        good = passkeys.passes(request, factor, form, now=now)
+        if good:
+            tries.succeeded()
+        return good
     try:
         good = _use(user, factor, plain(form.cleaned_data["code"]), now)
     except Conflict as error:

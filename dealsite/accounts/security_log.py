@@ -26,6 +26,7 @@ Event = Literal[
     "signed_in",
     "sign_in_failed",
     "code_failed",
+    "passkey_failed",
     "signed_up",
     "signed_out",
     "refused",

@@ -47,11 +47,12 @@ SYSTEMS = (
 def sessions(request: UserRequest) -> HttpResponse:
     """Show where the user is signed in, this device first."""
     user = request.user
-    found = stored_sessions.of_user(user.username, now=timezone.now())
+    found = stored_sessions.of_user(user.username, roles=user.roles, now=timezone.now())
     rows = [
         {
             "session": session,
             "device": device_name(session.user_agent),
+            "ends_at": session.ends_at(user.roles),
             "is_this": session.key_hash == user.session.key_hash,
         }
         for session in found

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dealsite.accounts import after_sign_in, cookies, limits, passwords, second_factor
+from dealsite.accounts import after_sign_in, cookies, limits, passkeys, passwords, second_factor
 from dealsite.accounts.after_sign_in import PendingAction, pending_action_of
 from dealsite.accounts.destinations import destination
 from dealsite.accounts.forms import CodeForm, SignInForm, SignUpForm, answer_form
@@ -31,6 +31,9 @@ from dealsite.data.people.users import User
 from dealsite.data.table.errors import AlreadyExists, Invalid, TooManyRequests
 from dealsite.data.table.ids import hash_of, new_ulid
 from dealsite.web.pages import action, page
+
+# How somebody signed in, for the security log
+SIGN_UP, PASSWORD, CODE, PASSKEY = "sign-up", "password", "password and second step", "passkey"
 
 
 @page("none")
@@ -61,7 +64,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
         if settings.DEALSITE_SENDS_MAIL:
             link_sent = _("We have sent a link to %(email)s: follow it to confirm the address.")
             messages.info(request, link_sent % {"email": user.pending_email})
-        return enter(request, user, context["next"], now=now, pending=context["pending"])
+        return enter(request, user, context["next"], how=SIGN_UP, now=now, pending=context["pending"])
 
     return answer_form(
         request,
@@ -77,7 +80,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
-    """Sign in with a user name or e-mail address and a password."""
+    """Sign in with a user name or e-mail address and a password, or a passkey alone."""
     form = SignInForm(request.POST or None)
     context: dict[str, Any] = {"next": destination(request), "pending": pending_action_of(request)}
     if request.method != "POST" and context["pending"] and request.user.is_authenticated:
@@ -86,7 +89,11 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     def go() -> HttpResponse | None:
         now = timezone.now()
         user = user_of_form(request, form, now=now)
-        return go_on(request, user, context["next"], now=now, pending=context["pending"]) if user else None
+        if user is None:
+            return None
+        if form.by_passkey:
+            return enter(request, user, context["next"], how=PASSKEY, now=now, pending=context["pending"])
+        return go_on(request, user, context["next"], now=now, pending=context["pending"])
 
     return answer_form(request, "accounts/sign_in.html", form, go, **context)
 
@@ -95,7 +102,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in_code(request: HttpRequest) -> HttpResponse:
-    """The second step of signing in: a code. Who has not taken the first one just now is led to it."""
+    """The second step of signing in: a code or passkey. Who has not taken the first one just now is led to it."""
     form = CodeForm(request.POST or None)
     context: dict[str, Any] = {"next": destination(request), "pending": pending_action_of(request)}
     user = half_signed_in(cookies.HALF.read(request))
@@ -109,7 +116,7 @@ def sign_in_code(request: HttpRequest) -> HttpResponse:
         now = timezone.now()
         if not second_factor.passes(request, user, form, now=now):
             return None
-        return enter(request, user, context["next"], now=now, pending=context["pending"])
+        return enter(request, user, context["next"], how=CODE, now=now, pending=context["pending"])
 
     return answer_form(request, "accounts/sign_in_code.html", form, go, **context)
 
@@ -129,7 +136,20 @@ def sign_out(request: SiteRequest) -> HttpResponse:
 
 
 def user_of_form(request: HttpRequest, form: SignInForm, *, now: datetime) -> User | None:
-    """Return the user of a form's name and password, else say so in the form; TooManyRequests. 1 hash either way."""
+    """Return the user of a form's name and password, or passkey, else say so in the form; TooManyRequests.
+
+    1 hash for a password, be there such a user or not.
+    """
+    user = (
+        passkeys.user_of(request, form, now=now) if form.by_passkey else _user_of_password(request, form, now)
+    )
+    if user and user.suspended_at:
+        form.add_error(None, _suspended())
+        return None
+    return user
+
+
+def _user_of_password(request: HttpRequest, form: SignInForm, now: datetime) -> User | None:
     name, password = form.cleaned_data["name"], form.cleaned_data["password"]
     user = users.find(name)
     tries = _count(request, name, user, now)
@@ -142,6 +162,12 @@ def user_of_form(request: HttpRequest, form: SignInForm, *, now: datetime) -> Us
         stored_passwords.upgrade(user, password=passwords.hashed(password))
         user = users.get(user.username)
     return user
+
+
+def _suspended() -> str:
+    """Return what a suspended user is told once they have shown who they are, and nobody else."""
+    words = _("This account is suspended. Ask an admin of %(site)s about it.")
+    return words % {"site": settings.DEALSITE_NAME}
 
 
 def go_on(
@@ -164,7 +190,7 @@ def half_of(user: User) -> cookies.Signed:
 def half_signed_in(half: cookies.Signed | None) -> User | None:
     """Return the user who has given their password and is to give a code; None for nobody. No call or 1 get."""
     user = users.find(half.username) if half and "@" not in half.username else None
-    if half is None or user is None or not user.two_factor:
+    if half is None or user is None or not user.two_factor or user.suspended_at:
         return None
     return user if constant_time_compare(half.text, half_of(user).text) else None
 
@@ -175,14 +201,20 @@ def _address(name: str, to: str, pending: PendingAction | None) -> str:
 
 
 def enter(
-    request: HttpRequest, user: User, to: str, *, now: datetime, pending: PendingAction | None = None
+    request: HttpRequest,
+    user: User,
+    to: str,
+    *,
+    how: str = PASSWORD,
+    now: datetime,
+    pending: PendingAction | None = None,
 ) -> HttpResponse:
-    """Start a session and redirect. 1 put + 1 delete, on a new device 1 update.
+    """Start a session and redirect. 1 put + 1 delete, on a new device 1 update and a transaction in place of the put.
 
     What the visitor wanted to do before they were asked to sign in is done now: 1 transaction. Their cart
     is merged: 1 query + 1 get + 1 transaction.
     """
-    _, *begun = begin(request, user, now=now)
+    _, *begun = begin(request, user, how=how, now=now)
     if pending:
         pending.carry_out(request, user.username, now=now)
     response = HttpResponseRedirect(to)
@@ -191,21 +223,25 @@ def enter(
     return response
 
 
-def begin(request: HttpRequest, user: User, *, now: datetime) -> tuple[Session, str, str]:
+def begin(
+    request: HttpRequest, user: User, *, how: str = PASSWORD, now: datetime
+) -> tuple[Session, str, str]:
     """Start a session under a new key and end the one this browser had; return it, its key and its device's number.
 
-    1 put + 1 delete, on a new device 1 update.
+    Who signs in on a device that is not known is told by mail.
+    1 put + 1 delete, on a new device 1 update and a transaction in place of the put.
     """
     device = cookies.device_of(request, user)
+    start = sessions.start if device or how == SIGN_UP else sessions.start_on_new_device
     if not device and not devices.remember(user, device := secrets.token_urlsafe(16)):
         device = ""
     key = cookies.new_key()
     user_agent = request.headers.get("User-Agent", "")
-    session = sessions.start(user, key=key, user_agent=user_agent, address=client_address(request), now=now)
+    session = start(user, key=key, user_agent=user_agent, address=client_address(request), now=now)
     if earlier := cookies.session(request):
         sessions.end(earlier.username, hash_of(earlier.key))
     rotate_token(request)
-    note(request, "signed_in", username=user.username)
+    note(request, "signed_in", username=user.username, detail=how)
     return session, key, device
 
 

@@ -22,7 +22,16 @@ from dealsite.accounts.forms import (
 )
 from dealsite.accounts.locales import UserZone
 from dealsite.accounts.requests import SignedIn
-from dealsite.accounts.sign_in import begin, enter, half_of, half_signed_in, user_of_form
+from dealsite.accounts.sign_in import (
+    CODE,
+    PASSKEY,
+    PASSWORD,
+    begin,
+    enter,
+    half_of,
+    half_signed_in,
+    user_of_form,
+)
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import TooManyRequests
 from dealsite.web.pages import part
@@ -59,12 +68,12 @@ def sign_in_here(request: HttpRequest) -> HttpResponse:
         return refused_page(request, DIALOG, form, error, is_code=is_code)
     if user is None:
         return _dialog(request, form, 422)
-    if user.two_factor and not is_code:
+    if user.two_factor and not is_code and not form.by_passkey:
         response = _dialog(request, CodeForm(auto_id=IDS))
         cookies.HALF.set(response, half_of(user))
         return response
     # Start the session as signing in does, and hand out the token that goes with it.
-    entered = enter(request, user, "/", now=now)
+    entered = enter(request, user, "/", how=_how(form), now=now)
     response = render(request, DIALOG, {"token": get_token(request)})
     response.cookies.update(entered.cookies)
     return response
@@ -86,11 +95,11 @@ def ask_to_sign_in(request: HttpRequest, *, now: datetime) -> HttpResponse | Non
         return kept_form.ask(request, PAGE, _sign_in_form(request), error=error)
     if user is None:
         return kept_form.ask(request, PAGE, form)
-    if user.two_factor and not is_code:
+    if user.two_factor and not is_code and not form.by_passkey:
         sealed = cookies.HALF.sign(half_of(user))
         return kept_form.ask(request, PAGE, CodeAgainForm(initial={"half": sealed}))
     # The middleware sets the session's cookies on whatever the answer will be.
-    started, *begun = begin(request, user, now=now)
+    started, *begun = begin(request, user, how=_how(form), now=now)
     request.visit.begun = (user.username, *begun)  # type: ignore[attr-defined]
     request.user = SignedIn(started, user)  # type: ignore[assignment]
     timezone.activate(UserZone(lambda: user.timezone))
@@ -107,6 +116,12 @@ def _user_of(
     if isinstance(form, SignInForm):
         return user_of_form(request, form, now=now)
     return half if half and second_factor.passes(request, half, form, now=now) else None
+
+
+def _how(form: CodeForm | SignInForm) -> str:
+    if isinstance(form, CodeForm):
+        return CODE
+    return PASSKEY if form.by_passkey else PASSWORD
 
 
 def _dialog(request: HttpRequest, form: forms.Form, status: int = 200) -> HttpResponse:

@@ -12,10 +12,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dealsite.accounts import cookies, second_factor
+from dealsite.accounts import cookies, passkeys, second_factor
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.destinations import destination
-from dealsite.accounts.forms import SetUpTwoFactorForm, TwoFactorForm, answer_form, form_page
+from dealsite.accounts.forms import PasskeyForm, SetUpTwoFactorForm, TwoFactorForm, answer_form, form_page
 from dealsite.accounts.password import is_confirmed
 from dealsite.accounts.requests import SignedIn, UserRequest
 from dealsite.accounts.security_log import note
@@ -31,17 +31,20 @@ def two_factor(request: UserRequest) -> HttpResponse:
     """Show whether signing in asks for a code, and how many recovery codes are left. 1 get."""
     user = request.user
     factor = stored.get(user.username) if user.account.two_factor else None
-    return render(request, "accounts/two_factor.html", {"factor": factor, "is_required": _is_required(user)})
+    context = {"factor": factor, "is_required": is_required(user), "is_possible": passkeys.are_possible()}
+    return render(request, "accounts/two_factor.html", context)
 
 
-@page("none")
+@page("1 get")
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def set_up_two_factor(request: UserRequest) -> HttpResponse:
     """Show a secret for an app, take the first code of it, and show the recovery codes, once."""
     user = request.user
-    if user.account.two_factor:
-        return HttpResponseRedirect(reverse("two_factor"))
+    if has_factor := bool(user.account.two_factor):
+        factor = stored.get(user.username)
+        if factor is None or factor.secret:
+            return HttpResponseRedirect(reverse("two_factor"))
     form, template = SetUpTwoFactorForm(request.POST or None), "accounts/set_up_two_factor.html"
     sealed = request.POST.get("secret", "")
     secret = second_factor.unseal(user.username, sealed, within=second_factor.SET_UP_TIME)
@@ -61,17 +64,18 @@ def set_up_two_factor(request: UserRequest) -> HttpResponse:
             wrong = _("This is not the code that the app shows now. Is the clock of its device right?")
             form.add_error("code", wrong)
             return None
-        codes, hashes = _new_codes(user)
-        stored.turn_on(
-            user.account,
-            secret=second_factor.seal(user.username, secret),
-            recovery=hashes,
-            step=step,
-            key=cookies.session_key(request),
-            now=now,
-        )
+        sealed, key = second_factor.seal(user.username, secret), cookies.session_key(request)
+        if has_factor:
+            stored.add_app(user.account, secret=sealed, step=step, key=key, now=now)
+            note(request, "factor_changed", username=user.username, detail="added an authenticator app")
+            messages.success(
+                request, _("Codes of your app sign you in, too. You are signed out everywhere else.")
+            )
+            return HttpResponseRedirect(reverse("two_factor"))
+        codes, hashes = new_codes(user)
+        stored.turn_on(user.account, secret=sealed, recovery=hashes, step=step, key=key, now=now)
         note(request, "factor_changed", username=user.username, detail="turned two-factor sign-in on")
-        return _codes_page(request, codes, is_new=True)
+        return codes_page(request, codes, is_new=True)
 
     shown = _secret_shown(request, secret)
     return answer_form(request, template, form, turn_on, refusals=(TooManyRequests, Conflict), **shown)
@@ -85,10 +89,10 @@ def renew_recovery_codes(request: UserRequest) -> HttpResponse:
     user = request.user
 
     def renew() -> HttpResponse:
-        codes, hashes = _new_codes(user)
+        codes, hashes = new_codes(user)
         stored.renew_recovery_codes(user.account, recovery=hashes, now=timezone.now())
         note(request, "factor_changed", username=user.username, detail="made new recovery codes")
-        return _codes_page(request, codes)
+        return codes_page(request, codes)
 
     return _by_code(request, "accounts/renew_recovery_codes.html", renew)
 
@@ -99,7 +103,7 @@ def renew_recovery_codes(request: UserRequest) -> HttpResponse:
 def turn_off_two_factor(request: UserRequest) -> HttpResponse:
     """Turn two-factor sign-in off, by password and code; not where the site asks staff for it."""
     user = request.user
-    if _is_required(user):
+    if is_required(user):
         raise Forbidden(_("This site asks everybody with a role for two-factor sign-in."))
 
     def turn_off() -> HttpResponse:
@@ -119,14 +123,20 @@ def _by_code(request: UserRequest, template: str, act: Callable[[], HttpResponse
     form = TwoFactorForm(request.POST or None)
 
     def confirm() -> HttpResponse | None:
-        if is_confirmed(request, form) and second_factor.passes(request, account, form, now=timezone.now()):
-            return act()
-        return None
+        return act() if is_proved(request, form) else None
 
     return answer_form(request, template, form, confirm, refusals=(TooManyRequests, Conflict))
 
 
-def _new_codes(user: SignedIn) -> tuple[list[str], list[str]]:
+def is_proved(request: UserRequest, form: PasskeyForm) -> bool:
+    """Tell whether a form holds the user's password and, where they have a factor, a code, or else a passkey."""
+    if not form.by_passkey and not is_confirmed(request, form):
+        return False
+    account = request.user.account
+    return not account.two_factor or second_factor.passes(request, account, form, now=timezone.now())
+
+
+def new_codes(user: SignedIn) -> tuple[list[str], list[str]]:
     """Return new recovery codes, and their hashes."""
     codes = second_factor.new_recovery_codes()
     return codes, [second_factor.recovery_hash(user.username, code) for code in codes]
@@ -141,15 +151,18 @@ def _secret_shown(request: UserRequest, secret: str) -> dict[str, Any]:
         "address": second_factor.address(user.username, secret),
         "sealed": second_factor.seal(user.username, secret),
         "next": destination(request, reverse("two_factor")),
-        "is_required": _is_required(user),
+        "is_required": is_required(user),
+        "is_possible": passkeys.are_possible(),
     }
 
 
-def _codes_page(request: UserRequest, codes: list[str], *, is_new: bool = False) -> HttpResponse:
+def codes_page(request: UserRequest, codes: list[str], *, is_new: bool = False) -> HttpResponse:
+    """Show recovery codes, once."""
     to = destination(request, reverse("two_factor"))
     context = {"codes": codes, "is_new": is_new, "next": to}
     return render(request, "accounts/recovery_codes.html", context)
 
 
-def _is_required(user: SignedIn) -> bool:
+def is_required(user: SignedIn) -> bool:
+    """Tell whether the site asks a user for a second factor."""
     return bool(settings.DEALSITE_REQUIRE_TWO_FACTOR and user.roles)

@@ -2,7 +2,16 @@
 
 from django.urls import path
 
-from dealsite.accounts import email_address, password, profile, sessions, sign_in, sign_in_again, two_factor
+from dealsite.accounts import (
+    email_address,
+    own_passkeys,
+    password,
+    profile,
+    sessions,
+    sign_in,
+    sign_in_again,
+    two_factor,
+)
 
 urlpatterns = [
     path("", profile.account, name="account"),
@@ -32,5 +41,8 @@ urlpatterns = [
     path("two-factor/set-up/", two_factor.set_up_two_factor, name="set_up_two_factor"),
     path("two-factor/recovery-codes/", two_factor.renew_recovery_codes, name="renew_recovery_codes"),
     path("two-factor/off/", two_factor.turn_off_two_factor, name="turn_off_two_factor"),
+    path("two-factor/passkeys/add/", own_passkeys.add_passkey, name="add_passkey"),
+    path("two-factor/passkeys/remove/", own_passkeys.remove_passkey, name="remove_passkey"),
+    path("passkey/", own_passkeys.passkey_options, name="passkey_options"),
     path("delete/", profile.delete_account, name="delete_account"),
 ]

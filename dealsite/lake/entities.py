@@ -216,7 +216,7 @@ ENTITIES: tuple[Entity, ...] = (
         "User",
         "users",
         by_creation,
-        "username email_hash roles:json timezone created_at:time deleted_at:time",
+        "username email_hash roles:json timezone created_at:time deleted_at:time suspended_at:time",
     ),
     _entity(
         "Message",

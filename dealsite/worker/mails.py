@@ -14,6 +14,7 @@ from dealsite.accounts import limits
 from dealsite.accounts.email_links import CONFIRM_WITHIN, TAKE_BACK_WITHIN, confirmation_path, take_back_path
 from dealsite.accounts.locales import spoken
 from dealsite.accounts.passwords import make_reset_token
+from dealsite.accounts.sessions import device_name
 from dealsite.data.commerce import orders
 from dealsite.data.commerce.payment.order_payments import MESSAGE_KIND, PAYMENT_NOTICE, PaymentNoticePayload
 from dealsite.data.commerce.payments import FAILED, PROCESSED, REFUNDED
@@ -21,6 +22,7 @@ from dealsite.data.jobs.jobs import Handler, Job
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.people import mails, messages, users
 from dealsite.data.table.errors import NotFound, TooManyRequests
+from dealsite.data.table.ids import time_of
 
 SUBJECTS = {
     "password_changed": gettext_lazy("Your password was changed"),
@@ -31,6 +33,9 @@ SUBJECTS = {
     "two_factor_on": gettext_lazy("Two-factor sign-in is on"),
     "two_factor_off": gettext_lazy("Two-factor sign-in is off"),
     "recovery_code_used": gettext_lazy("A recovery code was used"),
+    "passkey_added": gettext_lazy("A passkey was added"),
+    "passkey_removed": gettext_lazy("A passkey was removed"),
+    "new_device": gettext_lazy("A new sign-in to your account"),
     orders.PLACED: gettext_lazy("Your order"),
     orders.SHIPPED: gettext_lazy("Your order is on its way"),
     orders.DELIVERED: gettext_lazy("Your order was delivered"),
@@ -49,14 +54,15 @@ def send_notice(job: Job, now: datetime) -> None:
     """Tell a user what happened to their account."""
     notice = from_item(mails.NoticePayload, job.payload)
     with spoken(notice.language):
-        text = _render(f"{notice.template}.txt", name=notice.name, now=now)
+        device = device_name(notice.user_agent)
+        text = _render(f"{notice.template}.txt", name=notice.name, device=device, now=time_of(job.id))
         _send(notice.template, text, notice.to, now)
 
 
 def send_password_reset(job: Job, now: datetime) -> None:
     """Send a reset link to an address, if it is a user's. 2 gets."""
     user = users.find(from_item(mails.PasswordResetPayload, job.payload).email)
-    if user is None:
+    if user is None or user.suspended_at:
         return
     path = reverse("follow_reset_link", args=[user.username, make_reset_token(user, now=now)])
     context = {"name": user.name, "username": user.username, "path": path}

@@ -239,10 +239,10 @@ def test_the_form_says_nothing_of_whose_an_address_is(browser: Client, ada: User
 def test_a_mailbox_is_asked_for_so_often_and_no_more(browser: Client, ada: User):
     sign_in(browser)
     statuses = []
-    for _ in range(limits.CONFIRMATION.tries + 1):
+    for _ in range(limits.limit("confirmation").tries + 1):
         statuses.append(change(browser, "victim@example.org").status_code)
         change(browser, "ada@example.org")  # which takes the wish back, and sends nothing
-    assert statuses == [302] * limits.CONFIRMATION.tries + [429]
+    assert statuses == [302] * limits.limit("confirmation").tries + [429]
     assert change(browser, "new@example.org").status_code == 302
 
 

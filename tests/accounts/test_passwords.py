@@ -25,11 +25,11 @@ NEW = "a much better password"
 
 
 def work() -> list[Any]:
-    """Run all jobs that are due; return the mail they sent."""
+    """Run all jobs that are due; return the mail they sent, but for what tells of the test's own sign-ins."""
     while loop.run_next(now=timezone.now()):
         pass
     sent, mail.outbox = mail.outbox, []
-    return sent
+    return [one for one in sent if "new sign-in" not in one.subject]
 
 
 def change(browser: Client, old: str = PASSWORD, new: str = NEW) -> Any:

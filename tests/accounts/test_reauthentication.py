@@ -195,10 +195,14 @@ def test_the_dangerous_pages_of_users_ask(browser: Client, ada: User, clock: Any
 
 def test_these_pages_ask_for_the_password():
     assert {name for name, route in ROUTES.items() if getattr(route.view, "asks_for_proof", False)} == {
+        "cms_end_sessions",
         "cms_give_role",
+        "cms_lift_suspension",
         "cms_new_message",
         "cms_purge",
         "cms_refund_payment",
         "cms_reset_two_factor",
+        "cms_suspend_user",
         "cms_take_role",
+        "remove_passkey",
     }

@@ -182,7 +182,7 @@ def test_the_parser_refuses(hole, ask, own_lake):
 @pytest.mark.parametrize("hole", STATEMENTS)
 def test_the_parser_refuses_every_other_way_of_saying_it(hole, ask, own_lake):
     before = fingerprint(own_lake.parent)
-    answered = ask(filled(STATEMENTS[hole], own_lake), lake=lake_in(own_lake))
+    answered = ask(filled(STATEMENTS[hole], own_lake), lake=lake_in(own_lake, {"admin"}))
     assert answered.state == "refused", answered
     assert fingerprint(own_lake.parent) == before
 

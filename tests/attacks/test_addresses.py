@@ -62,7 +62,10 @@ def with_ids(route: Route, content: Content) -> Iterator[str]:
     for place in re.findall(r"<str:(\w+)>|<path:\w+>", route.pattern):
         for text in IDS[:: 2 if "cms/" in route.pattern else 1]:
             values = {**good, place: quoted(text)}
-            yield "/" + re.sub(r"<\w+:(\w+)>", lambda match, v=values: str(v[match[1]]), route.pattern)
+            address = route.pattern
+            for name, value in values.items():
+                address = re.sub(rf"<\w+:{name}>", lambda _, text=str(value): text, address)  # type: ignore[misc]
+            yield "/" + address
 
 
 @pytest.mark.thorough

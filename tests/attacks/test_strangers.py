@@ -11,9 +11,10 @@ from dealsite.data.commerce import orders
 from dealsite.data.people import messages, users
 from dealsite.data.table.ids import new_ulid
 from tests.attacks.conftest import body_of, browser_of
+from tests.builders import EDITOR
 from tests.pages import ROUTES, Route, routes
 from tests.people import make_user
-from tests.seeded import ADMIN, BACK_OFFICE, EDITOR, SHOPPER, VISITOR, Content
+from tests.seeded import ADMIN, BACK_OFFICE, SHOPPER, VISITOR, Content
 
 STRANGER = "stranger"
 OF_THE_SHOPPER = ("order_id", "payment_id", "message_id")

@@ -50,7 +50,7 @@ class Windows:
     def open(self, *, script: bool, kept: bool = False, **options: Any) -> Window:
         """Open a new window."""
         context = self.chromium.new_context(
-            base_url=self.address, java_script_enabled=script, **(USUAL | options)
+            java_script_enabled=script, **({"base_url": self.address} | USUAL | options)
         )
         context.set_default_timeout(PATIENCE)
         page = context.new_page()

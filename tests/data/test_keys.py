@@ -43,6 +43,8 @@ KINDS: dict[str, st.SearchStrategy[keys.Key]] = {
     "day count": days.map(keys.day_count),
     "user": usernames.map(keys.user),
     "profile": usernames.map(keys.profile),
+    "factor owner": ulids.map(keys.factor_owner),
+    "used challenge": texts.map(keys.used_challenge),
     "email guard": emails.map(keys.email_guard),
     "user count": st.integers(0, 3).map(keys.user_count.given),
     "session": st.builds(keys.session, usernames, texts),

@@ -19,6 +19,8 @@ WORDS_OF_SQL = {"order", "of", "at", "by", "number", "user", "group", "table", "
 LEFT_OUT = {
     "Session": "its key is as good as a password",
     "TwoFactor": "it holds what signing in is checked with",
+    "FactorOwner": "it leads from a passkey to its user",
+    "UsedChallenge": "it says that a passkey's answer was used",
     "Presence": "who has a form open just now is gone a minute later",
     "FailureCount": "it counts security events for the alarm",
     "Throttle": "who tried to sign in is nobody's question",

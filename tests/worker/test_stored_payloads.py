@@ -59,7 +59,7 @@ PAYLOADS: dict[str, tuple[type, dict[str, Any]]] = {  # by kind of job: the clas
     "refund_payment": (RefundPayload, {"payments": [{"id": ID, "due_at": AT, "account": "ann"}]}),
     "account_notice": (
         NoticePayload,
-        {"template": "two_factor_on", "to": "a@example.com", "name": "Ann", "language": ""},
+        {"template": "two_factor_on", "to": "a@example.com", "name": "Ann", "language": "", "user_agent": ""},
     ),
     "password_reset_mail": (PasswordResetPayload, {"email": "a@example.com"}),
     "confirmation_mail": (ConfirmationPayload, {"username": "ann"}),

@@ -1,6 +1,6 @@
 """Users: each has a profile that agrees with the sign-in item and an e-mail guard, and is counted.
 
-Sign-in item and second factor name each other.
+Sign-in item and second factor name each other; where there are passkeys, the factor's id leads to the user.
 """
 
 from collections import Counter
@@ -25,6 +25,7 @@ class People:
         self.profiles: dict[str, Item] = {}
         self.guards: dict[str, Item] = {}
         self.factors: dict[str, Item] = {}
+        self.owners: dict[str, Item] = {}
         self.counts: dict[int, Item] = {}
 
     def see(self, item: Item) -> None:
@@ -36,7 +37,9 @@ class People:
             case "Profile":
                 self.profiles[item["username"]] = kept(item, *KEPT)
             case "TwoFactor":
-                self.factors[item["username"]] = kept(item, "id")
+                self.factors[item["username"]] = kept(item, "username", "id", "passkeys")
+            case "FactorOwner":
+                self.owners[item["id"]] = kept(item, "username", "id")
             case "EmailGuard":
                 self.guards[item["email"]] = item
             case "UserCount":
@@ -52,6 +55,9 @@ class People:
                 check = Check(key=keys.user(username), when=(missing("two_factor"),))
                 drop = Delete(key=key_of(factor), when=as_seen(factor, ["id"]))
                 yield Problem(key_of(factor), "This second factor is nobody's.", (drop, check))
+            elif factor.get("passkeys") and factor["id"] not in self.owners:
+                yield self._lost_owner(factor)
+        yield from self._stray_owners()
         for username, profile in self.profiles.items():
             if username not in self.users:
                 yield self._stray_profile(username, profile)
@@ -103,6 +109,21 @@ class People:
         yield Problem(
             key_of(user), f"two_factor is {named!r}, its factor is {there!r}.", (name_it, unchanged)
         )
+
+    def _stray_owners(self) -> Iterator[Problem]:
+        for owner in self.owners.values():
+            user, factor = (found.get(owner["username"], {}) for found in (self.users, self.factors))
+            if owner["id"] not in (user.get("two_factor"), factor.get("id")):
+                when = as_seen(user, ["two_factor"]) if user else (missing("two_factor"),)
+                there = Check(key=keys.user(owner["username"]), when=when)
+                drop = Delete(key=key_of(owner), when=(equals("username", owner["username"]),))
+                yield Problem(key_of(owner), "It leads to a user without this factor.", (drop, there))
+
+    def _lost_owner(self, factor: Item) -> Problem:
+        made = {"type": "FactorOwner", "id": factor["id"], "username": factor["username"]}
+        put = Put(key=keys.factor_owner(factor["id"]), item=made, when=(absent(),))
+        there = Check(key=key_of(factor), when=as_seen(factor, ["id"]))
+        return Problem(key_of(factor), "Nothing leads from these passkeys to their user.", (put, there))
 
     def _stray_profile(self, username: str, profile: Item) -> Problem:
         if username not in self.deleted:

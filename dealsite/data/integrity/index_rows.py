@@ -62,6 +62,8 @@ PLACES: dict[str, Callable[[Item], keys.Key | None]] = {
     "User": lambda item: keys.user(item["username"]),
     "Profile": lambda item: keys.profile(item["username"]),
     "TwoFactor": lambda item: keys.two_factor(item["username"]),
+    "FactorOwner": lambda item: keys.factor_owner(item["id"]),
+    "UsedChallenge": lambda item: None,  # as a throttle's subject
     "EmailGuard": lambda item: keys.email_guard(item["email"]),
     "UserCount": _user_count_key,
     "Session": lambda item: keys.session.given(item["username"], item["SK"].removeprefix("SESSION#")),

@@ -31,6 +31,7 @@ class NoticePayload:
     to: str
     name: str
     language: str = ""
+    user_agent: str = ""  # of the device that the notice is about, if it is about one
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +66,10 @@ class EmailChangedPayload:
     to: str
 
 
-def notice(template: str, user: User, *, now: datetime) -> Write:
+def notice(template: str, user: User, *, user_agent: str = "", now: datetime) -> Write:
     """Return the write that has a notice sent to a user about their account, in the language that they chose."""
-    return _job(NOTICE, NoticePayload(template, user.email, user.name, user.preferences.language), now)
+    payload = NoticePayload(template, user.email, user.name, user.preferences.language, user_agent)
+    return _job(NOTICE, payload, now)
 
 
 def order_notice(status: str, *, order_id: str, username: str, to: str, now: datetime) -> Write:

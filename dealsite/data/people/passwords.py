@@ -11,7 +11,7 @@ from dealsite.data.people import mails, sessions
 from dealsite.data.people.users import User
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Conflict
-from dealsite.data.table.writes import Update, equals
+from dealsite.data.table.writes import Update, equals, missing
 
 
 @access_pattern(
@@ -20,13 +20,13 @@ from dealsite.data.table.writes import Update, equals
 def change(user: User, *, password: str, key: str = "", now: datetime) -> None:
     """Give a user a new password's hash, if theirs is still the one they were read with.
 
-    The session of `key`, if there is one, goes on; all others end. Conflict if the password was changed meanwhile:
-    of two uses of one reset link, one wins.
+    The session of `key`, if there is one, goes on; all others end. Conflict if the password was changed meanwhile, or
+    the account suspended: of two uses of one reset link, one wins.
     """
     update = Update(
         key=keys.user(user.username),
         set={"password": password},
-        when=(equals("password", user.password),),
+        when=(equals("password", user.password), missing("suspended_at")),
         otherwise=Conflict(gettext_lazy("The password was changed meanwhile.")),
     )
     writes = [update, mails.notice("password_changed", user, now=now)]

@@ -6,7 +6,7 @@ changes, every other session is void at that moment, whatever becomes of its ite
 """
 
 import hmac
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,6 +19,7 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import relations
 from dealsite.data.catalogue.categories import Kind
 from dealsite.data.catalogue.relations import RelationState
+from dealsite.data.people import mails
 from dealsite.data.people.users import User, as_user
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Conflict
@@ -27,7 +28,8 @@ from dealsite.data.table.writes import MAX_ACTIONS, Delete, Put, Update, Write, 
 
 UNUSED = timedelta(days=14)  # a session ends when it was not used for so long,
 LONGEST = timedelta(days=90)  # and at last when it is so old
-SEEN_EVERY = timedelta(hours=1)  # how exactly "last seen" is kept
+ROLE_UNUSED, ROLE_LONGEST = timedelta(hours=12), timedelta(days=7)  # the same for who has a role
+SEEN_EVERY = timedelta(hours=1)  # how exactly "last seen" is kept, and with it when a session ends
 USER_AGENT_CHARACTERS = 400
 
 
@@ -43,10 +45,31 @@ class Session:
     seen_at: datetime
     proved_at: datetime
 
+    def ends_at(self, roles: Collection[str]) -> datetime:
+        """Return when the session of somebody with some roles ends unless it is used again."""
+        unused, longest = (ROLE_UNUSED, ROLE_LONGEST) if roles else (UNUSED, LONGEST)
+        return min(self.created_at + longest, self.seen_at + unused)
+
 
 @access_pattern("start a session", "SESSIONS#u / SESSION#hash", "1 put")
 def start(user: User, *, key: str, user_agent: str, address: str, now: datetime) -> Session:
     """Start a session under a new random key."""
+    session, put = _new(user, key, user_agent, address, now)
+    table.write(put)
+    return session
+
+
+@access_pattern(
+    "start a session on a new device, and tell the user", "SESSIONS#u, JOB#id / SESSION#hash", "1 transaction"
+)
+def start_on_new_device(user: User, *, key: str, user_agent: str, address: str, now: datetime) -> Session:
+    """Start a session under a new random key, and have the user told of it by mail."""
+    session, put = _new(user, key, user_agent, address, now)
+    table.transact([put, mails.notice("new_device", user, user_agent=session.user_agent, now=now)])
+    return session
+
+
+def _new(user: User, key: str, user_agent: str, address: str, now: datetime) -> tuple[Session, Put]:
     session = Session(user.username, hash_of(key), user_agent[:USER_AGENT_CHARACTERS], address, now, now, now)
     item: dict[str, Any] = {
         "type": "Session",
@@ -56,8 +79,7 @@ def start(user: User, *, key: str, user_agent: str, address: str, now: datetime)
     }
     item |= dict.fromkeys(("created_at", "seen_at", "proved_at"), iso(now))
     mark = {"password_mark": password_mark(key, user), "ttl": _ends(now, now)}
-    table.write(Put(key=keys.session(user.username, key), item=item | mark))
-    return session
+    return session, Put(key=keys.session(user.username, key), item=item | mark)
 
 
 @access_pattern("who is signed in", "SESSIONS#u, USER#u / SESSION#hash, USER#u", "1 batch get")
@@ -90,11 +112,12 @@ def _read(
 ) -> tuple[Session, User] | None:
     session_key, user_key = _read_keys(username, key)
     item, user = items.get(session_key), as_user(items.get(user_key))
-    if item is None or user is None or item["ttl"] <= epoch_seconds(now):
+    if item is None or user is None or user.suspended_at or item["ttl"] <= epoch_seconds(now):
         return None
     if not hmac.compare_digest(item["password_mark"], password_mark(key, user)):
         return None
-    return _as_session(item), user
+    session = _as_session(item)
+    return (session, user) if session.ends_at(user.roles) > now else None
 
 
 @access_pattern("note that a session is in use, once an hour", "SESSIONS#u / SESSION#hash", "1 update")
@@ -122,10 +145,11 @@ def reauthenticate(session: Session, *, now: datetime) -> None:
 
 
 @access_pattern("a user's sessions", "SESSIONS#u / SESSION#hash", "1 query")
-def of_user(username: str, *, now: datetime) -> list[Session]:
-    """Return a user's sessions, the last used first. 1 query a page."""
+def of_user(username: str, *, roles: Collection[str] = (), now: datetime) -> list[Session]:
+    """Return the sessions of a user with some roles, the last used first. 1 query a page."""
     found = [_as_session(item) for item in _items(username) if item["ttl"] > epoch_seconds(now)]
-    return sorted(found, key=lambda session: session.seen_at, reverse=True)
+    going_on = [session for session in found if session.ends_at(roles) > now]
+    return sorted(going_on, key=lambda session: session.seen_at, reverse=True)
 
 
 @access_pattern("end a session", "SESSIONS#u / SESSION#hash", "1 delete")

@@ -1,8 +1,9 @@
-"""Two-factor sign-in: what a user's codes are checked with, each good for one use.
+"""Two-factor sign-in: what a user's codes are checked with, each good for one use, and passkeys (passkeys.py).
 
-The sign-in item names the factor by its id, so that every request knows of it at no cost, and sessions are
-bound to it: turning it on or off ends all other sessions. The secret arrives here encrypted and the
-recovery codes hashed, both under a key that is not in the table (`accounts.second_factor`).
+The factor is an authenticator app, passkeys, or both, with recovery codes. The sign-in item names it by its id, so that
+every request knows of it at no cost, and sessions are bound to it: turning it on or off ends all other sessions. To
+browsers the id is the user's handle. The secret arrives here encrypted and the recovery codes hashed, both under a key
+that is not in the table (`accounts.second_factor`).
 """
 
 from collections.abc import Iterable
@@ -18,19 +19,42 @@ from dealsite.data.people.users import User
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict
-from dealsite.data.table.ids import new_ulid, time_of
+from dealsite.data.table.ids import from_iso, new_ulid, time_of
 from dealsite.data.table.writes import Delete, Put, Update, Write, below, contains, either, equals, missing
 
 
 @dataclass(frozen=True, slots=True)
+class Passkey:
+    """A key that a device or password manager keeps; `credential` and `public_key` are base64url.
+
+    `sign_count` is 0 where nobody counts, else how often it has signed; `used_at` is None before it signs in once.
+    """
+
+    id: str
+    name: str
+    credential: str
+    public_key: str
+    sign_count: int = 0
+    used_at: datetime | None = None
+
+    @property
+    def since(self) -> datetime:
+        return time_of(self.id)
+
+
+@dataclass(frozen=True, slots=True)
 class TwoFactor:
-    """A user's second factor; `last_step` is the number of the last code used, which grows by one in 30 seconds."""
+    """A user's second factor; `last_step` is the number of the last code used, which grows by one in 30 seconds.
+
+    `secret` is '' without an app; the oldest of the passkeys comes first.
+    """
 
     username: str
     id: str
     secret: str = field(repr=False)
     recovery: frozenset[str] = field(repr=False)
-    last_step: int
+    last_step: int = 0
+    passkeys: tuple[Passkey, ...] = ()
 
     @property
     def since(self) -> datetime:
@@ -41,7 +65,7 @@ class TwoFactor:
 def get(username: str) -> TwoFactor | None:
     """Return a user's second factor, None if it is off."""
     item = table.get(keys.two_factor(username))
-    return _from_item(item) if item else None
+    return from_stored(item) if item else None
 
 
 @access_pattern(
@@ -55,26 +79,53 @@ def turn_on(
     The session of `key` goes on, all others end. Conflict if it is on already, or the password changed meanwhile.
     """
     made = TwoFactor(user.username, new_ulid(now), secret, frozenset(recovery), step)
+    sessions.transact_and_end(replace(user, two_factor=made.id), turning_on(user, made, now=now), key=key)
+    return made
+
+
+def turning_on(user: User, made: TwoFactor, *, now: datetime) -> list[Write]:
+    """Return the writes that give a user their first factor, and tell them."""
     switch = Update(
         key=keys.user(user.username),
         set={"two_factor": made.id},
         when=(equals("password", user.password), missing("two_factor")),
         otherwise=profiles.changed(),
     )
-    put = Put(key=keys.two_factor(user.username), item={"type": "TwoFactor", **asdict(made)})
-    told = _told(user, by=user.username, what="turned two-factor sign-in on", now=now)
-    writes = [switch, put, told, mails.notice("two_factor_on", user, now=now)]
-    sessions.transact_and_end(replace(user, two_factor=made.id), writes, key=key)
-    return made
+    stored = {"passkeys": {one.id: passkey_item(one) for one in made.passkeys}}
+    put = Put(key=keys.two_factor(user.username), item={"type": "TwoFactor", **asdict(made), **stored})
+    entry = told(user, by=user.username, what="turned two-factor sign-in on", now=now)
+    return [switch, put, entry, mails.notice("two_factor_on", user, now=now)]
 
 
 @access_pattern(
-    "turn two-factor off", "USER#u, SESSIONS#u, JOB#id / TWOFACTOR#u, SESSION#hash", "1 query + 1 transaction"
+    "add an app to passkeys",
+    "USER#u, SESSIONS#u, JOB#id / TWOFACTOR#u, SESSION#hash",
+    "1 query + 1 transaction",
+)
+def add_app(user: User, *, secret: str, step: int, key: str, now: datetime) -> None:
+    """Take codes of an app, too, from a user who has passkeys; Conflict if they have an app, or the factor changed.
+
+    The session of `key` goes on, all others end.
+    """
+    update = Update(
+        key=keys.two_factor(user.username),
+        set={"secret": secret, "last_step": step},
+        when=(equals("id", user.two_factor), equals("secret", "")),
+        otherwise=profiles.changed(),
+    )
+    entry = told(user, by=user.username, what="added an authenticator app", now=now)
+    sessions.transact_and_end(user, [update, entry, mails.notice("two_factor_on", user, now=now)], key=key)
+
+
+@access_pattern(
+    "turn two-factor off",
+    "USER#u, TWOFACTOR#f, SESSIONS#u, JOB#id / TWOFACTOR#u, SESSION#hash",
+    "1 query + 1 transaction",
 )
 def turn_off(user: User, *, by: str, key: str = "", now: datetime) -> None:
-    """Ask a user for no codes any more; an admin may do it for them. Conflict if that changed meanwhile.
+    """Take app, passkeys and recovery codes from a user; an admin may do it for them.
 
-    The session of `key`, if there is one, goes on, all others end.
+    Conflict if that changed meanwhile. The session of `key`, if there is one, goes on, all others end.
     """
     switch = Update(
         key=keys.user(user.username),
@@ -82,9 +133,9 @@ def turn_off(user: User, *, by: str, key: str = "", now: datetime) -> None:
         when=(equals("two_factor", user.two_factor),),
         otherwise=profiles.changed(),
     )
-    gone = Delete(key=keys.two_factor(user.username))
-    told = _told(user, by=by, what="turned two-factor sign-in off", now=now)
-    writes = [switch, gone, told, mails.notice("two_factor_off", user, now=now)]
+    entry = told(user, by=by, what="turned two-factor sign-in off", now=now)
+    gone = Delete(key=keys.two_factor(user.username)), Delete(key=keys.factor_owner(user.two_factor))
+    writes = [switch, *gone, entry, mails.notice("two_factor_off", user, now=now)]
     sessions.transact_and_end(replace(user, two_factor=""), writes, key=key)
 
 
@@ -124,13 +175,25 @@ def renew_recovery_codes(user: User, *, recovery: Iterable[str], now: datetime) 
         when=(equals("id", user.two_factor),),
         otherwise=profiles.changed(),
     )
-    table.transact([renewed, _told(user, by=user.username, what="made new recovery codes", now=now)])
+    table.transact([renewed, told(user, by=user.username, what="made new recovery codes", now=now)])
 
 
-def _told(user: User, *, by: str, what: str, now: datetime) -> Write:
+def told(user: User, *, by: str, what: str, now: datetime) -> Write:
     return audit.entry_write(by=by, kind="user", subject=user.username, what=what, now=now)
 
 
-def _from_item(item: Item) -> TwoFactor:
+def from_stored(item: Item) -> TwoFactor:
     recovery, last_step = frozenset(item.get("recovery", ())), item.get("last_step", 0)
-    return TwoFactor(item["username"], item["id"], item["secret"], recovery, last_step)
+    stored = sorted(item.get("passkeys", {}).items())
+    passkeys = tuple(Passkey(key_id, **_passkey_fields(one)) for key_id, one in stored)
+    return TwoFactor(item["username"], item["id"], item["secret"], recovery, last_step, passkeys)
+
+
+def passkey_item(passkey: Passkey) -> Item:
+    """Return what is stored of a passkey, under its id."""
+    names = ("name", "credential", "public_key", "sign_count")
+    return {name: getattr(passkey, name) for name in names}
+
+
+def _passkey_fields(item: Item) -> Item:
+    return item | ({"used_at": from_iso(item["used_at"])} if "used_at" in item else {})

@@ -36,7 +36,7 @@ class User:
 
     `email` is confirmed, '' for none; `pending_email` waits for its link to be followed (see email_addresses.py).
     `muted`: wants no messages about hot deals. `two_factor` is the id of the second factor that signing in
-    asks for (see two_factor.py), '' for none.
+    asks for (see two_factor.py), '' for none. `suspended_at`: since when they may not sign in, None if they may.
     """
 
     username: str
@@ -50,6 +50,7 @@ class User:
     muted: bool = False
     two_factor: str = ""
     devices: tuple[str, ...] = field(default=(), repr=False)  # see devices.py, the newest last
+    suspended_at: datetime | None = None
     preferences: Preferences = USUAL
     pending_email: str = ""
 
@@ -212,6 +213,7 @@ def delete(user: User, *, job_id: str, now: datetime) -> None:
             ),
             Delete(key=keys.profile(user.username)),
             Delete(key=keys.two_factor(user.username)),
+            *([Delete(key=keys.factor_owner(user.two_factor))] if user.two_factor else ()),
             *guard,
             _count(user.username, -1),
             job_write(REMOVE_USER, to_item(RemovalPayload(user.username)), job_id=job_id, due=now),
@@ -249,6 +251,7 @@ def as_user(item: Mapping[str, Any] | None) -> User | None:
         created_at=from_iso(item["created_at"]),
         muted=is_muted(item),
         devices=tuple(item.get("devices", ())),
+        suspended_at=from_iso(item["suspended_at"]) if "suspended_at" in item else None,
         preferences=Preferences(**chosen | {"columns": tuple(item.get("columns", ()))}),
     )
 

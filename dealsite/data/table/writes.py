@@ -55,6 +55,16 @@ at_least, at_most = _comparison(">="), _comparison("<=")
 above, below = _comparison(">"), _comparison("<")
 
 
+def fewer(path: Path, number: int) -> Condition:
+    """The set, list or map is there and has fewer members."""
+    return Condition("size({p0}) < {v0}", (path,), (number,))
+
+
+def more(path: Path, number: int) -> Condition:
+    """The set, list or map has more members."""
+    return Condition("size({p0}) > {v0}", (path,), (number,))
+
+
 def contains(path: Path, member: str) -> Condition:
     """The set holds a member."""
     return Condition("contains({p0}, {v0})", (path,), (member,))

@@ -12,10 +12,12 @@ from dealsite.data.people import (
     fan_out,
     mails,
     messages,
+    passkeys,
     passwords,
     profiles,
     security_events,
     sessions,
+    suspension,
     throttles,
     two_factor,
     users,
@@ -27,6 +29,7 @@ from tests.data.examples import measures
 from tests.data.examples.jobs import order, taken
 from tests.people import make_user
 
+PASSKEY = two_factor.Passkey(make_id(number=8), "My phone", "credential", "public key")
 LIMIT = throttles.Limit("test", 5, timedelta(hours=1))
 
 
@@ -73,6 +76,11 @@ def send_message(username: str = "ann") -> str:
     return str(item["id"])
 
 
+def suspend_ann() -> None:
+    make_user("root", roles=["admin"])
+    suspension.suspend(users.get("ann"), reason="x", by="root", now=NOW)
+
+
 def turn_on_two_factor() -> tuple[users.User, two_factor.TwoFactor]:
     """Give Ann a second factor; return her with it."""
     start_session(users.get("ann"))
@@ -86,6 +94,18 @@ measures(email_addresses.confirm, claimed)(lambda user: email_addresses.confirm(
 measures(email_addresses.take_back, replaced)(
     lambda user: email_addresses.take_back(user, "ann@example.org", password="x", now=NOW)
 )
+
+
+def add_passkey(*, with_app: bool = False) -> tuple[users.User, two_factor.TwoFactor]:
+    """Give Ann a passkey, after an app or as her only factor; return her with her factor."""
+    start_session(users.get("ann"))
+    ann, factor = users.get("ann"), two_factor.TwoFactor("ann", make_id(number=9), "", frozenset({"a hash"}))
+    if with_app:
+        ann, factor = turn_on_two_factor()
+    passkeys.add(ann, factor, PASSKEY, challenge="first", key="secret", now=NOW)
+    return users.get("ann"), two_factor.get("ann")
+
+
 measures(users.create)(lambda: make_user("zoe"))
 measures(users.get)(lambda: users.get("ann"))
 measures(users.count)(users.count)
@@ -95,6 +115,13 @@ measures(users.give_role)(lambda: users.give_role("ann", "editor", by="root", no
 measures(users.take_role, lambda: users.give_role("ann", "editor", by="root", now=NOW))(
     lambda _: users.take_role("ann", "editor", by="root", now=NOW)
 )
+measures(suspension.suspend, lambda: (make_user("root", roles=["admin"]), signed_in()))(
+    lambda made: suspension.suspend(made[1], reason="x", by="root", now=NOW)
+)
+measures(suspension.lift, suspend_ann)(lambda _: suspension.lift("ann", by="root", now=NOW))
+measures(suspension.end_sessions, lambda: start_session(users.get("ann")))(
+    lambda _: suspension.end_sessions("ann", by="root", now=NOW)
+)
 measures(users.find)(lambda: users.find("ann@example.org"))
 measures(users.mute_hot_deals)(lambda: users.mute_hot_deals("ann", muted=True))
 measures(profiles.get)(lambda: profiles.get("ann"))
@@ -102,6 +129,9 @@ measures(profiles.edit, lambda: profiles.get("ann"))(
     lambda profile: profiles.edit(profile, name="A", timezone="")
 )
 measures(sessions.start, lambda: users.get("ann"))(start_session)
+measures(sessions.start_on_new_device, lambda: users.get("ann"))(
+    lambda ann: sessions.start_on_new_device(ann, key="secret", user_agent="", address="", now=NOW)
+)
 measures(sessions.read, lambda: start_session(users.get("ann")))(
     lambda _: sessions.read("ann", "secret", now=NOW)
 )
@@ -141,6 +171,19 @@ measures(two_factor.use_recovery_code, turn_on_two_factor)(
 )
 measures(two_factor.renew_recovery_codes, turn_on_two_factor)(
     lambda on: two_factor.renew_recovery_codes(on[0], recovery=["b"], now=NOW)
+)
+measures(two_factor.add_app, add_passkey)(
+    lambda on: two_factor.add_app(on[0], secret="x", step=1, key="secret", now=NOW)
+)
+measures(passkeys.find, add_passkey)(lambda on: passkeys.find(on[1].id))
+measures(passkeys.add, turn_on_two_factor)(
+    lambda on: passkeys.add(on[0], on[1], PASSKEY, challenge="asked", key="secret", now=NOW)
+)
+measures(passkeys.use, add_passkey)(
+    lambda on: passkeys.use(on[1], PASSKEY, sign_count=1, challenge="again", now=NOW)
+)
+measures(passkeys.remove, lambda: add_passkey(with_app=True))(
+    lambda on: passkeys.remove(on[0], on[1], PASSKEY, key="secret", now=NOW)
 )
 measures(profiles.save_preferences)(lambda: profiles.save_preferences("ann", language="de"))
 measures(messages.inbox, send_message)(lambda _: messages.inbox("ann"))

@@ -29,7 +29,15 @@ from dealsite.data.editing.imports import SourceFile
 from dealsite.data.integrity import checks, index_rows
 from dealsite.data.integrity.problem import Problem
 from dealsite.data.jobs import jobs
-from dealsite.data.people import announcements, fan_out, messages, security_events, two_factor, users
+from dealsite.data.people import (
+    announcements,
+    fan_out,
+    messages,
+    passkeys,
+    security_events,
+    two_factor,
+    users,
+)
 from dealsite.data.people.security_events import SecurityEvent
 from dealsite.data.table import ids
 from dealsite.data.table.convert import Item
@@ -103,6 +111,8 @@ def store_every_type() -> None:
     make_user("ann")
     make_user("bob")
     two_factor.turn_on(users.get("ann"), secret="sealed", recovery=["a hash"], step=1, key="", now=NOW)
+    ann, passkey = users.get("ann"), two_factor.Passkey(JOB, "My phone", "credential", "public key")
+    passkeys.add(ann, two_factor.get("ann"), passkey, challenge="asked", key="", now=NOW)
     relations.add(relations.BRAND_LIKE, "nordlicht", username="ann", now=NOW)
     relations.add(relations.CATEGORY_LIKE, "toys-hobbies", username="ann", now=NOW)
     relations.add(relations.BRAND_WATCH, "nordlicht", username="ann", now=NOW)
@@ -541,6 +551,21 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         put(keys.two_factor("bob"), type="TwoFactor", username="bob", id=JOB),
         keys.two_factor("bob"),
         "nobody's",
+    ),
+    "passkeys from which nothing leads to their user": (
+        lambda: lose(keys.factor_owner(users.get("ann").two_factor))(),
+        keys.two_factor("ann"),
+        "Nothing leads from these passkeys",
+    ),
+    "what leads to a user with another factor": (
+        put(keys.factor_owner(JOB), type="FactorOwner", id=JOB, username="ann"),
+        keys.factor_owner(JOB),
+        "a user without this factor",
+    ),
+    "what leads to a deleted user": (
+        put(keys.factor_owner(JOB), type="FactorOwner", id=JOB, username="bob"),
+        keys.factor_owner(JOB),
+        "a user without this factor",
     ),
     "the number of users": (change(ANN_SHARD, count=9), ANN_SHARD, "count is 9, counted 1"),
     "the number of users lost": (lose(ANN_SHARD), ANN_SHARD, "not counted"),

@@ -76,6 +76,31 @@ def test_a_used_session_goes_on_but_not_for_ever():
 
 
 @pytest.mark.fast
+@pytest.mark.parametrize("role", users.ROLES)
+def test_a_session_of_somebody_with_a_role_ends_unused_after_half_a_day_and_at_last_after_a_week(role: str):
+    start(make_user("ada", roles=[role]), "key")
+    now, second = NOW, timedelta(seconds=1)
+    assert sessions.read("ada", "key", now=NOW + 12 * HOUR - second) is not None
+    assert sessions.read("ada", "key", now=NOW + 12 * HOUR) is None
+    while now < NOW + timedelta(days=7) - 11 * HOUR:
+        now += 11 * HOUR
+        session, _ = sessions.read("ada", "key", now=now)
+        sessions.see(session, user_agent="Firefox", address="203.0.113.8", now=now)
+    assert sessions.read("ada", "key", now=NOW + timedelta(days=7) - second) is not None
+    assert sessions.read("ada", "key", now=NOW + timedelta(days=7)) is None
+    assert sessions.of_user("ada", now=NOW + timedelta(days=7)) != []
+    assert sessions.of_user("ada", roles=[role], now=NOW + timedelta(days=7)) == []
+
+
+@pytest.mark.fast
+def test_who_is_given_a_role_has_its_shorter_sessions_from_then_on():
+    start(make_user("ada"), "key")
+    assert sessions.read("ada", "key", now=NOW + 13 * HOUR) is not None
+    users.give_role("ada", "editor", by="root", now=NOW)
+    assert sessions.read("ada", "key", now=NOW + 13 * HOUR) is None
+
+
+@pytest.mark.fast
 def test_last_seen_is_written_once_an_hour():
     session = start(make_user("ada"), "key")
     with table.metered() as meter:

@@ -1,0 +1,117 @@
+"""A suspended user is signed in nowhere, and there is always an admin left who can lift it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import partial
+
+import pytest
+
+from dealsite.data import table
+from dealsite.data.editing import audit
+from dealsite.data.integrity import checks
+from dealsite.data.people import passwords, sessions, suspension, users
+from dealsite.data.people.users import User
+from dealsite.data.table.errors import Conflict, Forbidden, NotFound
+from tests.people import NOW, make_user
+from tests.races import at_once
+
+pytestmark = pytest.mark.usefixtures("whole_table")
+
+
+def start(user: User, key: str) -> None:
+    sessions.start(user, key=key, user_agent="", address="", now=NOW)
+
+
+def suspend(username: str, by: str = "root") -> None:
+    suspension.suspend(users.get(username), reason="Spam", by=by, now=NOW)
+
+
+@pytest.fixture
+def ada() -> User:
+    """A shopper with two sessions, at a site with the admin root."""
+    make_user("root", roles=["admin"])
+    ada = make_user("ada")
+    for key in ("one", "two"):
+        start(ada, key)
+    return ada
+
+
+@pytest.mark.fast
+def test_a_suspended_user_is_signed_in_nowhere_even_by_a_session_that_is_being_started(ada: User):
+    suspend("ada")
+    assert users.get("ada").suspended_at == NOW
+    assert sessions.of_user("ada", now=NOW) == []
+    start(ada, "late")
+    assert [key for key in ("one", "two", "late") if sessions.read("ada", key, now=NOW)] == []
+    assert checks.find() == []
+
+
+@pytest.mark.fast
+def test_a_lifted_suspension_brings_no_session_back(ada: User):
+    suspend("ada")
+    suspension.lift("ada", by="root", now=NOW)
+    assert users.get("ada") == ada
+    assert [key for key in ("one", "two") if sessions.read("ada", key, now=NOW)] == []
+    start(ada, "new")
+    assert sessions.read("ada", "new", now=NOW)
+
+
+@pytest.mark.fast
+def test_suspending_and_lifting_happen_once_each(ada: User):
+    with pytest.raises(Conflict):
+        suspension.lift("ada", by="root", now=NOW)
+    suspend("ada")
+    with pytest.raises(Conflict):
+        suspend("ada")
+    with pytest.raises((Conflict, NotFound)):
+        suspension.lift("nobody", by="root", now=NOW)
+    assert table.get(("USER#nobody", "USER#nobody")) is None
+
+
+@pytest.mark.fast
+def test_only_an_admin_who_is_not_suspended_suspends(ada: User):
+    make_user("eve", roles=["editor"])
+    make_user("old", roles=["admin"])
+    suspend("old")
+    for by in ("eve", "old", "nobody"):
+        with pytest.raises(Forbidden):
+            suspend("ada", by=by)
+    assert users.get("ada").suspended_at is None
+
+
+def test_of_two_admins_who_suspend_each_other_at_the_same_moment_one_is_left():
+    make_user("one", roles=["admin"])
+    make_user("two", roles=["admin"])
+    outcomes = at_once(partial(suspend, "one", "two"), partial(suspend, "two", "one"))
+    assert outcomes.count(None) == 1
+    assert [users.get(name).suspended_at for name in ("one", "two")].count(None) == 1
+
+
+def test_of_ten_who_suspend_a_user_at_the_same_moment_one_does(ada: User, wait_for_indexes):
+    outcomes = at_once(*[partial(suspend, "ada")] * 10)
+    assert outcomes.count(None) == 1
+    wait_for_indexes()
+    assert [entry.what for entry in audit.of_target("user", "ada")] == ["suspended the account"]
+
+
+@pytest.mark.fast
+def test_a_suspended_user_gets_no_new_password(ada: User):
+    suspend("ada")
+    with pytest.raises(Conflict):
+        passwords.change(ada, password="new", now=NOW)
+    assert users.get("ada").password == ada.password
+
+
+def test_all_sessions_end_however_many_and_it_is_noted_who_did_it(ada: User, wait_for_indexes):
+    for number in range(103):
+        start(ada, f"key {number}")
+    suspension.end_sessions("ada", by="root", now=NOW)
+    assert sessions.of_user("ada", now=NOW) == []
+    suspend_at = NOW + timedelta(seconds=1)
+    suspension.suspend(users.get("ada"), reason="Spam", by="root", now=suspend_at)
+    wait_for_indexes()
+    assert [(entry.by, entry.what, entry.note) for entry in audit.of_target("user", "ada")] == [
+        ("root", "suspended the account", "Spam"),
+        ("root", "ended all sessions", ""),
+    ]
