@@ -25,6 +25,7 @@ from shopping.catalogue.page_metadata import absolute, canonical, deal_path
 
 NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
+XML = "application/xml; charset=utf-8"
 SECURITY_TXT_LIFETIME = timedelta(days=180)  # from each day on
 
 for_some_minutes = cache_control(public=True, max_age=300)
@@ -109,7 +110,7 @@ def sitemap(request: HttpRequest) -> HttpResponse:
     files = [reverse("sitemap_pages"), reverse("sitemap_brands")]
     files += [reverse("sitemap_day", args=[day.isoformat()]) for day in feeds.past_days(now=timezone.now())]
     context = {"addresses": [absolute(file) for file in files]}
-    return render(request, "shopping/sitemap_index.xml", context, content_type="application/xml")
+    return render(request, "shopping/sitemap_index.xml", context, content_type=XML)
 
 
 @feed("none")
@@ -177,4 +178,4 @@ def security_txt(request: HttpRequest) -> HttpResponse:
 
 def _urlset(request: HttpRequest, pages: Iterable[tuple[str, str]]) -> HttpResponse:
     addresses = [(absolute(path), changed) for path, changed in pages]
-    return render(request, "shopping/sitemap.xml", {"addresses": addresses}, content_type="application/xml")
+    return render(request, "shopping/sitemap.xml", {"addresses": addresses}, content_type=XML)

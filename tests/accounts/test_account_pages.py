@@ -97,6 +97,21 @@ def test_name_and_zone_are_changed_without_the_password(signed_in: Client):
     assert "JST" in page
 
 
+def test_a_profile_form_changes_nothing_but_its_own_fields(signed_in: Client):
+    before = users.get("ada")
+    more = {
+        "roles": "admin",
+        "username": "bob",
+        "password": "planted",
+        "two_factor": "planted",
+        "writes": "9",
+    }
+    assert save(signed_in, name="Ada L.", **more).status_code == 302
+    after = users.get("ada")
+    assert (after.name, after.roles, after.password) == ("Ada L.", frozenset(), before.password)
+    assert (after.username, after.two_factor) == ("ada", before.two_factor)
+
+
 def test_another_address_needs_the_password_and_the_old_one_is_told(signed_in: Client):
     refused = save(signed_in, email="new@example.org")
     assert (refused.status_code, list(refused.context["form"].errors)) == (422, ["old_password"])

@@ -196,6 +196,8 @@ def test_the_dangerous_pages_of_users_ask(browser: Client, ada: User, clock: Any
 def test_these_pages_ask_for_the_password():
     assert {name for name, route in ROUTES.items() if getattr(route.view, "asks_for_proof", False)} == {
         "cms_give_role",
+        "end_other_sessions",
+        "end_session",
         "cms_new_message",
         "cms_purge",
         "cms_refund_payment",

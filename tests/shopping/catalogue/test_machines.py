@@ -16,7 +16,7 @@ FEEDS = ["/deals.atom", "/brands/nordlicht/deals.atom", "/categories/peripherals
 
 def locations(client: Client, path: str) -> list[str]:
     response = client.get(path)
-    assert response["Content-Type"] == "application/xml"
+    assert response["Content-Type"] == "application/xml; charset=utf-8"
     root = ElementTree.fromstring(response.content)  # noqa: S314 - it is our own
     return [found.text or "" for found in root.iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc")]
 
