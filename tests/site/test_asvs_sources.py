@@ -83,7 +83,7 @@ def dangerous(tree: ast.Module) -> set[str]:
         if isinstance(node, ast.keyword) and node.arg in ("shell", "verify"):
             wanted = node.arg == "verify"
             if isinstance(node.value, ast.Constant) and node.value.value is not wanted:
-                found.add(f"{node.arg}={node.value.value}")
+                found.add(f"{node.arg}={node.value.value!r}")
     return found
 
 
