@@ -89,14 +89,6 @@ def save(browser: Client, **changes: str) -> Any:
     return browser.post("/account/profile/", sent | changes)
 
 
-def test_name_and_zone_are_changed_without_the_password(signed_in: Client):
-    assert save(signed_in, name="  Ada   Lovelace ", timezone="Asia/Tokyo")["Location"] == "/account/"
-    page = signed_in.get("/account/").content.decode()
-    assert "Ada Lovelace" in page
-    assert "Asia/Tokyo" in page
-    assert "JST" in page
-
-
 def test_a_profile_form_changes_nothing_but_its_own_fields(signed_in: Client):
     before = users.get("ada")
     more = {
@@ -110,6 +102,14 @@ def test_a_profile_form_changes_nothing_but_its_own_fields(signed_in: Client):
     after = users.get("ada")
     assert (after.name, after.roles, after.password) == ("Ada L.", frozenset(), before.password)
     assert (after.username, after.two_factor) == ("ada", before.two_factor)
+
+
+def test_name_and_zone_are_changed_without_the_password(signed_in: Client):
+    assert save(signed_in, name="  Ada   Lovelace ", timezone="Asia/Tokyo")["Location"] == "/account/"
+    page = signed_in.get("/account/").content.decode()
+    assert "Ada Lovelace" in page
+    assert "Asia/Tokyo" in page
+    assert "JST" in page
 
 
 def test_another_address_needs_the_password_and_the_old_one_is_told(signed_in: Client):
