@@ -21,7 +21,8 @@ def test_every_variable_that_the_code_reads_is_in_the_table_and_no_other():
         code = path.read_text("utf-8")
         read |= set(
             re.findall(
-                rf'(?:environ\.get\(|environ\[|flag\(|number\(|url\(|bucket\(|one_of\()\s*"({OURS})"', code
+                rf'(?:environ\.get\(|environ\[|flag\(|number\(|url\(|bucket\(|one_of\(|secret\()\s*"({OURS})"',
+                code,
             )
         )
     rows = [

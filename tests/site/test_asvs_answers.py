@@ -159,7 +159,7 @@ def test_a_mistake_of_ours_is_logged_with_its_cause(caplog: pytest.LogCaptureFix
         except RuntimeError as error:
             response_for_exception(request, error)
     (record,) = [record for record in caplog.records if record.name == "django.request"]
-    assert record.getMessage() == "Internal Server Error: /somewhere/"
+    assert record.getMessage().startswith("Internal Server Error")
     assert record.exc_info
     assert str(record.exc_info[1]) == "broken"
 
