@@ -92,6 +92,10 @@ requirements: $(STAMPS)/python-dev ## Pin the newest versions of what the requir
 	    --upgrade $$name.in --output-file $$name.txt || exit 1; \
 	done
 
+.PHONY: sbom
+sbom: setup $(STAMPS)/python-dev ## List every package that set-up installs in build/sbom.json (CycloneDX)
+	@$(BIN)/python -m tests.sbom
+
 .PHONY: clean
 clean: ## Remove what set-up made; the data in var/ stays
 	rm -rf .venv build node_modules

@@ -1,6 +1,7 @@
 """Reads the environment and the data folder for settings.py."""
 
 import os
+import re
 import secrets
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -79,6 +80,14 @@ def url(name: str, default: str) -> str:
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query:
         raise _misfit(name, "an address like https://deals.example", text)
+    return text
+
+
+def contact(text: str) -> str:
+    """DEALSITE_SECURITY_CONTACT: an address such as mailto:security@deals.example, or of a page; '' if none is set."""
+    text = text.strip()
+    if text and not re.fullmatch(r"(?:mailto:|https://)[!-~]+", text):
+        raise _misfit("DEALSITE_SECURITY_CONTACT", "a mailto: or https: address", text)
     return text
 
 

@@ -54,6 +54,8 @@ DEALSITE_CONNECTIONS = environment.number("DEALSITE_CONNECTIONS", 1_000)
 HTTPS = DEALSITE_URL.startswith("https://")
 ALLOWED_HOSTS = [*environment.hosts_of(DEALSITE_URL), *os.environ.get("DEALSITE_HOSTS", "").split()]
 CSRF_TRUSTED_ORIGINS = [DEALSITE_URL]
+# Where to report a hole in the site, for /.well-known/security.txt; empty for nowhere.
+DEALSITE_SECURITY_CONTACT = environment.contact(os.environ.get("DEALSITE_SECURITY_CONTACT", ""))
 
 # Whether a worker looks, once a week, if the shops' pages are still there; on a machine of one's own it does not.
 DEALSITE_CHECK_LINKS = environment.flag("DEALSITE_CHECK_LINKS", HTTPS)
@@ -255,6 +257,7 @@ SILENCED_SYSTEM_CHECKS = [
     "security.W008",
     "security.W005",  # DEALSITE_HSTS_SUBDOMAINS says it
     "security.W021",
+    *os.environ.get("DEALSITE_ACCEPTED_RISKS", "").split(),  # ids of dealsite/checks.py
 ]
 
 LOGGING = {

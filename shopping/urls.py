@@ -52,4 +52,5 @@ urlpatterns = [
     path("sitemaps/brands.xml", machines.sitemap_brands, name="sitemap_brands"),
     path("sitemaps/deals-<str:day>.xml", machines.sitemap_day, name="sitemap_day"),
     path("robots.txt", machines.robots, name="robots"),
+    path(".well-known/security.txt", machines.security_txt, name="security_txt"),
 ]

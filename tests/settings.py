@@ -15,6 +15,7 @@ os.environ["DYNAMODB_ENDPOINT_URL"] = "http://127.0.0.1:9"  # nothing listens th
 
 from dealsite.settings import *  # noqa: E402, F403
 
+DEALSITE_SECURITY_CONTACT = "mailto:security@deals.example"
 DEALSITE_PAGE_CACHE_SECONDS = 0  # a page shows what a test has just done
 WHITENOISE_AUTOREFRESH = (
     True  # static files are looked up when asked for: each client would list them all first

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from dealsite.accounts.decorators import signed_in
+from dealsite.accounts.reauthentication import fresh
 from dealsite.accounts.requests import UserRequest
 from dealsite.accounts.security_log import note
 from dealsite.data.people import sessions as stored_sessions
@@ -63,6 +64,7 @@ def sessions(request: UserRequest) -> HttpResponse:
 
 @action
 @signed_in
+@fresh
 @require_POST
 def end_session(request: UserRequest) -> HttpResponse:
     """End one of the user's own sessions."""
@@ -77,6 +79,7 @@ def end_session(request: UserRequest) -> HttpResponse:
 
 @action
 @signed_in
+@fresh
 @require_POST
 def end_other_sessions(request: UserRequest) -> HttpResponse:
     """End all of the user's sessions but this one."""

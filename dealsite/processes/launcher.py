@@ -21,6 +21,7 @@ from django.core.management import call_command
 from django.core.wsgi import get_wsgi_application
 
 from dealsite import environment
+from dealsite.checks import DEMO_LOADED
 from dealsite.data import table
 from dealsite.data.table import schema
 from dealsite.demo.people import SIGN_INS
@@ -32,7 +33,6 @@ from dealsite.install import assets
 WORKERS = 2
 SITE_SECONDS = 60.0  # until the web server answers
 TRIM_SECONDS = 600.0
-DEMO_LOADED = "demo-loaded"
 
 Say = Callable[[str], None]
 
@@ -145,8 +145,11 @@ def own_engine(var: Path, say: Say) -> Iterator[server.Engine]:
 
 
 def check_code() -> None:
-    """Load what the web server will load: it would try a broken application again and again."""
-    call_command("check", stdout=io.StringIO())
+    """Load what the web server will load: it would try a broken application again and again.
+
+    A site with https is not for this machine alone, so what is unsafe there keeps it from starting.
+    """
+    call_command("check", deploy=settings.HTTPS, stdout=io.StringIO())
     get_wsgi_application()
 
 
@@ -159,11 +162,11 @@ def prepare_table(say: Say) -> bool:
 
 
 def load_demo_once(table_is_new: bool, say: Say) -> None:
-    """Load the demo content unless that was finished before, or DEALSITE_DEMO says no."""
+    """Load the demo content unless that was finished before, or DEALSITE_DEMO says no; never into a public site."""
     marker = settings.VAR / DEMO_LOADED
     if table_is_new:
         marker.unlink(missing_ok=True)
-    if marker.exists() or not environment.flag("DEALSITE_DEMO", True):
+    if marker.exists() or settings.HTTPS or not environment.flag("DEALSITE_DEMO", True):
         return
     say("Loading the demo content ...")
     call_command("load_demo")

@@ -12,7 +12,7 @@ from dealsite.web.pages import feed
 @require_safe
 def process(request: HttpRequest) -> HttpResponse:
     """Asks nothing of the table: a site whose table is away should not be restarted for it."""
-    return HttpResponse("ok\n", content_type="text/plain")
+    return HttpResponse("ok\n", content_type="text/plain; charset=utf-8")
 
 
 @feed("1 get + 3 queries + 1 scan")

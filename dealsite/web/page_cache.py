@@ -22,6 +22,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from dealsite.accounts import cookies
 from dealsite.accounts.security_log import note
+from dealsite.web.message_cookie import MessageCookie
 
 MAX_PAGES = 400
 MAX_ADDRESS = 500  # characters; a longer address is not worth keeping
@@ -79,7 +80,7 @@ def forget() -> None:
 
 def _is_personal(request: HttpRequest) -> bool:
     """Tell whether the page may show what is this visitor's alone: an account, or a message waiting for them."""
-    return any(name in request.COOKIES for name in (settings.SESSION_COOKIE_NAME, "messages"))
+    return any(name in request.COOKIES for name in (settings.SESSION_COOKIE_NAME, MessageCookie.cookie_name))
 
 
 def _is_shareable(request: HttpRequest, response: HttpResponse) -> bool:

@@ -1,7 +1,8 @@
-"""What machines read: Atom feeds of the latest deals, the sitemap (a small file for each day of deals), robots.txt."""
+"""What machines read: Atom feeds, the sitemap (a small file for each day of deals), robots.txt, security.txt."""
 
 import re
 from collections.abc import Iterable
+from datetime import UTC, timedelta
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
@@ -23,6 +24,9 @@ from dealsite.web.pages import feed
 from shopping.catalogue.page_metadata import absolute, canonical, deal_path
 
 NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+XML = "application/xml; charset=utf-8"
+SECURITY_TXT_LIFETIME = timedelta(days=180)  # from each day on
 
 for_some_minutes = cache_control(public=True, max_age=300)
 for_an_hour = cache_control(public=True, max_age=3600)
@@ -106,7 +110,7 @@ def sitemap(request: HttpRequest) -> HttpResponse:
     files = [reverse("sitemap_pages"), reverse("sitemap_brands")]
     files += [reverse("sitemap_day", args=[day.isoformat()]) for day in feeds.past_days(now=timezone.now())]
     context = {"addresses": [absolute(file) for file in files]}
-    return render(request, "shopping/sitemap_index.xml", context, content_type="application/xml")
+    return render(request, "shopping/sitemap_index.xml", context, content_type=XML)
 
 
 @feed("none")
@@ -155,6 +159,23 @@ def robots(request: HttpRequest) -> HttpResponse:
     return HttpResponse("\n".join(lines) + "\n", content_type="text/plain; charset=utf-8")
 
 
+@feed("none")
+@require_safe
+@for_an_hour
+def security_txt(request: HttpRequest) -> HttpResponse:
+    """Where to report a hole in the site (RFC 9116); not there if DEALSITE_SECURITY_CONTACT is not set."""
+    if not settings.DEALSITE_SECURITY_CONTACT:
+        raise Http404
+    until = (timezone.now() + SECURITY_TXT_LIFETIME).astimezone(UTC)
+    lines = [
+        f"Contact: {settings.DEALSITE_SECURITY_CONTACT}",
+        f"Expires: {until:%Y-%m-%d}T00:00:00Z",
+        f"Preferred-Languages: {', '.join(code.partition('-')[0] for code, _name in settings.LANGUAGES)}",
+        f"Canonical: {absolute(reverse('security_txt'))}",
+    ]
+    return HttpResponse("\n".join(lines) + "\n", content_type="text/plain; charset=utf-8")
+
+
 def _urlset(request: HttpRequest, pages: Iterable[tuple[str, str]]) -> HttpResponse:
     addresses = [(absolute(path), changed) for path, changed in pages]
-    return render(request, "shopping/sitemap.xml", {"addresses": addresses}, content_type="application/xml")
+    return render(request, "shopping/sitemap.xml", {"addresses": addresses}, content_type=XML)

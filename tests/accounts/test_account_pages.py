@@ -89,6 +89,21 @@ def save(browser: Client, **changes: str) -> Any:
     return browser.post("/account/profile/", sent | changes)
 
 
+def test_a_profile_form_changes_nothing_but_its_own_fields(signed_in: Client):
+    before = users.get("ada")
+    more = {
+        "roles": "admin",
+        "username": "bob",
+        "password": "planted",
+        "two_factor": "planted",
+        "writes": "9",
+    }
+    assert save(signed_in, name="Ada L.", **more).status_code == 302
+    after = users.get("ada")
+    assert (after.name, after.roles, after.password) == ("Ada L.", frozenset(), before.password)
+    assert (after.username, after.two_factor) == ("ada", before.two_factor)
+
+
 def test_name_and_zone_are_changed_without_the_password(signed_in: Client):
     assert save(signed_in, name="  Ada   Lovelace ", timezone="Asia/Tokyo")["Location"] == "/account/"
     page = signed_in.get("/account/").content.decode()

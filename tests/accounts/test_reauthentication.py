@@ -198,6 +198,8 @@ def test_these_pages_ask_for_the_password():
         "cms_end_sessions",
         "cms_give_role",
         "cms_lift_suspension",
+        "end_other_sessions",
+        "end_session",
         "cms_new_message",
         "cms_purge",
         "cms_refund_payment",

@@ -4,6 +4,7 @@ from django.middleware.csrf import get_token
 from django.test import RequestFactory
 
 from dealsite.web import page_cache
+from dealsite.web.message_cookie import MessageCookie
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +59,7 @@ def test_another_address_host_or_part_is_another_page(view):
     assert pages == ["page 1", "page 2", "page 3", "page 4"]
 
 
-@pytest.mark.parametrize("cookie", ["dealsite_session", "messages"])
+@pytest.mark.parametrize("cookie", ["dealsite_session", MessageCookie.cookie_name])
 def test_who_is_signed_in_or_has_a_message_waiting_gets_a_page_of_his_own(view, settings, cookie):
     settings.SESSION_COOKIE_NAME = "dealsite_session"
     assert body(view) == "page 1"

@@ -17,15 +17,18 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        foreign = "load it into a table that this project did not start itself, with random passwords"
+        foreign = (
+            "load it into a public site or a table that this project did not start, with random passwords"
+        )
         parser.add_argument("--yes", action="store_true", help=foreign)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        own = bool(settings.DEALSITE_EMBEDDED)
+        own = settings.DEALSITE_EMBEDDED and not settings.HTTPS  # everybody knows the passwords of the demo
         if not own and not options["yes"]:
             where = settings.DYNAMODB_ENDPOINT_URL or f"Amazon DynamoDB in {settings.DEALSITE_REGION}"
+            not_own = "of a public site" if settings.HTTPS else "not of the embedded engine"
             raise CommandError(
-                f"The table {settings.DEALSITE_TABLE} at {where} is not of the embedded engine. "
+                f"The table {settings.DEALSITE_TABLE} at {where} is {not_own}. "
                 "To load the demo content there all the same, with random passwords: load_demo --yes"
             )
         try:

@@ -8,6 +8,7 @@ from django.contrib.messages.storage import default_storage
 from django.http import HttpResponse
 
 from cms.shared import undo
+from dealsite.web.message_cookie import MessageCookie
 
 
 def test_a_long_note_does_not_cost_its_way_back(rf):
@@ -18,9 +19,9 @@ def test_a_long_note_does_not_cost_its_way_back(rf):
     undo.offer(request, f"Left out: {titles}", "/cms/featured/front/restore/", kept="3", version="4")
     response = HttpResponse()
     assert request._messages.update(response) == []
-    assert len(response.cookies["messages"].OutputString()) < 4_096
+    assert len(response.cookies[MessageCookie.cookie_name].OutputString()) < 4_096
     request = rf.get("/")
-    request.COOKIES["messages"] = response.cookies["messages"].value
+    request.COOKIES[MessageCookie.cookie_name] = response.cookies[MessageCookie.cookie_name].value
     (message,) = default_storage(request)
     assert message.message.startswith("Left out: ")
     way_back = undo.from_tags(message.extra_tags)

@@ -18,6 +18,7 @@ from dealsite.data.commerce.carts import CartAddition
 from dealsite.data.table.errors import Unavailable
 from dealsite.data.table.ids import new_ulid
 from dealsite.web import page_cache
+from dealsite.web.message_cookie import MessageCookie
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_content, make_deal
 from tests.people import calls, make_user, signed_in
 
@@ -201,7 +202,9 @@ def test_only_who_has_a_cart_is_asked_for_its_number(client: Client, settings: A
     badge = 'hx-get="/cart/badge/"'
     assert badge not in client.get("/").content.decode()
     add(client, make_deal())
-    del client.cookies["messages"]  # which would keep the page out of the cache, being one visitor's
+    del client.cookies[
+        MessageCookie.cookie_name
+    ]  # which would keep the page out of the cache, being one visitor's
     assert badge in client.get("/").content.decode()
     assert badge not in Client().get("/").content.decode()
 
@@ -308,7 +311,7 @@ def test_undo_after_htmx_stands_beside_the_page(client: Client):
     page = answer.content.decode()
     assert 'id="toast" hx-swap-oob="innerHTML"' in page
     assert undo_form(page)["quantity"] == "1"
-    assert not answer.cookies.get("messages")
+    assert not answer.cookies.get(MessageCookie.cookie_name)
 
 
 def test_lines_are_saved_for_later_and_taken_back(client: Client):

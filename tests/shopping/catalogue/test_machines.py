@@ -1,4 +1,4 @@
-"""What machines read: Atom feeds, sitemaps, robots.txt."""
+"""What machines read: Atom feeds, sitemaps, robots.txt, security.txt."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FEEDS = ["/deals.atom", "/brands/nordlicht/deals.atom", "/categories/peripherals
 
 def locations(client: Client, path: str) -> list[str]:
     response = client.get(path)
-    assert response["Content-Type"] == "application/xml"
+    assert response["Content-Type"] == "application/xml; charset=utf-8"
     root = ElementTree.fromstring(response.content)  # noqa: S314 - it is our own
     return [found.text or "" for found in root.iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc")]
 
@@ -82,3 +82,20 @@ def test_robots_may_not_visit_accounts_and_cms(client: Client):
     assert {"Disallow: /account/", "Disallow: /cms/", "Sitemap: http://127.0.0.1:8000/sitemap.xml"} <= set(
         lines
     )
+
+
+def test_security_txt_says_where_to_report_and_until_when(client: Client, settings):
+    settings.DEALSITE_SECURITY_CONTACT = "mailto:security@deals.example"
+    response = client.get("/.well-known/security.txt")
+    assert response["Content-Type"] == "text/plain; charset=utf-8"
+    assert response.content.decode().splitlines() == [
+        "Contact: mailto:security@deals.example",
+        "Expires: 2027-05-20T00:00:00Z",  # stands still for a day, and lies within a year
+        "Preferred-Languages: en, de",
+        "Canonical: http://127.0.0.1:8000/.well-known/security.txt",
+    ]
+
+
+def test_a_site_without_a_contact_has_no_security_txt(client: Client, settings):
+    settings.DEALSITE_SECURITY_CONTACT = ""
+    assert client.get("/.well-known/security.txt").status_code == 404

@@ -1,0 +1,155 @@
+"""What must not be so where strangers can reach the site: `manage.py check --deploy` refuses it.
+
+Each finding has an id in words, by which DEALSITE_ACCEPTED_RISKS takes it out. The launcher asks for them, too,
+before it starts a site with https.
+"""
+
+import stat
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, register
+from django.core.checks import Warning as CheckWarning
+
+from dealsite.environment import LOOPBACK_HOSTS
+
+DEMO_LOADED = "demo-loaded"  # this file of the data folder: the demo is in its table
+KEY_CHARACTERS, KEY_DISTINCT = 32, 10
+OTHERS_RIGHTS = stat.S_IRWXG | stat.S_IRWXO
+
+
+@register(Tags.security, deploy=True)
+def unsafe_public_settings(**kwargs: Any) -> list[CheckMessage]:
+    """Return each unsafe setting with what to do about it."""
+    public = settings.HTTPS or not _is_loopback(settings.DEALSITE_URL)
+    key, gateway = settings.SECRET_KEY, settings.DEALSITE_GATEWAY
+    stripe_in_test = gateway == "stripe" and settings.STRIPE_SECRET_KEY.startswith(("sk_test_", "rk_test_"))
+    findings = (
+        (
+            settings.DEBUG and public,
+            _refused("debug", "Errors are shown with their code.", "Remove DEALSITE_DEBUG."),
+        ),
+        (
+            len(key) < KEY_CHARACTERS or len(set(key)) < KEY_DISTINCT,
+            _refused(
+                "secret_key",
+                "The secret key can be guessed: who has it can sign in as anybody.",
+                f"Remove DEALSITE_SECRET_KEY, or set at least {KEY_CHARACTERS} random characters.",
+            ),
+        ),
+        (
+            public and not settings.HTTPS,
+            _refused(
+                "plain_http",
+                "Passwords and sessions cross the network in the clear.",
+                "Set DEALSITE_URL to the https address of the proxy that speaks TLS for the site.",
+            ),
+        ),
+        (
+            "*" in settings.ALLOWED_HOSTS,
+            _refused(
+                "hosts", "The site answers to any name.", "Name the hosts in DEALSITE_HOSTS, without *."
+            ),
+        ),
+        (
+            settings.HTTPS and settings.DEALSITE_TRUSTED_PROXIES == 0,
+            _refused(
+                "proxies",
+                "The site speaks no TLS itself, so a proxy stands in front, whose X-Forwarded-For is not read:"
+                " all visitors look like one.",
+                "Set DEALSITE_TRUSTED_PROXIES to the number of proxies that add to X-Forwarded-For.",
+            ),
+        ),
+        (
+            settings.HTTPS and (gateway == "test" or stripe_in_test),
+            _refused(
+                "test_gateway",
+                "Orders count as paid although no money moves.",
+                "Set DEALSITE_GATEWAY=stripe and STRIPE_SECRET_KEY to a live key.",
+            ),
+        ),
+        (
+            gateway == "stripe" and not settings.STRIPE_SECRET_KEY,
+            _refused("stripe_key", "Stripe has no key: nobody can pay.", "Set STRIPE_SECRET_KEY."),
+        ),
+        (
+            settings.HTTPS and (settings.VAR / DEMO_LOADED).exists(),
+            _refused(
+                "demo",
+                "The table holds demo accounts, one of an admin, whose passwords everybody knows.",
+                "Start with a new data folder (DEALSITE_VAR). If those accounts are deleted: remove the file"
+                f" {DEMO_LOADED} from the data folder.",
+            ),
+        ),
+        (
+            settings.VAR.exists() and settings.VAR.stat().st_mode & OTHERS_RIGHTS,
+            _refused(
+                "data_folder",
+                f"Other users of this machine can enter the data folder {settings.VAR}.",
+                f"chmod 700 {settings.VAR}",
+            ),
+        ),
+        (
+            settings.HTTPS and not _cookies_are_safe(),
+            _refused(
+                "cookies",
+                "Cookies can be read by scripts or sent without TLS.",
+                "Take changes of *_COOKIE_* back in dealsite/settings.py.",
+            ),
+        ),
+        (
+            settings.HTTPS and _is_plain(settings.DYNAMODB_ENDPOINT_URL),
+            _refused(
+                "plain_table",
+                "What the table holds crosses the network in the clear.",
+                "Set DYNAMODB_ENDPOINT_URL to an https address.",
+            ),
+        ),
+        (
+            settings.HTTPS and _mail_is_plain(),
+            _refused(
+                "plain_mail",
+                "Mails with reset links, and the mail server's password, cross the network in the clear.",
+                "Remove DEALSITE_SMTP_STARTTLS=no, or use port 465.",
+            ),
+        ),
+        (
+            settings.HTTPS and not settings.DEALSITE_SECURITY_CONTACT,
+            CheckWarning(
+                "Who finds a hole in the site is not told where to report it.",
+                hint="Set DEALSITE_SECURITY_CONTACT, such as mailto:security@deals.example.",
+                id="dealsite.security_contact",
+            ),
+        ),
+    )
+    return [message for is_so, message in findings if is_so]
+
+
+def _refused(name: str, text: str, hint: str) -> Error:
+    return Error(text, hint=hint, id=f"dealsite.{name}")
+
+
+def _is_loopback(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    return host.startswith("127.") or host in (*LOOPBACK_HOSTS, "::1")
+
+
+def _is_plain(url: str) -> bool:
+    """Tell whether an address leads to another machine without TLS."""
+    return url.startswith("http://") and not _is_loopback(url)
+
+
+def _mail_is_plain() -> bool:
+    encrypted = settings.EMAIL_USE_TLS or settings.EMAIL_USE_SSL
+    return bool(settings.EMAIL_HOST) and not encrypted and not _is_loopback(f"//{settings.EMAIL_HOST}")
+
+
+def _cookies_are_safe() -> bool:
+    return all(
+        getattr(settings, f"{cookie}_COOKIE_SECURE")
+        and getattr(settings, f"{cookie}_COOKIE_HTTPONLY")
+        and getattr(settings, f"{cookie}_COOKIE_SAMESITE") in ("Lax", "Strict")
+        and getattr(settings, f"{cookie}_COOKIE_NAME").startswith("__Host-")
+        for cookie in ("SESSION", "CSRF")
+    )
