@@ -22,7 +22,8 @@ PICTURE_FORM = 25_000_000
 def takes_files(most_bytes: int) -> Callable[[View], View]:
     """Declare that a form of a page holds files, and how many bytes it has at most; all others end at 1 MB.
 
-    The limit should leave room above that of the form itself, which says in better words what is too large.
+    Such a page needs a role. The limit should leave room above that of the form itself, which says in better words
+    what is too large.
     """
 
     def declare(view: View) -> View:
@@ -41,7 +42,7 @@ def most_bytes_of(environ: dict[str, Any]) -> int:
     """
     request = WSGIRequest({**environ, "wsgi.input": io.BytesIO()})
     try:
-        view = resolve(request.path_info).func
+        view: Any = resolve(request.path_info).func
         most: int = getattr(view, "most_bytes", 0)
         if not most or not is_from_this_site(request):
             return 0
@@ -51,5 +52,4 @@ def most_bytes_of(environ: dict[str, Any]) -> int:
         user = Visit(request).visitor()  # type: ignore[arg-type]
     if not user.is_authenticated or needs_second_factor(user):
         return 0
-    roles: frozenset[str] = getattr(view, "required_roles", frozenset())
-    return most if not roles or user.has_role(*roles) else 0
+    return most if user.has_role(*view.required_roles) else 0

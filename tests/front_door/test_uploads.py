@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from dealsite.data.people import sessions
 from dealsite.front_door.limits import SMALL_BYTES
 from dealsite.web.uploads import PICTURE_FORM
 from dealsite.wsgi import application
+from tests.front_door.conftest import everything
 from tests.people import make_user
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -148,6 +150,17 @@ def test_who_is_refused_reads_why(web):
     assert b'id="error"' in answer  # which htmx shows above the form
     assert b"\r\ncontent-security-policy: " in answer
     assert b"\r\nconnection: close\r\n" in answer
+
+
+def test_who_is_refused_may_go_on_sending_for_a_moment_so_that_the_answer_is_not_lost(web):
+    one = web.connect(raw(IMPORTS, head(web, IMPORTS, "-", length=90_000_000)))
+    assert one.recv(12) == b"HTTP/1.1 413"
+    for _ in range(4):
+        one.sendall(bytes(10_000))
+        time.sleep(0.05)
+    began = time.monotonic()
+    assert b"</html>" in everything(one)
+    assert time.monotonic() - began < 5
 
 
 def test_a_session_that_is_made_up_is_refused(web):
