@@ -11,7 +11,8 @@ from django.test import Client, RequestFactory
 
 from dealsite.web import page_cache
 from tests.attacks.conftest import browser_of
-from tests.seeded import ADMIN, EDITOR, SHOPPER, Content
+from tests.builders import EDITOR
+from tests.seeded import ADMIN, SHOPPER, Content
 
 MARK = "poisoned.example"
 # What caches have been poisoned by elsewhere, and what a page could depend on.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -174,7 +175,7 @@ def bad_links() -> Iterator[str]:
     yield link_of("eve", username="ada")
     yield link_of("ada", username="eve")
     yield link_of("ada", username="ADA\uff03")
-    yield link_of("ada", now=timezone.now() - timezone.timedelta(hours=1, seconds=1))
+    yield link_of("ada", now=timezone.now() - timedelta(hours=1, seconds=1))
     for changed in (
         f"{stamp}-{mac[:-1]}",
         f"{stamp}-{mac}0",

@@ -22,9 +22,10 @@ from dealsite.data.table.writes import Put
 from dealsite.text.markdown import to_html
 from tests.browser.conftest import thorough
 from tests.browser.troubles import Troubles
+from tests.builders import EDITOR
 from tests.pages import PAGES
 from tests.searching import index_table
-from tests.seeded import ADMIN, EDITOR, SHOPPER, VISITOR, Content, seed
+from tests.seeded import ADMIN, SHOPPER, VISITOR, Content, seed
 
 RUN = "window.xss=1"
 VECTORS = [
