@@ -59,13 +59,14 @@ def may_see(route: Route, who: str) -> bool:
 def with_ids(route: Route, content: Content) -> Iterator[str]:
     """Yield a route's address with each hostile text in the place of each of its names."""
     good = content.examples(route.name)
-    for place in re.findall(r"<str:(\w+)>|<path:\w+>", route.pattern):
+    for place in re.findall(r"<(?:str|path):(\w+)>", route.pattern):
         for text in IDS[:: 2 if "cms/" in route.pattern else 1]:
-            values = {**good, place: quoted(text)}
-            address = route.pattern
-            for name, value in values.items():
-                address = re.sub(rf"<\w+:{name}>", lambda _, text=str(value): text, address)  # type: ignore[misc]
-            yield "/" + address
+            address = f"/{route.pattern}"
+            for kind, name in re.findall(r"<(\w+):(\w+)>", route.pattern):
+                address = address.replace(
+                    f"<{kind}:{name}>", quoted(text) if name == place else str(good[name])
+                )
+            yield address
 
 
 @pytest.mark.thorough

