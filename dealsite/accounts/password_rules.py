@@ -25,12 +25,11 @@ class NotGuessable:
         unit = _unit(password)
         if len(unit) < LEAST_CHARACTERS <= len(password):
             raise ValidationError(_("This password repeats the same few characters. Add others."))
-        folded = password.casefold()
-        if any(len(text) >= LEAST_CHARACTERS and is_bad_password(text) for text in (password, folded, unit)):
+        if any(len(text) >= LEAST_CHARACTERS and is_bad_password(text) for text in (unit, unit.casefold())):
             raise ValidationError(
                 _("This password is known from leaks, so it is among the first to be tried.")
             )
-        if _is_made_of(folded, _words_of(user)):
+        if _is_made_of(password.casefold(), _words_of(user)):
             raise ValidationError(
                 _("This password is little more than your name or the site's. Add other words.")
             )

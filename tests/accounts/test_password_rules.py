@@ -22,11 +22,11 @@ def _site(settings: Any) -> None:
     "password",
     [
         "1234567890123",
-        "PassWord1234",
+        "iLoVeYoU1234",
         "P@ssw0rd123",
         "qwertyuiop123",
         "correcthorsebatterystaple",
-        "iloveyou1234",
+        "00188D075544",
     ],
 )
 def test_a_leaked_password_is_refused_in_any_case(password: str):
