@@ -87,6 +87,9 @@ def test_a_passkey_is_the_second_step_after_the_password(with_passkey: Client, d
     stranger = Client()
     assert sign_in(stranger)["Location"].startswith(CODE)
     assert not is_in(stranger)
+    for handle in (b"ada", b"01KAJV9D0000000000000000AA"):
+        wrong = device.sign(ask(stranger), handle=handle)
+        assert stranger.post(CODE, {"code": "", "passkey": wrong}).status_code == 422
     assert stranger.post(CODE, {"code": "", "passkey": device.sign(ask(stranger))}).status_code == 302
     assert is_in(stranger)
 

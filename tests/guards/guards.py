@@ -144,6 +144,20 @@ GUARDS = [
         "tests/data/people/test_two_factor.py",
     ),
     Guard(
+        "what a passkey has signed is good once",
+        f"{DATA}/people/passkeys.py",
+        "when=(absent(),), otherwise=again",
+        "otherwise=again",
+        "tests/data/people/test_passkeys.py",
+    ),
+    Guard(
+        "a suspended user is signed in nowhere",
+        f"{DATA}/people/sessions.py",
+        " or user.suspended_at",
+        "",
+        "tests/data/people/test_suspension.py",
+    ),
+    Guard(
         "a reset link is good once",
         f"{DATA}/people/passwords.py",
         '        when=(equals("password", user.password),),\n        otherwise',

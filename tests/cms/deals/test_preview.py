@@ -182,10 +182,10 @@ def test_nothing_of_it_is_kept_or_found_or_bought(editor):
 
 
 def test_a_scheduled_deal_is_shown_and_once_it_is_live_the_link_leads_to_its_page(editor, monkeypatch):
-    deal = make_deal(live_at=NOW + DAY)
+    deal = make_deal(live_at=NOW + DAY / 4)
     token = token_of("deal", deal.id, NOW)
     assert "Mechanical keyboard" in editor.get(address(token)).content.decode()
-    monkeypatch.setattr(timezone, "now", lambda: NOW + 2 * DAY)
+    monkeypatch.setattr(timezone, "now", lambda: NOW + DAY / 3)
     assert editor.get(address(token))["Location"] == f"/deals/{deal.id}/"
 
 
