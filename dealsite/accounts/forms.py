@@ -56,7 +56,7 @@ def _new_password_field(label: Text = gettext_lazy("Password")) -> PasswordField
     )
 
 
-def _old_password_field(**kwargs: Any) -> PasswordField:
+def old_password_field(**kwargs: Any) -> PasswordField:
     return PasswordField(label=gettext_lazy("Current password"), autocomplete="current-password", **kwargs)
 
 
@@ -156,39 +156,6 @@ class CodeAgainForm(CodeForm):
     half = forms.CharField(max_length=500, widget=forms.HiddenInput)
 
 
-class SetUpTwoFactorForm(forms.Form):
-    """The first code of an app that has just been given its secret; `secret` is sealed."""
-
-    secret = forms.CharField(max_length=500, widget=forms.HiddenInput)
-    code = CodeField(gettext_lazy("The six digits that your app shows now."))
-    old_password = _old_password_field()
-
-
-class TwoFactorForm(PasskeyForm):
-    """What a user is asked for before their second factor changes."""
-
-    old_password = _old_password_field()
-    code = CodeField()
-
-
-class AddPasskeyForm(TwoFactorForm):
-    """The name of a new passkey, and what shows that the user may add one."""
-
-    name = forms.CharField(
-        label=gettext_lazy("Name"),
-        max_length=NAME_CHARACTERS,
-        help_text=gettext_lazy("So that you know it again, by its device or password manager."),
-    )
-    field_order = ("name",)
-
-    def __init__(self, *args: Any, needs_code: bool, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["name"].required = True
-        if not needs_code:
-            del self.fields["code"]
-            self.fields.pop("passkey", None)
-
-
 class NewPasswordForm(forms.Form):
     """A new password for a user who followed a reset link."""
 
@@ -206,7 +173,7 @@ class NewPasswordForm(forms.Form):
 class PasswordForm(NewPasswordForm):
     """A new password for a user who says the old one."""
 
-    old_password = _old_password_field()
+    old_password = old_password_field()
     field_order = ("old_password", "password")
 
 
@@ -233,7 +200,7 @@ class ProfileForm(forms.Form):
         required=False,
         help_text=gettext_lazy("Of the pages that you see, and of mails to you."),
     )
-    old_password = _old_password_field(
+    old_password = old_password_field(
         required=False, help_text=gettext_lazy("Only needed for another e-mail address.")
     )
     version = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
@@ -254,7 +221,7 @@ class ProfileForm(forms.Form):
 
 
 class DeleteAccountForm(forms.Form):
-    old_password = _old_password_field()
+    old_password = old_password_field()
 
 
 def _checked(normalised: Any, text: str) -> str:

@@ -12,7 +12,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from dealsite.accounts import cookies, passkeys
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.destinations import destination
-from dealsite.accounts.forms import NAME_CHARACTERS, AddPasskeyForm, answer_form
+from dealsite.accounts.factor_forms import AddPasskeyForm
+from dealsite.accounts.forms import NAME_CHARACTERS, answer_form
 from dealsite.accounts.reauthentication import fresh
 from dealsite.accounts.requests import UserRequest
 from dealsite.accounts.security_log import note

@@ -15,7 +15,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from dealsite.accounts import cookies, passkeys, second_factor
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.destinations import destination
-from dealsite.accounts.forms import PasskeyForm, SetUpTwoFactorForm, TwoFactorForm, answer_form, form_page
+from dealsite.accounts.factor_forms import SetUpTwoFactorForm, TwoFactorForm
+from dealsite.accounts.forms import PasskeyForm, answer_form, form_page
 from dealsite.accounts.password import is_confirmed
 from dealsite.accounts.requests import SignedIn, UserRequest
 from dealsite.accounts.security_log import note

@@ -32,6 +32,7 @@ from dealsite.ask.answers import Answer, Refusal
 from dealsite.ask.lake import Lake, keeps_reach, lake_in
 from dealsite.data.table.errors import Invalid, NotFound, TooManyRequests
 from dealsite.data.table.ids import from_iso, hash_of, is_ulid, iso, time_of
+from dealsite.processes.slots import first_free
 
 CHILD = Path(__file__).parent / "child.py"
 KEPT = timedelta(hours=1)
@@ -210,7 +211,7 @@ def _folder(run_id: str) -> Path:
 
 def _slot() -> IO[str]:
     """Return a locked file of those for all."""
-    taken = _first_free([str(number) for number in range(SLOTS)])
+    taken = first_free(Path(settings.VAR, "ask", "slots"), range(SLOTS))
     if taken:
         return taken
     raise TooManyRequests(
@@ -221,7 +222,9 @@ def _slot() -> IO[str]:
 
 def _slot_of(by: str) -> IO[str]:
     """Return a locked file of somebody's own."""
-    taken = _first_free([f"{hash_of(by)}-{number}" for number in range(SLOTS_EACH)])
+    taken = first_free(
+        Path(settings.VAR, "ask", "slots"), [f"{hash_of(by)}-{number}" for number in range(SLOTS_EACH)]
+    )
     if taken:
         return taken
     raise TooManyRequests(
@@ -229,21 +232,6 @@ def _slot_of(by: str) -> IO[str]:
         % {"slots": SLOTS_EACH},
         retry_after=5,
     )
-
-
-def _first_free(names: list[str]) -> IO[str] | None:
-    """Return a locked file: the child keeps it open, and thus locked, as long as it lives."""
-    folder = Path(settings.VAR) / "ask" / "slots"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for name in names:
-        slot = (folder / name).open("w")
-        try:
-            fcntl.flock(slot, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            slot.close()
-        else:
-            return slot
-    return None
 
 
 def _delete_old(now: datetime) -> None:

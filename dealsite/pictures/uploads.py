@@ -7,7 +7,6 @@ beside them, larger and hardly compressed: `renditions` makes the other files fr
 """
 
 import contextlib
-import fcntl
 import hashlib
 import io
 import json
@@ -30,6 +29,7 @@ from dealsite.data.table.errors import Invalid
 from dealsite.data.table.meters import working
 from dealsite.pictures import encoding
 from dealsite.pictures.encoding import MAX_PIXELS, TALLEST, WIDTHS
+from dealsite.processes.slots import first_free
 
 MAX_BYTES = 10_000_000
 # What reading one picture may take: a picture of 20 megapixels needs a third of it.
@@ -110,21 +110,13 @@ def _answer(data: bytes, slot: IO[str]) -> bytes:
 @contextlib.contextmanager
 def _slot() -> Iterator[IO[str]]:
     """Wait for one of the places for pictures that are read at the same time: a file, locked as long as it is used."""
-    folder = Path(settings.VAR) / "pictures"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     end = time.monotonic() + PATIENCE
-    while True:
-        for number in range(AT_ONCE):
-            with (folder / str(number)).open("w") as slot:
-                try:
-                    fcntl.flock(slot, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    continue
-                yield slot
-                return
+    while (slot := first_free(Path(settings.VAR) / "pictures", range(AT_ONCE))) is None:
         if time.monotonic() >= end:
             raise Invalid(picture=_("Other pictures are being read just now. Try again in a moment."))
         time.sleep(0.02)
+    with slot:
+        yield slot
 
 
 def name_of(files: dict[int, bytes]) -> str:

@@ -1,5 +1,6 @@
 """The jobs of accounts: what a deleted user leaves behind, many messages and watches at once. Each may run twice."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -11,11 +12,18 @@ from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import Handler, Job
 from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.data.people import messages, sessions
-from dealsite.data.people.users import REMOVE_USER, RemovalCheckpoint, RemovalPayload
+from dealsite.data.people.users import REMOVE_USER, RemovalPayload
 
 SECOND_LOOK = timedelta(minutes=1)  # more than an index lags behind, and a batch of messages takes
 BATCH = 100
 BATCHES_AT_ONCE = 10  # well within the time of a lease
+
+
+@dataclass(frozen=True, slots=True)
+class RemovalCheckpoint:
+    """Whether what a deleted user left was looked for once."""
+
+    looked: bool | None = None
 
 
 def remove_user(job: Job, now: datetime) -> datetime | None:

@@ -34,9 +34,10 @@ from dealsite.data.people.mails import (
     PasswordResetPayload,
 )
 from dealsite.data.people.messages import ReadAllPayload
-from dealsite.data.people.users import RemovalCheckpoint, RemovalPayload
+from dealsite.data.people.users import RemovalPayload
 from dealsite.data.table import ids
 from dealsite.worker import loop
+from dealsite.worker.accounts import RemovalCheckpoint
 from dealsite.worker.bulk import BulkCheckpoint
 from dealsite.worker.imports import ImportCheckpoint
 from dealsite.worker.links import RoundCheckpoint

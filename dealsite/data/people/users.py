@@ -67,13 +67,6 @@ class RemovalPayload:
 
 
 @dataclass(frozen=True, slots=True)
-class RemovalCheckpoint:
-    """Whether what a deleted user left was looked for once."""
-
-    looked: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class UsersPage:
     """Some of the users; `after` leads to the next page, None at the end."""
 
