@@ -70,7 +70,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "dealsite.web.browser_headers.BrowserHeadersMiddleware",
+    "dealsite.middleware.BrowserHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "dealsite.middleware.MeterMiddleware",
