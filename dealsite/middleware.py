@@ -26,6 +26,17 @@ REQUEST_ID = "X-Request-ID"
 FROM_PROXY = re.compile(r"[A-Za-z0-9._-]{1,64}")  # what may stand in a line of the log
 PAGES = {400, 403, 404, 409, 429, 503}
 
+# Features that no page of this site uses; a script that got in could not use them either.
+DENIED = (
+    *("accelerometer", "autoplay", "camera", "clipboard-read", "display-capture", "encrypted-media"),
+    *("fullscreen", "geolocation", "gyroscope", "hid", "idle-detection", "local-fonts", "magnetometer"),
+    *("microphone", "midi", "otp-credentials", "payment", "picture-in-picture", "screen-wake-lock", "serial"),
+    *("storage-access", "sync-xhr", "usb", "window-management", "xr-spatial-tracking"),
+)
+# Vouchers and links are copied; passkeys are made and used.
+OWN = ("clipboard-write", "publickey-credentials-create", "publickey-credentials-get")
+PERMISSIONS = ", ".join([*(f"{name}=()" for name in DENIED), *(f"{name}=(self)" for name in OWN)])
+
 GetResponse = Callable[[HttpRequest], HttpResponse]
 logger = structlog.get_logger(__name__)
 
@@ -85,6 +96,26 @@ class BodyMiddleware:
             with table.working(), contextlib.suppress(UnreadablePostError):
                 request.POST.keys()  # reads form and files; what does not come is missed by the view
         return self.get_response(request)
+
+
+class BrowserHeadersMiddleware:
+    """Keeps other sites from loading pages as parts of theirs, and pages from what they need not do.
+
+    Pictures and static files stay as they are: a deal's picture may be shown elsewhere.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        is_file = response.status_code < 400 and request.path_info.startswith(
+            (settings.STATIC_URL, settings.MEDIA_URL)
+        )
+        if not is_file:
+            response.headers.setdefault("Permissions-Policy", PERMISSIONS)
+            response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
+        return response
 
 
 def error_page(request: HttpRequest, error: errors.DataError, **more: Any) -> HttpResponse | None:

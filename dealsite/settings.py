@@ -79,7 +79,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "dealsite.middleware.RequestIdMiddleware",
-    "dealsite.web.browser_headers.BrowserHeadersMiddleware",
+    "dealsite.middleware.BrowserHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "dealsite.middleware.MeterMiddleware",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
+from dealsite.middleware import DENIED, OWN
 from dealsite.pictures.uploads import store_picture, url
-from dealsite.web.browser_headers import DENIED, OWN
 from tests.browser.conftest import make_user, sign_in_by_form
 from tests.browser.deal_form import picture_bytes
 from tests.builders import make_deal

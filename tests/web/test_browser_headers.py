@@ -9,9 +9,9 @@ import pytest
 from django.conf import settings as site_settings
 from django.test import Client
 
+from dealsite import middleware
 from dealsite.data.catalogue import deals
 from dealsite.data.table import errors
-from dealsite.web import browser_headers
 from tests.people import make_user, signed_in
 
 PICTURE = f"pictures/ab/{'ab' * 16}-480.webp"
@@ -24,7 +24,7 @@ OF_PAGES = {
     **CHECKED,
     "X-Frame-Options": "DENY",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": browser_headers.PERMISSIONS,
+    "Permissions-Policy": middleware.PERMISSIONS,
 }
 ANSWERS = {
     "a page": ("/account/sign-in/", 200),
@@ -73,7 +73,7 @@ def test_a_redirect_to_https_says_it_too(settings):
     settings.SECURE_SSL_REDIRECT = True
     answer = Client().get("/account/sign-in/")
     assert (answer.status_code, answer["Location"]) == (301, "https://testserver/account/sign-in/")
-    assert answer["Permissions-Policy"] == browser_headers.PERMISSIONS
+    assert answer["Permissions-Policy"] == middleware.PERMISSIONS
     assert answer["Cross-Origin-Resource-Policy"] == "same-origin"
 
 
@@ -86,12 +86,12 @@ def test_https_is_bound_to_the_names_below_where_that_is_set(settings, below, sa
 
 
 def test_no_feature_is_named_twice_and_passkeys_and_copying_stay_possible():
-    names = [*browser_headers.DENIED, *browser_headers.OWN]
+    names = [*middleware.DENIED, *middleware.OWN]
     assert len(names) == len(set(names))
     for feature in ("publickey-credentials-get", "publickey-credentials-create", "clipboard-write"):
-        assert f"{feature}=(self)" in browser_headers.PERMISSIONS
+        assert f"{feature}=(self)" in middleware.PERMISSIONS
     for feature in ("camera", "microphone", "geolocation", "usb", "payment"):
-        assert f"{feature}=()" in browser_headers.PERMISSIONS
+        assert f"{feature}=()" in middleware.PERMISSIONS
 
 
 # Files: other sites may show a deal's picture, and nothing of them changes
