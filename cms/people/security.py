@@ -26,6 +26,7 @@ EVENTS: Mapping[Event, Text] = {
     "signed_in": gettext_lazy("Signed in"),
     "sign_in_failed": gettext_lazy("Wrong password"),
     "code_failed": gettext_lazy("Wrong code"),
+    "passkey_failed": gettext_lazy("Passkey refused"),
     "signed_up": gettext_lazy("Signed up"),
     "signed_out": gettext_lazy("Signed out"),
     "refused": gettext_lazy("Refused"),
@@ -39,7 +40,7 @@ EVENTS: Mapping[Event, Text] = {
     "email_changed": gettext_lazy("E-mail address changed"),
     "roles_changed": gettext_lazy("Roles changed"),
     "sessions_ended": gettext_lazy("Sessions ended"),
-    "account_suspended": gettext_lazy("Account suspended"),
+    "account_suspended": gettext_lazy("Suspension"),
     "account_deleted": gettext_lazy("Account deleted"),
 }
 LABELS: Mapping[str, Text] = dict(EVENTS.items())  # a row may say what another version of the site noted

@@ -44,7 +44,7 @@ Event = Literal[
     "account_deleted",
 ]
 FAILURES: frozenset[Event] = frozenset(
-    {"sign_in_failed", "code_failed", "refused", "throttled", "csrf_refused"}
+    {"sign_in_failed", "code_failed", "passkey_failed", "refused", "throttled", "csrf_refused"}
 )
 BY_STATUS: dict[int, Event] = {403: "refused", 429: "throttled"}
 LONGEST_DETAIL = 200  # characters

@@ -160,8 +160,8 @@ GUARDS = [
     Guard(
         "a reset link is good once",
         f"{DATA}/people/passwords.py",
-        '        when=(equals("password", user.password),),\n        otherwise',
-        "        when=(),\n        otherwise",
+        '        when=(equals("password", user.password), missing("suspended_at")),\n        otherwise',
+        '        when=(missing("suspended_at"),),\n        otherwise',
         "tests/data/people/test_sessions.py tests/accounts/test_passwords.py tests/data/test_races.py",
     ),
     Guard(
