@@ -16,7 +16,7 @@ from django.http import HttpRequest
 
 from dealsite.accounts import cookies, security_log
 from dealsite.accounts.limit_table import ROWS
-from dealsite.accounts.requests import client_address, is_behind_unknown_proxy, wide_network_of
+from dealsite.accounts.requests import client_address, is_behind_unknown_proxy, network_of, wide_network_of
 from dealsite.data.people import throttles
 from dealsite.data.people.throttles import Limit
 from dealsite.data.table.errors import DataError, TooManyRequests
@@ -124,6 +124,13 @@ def _own(request: HttpRequest) -> str:
     cookie = cookies.session(request)
     key = cookie.key if cookie else cookies.cart(request)
     return hash_of(key) if key else ""
+
+
+def stranger(request: HttpRequest) -> Try:
+    """Return the try of whoever signs in on a device that is not known: by address, where that is known."""
+    if is_behind_unknown_proxy(request):
+        return "sign-in-unknown", EVERYBODY
+    return "sign-in-address", network_of(client_address(request))
 
 
 def _network(request: HttpRequest) -> str:

@@ -35,7 +35,6 @@ from webauthn.helpers.structs import (
 
 from dealsite.accounts import cookies, limits
 from dealsite.accounts.cookies import Signed
-from dealsite.accounts.requests import client_address, network_of
 from dealsite.accounts.security_log import note
 from dealsite.data.people import passkeys
 from dealsite.data.people.two_factor import Passkey, TwoFactor
@@ -123,7 +122,7 @@ def user_of(request: HttpRequest, form: Form, *, now: datetime) -> User | None:
 
     1 get + 1 batch get + 1 transaction, and 2 updates that count the try.
     """
-    tries = limits.count(("sign-in-address", network_of(client_address(request))), request=request, now=now)
+    tries = limits.count(limits.stranger(request), request=request, now=now)
     username = ""
     try:
         credential = parse_authentication_credential_json(form.cleaned_data["passkey"])

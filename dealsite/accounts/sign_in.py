@@ -21,7 +21,7 @@ from dealsite.accounts.after_sign_in import PendingAction, pending_action_of
 from dealsite.accounts.destinations import destination
 from dealsite.accounts.forms import CodeForm, SignInForm, SignUpForm, answer_form
 from dealsite.accounts.limits import Tries
-from dealsite.accounts.requests import SiteRequest, client_address, is_behind_unknown_proxy, network_of
+from dealsite.accounts.requests import SiteRequest, client_address, is_behind_unknown_proxy
 from dealsite.accounts.security_log import note
 from dealsite.data.names import normalise_sign_in_name
 from dealsite.data.people import devices, sessions, users
@@ -260,12 +260,6 @@ def _count(request: HttpRequest, name: str, user: User | None, now: datetime) ->
     if user and (device := cookies.device_of(request, user)):
         return limits.count(("sign-in-device", device), ("sign-in-devices", username), **about)
     subject = username or normalise_sign_in_name(name)
-    if is_behind_unknown_proxy(request):
-        return limits.count(("sign-in-unknown", limits.EVERYBODY), ("sign-in-name", subject), **about)
-    address = network_of(client_address(request))
-    return limits.count(
-        ("sign-in-address", address),
-        ("sign-in", f"{subject} {address}"),
-        ("sign-in-name", subject),
-        **about,
-    )
+    address = limits.stranger(request)
+    of_both = [] if is_behind_unknown_proxy(request) else [("sign-in", f"{subject} {address[1]}")]
+    return limits.count(address, *of_both, ("sign-in-name", subject), **about)

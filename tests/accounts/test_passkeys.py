@@ -468,3 +468,12 @@ def test_what_is_asked_says_nothing_about_users_and_costs_no_request(ada: User):
     assert options["userVerification"] == "required"
     assert options.get("allowCredentials", []) == []
     assert options["rpId"] == "localhost"
+
+
+def test_bad_passkeys_through_an_unknown_proxy_lock_nobody_else_out(ada: User):
+    proxy = {"HTTP_X_FORWARDED_FOR": "203.0.113.1"}
+    wrong = {"name": "", "password": "", "passkey": "{}"}
+    answers = [Client().post("/account/sign-in/", wrong, **proxy).status_code for _ in range(35)]
+    assert set(answers) == {422}
+    here = [Client().post("/account/sign-in/", wrong).status_code for _ in range(31)]
+    assert here == [422] * 30 + [429]
