@@ -40,22 +40,20 @@ class SignedCookie:
     short_name: str
     salt: str
     lifetime: timedelta
-    path: str = "/"
 
     @property
     def name(self) -> str:
-        name = _name(self.short_name)
-        return name if self.path == "/" else name.replace("__Host-", "__Secure-")  # which allows a path
+        return _name(self.short_name)
 
     def read(self, request: HttpRequest) -> Signed | None:
         """Return what the browser holds, as this site itself noted it."""
         return self.unsign(request.COOKIES.get(self.name, ""))
 
     def set(self, response: HttpResponse, signed: Signed) -> None:
-        _set(response, self.name, self.sign(signed), self.lifetime, self.path)
+        _set(response, self.name, self.sign(signed), self.lifetime)
 
     def forget(self, response: HttpResponse) -> None:
-        response.delete_cookie(self.name, path=self.path, samesite="Lax")
+        response.delete_cookie(self.name, samesite="Lax")
 
     def sign(self, signed: Signed) -> str:
         return signing.TimestampSigner(salt=self.salt).sign(":".join(signed))
@@ -74,20 +72,13 @@ class SignedCookie:
 DEVICE = SignedCookie("device", "dealsite.accounts.device", timedelta(days=180))
 # Carries a reset link past the redirect that takes its token out of the address.
 RESET_LINK = SignedCookie(
-    "reset",
-    "dealsite.accounts.reset",
-    timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT),
-    "/account/password-reset/",
+    "reset", "dealsite.accounts.reset", timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT)
 )
 # They carry links that confirm an address, or take one back, in the same way.
-CONFIRM_LINK = SignedCookie(
-    "confirm", "dealsite.accounts.confirm_link", timedelta(hours=1), "/account/email/confirm/"
-)
-TAKE_BACK_LINK = SignedCookie(
-    "take-back", "dealsite.accounts.take_back_link", timedelta(hours=1), "/account/email/take-back/"
-)
-# Who has given their password and not yet their code: it signs nobody in, and goes to the sign-in pages only.
-HALF = SignedCookie("half", "dealsite.accounts.half", timedelta(minutes=10), "/account/sign-in/")
+CONFIRM_LINK = SignedCookie("confirm", "dealsite.accounts.confirm_link", timedelta(hours=1))
+TAKE_BACK_LINK = SignedCookie("take-back", "dealsite.accounts.take_back_link", timedelta(hours=1))
+# Who has given their password and not yet their code: it signs nobody in.
+HALF = SignedCookie("half", "dealsite.accounts.half", timedelta(minutes=10))
 # What a browser is to have signed by a passkey. Of a user who adds one: who has just shown that it is they.
 PASSKEY = SignedCookie("passkey", "dealsite.accounts.passkey", timedelta(minutes=5))
 
@@ -164,8 +155,6 @@ def _name(name: str) -> str:
     return session_name.replace("session", name)
 
 
-def _set(response: HttpResponse, name: str, value: str, lifetime: timedelta, path: str = "/") -> None:
+def _set(response: HttpResponse, name: str, value: str, lifetime: timedelta) -> None:
     secure: bool = settings.SESSION_COOKIE_SECURE
-    response.set_cookie(
-        name, value, max_age=lifetime, path=path, secure=secure, httponly=True, samesite="Lax"
-    )
+    response.set_cookie(name, value, max_age=lifetime, secure=secure, httponly=True, samesite="Lax")

@@ -145,7 +145,7 @@ def test_a_link_does_nothing_until_its_button_is_pressed(browser: Client, settin
     assert followed["Referrer-Policy"] == "no-referrer"
     assert "no-store" in followed["Cache-Control"]
     cookie = followed.cookies[settings.SESSION_COOKIE_NAME.replace("session", "confirm")]
-    assert (cookie["httponly"], cookie["path"]) == (True, "/account/email/confirm/")
+    assert (cookie["httponly"], cookie["path"]) == (True, "/")
     page = browser.get("/account/email/confirm/")
     assert "no-store" in page["Cache-Control"]
     assert address.split("/")[-2] not in page.content.decode()

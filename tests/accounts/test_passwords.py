@@ -104,7 +104,7 @@ def test_a_new_password_by_a_link(browser: Client, ada: User, settings: Any):
     assert followed["Referrer-Policy"] == "no-referrer"
     assert "no-store" in followed["Cache-Control"]
     cookie = followed.cookies[settings.SESSION_COOKIE_NAME.replace("session", "reset")]
-    assert (cookie["httponly"], cookie["path"]) == (True, "/account/password-reset/")
+    assert (cookie["httponly"], cookie["path"]) == (True, "/")
 
     page = browser.get("/account/password-reset/new/")
     assert page.status_code == 200

@@ -151,7 +151,7 @@ def test_the_password_alone_starts_no_session(app: App):
     assert stranger.get("/account/").status_code == 302
     assert len(sessions.of_user("ada", now=timezone.now())) == 1
     cookie = stranger.cookies["half-8000"]
-    assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "Lax", "/account/sign-in/")
+    assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "Lax", "/")
     assert cookie["max-age"] == 600
 
 

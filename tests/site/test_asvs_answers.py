@@ -206,6 +206,10 @@ def test_every_cookie_of_a_public_site_is_bound_to_its_host(tmp_path):
     )
     assert set(names.values()) == {"__Host-session", "__Host-csrftoken"}
     assert MessageCookie.cookie_name == site_settings.SESSION_COOKIE_NAME.replace("session", "messages")
+    signed = [one for one in vars(cookies).values() if isinstance(one, cookies.SignedCookie)]
+    assert len(signed) == 6
+    for one in signed:
+        assert one.name == site_settings.SESSION_COOKIE_NAME.replace("session", one.short_name)
 
 
 def test_sessions_are_long_random_and_made_anew():
