@@ -53,8 +53,15 @@ class RequestIdMiddleware:
         request.request_id = request_id  # type: ignore[attr-defined]
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             response = self.get_response(request)
-        response[REQUEST_ID] = request_id
+        if not _is_file(request, response):
+            response[REQUEST_ID] = request_id
         return response
+
+
+def _is_file(request: HttpRequest, response: HttpResponse) -> bool:
+    """Tell whether an answer is a picture or static file, the same for everybody, which says nothing of its request."""
+    folders = (settings.STATIC_URL, settings.MEDIA_URL)
+    return response.status_code < 400 and request.path_info.startswith(folders)
 
 
 class MeterMiddleware:
@@ -109,10 +116,7 @@ class BrowserHeadersMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        is_file = response.status_code < 400 and request.path_info.startswith(
-            (settings.STATIC_URL, settings.MEDIA_URL)
-        )
-        if not is_file:
+        if not _is_file(request, response):
             response.headers.setdefault("Permissions-Policy", PERMISSIONS)
             response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         return response

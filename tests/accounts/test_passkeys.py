@@ -471,7 +471,7 @@ def test_what_is_asked_says_nothing_about_users_and_costs_no_request(ada: User):
 
 
 def test_bad_passkeys_through_an_unknown_proxy_lock_nobody_else_out(ada: User):
-    proxy = {"HTTP_X_FORWARDED_FOR": "203.0.113.1"}
+    proxy: dict[str, Any] = {"HTTP_X_FORWARDED_FOR": "203.0.113.1"}
     wrong = {"name": "", "password": "", "passkey": "{}"}
     answers = [Client().post("/account/sign-in/", wrong, **proxy).status_code for _ in range(35)]
     assert set(answers) == {422}

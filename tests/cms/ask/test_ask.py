@@ -219,10 +219,14 @@ def test_no_question_is_taken_from_another_site(sign_in):
     assert browser.post("/cms/ask/", {"sql": "SELECT 1"}).status_code == 403
 
 
-def test_a_question_costs_the_table_nothing_but_its_entry_in_the_audit_log(office):
+def test_a_question_costs_the_table_its_limits_and_its_entry_in_the_audit_log(office):
     with table.metered() as meter:
         response = office.post("/cms/ask/", {"sql": "SELECT count(*) FROM orders"})
-    assert [operation for operation, _ in meter.log] == ["BatchGetItem", "PutItem"]  # first, who is signed in
+    assert [operation for operation, _ in meter.log] == [
+        "BatchGetItem",  # who is signed in
+        *["UpdateItem"] * 3,
+        "PutItem",
+    ]
     with table.metered() as meter:
         office.get(response["Location"], headers=HTMX)
     assert [operation for operation, _ in meter.log] == ["BatchGetItem"]
