@@ -149,8 +149,8 @@ def suspend_user(request: EditorRequest, username: str) -> HttpResponse:
 @require_POST
 def lift_suspension(request: EditorRequest, username: str) -> HttpResponse:
     """Let a suspended user sign in again."""
-    by = request.user.username
-    suspension.lift(username, by=by, now=timezone.now())
+    account, by = _other(request, username), request.user.username
+    suspension.lift(account.username, by=by, now=timezone.now())
     note(request, "account_suspended", username=username, detail=f"lifted, by {by}")
     messages.success(request, _("%(name)s can sign in again.") % {"name": username})
     return redirect("cms_user", username)
