@@ -55,7 +55,7 @@ test-all: test ## Run make test and then what it leaves out: under 25 minutes in
 	$(PYTEST) -m thorough $(TESTS) $(MAY_BE_NONE)
 
 .PHONY: guards
-guards: setup-dev ## Take 32 guards out, one at a time, and expect that make test notices
+guards: setup-dev ## Take guards out of the code, one at a time, and expect that make test notices
 	$(BIN)/python -m tests.guards
 
 .PHONY: check

@@ -160,6 +160,8 @@ def _send(kind: str, text: str, to: str, now: datetime, *, limit: str = "mail") 
 
     2 updates, 2 more where it could not be sent: it will be tried again, and counts once.
     """
+    if not to:
+        return  # a user with no confirmed address
     if not settings.DEALSITE_SENDS_MAIL:
         logger.warning("mail_not_sent", kind=kind, reason="DEALSITE_SMTP_HOST names no mail server")
         return

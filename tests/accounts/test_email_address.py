@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from dealsite.accounts import email_links, limits, passwords
 from dealsite.data import table
-from dealsite.data.people import email_addresses, sessions, two_factor, users
+from dealsite.data.people import email_addresses, sessions, throttles, two_factor, users
 from dealsite.data.people.users import User
 from dealsite.data.table.ids import new_ulid
 from tests.accounts.conftest import PASSWORD, sign_in
@@ -344,6 +344,17 @@ def test_a_second_factor_is_asked_for_after_taking_back(browser: Client, ada: Us
     browser.post("/account/email/take-back/")
     answer = browser.post("/account/password-reset/new/", {"password": NEW})
     assert answer["Location"].startswith("/account/sign-in/code/")
+
+
+def test_a_user_without_a_confirmed_address_gets_no_mail_and_uses_up_nobodys(browser: Client):
+    home = Client()
+    sign_up(browser, "zoe")
+    work()
+    mail.outbox.clear()
+    assert sign_in(home, "zoe").status_code == 302
+    before = throttles.uses([limits.limit("mail-total")], limits.EVERYBODY, now=timezone.now())
+    assert work() == []
+    assert throttles.uses([limits.limit("mail-total")], limits.EVERYBODY, now=timezone.now()) == before
 
 
 def test_a_deleted_user_gets_no_mail(browser: Client, ada: User):
