@@ -10,6 +10,7 @@ from functools import partial
 
 import pytest
 
+from dealsite.data import table
 from dealsite.data.catalogue import brands, deals, featured
 from dealsite.data.catalogue.deal import stock as stock_marks
 from dealsite.data.commerce import carts, orders, payments
@@ -171,6 +172,22 @@ def test_a_visitors_cart_that_is_merged_while_something_is_added_loses_nothing()
     assert errors_of(results) == []
     assert held(ANN) | held(GUEST) == {first.id: (ACTIVE, 1), second.id: (ACTIVE, 1)}
     assert not held(ANN).keys() & held(GUEST).keys()
+
+
+def test_what_is_added_after_a_cart_was_read_for_its_order_stops_the_order(monkeypatch):
+    first, second = make_deals(2)
+    add(ANN, first)
+    form, transact = purchase(), table.transact
+
+    def late(*writes, **more):
+        monkeypatch.setattr(table, "transact", transact)
+        carts.add(ANN, want(second), now=NOW)
+        return transact(*writes, **more)
+
+    monkeypatch.setattr(table, "transact", late)
+    with pytest.raises(carts.CartChanged):
+        orders.place(form, now=NOW)
+    assert held(ANN) == {first.id: (ACTIVE, 1), second.id: (ACTIVE, 1)}
 
 
 def test_what_is_added_while_a_cart_is_ordered_is_in_the_order_or_in_the_cart():
