@@ -1,7 +1,6 @@
 """The audit log: what was done, by whom and to what."""
 
 from dataclasses import dataclass
-from datetime import date, timedelta
 
 from django import forms
 from django.http import HttpResponse
@@ -12,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from cms.lists.deal_list import query
+from cms.people.log_pages import PLAIN, LogForm, asked_by, log_context
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data.editing import audit
@@ -44,7 +43,6 @@ PAGES = {  # kind -> the page of such a thing
     "user": "cms_user",
 }
 SUBJECT_CHARACTERS = 200
-DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -67,19 +65,14 @@ class AuditRow:
     changes: list[AuditChange]
 
 
-class FilterForm(forms.Form):
-    """What of the log one wants to see."""
+class FilterForm(LogForm):
+    """What of the audit log one wants to see."""
 
-    day = forms.DateField(
-        label=gettext_lazy("Day"),
-        required=False,
-        widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
-    )
     by = forms.CharField(
         required=False,
         max_length=30,
         label=gettext_lazy("Person"),
-        widget=forms.TextInput({"autocapitalize": "none", "spellcheck": "false", "autocomplete": "off"}),
+        widget=forms.TextInput(PLAIN),
     )
     kind = forms.ChoiceField(
         required=False,
@@ -113,25 +106,12 @@ def audit_entries(request: EditorRequest) -> HttpResponse:
     """What was done: today, on a day, by somebody, or to a thing. 1 query, and 1 batch get for the last two."""
     form = FilterForm(request.GET if request.GET else None)
     today = timezone.now().date()
-    asked: dict[str, object] = {}
-    if form.is_bound:
-        if not form.is_valid():
-            return render(request, "cms/people/audit.html", {"form": form, "rows": []}, status=422)
-        asked = {name: value for name, value in form.cleaned_data.items() if value}
-    if not asked:
-        asked = {"day": today}
-    only_day = asked["day"] if set(asked) == {"day"} else None
-    log = audit.page(**asked, after=request.GET.get("after"))  # type: ignore[arg-type]
-    link = {name: str(value) for name, value in asked.items()}
-    context = {
-        "form": form if form.is_bound else FilterForm(initial={"day": today}),
-        "rows": [row(entry) for entry in log.entries],
-        "day": only_day,
-        "earlier": only_day - DAY if isinstance(only_day, date) and only_day > date.min + DAY else None,
-        "later": only_day + DAY if isinstance(only_day, date) and only_day < today else None,
-        "newest": query(link) if request.GET.get("after") else "",
-        "after": query(link | {"after": log.after}) if log.after else "",
-    }
+    asked = asked_by(form, today)
+    if asked is None:
+        return render(request, "cms/people/audit.html", {"form": form, "rows": []}, status=422)
+    log = audit.page(**asked, after=request.GET.get("after"))
+    context = log_context(request, form, asked, today=today, after=log.after)
+    context["rows"] = [row(entry) for entry in log.entries]
     return render(request, "cms/people/audit.html", context)
 
 

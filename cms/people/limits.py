@@ -44,7 +44,7 @@ class LimitUse:
 @role("admin")
 @require_safe
 def limit_list(request: EditorRequest) -> HttpResponse:
-    """Show every limit with its use, and whom one stopped lately. 1 batch get + 1 query."""
+    """Show every limit with its use, and who was stopped lately. 1 batch get + 1 query."""
     now = timezone.now()
     in_all = {name for row in ROWS for name in row.limits if name.endswith("-total")} | {"sign-in-unknown"}
     stored = throttles.uses(map(limits.limit, in_all), limits.EVERYBODY, now=now)

@@ -1,7 +1,7 @@
 """The security log: sign-ins, failures, refusals and what else happened at the site's doors."""
 
 from collections.abc import Mapping
-from datetime import date, timedelta
+from datetime import timedelta
 
 from django import forms
 from django.conf import settings
@@ -12,8 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from cms.lists.deal_list import query
-from cms.people.audit import DAY
+from cms.people.log_pages import PLAIN, LogForm, asked_by, log_context
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.accounts.security_log import FAILURES, Event
@@ -45,17 +44,11 @@ EVENTS: Mapping[Event, Text] = {
 }
 LABELS: Mapping[str, Text] = dict(EVENTS.items())  # a row may say what another version of the site noted
 HOUR = timedelta(hours=1)
-PLAIN = {"autocapitalize": "none", "spellcheck": "false", "autocomplete": "off"}
 
 
-class SecurityForm(forms.Form):
+class SecurityForm(LogForm):
     """What of the security log one wants to see."""
 
-    day = forms.DateField(
-        label=gettext_lazy("Day"),
-        required=False,
-        widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
-    )
     username = forms.CharField(
         required=False, max_length=30, label=gettext_lazy("User"), widget=forms.TextInput(PLAIN)
     )
@@ -87,28 +80,16 @@ def security_log(request: EditorRequest) -> HttpResponse:
     form = SecurityForm(request.GET if request.GET else None)
     now = timezone.now()
     today = now.date()
-    asked: dict[str, object] = {}
-    if form.is_bound:
-        if not form.is_valid():
-            return render(request, "cms/people/security.html", {"form": form, "rows": []}, status=422)
-        asked = {name: value for name, value in form.cleaned_data.items() if value}
-    if not asked:
-        asked = {"day": today}
-    only_day = asked["day"] if set(asked) == {"day"} else None
-    log = security_events.page(**asked, after=request.GET.get("after"))  # type: ignore[arg-type]
+    asked = asked_by(form, today)
+    if asked is None:
+        return render(request, "cms/people/security.html", {"form": form, "rows": []}, status=422)
+    log = security_events.page(**asked, after=request.GET.get("after"))
     failed = security_events.failures(within=HOUR, now=now)
     lately = sum(number for minute, number in failed.items() if minute >= now - ALARM_SPAN)
-    link = {name: str(value) for name, value in asked.items()}
-    context = {
-        "form": form if form.is_bound else SecurityForm(initial={"day": today}),
+    context = log_context(request, form, asked, today=today, after=log.after) | {
         "rows": [(one, LABELS.get(one.event, one.event), one.event in FAILURES) for one in log.events],
-        "day": only_day,
-        "earlier": only_day - DAY if isinstance(only_day, date) and only_day > date.min + DAY else None,
-        "later": only_day + DAY if isinstance(only_day, date) and only_day < today else None,
         "lately": lately,
         "in_an_hour": sum(failed.values()),
         "is_alarm": 0 < settings.DEALSITE_ALARM_FAILURES <= lately,
-        "newest": query(link) if request.GET.get("after") else "",
-        "after": query(link | {"after": log.after}) if log.after else "",
     }
     return render(request, "cms/people/security.html", context)
