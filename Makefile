@@ -81,6 +81,11 @@ texts: setup ## Bring locale/ up to date with the texts in the sources
 bench: setup $(STAMPS)/python-dev ## Measure pages, calls, requests and checkouts per second, and a message to all
 	$(BIN)/python -m benchmarks
 
+MINUTES ?= 10
+.PHONY: soak
+soak: setup $(STAMPS)/python-dev ## Load a whole site for MINUTES=10, and fail if memory, files or times grow
+	$(BIN)/python -m benchmarks.soak --minutes $(MINUTES)
+
 .PHONY: bench-payments
 bench-payments: setup $(STAMPS)/python-dev ## Load a million payments of 8 KB: takes half an hour and 30 GB of disk
 	$(BIN)/python -m benchmarks.payments

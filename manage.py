@@ -2,11 +2,25 @@
 """Django's command line for Dealsite."""
 
 import os
+import signal
 import sys
 
 
 def main() -> None:
+    if os.environ.get("RUN_MAIN"):  # what runserver starts again and again
+        from dealsite.engine.namespace import end_with_parent
+
+        end_with_parent(os.getppid(), signal.SIGKILL)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dealsite.settings")
+    from django.core.exceptions import ImproperlyConfigured
+
+    try:
+        run()
+    except ImproperlyConfigured as error:  # a sentence for whoever runs the site, which says what to do
+        sys.exit(f"{error}")
+
+
+def run() -> None:
     import django
     from django.core.management import call_command, execute_from_command_line
 

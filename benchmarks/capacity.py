@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
-from dealsite.data.table.client import KEYS, configuration
+from dealsite.data.table.configuration import KEYS, configuration
 
 Attributes = Mapping[str, Mapping[str, Any]]  # attribute values as they travel: {"PK": {"S": "..."}}
 PARTITION_WRITES = 1000  # units a second

@@ -12,11 +12,18 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.checks import Warning as CheckWarning
 
-from dealsite.environment import LOOPBACK_HOSTS
+from dealsite.environment import LOOPBACK_HOSTS, unwritable
 
 DEMO_LOADED = "demo-loaded"  # this file of the data folder: the demo is in its table
 KEY_CHARACTERS, KEY_DISTINCT = 32, 10
 OTHERS_RIGHTS = stat.S_IRWXG | stat.S_IRWXO
+
+
+@register(Tags.files)
+def data_folder_is_usable(**kwargs: Any) -> list[CheckMessage]:
+    """Return an error if nothing can be written to the data folder; commands that run the site then do not start."""
+    problem = unwritable(settings.VAR)
+    return [Error(problem, id="dealsite.data_folder_unusable")] if problem else []
 
 
 @register(Tags.security, deploy=True)

@@ -1,5 +1,7 @@
 """Reads the environment and the data folder for settings.py."""
 
+import errno
+import getpass
 import os
 import re
 import secrets
@@ -9,6 +11,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
+
+from dealsite.engine.programs import DATABASE
 
 ENGINE_ENV = "engine.env"
 CREDENTIALS = (
@@ -116,9 +120,11 @@ def is_loopback(site_url: str) -> bool:
 def read_engine_env(var: Path) -> dict[str, str]:
     """NAME=value lines of the data folder's engine.env; empty when no engine was started there."""
     try:
-        lines = (var / ENGINE_ENV).read_text("utf-8").splitlines()
+        lines = (var / ENGINE_ENV).read_text("utf-8", "replace").splitlines()  # damaged, it names no engine
     except FileNotFoundError:
         return {}
+    except OSError as error:
+        raise ImproperlyConfigured(why_unusable(var, error)) from None
     pairs = (line.partition("=") for line in lines if "=" in line and not line.startswith("#"))
     return {name.strip(): value.strip() for name, _, value in pairs}
 
@@ -151,34 +157,76 @@ def write_engine_env(var: Path, endpoint_url: str, table: str) -> None:
     made.replace(var / ENGINE_ENV)
 
 
+def why_unusable(var: Path, error: OSError) -> str:
+    """Say that the data folder cannot be used, why, and what to do about it."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"The disk of the data folder {var} is full. Free some space on it, and start again."
+    return (
+        f"The data folder {var} cannot be used: {error}. Let the user {getpass.getuser()} write to it,"
+        " or name another one with DEALSITE_VAR."
+    )
+
+
+def unwritable(var: Path) -> str:
+    """Say why nothing can be written to the data folder, or to where it would be made; "" if something can."""
+    there = next(folder for folder in (var, *var.parents) if folder.exists())
+    if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
+        return ""
+    code = errno.EROFS if there.is_dir() and os.statvfs(there).f_flag & os.ST_RDONLY else errno.EACCES
+    code = code if there.is_dir() else errno.ENOTDIR
+    return why_unusable(var, OSError(code, os.strerror(code)))
+
+
+def _damaged_key(path: Path, state: str) -> ImproperlyConfigured:
+    return ImproperlyConfigured(
+        f"{path} {state}. Restore it from a backup. Without it nobody signs in with a second factor, and"
+        f" links in mails end; to begin with a new key all the same: touch {path}_fallbacks; rm -f {path}"
+    )
+
+
 def secret_key(var: Path) -> str:
     """DEALSITE_SECRET_KEY or its file, else one made once and kept in the data folder for its owner's eyes only."""
     if key := secret("DEALSITE_SECRET_KEY"):
         return key
     path = var / "secret_key"
     try:
-        return path.read_text("ascii")
-    except FileNotFoundError:
-        pass
-    var.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Made aside (0600 by mkstemp) and linked: of two processes that start at once, both read the same whole key.
-    handle, made = tempfile.mkstemp(dir=var, prefix=".secret_key-")
-    with os.fdopen(handle, "w", encoding="ascii") as file:
-        file.write(secrets.token_urlsafe(64))
+        if not path.exists():
+            is_used = any((var / name).exists() for name in DATABASE.values())
+            if is_used and not (var / "secret_key_fallbacks").exists():
+                raise _damaged_key(path, "is missing, although this data folder was in use")
+            _make_secret_key(path)
+        key = path.read_text("ascii")
+    except UnicodeDecodeError:
+        key = ""
+    except OSError as error:
+        raise ImproperlyConfigured(why_unusable(var, error)) from None
+    if not key.strip() or not key.strip().isprintable():
+        raise _damaged_key(path, "is empty or damaged")
+    return key
+
+
+def _make_secret_key(path: Path) -> None:
+    """Make a key aside (0600 by mkstemp) and link it: of two processes that start at once, both read the same one."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle, made = tempfile.mkstemp(dir=path.parent, prefix=".secret_key-")
     try:
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(secrets.token_urlsafe(64))
         os.link(made, path)
     except FileExistsError:
         pass
     finally:
         Path(made).unlink()
-    return path.read_text("ascii")
 
 
 def secret_key_fallbacks(var: Path) -> list[str]:
     """Keys that were in use before, whose signatures stay good: of the environment, else of the data folder."""
     if keys := secret("DEALSITE_SECRET_KEY_FALLBACKS"):
         return keys.split()
+    path = var / "secret_key_fallbacks"
     try:
-        return (var / "secret_key_fallbacks").read_text("ascii").split()
+        return path.read_text("ascii").split()
     except FileNotFoundError:
         return []
+    except (OSError, UnicodeDecodeError) as error:
+        raise ImproperlyConfigured(f"{path} cannot be read: {error}. Restore it from a backup.") from None

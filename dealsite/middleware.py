@@ -15,14 +15,16 @@ from django.utils import timezone
 from dealsite.data import table
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
+from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
 from dealsite.web.request_log import route_of
 
-# No call starts later than this many seconds into a request. The last one may take 1.5 s (connect and
-# answer), so that a visitor waits for less than 3 s, whatever the engine does.
-DATA_SECONDS = 1.4
+# No call waits beyond this many seconds into a view, so that a visitor waits for less than 3 s in all,
+# whatever the engine does. It holds two attempts of `client.READ_TIMEOUT` and the pause between them.
+DATA_SECONDS = 2.4
 # What the web process says of a request: seconds that it waited for a thread, and that its body was not read.
 WAITED, IS_TOO_LARGE = "dealsite.waited", "dealsite.is_too_large"
 REQUEST_ID = "X-Request-ID"
+RETRY_AFTER = "5"  # seconds
 FROM_PROXY = re.compile(r"[A-Za-z0-9._-]{1,64}")  # what may stand in a line of the log
 PAGES = {400, 403, 404, 409, 429, 503}
 
@@ -65,16 +67,26 @@ def _is_file(request: HttpRequest, response: HttpResponse) -> bool:
 
 
 class MeterMiddleware:
-    """Gives each request its `meter` (calls, units, milliseconds) and a deadline for data calls."""
+    """Gives each request its `meter` (calls, units, milliseconds) and a deadline for data calls.
+
+    That counts from where the view begins, less what the request waited for a thread: what the site itself does before,
+    such as reading a large form or importing views, is not the table's time.
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        waited: float = request.META.get(WAITED, 0)
-        with table.metered() as meter, table.deadline(DATA_SECONDS - waited):
+        with table.metered() as meter, table.deadline(DATA_SECONDS):
             request.meter = meter  # type: ignore[attr-defined]
-            return self.get_response(request)
+            response = self.get_response(request)
+        if response.status_code == 503:
+            _say_unavailable(request, response, meter.failure)
+        return response
+
+    def process_view(self, request: HttpRequest, *_view: Any) -> None:
+        waited: float = request.META.get(WAITED, 0)
+        table.restart_deadline(DATA_SECONDS - waited)
 
 
 class ErrorsMiddleware:
@@ -87,11 +99,12 @@ class ErrorsMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        return error_page(request, error) if isinstance(error, errors.DataError) else None
+        found = as_data_error(error)
+        return error_page(request, found) if found else None
 
 
 class BodyMiddleware:
-    """Takes apart what a visitor sends; its time counts nothing towards the deadline for data calls."""
+    """Takes apart what a visitor sends, before the deadline for data calls begins with the view."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -100,7 +113,7 @@ class BodyMiddleware:
         if request.META.get(IS_TOO_LARGE):
             return render(request, "413.html", status=413)
         if request.method == "POST":
-            with table.working(), contextlib.suppress(UnreadablePostError):
+            with contextlib.suppress(UnreadablePostError):
                 request.POST.keys()  # reads form and files; what does not come is missed by the view
         return self.get_response(request)
 
@@ -129,19 +142,36 @@ def error_page(request: HttpRequest, error: errors.DataError, **more: Any) -> Ht
     """
     if error.status not in PAGES:
         return None
-    if error.status == 503:
-        logger.warning("data_unavailable", page=route_of(request), reason=repr(error.__cause__ or error))
     response = render(request, f"{error.status}.html", {"error": error, **more}, status=error.status)
     if isinstance(error, errors.TooManyRequests):
         response["Retry-After"] = str(error.retry_after)
     if isinstance(error, errors.Unavailable):
-        response["Retry-After"] = "5"
+        _say_unavailable(request, response, error)
     response["Cache-Control"] = "no-store"
     return response
 
 
+def as_data_error(error: BaseException | None) -> errors.DataError | None:
+    """Return a data error as it is, Unavailable for a full disk and the like, None for a mistake of ours."""
+    if error is not None and is_shortage(error):
+        end_if_out_of_memory(error)
+        return errors.Unavailable(reason=error)
+    return error if isinstance(error, errors.DataError) else None
+
+
+def _say_unavailable(request: HttpRequest, response: HttpResponse, error: errors.Unavailable | None) -> None:
+    """Tell the visitor when to come back, and operators why, in one line unless the log has said it already."""
+    response.headers.setdefault("Retry-After", RETRY_AFTER)
+    if getattr(response, "_has_been_logged", False):
+        return
+    response._has_been_logged = True  # type: ignore[attr-defined] # by Django, in a line that gives no reason
+    if error is None or not error.is_said:
+        reason = error and (error.reason or repr(error.__cause__ or error))
+        logger.warning("data_unavailable", page=route_of(request), reason=reason)
+
+
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer what went wrong outside a view: a data error gets its own page, all else the 500 page."""
-    error = sys.exc_info()[1]
-    response = error_page(request, error) if isinstance(error, errors.DataError) else None
+    error = as_data_error(sys.exc_info()[1])
+    response = error_page(request, error) if error else None
     return response or render(request, "500.html", status=500)

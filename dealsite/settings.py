@@ -4,11 +4,11 @@ import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import structlog
 from csp.constants import NONE, SELF
 
 from dealsite import environment
 from dealsite.accounts import limit_table
+from dealsite.web import log_lines
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR = Path(os.environ.get("DEALSITE_VAR") or BASE_DIR / "var").resolve()
@@ -45,6 +45,8 @@ DEALSITE_CURRENCY = os.environ.get("DEALSITE_CURRENCY") or "EUR"
 DEALSITE_TIME_ZONE = os.environ.get("DEALSITE_TIME_ZONE") or "UTC"  # of the times shown; stored times are UTC
 # How long a public page is answered from memory to visitors who are not signed in; 0 for never.
 DEALSITE_PAGE_CACHE_SECONDS = environment.number("DEALSITE_PAGE_CACHE_SECONDS", 2)
+# How old a public page may be that stands in while the table is away; 0 for none.
+DEALSITE_STALE_SECONDS = environment.number("DEALSITE_STALE_SECONDS", 300)
 # How many proxies in front of the site append the true address to X-Forwarded-For.
 DEALSITE_TRUSTED_PROXIES = environment.number("DEALSITE_TRUSTED_PROXIES", 0)
 # What one web process takes: seconds of a silent or slow client, connections of one address, and in all.
@@ -59,6 +61,10 @@ DEALSITE_SECURITY_CONTACT = environment.contact(os.environ.get("DEALSITE_SECURIT
 
 # Whether a worker looks, once a week, if the shops' pages are still there; on a machine of one's own it does not.
 DEALSITE_CHECK_LINKS = environment.flag("DEALSITE_CHECK_LINKS", HTTPS)
+
+# What /readyz tells beside yes or no, to whom sends this token; and below how many free megabytes it says no.
+DEALSITE_HEALTH_TOKEN = environment.secret("DEALSITE_HEALTH_TOKEN")
+DEALSITE_FREE_DISK_MB = environment.number("DEALSITE_FREE_DISK_MB", 200)
 
 ROOT_URLCONF = "dealsite.urls"
 WSGI_APPLICATION = "dealsite.wsgi.application"
@@ -260,10 +266,11 @@ SILENCED_SYSTEM_CHECKS = [
     *os.environ.get("DEALSITE_ACCEPTED_RISKS", "").split(),  # ids of dealsite/checks.py
 ]
 
+_log_format = environment.one_of("DEALSITE_LOG_FORMAT", "text", log_lines.FORMATS)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {"plain": log_lines.formatter(_log_format)},
     "filters": {"request": {"()": "dealsite.web.request_log.RequestFilter"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain", "filters": ["request"]}},
     "root": {"handlers": ["console"], "level": os.environ.get("DEALSITE_LOG_LEVEL") or "INFO"},
@@ -276,14 +283,4 @@ LOGGING = {
         },  # more requests than connections for a moment is no news
     },
 }
-# Events and their values go where Django's own log goes.
-structlog.configure(
-    processors=[
-        structlog.stdlib.filter_by_level,
-        structlog.contextvars.merge_contextvars,
-        structlog.processors.format_exc_info,
-        structlog.processors.KeyValueRenderer(key_order=["event"]),
-    ],
-    logger_factory=structlog.stdlib.LoggerFactory(),
-    wrapper_class=structlog.stdlib.BoundLogger,
-)
+log_lines.configure_events(_log_format)

@@ -12,7 +12,18 @@ from botocore.awsrequest import AWSResponse
 
 from benchmarks import capacity
 from dealsite.data import table
-from tests.faults import READS, WRITES, Faults, Item, ItemKey, _answer, _inserted, _key_of, _text, _written
+from tests.faults.unkind import (
+    READS,
+    WRITES,
+    Faults,
+    Item,
+    ItemKey,
+    _answer,
+    _inserted,
+    _key_of,
+    _text,
+    _written,
+)
 
 
 @dataclass

@@ -7,6 +7,7 @@ import gc
 import itertools
 import os
 import random
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,12 +20,13 @@ from dealsite import middleware
 from dealsite.accounts import limits
 from dealsite.accounts.security_log import failures
 from dealsite.data import table
-from dealsite.data.catalogue import buckets
+from dealsite.data.catalogue import buckets, lists
 from dealsite.data.integrity import checks
 from dealsite.data.table import client, schema
 from dealsite.engine.server import Engine
 from dealsite.search import reader
-from tests.faults import READS, WRITES, Faults
+from dealsite.web import readiness
+from tests.faults.unkind import READS, WRITES, Faults
 from tests.searching import index_table
 
 pytest_plugins = ["tests.seconds"]
@@ -88,6 +90,7 @@ def local_stream_engine(engine_folder: Path) -> Iterator[str]:
 def _nothing_counted() -> None:
     """Let no test use up what another may do."""
     limits.forget()
+    readiness.of_process = readiness.Readiness()
 
 
 @pytest.fixture
@@ -131,6 +134,7 @@ def engine(
     # A machine busy with tests answers late; what a page does about late answers has tests of its own.
     monkeypatch.setattr(client, "READ_TIMEOUT", 15.0)
     monkeypatch.setattr(middleware, "DATA_SECONDS", 30.0)
+    monkeypatch.setattr(lists, "SLOW", 30.0)
     fixture = "local_engine" if engine_kind == "local" else "native_engine"
     if engine_kind == "local" and request.node.get_closest_marker("own_stream"):
         fixture = "local_stream_engine"
@@ -138,6 +142,7 @@ def engine(
     # One connection for all tests of an engine: making a client takes 50 ms.
     if client.connect().endpoint_url != settings.DYNAMODB_ENDPOINT_URL:
         table.reset()
+    client.connect().gate.answered(now=time.monotonic())  # whatever a test before did
     yield engine_kind
 
 

@@ -27,7 +27,7 @@ from dealsite.data.editing import bulk
 from dealsite.data.editing.imports import DELETE_IMPORT
 from dealsite.data.editing.links import CHECK_LINK, CHECK_LINKS
 from dealsite.data.editing.trash import EMPTY_TRASH
-from dealsite.data.jobs import jobs
+from dealsite.data.jobs import heartbeats, jobs
 from dealsite.data.jobs.exports import DELETE_EXPORT
 from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, SEND_MESSAGE, Job
 from dealsite.data.table.errors import Conflict, NotFound
@@ -123,7 +123,7 @@ def row(job: Job, now: datetime) -> JobRow:
     return JobRow(job, KINDS.get(job.kind, MAIL), state, look, done, total, percent, rate, jobs.may(job))
 
 
-@editor_page("1 query + 1 batch get")
+@editor_page("1 query + 1 batch get + 1 get")
 @vary_on_headers("HX-Request")
 def job_list(request: EditorRequest) -> HttpResponse:
     """One page of a month's jobs; renews itself every two seconds."""
@@ -136,6 +136,8 @@ def job_list(request: EditorRequest) -> HttpResponse:
     first = date(int(month[:4]), int(month[5:]), 1)
     context = {
         "rows": [row(job, now) for job in page.jobs],
+        "waits_for_worker": any(job.state == "open" for job in page.jobs)
+        and heartbeats.is_missing(heartbeats.last("worker"), now=now),
         "month": first,
         "earlier": _month(first, -1),
         "later": _month(first, 1),

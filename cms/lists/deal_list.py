@@ -1,8 +1,10 @@
 """The list of deals and drafts, by state, brand, category and words; and finding one by its id or link."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal
 from urllib.parse import urlencode
 
@@ -25,9 +27,12 @@ from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.catalogue.lists import Page
+from dealsite.data.editing import saved_views
+from dealsite.data.editing.saved_views import Views
 from dealsite.data.names import slugify
 from dealsite.data.table.errors import BadCursor, NotFound
 from dealsite.data.table.ids import new_ulid
+from dealsite.data.table.parallel import together
 from dealsite.search.finding import SearchPage
 from dealsite.text.lazy import Text
 
@@ -106,11 +111,13 @@ def show_list(request: EditorRequest, *, refused: ViewProblem | None = None) -> 
     if is_found(matching):
         return found_deals(request, matching, {"q": words} | chosen | {"lacks": lacks}, refused=refused)
     now, not_found = timezone.now(), ""
+    after, before = request.GET.get("after") or None, request.GET.get("before") or None
+    read = partial(deal_lists.cms_list, matching, now=now, after=after, before=before)
+    beside = [] if request.htmx else [partial(saved_views.of, request.user.username)]
     try:
-        after, before = request.GET.get("after") or None, request.GET.get("before") or None
-        page = deal_lists.cms_list(matching, now=now, after=after, before=before)
+        page, *views = together(read, *beside)
     except NotFound:
-        page = Page([])
+        page, views = Page([]), []
         not_found = _("There is no brand “%(name)s”.") % {"name": request.GET.get("brand", "")[:80]}
     context: dict[str, Any] = {
         "page": page,
@@ -121,7 +128,8 @@ def show_list(request: EditorRequest, *, refused: ViewProblem | None = None) -> 
         "teaches": not (brand or category),
         "not_found": not_found,
     }
-    return _list_page(request, chosen, context, now, status=404 if not_found else 200, refused=refused)
+    status = 404 if not_found else 200
+    return _list_page(request, chosen, context, now, status=status, refused=refused, views=views)
 
 
 def found_deals(
@@ -161,8 +169,9 @@ def _list_page(
     found: SearchPage | None = None,
     status: int = 200,
     refused: ViewProblem | None,
+    views: Sequence[tuple[Views, Views]] = (),
 ) -> HttpResponse:
-    """The whole page, or for htmx the list and the tabs over it."""
+    """The whole page, or for htmx the list and the tabs over it; `views` are the saved ones, if they were read."""
     columns = shown_columns(request, chosen["columns"])
     context |= {
         "state": chosen["state"],
@@ -179,7 +188,7 @@ def _list_page(
         **bulk_bar(chosen, request.GET.get("brand", "")[:80], now, found=found),
     }
     if not request.htmx:
-        context |= view_bar(request.user.username, chosen, columns, refused=refused)
+        context |= view_bar(request.user.username, chosen, columns, refused=refused, views=views)
         return render(request, "cms/lists/deals.html", context, status=422 if refused else status)
     response = render(request, "cms/lists/_deals_found.html", context, status=status)
     response["HX-Replace-Url"] = request.path + query(chosen)

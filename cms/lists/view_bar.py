@@ -1,6 +1,6 @@
 """The saved views over the list of deals, and the form that saves what is shown as another one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from cms.lists.list_address import FILTERS, query_of
 from dealsite.data.editing import saved_views
-from dealsite.data.editing.saved_views import LONGEST_NAME, SavedView
+from dealsite.data.editing.saved_views import LONGEST_NAME, SavedView, Views
 from dealsite.data.names import slugify
 from dealsite.data.table.ids import new_ulid
 
@@ -34,15 +34,20 @@ class ViewProblem:
 
 
 def view_bar(
-    username: str, chosen: Mapping[str, str], columns: tuple[str, ...], *, refused: ViewProblem | None
+    username: str,
+    chosen: Mapping[str, str],
+    columns: tuple[str, ...],
+    *,
+    refused: ViewProblem | None,
+    views: Sequence[tuple[Views, Views]] = (),
 ) -> dict[str, Any]:
-    """Return what the list says of its saved views; `chosen` is what it is narrowed by now. 1 batch get.
+    """Return what the list says of its saved views; `chosen` is what it is narrowed by now. 1 batch get, or `views`.
 
     `refused` is one that could not be saved just now.
     """
     tabs = []
-    for owner, views in zip(("mine", "team"), saved_views.of(username), strict=True):
-        for view in views:
+    for owner, saved in zip(("mine", "team"), *(views or [saved_views.of(username)]), strict=True):
+        for view in saved:
             is_current = columns == view.columns and _compared(chosen) == _compared(view.filters)
             tabs.append(view_tab(view, owner, is_current))
     return {

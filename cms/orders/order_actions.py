@@ -130,11 +130,12 @@ def _page(
     if not failures:
         return redirect(back_to(request))
     rows = [row for row in rows if row.ref in failures]
+    is_away = any(isinstance(failure, Unavailable) for failure in failures.values())
     try:
         rows = _read_rows(rows, status, failures)
     except Unavailable:  # what was done must be said all the same
-        rows = [replace(row, error=str(failures[row.ref])) for row in rows]
-    return _ask(request, rows, context | {"failed": True}, 409)
+        is_away, rows = True, [replace(row, error=str(failures[row.ref])) for row in rows]
+    return _ask(request, rows, context | {"failed": True}, 503 if is_away else 409)
 
 
 def _ask(

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -27,6 +28,7 @@ from dealsite.data.names import normalise_username
 from dealsite.data.people import users
 from dealsite.data.table.errors import BadCursor, Invalid, NotFound
 from dealsite.data.table.ids import first_ulid_of, is_ulid, iso
+from dealsite.data.table.parallel import together
 from dealsite.templatetags.design import order_status
 from dealsite.web.pages import page, part
 
@@ -257,8 +259,9 @@ def packing_slips(request: EditorRequest) -> HttpResponse:
     if not refs:
         return none_chosen(request)
     found = orders.get_many((ref.username, ref.id) for ref in refs)
+    lines = together(*(partial(orders.lines_of, order) for order in found))
     context = {
-        "slips": [(order, orders.lines_of(order)) for order in found],
+        "slips": list(zip(found, lines, strict=True)),
         "missing": len(refs) - len(found),
         "next": back_to(request),
     }

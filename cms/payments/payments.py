@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, timedelta
+from functools import partial
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -24,6 +25,7 @@ from dealsite.data.commerce.payments import STATUSES, Payment
 from dealsite.data.jobs import exports
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import iso
+from dealsite.data.table.parallel import together
 from dealsite.templatetags.design import payment_status
 from dealsite.web.pages import page
 
@@ -97,11 +99,12 @@ def payment_list(request: EditorRequest) -> HttpResponse:
         raise NotFound(_("There is no such list of payments."))
     span = read_span(request, timezone.now().astimezone(UTC).date())
     after = request.GET.get("after") or None
-    if listed == CLOSED:
-        page = payment_lists.history_of(span.first, span.last, after=after)
-    else:
-        page = payment_lists.of_status(listed.upper(), span.first, span.last, after=after)
-    sums = payment_totals.whole(payment_totals.of_days(span.first, span.last))
+    read = payment_lists.history_of if listed == CLOSED else partial(payment_lists.of_status, listed.upper())
+    days, page = together(
+        partial(payment_totals.of_days, span.first, span.last),  # first: of a month, it takes longest
+        partial(read, span.first, span.last, after=after),
+    )
+    sums = payment_totals.whole(days)
     chosen = {"list": listed, "first": span.typed[0], "last": span.typed[1]}
     context = {
         "listed": listed,

@@ -8,6 +8,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+import structlog
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.core.signing import BadSignature, Signer
@@ -25,6 +26,8 @@ from dealsite.data.table.errors import Invalid
 from dealsite.pictures import uploads
 from dealsite.text.digits import number_in
 from dealsite.web.uploads import PICTURE_FORM, takes_files
+
+logger = structlog.get_logger(__name__)
 
 _signer = Signer(salt="cms.kept_pictures")
 ACCEPTED = "image/jpeg,image/png,image/webp,image/avif,image/gif"
@@ -111,7 +114,8 @@ class PictureForm(forms.Form):
                 self._is_due = True
             except Invalid as error:
                 self.add_error("picture_file", error.fields.get("picture", str(error)))
-            except OSError:
+            except OSError as error:
+                logger.warning("picture_not_stored", reason=repr(error))
                 text = _("The picture could not be stored just now. Please try again.")
                 self.add_error("picture_file", text)
         elif cleaned.get("picture_remove"):

@@ -8,6 +8,7 @@ it does not hold on a device where they have signed in before.
 from collections import Counter
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -21,6 +22,7 @@ from dealsite.data.people import throttles
 from dealsite.data.people.throttles import Limit
 from dealsite.data.table.errors import DataError, TooManyRequests
 from dealsite.data.table.ids import hash_of
+from dealsite.data.table.parallel import together
 
 EVERYBODY = "all"  # the subject of what is counted on the whole site
 
@@ -45,10 +47,9 @@ class Tries:
         self.now = now
 
     def succeeded(self) -> None:
-        """Give back what was counted: only failures are kept. 1 update each."""
-        while self.counted:
-            limit, subject = self.counted.pop()
-            throttles.undo_attempt(limit, subject, now=self.now)
+        """Give back what was counted: only failures are kept. 1 update each, all in parallel."""
+        counted, self.counted = self.counted, []
+        together(*(partial(throttles.undo_attempt, *one, now=self.now) for one in counted))
 
 
 def count(*tries: Try, now: datetime, request: HttpRequest | None = None, username: str = "") -> Tries:

@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from typing import Any
 
 from django.conf import settings
-from django.utils import translation
+from django.utils import timezone, translation
 from django.utils.translation import trans_real
 
 
@@ -47,6 +47,12 @@ def activate(code: Callable[[], str] | None = None) -> None:
     else:
         # Django's `activate` takes a code, and has to know it at once.
         trans_real._active.value = UserLanguage(code)  # type: ignore[attr-defined]
+
+
+def show_as_to_visitors() -> None:
+    """Show texts and times from here on as visitors see them: whose page it is may be what cannot be known."""
+    timezone.activate(zone_of(""))
+    activate()
 
 
 def shown() -> str:

@@ -64,8 +64,7 @@ class AccountMiddleware:
         if not isinstance(exception, Unavailable):
             return None
         request.user = Anonymous()
-        timezone.activate(zone_of(""))
-        locales.activate()
+        locales.show_as_to_visitors()
         view = request.resolver_match.func if request.resolver_match else None
         htmx = getattr(request, "htmx", None)
         if request.method == "POST" and not htmx and getattr(view, "is_sent_again", False):

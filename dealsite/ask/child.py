@@ -3,7 +3,8 @@
 Run as a script by `runs`, with an empty environment. The question is one JSON object:
 
     sql, views (name -> the SELECT that it stands for), folders (name -> those of its files), lake (all files),
-    rows, size (bytes; both of the answer), memory (bytes), seconds, threads, progress (a file descriptor)
+    rows, size (bytes; both of the answer), memory (bytes), seconds, threads, progress (a file descriptor),
+    parent (the process without which this one ends)
 
 The answer is lines of JSON: {"columns": [[name, type], ...]}, then a list for each row, then {"end": {...}};
 or {"refused": sentence}, of a question that cannot be answered as it stands, with "again" if it can be with
@@ -53,7 +54,7 @@ sys.modules.setdefault("pytz", types.SimpleNamespace(timezone=lambda _: _Utc(), 
 
 PORTION = 500  # rows fetched at a time
 ROOM = 1 << 30  # bytes of addresses for Python, DuckDB's code and its threads' stacks
-STEP = 0.2  # seconds between two notes of progress
+STEP = 0.2  # seconds between two notes of progress, and between two looks at the parent
 EXACT = 1 << 53  # whole numbers up to here survive JavaScript
 OFF = (
     *("autoinstall_known_extensions", "autoload_known_extensions"),
@@ -99,7 +100,7 @@ def answer(question: dict[str, Any], out: TextIO) -> None:
     (statement,) = connection.extract_statements(sql)
     if statement.type != duckdb.StatementType.SELECT:
         raise Refused("Only one SELECT can be asked.")
-    _note_progress(connection, question.get("progress"))
+    _note_progress(connection, question.get("progress"), question.get("parent"))
     connection.execute(statement)
     columns = [[str(name), str(kind)] for name, kind, *_ in connection.description or ()]
     written = _line(out, {"columns": columns})
@@ -142,16 +143,18 @@ def _line(out: TextIO, value: Any) -> int:
     return out.write(json.dumps(value) + "\n")
 
 
-def _note_progress(connection: duckdb.DuckDBPyConnection, place: int | None) -> None:
-    """Keep writing how many percent are done, for whoever waits."""
+def _note_progress(connection: duckdb.DuckDBPyConnection, place: int | None, parent: int | None) -> None:
+    """Keep writing how many percent are done, for whoever waits; end with the parent."""
     if place is None:
         return
 
     def note() -> None:
-        while True:
+        # The kernel would send its signal when the parent's thread ends, which may have been a request's.
+        while os.getppid() == (parent or os.getppid()):
             percent = connection.query_progress()
             os.pwrite(place, b"%3d" % max(0, min(100, int(percent))), 0)
             time.sleep(STEP)
+        os._exit(1)
 
     threading.Thread(target=note, daemon=True).start()
 
@@ -163,6 +166,11 @@ def sentence(error: duckdb.Error, lake: str) -> str:
             "This needs more memory than a question may have. "
             "Ask for less: fewer columns or rows, a shorter span of time, or sums instead of lists."
         )
+    # Of files that are not Parquet DuckDB says this, or throws what it has no class for.
+    if type(error) is duckdb.Error or (
+        isinstance(error, duckdb.InvalidInputException) and lake in str(error)
+    ):
+        return "A file of the lake is damaged, and the worker replaces it. Ask again in a minute."
     return str(error).replace(lake, "").strip()
 
 

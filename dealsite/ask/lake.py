@@ -11,8 +11,9 @@ from pathlib import Path
 
 from django.conf import settings
 
-from dealsite.lake import layout, views
+from dealsite.lake import layout, manifest, views
 from dealsite.lake.entities import ADMIN, ENTITIES
+from dealsite.lake.store import Folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +40,13 @@ class Lake:
 
 
 def open_lake(roles: Collection[str]) -> Lake | None:
-    """Return the site's lake as its files are now, for roles; None if there is none on this machine."""
+    """Return the site's lake as its files are now, for roles; None if this machine has none, or not all of it."""
     folder = Path(settings.VAR) / "lake"
-    if settings.DEALSITE_LAKE or not (folder / layout.STATE).is_file():
+    if (
+        settings.DEALSITE_LAKE
+        or not (folder / layout.STATE).is_file()
+        or not manifest.is_whole(Folder(folder))
+    ):
         return None
     return lake_in(folder, roles)
 

@@ -1,8 +1,8 @@
 """Questions that are being answered, and what came of them: a folder each, for an hour or until 100 newer ones.
 
-A child process (see `child`) answers, started and left alone: page after page can look how far it is, and a
-web process that ends in between takes nothing with it. Whether it still works says a file that it keeps
-locked; how long it may work it has been told in a way that the kernel enforces.
+A child process (see `child`) answers, and page after page can look how far it is. It ends with the web process
+that started it. Whether it still works says a file that it keeps locked; how long it may work it has been told
+in a way that the kernel enforces.
 
     var/ask/<run>/   question.json   answer   progress   working (locked while it works)   ended
     var/ask/slots/   a file for each question that may be answered at the same time, in all and of each person
@@ -33,6 +33,7 @@ from dealsite.ask.lake import Lake, keeps_reach, lake_in
 from dealsite.data.table.errors import Invalid, NotFound, TooManyRequests
 from dealsite.data.table.ids import from_iso, hash_of, is_ulid, iso, time_of
 from dealsite.processes.slots import first_free
+from dealsite.stream.leases import is_locked
 
 CHILD = Path(__file__).parent / "child.py"
 KEPT = timedelta(hours=1)
@@ -153,6 +154,7 @@ def _child(
             "folders": {table.name: table.folders for table in lake.tables},
             "lake": str(lake.folder),
             "progress": progress.fileno(),
+            "parent": os.getpid(),
             **asdict(limits),
         }
         # If it ended already, what it left says why.
@@ -243,14 +245,7 @@ def _delete_old(now: datetime) -> None:
 
 
 def _works(folder: Path) -> bool:
-    try:
-        with (folder / "working").open() as working:
-            fcntl.flock(working, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
+    return is_locked(folder, "working")
 
 
 def _number_in(file: Path) -> int:
@@ -271,6 +266,8 @@ def _end(folder: Path) -> tuple[str, str]:
     if isinstance(found, Refusal):
         return "refused", found.why
     _until((folder / "ended").exists)
+    if not (folder / "ended").exists():  # nobody was there to note it
+        return "stopped", "The site was started again before this was answered. Ask again."
     if -_number_in(folder / "ended") in (signal.SIGALRM, signal.SIGXCPU):
         return "stopped", "This took too long and was stopped. Ask for less, or for a shorter span of time."
     return "stopped", "The answer broke off: it needed more memory or room than a question may have."

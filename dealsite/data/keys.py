@@ -7,7 +7,7 @@ sort keys there. table/key_templates.py says how to write a line; docs/access-pa
     GSI1  by day, month or id        GSI2  by brand or user        GSI3  by category or open work
 """
 
-from dealsite.data.table.client import Index
+from dealsite.data.table.configuration import Index
 from dealsite.data.table.key_templates import TOP as TOP
 from dealsite.data.table.key_templates import Key as Key
 from dealsite.data.table.key_templates import Row as Row
@@ -174,6 +174,9 @@ security_rows = rows(
     "at, entry, *, username, event, network", security_of_user, security_of_kind, security_of_network
 )
 failure_count = key("FAILURES", "{minute:time}", "how many tries failed in a minute, on all machines")
+
+# Who is alive
+heartbeat = key("HEARTBEAT#{part:worker|web}", "HEARTBEAT#{part}", "when one of its processes last wrote")
 
 TARGETS = {"deal": deal, "draft": draft}  # what can be open in a form, and go to the trash
 CHART = chart(globals())

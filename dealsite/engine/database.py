@@ -13,12 +13,16 @@ from pathlib import Path
 from typing import IO
 
 from dealsite.engine.programs import DATABASE, EngineError
+from dealsite.environment import ENGINE_ENV
 
 INDEX = "app_stream_seq"
 BUSY_SECONDS = 10
 KEPT_SECONDS = 24 * 3600  # as long as Amazon keeps a stream's records
 BATCH = 500  # records deleted at once: the engine's writes wait no longer than for that
 ALSO_KEPT = ("secret_key", "demo-loaded", "media")
+RESTORE = (
+    "Restore a backup: unpack it into an empty folder, and name that with DEALSITE_VAR (docs/operations.md)."
+)
 
 
 def connect(database: Path) -> sqlite3.Connection:
@@ -74,6 +78,41 @@ def databases(var: Path) -> list[Path]:
     """The engine's SQLite files in a data folder."""
     native = var / DATABASE["native"]
     return [path for path in (native, *sorted((var / DATABASE["local"]).glob("*.db"))) if path.exists()]
+
+
+def check_there(var: Path) -> None:
+    """Refuse a data folder that was in use and whose table is gone: nobody wants an empty one in its place."""
+    if (var / ENGINE_ENV).exists() and not any(_holds_tables(path) for path in databases(var)):
+        raise EngineError(
+            f"The table is gone: the data folder {var} was in use, and its {DATABASE['native']} is missing or empty."
+            f" {RESTORE} To begin with an empty table all the same, remove {var / ENGINE_ENV}"
+        )
+
+
+def _holds_tables(database: Path) -> bool:
+    """Tell whether there is a table, or a file that cannot be read, of which `explained` tells more."""
+    if database.name != DATABASE["native"] or not database.stat().st_size:
+        return database.stat().st_size > 0
+    try:
+        with contextlib.closing(connect(database)) as connection:
+            return bool(connection.execute("SELECT count(*) FROM _tables").fetchone()[0])
+    except sqlite3.DatabaseError:
+        return True
+
+
+def explained(var: Path, trouble: str) -> EngineError:
+    """Return the error for an engine in trouble: where its files are damaged, that is the reason."""
+    for path in databases(var):
+        try:
+            with contextlib.closing(connect(path)) as connection:
+                found = [text for (text,) in connection.execute("PRAGMA quick_check(1)")]
+        except sqlite3.DatabaseError as error:
+            found = [str(error)]
+        if found != ["ok"]:
+            return EngineError(
+                f"The table's file {path} is damaged: {found[0].strip()}. {RESTORE}\n{trouble}"
+            )
+    return EngineError(trouble)
 
 
 def back_up(var: Path, archive: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dealsite.engine.programs import DATABASE, EngineError
 
-FILES = (f"{DATABASE['native']}*", DATABASE["local"], f"{DATABASE['local']}/*", "engine.env", "engine.log")
+FILES = (f"{DATABASE['native']}*", DATABASE["local"], f"{DATABASE['local']}/*", "engine.env", "engine.log*")
 
 
 def make_private(folder: Path) -> list[Path]:

@@ -39,7 +39,9 @@ def isolate() -> None:
 
 
 def end_with_parent(parent: int, number: int) -> None:
-    """Get a signal when the parent ends, also if it did so just now."""
+    """Get a signal when the parent ends (the thread of it that started this process), also if it did so just now."""
+    if sys.platform != "linux":
+        return
     _libc.prctl(PR_SET_PDEATHSIG, number)
     if os.getppid() != parent:
         os.kill(os.getpid(), number)
@@ -58,6 +60,16 @@ def start(command: list[str]) -> int:
         os.write(2, f"{command[0]}: {error}\n".encode())
     finally:
         os._exit(127)
+
+
+def end_like_child() -> None:
+    """End as the engine did, if it did, so that whoever waits for this process learns how."""
+    ended, status = os.waitpid(-1, os.WNOHANG)
+    if not ended:
+        return
+    if os.WIFSIGNALED(status):
+        os.kill(os.getpid(), os.WTERMSIG(status))
+    os._exit(os.WEXITSTATUS(status) or 1)  # an exception might be swallowed where it arrives
 
 
 def connect() -> socket.socket:
@@ -98,7 +110,7 @@ def main(command: list[str]) -> None:
     isolate()
     if not command:
         return
-    signal.signal(signal.SIGCHLD, lambda *_: os._exit(1))  # an exception might be swallowed where it arrives
+    signal.signal(signal.SIGCHLD, lambda *_: end_like_child())
     engine = start(command)
     signal.signal(signal.SIGTERM, lambda *_: os.kill(engine, signal.SIGTERM))
     hand_out(socket.socket(fileno=0))

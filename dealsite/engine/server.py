@@ -5,10 +5,10 @@ docs/decisions/0019-engine-behind-a-socket.md says how, and why.
 
 import contextlib
 import http.client
-import os
 import secrets
 import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -18,13 +18,16 @@ from typing import Self
 
 from dealsite.data.table import sockets
 from dealsite.engine import namespace
-from dealsite.engine.database import repair_stream
+from dealsite.engine.database import RESTORE, explained, repair_stream, trim_stream
 from dealsite.engine.folder import make_private
+from dealsite.engine.output import BoundedLog
 from dealsite.engine.programs import DATABASE, EngineError, Kind, command, environment
 from dealsite.engine.supervisor import Supervisor
+from dealsite.processes import orphans
 
 HOST = "127.0.0.1"
 SOCKET = "engine.sock"
+TRIM_SECONDS = 600.0
 READY_SECONDS = {"native": 10.0, "local": 60.0}
 
 
@@ -111,7 +114,8 @@ class Engine:
         self.log = folder / "engine.log"
         self.exposed = why_not_isolated()
         self._listener = socket.socket(socket.AF_UNIX)
-        self._output = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
+        self._output = BoundedLog(self.log)
+        self._trimmed = float("-inf")
         if self.exposed:
             host = random_loopback()
             port = free_port(host)
@@ -123,8 +127,9 @@ class Engine:
             self._engine = command(kind, folder, namespace.HOST, namespace.PORT)
             serve = isolated(self._engine)
             called_on = self._listener.fileno()
+        environ = environment() | orphans.mark(folder)
         self.supervisor = Supervisor(
-            "engine", serve, environment(), folder, self._output, input=called_on, umask=0o077
+            "engine", serve, environ, folder, self._output.fd, input=called_on, umask=0o077
         )
 
     def __enter__(self) -> Self:
@@ -148,6 +153,9 @@ class Engine:
         except OSError as error:
             self.stop()
             raise EngineError(f"The engine does not start: {error}. Run make setup.") from error
+        except (EngineError, sqlite3.DatabaseError) as error:
+            self.stop()
+            raise explained(self.folder, str(error)) from error
         except BaseException:
             self.stop()
             raise
@@ -165,9 +173,19 @@ class Engine:
         """Whether it can be used now."""
         return self.supervisor.pid is not None and speaks_http(lambda: sockets.connect(self.url, 2))
 
+    def look_after(self) -> None:
+        """Trim its stream now and then. EngineError where its file is gone: what it takes would be lost with it."""
+        if not self.database.exists():
+            raise EngineError(
+                f"{self.database} was deleted under the running site, which has stopped to lose no more. {RESTORE}"
+            )
+        if self.kind == "native" and time.monotonic() - self._trimmed > TRIM_SECONDS:
+            with contextlib.suppress(sqlite3.OperationalError):  # busy: the next round trims it
+                trim_stream(self.database)
+            self._trimmed = time.monotonic()
+
     def stop(self) -> None:
         """End it; what it has acknowledged is on disk."""
         self.supervisor.stop()
         self._listener.close()
-        with contextlib.suppress(OSError):
-            os.close(self._output)
+        self._output.close()

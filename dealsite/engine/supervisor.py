@@ -1,32 +1,41 @@
 """Runs one child process and starts it again when it dies."""
 
 import contextlib
-import ctypes
+import functools
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-QUICK_DEATHS = 5  # so many within QUICK_SECONDS are no accident any more
+import structlog
+
+from dealsite.engine.namespace import end_with_parent
+from dealsite.processes import orphans
+
+FAILURES = 5  # so many in a row, each before QUICK_SECONDS were over, are no accident any more
 QUICK_SECONDS = 10.0
-PAUSE = 0.01
+PAUSE, LONGEST_PAUSE = 0.01, 30.0  # doubled with each failure
+KILLED = "SIGKILL"  # which is never a process's own doing
 
-_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
-_PR_SET_PDEATHSIG = 1
+logger = structlog.get_logger(__name__)
 
 
-def _die_with_parent() -> None:
-    """A child must not outlive a launcher that was killed: it would go on holding the data and the port."""
-    if _libc is not None:
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+def name_of(code: int) -> str:
+    """How a process ended, by its return code: "status 1" or "SIGKILL"."""
+    if code >= 0:
+        return f"status {code}"
+    return next((one.name for one in signal.Signals if one == -code), f"signal {-code}")
 
 
 class Supervisor:
-    """Keeps one command running until stop(); `failed` is set when it dies too often to be started again."""
+    """Keeps one command running until stop(); `failed` is set when it is given up, and `ended` says how it ended last.
+
+    What is needed is given up when it fails again and again; anything else is tried for ever, after longer and longer
+    pauses.
+    """
 
     def __init__(
         self,
@@ -39,17 +48,20 @@ class Supervisor:
         input: int = subprocess.DEVNULL,  # noqa: A002 - what Popen's own functions call it
         umask: int = -1,
         pass_fds: Sequence[int] = (),
+        is_needed: bool = True,
     ) -> None:
         self.name = name
         self.command = list(command)
+        self.pid: int | None = None  # None between two processes
         self.restarts = 0
+        self.ended = ""
         self.failed = threading.Event()
         self._environ, self._folder, self._output = environ, folder, output
         self._input, self._umask, self._pass_fds = input, umask, pass_fds
+        self._is_needed = is_needed
         self._stopping = threading.Event()
         self._started = threading.Event()
-        self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()  # held while the process is reaped: then its id may be another's
         self._error: OSError | None = None
         self._thread = threading.Thread(target=self._keep, name=f"keep-{name}", daemon=True)
 
@@ -60,35 +72,72 @@ class Supervisor:
         if self._error:
             raise self._error
 
-    @property
-    def pid(self) -> int | None:
-        """The process of now; None between two of them."""
-        process = self._process
-        return process.pid if process and process.poll() is None else None
-
     def stop(self, patience: float = 10) -> None:
         """Ask the process to end, wait for it, and kill what is left of its group."""
         with self._lock:
             self._stopping.set()
-            process = self._process
-        if process is None:
+            if self.pid:
+                os.kill(self.pid, signal.SIGTERM)
+        if self._thread.ident is None:
             return
-        with contextlib.suppress(ProcessLookupError):
-            process.terminate()
-        try:
-            process.wait(patience)
-        except subprocess.TimeoutExpired:
-            process.kill()
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+        self._thread.join(patience)
+        with self._lock:
+            if self.pid:
+                os.kill(self.pid, signal.SIGKILL)
         self._thread.join(patience)
 
-    def _spawn(self) -> subprocess.Popen[bytes] | None:
+    def _keep(self) -> None:
+        # The kernel sends the death signal when the thread that forked ends: so this one waits, too.
+        try:
+            self._run_again_and_again()
+        finally:
+            if not self._stopping.is_set():
+                self.failed.set()
+            self._started.set()
+
+    def _run_again_and_again(self) -> None:
+        failures = 0
+        while True:
+            began = time.monotonic()
+            try:
+                self.ended = self._run()
+            except OSError as error:
+                if not self._started.is_set():
+                    self._error = error
+                    return
+                self.ended = str(error)
+            ran = time.monotonic() - began
+            failures = 0 if ran >= QUICK_SECONDS else failures + (self.ended != KILLED)
+            if self._is_needed and failures >= FAILURES:
+                return
+            if self._stopping.wait(min(PAUSE * 2**failures, LONGEST_PAUSE)):
+                return
+            self.restarts += 1
+            logger.warning(
+                "part_restarted", part=self.name, restarts=self.restarts, ended=self.ended, ran=round(ran, 1)
+            )
+
+    def _run(self) -> str:
+        """Run the process until it ends, kill what it leaves behind, and return how it ended."""
         with self._lock:
             if self._stopping.is_set():
-                return None
+                return ""
+            process = self._start()
+        self._started.set()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        with self._lock:
+            # Its id is nobody else's before it is waited for; nor is that of its group.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            code, self.pid = process.wait(), None
+            orphans.parts.discard(process.pid)
+        orphans.end_adopted()
+        return name_of(code)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        with orphans.STARTING:
             # A group of its own: Ctrl-C reaches the launcher alone, which ends its children in order.
-            self._process = subprocess.Popen(
+            process = subprocess.Popen(
                 self.command,
                 cwd=self._folder,
                 env=self._environ,
@@ -98,32 +147,9 @@ class Supervisor:
                 umask=self._umask,
                 process_group=0,
                 pass_fds=self._pass_fds,
-                preexec_fn=_die_with_parent,
+                # A child must not outlive a launcher that was killed: it would go on holding the data and the port.
+                preexec_fn=functools.partial(end_with_parent, os.getpid(), signal.SIGKILL),
             )
-            return self._process
-
-    def _keep(self) -> None:
-        # The kernel sends the death signal when the thread that forked ends: so this one waits, too.
-        deaths: list[float] = []
-        while True:
-            try:
-                process = self._spawn()
-            except OSError as error:
-                self._error = error
-                self._started.set()
-                self.failed.set()
-                return
-            if process is None:
-                return
-            if self._started.is_set():
-                self.restarts += 1
-            self._started.set()
-            process.wait()
-            if self._stopping.is_set():
-                return
-            now = time.monotonic()
-            deaths = [moment for moment in deaths if now - moment < QUICK_SECONDS] + [now]
-            if len(deaths) >= QUICK_DEATHS:
-                self.failed.set()
-                return
-            self._stopping.wait(PAUSE)
+            orphans.parts.add(process.pid)
+        self.pid = process.pid
+        return process

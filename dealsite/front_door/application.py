@@ -4,6 +4,7 @@ import asyncio
 import io
 from typing import Any
 
+import structlog
 from uvicorn._types import ASGIReceiveCallable, ASGISendCallable, HTTPScope
 
 from dealsite.data.table.errors import Unavailable
@@ -14,6 +15,7 @@ from dealsite.front_door.environ import environ_of
 from dealsite.front_door.limits import SMALL_BYTES
 from dealsite.front_door.pools import Busy, Pool
 from dealsite.middleware import IS_TOO_LARGE, WAITED
+from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
 from dealsite.web.uploads import most_bytes_of
 
 PAGE_THREADS = 4  # 8 in all with two processes, since the embedded engine slows down above ten connections
@@ -21,6 +23,7 @@ SIDE_THREADS = 2
 HEALTH = ("/healthz", "/readyz")
 LINGER_SECONDS = 2.0
 CLOSE = (b"connection", b"close")
+logger = structlog.get_logger(__name__)
 
 
 class FrontDoor:
@@ -58,6 +61,12 @@ class FrontDoor:
         except Gone:
             return
         except (Busy, Unavailable):
+            answer = self._busy
+        except (OSError, MemoryError) as error:  # no disk for a body, no memory for the page of an error
+            if not is_shortage(error):
+                raise
+            logger.warning("request_refused", reason=repr(error))
+            end_if_out_of_memory(error)
             answer = self._busy
         finally:
             environ["wsgi.input"].close()

@@ -1,12 +1,14 @@
 """Threads that run what blocks, with a bound on how long anything waits for one."""
 
 import asyncio
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from dealsite.front_door.limits import QUEUE_SECONDS, QUEUED
 
+START_SECONDS = 5.0
 Result = TypeVar("Result")
 
 
@@ -32,6 +34,10 @@ class Pool:
 
     def __init__(self, threads: int, name: str, patience: float | None = QUEUE_SECONDS) -> None:
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        # Started now: a process that gets no threads ends with the reason, and does not answer each request with 500.
+        all_run = threading.Barrier(threads)
+        for _ in range(threads):
+            self._executor.submit(all_run.wait, START_SECONDS)
         self._free = asyncio.Semaphore(threads)
         self._patience = patience
         self._queued = 0

@@ -4,17 +4,31 @@ import os
 import resource
 import socket
 import sys
+from dataclasses import replace
+from types import FrameType
 
+import structlog
 import uvicorn
 from django.template.loader import get_template
-from django.urls import get_resolver
 
 from dealsite.front_door import limits
 from dealsite.front_door.application import FrontDoor
 from dealsite.front_door.connections import Connections
+from dealsite.front_door.warm_up import warm_up
+from dealsite.web import log_lines, readiness
 from dealsite.wsgi import application
 
 STOP_SECONDS = 8  # for what is running; the supervisor kills after ten
+OWN_FILES = 44  # that a process needs besides connections and the bodies that come over them
+logger = structlog.get_logger(__name__)
+
+
+class WebServer(uvicorn.Server):
+    """Says at once, and not only at its end, that it should get no more visitors."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        readiness.of_process.is_stopping = True
+        super().handle_exit(sig, frame)
 
 
 def web_server(door: FrontDoor, bounds: limits.Limits) -> uvicorn.Server:
@@ -35,15 +49,25 @@ def web_server(door: FrontDoor, bounds: limits.Limits) -> uvicorn.Server:
         timeout_graceful_shutdown=STOP_SECONDS,
         backlog=limits.BACKLOG,
     )
-    return uvicorn.Server(config)
+    return WebServer(config)
+
+
+def with_open_files(bounds: limits.Limits) -> limits.Limits:
+    """Allow this process the open files that its connections take, or take fewer connections and say so."""
+    files, most = bounds.connections * 2 + 500, resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files if most < 0 else min(files, most), most))
+    fitting = max(1, (most - OWN_FILES) // 2)
+    if most < 0 or fitting >= bounds.connections:
+        return bounds
+    logger.warning("few_open_files", limit=most, connections=fitting, wanted=bounds.connections)
+    return replace(bounds, connections=fitting)
 
 
 def serve(listening: socket.socket) -> None:
     """Answer until SIGTERM."""
-    bounds = limits.from_settings()
-    files, most = bounds.connections * 2 + 500, resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (files if most < 0 else min(files, most), most))
-    _ = get_resolver().url_patterns  # the first visitor should not wait for all views to be imported
+    log_lines.note_uncaught()
+    bounds = with_open_files(limits.from_settings())
+    warm_up(application)
     door = FrontDoor(application, get_template("503.html").render())
     web_server(door, bounds).run(sockets=[listening])
 

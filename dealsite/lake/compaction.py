@@ -9,14 +9,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 
-import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dealsite.lake import layout, rows
+from dealsite.lake import layout, manifest, rows
 from dealsite.lake.columns import CHANGE, DAY, STATE
 from dealsite.lake.entities import ENTITIES, Entity
 from dealsite.lake.store import Store
+from dealsite.stream.projection import Damaged
 
 TOMBSTONES_KEPT = timedelta(days=2)  # longer than any record of the stream can come late
 HISTORY_FILES = 16  # of a day, before they are made one
@@ -25,24 +25,20 @@ LARGE = 32 * 2**20  # bytes; such a file of a day's history is left as it is
 
 def compact(store: Store, *, now: datetime) -> None:
     """Fold the recent states of every entity into its current ones, and the changes of each day into one file."""
-    for path in superseded(store):
-        store.delete(path)
-    store.delete(layout.SUPERSEDED)
+    delete_superseded(store)
     run = _Compaction(store, now)
     current, recent, history = map(store.paths, (layout.CURRENT, layout.RECENT, layout.HISTORY))
     for entity in ENTITIES:
         small = [path for path in recent if path.startswith(f"{layout.recent(entity)}/")]
         run.fold(entity, small, layout.days(layout.CURRENT, entity, current))
         run.gather(entity, layout.days(layout.HISTORY, entity, history))
-    if run.merged:
-        store.put(layout.SUPERSEDED, orjson.dumps(run.merged))
+    manifest.note(store, run.merged)
 
 
-def superseded(store: Store) -> list[str]:
-    """Return the paths of files whose rows are all in other files, and which nobody needs to read any more."""
-    content = store.get(layout.SUPERSEDED)
-    found: list[str] = orjson.loads(content) if content else []
-    return found
+def delete_superseded(store: Store) -> None:
+    """Delete what the last compaction merged into other files."""
+    for path in manifest.superseded(store):
+        store.delete(path)
 
 
 @dataclass
@@ -90,15 +86,23 @@ class _Compaction:
             if len(small) < 2:
                 continue
             wanted = rows.schema(entity, CHANGE)
-            changes = pa.concat_tables([rows.read(content, wanted) for content in small.values()])
+            changes = _read(self.store, small, wanted)
             made = _write(self.store, folder, rows.newest(changes, per=("item_key", "sequence")))
             self.merged += sorted(small.keys() - {made})
 
 
 def _read(store: Store, paths: Iterable[str], wanted: pa.Schema) -> pa.Table:
-    """Return the rows of some files; one that is gone was merged into another one."""
-    contents = [content for path in paths if (content := store.get(path)) is not None]
-    return pa.concat_tables([wanted.empty_table(), *(rows.read(content, wanted) for content in contents)])
+    """Return the rows of some files; raises Damaged for a file of states that is gone, or cannot be read."""
+    tables = [wanted.empty_table()]
+    for path in paths:
+        content = store.get(path)
+        if content is None and not manifest.is_history(path):
+            raise Damaged(f"{path} is missing.")
+        try:
+            tables.append(rows.read(content or b"", wanted))
+        except (pa.ArrowException, OSError, ValueError):
+            manifest.unreadable(store, path)
+    return pa.concat_tables(tables)
 
 
 def _write(store: Store, folder: str, table: pa.Table) -> str:

@@ -7,8 +7,11 @@ from dealsite.lake.entities import Entity
 
 CURRENT, RECENT, HISTORY = "current", "recent", "history"
 STATE = "state.json"  # the checkpoint
-SUPERSEDED = "superseded.json"  # files that are merged into others, and go with the next compaction
-MADE = "building"  # a new lake's current/ until it takes the old one's place
+FILES = "files.json"  # what there should be, and what is merged into others and goes soon
+DAMAGED = "damaged"  # what could not be read
+MADE = (
+    "building"  # below it, in a folder of its own, a new lake's current/ until it takes the old one's place
+)
 READY, SWAPPING = "building/ready.json", "building/swapping.json"
 
 

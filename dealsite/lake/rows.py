@@ -87,6 +87,18 @@ def state_table(entity: Entity, rows: Sequence[LakeRow]) -> pa.Table:
     return _table(entity, rows, STATE | DAY, deleted=deleted, day=days)
 
 
+def fitting(entity: Entity, rows: Sequence[LakeRow]) -> tuple[Sequence[LakeRow], list[tuple[Key, str]]]:
+    """Return the states that a table can hold, and the keys of the others with the reason."""
+    try:
+        state_table(entity, rows)
+    except Exception as error:  # noqa: BLE001 - one odd item must not keep all others from the lake
+        if len(rows) == 1:
+            return [], [(rows[0].key, repr(error))]
+        halves = [fitting(entity, half) for half in (rows[: len(rows) // 2], rows[len(rows) // 2 :])]
+        return [row for fit, _ in halves for row in fit], [other for _, others in halves for other in others]
+    return rows, []
+
+
 def event_table(entity: Entity, rows: Sequence[LakeRow]) -> pa.Table:
     """Return changes as a table."""
     return _table(entity, rows, CHANGE, change=["delete" if row.deleted else "put" for row in rows])
@@ -123,13 +135,13 @@ def newest(table: pa.Table, per: Sequence[str] = ("item_key",)) -> pa.Table:
 def written(table: pa.Table) -> bytes:
     """Return a table as a Parquet file."""
     out = io.BytesIO()
-    pq.write_table(table, out, compression=COMPRESSION)
+    pq.write_table(table, out, compression=COMPRESSION, write_page_checksum=True)
     return out.getvalue()
 
 
 def read(content: bytes, wanted: pa.Schema) -> pa.Table:
     """Return a Parquet file's rows with the columns of now: what it lacks is NULL, what is no longer wanted goes."""
-    table = pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
+    table = _parquet(content).read(use_threads=False)
     found = [
         table[field.name].cast(field.type, safe=False)
         if field.name in table.column_names
@@ -137,6 +149,19 @@ def read(content: bytes, wanted: pa.Schema) -> pa.Table:
         for field in wanted
     ]
     return pa.table(dict(zip(wanted.names, found, strict=True)), schema=wanted)
+
+
+def _parquet(content: bytes) -> pq.ParquetFile:
+    return pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
+
+
+def is_readable(content: bytes) -> bool:
+    """Tell whether a file's content is Parquet, to its last row."""
+    try:
+        _parquet(content).read(use_threads=False)
+    except (pa.ArrowException, OSError, ValueError):
+        return False
+    return True
 
 
 def name_of(rows: Iterable[tuple[str, str]]) -> str:

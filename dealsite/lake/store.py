@@ -1,5 +1,6 @@
 """Where the lake's files lie: a folder or a bucket. A file is there whole or not at all, and never changes."""
 
+import contextlib
 import os
 import tempfile
 from pathlib import Path
@@ -12,11 +13,13 @@ from django.conf import settings
 class Folder:
     """A store on this machine's disk; a path has forward slashes and is the same in a folder and in a bucket."""
 
+    check_seconds = 1.0  # between two looks whether all its files are there
+
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def put(self, path: str, content: bytes) -> None:
-        """Write a file, or write it over."""
+    def put(self, path: str, content: bytes) -> tuple[int, int] | None:
+        """Write a file, or write it over; return its size (bytes) and time (ns), None where that is not known."""
         target = self.root / path
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, made = tempfile.mkstemp(dir=target.parent, prefix=".making-")
@@ -25,8 +28,10 @@ class Folder:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
+                written = os.fstat(file.fileno())
             Path(made).replace(target)
             _sync(target.parent)
+            return written.st_size, written.st_mtime_ns
         except BaseException:
             Path(made).unlink(missing_ok=True)
             raise
@@ -40,13 +45,21 @@ class Folder:
 
     def paths(self, prefix: str) -> list[str]:
         """Return the paths of all files below a folder, sorted."""
-        top = self.root / prefix
-        return sorted(
-            (Path(folder) / name).relative_to(self.root).as_posix()
-            for folder, _, names in os.walk(top)
-            for name in names
-            if not name.startswith(".")
-        )
+        return sorted(self.stats(prefix))
+
+    def stats(self, prefix: str) -> dict[str, tuple[int, int]]:
+        """Return size (bytes) and time of change (ns) of all files below a folder, by their paths."""
+        found = {}
+        start = len(str(self.root)) + 1
+        for folder, _, names in os.walk(self.root / prefix):
+            for name in names:
+                if name.startswith("."):
+                    continue
+                path = f"{folder}/{name}"
+                with contextlib.suppress(FileNotFoundError):  # deleted just now
+                    seen = os.stat(path)  # noqa: PTH116 - of each file of a lake, once a second
+                    found[path[start:]] = (seen.st_size, seen.st_mtime_ns)
+        return found
 
     def delete(self, path: str) -> None:
         """Remove a file; it may be gone already."""
@@ -65,14 +78,17 @@ def _sync(folder: Path) -> None:
 class Bucket:
     """A store in S3 with the same methods, below a prefix: `s3://bucket/prefix`."""
 
+    check_seconds = 300.0  # each look costs a request for each 1,000 files
+
     def __init__(self, address: str, filesystem: pafs.FileSystem | None = None) -> None:
         self.address = address.rstrip("/")
         self._base = self.address.removeprefix("s3://")
         self._files = filesystem or pafs.S3FileSystem(region=settings.DEALSITE_REGION)
 
-    def put(self, path: str, content: bytes) -> None:
+    def put(self, path: str, content: bytes) -> tuple[int, int] | None:
         with self._files.open_output_stream(f"{self._base}/{path}") as file:
             file.write(content)
+        return None
 
     def get(self, path: str) -> bytes | None:
         try:
@@ -82,12 +98,15 @@ class Bucket:
             return None
 
     def paths(self, prefix: str) -> list[str]:
+        return sorted(self.stats(prefix))
+
+    def stats(self, prefix: str) -> dict[str, tuple[int, int]]:
         selector = pafs.FileSelector(f"{self._base}/{prefix}", recursive=True, allow_not_found=True)
-        return sorted(
-            info.path.removeprefix(f"{self._base}/")
+        return {
+            info.path.removeprefix(f"{self._base}/"): (info.size, info.mtime_ns)
             for info in self._files.get_file_info(selector)
             if info.type == pafs.FileType.File
-        )
+        }
 
     def delete(self, path: str) -> None:
         if self._files.get_file_info(f"{self._base}/{path}").type == pafs.FileType.File:

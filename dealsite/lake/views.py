@@ -9,8 +9,8 @@ from pathlib import Path
 
 from dealsite.lake import layout
 from dealsite.lake.columns import CHANGE, DAY, KINDS, STATE
-from dealsite.lake.compaction import superseded
 from dealsite.lake.entities import ENTITIES, TIMELESS, Entity
+from dealsite.lake.manifest import superseded
 from dealsite.lake.store import Folder
 
 OF_CURRENT = {"changed_at": "time"} | DAY

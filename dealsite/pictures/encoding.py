@@ -9,6 +9,7 @@ it the files: the original, then one of each width. Anything else: it broke off.
 
 import io
 import json
+import signal
 import sys
 import warnings
 from pathlib import Path
@@ -33,13 +34,15 @@ class TooManyPixels(Exception):
     """The picture's header names more pixels than are decoded."""
 
 
-def main(memory: int, seconds: int) -> None:
-    """Take on the limits, in bytes and seconds, and answer."""
+def main(memory: int, seconds: int, parent: int) -> None:
+    """Take on the limits, in bytes and seconds, and answer, unless the parent process ends."""
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
     from PIL import AvifImagePlugin
 
     from dealsite.ask import confinement
+    from dealsite.engine.namespace import end_with_parent
 
+    end_with_parent(parent, signal.SIGKILL)
     AvifImagePlugin.DEFAULT_MAX_THREADS = 1  # or a large machine's threads need more memory than there is
     confinement.limit(memory=memory, seconds=seconds, file_size=0)
     out = sys.stdout.buffer
@@ -122,4 +125,4 @@ def _to_srgb(image: Image.Image, profile: bytes | None) -> Image.Image:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(*map(int, sys.argv[1:]))

@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import io
 import json
+import os
 import subprocess
 import sys
 import time
@@ -91,7 +92,7 @@ def encode(data: bytes) -> tuple[dict[int, bytes], tuple[int, int], bytes]:
 def _answer(data: bytes, slot: IO[str]) -> bytes:
     """Return what the process says that reads a picture; nothing if it broke off. It keeps its slot until it ends."""
     child = subprocess.Popen(
-        [sys.executable, "-I", "-B", encoding.__file__, str(MEMORY), str(SECONDS)],
+        [sys.executable, "-I", "-B", encoding.__file__, str(MEMORY), str(SECONDS), str(os.getpid())],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -6,10 +6,8 @@ import io
 import os
 import signal
 import socket
-import sqlite3
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -24,15 +22,16 @@ from dealsite import environment
 from dealsite.checks import DEMO_LOADED
 from dealsite.data import table
 from dealsite.data.table import schema
+from dealsite.data.table.errors import DataError
 from dealsite.demo.people import SIGN_INS
 from dealsite.engine import checks, database, folder, programs, server
 from dealsite.engine.supervisor import Supervisor
 from dealsite.front_door.limits import BACKLOG
 from dealsite.install import assets
+from dealsite.processes import orphans, parts, ports
 
 WORKERS = 2
 SITE_SECONDS = 60.0  # until the web server answers
-TRIM_SECONDS = 600.0
 
 Say = Callable[[str], None]
 
@@ -57,10 +56,10 @@ class LaunchPlan:
 
 def serve(plan: LaunchPlan, say: Say) -> None:
     """Run web processes alone, until a signal ends them; what else a site needs runs elsewhere."""
-    with contextlib.suppress(Stopped), stopped_by_signals(), ExitStack() as parts:
+    with contextlib.suppress(Stopped), stopped_by_signals(), no_orphans(say), ExitStack() as stack:
         check_code()
-        listening = parts.enter_context(listener(plan))
-        children = [parts.enter_context(one) for one in web_processes(plan, listening)]
+        listening = stack.enter_context(listener(plan))
+        children = [stack.enter_context(one) for one in web_processes(plan, listening)]
         say(f"{settings.DEALSITE_NAME} listens at {plan.host}:{plan.port}.")
         watch(children, None)
     say("Stopped.")
@@ -68,26 +67,30 @@ def serve(plan: LaunchPlan, say: Say) -> None:
 
 def run(plan: LaunchPlan, say: Say) -> None:
     """Run the site until a signal ends it; LaunchError when a part of it does not start or stay up."""
-    with contextlib.suppress(Stopped), stopped_by_signals(), ExitStack() as parts:
+    with contextlib.suppress(Stopped), stopped_by_signals(), no_orphans(say), ExitStack() as stack:
         if not server.port_is_free(plan.port, plan.host):
             raise port_is_taken(plan)
+        if problem := environment.unwritable(settings.VAR):
+            raise LaunchError(problem)
         for path in folder.make_private(settings.VAR):
             say(f"Others could read {path}: from now on only its owner can.")
-        parts.enter_context(only_one(settings.VAR))
-        engine = parts.enter_context(own_engine(settings.VAR, say)) if settings.DEALSITE_EMBEDDED else None
+        stack.enter_context(only_one(settings.VAR))
+        engine = stack.enter_context(own_engine(settings.VAR, say)) if settings.DEALSITE_EMBEDDED else None
         if not plan.dev:  # runserver shows an error and waits until it is repaired
             check_code()
         made = prepare_table(say)
         if engine is not None:
+            # Not before there is a table: a folder with this file is one that was in use.
+            environment.write_engine_env(settings.VAR, engine.url, settings.DEALSITE_TABLE)
             load_demo_once(made, say)
-        listening = None if plan.dev else parts.enter_context(listener(plan))
-        children = [parts.enter_context(child) for child in started(plan, listening)]
+        listening = None if plan.dev else stack.enter_context(listener(plan))
+        children = [stack.enter_context(child) for child in started(plan, listening)]
         if engine is not None:
             children.append(engine.supervisor)
         web = children[0]
         server.wait_until(lambda: server.answers(plan.port, plan.host), web, SITE_SECONDS)
         say(welcome(plan, demo=engine is not None))
-        watch(children, engine)
+        watch(children, engine, settings.VAR)
     say("Stopped.")
 
 
@@ -110,22 +113,37 @@ def stopped_by_signals() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def only_one(var: Path) -> Iterator[None]:
-    """Hold the data folder's lock, which the system frees however this process ends."""
-    with (var / "lock").open("a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
-            holder = file.read().strip() or "unknown"
-            raise LaunchError(
-                f"Another site runs on the data in {var} (process {holder})."
-                " Stop it, or name another data folder: make run DEALSITE_VAR=..."
-            ) from None
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
+def no_orphans(say: Say) -> Iterator[None]:
+    """End what an earlier run left behind, and whatever this one would leave."""
+    orphans.adopt()
+    for one in orphans.end_earlier(settings.VAR):
+        say(f"Ended {one}, which an earlier run on {settings.VAR} had left behind.")
+    try:
         yield
+    finally:
+        orphans.end_adopted()
+
+
+@contextlib.contextmanager
+def only_one(var: Path) -> Iterator[None]:
+    """Lock the data folder itself, since a file in it may be deleted; the system frees it however this process ends."""
+    folder = os.open(var, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with (var / "lock").open("a+") as file:
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.seek(0)
+                holder = file.read().strip() or "unknown"
+                raise LaunchError(
+                    f"Another site runs on the data in {var} (process {holder})."
+                    " Stop it, or name another data folder: make run DEALSITE_VAR=..."
+                ) from None
+            file.truncate(0)
+            file.write(str(os.getpid()))
+        yield
+    finally:
+        os.close(folder)
 
 
 @contextlib.contextmanager
@@ -134,14 +152,17 @@ def own_engine(var: Path, say: Say) -> Iterator[server.Engine]:
     kind = programs.kind_for(var)
     if kind == "local":
         say("Using DynamoDB Local.")
+    database.check_there(var)
     with server.Engine(var, kind) as engine:
         if engine.exposed:
             say(f"Warning: {checks.exposed(engine.url, engine.exposed)}")
-        environment.write_engine_env(var, engine.url, settings.DEALSITE_TABLE)
         # settings were read before the engine had an endpoint; children read it from engine.env.
         settings.DYNAMODB_ENDPOINT_URL = engine.url
         table.reset()
-        yield engine
+        try:
+            yield engine
+        except DataError as error:
+            raise database.explained(var, str(error)) from error
 
 
 def check_code() -> None:
@@ -174,8 +195,9 @@ def load_demo_once(table_is_new: bool, say: Say) -> None:
 
 
 def port_is_taken(plan: LaunchPlan) -> LaunchError:
+    by = ports.holder(plan.port) or "another program"
     return LaunchError(
-        f"Port {plan.port} is taken by another program. Choose another one: make run PORT={plan.port + 1}"
+        f"Port {plan.port} is taken by {by}. Choose another one: make run PORT={plan.port + 1}"
     )
 
 
@@ -198,10 +220,10 @@ def started(
         environ["DEALSITE_DEBUG"] = "yes"
         yield child("web server", [*manage, "runserver", f"{plan.host}:{plan.port}"], environ)
         command, node_environ = assets.css_command(watch=True)
-        yield child("CSS compiler", command, {**environ, "PATH": node_environ["PATH"]})
+        yield child("CSS compiler", command, {**environ, "PATH": node_environ["PATH"]}, is_needed=False)
     else:
         yield from web_processes(plan, listening)
-    yield child("worker", [*manage, "worker"], environ)
+    yield child("worker", [*manage, "worker"], environ, is_needed=False)
 
 
 def web_processes(
@@ -222,15 +244,20 @@ def child_environ(plan: LaunchPlan) -> dict[str, str]:
         "DEALSITE_VAR": str(settings.VAR),
         "PORT": str(plan.port),
         "PYTHONUNBUFFERED": "1",
-    }
+    } | orphans.mark(settings.VAR)
 
 
 @contextlib.contextmanager
 def child(
-    name: str, command: list[str], environ: Mapping[str, str], pass_fds: Sequence[int] = ()
+    name: str,
+    command: list[str],
+    environ: Mapping[str, str],
+    pass_fds: Sequence[int] = (),
+    *,
+    is_needed: bool = True,
 ) -> Iterator[Supervisor]:
     """Keep a command running for the time of the block."""
-    supervisor = Supervisor(name, command, environ, settings.BASE_DIR, pass_fds=pass_fds)
+    supervisor = Supervisor(name, command, environ, settings.BASE_DIR, pass_fds=pass_fds, is_needed=is_needed)
     try:
         supervisor.start()
         yield supervisor
@@ -238,18 +265,23 @@ def child(
         supervisor.stop()
 
 
-def watch(children: list[Supervisor], engine: server.Engine | None) -> None:
-    """Until a signal comes: trim the engine's stream now and then, and notice a child that stays dead."""
-    trimmed = float("-inf")
+def watch(children: list[Supervisor], engine: server.Engine | None, var: Path | None = None) -> None:
+    """Until a signal comes: look after the engine, note restarts in a data folder, notice a child given up."""
     pause = threading.Event()
+    noted = None
     while True:
         for one in children:
             if one.failed.is_set():
-                raise LaunchError(f"The {one.name} ended again and again; what it said stands above.")
-        if engine is not None and engine.kind == "native" and time.monotonic() - trimmed > TRIM_SECONDS:
-            with contextlib.suppress(sqlite3.OperationalError):  # busy: the next round trims it
-                database.trim_stream(engine.database)
-            trimmed = time.monotonic()
+                raise LaunchError(
+                    f"The {one.name} ended again and again ({one.ended}); what it said stands above."
+                )
+        restarts = [one.restarts for one in children]
+        if var and restarts != noted:
+            noted = restarts
+            parts.note(var, children)
+        orphans.end_adopted()
+        if engine is not None:
+            engine.look_after()
         pause.wait(0.5)
 
 

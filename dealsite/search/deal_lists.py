@@ -85,7 +85,14 @@ def _page(question: Question, how: How, *, after: str | None, now: datetime, siz
         raise Unavailable(NOT_KNOWN)
     if after and not (after.isascii() and after.isdigit()):
         raise BadCursor()
-    asked = _query(question, how, searcher, now)
+    try:
+        with reader.unreadable_if_it_fails():
+            return _found(searcher, _query(question, how, searcher, now), after, size)
+    except reader.Unreadable as error:
+        raise Unavailable(NOT_KNOWN) from error
+
+
+def _found(searcher: Searcher, asked: Query, after: str | None, size: int) -> _Page:
     if after:
         further_back = min(int(after), NEVER)
         asked = both(asked, Query.range_query(SCHEMA, "newest", FieldType.Unsigned, 0, further_back))

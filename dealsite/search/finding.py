@@ -101,8 +101,9 @@ def find(
         sort = "" if question.words else "newest"  # where nothing was asked for, nothing fits better
     asking = _SearchRun(searcher, question, now, sort)
     try:
-        return _find(asking, page, size, narrowing)
-    except (OSError, ValueError) as error:
+        with reader.unreadable_if_it_fails():
+            return _find(asking, page, size, narrowing)
+    except reader.Unreadable as error:
         logger.warning("search_failed", reason=str(error))
         return SearchPage(ready=False)
 
@@ -119,9 +120,10 @@ def related(card: DealCard, *, now: datetime, size: int = RELATED) -> list[DealC
     ]
     musts = [any_of(likes), *filters(Question(), now), live(now)]
     try:
-        found = searcher.search(both(*musts), limit=size + 1, count=False)
-        cards = [StoredDocument.of(searcher.doc(address)).card for _, address in found.hits]
-    except (OSError, ValueError) as error:
+        with reader.unreadable_if_it_fails():
+            found = searcher.search(both(*musts), limit=size + 1, count=False)
+            cards = [StoredDocument.of(searcher.doc(address)).card for _, address in found.hits]
+    except reader.Unreadable as error:
         logger.warning("search_failed", reason=str(error))
         return []
     return [other for other in cards if other and other.id != card.id][:size]

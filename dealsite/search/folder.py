@@ -6,6 +6,7 @@ searches meanwhile sees the old one whole, then the new one whole.
 
 import contextlib
 import re
+import secrets
 import shutil
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from django.conf import settings
 from dealsite.search.documents import FORMAT
 
 CURRENT = "current"
-GENERATION = re.compile(rf"{FORMAT}-\d{{6}}")
+GENERATION = re.compile(rf"{FORMAT}-[0-9a-f]+")
 
 
 def root() -> Path:
@@ -33,10 +34,9 @@ def current(folder: Path) -> Path | None:
 
 def new_generation(folder: Path) -> Path:
     """Make the folder of the next generation, which is not in use yet."""
-    folder.mkdir(parents=True, exist_ok=True)
-    numbers = [int(path.name.rpartition("-")[2]) for path in _generations(folder)]
-    made = folder / f"{FORMAT}-{max(numbers, default=0) + 1:06d}"
-    made.mkdir()
+    # A name that none had before: whoever still writes to a deleted one, or reads it, must not meet the new one.
+    made = folder / f"{FORMAT}-{secrets.token_hex(8)}"
+    made.mkdir(mode=0o700, parents=True)
     return made
 
 
@@ -54,7 +54,7 @@ def use(generation: Path) -> None:
 def unused(folder: Path) -> list[Path]:
     """Return the generations that are not in use: one that is being made, or what was left of it."""
     used = current(folder)
-    return sorted(path for path in _generations(folder) if path != used)
+    return [path for path in _generations(folder) if path != used]
 
 
 def stamp(folder: Path) -> tuple[int, ...]:
@@ -70,4 +70,4 @@ def stamp(folder: Path) -> tuple[int, ...]:
 def _generations(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
-    return [path for path in folder.iterdir() if re.fullmatch(r"\d+-\d{6}", path.name)]
+    return [path for path in folder.iterdir() if re.fullmatch(r"\d+-[0-9a-f]+", path.name)]

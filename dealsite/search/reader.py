@@ -1,6 +1,8 @@
 """Reading the index: each process keeps it open, and looks before each search whether there is a newer commit."""
 
+import contextlib
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,10 +12,28 @@ import tantivy
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.search import folder
 from dealsite.search.documents import open_index, stored_of
+from dealsite.stream.panics import is_panic
 
 logger = structlog.get_logger(__name__)
 _lock = threading.Lock()
 _open: dict[Path, tuple[tuple[int, ...], Path, tantivy.Index]] = {}
+
+
+class Unreadable(Exception):
+    """The index is damaged, or was deleted while it was read; the worker builds it anew."""
+
+
+@contextlib.contextmanager
+def unreadable_if_it_fails() -> Iterator[None]:
+    """Raise Unreadable for whatever tantivy, or what it gives back, makes of files that are not whole."""
+    try:
+        yield
+    except (OSError, ValueError, LookupError, TypeError, ArithmeticError) as error:
+        raise Unreadable(repr(error)) from error
+    except BaseException as error:
+        if is_panic(error):
+            raise Unreadable(repr(error)) from error
+        raise
 
 
 def searcher() -> tantivy.Searcher | None:
@@ -41,14 +61,14 @@ def _renewed(root: Path, stamp: tuple[int, ...]) -> tantivy.Index | None:
     try:
         if generation is None:
             return None
-        if known and known[1] == generation:
-            index = known[2]
+        with unreadable_if_it_fails():
+            if known and known[1] == generation:
+                index = known[2]
+            else:
+                index = open_index(str(generation))
+                index.config_reader("manual")
             index.reload()
-        else:
-            index = open_index(str(generation))
-            index.config_reader("manual")
-            index.reload()
-    except (OSError, ValueError) as error:
+    except Unreadable as error:
         logger.warning("search_index_unreadable", folder=str(root), reason=str(error))
         _open.pop(root, None)
         return None
@@ -69,5 +89,10 @@ def known(kind: str, target_id: str) -> Availability:
     opened = searcher()
     if opened is None:
         return Availability(False)
-    stored = stored_of(opened, f"{kind.upper()}#{target_id}")
+    try:
+        with unreadable_if_it_fails():
+            stored = stored_of(opened, f"{kind.upper()}#{target_id}")
+    except Unreadable as error:
+        logger.warning("search_failed", reason=str(error))
+        return Availability(False)
     return Availability(True, stored.card if stored else None)

@@ -1,5 +1,6 @@
 """Feeds a projection from the table's stream: from its checkpoint, in order for each item, at least once."""
 
+import shutil
 import threading
 import time
 from collections.abc import Callable
@@ -8,14 +9,19 @@ from datetime import datetime, timedelta
 import structlog
 
 from dealsite.data.table.errors import DataError
-from dealsite.stream import leases, rebuilding
-from dealsite.stream.projection import FINISHED, Checkpoint, Projection
-from dealsite.stream.records import Expired, Lost, Shard, Stream, in_order
+from dealsite.stream import leases, rebuilding, skipped, status
+from dealsite.stream.leases import Lease
+from dealsite.stream.panics import is_panic
+from dealsite.stream.projection import FINISHED, Checkpoint, Damaged, Projection
+from dealsite.stream.records import Expired, ItemChange, Lost, Shard, Stream, in_order
+from dealsite.stream.status import ConsumerStatus
+from dealsite.stream.troubles import Poison, Troubles
 
 IDLE_SECONDS = 0.2  # between two looks at a stream with nothing new
 TURN_SECONDS = 1.0  # between two looks whether the projection is free
-TROUBLE_SECONDS = 5.0  # after an error
+CHECK_SECONDS = 1.0  # between two looks whether its files are still there
 SHARDS_SECONDS = 10.0  # between two looks for new shards
+ROOM = 20_000_000  # bytes; with less on the disk, no failure is a record's own
 KEEP_EVERY = timedelta(minutes=10)  # an idle consumer, too, says now and then that it has seen everything
 
 logger = structlog.get_logger(__name__)
@@ -32,17 +38,22 @@ class Consumer:
         *,
         clock: Callable[[], datetime],
         ticks: Callable[[], float] = time.monotonic,
+        troubles: Troubles | None = None,
+        lease: Lease | None = None,
     ) -> None:
         if checkpoint.stream != stream.arn or not checkpoint.reaches(clock()):
             raise Lost("The stream no longer holds what follows the checkpoint.")
         self.projection, self.stream = projection, stream
         self.checkpoint = self.committed = checkpoint
         self._clock, self._ticks = clock, ticks
+        self._troubles, self._lease = troubles or Troubles(projection), lease
+        self._skipped = {record.key for record in skipped.listed(projection.folder)}
         self._shards: list[Shard] = []
         self._looked_at = float("-inf")
         self._iterators: dict[str, str] = {}
         self._uncommitted = 0
         self._waiting_since = 0.0
+        self._upto: list[datetime | None] = []  # by shard the moment up to which the last round read it
 
     def round(self) -> int:
         """Read one page of each shard and apply it, commit where it is time to; return how many records there were."""
@@ -50,19 +61,26 @@ class Consumer:
         if self._ticks() - self._looked_at >= SHARDS_SECONDS:
             self._look_for_shards()
         finished = {shard for shard, last in self.checkpoint.shards.items() if last == FINISHED}
-        read = sum([self._read(shard) for shard in in_order(self._shards, finished)])
+        self._upto = []
+        read = sum([self._read(shard, began) for shard in in_order(self._shards, finished)])
         if not read:
             self.checkpoint = self.checkpoint.moved({}, read_at=began)
-        if self._is_time_to_commit(idle=not read):
+        elif None not in self._upto:  # under a load that never ends there is no moment without records
+            read_at = max(self.checkpoint.read_at, min(filter(None, self._upto)))
+            self.checkpoint = self.checkpoint.moved({}, read_at=read_at)
+        if self._troubles.careful or self._is_time_to_commit(idle=not read):
             self.commit()
         return read
 
     def commit(self) -> None:
-        """Let the projection keep what it was given."""
+        """Let the projection keep what it was given. Raises LeaseLost where it may be another's by now."""
+        if self._lease:
+            self._lease.check()
         self.projection.commit(self.checkpoint)
         self.committed, self._uncommitted = self.checkpoint, 0
+        self._troubles.worked()
 
-    def _read(self, shard: Shard) -> int:
+    def _read(self, shard: Shard, began: datetime) -> int:
         before = self.checkpoint.shards.get(shard.id, "")
         try:
             if shard.id not in self._iterators:
@@ -70,10 +88,15 @@ class Consumer:
             page = self.stream.page(self._iterators[shard.id])
         except Expired:
             del self._iterators[shard.id]
+            self._upto.append(None)
             return 1  # whether there is something new, only the next round can tell
         changes = [change for change in page.changes if change.sequence > before]
+        if page.records:
+            self._upto.append(min(page.changes[-1].at, began) if page.changes else None)
+        else:
+            self._upto.append(began)
         if changes:
-            self.projection.apply(changes)
+            self._apply(changes)
             if not self._uncommitted:
                 self._waiting_since = self._ticks()
             self._uncommitted += len(changes)
@@ -86,6 +109,39 @@ class Consumer:
         if page.last > before:
             self.checkpoint = self.checkpoint.moved({shard.id: page.last})
         return page.records
+
+    def _apply(self, changes: list[ItemChange]) -> None:
+        if self._troubles.careful:
+            self.commit_is_possible()
+            for change in changes:
+                if change.sequence not in self._troubles.skips:
+                    self._apply_alone(change)
+        else:
+            self.projection.apply(changes)
+        taken = {change.key for change in changes if change.sequence not in self._troubles.skips}
+        for key in taken & self._skipped:
+            skipped.forget(self.projection.folder, key=key)
+            self._skipped.discard(key)
+
+    def commit_is_possible(self) -> None:
+        """Commit without any change: what fails now is the disk's fault, or the projection's, and no record's."""
+        if self._lease:
+            self._lease.check()
+        self.projection.commit(self.committed)
+
+    def _apply_alone(self, change: ItemChange) -> None:
+        """Apply and commit one change; raises Poison where it fails by itself."""
+        try:
+            self.projection.apply([change])
+            self.projection.commit(None)
+        except (OSError, DataError, MemoryError, Damaged):
+            raise
+        except BaseException as error:
+            if not isinstance(error, Exception) and not is_panic(error):
+                raise
+            if shutil.disk_usage(self.projection.folder).free < ROOM:
+                raise OSError(f"The disk is full: {error}") from error
+            raise Poison(change, error) from error
 
     def _look_for_shards(self) -> None:
         self._shards = self.stream.shards()
@@ -104,59 +160,105 @@ class Consumer:
         return idle and self.checkpoint.read_at - self.committed.read_at >= KEEP_EVERY
 
 
-def consume(projection: Projection, stop: threading.Event, *, clock: Callable[[], datetime]) -> None:
-    """Keep a projection up to date until `stop` is set, building it where there is none; outlives every error."""
-    lost = False
+def consume(
+    projection: Projection,
+    stop: threading.Event,
+    *,
+    clock: Callable[[], datetime],
+    ticks: Callable[[], float] = time.monotonic,
+) -> None:
+    """Keep a projection up to date until `stop` is set, building it where there is none; outlives every Exception.
+
+    What is no Exception, and too little memory, end it: then a new process is better.
+    """
+    troubles = Troubles(projection)
     while not stop.is_set():
+        pause = TURN_SECONDS
         try:
-            with leases.locked(projection.folder, leases.OPEN, wait=False) as ours:
-                if ours:
-                    lost = not _take_turn(projection, stop, clock, anew=lost)
-        except OSError as reason:  # no place for the lock: the disk is full, or the folder is not ours
-            logger.warning("consumer_waits", projection=projection.name, reason=str(reason))
-        stop.wait(TURN_SECONDS)
+            with leases.locked(projection.folder, leases.OPEN, wait=False) as lease:
+                if lease:
+                    _take_turn(projection, lease, stop, clock, troubles)
+        except MemoryError:
+            raise
+        except BaseException as error:
+            if not isinstance(error, Exception) and not is_panic(error):
+                raise
+            pause = troubles.note(error, now=clock(), ticks=ticks())
+            _note_status(projection, clock(), "failing", reason=str(error))
+        stop.wait(pause)
 
 
 def _take_turn(
-    projection: Projection, stop: threading.Event, clock: Callable[[], datetime], *, anew: bool
-) -> bool:
-    """Feed a projection until somebody else wants it; False if the stream has lost what would have to follow.
-
-    An error ends the turn: what was not committed comes again in the next one.
-    """
+    projection: Projection,
+    lease: Lease,
+    stop: threading.Event,
+    clock: Callable[[], datetime],
+    troubles: Troubles,
+) -> None:
+    """Feed a projection until somebody else wants it; what was not committed when it raises comes again."""
     try:
-        consumer = opened(projection, Stream.of_table(), clock=clock, anew=anew)
+        consumer = opened(projection, Stream.of_table(), clock=clock, troubles=troubles, lease=lease)
+        checked = float("-inf")
         while not stop.is_set() and not leases.is_locked(projection.folder, leases.WAITING):
+            if time.monotonic() - checked >= CHECK_SECONDS:
+                lease.check()
+                projection.check()
+                _note_status(projection, clock(), "following", read_at=consumer.checkpoint.read_at)
+                checked = time.monotonic()
             if not consumer.round():
                 stop.wait(IDLE_SECONDS)
         consumer.commit()
-    except Lost as reason:
-        logger.warning("projection_behind", projection=projection.name, reason=str(reason))
-        return False
-    except (DataError, rebuilding.Busy) as reason:
-        logger.warning("consumer_waits", projection=projection.name, reason=str(reason))
-        stop.wait(TROUBLE_SECONDS)
-    except Exception:  # a projection's trouble must not end the worker's other work
-        logger.exception("consumer_failed", projection=projection.name)
-        stop.wait(TROUBLE_SECONDS)
     finally:
-        projection.close()
-    return True
+        try:
+            projection.close()
+        except BaseException as error:
+            if not isinstance(error, Exception) and not is_panic(error):
+                raise
+            logger.warning("projection_not_closed", projection=projection.name, reason=repr(error))
+
+
+def _note_status(
+    projection: Projection,
+    now: datetime,
+    state: str,
+    *,
+    read_at: datetime | None = None,
+    reason: str = "",
+) -> None:
+    """Note how the consumer is doing, for the site's operator; a consumer that fails keeps its last `read_at`."""
+    before = status.status(projection.folder) if state == "failing" else None
+    try:
+        read_at = before.read_at if before else read_at
+        status.note(projection.folder, ConsumerStatus(now, state, read_at, reason))
+    except OSError as error:
+        logger.warning("status_not_noted", projection=projection.name, reason=str(error))
 
 
 def opened(
-    projection: Projection, stream: Stream, *, clock: Callable[[], datetime], anew: bool = False
+    projection: Projection,
+    stream: Stream,
+    *,
+    clock: Callable[[], datetime],
+    troubles: Troubles | None = None,
+    lease: Lease | None = None,
 ) -> Consumer:
     """Open a projection, which must be ours to open, with its consumer.
 
-    Where there is none, where the stream no longer reaches back to it, or with `anew`, it is built first.
+    It is built first where there is none, where the stream no longer reaches back to it, or where it is damaged.
     """
-    checkpoint = projection.open()
-    if anew or checkpoint is None or checkpoint.stream != stream.arn or not checkpoint.reaches(clock()):
+    troubles = troubles or Troubles(projection)
+    checkpoint = None if troubles.anew else projection.open()
+    if checkpoint is None or checkpoint.stream != stream.arn or not checkpoint.reaches(clock()):
         projection.close()
         logger.info("projection_build", projection=projection.name, first=checkpoint is None)
-        rebuilding.build_first(projection, stream, now=clock())
+        rebuilding.build_first(
+            projection,
+            stream,
+            now=clock(),
+            on_page=lambda: _note_status(projection, clock(), "building"),
+        )
         checkpoint = projection.open()
         if checkpoint is None:
-            raise RuntimeError(f"The {projection.name} is not there after it was built.")
-    return Consumer(projection, stream, checkpoint, clock=clock)
+            raise Damaged(f"The {projection.name} is not there after it was built.")
+        troubles.built()
+    return Consumer(projection, stream, checkpoint, clock=clock, troubles=troubles, lease=lease)

@@ -12,6 +12,7 @@ from typing import Protocol, Self
 
 import orjson
 
+from dealsite.data.keys import Key
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import from_iso, iso
 from dealsite.stream.records import BEFORE_ALL, ItemChange
@@ -67,6 +68,10 @@ class Checkpoint:
         return cls(value["stream"], from_iso(value["read_at"]), dict(value["shards"]))
 
 
+class Damaged(Exception):
+    """What a projection keeps is not as it left it: something is missing or cannot be read, so it is built anew."""
+
+
 class Projection(Protocol):
     """A second form of what the table holds, kept in files that outlive the process.
 
@@ -86,7 +91,10 @@ class Projection(Protocol):
         """Return where it stands as of its last commit, None where nothing is built; also while another has it open."""
 
     def open(self) -> Checkpoint | None:
-        """Get ready for changes and return where it stands; None where it has to be built first."""
+        """Get ready for changes and return where it stands; None where it has to be built first. Raises Damaged."""
+
+    def check(self) -> None:
+        """Raise Damaged where what it keeps was deleted or spoilt since; asked about once a second while it is open."""
 
     def apply(self, changes: Sequence[ItemChange]) -> None:
         """Take changes in, those of each item in their order."""
@@ -97,12 +105,17 @@ class Projection(Protocol):
     def close(self) -> None:
         """Give up what was not committed, and everything that another process would need."""
 
-    def build(self, items: Iterable[Item], start: Checkpoint) -> None:
+    def build(self, items: Iterable[Item], start: Checkpoint) -> list[tuple[Key, str]]:
         """Make a new one aside, from all items of the table as a scan found them after `start`.
+
+        Returns the keys of items that it cannot take, each with the reason; all others are in it.
 
         The one in use goes on being fed and read meanwhile, maybe by another process. What an earlier,
         unfinished build left behind is thrown away.
         """
 
     def swap(self) -> None:
-        """Put the new one in the place of the old one, with its `start` as the checkpoint; nobody has it open."""
+        """Put the new one in the place of the old one, with its `start` as the checkpoint; nobody has it open.
+
+        Raises Damaged where the new one is gone.
+        """

@@ -1,10 +1,21 @@
-"""/healthz says that the process answers, /readyz that its table and every index do."""
+"""/healthz says that the process answers, /readyz whether visitors should be sent to it, and to operators why."""
 
+import hmac
+import ipaddress
+from typing import Any
+
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from dealsite.accounts.requests import client_address
+from dealsite.web import readiness
 from dealsite.web.pages import feed
+
+# Any of these says that a proxy passed a request on, so that the caller's address is not who asks.
+OF_PROXIES = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP")
+RETRY_SECONDS = "5"
 
 
 @feed("none")
@@ -15,15 +26,34 @@ def process(request: HttpRequest) -> HttpResponse:
     return HttpResponse("ok\n", content_type="text/plain; charset=utf-8")
 
 
-@feed("1 get + 3 queries + 1 scan")
+@feed("2 gets + 3 queries + 1 scan + 1 put")
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
-    """503 with the reason while the table or one of its indexes does not answer."""
-    from dealsite.data.table import errors, schema
+    """503 with a word for the reason where this process should get no visitors; details for operators alone."""
+    state = readiness.of_process.state()
+    answer: dict[str, Any] = {"ready": not state.reason}
+    if state.reason:
+        answer["reason"] = state.reason
+    if may_see_details(request):
+        answer |= {"meaning": readiness.REASONS[state.reason]} if state.reason else {}
+        answer |= {"degraded": {name: readiness.WARNINGS[name] for name in state.degraded}, **state.details}
+    response = JsonResponse(answer, status=503 if state.reason else 200)
+    if state.reason:
+        response["Retry-After"] = RETRY_SECONDS
+        response._has_been_logged = True  # type: ignore[attr-defined]  # once, when it began, not for each probe
+    return response
 
+
+def may_see_details(request: HttpRequest) -> bool:
+    """Tell whether somebody has DEALSITE_HEALTH_TOKEN, or asks from this machine itself and not through a proxy."""
+    token: str = settings.DEALSITE_HEALTH_TOKEN
+    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+    if token and scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), token.encode()):
+        return True
+    if any(name in request.headers for name in OF_PROXIES):
+        return False
     try:
-        schema.answer()
-    except errors.DataError as error:
-        return JsonResponse({"ready": False, "reason": str(error)}, status=503)
-    return JsonResponse({"ready": True})
+        return ipaddress.ip_address(client_address(request)).is_loopback
+    except ValueError:  # a unix socket: whoever asks comes through a proxy
+        return False

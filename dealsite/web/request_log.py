@@ -1,4 +1,7 @@
-"""What the log says of a request: its id in every line, and of its address the pattern, since addresses hold tokens."""
+"""What the log says of a request: its id in every line, and of its address the pattern, since addresses hold tokens.
+
+And the one line that an event gets, whatever text it holds.
+"""
 
 import logging
 
@@ -33,3 +36,15 @@ class RequestFilter(logging.Filter):
             if request_id:
                 record.msg = f"{record.msg} request_id={request_id!r}"
         return True
+
+
+class OneLine(logging.Formatter):
+    """Writes an event in one line: a traceback's line breaks, and whatever could pass for one, are escaped."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = super().format(record)
+        return text if text.isprintable() else "".join(map(_printable, text))
+
+
+def _printable(character: str) -> str:
+    return character if character.isprintable() else character.encode("unicode_escape").decode()

@@ -4,9 +4,10 @@ Several may run at once. Of those on one machine, one feeds each projection; the
 """
 
 import contextlib
+import functools
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 
 import structlog
@@ -26,6 +27,7 @@ from dealsite.data.table import schema
 from dealsite.data.table.errors import Conflict, DataError, Unavailable
 from dealsite.lake.projection import Lake
 from dealsite.pictures import renditions
+from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
 from dealsite.search.projection import SearchIndex
 from dealsite.stream.consumer import consume
 from dealsite.stream.projection import Projection
@@ -51,17 +53,51 @@ PROJECTIONS: dict[str, Callable[[], Projection]] = {Lake.name: Lake, SearchIndex
 IDLE_SECONDS = 1.0
 EXPIRE_EVERY = timedelta(hours=1)
 BEGIN_ROUND_EVERY = timedelta(hours=1)  # tries to: a round over all links begins once a week
+SHORTAGE_PAUSE = timedelta(seconds=10)  # for a job that the machine has no disk for just now; it costs no try
 CONSUMERS_SECONDS = 10.0  # for a consumer to commit what it has, once it is told to stop
 
 logger = structlog.get_logger(__name__)
 
 
-def run(stop: threading.Event, *, expire: bool, clock: Callable[[], datetime] = timezone.now) -> None:
-    """Work until `stop` is set; with `expire`, also delete what has expired, where the engine does not do so itself."""
+class PartDied(Exception):
+    """A thread of this worker has ended by an error: a new process is to take the worker's place."""
+
+
+class Part(threading.Thread):
+    """A thread of the worker, which may end, or die and leave its `error`.
+
+    Killed anywhere it loses nothing, so that it need not hold up the end of the process.
+    """
+
+    def __init__(self, name: str, work: Callable[[], None]) -> None:
+        super().__init__(name=name, daemon=True)
+        self._work = work
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self._work()
+        except BaseException as error:
+            self.error = error
+            logger.error("part_died", part=self.name, exc_info=error)
+
+
+def run(
+    stop: threading.Event,
+    *,
+    expire: bool,
+    clock: Callable[[], datetime] = timezone.now,
+    parts: Iterable[Part] = (),
+) -> None:
+    """Work until `stop` is set; with `expire`, also delete what has expired, where the engine does not do so itself.
+
+    Raises PartDied when one of `parts`, the worker's other threads, has died.
+    """
     next_expiry = next_round = clock()
     next_alarm = clock() + alarms.EVERY
     while not stop.is_set():
         worked = False
+        check_parts(parts)
         try:
             worked = run_next(now=clock())
             if expire and clock() >= next_expiry:
@@ -80,21 +116,25 @@ def run(stop: threading.Event, *, expire: bool, clock: Callable[[], datetime] = 
             stop.wait(IDLE_SECONDS)
 
 
+def check_parts(parts: Iterable[Part]) -> None:
+    """Raise PartDied where one of a worker's threads has died."""
+    for part in parts:
+        if part.error is not None:
+            raise PartDied(f"The {part.name} of this worker died: {part.error!r}")
+
+
 @contextlib.contextmanager
-def feeding(stop: threading.Event, *, clock: Callable[[], datetime] = timezone.now) -> Iterator[None]:
+def feeding(stop: threading.Event, *, clock: Callable[[], datetime] = timezone.now) -> Iterator[list[Part]]:
     """Keep the projections that the settings name up to date, each in a thread of its own, until `stop` is set."""
     threads = [
-        # Killed anywhere a consumer loses nothing, so it need not hold up the end of the process.
-        threading.Thread(
-            target=consume, args=(make(), stop), kwargs={"clock": clock}, name=f"consumer-{name}", daemon=True
-        )
+        Part(f"consumer-{name}", functools.partial(consume, make(), stop, clock=clock))
         for name, make in PROJECTIONS.items()
         if name in settings.DEALSITE_PROJECTIONS
     ]
     for thread in threads:
         thread.start()
     try:
-        yield
+        yield threads
     finally:
         stop.set()
         for thread in threads:
@@ -129,6 +169,10 @@ def _handle(job: jobs.Job, now: datetime) -> datetime | None:
         jobs.cancel_own(job, str(reason))
         raise Conflict() from reason
     except Exception as error:  # a job must not take the worker down; its error is kept with it
+        if is_shortage(error) and not isinstance(error, MemoryError):
+            logger.warning("job_waits", job=job.id, kind=job.kind, reason=repr(error))
+            return now + SHORTAGE_PAUSE
         logger.warning("job_failed", job=job.id, kind=job.kind, error=repr(error))
         jobs.fail(job, str(error), now=now + timedelta(seconds=time.monotonic() - began))
+        end_if_out_of_memory(error)
         raise Conflict() from error

@@ -28,7 +28,7 @@ from dealsite.text.lazy import Text
 from dealsite.web.page_cache import from_this_site
 from dealsite.web.pages import action, page, part
 from shopping.cart.cart_forms import NUMBER, AddForm, RemovedLine, UndoForm
-from shopping.cart.owner import merge_visitor_cart, owner_of
+from shopping.cart.owner import add_visitor_cart, owner_of
 
 NOT_THERE = gettext_lazy("This deal is not in your cart any more.")
 
@@ -144,7 +144,7 @@ def accept_changes(request: SiteRequest) -> HttpResponse:
 def merge_cart(request: UserRequest) -> HttpResponse:
     """Bring over the cart from before signing in, where that failed then. 1 query + 1 get + 1 transaction."""
     response = HttpResponseRedirect(reverse("cart"))
-    merge_visitor_cart(request, response, request.user.username, now=timezone.now())
+    add_visitor_cart(request, response, request.user.username, now=timezone.now())
     return response
 
 

@@ -33,18 +33,19 @@ def merge_visitor_cart(request: HttpRequest, response: HttpResponse, username: s
     Where that fails, the cookie stays for another try. Never raises: signing in is more than the cart. No request
     without such a cookie; else 1 query, and 1 get + 1 transaction if there is a cart.
     """
-    key = cookies.cart(request)
-    if not key:
-        return
     try:
-        merged = carts.merge(carts.visitor_cart(key), username, now=now)
+        add_visitor_cart(request, response, username, now=now)
     except DataError as error:
         logger.warning("cart_not_merged", reason=repr(error))
         said = _("The cart that you filled before you signed in could not be merged. See your cart.")
         messages.warning(request, said)
-        return
-    _tell(request, merged)
-    cookies.forget_cart(response)
+
+
+def add_visitor_cart(request: HttpRequest, response: HttpResponse, username: str, *, now: datetime) -> None:
+    """Do the same, and raise what keeps it from being done."""
+    if key := cookies.cart(request):
+        _tell(request, carts.merge(carts.visitor_cart(key), username, now=now))
+        cookies.forget_cart(response)
 
 
 def _tell(request: HttpRequest, merged: MergeResult) -> None:

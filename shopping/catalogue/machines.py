@@ -20,6 +20,7 @@ from dealsite.data.catalogue import brands, feeds
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.templatetags.design import money
+from dealsite.web.page_cache import for_visitors
 from dealsite.web.pages import feed
 from shopping.catalogue.page_metadata import absolute, canonical, deal_path
 
@@ -34,6 +35,7 @@ for_an_hour = cache_control(public=True, max_age=3600)
 
 @feed("1 batch get + d queries")
 @require_safe
+@for_visitors
 @for_some_minutes
 def front_page_feed(request: HttpRequest) -> HttpResponse:
     """The latest deals of all."""
@@ -43,6 +45,7 @@ def front_page_feed(request: HttpRequest) -> HttpResponse:
 
 @feed("1 batch get + d queries")
 @require_safe
+@for_visitors
 @for_some_minutes
 def brand_feed(request: HttpRequest, slug: str) -> HttpResponse:
     """The latest deals of a brand."""
@@ -53,6 +56,7 @@ def brand_feed(request: HttpRequest, slug: str) -> HttpResponse:
 
 @feed("1 batch get + d queries")
 @require_safe
+@for_visitors
 @for_some_minutes
 def category_feed(request: HttpRequest, slug: str) -> HttpResponse:
     """The latest deals of a category."""
@@ -104,6 +108,7 @@ def _for_xml(text: str) -> str:
 
 @feed("1 query")
 @require_safe
+@for_visitors
 @for_an_hour
 def sitemap(request: HttpRequest) -> HttpResponse:
     """The index: the pages, the brands, and a file for each day that has deals."""
@@ -125,6 +130,7 @@ def sitemap_pages(request: HttpRequest) -> HttpResponse:
 
 @feed("1 query")
 @require_safe
+@for_visitors
 @for_an_hour
 def sitemap_brands(request: HttpRequest) -> HttpResponse:
     """The page of each brand."""
@@ -133,6 +139,7 @@ def sitemap_brands(request: HttpRequest) -> HttpResponse:
 
 @feed("2 queries")
 @require_safe
+@for_visitors
 @for_an_hour
 def sitemap_day(request: HttpRequest, day: str) -> HttpResponse:
     """The deals published on a day."""

@@ -20,7 +20,7 @@ from dealsite.data.table.ids import is_ulid
 from dealsite.search.finding import related
 from dealsite.text import markdown
 from dealsite.web.deal_page import deal_context
-from dealsite.web.page_cache import for_visitors
+from dealsite.web.page_cache import ending, for_visitors
 from dealsite.web.pages import page
 from shopping.catalogue.page_metadata import absolute, canonical, deal_path, picture, product
 
@@ -41,7 +41,8 @@ def front_page(request: SiteRequest) -> HttpResponse:
     }
     if lead and lead.picture:
         context |= {"image": picture(lead.picture), "image_alt": lead.picture.alt}
-    return _list_page(request, "shopping/catalogue/front_page.html", context)
+    response = _list_page(request, "shopping/catalogue/front_page.html", context)
+    return ending(response, [*featured, *page.cards])
 
 
 @page("1 get")
@@ -52,7 +53,7 @@ def editors_choice(request: SiteRequest) -> HttpResponse:
     now = timezone.now()
     _, featured = feeds.editors_choice(now=now)
     context = {"featured": featured, "now": now, "address": canonical(request)}
-    return render(request, "shopping/catalogue/editors_choice.html", context)
+    return ending(render(request, "shopping/catalogue/editors_choice.html", context), featured)
 
 
 @page("1 query")
@@ -76,7 +77,7 @@ def brand(request: SiteRequest, slug: str) -> HttpResponse:
     context = _of_target(request, "brand", found) | {"page": page, "now": now}
     context["trail"] = [(reverse("brands"), _("Brands")), ("", found.name)]
     context["summary"] = _("All deals of %(name)s, newest first.") % {"name": found.name}
-    return _list_page(request, "shopping/catalogue/deals_of.html", context)
+    return ending(_list_page(request, "shopping/catalogue/deals_of.html", context), page.cards)
 
 
 @page("1 batch get + d queries", at=("", "/categories/toys-hobbies/"))
@@ -89,7 +90,8 @@ def category(request: SiteRequest, slug: str) -> HttpResponse:
     context = _of_target(request, "category", found) | {"page": page, "now": now, "featured": featured}
     context["trail"] = [(reverse("front_page"), _("Deals")), ("", found.name)]
     context["summary"] = _("All deals in %(name)s, newest first.") % {"name": found.name}
-    return _list_page(request, "shopping/catalogue/deals_of.html", context)
+    response = _list_page(request, "shopping/catalogue/deals_of.html", context)
+    return ending(response, [*featured, *page.cards])
 
 
 @page(
@@ -117,8 +119,9 @@ def deal(request: SiteRequest, deal_id: str, slug: str = "") -> HttpResponse:
     names = {"title": card.title, "brand_name": card.brand_name}
     summary = markdown.excerpt(content.description) or _("%(title)s, a deal of %(brand_name)s.") % names
     address = absolute(deal_path(card))
+    others = related(card, now=now) if shown["over"] else []
     context = shown | {
-        "related": related(card, now=now) if shown["over"] else [],
+        "related": others,
         "summary": summary,
         "address": address,
         "image": picture(card.picture),
@@ -129,7 +132,7 @@ def deal(request: SiteRequest, deal_id: str, slug: str = "") -> HttpResponse:
             ("", card.title),
         ],
     }
-    return render(request, "shopping/catalogue/deal.html", context)
+    return ending(render(request, "shopping/catalogue/deal.html", context), [card, *others])
 
 
 def _of_target(request: SiteRequest, target: Kind, found: Brand | Category) -> dict[str, object]:

@@ -24,6 +24,7 @@ from dealsite.data.table.errors import TooManyRequests
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.people import NOW
 from tests.races import at_once
+from tests.slow_table import SlowTable
 
 STRANGER = {"REMOTE_ADDR": "203.0.113.66"}
 HOME = {"REMOTE_ADDR": "198.51.100.7"}
@@ -262,6 +263,17 @@ def test_what_is_refused_uses_nothing_up(few: None, what: str):
     assert use(what, times=50, own="ann", REMOTE_ADDR="203.0.113.1") == 2
     assert use(what, times=2, own="bob", REMOTE_ADDR="203.0.113.1") == 2
     assert use(what, own="eve", REMOTE_ADDR="198.51.100.1") == 1
+
+
+def test_what_is_given_back_is_given_back_at_once(few: None, monkeypatch: pytest.MonkeyPatch):
+    slow, counted = (
+        SlowTable(monkeypatch),
+        [("retry", "ann"), ("retry-network", "home"), ("retry-total", "all")],
+    )
+    for _ in range(6):  # more often than any of them allows
+        tries = limits.count(*counted, now=NOW)
+        assert slow.calls_of(tries.succeeded) == 1
+        assert slow.calls_of(tries.succeeded) == 0  # once and for all
 
 
 @pytest.mark.parametrize("what", ["search", "retry"])

@@ -22,7 +22,7 @@ from dealsite.data.table.errors import Unavailable
 from dealsite.data.table.ids import new_ulid
 from dealsite.gateways.interface import GatewayUnavailable
 from dealsite.gateways.stripe_api import StripeGateway
-from dealsite.web.request_log import RequestFilter
+from dealsite.web.request_log import OneLine, RequestFilter
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.accounts.test_passwords import ask, link_in, work
 from tests.accounts.test_two_factor import CODE, CODES, RENEW, App, set_up
@@ -41,7 +41,7 @@ class Log:
     def __init__(self) -> None:
         self.out = io.StringIO()
         self.handler = logging.StreamHandler(self.out)
-        self.handler.setFormatter(logging.Formatter(site_settings.LOGGING["formatters"]["plain"]["format"]))
+        self.handler.setFormatter(OneLine(site_settings.LOGGING["formatters"]["plain"]["format"]))
         self.handler.addFilter(RequestFilter())
 
     @property
@@ -143,7 +143,7 @@ def test_what_is_secret_stands_in_no_line_and_no_row(
     for event in ("signed_up", "sign_in_failed", "code_failed", "csrf_refused", "password_changed"):
         assert f"event='{event}'" in written
     assert written.count("Traceback") >= 2
-    assert "Service Unavailable: /account/password-reset/<str:username>/<str:token>/" in written
+    assert "page='/account/password-reset/<str:username>/<str:token>/'" in written
     assert len(planted.values) > 40
     for text in planted.values:
         found = re.compile(rf"(?<![\w.]){re.escape(text)}(?!\w)")

@@ -173,7 +173,10 @@ def buy(
 def write(folder: Path, changes: Iterable[ItemChange]) -> None:
     """Let a lake in a folder take the changes in."""
     lake = Lake(Folder(folder))
-    lake.open()
+    if lake.open() is None:
+        lake.build([], Checkpoint("test", TODAY))
+        lake.swap()
+        lake.open()
     lake.apply(list(changes))
     lake.commit(Checkpoint("test", TODAY))
     lake.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import time
 from datetime import timedelta
@@ -134,6 +135,24 @@ def test_a_question_that_takes_a_while_is_answered_though_nobody_waits(ask):
     run = ask("SELECT count(*) FROM orders", patience=0.0)
     until(lambda: runs.look(run.id, by="bo", roles=ALL).state != "working")
     assert runs.look(run.id, by="bo", roles=ALL).answer().rows == [[3]]
+
+
+def test_a_question_ends_with_the_web_process_that_asked_it(ask):
+    ours, theirs = multiprocessing.Pipe()
+
+    def web() -> None:
+        theirs.send(ask(FOREVER, patience=0.0).id)
+        time.sleep(600)
+
+    process = multiprocessing.get_context("fork").Process(target=web, daemon=True)
+    process.start()
+    run = runs.look(ours.recv(), by="bo", roles=ALL)
+    assert run.state == "working"
+    process.kill()
+    process.join()
+    until(lambda: not runs._works(run.folder))
+    run = runs.look(run.id, by="bo", roles=ALL)
+    assert (run.state, "started again" in run.why) == ("stopped", True)
 
 
 def test_how_far_it_is_is_told(ask):

@@ -9,12 +9,15 @@ import pytest
 from django.conf import settings as site_settings
 from django.test import Client, RequestFactory
 
+from dealsite.data import table
+from dealsite.data.table import client
 from dealsite.web import page_cache
 from tests.attacks.conftest import browser_of
 from tests.builders import EDITOR, some_now
 from tests.seeded import ADMIN, SHOPPER, Content
 
 MARK = "poisoned.example"
+LINE = re.compile(rb'\n\n<p class="alert[^>]* role="status">.*?</p>\n', re.DOTALL)
 # What caches have been poisoned by elsewhere, and what a page could depend on.
 HEADERS = {
     "X-Forwarded-Host": MARK,
@@ -145,6 +148,41 @@ def test_a_page_of_another_host_or_scheme_is_not_kept_for_ours(shared: Content, 
     page_cache.forget()
     assert Client().get("/", headers={"host": MARK}).status_code == 400
     assert same(Client().get("/").content) == wanted
+
+
+@pytest.mark.parametrize("path", some_now(("/", "/brands/nordlicht/", "/deals.atom")))
+def test_nothing_that_visitors_send_is_in_the_page_that_stands_in_while_the_table_is_away(
+    shared: Content, settings: Any, monkeypatch: pytest.MonkeyPatch, path: str
+):
+    settings.DEALSITE_PAGE_CACHE_SECONDS, settings.DEALSITE_STALE_SECONDS = 0, 300
+    wanted = clean(path)
+    is_away: list[bool] = []
+
+    def fail(**_: Any) -> None:
+        if is_away:
+            raise OSError("The engine is away.")
+
+    monkeypatch.setattr(client, "pause", lambda seconds: None)
+    table.events().register("before-send.dynamodb", fail)
+    changed, shown = [], 0
+    for name, value in [
+        *HEADERS.items(),
+        *(("Cookie", f"{name}={value}") for name, value in COOKIES.items()),
+    ]:
+        page_cache.forget()
+        is_away.clear()
+        Client().get(path, headers={name: value})
+        is_away.append(True)
+        answer = Client(raise_request_exception=False).get(path)
+        if answer.status_code == 503:  # what was asked for was a part, or a page of another scheme
+            continue
+        shown += 1
+        content = LINE.sub(page_cache.PLACE, answer.content)
+        if same(content) != wanted or answer.cookies or MARK.encode() in str(answer.headers).encode():
+            changed.append((name, value))
+    table.events().unregister("before-send.dynamodb", fail)
+    assert changed == []
+    assert shown > 20
 
 
 # The form that needs no token

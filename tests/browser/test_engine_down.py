@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -65,6 +66,32 @@ def test_a_page_says_so_in_time_and_comes_back_by_itself(window, break_table, ho
     repair()
     assert page.goto("/").status == 200
     assert titles(page) == ["Desk lamp"]
+
+
+@with_and_without_script
+def test_a_page_that_somebody_has_just_seen_stands_in_and_says_so(window, break_table, settings, script):
+    settings.DEALSITE_STALE_SECONDS = 300
+    now_deal(title="Desk lamp")
+    user: Page = window(make_user("ada"), script=script)
+    visitor: Page = window(width=390, script=script)
+    visitor.goto("/")
+    repair = break_table()
+    for page in (visitor, user):
+        assert page.goto("/").status == 200
+        line = (
+            page.get_by_role("main").get_by_role("status").filter(has_text="The site cannot reach its data")
+        )
+        expect(line).to_be_visible()
+        expect(line).to_contain_text(re.compile(r"\d\d:\d\d (UTC|GMT)"))
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert titles(page) == ["Desk lamp"]
+    expect(user.get_by_role("link", name="Sign in")).to_be_visible()
+    repair()
+    for page in (visitor, user):
+        page.goto("/")
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        expect(page.get_by_text("The site cannot reach its data")).to_have_count(0)
+    expect(user.get_by_text("ada", exact=True)).to_be_visible()
 
 
 @pytest.mark.thorough

@@ -9,7 +9,7 @@ import pytest
 from dealsite.data import table
 from dealsite.data.table import client
 from dealsite.data.table.writes import Delete, Put, Update
-from tests.faults import Faults
+from tests.faults.unkind import Faults
 
 pytestmark = [pytest.mark.engines("weak"), pytest.mark.usefixtures("fresh_table")]
 A = ("A", "A")

@@ -56,6 +56,7 @@ KINDS: dict[str, st.SearchStrategy[keys.Key]] = {
     "audit entry": st.builds(keys.audit, moments, ulids),
     "security event": st.builds(keys.security_event, moments, ulids),
     "failure count": moments.map(keys.failure_count),
+    "heartbeat": st.sampled_from(["worker", "web"]).map(keys.heartbeat),
     "payment": st.builds(keys.payment, usernames, moments, ulids),
     "past payment": st.builds(keys.past_payment, usernames, moments, ulids),
     "transaction": usernames.map(keys.transaction),

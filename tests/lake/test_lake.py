@@ -11,7 +11,7 @@ from hypothesis import given, note
 from hypothesis import settings as hypothesis_settings
 
 from dealsite.data.table.ids import iso
-from dealsite.lake import compaction, layout, rows
+from dealsite.lake import compaction, layout, manifest, rows
 from dealsite.lake import projection as lakes
 from dealsite.lake.entities import BY_TYPE, ENTITIES
 from dealsite.lake.projection import Lake
@@ -291,7 +291,7 @@ def test_deletions_are_forgotten_after_two_days_and_no_earlier(disk):
         site.write("Deal", 4, 1 + second)  # of the same day
         site.repeat(len(site.stream.changes) - 1, 1)
         compaction.compact(disk, now=deleted_at + compaction.TOMBSTONES_KEPT + timedelta(seconds=second))
-        (path,) = set(disk.paths(layout.CURRENT)) - set(compaction.superseded(disk))
+        (path,) = set(disk.paths(layout.CURRENT)) - set(manifest.superseded(disk))
         states = pq.read_table(io.BytesIO(disk.get(path)))
         assert sorted(states["deleted"].to_pylist()) == kept
         site.assert_is_whole()
@@ -303,6 +303,7 @@ def test_the_consumer_compacts_after_some_commits_but_not_while_a_new_lake_is_ma
     compacted = []
     monkeypatch.setattr(lakes, "compact", lambda store, now: compacted.append(now))
     monkeypatch.setattr(lakes, "COMPACT_AFTER", 3)
+    monkeypatch.setattr(lakes, "READ_SECONDS", 0.0)
     site = Site(disk, page_size=1)
     for number in range(9):
         site.write("Deal", number, 1)

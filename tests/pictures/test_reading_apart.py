@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import io
+import os
 import random
 import resource
 import signal
@@ -124,7 +125,7 @@ def test_an_answer_that_broke_off_is_none(monkeypatch, answer):
 def test_the_process_takes_on_all_its_limits(monkeypatch):
     """Asked of the kernel, while it waits for its input."""
     child = subprocess.Popen(
-        [sys.executable, "-I", "-B", encoding.__file__, "300000000", "7"],
+        [sys.executable, "-I", "-B", encoding.__file__, "300000000", "7", str(os.getpid())],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={},

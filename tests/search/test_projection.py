@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from dealsite.data.table.convert import Item
 from dealsite.search import folder, reader
-from dealsite.search.documents import FORMAT
 from dealsite.search.projection import SearchIndex
 from dealsite.stream.projection import Checkpoint
 from dealsite.stream.records import ItemChange, padded
@@ -133,7 +132,7 @@ def test_an_index_that_is_being_built_is_not_used_and_what_is_left_of_it_goes(in
     assert titles(search("")) == ["Old"]
     projection.swap()
     assert titles(search("")) == ["New"]
-    assert [path.name for path in folder.root().iterdir() if path.is_dir()] == [f"{FORMAT}-000002"]
+    assert [path for path in folder.root().iterdir() if path.is_dir()] == [folder.current(folder.root())]
 
 
 def test_changes_after_a_build_began_are_applied_over_it(index):

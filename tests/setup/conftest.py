@@ -14,6 +14,7 @@ import pytest
 from dealsite.data import table
 from dealsite.data.table import schema
 from dealsite.engine.server import Engine
+from tests.setup.disks import mounted, read_only, small_disk  # noqa: F401 - fixtures
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

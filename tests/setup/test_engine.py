@@ -13,7 +13,8 @@ from dealsite.data.table.writes import Put
 from dealsite.engine import programs
 from dealsite.engine.programs import EngineError
 from dealsite.engine.server import Engine
-from dealsite.engine.supervisor import QUICK_DEATHS, Supervisor
+from dealsite.engine.supervisor import FAILURES, Supervisor
+from tests.reach import needs_namespaces
 from tests.setup.conftest import alive, children_of, wait_for, wait_for_the_end_of
 
 
@@ -79,6 +80,12 @@ def test_every_acknowledged_write_survives_an_engine_killed_while_writing(own_en
     assert [number for number in acknowledged if not stored(number)] == []
 
 
+@needs_namespaces
+def test_how_the_engine_ended_is_known_outside_its_namespace(own_engine):
+    kill(own_engine)
+    assert own_engine.supervisor.ended == "SIGKILL"
+
+
 def test_an_engine_that_is_away_is_unavailable_and_recovers_by_itself(own_engine):
     put(1)
     own_engine.supervisor.stop()
@@ -138,7 +145,7 @@ def test_a_process_that_always_dies_is_given_up(tmp_path):
     supervisor = Supervisor("quitter", ["/bin/sh", "-c", "exit 3"])
     supervisor.start()
     assert supervisor.failed.wait(30)
-    assert supervisor.restarts == QUICK_DEATHS - 1
+    assert supervisor.restarts == FAILURES - 1
     supervisor.stop()
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -15,11 +16,11 @@ from typing import Any
 
 import boto3
 import pytest
-from urllib3 import PoolManager
 
 from dealsite import environment
 from dealsite.data import table
-from dealsite.data.table import schema, sockets
+from dealsite.data.table import schema, sockets, timed_sockets
+from dealsite.data.table.connection import Session
 from dealsite.engine import folder, namespace, server
 from dealsite.engine.programs import EngineError
 from dealsite.engine.server import Engine
@@ -95,9 +96,9 @@ def test_a_process_whose_parent_ended_a_moment_ago_ends_at_once():
 
 @needs_namespaces
 def test_a_connection_sends_what_it_is_given_at_once(own_engine):
-    pools = PoolManager()
-    sockets.lead(pools, own_engine.url)
+    pools = Session(own_engine.url, lambda: 1.0)._manager
     connection: Any = pools.connection_from_url(sockets.request_url(own_engine.url))._get_conn()
+    timed_sockets.until.set(time.monotonic() + 5)
     connection.connect()
     assert connection.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
     connection.close()
@@ -253,7 +254,9 @@ def test_the_engines_files_are_its_owners_alone_whatever_the_umask(tmp_path, set
 
 
 def test_what_was_open_to_others_is_closed_to_them_and_named(tmp_path):
-    files = [tmp_path / name for name in ("engine.db", "engine.db-wal", "engine.env", "engine.log")]
+    files = [
+        tmp_path / name for name in ("engine.db", "engine.db-wal", "engine.env", "engine.log", "engine.log.1")
+    ]
     for path in files:
         path.write_text("")
         path.chmod(0o644)

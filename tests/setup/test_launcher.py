@@ -1,6 +1,7 @@
 """One command runs a whole site, and one signal ends it."""
 
 import http.client
+import json
 import os
 import signal
 import socket
@@ -10,7 +11,7 @@ import pytest
 
 from dealsite import environment
 from dealsite.engine.server import port_is_free
-from dealsite.processes import launcher
+from dealsite.processes import launcher, orphans
 from tests.setup.conftest import alive, wait_for, wait_for_the_end_of
 
 
@@ -74,7 +75,10 @@ def test_a_taken_port_is_said_before_anything_starts(start_site):
         port = taken.getsockname()[1]
         site = start_site(port=port)
         assert site.process.wait(30) == 1
-        assert f"Port {port} is taken by another program" in site.said()
+        assert (
+            f"Port {port} is taken by {orphans.command_name(os.getpid())} (process {os.getpid()})"
+            in site.said()
+        )
         assert f"make run PORT={port + 1}" in site.said()
         assert not (site.var / "engine.db").exists()
 
@@ -86,6 +90,10 @@ def test_a_second_site_on_the_same_data_is_refused(start_site):
     second = start_site()
     assert second.process.wait(30) == 1
     assert f"Another site runs on the data in {first.var} (process {first.process.pid})" in second.said()
+    (first.var / "lock").unlink()
+    third = start_site()
+    assert third.process.wait(30) == 1
+    assert f"Another site runs on the data in {first.var} (process unknown)" in third.said()
     assert is_ready(first)
 
 
@@ -119,12 +127,19 @@ def test_a_launcher_that_is_killed_takes_its_children_along(start_site):
         wait_for_the_end_of(pid)
 
 
-def test_an_engine_that_is_killed_comes_back_under_the_running_site(start_site):
+def test_an_engine_that_is_killed_comes_back_under_the_running_site_and_is_told_of(start_site):
     site = start_site()
     site.wait_until_up()
     *_, engine = [pid for pid in site.children() if b"engine.db" in Path(f"/proc/{pid}/cmdline").read_bytes()]
     os.kill(engine, signal.SIGKILL)
     wait_for(lambda: engine not in site.children() and status(site, "/readyz") == 200)
+    wait_for(lambda: restarts(site) == {"engine": 1, "web process 1": 0, "web process 2": 0, "worker": 0})
+    assert site.said().count("event='part_restarted' part='engine' restarts=1 ended='SIGKILL'") == 1
+
+
+def restarts(site) -> dict[str, int]:
+    noted = json.loads((site.var / "parts.json").read_text())
+    return {name: part["restarts"] for name, part in noted.items()}
 
 
 def test_a_site_that_cannot_load_says_why_and_starts_no_web_server(start_site):

@@ -30,7 +30,7 @@ def test_the_table_is_created_once_and_as_defined(no_table):
 
 
 def test_a_missing_table_is_not_ready(no_table):
-    with pytest.raises(errors.NotFound):
+    with pytest.raises(errors.Misconfigured):
         schema.answer()
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from django.test import Client
 from django.utils import timezone
 from django.utils.http import urlencode
 
+from dealsite import middleware
 from dealsite.accounts.decorators import role, sent_again, signed_in
 from dealsite.accounts.reauthentication import fresh
 from dealsite.data import table
@@ -30,12 +32,17 @@ from tests.pages import ROUTES, Route, routes
 from tests.people import signed_in as signed_in_browser
 from tests.questions import BUCKETS, too_much
 from tests.seeded import ADMIN, BACK_OFFICE, SHOPPER, VISITOR, Content, seeded_site
+from tests.slow_table import CALL, SlowTable
 
 pytestmark = pytest.mark.promise
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "access-patterns.md"
 UPDATE = os.environ.get("UPDATE_DOCS") == "1"
 HEAD = ["| page | address | who | requests |", "|---|---|---|---|"]
 ROLES = {SHOPPER: (), EDITOR: ("editor",), BACK_OFFICE: ("back office",), ADMIN: ("editor", "back office")}
+MOST_IN_SERIES = (
+    6  # calls; at 0.2 s each, 1.2 s. tests/data/catalogue/test_slow_lists.py has lists of few deals a day
+)
+DATA_SECONDS = middleware.DATA_SECONDS  # before a fixture gives pages more
 FREE = ("healthz", "readyz")  # which never ask who is there
 OF_AN_AUDIENCE = (
     "cms_download_export",
@@ -150,21 +157,44 @@ def expected(route: Route, at: str, visitor: str) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("name", ROUTES)
-def test_a_page_is_there_and_costs_no_more_than_its_view_says(name: str, site: Content):
-    route = ROUTES[name]
+def test_a_page_is_there_and_costs_no_more_than_its_view_says(
+    name: str, site: Content, monkeypatch: pytest.MonkeyPatch
+):
+    route, slow = ROUTES[name], SlowTable(monkeypatch, reads_ahead=False)
     visitors = {route.seen_by or SHOPPER, route.seen_by} - ({SHOPPER} if name in FREE else set())
     for visitor in visitors:
         browser = browser_of(site, visitor)
         known = Counter(BatchGetItem=1 if visitor else 0)  # who is signed in
         first = route.addresses(site)[0]
         for at, address in zip(route.page.at, route.addresses(site), strict=True):
+            before = slow.now
             with table.metered() as meter:
                 status = answer_of(browser, address).status_code
+            assert slow.now - before < (MOST_IN_SERIES + 1) * CALL, f"{address} waits for call after call"
             assert status in expected(route, at, visitor), address
             within = allowed(route.page.requests)[: None if address != first else 1]
             assert Counter() in [too_much(meter.log, one + known) for one in within], (
                 f"{address} sends more than its view says: {meter.log}"
             )
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["cms_deals", "cms_payments", "cms_overdue_payments"])
+def test_a_list_of_the_cms_is_shown_by_a_table_that_takes_a_fifth_of_a_second(
+    name: str, site: Content, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(middleware, "DATA_SECONDS", DATA_SECONDS)
+    route = ROUTES[name]
+    browser, address = browser_of(site, route.seen_by), route.addresses(site)[0]
+
+    def wait(**_event: Any) -> None:
+        time.sleep(CALL)
+
+    table.events().register("before-send.dynamodb", wait)
+    try:
+        assert answer_of(browser, address).status_code == 200
+    finally:
+        table.events().unregister("before-send.dynamodb", wait)
 
 
 # Who may see them

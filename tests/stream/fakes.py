@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dealsite.data.keys import Key
-from dealsite.stream.projection import Checkpoint
+from dealsite.stream.projection import Checkpoint, Damaged
 from dealsite.stream.records import ItemChange, Lost, Page, Shard, Stream
 from tests.builders import NOW
 
@@ -103,15 +103,21 @@ class Copy:
                 self.items["|".join(change.key)] = change.new
 
     def commit(self, checkpoint: Checkpoint | None) -> None:
-        assert checkpoint is not None
+        known = checkpoint or self.checkpoint()
+        assert known is not None
         self.commits += 1
-        self._write(self.file, self.items, checkpoint)
+        self._write(self.file, self.items, known)
 
     def close(self) -> None:
         self.items = {}
 
-    def build(self, items: Iterable[Item], start: Checkpoint) -> None:
+    def check(self) -> None:
+        if not self.file.exists():
+            raise Damaged("The copy is gone.")
+
+    def build(self, items: Iterable[Item], start: Checkpoint) -> list[tuple[Key, str]]:
         self._write(self.made, {f"{item['PK']}|{item['SK']}": item for item in items}, start)
+        return []
 
     def swap(self) -> None:
         self.made.replace(self.file)

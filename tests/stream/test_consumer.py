@@ -200,7 +200,7 @@ def test_one_consumer_at_a_time_and_it_makes_room_when_asked(stream, copy, monke
 def test_a_consumer_outlives_trouble_and_builds_anew_what_the_stream_has_lost(stream, copy, monkeypatch):
     monkeypatch.setattr(Stream, "of_table", lambda: stream)
     monkeypatch.setattr("dealsite.data.table.scan_all", lambda **_: iter(stream.table.values()))
-    for name in ("TURN_SECONDS", "IDLE_SECONDS", "TROUBLE_SECONDS"):
+    for name in ("TURN_SECONDS", "IDLE_SECONDS"):
         monkeypatch.setattr(consumers, name, 0.001)
     troubles = iter([ZeroDivisionError(), Lost()])
     page = stream.page
@@ -215,7 +215,7 @@ def test_a_consumer_outlives_trouble_and_builds_anew_what_the_stream_has_lost(st
 
     def noted(items, start):
         builds.append(start)
-        build(items, start)
+        return build(items, start)
 
     monkeypatch.setattr(copy, "build", noted)
     monkeypatch.setattr(stream, "page", troubled)
@@ -251,13 +251,13 @@ def test_a_consumer_waits_for_a_place_to_lock(stream, copy, monkeypatch):
         thread.join()
 
 
-def until(true):
+def until(true, what=""):
     end = threading.Event()
     for _ in range(2000):
         if true():
             return
         end.wait(0.005)
-    raise AssertionError("It does not happen.")
+    raise AssertionError(f"It does not happen. {what}")
 
 
 def test_records_from_before_the_checkpoint_are_known(stream, copy, monkeypatch):

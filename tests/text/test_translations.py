@@ -145,7 +145,9 @@ def _shown(call: ast.Call) -> list[ast.expr]:
     shown = [word.value for word in call.keywords if word.arg in SHOWN_AS]
     if name in ERRORS:
         shown += call.args[:1]
-        shown += [word.value for word in call.keywords if word.arg not in ("field", "status", "current")]
+        shown += [
+            word.value for word in call.keywords if word.arg not in ("field", "status", "current", "reason")
+        ]
     elif name == "add_error" or (
         base in ("messages", "notes") and name in ("success", "info", "warning", "error")
     ):

@@ -2,6 +2,7 @@ import threading
 from datetime import timedelta
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from dealsite.data import table
 from dealsite.data.jobs import jobs
@@ -117,3 +118,27 @@ def test_each_kind_of_job_that_the_shop_orders_has_its_handler():
 
     kinds = {stock.MARK_SOLD_OUT, mails.ORDER_NOTICE, payments.PAYMENT_TOTALS, payments.REFUND_PAYMENT}
     assert kinds <= loop.HANDLERS.keys()
+
+
+def test_a_worker_whose_consumer_died_ends_and_says_why(monkeypatch, settings, caplog):
+    def die(projection, stop, clock):
+        raise MemoryError("no room")
+
+    settings.DEALSITE_PROJECTIONS = ["search"]
+    monkeypatch.setattr(loop, "PROJECTIONS", {"search": lambda: None})
+    monkeypatch.setattr(loop, "consume", die)
+    monkeypatch.setattr(loop, "IDLE_SECONDS", 0.01)
+    looks = iter(range(1000))
+    monkeypatch.setattr(loop, "run_next", lambda now: next(looks) < 0)  # ends, too, if nobody notices
+    with pytest.raises(
+        CommandError, match=r"The consumer-search of this worker died: MemoryError\('no room'\)"
+    ):
+        call_command("worker")
+    assert "event='part_died' part='consumer-search'" in caplog.text
+
+
+def test_a_part_that_has_nothing_to_do_may_end():
+    part = loop.Part("charging", lambda: None)
+    part.start()
+    part.join()
+    loop.check_parts([part])

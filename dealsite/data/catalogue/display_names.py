@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dealsite.data.catalogue.brands import all_brands
 from dealsite.data.catalogue.categories import CATEGORIES, all_categories
 from dealsite.data.table import meters
-from dealsite.data.table.errors import DataError
+from dealsite.data.table.errors import DataError, Unavailable
 
 SECONDS = 60.0
 SECONDS_BETWEEN = 5.0  # at least, where a name is missing or the table did not answer
@@ -40,22 +40,25 @@ class NameCache:
     def _look_up(self, *slugs: str) -> dict[str, str]:
         """Return all names, read again after a minute, or after 5 s where one of `slugs` is missing or a read failed.
 
-        While the table does not answer, the names of before are good enough.
+        While the table does not answer, the names of before are good enough; Unavailable where there are none.
         """
         is_sound = not self.has_failed and all(slug in self.known for slug in slugs)
         seconds = SECONDS if is_sound else SECONDS_BETWEEN
         is_fresh = self.read_at is not None and clock() < self.read_at + seconds
-        if is_fresh or not self._lock.acquire(blocking=False):
-            return self.known
-        try:
-            self.read_at, self.has_failed = clock(), True
-            with meters.unmetered():
-                self.known = self.read()
-            self.has_failed = False
-        except DataError:
-            pass
-        finally:
-            self._lock.release()
+        if not is_fresh and self._lock.acquire(blocking=False):
+            try:
+                self.read_at = clock()
+                with meters.unmetered():
+                    self.known = self.read()
+                self.has_failed = False
+            except Exception as error:
+                self.has_failed = True
+                if not isinstance(error, DataError):
+                    raise
+            finally:
+                self._lock.release()
+        if self.has_failed and not self.known:
+            raise Unavailable
         return self.known
 
 

@@ -7,9 +7,14 @@ is the time of publication, or by time of expiry and id. A cursor is a place: it
 from __future__ import annotations
 
 import re
+import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from functools import partial
+from itertools import islice
+from math import ceil
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue.cards import DealCard
@@ -25,16 +30,20 @@ from dealsite.data.table.ids import (
     previous_ulid,
     time_of,
 )
+from dealsite.data.table.parallel import together
 
 PAGE_SIZE = 25
 FILTERED_ROWS = 100  # rows read by each query of a list that is filtered
 FILTERED_ROWS_A_PAGE = 500  # rows that such a page reads at most; it then says how far back it looked
 FILTERED_QUERIES = 25  # likewise, where buckets are small
 EXPIRY_MONTHS = 12  # months of expiry that one page looks through at most
+SLOW = 0.05  # seconds; a table that takes longer for a query is asked for several buckets at once
+AHEAD = 27  # buckets that are then read side by side at most: three for each thread
 EXPIRY_CURSOR = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)~([0-9A-Z]{26})")
 FIRST_ULID = "0" * 26
 
 Filter = Callable[[DealCard], bool]
+clock: Callable[[], float] = time.monotonic  # replaced in tests, so that none waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,38 +229,58 @@ def read(
 def _collect(
     source: Source, low: str, high: str, ascending: bool, wanted: int, keep: Filter | None
 ) -> tuple[list[Item], str | None]:
-    """Read buckets until enough rows are there; return them and, if it stopped early, up to where it looked."""
+    """Read buckets until enough rows are there; return them and, if it stopped early, up to where it looked.
+
+    One after the other, so that none is read in vain; at a slow table, as many at once as are probably needed.
+    """
+
+    def rows_of(bucket: str, low: str, high: str, limit: int) -> list[Item]:
+        return table.query(
+            source.partition(bucket),
+            index=source.index,
+            low=source.start + low,
+            high=source.start + high,
+            newest_first=not ascending,
+            limit=limit,
+        )
+
     found: list[Item] = []
     queries = rows_read = 0
     most_queries = EXPIRY_MONTHS if source.by_expiry else FILTERED_QUERIES if keep else None
-    done = ""
-    for bucket in source.buckets(low, high, ascending):
-        while len(found) < wanted:
-            if queries == most_queries or (keep and rows_read >= FILTERED_ROWS_A_PAGE):
-                if source.by_expiry:
-                    return found, f"{bucket if ascending else done}-01T00:00:00.000Z#{FIRST_ULID}"
-                return found, _beside(low, False) if ascending else _beside(high, True)
-            limit = FILTERED_ROWS if keep else wanted - len(found)
-            rows = table.query(
-                source.partition(bucket),
-                index=source.index,
-                low=source.start + low,
-                high=source.start + high,
-                newest_first=not ascending,
-                limit=limit,
-            )
-            queries += 1
-            rows_read += len(rows)
-            found += [row for row in rows if keep is None or keep(_card(row))]
-            if rows and ascending:
-                low = _beside(source.place(rows[-1]), True)
-            elif rows:
-                high = _beside(source.place(rows[-1]), False)
-            if len(rows) < limit or low > high:
+    done, is_slow = "", False
+    buckets, waiting = iter(source.buckets(low, high, ascending)), deque[str]()
+    read: dict[str, tuple[list[Item], int]] = {}  # some that wait: their rows, and how many were asked for
+    while len(found) < wanted:
+        if not waiting:
+            lacking = ceil((wanted - len(found)) * queries / len(found)) if found else AHEAD
+            most = most_queries - queries if most_queries else AHEAD
+            waiting.extend(islice(buckets, max(min(lacking, most, AHEAD), 1) if is_slow else 1))
+            if not waiting:
                 break
-        if len(found) >= wanted:
-            break
-        done = bucket
+        bucket = waiting[0]
+        if queries == most_queries or (keep and rows_read >= FILTERED_ROWS_A_PAGE):
+            if source.by_expiry:
+                return found, f"{bucket if ascending else done}-01T00:00:00.000Z#{FIRST_ULID}"
+            return found, _beside(low, False) if ascending else _beside(high, True)
+        if bucket not in read:
+            wave = [one for one in waiting if one not in read]
+            limit = FILTERED_ROWS if keep else wanted - len(found)
+            if keep and is_slow and len(wave) == 1:
+                limit = FILTERED_ROWS_A_PAGE - rows_read
+            started = clock()
+            answers = together(*(partial(rows_of, one, low, high, limit) for one in wave))
+            is_slow = clock() - started > SLOW
+            read |= {one: (rows, limit) for one, rows in zip(wave, answers, strict=True)}
+        rows, limit = read.pop(bucket)
+        queries += 1
+        rows_read += len(rows)
+        found += [row for row in rows if keep is None or keep(_card(row))]
+        if rows and ascending:
+            low = _beside(source.place(rows[-1]), True)
+        elif rows:
+            high = _beside(source.place(rows[-1]), False)
+        if len(rows) < limit or low > high:
+            done = waiting.popleft()
     return found, None
 
 

@@ -84,6 +84,7 @@ PLACES: dict[str, Callable[[Item], keys.Key | None]] = {
     "AuditEntry": _audit_key,
     "SecurityEvent": lambda item: keys.security_event(from_iso(item["card"]["at"]), item["id"]),
     "FailureCount": lambda item: keys.failure_count(from_iso(item["SK"])),
+    "Heartbeat": lambda item: keys.heartbeat(item["part"]),
     "Payment": lambda item: payment_from_item(item).key,
     "PaymentTotals": lambda item: keys.payment_totals(date.fromisoformat(item["day"]), int(item["shard"])),
     "PaymentLoad": lambda item: keys.payment_load(item["id"]),

@@ -120,4 +120,4 @@ def remove(user: User, factor: TwoFactor, passkey: Passkey, *, key: str, now: da
 def _used(challenge: str, now: datetime) -> Put:
     item = {"type": "UsedChallenge", "ttl": epoch_seconds(now + REMEMBERED)}
     again = Conflict(gettext_lazy("This was used already. Try again."))
-    return Put(key=keys.used_challenge(challenge), item=item, when=(absent(),), otherwise=again)
+    return Put(key=keys.used_challenge(challenge), item=item, when=(absent(),), otherwise=again, once=True)

@@ -117,7 +117,7 @@ def event_from_item(item: Item) -> SecurityEvent:
 
 @access_pattern("count failed tries", "FAILURES / minute", "1 update")
 def count_failures(number: int, *, now: datetime) -> None:
-    """Count so many failed tries of this minute. If the answer is lost, they may be counted twice."""
+    """Count so many failed tries of this minute. If the answer is lost, Unavailable, and they may be counted or not."""
     minute = now.replace(second=0, microsecond=0)
     ttl = epoch_seconds(minute + COUNTS_KEPT)
     key = keys.failure_count(minute)

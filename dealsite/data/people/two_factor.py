@@ -150,6 +150,7 @@ def use_code(factor: TwoFactor, step: int) -> None:
         set={"last_step": step},
         when=(equals("id", factor.id), either(missing("last_step"), below("last_step", step))),
         otherwise=Conflict(gettext_lazy("This code was used already. Wait for the next one.")),
+        once=True,
     )
     table.transact([used])
 

@@ -1,18 +1,7 @@
 """One DynamoDB table: what a project calls as `table.get`, `table.query`, `table.transact`. See README.md."""
 
-from .client import (
-    Configuration,
-    Index,
-    ask_stream,
-    back_off,
-    be_patient,
-    call,
-    configure,
-    events,
-    name,
-    names,
-    reset,
-)
+from .client import ask_stream, back_off, be_patient, call, events, reset
+from .configuration import Configuration, Index, configure, name, names
 from .items import (
     Rows,
     batch_get,
@@ -26,7 +15,7 @@ from .items import (
     transact,
     write,
 )
-from .meters import Meter, deadline, metered, working
+from .meters import Meter, deadline, metered, restart_deadline, working
 
 __all__ = [
     "Configuration",
@@ -50,6 +39,7 @@ __all__ = [
     "query_all",
     "query_page",
     "reset",
+    "restart_deadline",
     "scan_all",
     "scan_page",
     "transact",

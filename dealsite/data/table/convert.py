@@ -11,6 +11,16 @@ from .ids import iso
 Key = tuple[str, str]  # PK and SK
 Item = dict[str, Any]
 Attribute = dict[str, Any]
+SHAPES: dict[str, Any] = {
+    "BOOL": bool,
+    "N": str,
+    "M": dict,
+    "L": list,
+    "SS": list,
+    "NULL": bool,
+    "B": str,
+    "NS": list,
+}
 
 
 def to_attribute(value: Any) -> Attribute:
@@ -51,9 +61,18 @@ def to_attributes(item: Mapping[str, Any]) -> Attribute:
 
 
 def from_attribute(attribute: Attribute) -> Any:
-    """Return the Python value of an attribute value; whole numbers are int, all others Decimal."""
+    """Return the Python value of an attribute value; whole numbers are int, all others Decimal.
+
+    What is not of the form of one raises ValueError, TypeError, AttributeError or ArithmeticError.
+    """
+    kind: str
+    value: Any
     ((kind, value),) = attribute.items()
-    if kind == "S" or kind == "BOOL":
+    if kind == "S" and type(value) is str:  # most are
+        return value
+    if type(value) is not SHAPES.get(kind):
+        raise TypeError(f"{kind!r} with a {type(value).__name__} is no attribute value that is used here.")
+    if kind == "BOOL":
         return value
     if kind == "N":
         return int(value) if value.removeprefix("-").isdigit() else Decimal(value)
@@ -66,10 +85,8 @@ def from_attribute(attribute: Attribute) -> Any:
     if kind == "NULL":
         return None
     if kind == "B":
-        return base64.b64decode(value)
-    if kind == "NS":
-        return {Decimal(number) for number in value}
-    raise TypeError(f"An attribute of kind {kind} is not used here.")
+        return base64.b64decode(value, validate=True)
+    return {Decimal(number) for number in value}
 
 
 def from_attributes(attributes: Mapping[str, Attribute]) -> Item:

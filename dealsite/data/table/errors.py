@@ -10,8 +10,9 @@ DataError
 │   ├── VersionConflict 409  somebody else changed it meanwhile; `current` is what is there now
 │   └── TooLarge        409  more changes than one transaction can hold
 ├── TooManyRequests     429  wait `retry_after` seconds
-└── Unavailable         503  the table does not answer
-    └── Busy            503  it answers, but is overloaded or contended
+└── Unavailable         503  the table does not answer, or not in a way that can be believed
+    ├── Busy            503  it answers, but is overloaded or contended
+    └── Misconfigured   503  it answers that this is no table, or not for who asks: an operator has to do something
 """
 
 from collections.abc import Callable
@@ -122,16 +123,24 @@ class TooManyRequests(DataError):
 
 
 class Unavailable(DataError):
-    """The table does not answer."""
+    """The table does not answer; `reason` is for operators, in the engine's own words where it has said any."""
 
     status = 503
     sentence = _("The site cannot reach its data just now. Please try again in a moment.")
+
+    def __init__(self, message: Text | None = None, *, reason: object = "", is_said: bool = False) -> None:
+        self.reason, self.is_said = str(reason), is_said  # in the log, already
+        super().__init__(message)
 
 
 class Busy(Unavailable):
     """The table answers, but conflicts or throttling did not end within the tries that a request has."""
 
     sentence = _("The site is very busy just now. Please try again in a moment.")
+
+
+class Misconfigured(Unavailable):
+    """The wrong place or key: the table is missing, credentials are refused, or it is no DynamoDB that answers."""
 
 
 TRY_AGAIN = {
@@ -148,6 +157,13 @@ TRY_AGAIN = {
     "ThrottlingError",
     "ProvisionedThroughputExceeded",
 }
+OUR_MISTAKES = {
+    "ValidationException",
+    "ValidationError",
+    "SerializationException",
+    "IdempotentParameterMismatchException",
+    "ResourceInUseException",
+}
 
 
 class Refused(Exception):
@@ -155,6 +171,7 @@ class Refused(Exception):
 
     def __init__(self, code: str, message: str, reasons: list[dict[str, Any]]) -> None:
         self.code, self.message, self.reasons = code, message, reasons
+        self.is_repeat = False  # an attempt before had no answer, and may have been carried out
         super().__init__(f"{code}: {message}")
 
     @property
@@ -164,11 +181,3 @@ class Refused(Exception):
             codes = {reason.get("Code") for reason in self.reasons} - {"None", None}
             return bool(codes) and codes <= TRY_AGAIN
         return self.code in TRY_AGAIN
-
-
-def refusal(status: int, answer: dict[str, Any]) -> Refused:
-    code = str(answer.get("__type", "")).rpartition("#")[2] or (
-        "InternalServerError" if status >= 500 else "Unknown"
-    )
-    message = answer.get("message") or answer.get("Message") or ""
-    return Refused(code, message, answer.get("CancellationReasons") or [])

@@ -5,10 +5,11 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypedDict, Unpack
 
-from . import client
-from .client import KEYS, as_error, configuration, name, names
-from .convert import Item, Key, from_attributes, key_attributes, to_attribute, to_attributes
-from .errors import TRY_AGAIN, Busy, Refused
+from . import client, repeats
+from .client import as_error
+from .configuration import KEYS, configuration, name, names
+from .convert import Item, Key, key_attributes, to_attribute, to_attributes
+from .errors import TRY_AGAIN, Busy, Refused, Unavailable
 from .writes import Write, merge
 
 BATCH_GET_KEYS = 100
@@ -26,8 +27,7 @@ def get(key: Key, *, consistent: bool = True) -> Item | None:
     """Return an item, or None. 1 request."""
     table_name = configuration().name_of(key[0])
     request = {"TableName": table_name, "Key": key_attributes(key), "ConsistentRead": consistent}
-    answer = client.send("GetItem", request)
-    return from_attributes(answer["Item"]) if "Item" in answer else None
+    return client.send("GetItem", request).get("Item")
 
 
 def batch_get(keys: Iterable[Key], *, consistent: bool = True) -> dict[Key, Item]:
@@ -42,12 +42,12 @@ def batch_get(keys: Iterable[Key], *, consistent: bool = True) -> dict[Key, Item
             of_table["Keys"].append(key_attributes(key))
         for _ in _tries():
             answer = client.send("BatchGetItem", {"RequestItems": left})
-            for items in answer.get("Responses", {}).values():
-                for attributes in items:
-                    found[attributes["PK"]["S"], attributes["SK"]["S"]] = from_attributes(attributes)
+            found |= {
+                (item["PK"], item["SK"]): item for some in answer["Responses"].values() for item in some
+            }
             left = {
                 table_name: keys | {"ConsistentRead": consistent}
-                for table_name, keys in answer.get("UnprocessedKeys", {}).items()
+                for table_name, keys in answer["UnprocessedKeys"].items()
             }
             if not left:
                 break
@@ -172,30 +172,37 @@ def _pages(operation: str, request: dict[str, Any], limit: int, start: dict[str,
         if start:
             asked["ExclusiveStartKey"] = {part: to_attribute(value) for part, value in start.items()}
         answer = client.send(operation, asked)
-        items += [from_attributes(attributes) for attributes in answer.get("Items", ())]
-        last = answer.get("LastEvaluatedKey")
-        start = from_attributes(last) if last else None
+        items += answer["Items"]
+        start = answer.get("LastEvaluatedKey") or None
         if start is None or len(items) >= limit:
             return Rows(items, start)
 
 
 def write(action: Write) -> None:
-    """Carry out one write; its `otherwise` is raised where a condition fails. 1 request."""
+    """Carry out one write; its `otherwise` is raised where a condition fails. 1 request.
+
+    Where an answer was lost it is sent again, unless it might be counted twice: then errors.Unavailable. 1 batch get
+    more where the repeat's condition fails.
+    """
     kind, request = action.request()
     request["TableName"] = configuration().name_of(action.key[0])
+    may_repeat = repeats.is_guarded(action) or not repeats.counts(action)
+    send = client.send if may_repeat else functools.partial(client.send, may_repeat=False)
     try:
-        client.send(f"{kind}Item", request)
+        send(f"{kind}Item", request)
     except Refused as refused:
-        if refused.code == "ConditionalCheckFailedException":
+        if refused.code != "ConditionalCheckFailedException":
+            raise as_error(refused) from refused
+        if not _was_ours(refused, [action]):
             raise action.error() from None
-        raise as_error(refused) from refused
 
 
 def transact(writes: Sequence[Write]) -> None:
     """Carry out all writes or none; raises the `otherwise` of the first whose condition failed. 1 request.
 
-    Writes of one item are merged first. The token saves a transaction whose answer was lost and
-    that is sent again at once; what must hold for good stands in conditions.
+    Writes of one item are merged first. The token saves a transaction whose answer was lost and that is sent again at
+    once; where an engine forgot it, conditions have to: if one of the repeat's fails, what is stored tells whether
+    it was the first that was carried out. 1 batch get more then.
     """
     actions = merge(writes)
     requests = []
@@ -209,15 +216,31 @@ def transact(writes: Sequence[Write]) -> None:
     except Refused as refused:
         for action, reason in zip(actions, refused.reasons, strict=False):
             if reason.get("Code") == "ConditionalCheckFailed":
+                if _was_ours(refused, actions):
+                    return
                 raise action.error() from None
         raise as_error(refused) from refused
+
+
+def _was_ours(refused: Refused, actions: Sequence[Write]) -> bool:
+    """Whether a condition failed because an attempt whose answer was lost had been carried out.
+
+    Unavailable where what is stored cannot tell.
+    """
+    if not refused.is_repeat:
+        return False
+    were_done = repeats.were_done(actions, batch_get([action.key for action in actions]))
+    if were_done is None:
+        raise Unavailable(reason="answer lost: nothing tells if this was carried out") from refused
+    return were_done
 
 
 def insert(items: Sequence[Item]) -> int:
     """Write items that are not there yet and leave the others as they are; return how many were new.
 
-    Keys must differ from each other. 1 request for each 25 (PartiQL INSERT, which batches and refuses
-    existing keys one by one), more for what was not processed.
+    Keys must differ from each other. What an attempt whose answer was lost had written may count as there before.
+    1 request for each 25 (PartiQL INSERT, which batches and refuses existing keys one by one), more for what was not
+    processed.
     """
     new = 0
     for first in range(0, len(items), BATCH_STATEMENTS):
@@ -225,7 +248,7 @@ def insert(items: Sequence[Item]) -> int:
         for _ in _tries():
             answer = client.send("BatchExecuteStatement", {"Statements": left})
             again = []
-            for statement, response in zip(left, answer.get("Responses", ()), strict=True):
+            for statement, response in zip(left, answer["Responses"], strict=True):
                 error = response.get("Error")
                 if error is None:
                     new += 1

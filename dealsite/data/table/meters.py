@@ -1,6 +1,8 @@
 """Counting what a page costs in calls, capacity units and time, and the deadline of its calls."""
 
 import contextlib
+import math
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -20,6 +22,7 @@ class Meter:
     write_units: float = 0.0
     seconds: float = 0.0
     log: list[tuple[str, str | None]] = field(default_factory=list)
+    failure: Unavailable | None = None  # the last
 
     @property
     def milliseconds(self) -> float:
@@ -28,6 +31,7 @@ class Meter:
 
 _meters: ContextVar[tuple[Meter, ...]] = ContextVar("meters", default=())
 _deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
+_counting = threading.Lock()  # calls that run side by side share the meters of their page
 
 
 @contextlib.contextmanager
@@ -53,8 +57,13 @@ def unmetered() -> AbstractContextManager[None]:
 
 
 def deadline(seconds: float) -> AbstractContextManager[None]:
-    """Start no attempt later than this many seconds from now: a page gives up while its visitor still waits."""
+    """Let no call wait beyond this many seconds from now: a page gives up while its visitor still waits."""
     return _within(_deadline, time.monotonic() + seconds)
+
+
+def restart_deadline(seconds: float) -> None:
+    """Count the time of the block's deadline from now on."""
+    _deadline.set(time.monotonic() + seconds)
 
 
 @contextlib.contextmanager
@@ -71,9 +80,14 @@ def working() -> Iterator[None]:
 
 def check_deadline() -> None:
     """Raise Unavailable once the deadline of the block has passed."""
+    if seconds_left() <= 0:
+        raise Unavailable(reason="no time left of what a page has for its data")
+
+
+def seconds_left() -> float:
+    """Return the seconds until the deadline of the block, without end where there is none."""
     limit = _deadline.get()
-    if limit is not None and time.monotonic() > limit:
-        raise Unavailable()
+    return math.inf if limit is None else limit - time.monotonic()
 
 
 @contextlib.contextmanager
@@ -85,10 +99,17 @@ def timed(operation: str, index: str | None) -> Iterator[tuple[Meter, ...]]:
         yield meters
     finally:
         taken = time.perf_counter() - started
-        for meter in meters:
-            meter.calls += 1
-            meter.seconds += taken
-            meter.log.append((operation, index))
+        with _counting:
+            for meter in meters:
+                meter.calls += 1
+                meter.seconds += taken
+                meter.log.append((operation, index))
+
+
+def note(failure: Unavailable) -> None:
+    """Let every meter of the block know why the table did not answer."""
+    for meter in _meters.get():
+        meter.failure = failure
 
 
 READS = {"GetItem", "BatchGetItem", "Query", "Scan"}
@@ -98,8 +119,9 @@ def count_units(answer: dict[str, Any], operation: str, meters: tuple[Meter, ...
     """Add the capacity units that an answer names."""
     consumed = answer.get("ConsumedCapacity") or ()
     units = sum(c.get("CapacityUnits", 0.0) for c in ([consumed] if isinstance(consumed, dict) else consumed))
-    for meter in meters:
-        if operation in READS:
-            meter.read_units += units
-        else:
-            meter.write_units += units
+    with _counting:
+        for meter in meters:
+            if operation in READS:
+                meter.read_units += units
+            else:
+                meter.write_units += units

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from . import client, errors, items
-from .client import KEYS, Index, configuration, names
+from .configuration import KEYS, Index, configuration, names
 from .convert import Item
 from .ids import epoch_seconds
 from .writes import Delete, at_most
@@ -154,7 +154,7 @@ def _differences(what: str, is_now: object, should_be: object) -> list[str]:
 def answer() -> None:
     """Ask the table and every index for a key that nothing has. 1 request, and 1 for each index.
 
-    Raises errors.Unavailable, or errors.NotFound where the table is missing.
+    Raises errors.Unavailable, or errors.Misconfigured where the table is missing.
     """
     nobody = "READY"
     items.get((nobody, nobody))

@@ -1,15 +1,12 @@
 """Reading a list that is spread over several partitions: all at once, merged in the order of its sort keys."""
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
-from functools import cache
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from operator import itemgetter
 
-from . import client, items
-from .client import configuration
+from . import items, parallel
+from .configuration import configuration
 from .convert import Item
 
 
@@ -27,14 +24,6 @@ def merged(
     def read(partition: str) -> list[Item]:
         return items.query(partition, index=index, low=low, high=high, newest_first=newest_first, limit=limit)
 
-    threads = _threads(os.getpid())
-    running = [threads.submit(copy_context().run, read, partition) for partition in partitions]
-    rows = [row for one in running for row in one.result()]
+    rows = list(chain(*parallel.together(*(partial(read, partition) for partition in partitions))))
     rows.sort(key=itemgetter(configuration().indexes[index].sort_key), reverse=newest_first)
     return list(islice(rows, limit))
-
-
-@cache
-def _threads(process: int) -> ThreadPoolExecutor:
-    """Return the threads of a process: made once, after the fork; no more than there are connections."""
-    return ThreadPoolExecutor(client.CONNECTIONS, "shard")

@@ -12,9 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
-from urllib3 import HTTPConnectionPool, PoolManager
-from urllib3.connection import HTTPConnection
-
 SCHEME = "unix:"
 LONGEST = 107  # bytes of a socket's path, for the kernel
 
@@ -69,21 +66,3 @@ def connect(endpoint_url: str, seconds: float | None) -> socket.socket:
     connected.set_inheritable(False)
     connected.settimeout(seconds)
     return connected
-
-
-def lead(pools: PoolManager, endpoint_url: str) -> None:
-    """Have a pool manager send all its plain http to the engine behind a socket; any other endpoint needs nothing."""
-    if path_in(endpoint_url) is None:
-        return
-
-    class Connection(HTTPConnection):
-        def _new_conn(self) -> socket.socket:
-            made = connect(endpoint_url, self.timeout)
-            for option in self.socket_options or []:
-                made.setsockopt(*option)
-            return made
-
-    class Pool(HTTPConnectionPool):
-        ConnectionCls = Connection
-
-    pools.pool_classes_by_scheme = {"http": Pool}

@@ -92,11 +92,15 @@ def at_version(version: int) -> tuple[Condition, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
-    """One action on one item; `otherwise` is the error that a failed condition means."""
+    """One action on one item; `otherwise` is the error that a failed condition means.
+
+    `once`: two may want to write the very same, and only one of them must be told that it did.
+    """
 
     key: Key
     when: tuple[Condition, ...] = ()
     otherwise: DataError | None = None
+    once: bool = False
 
     def request(self) -> tuple[str, dict[str, Any]]:
         """Return the kind of action and its request, without the table's name."""
@@ -228,6 +232,7 @@ def _both(one: Write, other: Write) -> Write:
         key=one.key,
         when=when,
         otherwise=otherwise,
+        once=one.once or other.once,
         set=_union(one.set, other.set),
         add=_sums(one.add, other.add),
         discard=_sums(one.discard, other.discard),

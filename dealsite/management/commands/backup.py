@@ -1,3 +1,4 @@
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,6 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             back_up(settings.VAR, options["file"])
-        except (EngineError, OSError) as error:
+        except (EngineError, OSError, sqlite3.DatabaseError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"Backed up {settings.VAR} to {options['file']}.")

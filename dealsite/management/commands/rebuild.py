@@ -6,6 +6,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from dealsite.data import table
 from dealsite.data.table.errors import DataError
 from dealsite.stream import rebuilding
+from dealsite.stream.leases import LeaseLost
+from dealsite.stream.projection import Damaged
 from dealsite.worker.loop import PROJECTIONS
 
 
@@ -22,7 +24,7 @@ class Command(BaseCommand):
         table.be_patient()
         try:
             items = rebuilding.rebuild(PROJECTIONS[projection](), now=datetime.now(UTC))
-        except (DataError, rebuilding.Busy) as error:
+        except (DataError, rebuilding.Busy, LeaseLost, Damaged) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(
             self.style.SUCCESS(f"The {projection} is made anew from the table's {items:,} items.")

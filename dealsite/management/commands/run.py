@@ -1,8 +1,12 @@
+import contextlib
+import errno
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from dealsite import environment
 from dealsite.data.table.errors import DataError
 from dealsite.engine.programs import EngineError
 from dealsite.install.assets import AssetError
@@ -27,7 +31,12 @@ class Command(BaseCommand):
             launcher.run(plan, self._say)
         except (launcher.LaunchError, EngineError, AssetError, InstallError, DataError) as error:
             raise CommandError(str(error)) from error
+        except OSError as error:
+            if error.errno != errno.ENOSPC and settings.VAR not in Path(error.filename or "").parents:
+                raise
+            raise CommandError(environment.why_unusable(settings.VAR, error)) from error
 
     def _say(self, text: str) -> None:
-        self.stdout.write(text)
-        self.stdout.flush()
+        with contextlib.suppress(OSError):  # a full disk under the output ends no site
+            self.stdout.write(text)
+            self.stdout.flush()

@@ -1,3 +1,4 @@
+import contextlib
 from typing import Any
 
 from django.conf import settings
@@ -25,5 +26,6 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
 
     def _say(self, text: str) -> None:
-        self.stdout.write(text)
-        self.stdout.flush()
+        with contextlib.suppress(OSError):  # a full disk under the output ends no site
+            self.stdout.write(text)
+            self.stdout.flush()

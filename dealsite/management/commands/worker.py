@@ -1,11 +1,20 @@
+import os
 import signal
 import threading
 from typing import Any
 
+import structlog
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
-from dealsite.worker import charging, loop
+from dealsite.processes.memory import use_few_arenas
+from dealsite.web import log_lines
+from dealsite.worker import charging, heartbeat, loop
+
+START_SECONDS = 10  # for its threads
+STOP_SECONDS = 20  # for what runs when it is told to stop: killed anywhere, it loses nothing
+
+logger = structlog.get_logger(__name__)
 
 
 class Command(BaseCommand):
@@ -15,10 +24,39 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        log_lines.note_uncaught()
+        use_few_arenas()
         stop = threading.Event()
+
+        def end(*_: object) -> None:
+            stop.set()
+            signal.alarm(STOP_SECONDS)
+
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: stop.set())
-        charges = threading.Thread(target=charging.run, args=(stop,), name="charging", daemon=True)
-        charges.start()  # a gateway that takes its time holds up no job
-        with loop.feeding(stop):
-            loop.run(stop, expire=settings.DEALSITE_EMBEDDED)
+            signal.signal(number, end)
+        signal.signal(signal.SIGALRM, give_up)
+        signal.alarm(START_SECONDS)
+        try:
+            parts = [
+                loop.Part(
+                    "charging", lambda: charging.run(stop)
+                ),  # a gateway that takes its time holds up no job
+                loop.Part("heartbeat", lambda: heartbeat.keep(stop)),
+            ]
+            for part in parts:
+                part.start()
+            with loop.feeding(stop) as consumers:
+                signal.alarm(STOP_SECONDS if stop.is_set() else 0)
+                loop.run(stop, expire=settings.DEALSITE_EMBEDDED, parts=[*parts, *consumers])
+        except loop.PartDied as error:
+            raise CommandError(str(error)) from error
+        except Exception:
+            # It would wait for its threads, which do not know that it is over.
+            logger.exception("worker_failed")
+            os._exit(1)
+
+
+def give_up(*_: object) -> None:
+    """End, although a thread does not start or end: without memory for it, Python waits for ever."""
+    logger.error("worker_hangs")
+    os._exit(1)

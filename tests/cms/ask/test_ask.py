@@ -234,7 +234,7 @@ def test_a_question_costs_the_table_its_limits_and_its_entry_in_the_audit_log(of
 
 def test_without_a_lake_the_page_says_so(office, no_lake):
     page = office.get("/cms/ask/")
-    assert "There is no lake yet" in page.content.decode()
+    assert "The lake is being set up" in page.content.decode()
     assert office.post("/cms/ask/", {"sql": "SELECT 1"}).status_code == 422
 
 

@@ -2,10 +2,11 @@ from datetime import timedelta
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands
-from dealsite.data.jobs import jobs
+from dealsite.data.jobs import heartbeats, jobs
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.people import fan_out, mails
 from dealsite.data.table.ids import new_ulid
@@ -176,5 +177,26 @@ def test_months_and_pages(editor, deal):
 
 def test_what_the_lists_cost(editor, deal, calls):
     send(deal)
-    assert calls(lambda: editor.get(ADDRESS)) == ["Query", "BatchGetItem"]
+    assert calls(lambda: editor.get(ADDRESS)) == ["Query", "BatchGetItem", "GetItem"]
     assert calls(lambda: editor.get("/cms/messages/")) == ["Query", "BatchGetItem"]
+
+
+NO_WORKER = "Nothing works on these jobs just now"
+
+
+def test_the_page_says_that_jobs_wait_for_a_worker(editor, deal):
+    send(deal)
+    for headers in ({}, HTMX):
+        assert NO_WORKER in page(editor.get(ADDRESS, headers=headers))
+    heartbeats.write("worker", now=timezone.now() - timedelta(minutes=2))
+    assert NO_WORKER in page(editor.get(ADDRESS))
+    heartbeats.write("worker", now=timezone.now())
+    assert NO_WORKER not in page(editor.get(ADDRESS))
+
+
+def test_where_no_job_waits_nobody_misses_a_worker_and_nothing_is_asked(editor, deal):
+    send(deal)
+    act(editor, "cancel")
+    with table.metered() as meter:
+        assert NO_WORKER not in page(editor.get(ADDRESS))
+    assert "GetItem" not in [operation for operation, _ in meter.log]

@@ -13,6 +13,7 @@ from dealsite.data.table.ids import new_ulid
 from tests.builders import NOW, make_deal
 from tests.orders import make_order
 from tests.people import calls as of_page
+from tests.slow_table import SlowTable
 
 ACTIONS = ("ship", "deliver", "cancel")
 
@@ -147,6 +148,7 @@ def test_while_the_table_is_away_what_was_not_done_is_kept_to_be_tried_again(off
 
     monkeypatch.setattr(orders, "ship", away)
     answer = act(office, "ship", *three, **{f"tracking-{three[1].id}": "KEEP1"})
+    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
     assert offered(answer) == [ref(three[1]), ref(three[2])]
     assert "1 order is marked shipped." in text(answer)
     assert 'value="KEEP1"' in text(answer)
@@ -156,7 +158,7 @@ def test_while_the_table_is_away_what_was_not_done_is_kept_to_be_tried_again(off
 
     monkeypatch.setattr(orders, "get_many", gone)
     answer = act(office, "ship", *three)
-    assert answer.status_code == 409
+    assert answer.status_code == 503
     assert offered(answer) == [ref(three[1]), ref(three[2])]
 
 
@@ -226,6 +228,11 @@ def test_a_packing_slip_says_what_goes_where_and_no_price(office):
     assert page.count('class="panel slip"') == 2
     assert "€" not in page
     assert of_page(answer) == ["BatchGetItem", "BatchGetItem", "Query", "Query"]
+
+
+def test_the_lines_of_all_slips_are_read_side_by_side(office, three, monkeypatch):
+    slow = SlowTable(monkeypatch)
+    assert slow.calls_of(lambda: ask(office, "slips", *three)) == 3  # who asks, the orders, their lines
 
 
 def test_an_order_that_is_gone_has_no_slip_and_that_is_said(office, three):

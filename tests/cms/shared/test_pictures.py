@@ -106,14 +106,16 @@ def test_what_is_no_picture_is_refused_beside_its_field(editor, content, sentenc
     assert response["HX-Retarget"] == "#picture-error"
 
 
-def test_a_storage_that_does_not_answer_is_said_beside_the_field(editor, monkeypatch):
+def test_a_storage_that_does_not_answer_is_said_beside_the_field_and_in_the_log(editor, monkeypatch, caplog):
     def fail(*arguments):
-        raise OSError
+        raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(uploads, "store_picture", fail)
     response = upload(editor)
     assert response.status_code == 422
     assert "could not be stored just now" in response.content.decode()
+    assert "picture_not_stored" in caplog.text
+    assert "No space left on device" in caplog.text
 
 
 def test_the_time_that_a_large_picture_takes_is_not_held_against_the_table(editor, monkeypatch):

@@ -119,3 +119,19 @@ def test_without_a_table_brands_names_of_before_are_shown(clock, monkeypatch):
     monkeypatch.setattr(display_names, "all_brands", unavailable)
     clock[0] += 60
     assert brand_names.names(["nordlicht", "aurora"]) == {"nordlicht": "Nordlicht", "aurora": "aurora"}
+
+
+@pytest.mark.engines("native")
+@pytest.mark.usefixtures("fresh_table")
+def test_a_table_that_never_answered_has_no_brands_names_and_a_slug_is_none(clock, monkeypatch):
+    def unavailable():
+        raise errors.Unavailable
+
+    with monkeypatch.context() as patch:
+        patch.setattr(display_names, "all_brands", unavailable)
+        for _ in range(2):  # the second does not even ask
+            with pytest.raises(errors.Unavailable):
+                brand_names.names(["nordlicht"])
+    make_brand("Nordlicht")
+    clock[0] += 5
+    assert brand_names.names(["nordlicht"]) == {"nordlicht": "Nordlicht"}

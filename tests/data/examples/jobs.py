@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deals
-from dealsite.data.jobs import exports, jobs
+from dealsite.data.jobs import exports, heartbeats, jobs
 from dealsite.data.table.writes import Update
 from tests.builders import EDITOR, HOUR, NOW, make_announcement, make_brand, make_deal, make_id
 from tests.data.examples import measures
@@ -60,3 +60,5 @@ measures(jobs.finish, taken)(jobs.finish)
 measures(jobs.wait_until, taken)(lambda job: jobs.wait_until(job, NOW + HOUR))
 measures(jobs.cancel_own, taken)(lambda job: jobs.cancel_own(job, "x"))
 measures(jobs.fail, taken)(lambda job: jobs.fail(job, "x", now=NOW))
+measures(heartbeats.write)(lambda: heartbeats.write("worker", now=NOW))
+measures(heartbeats.last, lambda: heartbeats.write("worker", now=NOW))(lambda _: heartbeats.last("worker"))

@@ -11,7 +11,7 @@ from dealsite.data import table
 from dealsite.data.editing import audit
 from dealsite.data.people import passwords, sessions, two_factor, users
 from dealsite.data.people.users import User
-from dealsite.data.table.errors import Conflict
+from dealsite.data.table.errors import Conflict, Unavailable
 from tests.people import NOW, make_user
 from tests.races import at_once
 
@@ -106,7 +106,8 @@ def test_of_ten_who_use_a_code_at_the_same_moment_one_does():
     factor = two_factor.get("ada")
     outcomes = at_once(*[partial(two_factor.use_code, factor, 101)] * 10)
     assert outcomes.count(None) == 1
-    assert {type(outcome) for outcome in outcomes} == {type(None), Conflict}
+    # A request may have been lost, and nothing tells then whose code was taken.
+    assert {type(outcome) for outcome in outcomes} <= {type(None), Conflict, Unavailable}
 
 
 def test_of_ten_who_use_a_recovery_code_at_the_same_moment_one_does():

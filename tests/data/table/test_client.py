@@ -230,8 +230,11 @@ def test_the_meter_agrees_with_what_leaves_the_client():
 
 def test_a_missing_table_says_how_to_make_it(settings):
     settings.DEALSITE_TABLE = "no-such-table"
-    with pytest.raises(errors.NotFound, match="create_table"):
+    with pytest.raises(errors.Misconfigured) as missing:
         table.get(A)
+    assert "create_table" in missing.value.reason
+    with pytest.raises(errors.NotFound, match="create_table"):
+        table.call("DescribeTable", TableName="no-such-table")
 
 
 def test_an_item_beyond_400_kb_is_refused_as_too_much():

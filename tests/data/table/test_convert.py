@@ -79,7 +79,7 @@ def test_numbers_are_whole_or_exact(text, value):
 
 
 def test_an_attribute_of_a_kind_that_is_not_used_is_an_error():
-    with pytest.raises(TypeError, match="kind BS"):
+    with pytest.raises(TypeError, match="'BS'"):
         from_attribute({"BS": ["AA=="]})
 
 

@@ -14,7 +14,7 @@ from dealsite.data.catalogue.deals import Deal
 from dealsite.data.commerce import carts
 from dealsite.data.commerce.carts import CartAddition
 from dealsite.data.people.users import User
-from dealsite.data.table.errors import Busy, Conflict, Unavailable
+from dealsite.data.table.errors import Busy, Conflict, DataError, Unavailable
 from dealsite.data.table.ids import new_ulid
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.builders import make_deal
@@ -101,7 +101,7 @@ def test_an_empty_cart_goes_without_a_word(browser: Client, ada: User, key: str)
 
 @pytest.mark.parametrize("error", [Unavailable(), Busy(), Conflict()])
 def test_signing_in_works_though_the_cart_cannot_come_over(
-    browser: Client, ada: User, key: str, monkeypatch: pytest.MonkeyPatch, error: Exception
+    browser: Client, ada: User, key: str, monkeypatch: pytest.MonkeyPatch, error: DataError
 ):
     put(carts.visitor_cart(key), make_deal(title="Lamp"))
 
@@ -117,7 +117,9 @@ def test_signing_in_works_though_the_cart_cannot_come_over(
         page = browser.get("/cart/").content.decode()
         assert "could not be merged" in page
         assert "Merge carts" in page
-        assert COOKIE not in browser.post("/cart/merge/").cookies
+        again = browser.post("/cart/merge/")
+        assert again.status_code == error.status
+        assert COOKIE not in again.cookies
     answer = browser.post("/cart/merge/")
     assert answer["Location"] == "/cart/"
     assert answer.cookies[COOKIE]["max-age"] == 0

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import partial
+from itertools import chain
 from operator import attrgetter
 
 from dealsite.data import keys, table
@@ -29,6 +31,7 @@ from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import BadCursor
 from dealsite.data.table.ids import from_iso, is_ulid, iso, previous_ulid
 from dealsite.data.table.key_templates import Template
+from dealsite.data.table.parallel import together
 from dealsite.data.table.shards import merged
 
 PAGE_SIZE = 25
@@ -199,19 +202,22 @@ def overdue(*, now: datetime) -> Overdue:
     each kind: it is what was given up, and what no runner came to.
     """
     today = now.astimezone(UTC).date()
-    days = payment_totals.of_days(today - timedelta(days=30), today)
+    limit = iso(_midnight(today - timedelta(days=30)))
+
+    def before_limit(word: str) -> list[Item]:
+        return merged(LIVE, index=keys.GSI3, low=f"{word}#", high=f"{word}#{limit}", limit=MANY)
+
+    days, *kinds = together(
+        partial(payment_totals.of_days, today - timedelta(days=30), today),
+        *(partial(before_limit, word) for word in (SCHEDULED, FAILED, GIVEN_UP)),
+    )
     unpaid = {day: of_day["open"] + of_day["failed"] for day, of_day in days.items()}
 
     def span(newest: int, oldest: int) -> Sum:
         return sum((unpaid[today - timedelta(days=n)] for n in range(newest, oldest + 1)), Sum())
 
-    limit = iso(_midnight(today - timedelta(days=30)))
-    older = Sum()
-    full = False
-    for word in (SCHEDULED, FAILED, GIVEN_UP):
-        rows = merged(LIVE, index=keys.GSI3, low=f"{word}#", high=f"{word}#{limit}", limit=MANY)
-        full = full or len(rows) == MANY
-        older += sum((Sum(1, _amount(row["card"])) for row in rows), Sum())
+    older = sum((Sum(1, _amount(row["card"])) for row in chain(*kinds)), Sum())
+    full = any(len(rows) == MANY for rows in kinds)
     return Overdue(span(0, 0), span(1, 7), span(8, 30), older, full)
 
 

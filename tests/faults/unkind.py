@@ -274,7 +274,8 @@ class Faults:
                 body["ExclusiveStartKey"] = start
         index = body.get("IndexName", TABLE)
         if marker is None and self._happens(self.empty_pages, "empty page"):
-            return 200, {"Items": [], "Count": 0, "ScannedCount": 0} | self._next(request, body, index, start)
+            empty = {"Items": [], "Count": 0, "ScannedCount": 0, "ConsumedCapacity": {"CapacityUnits": 0.5}}
+            return 200, empty | self._next(request, body, index, start)
         limit = body.get("Limit", 1_000_000)
         status, answer = self._send(request, operation, body)
         if status != 200 or (index == TABLE and body.get("ConsistentRead")):

@@ -1,0 +1,33 @@
+from datetime import UTC, datetime
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from dealsite.stream import skipped
+from dealsite.stream.status import lag, status
+from dealsite.worker.loop import PROJECTIONS
+
+
+class Command(BaseCommand):
+    help = (
+        "Tell how the search index and the lake of this machine are doing, and which items they had to skip."
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        now = datetime.now(UTC)
+        for name, make in PROJECTIONS.items():
+            folder = make().folder
+            known, behind = status(folder), lag(folder, now=now)
+            if known is None:
+                self.stdout.write(f"{name}: no worker has fed it on this machine.")
+                continue
+            lags = f"{behind:.0f} seconds behind" if behind is not None else "not complete yet"
+            ago = (now - known.at).total_seconds()
+            reason = f" {known.reason}" if known.reason else ""
+            self.stdout.write(
+                f"{name}: {known.state}, {lags}, as its worker said {ago:.0f} seconds ago.{reason}"
+            )
+            for record in skipped.listed(folder):
+                self.stdout.write(
+                    f"  skipped {' '.join(record.key)} at {record.at:%Y-%m-%d %H:%M:%S}Z: {record.reason}"
+                )

@@ -1,0 +1,138 @@
+"""Finds processes that outlived the one that started them, and ends them.
+
+Each part is killed when its parent ends, and its group when it ends itself. What is left are processes that made a
+group or session of their own: of those that belong to this run, this process becomes the parent; those of an
+earlier run are known by a variable of their environment. docs/decisions/0026-process-tree.md says why.
+"""
+
+import contextlib
+import ctypes
+import os
+import select
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import structlog
+
+MARK = "SITE_LAUNCHED_BY"
+ENDING_SECONDS = 5.0  # until a killed process is gone
+PR_SET_CHILD_SUBREAPER = 36
+
+STARTING = threading.Lock()  # held while a part is started, until `parts` has its process id
+parts: set[int] = set()
+_is_adopting = False
+
+logger = structlog.get_logger(__name__)
+
+
+def adopt() -> None:
+    """Become the parent of what this process's children leave behind."""
+    global _is_adopting
+    if sys.platform == "linux":
+        _is_adopting = ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+
+
+def end_adopted() -> None:
+    """End the processes whose parent ended, and what they started."""
+    while _is_adopting:
+        with STARTING:
+            adopted = [pid for pid in _children() if pid not in parts and _is_adopted(pid)]
+            for pid in adopted:
+                logger.warning("orphan_ended", pid=pid, command=command_name(pid))
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+        if not adopted:
+            return
+
+
+def _is_adopted(pid: int) -> bool:
+    """Whether a child that is no part was started by one: what this process runs itself is of its own group."""
+    with contextlib.suppress(ProcessLookupError):
+        return os.getpgid(pid) != os.getpgrp()
+    return False
+
+
+def _children() -> Iterator[int]:
+    for task in Path("/proc/self/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            yield from map(int, task.read_text("ascii").split())
+
+
+# Of an earlier run
+
+
+def mark(var: Path) -> dict[str, str]:
+    """The variable by which this process's children on a data folder, and theirs, are known when it has ended."""
+    return {MARK: f"{_identity(os.getpid())} {var}"}
+
+
+def end_earlier(var: Path) -> list[str]:
+    """End this user's processes that a launcher started on a data folder and left behind; their names."""
+    ended = []
+    for pid in sorted(int(folder.name) for folder in Path("/proc").glob("[0-9]*")):
+        if not _is_left(pid, var):
+            continue
+        name = f"{command_name(pid)} (process {pid})"
+        with contextlib.suppress(OSError), _process(pid) as process:
+            if _is_left(pid, var):  # looked at again: from here on, nobody else can get the signal
+                signal.pidfd_send_signal(process, signal.SIGKILL)
+                select.select([process], [], [], ENDING_SECONDS)
+                ended.append(name)
+    return ended
+
+
+@contextlib.contextmanager
+def _process(pid: int) -> Iterator[int]:
+    """A file descriptor of a process: unlike its id, it never becomes another one's."""
+    process = os.pidfd_open(pid)
+    try:
+        yield process
+    finally:
+        os.close(process)
+
+
+def command_name(pid: int) -> str:
+    """The name of a process's program; "" if it is gone."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text("utf-8", "replace").strip()
+    except OSError:
+        return ""
+
+
+def _is_left(pid: int, var: Path) -> bool:
+    """Whether a process is this user's and was started on a data folder by a launcher that is gone."""
+    folder = Path(f"/proc/{pid}")
+    try:
+        if folder.stat().st_uid != os.geteuid():
+            return False
+        variables = (folder / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    marks = [
+        one.removeprefix(f"{MARK}=".encode()) for one in variables if one.startswith(f"{MARK}=".encode())
+    ]
+    identity, _, on = os.fsdecode(marks[0]).partition(" ") if marks else ("", "", "")
+    launcher, _, ids = identity.partition("-")
+    if on != str(var) or not launcher.isdigit() or pid == os.getpid():
+        return False
+    # In a container of its own, process ids mean something else.
+    return ids.endswith(f"-{_ids_of(pid)}") and _identity(int(launcher)) != identity
+
+
+def _identity(pid: int) -> str:
+    """What no other process has: the id of one that runs, when it started, and where ids are counted; else ""."""
+    try:
+        state, *fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if state in "ZX" else f"{pid}-{fields[18]}-{_ids_of(pid)}"
+
+
+def _ids_of(pid: int) -> int:
+    """The namespace in which a process has its id; 0 if that cannot be seen."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/ns/pid").stat().st_ino
+    return 0

@@ -1,0 +1,54 @@
+"""What a line of the log looks like: one for each event, on the standard error output, whatever text an event holds.
+
+Whoever runs the site lets journald, Docker or a file's rotation keep them: docs/operations.md says how.
+"""
+
+import threading
+from typing import Any
+
+import structlog
+from structlog.typing import Processor
+
+FORMATS = ("text", "json")
+SHARED: list[Processor] = [structlog.contextvars.merge_contextvars, structlog.processors.format_exc_info]
+
+
+def formatter(log_format: str) -> dict[str, Any]:
+    """Return what Django's LOGGING makes the formatter of."""
+    if log_format != "json":
+        return {
+            "()": "dealsite.web.request_log.OneLine",
+            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+        }
+    processors: list[Processor] = [
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper("iso"),
+        structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+        structlog.processors.JSONRenderer(),
+    ]
+    formatter = structlog.stdlib.ProcessorFormatter
+    return {"()": formatter, "foreign_pre_chain": SHARED, "processors": processors}
+
+
+def configure_events(log_format: str) -> None:
+    """Let events and their values go where Django's own log goes."""
+    as_text = structlog.processors.KeyValueRenderer(key_order=["event"])
+    as_json = structlog.stdlib.ProcessorFormatter.wrap_for_formatter
+    structlog.configure(
+        processors=[structlog.stdlib.filter_by_level, *SHARED, as_json if log_format == "json" else as_text],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+    )
+
+
+def note_uncaught() -> None:
+    """Let an error that ends a thread be an event like others."""
+    logger = structlog.get_logger(__name__)
+
+    def note(args: threading.ExceptHookArgs) -> None:
+        if args.exc_value is not None and args.exc_type is not SystemExit:
+            name = args.thread.name if args.thread else ""
+            logger.error("thread_ended", thread=name, exc_info=args.exc_value)
+
+    threading.excepthook = note

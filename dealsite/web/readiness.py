@@ -1,0 +1,181 @@
+"""Whether this web process should get visitors, and what is not as it should be: at most one check at a time.
+
+A check asks the table and every index, writes an item of its own, and looks at the disks, the worker and the
+projections. Its answer counts for a second; a table that does not answer in time is an answer, too.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from datetime import datetime
+from math import isfinite
+from types import MappingProxyType
+from typing import Any
+
+import structlog
+from django.utils import timezone
+
+from dealsite.data import table
+from dealsite.data.jobs import heartbeats
+from dealsite.data.table import errors, schema
+from dealsite.web import node
+
+KEPT_SECONDS = 1.0  # for which an answer counts
+WAIT_SECONDS = 2.2  # for a check; its last call may take longer
+CALLS_SECONDS = 1.8  # within which a check begins its calls
+WRITE_EVERY = 5.0  # seconds between two writes of a process
+WRITE_FAILS_SECONDS = 15.0  # without a write that was acknowledged
+LAG_SECONDS = 60.0
+
+# Why a process should get no visitors.
+REASONS = MappingProxyType(
+    {
+        "stopping": "This process is ending.",
+        "slow": "The table does not answer in time.",
+        "table": "The table, or one of its indexes, cannot be read.",
+        "misconfigured": "The table is missing, or it refuses this site's credentials; the log has its own words.",
+        "write": "The table cannot be written to.",
+        "disk": "A disk is full, or nearly: uploads, and with the embedded engine all changes, fail.",
+    }
+)
+# What needs somebody, although visitors may come.
+WARNINGS = MappingProxyType(
+    {
+        "write": "The last write was not acknowledged.",
+        "disk": "A disk will soon be full.",
+        "worker": "No worker has run for a minute: jobs, mails and payments wait.",
+        "lake": "No worker on this machine feeds the lake, or it is behind.",
+        "search": "No worker on this machine feeds the search index, or it is behind.",
+        "skipped": "Changes were skipped that the lake or the search index could not take.",
+    }
+)
+
+logger = structlog.get_logger(__name__)
+
+
+def is_behind(projection: Mapping[str, Any]) -> bool:
+    """Tell whether nobody feeds a projection, or not fast enough."""
+    return projection["state"] != "following" or (projection["lag_seconds"] or 0) > LAG_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """`reason` is one of REASONS, "" where visitors may come; `degraded` are some of WARNINGS."""
+
+    reason: str = ""
+    degraded: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Readiness:
+    """What is known of this process; `is_stopping` is set when it begins to end."""
+
+    def __init__(
+        self,
+        *,
+        ticks: Callable[[], float] = time.monotonic,
+        clock: Callable[[], datetime] = lambda: timezone.now(),
+    ) -> None:
+        self.is_stopping = False
+        self._ticks, self._clock = ticks, clock
+        self._lock = threading.Lock()
+        self._state, self._checked_at = State(), float("-inf")
+        self._check: tuple[threading.Event, float] | None = None  # the one that runs, and since when
+        self._tried_at = self._written_at = float("-inf")
+        self._reported = ""
+
+    def state(self) -> State:
+        """Return the state as of a second ago at most, within WAIT_SECONDS. 2 gets + 3 queries + 1 scan + 1 put."""
+        state = State("stopping") if self.is_stopping else self._found()
+        with self._lock:
+            reported, self._reported = self._reported, state.reason
+        if state.reason and state.reason != reported:
+            logger.error("not_ready", reason=state.reason, meaning=REASONS[state.reason])
+        elif reported and not state.reason:
+            logger.warning("ready_again", reason=reported)
+        return state
+
+    def _found(self) -> State:
+        with self._lock:
+            if self._ticks() - self._checked_at < KEPT_SECONDS:
+                return self._state
+            if self._check is None:
+                check = threading.Event(), self._ticks()
+                run = copy_context().run
+                threading.Thread(
+                    target=run, args=(self._run, check[0]), name="readiness", daemon=True
+                ).start()
+                self._check = check
+            done, began = self._check
+        if not done.wait(max(0.0, began + WAIT_SECONDS - self._ticks())):
+            return State("slow")
+        return self._state
+
+    def _run(self, done: threading.Event) -> None:
+        try:
+            state = self._checked()
+        except Exception:  # whatever it is, pages will hardly fare better
+            logger.exception("readiness_failed")
+            state = State("table")
+        with self._lock:
+            self._state, self._checked_at, self._check = state, self._ticks(), None
+        done.set()
+
+    def _checked(self) -> State:
+        now = self._clock()
+        reason, worker = self._ask(now)
+        projections = node.projections(now)
+        degraded = {
+            "write": reason == "" and self._written_at < self._tried_at,
+            "worker": reason == "" and heartbeats.is_missing(worker, now=now),
+            **{name: is_behind(one) for name, one in projections.items()},
+            "skipped": any(one["skipped"] for one in projections.values()),
+        }
+        try:
+            disks = node.disks()
+        except OSError:
+            disks, reason = {}, reason or "disk"
+        if any(disk["too_little"] for disk in disks.values()):
+            reason = reason or "disk"
+        degraded["disk"] = any(disk["little"] for disk in disks.values())
+        unwritten = self._ticks() - self._written_at
+        details = {
+            "written_seconds_ago": round(unwritten, 1) if isfinite(unwritten) else None,
+            "worker_seconds_ago": worker and round((now - worker).total_seconds(), 1),
+            "projections": projections,
+            "disks": disks,
+            "parts": node.parts(),
+        }
+        return State(reason, tuple(name for name, is_so in degraded.items() if is_so), details)
+
+    def _ask(self, now: datetime) -> tuple[str, datetime | None]:
+        """Return why the table is no good, "" if it is, and when a worker last said that it lives."""
+        try:
+            with table.deadline(CALLS_SECONDS):
+                schema.answer()
+                worker = heartbeats.last("worker")
+                self._write(now)
+        except errors.Misconfigured:
+            return "misconfigured", None
+        except errors.DataError:
+            return "table", None
+        has_failed = self._written_at < self._tried_at
+        fails = has_failed and self._ticks() - self._written_at > WRITE_FAILS_SECONDS
+        return "write" if fails else "", worker
+
+    def _write(self, now: datetime) -> None:
+        """Write to the table if that was not tried for five seconds; what fails is noted, and tried again then."""
+        tried_at = self._ticks()
+        if tried_at - self._tried_at < WRITE_EVERY:
+            return
+        self._tried_at = tried_at
+        try:
+            heartbeats.write("web", now=now)
+            self._written_at = self._ticks()
+        except errors.DataError as error:
+            logger.debug("readiness_not_written", reason=repr(error))
+
+
+of_process = Readiness()

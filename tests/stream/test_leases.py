@@ -1,0 +1,62 @@
+"""Locks whose file, or whole folder, is deleted under whoever holds them."""
+
+import shutil
+import threading
+
+import pytest
+
+from dealsite.stream import leases
+from dealsite.stream.leases import LeaseLost
+
+
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_a_lock_whose_file_is_deleted_is_no_longer_held(tmp_path, what):
+    folder = tmp_path / "search"
+    with leases.locked(folder, leases.OPEN, wait=False) as first:
+        assert first.is_held()
+        first.check()
+        if what == "file":
+            (folder / leases.OPEN).unlink()
+        else:
+            shutil.rmtree(folder)
+        assert not first.is_held()
+        with leases.locked(folder, leases.OPEN, wait=False) as second:
+            assert second.is_held()
+            assert not first.is_held()
+            with pytest.raises(LeaseLost):
+                first.check()
+
+
+def test_who_waited_for_a_file_that_was_deleted_meanwhile_locks_the_new_one(tmp_path):
+    held, got = [], threading.Event()
+
+    def wait():
+        with leases.locked(tmp_path, leases.OPEN, wait=True) as lease:
+            held.append(lease.is_held())
+            got.set()
+
+    waiting = threading.Thread(target=wait)
+    with leases.locked(tmp_path, leases.OPEN, wait=False):
+        waiting.start()
+        while not _is_waited_for(tmp_path / leases.OPEN):
+            got.wait(0.01)
+        (tmp_path / leases.OPEN).unlink()
+    assert got.wait(10)
+    waiting.join()
+    assert held == [True]
+
+
+def _is_waited_for(file):
+    """Tell whether the kernel has somebody waiting for the lock of a file."""
+    with open("/proc/locks", encoding="ascii") as locks:  # noqa: PTH123 - no file of a disk
+        return any("->" in line and line.split()[-3].endswith(f":{file.stat().st_ino}") for line in locks)
+
+
+def test_looking_at_a_lock_makes_no_file(tmp_path):
+    assert not leases.is_locked(tmp_path / "gone", leases.WAITING)
+    assert not (tmp_path / "gone").exists()
+    with leases.locked(tmp_path, leases.WAITING, wait=False):
+        assert leases.is_locked(tmp_path, leases.WAITING)
+        with leases.locked(tmp_path, leases.WAITING, wait=False) as other:
+            assert other is None
+    assert not leases.is_locked(tmp_path, leases.WAITING)
