@@ -59,6 +59,7 @@ def test_a_wrong_password_is_said_and_the_page_waits(window, eve):
     page.evaluate(LATER)
     page.get_by_role("main").get_by_role("button", name="Create the brand").click()
     dialog = page.get_by_role("dialog", name="Your session has ended")
+    expect(dialog.get_by_label("Password")).to_be_focused()
     dialog.get_by_label("Password").fill("wrong")
     page.keyboard.press("Enter")
     expect(dialog.get_by_text("do not belong together").first).to_be_visible()

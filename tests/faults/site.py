@@ -19,6 +19,7 @@ from dealsite.accounts import limits
 from dealsite.accounts.security_log import failures
 from dealsite.ask import numbers
 from dealsite.data import table
+from dealsite.data.catalogue import buckets
 from dealsite.data.integrity import checks
 from dealsite.data.table import client
 from dealsite.data.table.writes import Delete, Put
@@ -114,6 +115,7 @@ class Site:
     def forget(self) -> None:
         """Let the process know nothing of earlier looks but the names of brands and categories."""
         page_cache.forget()
+        buckets.forget()  # else a day that was put back costs another try, with ids of its own
         numbers.forget()
         limits.forget()
         failures.forget()

@@ -57,6 +57,7 @@ def filled(site: Site, name: str) -> Filled:
         made = Filled(cookies, form.address(name, site.prepared), data)
         site.put_back()
         for _ in range(2):  # the first time, more may have to be looked up
+            site.forget()
             made.whole = site.ask(made.browser(), made.send)
             made.changes = site.changes()
             site.put_back()

@@ -33,6 +33,9 @@ class Sentence:
     def __str__(self) -> str:
         return str(translate(self.english))
 
+    def __repr__(self) -> str:
+        return repr(self.english)
+
 
 _ = Sentence
 

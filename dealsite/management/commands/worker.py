@@ -58,5 +58,7 @@ class Command(BaseCommand):
 
 def give_up(*_: object) -> None:
     """End, although a thread does not start or end: without memory for it, Python waits for ever."""
-    logger.error("worker_hangs")
-    os._exit(1)
+    try:
+        logger.error("worker_hangs")
+    finally:
+        os._exit(1)
