@@ -63,6 +63,7 @@ def test_a_wrong_password_is_said_and_the_page_waits(window, eve):
     dialog.get_by_label("Password").fill("wrong")
     page.keyboard.press("Enter")
     expect(dialog.get_by_text("do not belong together").first).to_be_visible()
+    expect(dialog.locator(".htmx-settling")).to_have_count(0)  # until then, htmx moves the focus
     expect(dialog.get_by_label("Password")).to_be_focused()
     dialog.get_by_label("User name or e-mail").focus()
     dialog.evaluate("dialog => dialog.dispatchEvent(new Event('htmx:afterSettle'))")
