@@ -7,6 +7,7 @@ import gc
 import itertools
 import os
 import random
+import signal
 import time
 import zlib
 from collections.abc import Callable, Iterator
@@ -91,6 +92,16 @@ def _nothing_counted() -> None:
     """Let no test use up what another may do."""
     limits.forget()
     readiness.of_process = readiness.Readiness()
+
+
+@pytest.fixture(autouse=True)
+def _same_signals() -> Iterator[None]:
+    """Let no command that a test runs keep the signals of the tests: copies of them would not end by a signal."""
+    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)}
+    yield
+    for one, handler in before.items():
+        if signal.getsignal(one) is not handler:
+            signal.signal(one, handler)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Work that several processes share, each a task at a time."""
 
 import multiprocessing
+import signal
 import time
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -44,6 +45,7 @@ _shared: tuple[Callable[..., Any], Callable[..., Any]]
 def _begin(*shared: Any) -> None:
     global _shared
     _shared = shared
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the pool ends it so, whatever its parent does then
 
 
 def _work(task: Any) -> Any:
