@@ -79,6 +79,17 @@ class Content:
     plan: str
     export: str
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What leads a site to it."""
+        folders = {"MEDIA_ROOT": self.media, "SEARCH_ROOT": self.search, "VAR": self.var}
+        return {"DEALSITE_TABLE": self.table_name} | folders
+
+    def use(self, settings: Any) -> None:
+        """Let a test's settings lead to it."""
+        for name, value in self.settings.items():
+            setattr(settings, name, value)
+
     def examples(self, page: str) -> dict[str, Any]:
         """Return what stands for the names in an address: `{live.id}` in a declaration, `<str:deal_id>` in a route."""
         now = timezone.now()

@@ -26,8 +26,7 @@ def content(native_engine: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
 @pytest.fixture
 def site(content: Content, engine: str, settings: Any) -> Content:
     """That site, for one test."""
-    settings.DEALSITE_TABLE, settings.MEDIA_ROOT = content.table_name, content.media
-    settings.SEARCH_ROOT, settings.VAR = content.search, content.var
+    content.use(settings)
     page_cache.forget()
     category_names.forget()
     numbers.forget()

@@ -89,11 +89,7 @@ class Site:
     @contextlib.contextmanager
     def in_place(self) -> Iterator[None]:
         """Be the site of the settings."""
-        content = self.content
-        options: dict[str, Any] = {"DYNAMODB_ENDPOINT_URL": self.proxy.url}
-        options |= {"DEALSITE_TABLE": content.table_name, "MEDIA_ROOT": content.media}
-        options |= {"SEARCH_ROOT": content.search, "VAR": content.var}
-        with override_settings(**options):
+        with override_settings(DYNAMODB_ENDPOINT_URL=self.proxy.url, **self.content.settings):
             if client.connect().endpoint_url != self.proxy.url:
                 table.reset()
             self.forget()

@@ -88,6 +88,7 @@ def test_a_log_that_cannot_be_made_is_tried_again(tmp_path: Path):
         os.write(log.fd, b"kept\n")
         os.sched_yield()
     log.close()
+    assert "kept\n" in (folder / "engine.log").read_text()
 
 
 def test_an_engine_starts_although_its_log_cannot_be_written(tmp_path: Path, full_disk: None):

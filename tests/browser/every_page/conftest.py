@@ -23,8 +23,7 @@ def content(native_engine: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
 def shown(content: Content, engine: str, settings: Any) -> Content:
     """The seeded site, which the server shows during a test."""
     numbers.forget()  # an answer that was still awaited when another test changed the language is in neither
-    settings.DEALSITE_TABLE, settings.MEDIA_ROOT = content.table_name, content.media
-    settings.SEARCH_ROOT, settings.VAR = content.search, content.var
+    content.use(settings)
     return content
 
 
