@@ -16,17 +16,17 @@ from cms.shared.fields import LinkField, LocalTimeField, PriceField, typed_time,
 from cms.shared.pictures import keep
 from dealsite.data.catalogue.brands import NAME_CHARACTERS
 from dealsite.data.catalogue.categories import CATEGORIES, Entry
-from dealsite.data.catalogue.content import (
-    DESCRIPTION_CHARACTERS,
-    LINK_CHARACTERS,
-    MAX_STOCK,
-    TITLE_CHARACTERS,
-    VOUCHER_CODE_CHARACTERS,
-    DealContent,
-)
+from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing.pending_edits import PendingEdits
+from dealsite.data.entities.attributes import LINK_CHARACTERS
+from dealsite.data.entities.deals import (
+    DESCRIPTION_CHARACTERS,
+    MAX_STOCK,
+    TITLE_CHARACTERS,
+    VOUCHER_CODE_CHARACTERS,
+)
 
 ABOUT_CHARACTERS = 2_000
 

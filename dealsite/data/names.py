@@ -5,6 +5,7 @@ Names are normalised first and checked afterwards: NFKC turns look-alikes of `#`
 
 import re
 import unicodedata
+from urllib.parse import urlsplit
 
 from django.utils.translation import gettext_lazy
 
@@ -72,3 +73,18 @@ def normalise_email(text: str) -> str:
     ):
         raise Invalid(email=gettext_lazy("Enter an e-mail address such as name@example.org."))
     return email
+
+
+def is_web_link(link: str) -> bool:
+    """Tell whether a link is http or https, to a host, without sign-in data or spaces."""
+    try:
+        parts = urlsplit(link)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return False
+    return (
+        parts.scheme in ("http", "https")
+        and bool(host)
+        and "@" not in parts.netloc
+        and not any(c.isspace() or unicodedata.category(c) in ("Cc", "Cf") or c in '\\<>"' for c in link)
+    )

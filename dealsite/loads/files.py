@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from dealsite.data import keys
-from dealsite.data.catalogue.cards import CENT
 from dealsite.data.commerce.payment.payment_record import DATA_BYTES, Payment
+from dealsite.data.entities.attributes import CENT
 from dealsite.data.table.ids import EPOCH, RANDOM_BITS, new_ulid
 
 LARGEST_AMOUNT = Decimal("1000000000")

@@ -17,9 +17,9 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dealsite.data.catalogue.cards import CENT
-from dealsite.data.catalogue.content import MAX_PRICE, TITLE_CHARACTERS
 from dealsite.data.commerce.carts import MAX_ACTIVE, MAX_QUANTITY
+from dealsite.data.entities.attributes import CENT
+from dealsite.data.entities.deals import MAX_PRICE, TITLE_CHARACTERS
 from dealsite.data.names import normalise, normalise_username
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import EPOCH, RANDOM_BITS, new_ulid

@@ -12,8 +12,8 @@ from decimal import Decimal
 from itertools import pairwise
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue.cards import CENT, money
 from dealsite.data.catalogue.content import DealContent
+from dealsite.data.entities.attributes import CENT, money
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import from_iso, iso, new_ulid, time_of

@@ -14,8 +14,8 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue.content import UNSTORABLE
 from dealsite.data.editing import audit
+from dealsite.data.entities.attributes import UNSTORABLE
 from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.data.names import normalise
 from dealsite.data.table.access_patterns import access_pattern

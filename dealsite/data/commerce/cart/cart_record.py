@@ -13,7 +13,8 @@ from functools import cached_property
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue.cards import Picture, money
+from dealsite.data.catalogue.cards import Picture
+from dealsite.data.entities.attributes import money
 from dealsite.data.names import slugify
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item

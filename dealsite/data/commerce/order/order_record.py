@@ -17,9 +17,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys
-from dealsite.data.catalogue.cards import money
 from dealsite.data.commerce.cart.cart_record import CartChanged, Line, line_item, user_cart
 from dealsite.data.editing import audit
+from dealsite.data.entities.attributes import money
 from dealsite.data.names import normalise
 from dealsite.data.people import mails, messages
 from dealsite.data.table.convert import Item

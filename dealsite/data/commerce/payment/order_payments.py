@@ -14,7 +14,6 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue.cards import CENT
 from dealsite.data.commerce.payment import payment_totals
 from dealsite.data.commerce.payment.payment_record import (
     CANCELLED,
@@ -29,6 +28,7 @@ from dealsite.data.commerce.payment.payment_record import (
     payment_from_item,
     payment_item,
 )
+from dealsite.data.entities.attributes import CENT
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.access_patterns import access_pattern

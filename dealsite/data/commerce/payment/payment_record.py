@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any
 
 from dealsite.data import keys
-from dealsite.data.catalogue.cards import CENT
+from dealsite.data.entities.attributes import CENT
 from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import from_iso, iso

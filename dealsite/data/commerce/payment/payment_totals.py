@@ -15,7 +15,6 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue.cards import CENT
 from dealsite.data.commerce.payment.payment_record import (
     CANCELLED,
     FAILED,
@@ -25,6 +24,7 @@ from dealsite.data.commerce.payment.payment_record import (
     SCHEDULED,
     Payment,
 )
+from dealsite.data.entities.attributes import CENT
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.data.table.access_patterns import access_pattern
