@@ -29,7 +29,7 @@ Upgrade = Callable[[Item], Item]
 class At:
     """A key or index rows, computed from attributes.
 
-    Rows are there `only_with` an attribute, or `unless` there is one.
+    A key or rows are there `only_with` an attribute, or `unless` there is one.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ def _take(path: str, shape: Shape) -> Callable[[Item], Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Entity:
-    """One type of item.
+    """One type of item; where it can stand under several keys, the first of them that is there is its own.
 
     `named` are attributes whose names are data: what they begin with, and what they hold. `rules` are functions of an
     item that return what is wrong with attributes that are each right, as a sentence, or ''. A root must be there where
@@ -126,7 +126,7 @@ class Entity:
 
     type: str
     about: str
-    key: At
+    key: At | Sequence[At]
     rows: Sequence[At] | Callable[[Item], Row] = ()
     shape: Shape
     named: Mapping[str, Attribute] = field(default_factory=dict)
@@ -138,8 +138,18 @@ class Entity:
 
     @cached_property
     def key_of(self) -> Callable[[Item], Key]:
-        """The function of an item that returns the key under which it belongs."""
-        return self.key.bind_key(self.shape)
+        """The function of an item that returns the key under which it belongs; ValueError where nothing does."""
+        if isinstance(self.key, At):
+            return self.key.bind_key(self.shape)
+        bound = [one.bind_key(self.shape) for one in self.key]
+
+        def first(item: Item) -> Key:
+            for one in bound:
+                if key := one(item):
+                    return key
+            raise ValueError("it lacks what its key is made of")
+
+        return first
 
     @cached_property
     def rows_of(self) -> Callable[[Item], Row]:
