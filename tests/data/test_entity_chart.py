@@ -64,7 +64,8 @@ def of_entity(one: Entity, seen: dict[int, str]) -> Iterator[str]:
     yield f"{one.about[:1].upper()}{one.about[1:]}. {', '.join(notes)[:1].upper()}{', '.join(notes)[1:]}.\n"
     yield "| | partition key | sort key | |"
     yield "|---|---|---|---|"
-    yield f"| key | {template(one.key.entry, one.key.pieces)} | |"
+    for key in one.keys:
+        yield f"| key | {template(key.entry, key.pieces)} | |"
     for entry in rows(one):
         yield f"| {entry.index} | {template(entry, (entry.partition_pieces, entry.sort_pieces))} | {entry.about} |"
     yield "\n| attribute | holds | |\n|---|---|---|"

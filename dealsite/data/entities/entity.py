@@ -136,6 +136,17 @@ class Entity:
     schema: int = 1
     upgrades: tuple[Upgrade, ...] = ()
 
+    @property
+    def keys(self) -> Sequence[At]:
+        """Under which keys it can stand."""
+        return (self.key,) if isinstance(self.key, At) else self.key
+
+    @property
+    def name(self) -> str:
+        """The attribute by which other items name one: what its key is made of, or its id."""
+        sources = list(self.keys[0].sources.values())
+        return sources[0] if len(sources) == 1 else "id"
+
     @cached_property
     def key_of(self) -> Callable[[Item], Key]:
         """The function of an item that returns the key under which it belongs; ValueError where nothing does."""

@@ -100,13 +100,15 @@ def judge(items: Iterable[Item]) -> list[Problem]:
                 single.incomplete(item, error)
     lost = list(roots.problems())
     roots_lost = {problem.key for problem in lost}
-    of_checks = [
-        replace(problem, repairs=()) if check in doubtful else problem
-        for check in checks
-        for problem in check.problems()
-        if not problem.needs(roots_lost)
-    ]
-    found = [*single.found, *lost, *of_checks]
+    found = [*single.found, *lost]
+    for check in reversed(
+        checks
+    ):  # what only refers to something lost is said where no other check knows better
+        known = {problem.key for problem in found if problem.repairs}
+        for problem in check.problems():
+            if problem.needs(roots_lost) or (check is checks[0] and problem.key in known):
+                continue
+            found.append(replace(problem, repairs=()) if check in doubtful else problem)
     return [replace(problem, repairs=()) for problem in found] if single.newer else found
 
 

@@ -73,7 +73,7 @@ def _unknown(item: Item) -> Problem:
 @cache
 def _patterns() -> list[tuple[str, Any]]:
     """Return what tells the types of keys: items of one type may have keys of several templates."""
-    return [(one.type, pattern(one.key.pieces).fullmatch) for one in ENTITIES.values()]
+    return [(one.type, pattern(key.pieces).fullmatch) for one in ENTITIES.values() for key in one.keys]
 
 
 def _wrong(entity: Entity, item: Item, said: list[str]) -> Problem:
@@ -88,15 +88,16 @@ def _wrong(entity: Entity, item: Item, said: list[str]) -> Problem:
 
 def _told_by_key(entity: Entity, item: Item) -> Iterator[tuple[str, Any]]:
     """Yield those of the attributes in an item's key that the item has not, or not as they are declared."""
-    found = pattern(entity.key.pieces).fullmatch("\n".join(key_of(item)))
-    for argument, path in entity.key.sources.items() if found else ():
-        kind = entity.shape.get(path)
-        text = found.groupdict().get(argument) if found else None
-        if kind is None or text is None or (path in item and not kind.problem(item[path])):
-            continue
-        value = _value(kind, text)
-        if not kind.problem(value):
-            yield path, value
+    for key in entity.keys:
+        found = pattern(key.pieces).fullmatch("\n".join(key_of(item)))
+        for argument, text in found.groupdict().items() if found else ():
+            path = key.sources.get(argument, "")
+            kind = entity.shape.get(path)
+            if kind is None or (path in item and not kind.problem(item[path])):
+                continue
+            value = _value(kind, text)
+            if not kind.problem(value):
+                yield path, value
 
 
 def _value(kind: Attribute, text: str) -> Any:

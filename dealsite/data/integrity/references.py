@@ -33,24 +33,18 @@ def _references() -> dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]]:
     return dict(found)
 
 
-@cache
-def _names() -> dict[str, str]:
-    """Return the attribute that names an item of each type that something refers to: what its key is made of."""
-    wanted = {type_ for paths in _references().values() for _, types in paths for type_ in types}
-    return {type_: next(iter(ENTITIES[type_].key.sources.values())) for type_ in sorted(wanted)}
-
-
 class References:
     """Keeps what is there of what can be referred to, and what refers to something that was not seen yet."""
 
     def __init__(self) -> None:
-        self.there: dict[str, set[str]] = {type_: set() for type_ in _names()}
+        types = {type_ for paths in _references().values() for _, some in paths for type_ in some}
+        self.there: dict[str, set[str]] = {type_: set() for type_ in types}
         self.waiting: dict[Named, list[tuple[Item, tuple[str, ...]]]] = defaultdict(list)
 
     def see(self, item: Item) -> None:
         kind = item["type"]
         if kind in self.there:
-            self.there[kind].add(item[_names()[kind]])
+            self.there[kind].add(item[ENTITIES[kind].name])
         for path, types in _references().get(kind, ()):
             name = _at(item, path)
             if isinstance(name, str) and name and not any(name in self.there[one] for one in types):
@@ -67,7 +61,8 @@ class References:
         for (type_, name), item in self.dangling():
             entity = ENTITIES[item["type"]]
             what = f"This {entity.type} is of the {type_} {name}, which does not exist."
-            root = ENTITIES[type_].key_of({next(iter(ENTITIES[type_].key.sources.values())): name})
+            named = ENTITIES[type_]
+            root = named.key_of({named.name: name}) if named.is_root else None
             yield Problem(key_of(item), what, _removal(item) if entity.is_passing else (), root)
 
 

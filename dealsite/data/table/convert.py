@@ -93,7 +93,9 @@ def from_attributes(attributes: Mapping[str, Attribute]) -> Item:
     """Return an item, or a map, as Python values."""
     item: Item = {}
     for name, attribute in attributes.items():
-        ((kind, value),) = attribute.items()  # here and not in a call: most values are texts, and there are many
+        ((kind, value),) = (
+            attribute.items()
+        )  # here and not in a call: most values are texts, and there are many
         item[name] = value if kind == "S" and type(value) is str else _value(kind, value)
     return item
 
