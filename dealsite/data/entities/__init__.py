@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from types import ModuleType
 
-from dealsite.data.entities import deals, drafts, featured, taxonomy
+from dealsite.data.entities import batches, commerce, deals, drafts, featured, payments, taxonomy
 from dealsite.data.entities.entity import Entity
 
-ROOMS: tuple[ModuleType, ...] = (deals, drafts, featured, taxonomy)
+ROOMS: tuple[ModuleType, ...] = (deals, drafts, taxonomy, featured, commerce, payments, batches)
 ENTITIES: Mapping[str, Entity] = {
     one.type: one for room in ROOMS for one in vars(room).values() if isinstance(one, Entity)
 }

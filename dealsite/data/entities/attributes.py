@@ -75,7 +75,10 @@ def _is_not(value: Any, what: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Text(Attribute):
-    """A text of some length; `one_of` names all that it may be, `pattern` matches all of it."""
+    """A text of some length; `one_of` names all that it may be, `pattern` matches all of it.
+
+    With `least=0` it may be empty, also where it is an id, a user name or the like.
+    """
 
     least: int = 1
     most: int = MOST_TEXT
@@ -111,7 +114,8 @@ class Ulid(Text):
     """The id of something, which says when it was made."""
 
     def problem(self, value: Any) -> str:
-        return "" if type(value) is str and is_ulid(value) else _is_not(value, "a ULID")
+        fits = type(value) is str and (is_ulid(value) if value else not self.least)
+        return "" if fits else _is_not(value, "a ULID")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +138,7 @@ class Username(Text):
     def problem(self, value: Any) -> str:
         if value in self.also:
             return ""
-        fits = type(value) is str and USERNAME_PATTERN.fullmatch(value)
+        fits = type(value) is str and (USERNAME_PATTERN.fullmatch(value) if value else not self.least)
         return "" if fits else _is_not(value, "a user name")
 
 
