@@ -210,8 +210,7 @@ class Entity:
 
     def problems(self, item: Item) -> Iterator[str]:
         """Yield what is wrong with an item's attributes, a sentence each."""
-        own = {name: value for name, value in item.items() if name not in OWN}
-        yield from (f"{said}." for said in problems(own, self.shape, self.required, self._other))
+        yield from (f"{said}." for said in problems(item, self.shape, self.required, self._other))
         for outer, inner, source in self.repeated:
             there = item.get(outer)
             if type(there) is dict and source in item and there.get(inner) != item[source]:
@@ -230,6 +229,8 @@ class Entity:
         for beginning, kind in self.named.items():
             if name.startswith(beginning):
                 return kind.problem(value)
+        if name in OWN:
+            return ""
         return "is not one of its attributes"
 
     def is_newer(self, item: Item) -> bool:
