@@ -102,11 +102,22 @@ class Text(Attribute):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ulid(Text):
-    """The id of something, which says when it was made."""
+class ForeignText(Text):
+    """A text that comes from elsewhere, whatever its characters: of a browser, or of an error."""
 
     def problem(self, value: Any) -> str:
-        return "" if type(value) is str and is_ulid(value) else _is_not(value, "a ULID")
+        if type(value) is str and self.least <= len(value) <= self.most:
+            return ""
+        return _is_not(value, f"a text of {self.least} to {self.most:,} characters")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ulid(Text):
+    """The id of something, which says when it was made; `least=0`: or '' for none."""
+
+    def problem(self, value: Any) -> str:
+        fits = type(value) is str and (is_ulid(value) or len(value) == self.least == 0)
+        return "" if fits else _is_not(value, "a ULID")
 
 
 @dataclass(frozen=True, kw_only=True)

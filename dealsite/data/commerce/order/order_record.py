@@ -20,6 +20,7 @@ from dealsite.data import keys
 from dealsite.data.commerce.cart.cart_record import CartChanged, Line, line_item, user_cart
 from dealsite.data.editing import audit
 from dealsite.data.entities.attributes import money
+from dealsite.data.entities.people import ORDER_NEWS
 from dealsite.data.names import normalise
 from dealsite.data.people import mails, messages
 from dealsite.data.table.convert import Item
@@ -35,7 +36,7 @@ TRACKING_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._/-]{2,59}")
 WRONG_TRACKING = gettext_lazy(
     "A tracking number has 3 to 60 letters, digits, spaces, dots, dashes or slashes."
 )
-MESSAGE_KIND = "order"
+MESSAGE_KIND = ORDER_NEWS
 HEADLINES = {
     PLACED: "Thank you: your order is placed",
     SHIPPED: "Your order is on its way",

@@ -29,6 +29,7 @@ from dealsite.data.commerce.payment.payment_record import (
     payment_item,
 )
 from dealsite.data.entities.attributes import CENT
+from dealsite.data.entities.people import PAYMENT_NEWS
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.access_patterns import access_pattern
@@ -38,7 +39,7 @@ from dealsite.data.table.writes import Put, Update, Write, absent, equals
 
 REFUND_PAYMENT = "refund_payment"  # the kinds of jobs
 PAYMENT_NOTICE = "payment_notice"
-MESSAGE_KIND = "payment"
+MESSAGE_KIND = PAYMENT_NEWS
 PLANS = (1, 3, 6, 12)
 SMALLEST_INSTALMENT = Decimal("1.00")
 CHANGED = gettext_lazy("This payment changed meanwhile. Load it again and repeat what you did.")
