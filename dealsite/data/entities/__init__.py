@@ -3,10 +3,20 @@
 from collections.abc import Mapping
 from types import ModuleType
 
-from dealsite.data.entities import deals, people, work
+from dealsite.data.entities import (
+    batches,
+    commerce,
+    deals,
+    drafts,
+    featured,
+    payments,
+    people,
+    taxonomy,
+    work,
+)
 from dealsite.data.entities.entity import Entity
 
-ROOMS: tuple[ModuleType, ...] = (deals, people, work)
+ROOMS: tuple[ModuleType, ...] = (deals, drafts, taxonomy, featured, people, work, commerce, payments, batches)
 ENTITIES: Mapping[str, Entity] = {
     one.type: one for room in ROOMS for one in vars(room).values() if isinstance(one, Entity)
 }

@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, ClassVar
 
-from dealsite.data.names import EMAIL_PATTERN, SLUG_CHARACTERS, USERNAME_PATTERN, is_web_link
+from dealsite.data.names import EMAIL_PATTERN, SLUG_CHARACTERS, USERNAME_PATTERN, is_web_link, slugify
 from dealsite.data.table.ids import from_iso, is_ulid
 
 CENT = Decimal("0.01")
@@ -26,6 +27,9 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
 MOST_TEXT = 100_000
 LINK_CHARACTERS = 2_000
+
+
+_slug_of = lru_cache(10_000)(slugify)  # the same few brands stand in many items
 
 
 def money(value: Any) -> Decimal | None:
@@ -70,7 +74,10 @@ def _is_not(value: Any, what: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Text(Attribute):
-    """A text of some length; `one_of` names all that it may be, `pattern` matches all of it."""
+    """A text of some length; `one_of` names all that it may be, `pattern` matches all of it.
+
+    With `least=0` it may be empty, also where it is an id, a user name or the like.
+    """
 
     least: int = 1
     most: int = MOST_TEXT
@@ -113,10 +120,10 @@ class ForeignText(Text):
 
 @dataclass(frozen=True, kw_only=True)
 class Ulid(Text):
-    """The id of something, which says when it was made; `least=0`: or '' for none."""
+    """The id of something, which says when it was made."""
 
     def problem(self, value: Any) -> str:
-        fits = type(value) is str and (is_ulid(value) or len(value) == self.least == 0)
+        fits = type(value) is str and (is_ulid(value) if value else not self.least)
         return "" if fits else _is_not(value, "a ULID")
 
 
@@ -125,7 +132,9 @@ class Slug(Text):
     """The key part of a name."""
 
     most: int = SLUG_CHARACTERS
-    pattern: str = r"[^\W_]([^\s#/]*)"
+
+    def odd(self, value: str) -> str:
+        return "" if _slug_of(value) == value else _is_not(value, "the key part of a name")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +147,7 @@ class Username(Text):
     def problem(self, value: Any) -> str:
         if value in self.also:
             return ""
-        fits = type(value) is str and USERNAME_PATTERN.fullmatch(value)
+        fits = type(value) is str and (USERNAME_PATTERN.fullmatch(value) if value else not self.least)
         return "" if fits else _is_not(value, "a user name")
 
 

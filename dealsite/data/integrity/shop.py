@@ -16,6 +16,7 @@ from dealsite.data.commerce.cart.cart_record import (
     PURCHASED,
     RETURNED,
     SAVED,
+    CartOwner,
     line_from_item,
     saved_limit,
 )
@@ -27,7 +28,6 @@ from dealsite.data.commerce.order.order_record import (
     Order,
     order_from_item,
 )
-from dealsite.data.integrity.index_rows import cart_owner
 from dealsite.data.integrity.problem import (
     Problem,
     as_seen,
@@ -83,7 +83,7 @@ class Carts:
                 yield _lost_head(partition, users)
 
     def _head_problems(self, head: Item, lines: dict[keys.Key, Item]) -> Iterator[Problem]:
-        owner = cart_owner(head)
+        owner = _owner(head)
         there: Item = {}
         named: set[keys.Key] = set()
         missing: list[keys.Key] = []
@@ -118,6 +118,10 @@ class Carts:
             if owner.username:  # a visitor's may be what is left of a cart that ended
                 drop = Delete(key=place, when=(exists(),))
                 yield Problem(place, "The cart does not know this line.", (drop, _unchanged(head)))
+
+
+def _owner(head: Item) -> CartOwner:
+    return CartOwner(head.get("username", ""), head.get("visitor", ""))
 
 
 def _counts(entries: Item) -> dict[str, int]:
