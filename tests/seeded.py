@@ -272,7 +272,7 @@ def with_two_factor(user: User) -> User:
     """Give a user a second factor; return the user with it."""
     now = timezone.now()
     factor = two_factor.turn_on(user, secret="sealed", recovery=["one", "two"], step=1, key="", now=now)
-    passkey = two_factor.Passkey(new_ulid(now), LONG[:50], "credential", "public key")
+    passkey = two_factor.Passkey(new_ulid(now), LONG[:50], "credential", "public-key")
     user = users.get(user.username)
     passkeys.add(user, factor, passkey, challenge="asked", key="", now=now)
     return user

@@ -22,7 +22,9 @@ from dealsite.data.entities.attributes import (
     Username,
     Whole,
 )
+from dealsite.data.entities.commerce import TYPED_ADDRESS
 from dealsite.data.entities.entity import At, Entity
+from dealsite.data.entities.payments import METHOD_CHARACTERS
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import epoch_seconds, from_iso
 
@@ -31,7 +33,7 @@ NAME_CHARACTERS = 50  # of a user, and of a passkey
 MOST_COLUMNS, COLUMN_CHARACTERS = 20, 40  # that a list shows
 MOST_DEVICES = 5
 MOST_PASSKEYS = 10
-USER_AGENT_CHARACTERS, ADDRESS_CHARACTERS = 400, 60
+USER_AGENT_CHARACTERS, NETWORK_CHARACTERS = 400, 60
 LONGEST_SESSION = timedelta(days=90)
 HEADLINE_CHARACTERS = 200
 TEXT_CHARACTERS = 1_000
@@ -89,9 +91,14 @@ USER = Entity(
     rules=(user_is_whole_or_deleted,),
 )
 
+CARD: Shape = {
+    "gateway": Text(most=60),
+    "token": Text(most=METHOD_CHARACTERS, secret=True, about="what the gateway calls it"),
+    "label": Text(most=200, about="Visa ending in 4242"),
+}
 PROFILE = Entity(
     type="Profile",
-    about="what pages show of a user; a deleted one has none",
+    about="what pages show of a user, and what is kept for their next order; a deleted one has none",
     key=At(keys.profile, username="username"),
     shape={
         "username": Username(personal=True, refers="User"),
@@ -101,6 +108,8 @@ PROFILE = Entity(
         "timezone": Text(least=0, most=100, copy_of="User.timezone", optional=True),
         "created_at": Time(copy_of="User.created_at"),
         "version": Whole(least=1, about="counts changes of both"),
+        "address": Map(TYPED_ADDRESS, personal=True, optional=True, about="where the last order went"),
+        "card": Map(CARD, optional=True, about="pays for the next order"),
     },
 )
 
@@ -188,7 +197,7 @@ SESSION = Entity(
     shape={
         "username": Username(personal=True, refers="User"),
         "user_agent": ForeignText(least=0, most=USER_AGENT_CHARACTERS, personal=True),
-        "address": Text(least=0, most=ADDRESS_CHARACTERS, personal=True),
+        "address": Text(least=0, most=NETWORK_CHARACTERS, personal=True),
         "created_at": Time(),
         "seen_at": Time(),
         "proved_at": Time(optional=True, about="when they last gave their password; absent: at its start"),
@@ -196,6 +205,7 @@ SESSION = Entity(
         "ttl": Expiry(),
     },
     rules=(session_ends,),
+    is_passing=True,
 )
 
 THROTTLE = Entity(
@@ -203,6 +213,7 @@ THROTTLE = Entity(
     about="how many tries of a kind a subject has had in a span; its key holds the subject's hash",
     key=At(keys.throttle),
     shape={"count": Whole(), "ttl": Expiry()},
+    is_passing=True,
 )
 
 # Messages

@@ -21,11 +21,11 @@ from dealsite.data.entities.attributes import (
 )
 from dealsite.data.entities.entity import At, Entity
 from dealsite.data.entities.people import (
-    ADDRESS_CHARACTERS,
     COLUMN_CHARACTERS,
     HEADLINE_CHARACTERS,
     MOST_COLUMNS,
     NAME_CHARACTERS,
+    NETWORK_CHARACTERS,
 )
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import from_iso, time_of
@@ -114,6 +114,7 @@ HEARTBEAT = Entity(
     about="when one of the workers or web processes last wrote",
     key=At(keys.heartbeat, part="part"),
     shape={"part": Text(one_of=("worker", "web")), "at": Time(), "ttl": Expiry()},
+    is_passing=True,
 )
 
 # Logs
@@ -160,8 +161,8 @@ AUDIT_ENTRY = Entity(
     shape={
         "id": Ulid(),
         "card": Map(AUDIT_CARD),
-        "before": MapOf(Text(), ForeignText(), personal=True, optional=True, about="what changed, by field"),
-        "after": MapOf(Text(), ForeignText(), personal=True, optional=True),
+        "before": MapOf(Text(), Attribute(), personal=True, optional=True, about="what changed, by field"),
+        "after": MapOf(Text(), Attribute(), personal=True, optional=True),
     },
 )
 
@@ -169,7 +170,7 @@ SECURITY_CARD: Shape = {
     "event": Text(one_of=get_args(Event)),
     "at": Time(),
     "username": Username(also=("",), personal=True, about="may have been deleted; '': a visitor"),
-    "network": Text(most=ADDRESS_CHARACTERS, personal=True),
+    "network": Text(most=NETWORK_CHARACTERS, personal=True),
     "page": Text(least=0, most=1_000, about="the pattern of its address"),
     "detail": ForeignText(least=0, most=DETAIL_CHARACTERS),
     "request": Text(least=0, most=200, about="the id of a request"),
@@ -204,6 +205,7 @@ FAILURE_COUNT = Entity(
     key=At(keys.failure_count),
     shape={"count": Whole(least=1), "ttl": Expiry()},
     rules=(minute_is_one,),
+    is_passing=True,
 )
 
 # What editors keep
@@ -257,4 +259,5 @@ PRESENCE = Entity(
         "since": Time(),
         "ttl": Expiry(),
     },
+    is_passing=True,
 )
