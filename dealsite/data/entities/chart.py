@@ -3,7 +3,17 @@
 from collections.abc import Mapping
 from types import ModuleType
 
-from dealsite.data.entities import batches, commerce, deals, drafts, featured, payments, people, taxonomy, work
+from dealsite.data.entities import (
+    batches,
+    commerce,
+    deals,
+    drafts,
+    featured,
+    payments,
+    people,
+    taxonomy,
+    work,
+)
 from dealsite.data.entities.entity import Entity
 
 ROOMS: tuple[ModuleType, ...] = (deals, drafts, taxonomy, featured, commerce, payments, batches, people, work)

@@ -36,7 +36,9 @@ def problems_with(item: Item, changes: dict[str, Any]) -> list[str]:
 
 def problems(item: Item, **changes: Any) -> list[str]:
     """Return what is said of an item with other attributes; None takes one away, if it is there."""
-    return problems_with(item, {name: one for name, one in changes.items() if one is not None or name in item})
+    return problems_with(
+        item, {name: one for name, one in changes.items() if one is not None or name in item}
+    )
 
 
 def without_key(item: Item) -> Item:

@@ -112,7 +112,7 @@ def store_every_type() -> None:
     make_user("ann")
     make_user("bob")
     two_factor.turn_on(users.get("ann"), secret="sealed", recovery=["a hash"], step=1, key="", now=NOW)
-    ann, passkey = users.get("ann"), two_factor.Passkey(JOB, "My phone", "credential", "public key")
+    ann, passkey = users.get("ann"), two_factor.Passkey(JOB, "My phone", "credential", "public-key")
     passkeys.add(ann, two_factor.get("ann"), passkey, challenge="asked", key="", now=NOW)
     relations.add(relations.BRAND_LIKE, "nordlicht", username="ann", now=NOW)
     relations.add(relations.CATEGORY_LIKE, "toys-hobbies", username="ann", now=NOW)
