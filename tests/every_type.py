@@ -104,9 +104,11 @@ def store_every_type() -> None:
     relations.add(relations.CATEGORY_WATCH, "toys-hobbies", username="ann", now=NOW)
     messages.deliver([messages.message_item("ann", JOB, kind="hot_deal", headline="Look", deal=LIVE)])
     questions.create(question_id=JOB, title="Orders", sql="SELECT 1", by=EDITOR, now=NOW)
-    file = SourceFile("deals.csv", 9, 1, "utf-8", ",", ("title",), ".", "day")
+    file = SourceFile("deals.csv", 9, 1, "utf-8", ",", ("Name", "Preis"), ".", "day")
     one = imports.create(file, import_id=BROUGHT, by=EDITOR, now=NOW)
-    imports.check(one, LAYOUT, fingerprint="f", version=1, job_id=make_id(NOW, 31), now=NOW)
+    imports.check(
+        one, LAYOUT, fingerprint=ids.hash_of("Name Preis"), version=1, job_id=make_id(NOW, 31), now=NOW
+    )
     bob = users.get("bob")
     users.delete(bob, job_id=JOB, now=NOW)
     make_announcement(LIVE, SENT, audience=announcements.Audience(brand="nordlicht"))

@@ -57,7 +57,7 @@ def _has_an_order_if_bought(item: Item) -> str:
 
 
 OWNER: Shape = {
-    "username": Username(refers="User", personal=True, optional=True),
+    "username": Username(personal=True, optional=True),
     "visitor": Hash(optional=True, about="of a visitor's cookie"),
     "ttl": Expiry(optional=True, about="when a visitor's is forgotten"),
 }
@@ -176,7 +176,7 @@ ORDER = Entity(
     rows=[At(keys.order_rows, order="id", username="username", status="status", placed_at="placed_at")],
     shape={
         "id": Ulid(),
-        "username": Username(refers="User", personal=True),
+        "username": Username(personal=True),
         "status": Text(one_of=ORDER_STATUSES),
         "placed_at": Time(),
         "version": Whole(least=1, about="counts its steps"),

@@ -21,7 +21,6 @@ from dealsite.data.integrity.problem import (
     kept,
     key_of,
     repair_write,
-    say,
 )
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import epoch_seconds, from_iso
@@ -36,7 +35,6 @@ class Carts:
     def __init__(self) -> None:
         self.heads: dict[str, Item] = {}
         self.lines: dict[str, dict[keys.Key, Item]] = defaultdict(dict)
-        self.found: list[Problem] = []
 
     def see(self, item: Item) -> None:
         match item.get("type"):
@@ -46,18 +44,11 @@ class Carts:
                 self._see_line(item)
 
     def _see_line(self, item: Item) -> None:
-        card = item["card"]
-        right = {"deal": item["deal"], "username": item.get("username"), "order": item.get("order")}
-        if wrong := differences(card, right):
-            wanted = {name: value for name, value in (card | right).items() if value is not None}
-            what = say("{} in its card is {!r}", card, wrong)
-            self.found.append(Problem(key_of(item), what, (repair_write(item, {"card": wanted}),)))
         if item["status"] in (ACTIVE, SAVED):
             line = kept(item, "id", "deal", "status", "at", "username", "visitor", "ttl")
-            self.lines[item["PK"]][key_of(item)] = line | {"quantity": card["quantity"]}
+            self.lines[item["PK"]][key_of(item)] = line | {"quantity": item["card"]["quantity"]}
 
     def problems(self) -> Iterator[Problem]:
-        yield from self.found
         now = epoch_seconds(datetime.now(UTC))
         for partition, head in self.heads.items():
             if head.get("ttl", now + 1) > now:  # else its lines expire, each by itself
@@ -152,12 +143,11 @@ class Orders:
         self.lines: dict[Name, _Lines] = defaultdict(_Lines)
         self.logged: dict[str, Counter[str]] = defaultdict(Counter)
         self.messages: list[tuple[keys.Key, Name]] = []
-        self.found: list[Problem] = []
 
     def see(self, item: Item) -> None:
         match item.get("type"):
             case "Order":
-                self._see_order(item)
+                self.orders[item["username"], item["id"]] = order_from_item(item)
             case "CartLine" if item["status"] in (PURCHASED, RETURNED):
                 line = line_from_item(item)
                 lines = self.lines[line.username, line.order]
@@ -172,17 +162,7 @@ class Orders:
             case "Message" if item["card"]["kind"] == MESSAGE_KIND:
                 self.messages.append((key_of(item), (item["username"], item["card"]["order"])))
 
-    def _see_order(self, item: Item) -> None:
-        card = item["card"]
-        right = {name: item[name] for name in ("id", "username", "status", "placed_at")}
-        right["name"] = item["address"]["name"]
-        if wrong := differences(card, right):
-            what = say("{} in its card is {!r}, should be {!r}", card, wrong)
-            self.found.append(Problem(key_of(item), what, (repair_write(item, {"card": card | right}),)))
-        self.orders[item["username"], item["id"]] = order_from_item(item | {"card": card | right})
-
     def problems(self) -> Iterator[Problem]:
-        yield from self.found
         for name, order in self.orders.items():
             if said := [*_disagreements(order, self.lines.pop(name, _Lines())), *self._unlogged(order)]:
                 yield Problem(keys.order(*name), " ".join(said))
