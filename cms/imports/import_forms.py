@@ -16,7 +16,6 @@ from dealsite.imports import csv_files, layout
 from dealsite.imports.layout import Layout, guess_columns
 
 PASTED_CHARACTERS = 300_000
-NAME_OF_FILE_CHARACTERS = 100
 ENDINGS = (".csv", ".tsv", ".txt")
 FIELDS = {
     "title": _("Title"),

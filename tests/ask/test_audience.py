@@ -16,7 +16,7 @@ import pytest
 
 from dealsite.ask import ready, runs
 from dealsite.ask.lake import Lake, lake_in, may_ask
-from dealsite.data.people.users import ROLES
+from dealsite.data.entities.people import ROLES
 from dealsite.data.table import errors
 from dealsite.lake.entities import ADMIN, ENTITIES, OFFICE, Entity, columns
 from tests.ask.test_holes import BEFORE

@@ -21,6 +21,7 @@ from dealsite.data.editing import audit
 from dealsite.data.editing.audit import AuditContext
 from dealsite.data.entities.conversion import reader, writer
 from dealsite.data.entities.featured import CANCELLED, FEATURED_PLAN, OPEN, PLANNED, PUT_ASIDE, SET
+from dealsite.data.entities.work import SITE
 from dealsite.data.jobs import payloads
 from dealsite.data.jobs.jobs import Cancelled, Handler, Job, cancel_write, job_write
 from dealsite.data.table.access_patterns import access_pattern
@@ -221,7 +222,7 @@ def set_planned(job: Job, now: datetime) -> datetime | None:
 
 def _skip(plan: FeaturedPlan, why: str, *, now: datetime) -> None:
     aside = replace(plan, state=PUT_ASIDE, why=why)
-    noted = _noted(aside, "put a planned list aside", by=audit.SITE, now=now)
+    noted = _noted(aside, "put a planned list aside", by=SITE, now=now)
     table.transact([_put(plan, aside, now), noted])
 
 

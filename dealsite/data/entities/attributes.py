@@ -110,6 +110,16 @@ class Text(Attribute):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ForeignText(Text):
+    """A text that comes from elsewhere, whatever its characters: of a browser, or of an error."""
+
+    def problem(self, value: Any) -> str:
+        if type(value) is str and self.least <= len(value) <= self.most:
+            return ""
+        return _is_not(value, f"a text of {self.least} to {self.most:,} characters")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Ulid(Text):
     """The id of something, which says when it was made."""
 

@@ -234,9 +234,10 @@ def own_copies(entity: Entity, item: Item) -> list[tuple[str, Any, Any, Item]]:
     found = []
     for path, source in entity.repeats:
         first, _, last = path.rpartition(".")
-        holder = item.get(first) if first else item
+        holder = item.get(first, {}) if first else item
         right = item.get(source)
-        if right is None or not isinstance(holder, dict) or holder.get(last) == right:
+        is_there = not first or first in item
+        if right is None or not is_there or not isinstance(holder, dict) or holder.get(last) == right:
             continue
         changed = {first: holder | {last: right}} if first else {last: right}
         found.append((path, holder.get(last), right, changed))

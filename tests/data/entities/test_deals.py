@@ -8,12 +8,12 @@ from dealsite.data.catalogue import prices
 from dealsite.data.catalogue.cards import DealCard, Picture
 from dealsite.data.table.convert import from_attributes, to_attributes
 from tests.data.entities.examples_deals import CARD, DEAL, EDIT, EXAMPLES, LINK, PICTURE
-from tests.data.entities.sound import assert_sound, problems
+from tests.data.entities.sound import assert_is_sound, problems
 
 
 @pytest.mark.parametrize("item", EXAMPLES.values(), ids=EXAMPLES)
 def test_a_sound_item_of_deals_is_what_the_chart_says(item):
-    assert_sound(item)
+    assert_is_sound(item)
 
 
 def test_cards_pictures_and_prices_are_stored_as_they_were_read():

@@ -10,17 +10,17 @@ from dealsite.data.editing import pending_edits, trash_record, versions
 from dealsite.data.table.ids import from_iso
 from tests.data.entities.examples_deals import CARD, DEAL, EDIT, LATER, PUBLISHED
 from tests.data.entities.examples_drafts import EXAMPLES, POINTER, SHOWN
-from tests.data.entities.sound import assert_sound, problems
+from tests.data.entities.sound import assert_is_sound, problems
 
 
 @pytest.mark.parametrize("item", [*EXAMPLES.values(), POINTER], ids=[*EXAMPLES, "Pointer"])
 def test_a_sound_item_of_drafts_is_what_the_chart_says(item):
-    assert_sound(item)
+    assert_is_sound(item)
 
 
 def test_unpublished_changes_are_listed_until_they_are_discarded():
     item = {name: value for name, value in EXAMPLES["DealChanges"].items() if name != "discarded_at"}
-    assert_sound(item | {"GSI1PK": "DEALCHANGES", "GSI1SK": f"{LATER}#{EDIT}"})
+    assert_is_sound(item | {"GSI1PK": "DEALCHANGES", "GSI1SK": f"{LATER}#{EDIT}"})
 
 
 def test_drafts_and_versions_are_stored_as_they_were_read():

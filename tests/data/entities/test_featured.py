@@ -7,12 +7,12 @@ import pytest
 from dealsite.data.catalogue import featured_plans, featured_versions
 from tests.data.entities.examples_deals import CARD, DEAL
 from tests.data.entities.examples_featured import EXAMPLES
-from tests.data.entities.sound import assert_sound, problems
+from tests.data.entities.sound import assert_is_sound, problems
 
 
 @pytest.mark.parametrize("item", EXAMPLES.values(), ids=EXAMPLES)
 def test_a_sound_item_of_featured_lists_is_what_the_chart_says(item):
-    assert_sound(item)
+    assert_is_sound(item)
 
 
 def test_an_earlier_list_is_read_as_it_was_stored():

@@ -9,17 +9,17 @@ from dealsite.data.catalogue import brands, categories, relations
 from dealsite.data.table.ids import from_iso
 from tests.data.entities.examples_deals import PUBLISHED
 from tests.data.entities.examples_taxonomy import EXAMPLES, MUTED
-from tests.data.entities.sound import assert_sound, problems
+from tests.data.entities.sound import assert_is_sound, problems
 
 
 @pytest.mark.parametrize("item", EXAMPLES.values(), ids=EXAMPLES)
 def test_a_sound_item_of_the_taxonomy_is_what_the_chart_says(item):
-    assert_sound(item)
+    assert_is_sound(item)
 
 
 def test_a_new_category_has_neither_texts_nor_a_list():
     names = ("PK", "SK", "type", "slug", "name", "version")
-    assert_sound({name: EXAMPLES["Category"][name] for name in names})
+    assert_is_sound({name: EXAMPLES["Category"][name] for name in names})
 
 
 def test_brands_and_categories_are_read_as_they_were_stored():
@@ -41,7 +41,7 @@ def test_a_new_relation_is_sound_and_not_muted(relation):
     made, key = relation.item(slug, "ada", now=now), relation.key(slug, "ada")
     kept = {name: value for name, value in EXAMPLES[relation.type].items() if name not in MUTED}
     assert made | {"PK": key[0], "SK": key[1]} == kept
-    assert_sound(kept)
+    assert_is_sound(kept)
 
 
 @pytest.mark.parametrize(

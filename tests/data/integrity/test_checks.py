@@ -26,6 +26,7 @@ from dealsite.data.commerce import carts, orders
 from dealsite.data.editing import bulk, imports, pending_edits, presence, questions, saved_views, trash_record
 from dealsite.data.editing.bulk_change import bulk_progress
 from dealsite.data.editing.imports import SourceFile
+from dealsite.data.entities.batches import REFUSED
 from dealsite.data.integrity import checks, index_rows
 from dealsite.data.integrity.problem import Problem
 from dealsite.data.jobs import heartbeats, jobs
@@ -111,7 +112,7 @@ def store_every_type() -> None:
     make_user("ann")
     make_user("bob")
     two_factor.turn_on(users.get("ann"), secret="sealed", recovery=["a hash"], step=1, key="", now=NOW)
-    ann, passkey = users.get("ann"), two_factor.Passkey(JOB, "My phone", "credential", "public key")
+    ann, passkey = users.get("ann"), two_factor.Passkey(JOB, "My phone", "credential", "public-key")
     passkeys.add(ann, two_factor.get("ann"), passkey, challenge="asked", key="", now=NOW)
     relations.add(relations.BRAND_LIKE, "nordlicht", username="ann", now=NOW)
     relations.add(relations.CATEGORY_LIKE, "toys-hobbies", username="ann", now=NOW)
@@ -162,7 +163,7 @@ def change_in_bulk() -> None:
     to_books = bulk.BulkChange("deal", bulk.CATEGORY, "books-media")
     bulk.start(to_books, job_id=BULK, by=EDITOR, asked_at=NOW, now=NOW, targets=[bulk.BulkTarget(LIVE, "x")])
     change(keys.job(BULK), taken_by="a worker")()
-    bulk_progress.refuse(jobs.get(BULK), [bulk.BulkResult(LIVE, "x", bulk.REFUSED, reason="x")], in_all=1)
+    bulk_progress.refuse(jobs.get(BULK), [bulk.BulkResult(LIVE, "x", REFUSED, reason="x")], in_all=1)
 
 
 def go_shopping() -> None:
