@@ -8,6 +8,7 @@ from dealsite.data.catalogue import draft_record
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.editing import pending_edits, trash_record, versions
 from dealsite.data.table.ids import from_iso
+from dealsite.data.table.writes import Put
 from tests.data.entities.examples_deals import CARD, DEAL, EDIT, LATER, PUBLISHED
 from tests.data.entities.examples_drafts import EXAMPLES, POINTER, SHOWN
 from tests.data.entities.sound import assert_is_sound, problems
@@ -40,6 +41,7 @@ def test_drafts_and_versions_are_stored_as_they_were_read():
     (put,) = versions.keep_writes(DEAL, version)
     pointer = draft_record.published_write(draft_record.draft_from_item(POINTER), DEAL)
     assert stored == _without_key(EXAMPLES["Draft"])
+    assert isinstance(put, Put)
     assert put.item == _without_key(EXAMPLES["Version"])
     assert pointer.item == _without_key(POINTER) | {"version": 4}
 
