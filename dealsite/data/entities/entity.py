@@ -192,17 +192,6 @@ class Entity:
     def required(self) -> frozenset[str]:
         return frozenset(name for name, one in self.shape.items() if not one.optional)
 
-    @cached_property
-    def repeated(self) -> tuple[tuple[str, str, str], ...]:
-        """What its maps repeat of the item that they are in: map, attribute there, attribute of the item."""
-        return tuple(
-            (outer, inner, one.copy_of)
-            for outer, kind in self.shape.items()
-            if isinstance(kind, Map)
-            for inner, one in kind.shape.items()
-            if one.copy_of in self.shape
-        )
-
     def item(self, values: Mapping[str, Any]) -> Item:
         """Return an item as it is stored, but for its key: its type, what is there of it, and its index rows."""
         there = {name: value for name, value in values.items() if value is not None}
@@ -211,10 +200,6 @@ class Entity:
     def problems(self, item: Item) -> Iterator[str]:
         """Yield what is wrong with an item's attributes, a sentence each."""
         yield from (f"{said}." for said in problems(item, self.shape, self.required, self._other))
-        for outer, inner, source in self.repeated:
-            there = item.get(outer)
-            if type(there) is dict and source in item and there.get(inner) != item[source]:
-                yield f"{outer}.{inner} is {there.get(inner)!r}, and not {source}, {item[source]!r}."
         if not self.rules:
             return
         for rule in self.rules:

@@ -69,10 +69,10 @@ def _without_key(item: dict[str, Any]) -> dict[str, Any]:
             {"published_as": DEAL},
             "It is published, and still holds autosaved_since, card, description, last_edit, link, stock.",
         ),
-        ("Draft", {"card": SHOWN}, f"card.id is {DEAL!r}, and not id, {EDIT!r}."),
+        ("Draft", {"card": SHOWN}, f"card.id is not {EDIT}."),
         ("Draft", {"link": "javascript:x"}, "link is 'javascript:x', which is not a web address."),
         ("Version", {"version": 0}, "version is '0', which is not a whole number from 1 to 99,999,999."),
-        ("DealChanges", {"deal": EDIT}, f"card.id is {DEAL!r}, and not deal, {EDIT!r}."),
+        ("DealChanges", {"deal": EDIT}, f"card.id is not {EDIT}."),
         ("Trash", {"kept": {"type": "Draft", "id": DEAL}}, f"It keeps the Draft {DEAL}."),
         (
             "Trash",
@@ -88,7 +88,7 @@ def _without_key(item: dict[str, Any]) -> dict[str, Any]:
         (
             "Trash",
             {"card": CARD | {"kind": "draft", "deleted_at": LATER, "deleted_by": "eve"}},
-            "card.kind is 'draft', and not kind, 'deal'.",
+            "card.kind is not deal.",
         ),
     ],
 )
