@@ -12,20 +12,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, ClassVar
 
-from dealsite.data.names import EMAIL_PATTERN, SLUG_CHARACTERS, USERNAME_PATTERN, is_web_link
+from dealsite.data.names import EMAIL_PATTERN, SLUG_CHARACTERS, USERNAME_PATTERN, is_web_link, slugify
 from dealsite.data.table.ids import from_iso, is_ulid
 
 CENT = Decimal("0.01")
 YEARS = range(1999, 2102)  # in UTC, of times from 2000 to 2100 in any zone
 FIRST_SECOND, LAST_SECOND = 915_148_800, 4_165_516_800  # of those years
 UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # controls, lone surrogates
+PLAIN_LINK = re.compile(r"https?://[a-z0-9.-]+(/[!#-;=?-\[\]-~]*)?")  # as most are: no need to look closer
 HASH = re.compile(r"[0-9a-f]{64}")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
 MOST_TEXT = 100_000
 LINK_CHARACTERS = 2_000
+
+
+_slug_of = lru_cache(10_000)(slugify)  # the same few brands stand in many items
 
 
 def money(value: Any) -> Decimal | None:
@@ -107,6 +112,16 @@ class Text(Attribute):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ForeignText(Text):
+    """A text that comes from elsewhere, whatever its characters: of a browser, or of an error."""
+
+    def problem(self, value: Any) -> str:
+        if type(value) is str and self.least <= len(value) <= self.most:
+            return ""
+        return _is_not(value, f"a text of {self.least} to {self.most:,} characters")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Ulid(Text):
     """The id of something, which says when it was made."""
 
@@ -120,7 +135,9 @@ class Slug(Text):
     """The key part of a name."""
 
     most: int = SLUG_CHARACTERS
-    pattern: str = r"[^\W_]([^\s#/]*)"
+
+    def odd(self, value: str) -> str:
+        return "" if _slug_of(value) == value else _is_not(value, "the key part of a name")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +172,8 @@ class Link(Text):
     most: int = LINK_CHARACTERS
 
     def odd(self, value: str) -> str:
-        return "" if is_web_link(value) or not value else _is_not(value, "a web address")
+        fits = not value or PLAIN_LINK.fullmatch(value) or is_web_link(value)
+        return "" if fits else _is_not(value, "a web address")
 
 
 @dataclass(frozen=True, kw_only=True)

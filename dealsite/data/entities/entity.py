@@ -14,7 +14,7 @@ from datetime import date
 from functools import cached_property
 from typing import Any
 
-from dealsite.data.entities.attributes import Attribute, Day, Expiry, Map, Shape, Time, problems
+from dealsite.data.entities.attributes import Attribute, Day, Expiry, Map, Money, Shape, Time, problems
 from dealsite.data.keys import GSI1, GSI2, GSI3, USER_INDEX
 from dealsite.data.table.convert import Item, Key
 from dealsite.data.table.ids import from_iso
@@ -51,9 +51,14 @@ class At:
 
         return made
 
+    @property
+    def pieces(self) -> tuple[Pieces, Pieces]:
+        """The literals and parts of a key's template."""
+        return (self.entry.partition_pieces, self.entry.sort_pieces) if self.entry else ((), ())
+
     def bind_key(self, shape: Shape) -> Callable[[Item], Key]:
         """Return the function of an item that tells under which key it belongs; ValueError where nothing does."""
-        pieces = (self.entry.partition_pieces, self.entry.sort_pieces) if self.entry else ((), ())
+        pieces = self.pieces
         names = {one.source or one.name for some in pieces for one in some if isinstance(one, Part)}
         if names <= self.sources.keys():
             return self.bind(shape)
@@ -113,7 +118,8 @@ class Entity:
     """One type of item; where it can stand under several keys, the first of them that is there is its own.
 
     `named` are attributes whose names are data: what they begin with, and what they hold. `rules` are functions of an
-    item that return what is wrong with attributes that are each right, as a sentence, or ''. `schema` counts the
+    item that return what is wrong with attributes that are each right, as a sentence, or ''. A root must be there where
+    something names it; what is passing may be taken away at any time, and nothing is lost. `schema` counts the
     versions of this declaration from 1; the n-th of `upgrades` makes an item of version n + 1 of one of version n
     (0: written before there were versions).
     """
@@ -126,8 +132,20 @@ class Entity:
     named: Mapping[str, Attribute] = field(default_factory=dict)
     rules: tuple[Callable[[Item], str], ...] = ()
     is_root: bool = False
+    is_passing: bool = False
     schema: int = 1
     upgrades: tuple[Upgrade, ...] = ()
+
+    @property
+    def keys(self) -> Sequence[At]:
+        """Under which keys it can stand."""
+        return (self.key,) if isinstance(self.key, At) else self.key
+
+    @property
+    def name(self) -> str:
+        """The attribute by which other items name one: what its key is made of, or its id."""
+        sources = list(self.keys[0].sources.values())
+        return sources[0] if len(sources) == 1 else "id"
 
     @cached_property
     def key_of(self) -> Callable[[Item], Key]:
@@ -155,8 +173,35 @@ class Entity:
         return lambda item: {name: text for one in bound for name, text in one(item).items()}
 
     @cached_property
+    def repeats(self) -> list[tuple[str, str]]:
+        """Where an attribute, up to one map deep, repeats another one of the same item; of money, both are evidence."""
+        inner = {
+            f"{name}.{deep}": kind
+            for name, one in self.shape.items()
+            if isinstance(one, Map)
+            for deep, kind in one.shape.items()
+        }
+        own = {**self.shape, **inner}
+        return [
+            (path, kind.copy_of)
+            for path, kind in own.items()
+            if kind.copy_of in self.shape and not isinstance(kind, Money)
+        ]
+
+    @cached_property
     def required(self) -> frozenset[str]:
         return frozenset(name for name, one in self.shape.items() if not one.optional)
+
+    @cached_property
+    def repeated(self) -> tuple[tuple[str, str, str], ...]:
+        """What its maps repeat of the item that they are in: map, attribute there, attribute of the item."""
+        return tuple(
+            (outer, inner, one.copy_of)
+            for outer, kind in self.shape.items()
+            if isinstance(kind, Map)
+            for inner, one in kind.shape.items()
+            if one.copy_of in self.shape
+        )
 
     def item(self, values: Mapping[str, Any]) -> Item:
         """Return an item as it is stored, but for its key: its type, what is there of it, and its index rows."""
@@ -165,8 +210,11 @@ class Entity:
 
     def problems(self, item: Item) -> Iterator[str]:
         """Yield what is wrong with an item's attributes, a sentence each."""
-        own = {name: value for name, value in item.items() if name not in OWN}
-        yield from (f"{said}." for said in problems(own, self.shape, self.required, self._other))
+        yield from (f"{said}." for said in problems(item, self.shape, self.required, self._other))
+        for outer, inner, source in self.repeated:
+            there = item.get(outer)
+            if type(there) is dict and source in item and there.get(inner) != item[source]:
+                yield f"{outer}.{inner} is {there.get(inner)!r}, and not {source}, {item[source]!r}."
         if not self.rules:
             return
         for rule in self.rules:
@@ -181,9 +229,31 @@ class Entity:
         for beginning, kind in self.named.items():
             if name.startswith(beginning):
                 return kind.problem(value)
+        if name in OWN:
+            return ""
         return "is not one of its attributes"
+
+    def is_newer(self, item: Item) -> bool:
+        """Tell whether a newer build of the site wrote an item, of which this one knows too little to judge it."""
+        written_by = item.get(SCHEMA, 0)
+        return isinstance(written_by, int) and written_by > self.schema
 
     @property
     def expires(self) -> bool:
         """Whether DynamoDB removes such items, or some of them."""
         return isinstance(self.shape.get("ttl"), Expiry)
+
+
+def own_copies(entity: Entity, item: Item) -> list[tuple[str, Any, Any, Item]]:
+    """Return what repeats another attribute of its item and differs: path, value, right value, and the repair."""
+    found = []
+    for path, source in entity.repeats:
+        first, _, last = path.rpartition(".")
+        holder = item.get(first, {}) if first else item
+        right = item.get(source)
+        is_there = not first or first in item
+        if right is None or not is_there or not isinstance(holder, dict) or holder.get(last) == right:
+            continue
+        changed = {first: holder | {last: right}} if first else {last: right}
+        found.append((path, holder.get(last), right, changed))
+    return found

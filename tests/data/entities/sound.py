@@ -6,7 +6,7 @@ from copy import deepcopy
 from types import ModuleType
 from typing import Any
 
-from dealsite.data.entities import ENTITIES
+from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.entities.entity import INDEX_KEYS, Entity
 from dealsite.data.table.convert import Item, from_attributes, to_attributes
 
@@ -32,6 +32,13 @@ def problems_with(item: Item, changes: dict[str, Any]) -> list[str]:
         else:
             place[name] = value
     return list(ENTITIES[item["type"]].problems(changed))
+
+
+def problems(item: Item, **changes: Any) -> list[str]:
+    """Return what is said of an item with other attributes; None takes one away, if it is there."""
+    return problems_with(
+        item, {name: one for name, one in changes.items() if one is not None or name in item}
+    )
 
 
 def without_key(item: Item) -> Item:

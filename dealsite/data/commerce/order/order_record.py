@@ -31,6 +31,7 @@ from dealsite.data.entities.commerce import (
     TYPED_ADDRESS,
 )
 from dealsite.data.entities.conversion import reader, writer
+from dealsite.data.entities.people import ORDER_NEWS
 from dealsite.data.names import normalise
 from dealsite.data.people import mails, messages
 from dealsite.data.table.convert import Item
@@ -41,7 +42,7 @@ from dealsite.data.table.writes import Delete, Put, Write, absent, exists
 WRONG_TRACKING = gettext_lazy(
     "A tracking number has 3 to 60 letters, digits, spaces, dots, dashes or slashes."
 )
-MESSAGE_KIND = "order"
+MESSAGE_KIND = ORDER_NEWS
 HEADLINES = {
     PLACED: "Thank you: your order is placed",
     SHIPPED: "Your order is on its way",
