@@ -203,9 +203,12 @@ TRANSACTION_GUARD = Entity(
 
 
 def _is_charged_or_refunded(item: Item) -> str:
-    """Say what is wrong with an amount: what is refunded is less than nothing."""
+    """Say what is wrong with a charge: what is refunded is less than nothing, and has no outcome."""
     is_refund = item["id"].endswith("-refund")
-    return "" if item["amount"] and (item["amount"] < 0) == is_refund else "Its amount has the wrong sign."
+    if not item["amount"] or (item["amount"] < 0) != is_refund:
+        return "Its amount has the wrong sign."
+    outcomes = bool(item["transaction_id"]) + bool(item["reason"])
+    return "" if outcomes == (not is_refund) else f"It has {outcomes} outcomes."
 
 
 TEST_CHARGE = Entity(
