@@ -25,6 +25,7 @@ def normalise(text: str) -> str:
     return unicodedata.normalize("NFKC", " ".join(kept.split()))
 
 
+ODD_IN_LINKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\\<>\"]").search
 UNWANTED = {"Cc", "Cf", "Cs", "Co", "Cn"}
 
 
@@ -86,5 +87,5 @@ def is_web_link(link: str) -> bool:
         parts.scheme in ("http", "https")
         and bool(host)
         and "@" not in parts.netloc
-        and not any(c.isspace() or unicodedata.category(c) in ("Cc", "Cf") or c in '\\<>"' for c in link)
+        and not (ODD_IN_LINKS(link) or any(unicodedata.category(c) == "Cf" for c in link if c > "~"))
     )

@@ -16,7 +16,7 @@ from functools import cached_property
 
 from django.utils.crypto import salted_hmac
 
-from dealsite.data import entities
+from dealsite.data.entities import chart
 from dealsite.data.entities.attributes import Map
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import from_iso, time_of
@@ -70,7 +70,7 @@ def columns(type_: str, text: str, for_admins: str = "", **sources: Source | str
     `sources` names the attribute of one that is called otherwise, or says where a value comes from that is none: its
     kind has to be told, `name:kind`. What is secret is refused.
     """
-    kept, made, shape = set(for_admins.split()), [], entities.ENTITIES[type_].shape
+    kept, made, shape = set(for_admins.split()), [], chart.ENTITIES[type_].shape
     card = shape.get("card")
     declared = {**(card.shape if isinstance(card, Map) else {}), **shape}
     for word in text.split():

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from dealsite.data import keys
-from dealsite.data.entities import ENTITIES, ROOMS
 from dealsite.data.entities.attributes import Attribute, Each, Map, MapOf, Shape
+from dealsite.data.entities.chart import ENTITIES, ROOMS
 from dealsite.data.entities.entity import Entity, pattern
 from dealsite.data.table.key_templates import Entry, Pieces
 from tests.data.entities import EXAMPLES

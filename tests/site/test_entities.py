@@ -3,7 +3,7 @@
 import pytest
 
 from dealsite.data import table
-from dealsite.data.entities import ENTITIES
+from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.entities.entity import INDEX_KEYS
 from tests.seeded import Content, seeded_site
 

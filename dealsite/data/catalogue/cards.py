@@ -11,13 +11,14 @@ from functools import cached_property
 from dealsite.data import keys
 from dealsite.data.entities.conversion import reader, writer
 from dealsite.data.entities.deals import DRAFT_CARD, PICTURE
+from dealsite.data.entities.pages import EDITORS_CHOICE as EDITORS_CHOICE
+from dealsite.data.entities.pages import FRONT as FRONT
 from dealsite.data.names import slugify
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import VersionConflict
 from dealsite.data.table.ids import time_of
 from dealsite.data.table.writes import Update, equals, present
 
-FRONT, EDITORS_CHOICE = "front", "editors-choice"  # pages with a featured list; the others are categories'
 ENDING_SOON = timedelta(hours=48)
 CENTRE = 50  # percent: where the focal point of a picture is until somebody chooses another
 

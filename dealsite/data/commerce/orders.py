@@ -7,17 +7,7 @@ reading        everything read of them
 
 from dealsite.data.commerce.order.checkout import Purchase, place
 from dealsite.data.commerce.order.fulfilment import cancel, deliver, ship
-from dealsite.data.commerce.order.order_record import (
-    CANCELLED,
-    DELIVERED,
-    PLACED,
-    SHIPPED,
-    STATUSES,
-    Address,
-    Event,
-    Order,
-    OrderCard,
-)
+from dealsite.data.commerce.order.order_record import Address, Event, Order, OrderCard
 from dealsite.data.commerce.order.reading import (
     OrdersPage,
     account_page,
@@ -29,3 +19,5 @@ from dealsite.data.commerce.order.reading import (
     of_user,
     waiting,
 )
+from dealsite.data.entities.commerce import CANCELLED, DELIVERED, PLACED, SHIPPED
+from dealsite.data.entities.commerce import ORDER_STATUSES as STATUSES

@@ -22,6 +22,7 @@ CENT = Decimal("0.01")
 YEARS = range(1999, 2102)  # in UTC, of times from 2000 to 2100 in any zone
 FIRST_SECOND, LAST_SECOND = 915_148_800, 4_165_516_800  # of those years
 UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # controls, lone surrogates
+PLAIN_LINK = re.compile(r"https?://[a-z0-9.-]+(/[!#-;=?-\[\]-~]*)?")  # as most are: no need to look closer
 HASH = re.compile(r"[0-9a-f]{64}")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -169,7 +170,8 @@ class Link(Text):
     most: int = LINK_CHARACTERS
 
     def odd(self, value: str) -> str:
-        return "" if is_web_link(value) or not value else _is_not(value, "a web address")
+        fits = not value or PLAIN_LINK.fullmatch(value) or is_web_link(value)
+        return "" if fits else _is_not(value, "a web address")
 
 
 @dataclass(frozen=True, kw_only=True)

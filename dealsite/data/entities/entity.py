@@ -210,8 +210,7 @@ class Entity:
 
     def problems(self, item: Item) -> Iterator[str]:
         """Yield what is wrong with an item's attributes, a sentence each."""
-        own = {name: value for name, value in item.items() if name not in OWN}
-        yield from (f"{said}." for said in problems(own, self.shape, self.required, self._other))
+        yield from (f"{said}." for said in problems(item, self.shape, self.required, self._other))
         for outer, inner, source in self.repeated:
             there = item.get(outer)
             if type(there) is dict and source in item and there.get(inner) != item[source]:
@@ -230,6 +229,8 @@ class Entity:
         for beginning, kind in self.named.items():
             if name.startswith(beginning):
                 return kind.problem(value)
+        if name in OWN:
+            return ""
         return "is not one of its attributes"
 
     def is_newer(self, item: Item) -> bool:
@@ -250,7 +251,8 @@ def own_copies(entity: Entity, item: Item) -> list[tuple[str, Any, Any, Item]]:
         first, _, last = path.rpartition(".")
         holder = item.get(first, {}) if first else item
         right = item.get(source)
-        if right is None or not isinstance(holder, dict) or holder.get(last) == right:
+        is_there = not first or first in item
+        if right is None or not is_there or not isinstance(holder, dict) or holder.get(last) == right:
             continue
         changed = {first: holder | {last: right}} if first else {last: right}
         found.append((path, holder.get(last), right, changed))

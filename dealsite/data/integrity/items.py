@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from dealsite.data.entities import ENTITIES
 from dealsite.data.entities.attributes import Attribute, Whole
+from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.entities.entity import INDEX_KEYS, Entity, own_copies, pattern
 from dealsite.data.integrity.problem import Problem, as_seen, differences, differing, key_of, repair_write
 from dealsite.data.table.convert import Item

@@ -7,11 +7,9 @@ from datetime import date
 from decimal import Decimal
 
 from dealsite.data import keys
-from dealsite.data.commerce.payment.payment_loads import LARGEST_CHUNK
-from dealsite.data.commerce.payment.payment_record import STATUSES, Payment, payment_from_item
+from dealsite.data.commerce.payment.payment_record import Payment, payment_from_item
 from dealsite.data.commerce.payment.payment_totals import (
     PAYMENT_TOTALS,
-    STATES,
     Deltas,
     Place,
     added,
@@ -21,6 +19,7 @@ from dealsite.data.commerce.payment.payment_totals import (
     place_of,
     state_of,
 )
+from dealsite.data.entities.payments import LARGEST_CHUNK, STATES, STATUSES
 from dealsite.data.integrity.problem import Problem, as_seen, differences, kept, key_of, repair_write, say
 from dealsite.data.table.convert import Item
 from dealsite.data.table.writes import Check, Put, Write, absent, exists

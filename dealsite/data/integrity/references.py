@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 
-from dealsite.data.entities import ENTITIES
 from dealsite.data.entities.attributes import Map, Shape
+from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.integrity.problem import Problem, kept, key_of
 from dealsite.data.table.convert import Item
 from dealsite.data.table.writes import Delete, exists

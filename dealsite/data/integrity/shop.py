@@ -10,24 +10,9 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from dealsite.data import keys
-from dealsite.data.commerce.cart.cart_record import (
-    ACTIVE,
-    MAX_ACTIVE,
-    PURCHASED,
-    RETURNED,
-    SAVED,
-    CartOwner,
-    line_from_item,
-    saved_limit,
-)
-from dealsite.data.commerce.order.order_record import (
-    CANCELLED,
-    DONE,
-    MESSAGE_KIND,
-    PLACED,
-    Order,
-    order_from_item,
-)
+from dealsite.data.commerce.cart.cart_record import CartOwner, line_from_item, saved_limit
+from dealsite.data.commerce.order.order_record import DONE, MESSAGE_KIND, Order, order_from_item
+from dealsite.data.entities.commerce import ACTIVE, CANCELLED, MAX_ACTIVE, PLACED, PURCHASED, RETURNED, SAVED
 from dealsite.data.integrity.problem import (
     Problem,
     as_seen,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.editing import bulk
-from dealsite.data.editing.bulk import CHANGED, REFUSED, BulkChange, BulkResult, BulkTarget
+from dealsite.data.editing.bulk import BulkChange, BulkResult, BulkTarget
 from dealsite.data.editing.bulk_change import applying, bulk_progress, undoing
+from dealsite.data.entities.batches import CHANGED, REFUSED
 from dealsite.data.jobs import jobs
 from tests.builders import DAY, EDITOR, NOW, make_deal, make_id
 from tests.data.examples import measures

@@ -26,6 +26,7 @@ from dealsite.data.commerce import carts, orders
 from dealsite.data.editing import bulk, imports, pending_edits, presence, questions, saved_views, trash_record
 from dealsite.data.editing.bulk_change import bulk_progress
 from dealsite.data.editing.imports import SourceFile
+from dealsite.data.entities.batches import REFUSED
 from dealsite.data.integrity import checks, index_rows
 from dealsite.data.integrity.problem import Problem
 from dealsite.data.jobs import heartbeats, jobs
@@ -162,7 +163,7 @@ def change_in_bulk() -> None:
     to_books = bulk.BulkChange("deal", bulk.CATEGORY, "books-media")
     bulk.start(to_books, job_id=BULK, by=EDITOR, asked_at=NOW, now=NOW, targets=[bulk.BulkTarget(LIVE, "x")])
     change(keys.job(BULK), taken_by="a worker")()
-    bulk_progress.refuse(jobs.get(BULK), [bulk.BulkResult(LIVE, "x", bulk.REFUSED, reason="x")], in_all=1)
+    bulk_progress.refuse(jobs.get(BULK), [bulk.BulkResult(LIVE, "x", REFUSED, reason="x")], in_all=1)
 
 
 def go_shopping() -> None:

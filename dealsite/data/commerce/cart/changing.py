@@ -14,9 +14,6 @@ from django.utils.translation import gettext_lazy, ngettext
 from dealsite.data import keys, table
 from dealsite.data.catalogue.deals import Deal, deal_from_items
 from dealsite.data.commerce.cart.cart_record import (
-    ACTIVE,
-    MAX_QUANTITY,
-    SAVED,
     CartChanged,
     CartFull,
     CartOwner,
@@ -29,6 +26,7 @@ from dealsite.data.commerce.cart.cart_record import (
 from dealsite.data.commerce.cart.cart_writes import CartWrites, repeat_attempt
 from dealsite.data.commerce.cart.view import view
 from dealsite.data.entities.attributes import CENT
+from dealsite.data.entities.commerce import ACTIVE, MAX_QUANTITY, SAVED
 from dealsite.data.entities.deals import MAX_PRICE
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item

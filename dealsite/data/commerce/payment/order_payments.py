@@ -16,12 +16,6 @@ from django.utils.translation import gettext_lazy
 from dealsite.data import keys, table
 from dealsite.data.commerce.payment import payment_totals
 from dealsite.data.commerce.payment.payment_record import (
-    CANCELLED,
-    FAILED,
-    PENDING,
-    PROCESSED,
-    REASON_CHARACTERS,
-    SCHEDULED,
     Payment,
     Refund,
     Step,
@@ -29,6 +23,15 @@ from dealsite.data.commerce.payment.payment_record import (
     payment_item,
 )
 from dealsite.data.entities.attributes import CENT
+from dealsite.data.entities.commerce import PLANS
+from dealsite.data.entities.payments import (
+    CANCELLED,
+    FAILED,
+    PENDING,
+    PROCESSED,
+    REASON_CHARACTERS,
+    SCHEDULED,
+)
 from dealsite.data.entities.people import PAYMENT_NEWS
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import to_item
@@ -40,7 +43,6 @@ from dealsite.data.table.writes import Put, Update, Write, absent, equals
 REFUND_PAYMENT = "refund_payment"  # the kinds of jobs
 PAYMENT_NOTICE = "payment_notice"
 MESSAGE_KIND = PAYMENT_NEWS
-PLANS = (1, 3, 6, 12)
 SMALLEST_INSTALMENT = Decimal("1.00")
 CHANGED = gettext_lazy("This payment changed meanwhile. Load it again and repeat what you did.")
 
