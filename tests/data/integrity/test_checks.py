@@ -49,6 +49,7 @@ from tests.builders import (
     HOUR,
     NOW,
     PICTURE,
+    WORKER,
     make_announcement,
     make_category,
     make_deal,
@@ -126,7 +127,7 @@ def store_every_type() -> None:
     bob = users.get("bob")
     users.delete(bob, job_id=JOB, now=NOW)
     make_announcement(LIVE, SENT, audience=announcements.Audience(brand="nordlicht"))
-    change(keys.job(SENT), taken_by="a worker")()
+    change(keys.job(SENT), taken_by=WORKER)()
     fan_out.send_message(jobs.get(SENT), NOW)
     jobs.finish(jobs.get(SENT))
     change_in_bulk()
@@ -162,7 +163,7 @@ def change_in_bulk() -> None:
     """Have a job that changes many deals leave one alone."""
     to_books = bulk.BulkChange("deal", bulk.CATEGORY, "books-media")
     bulk.start(to_books, job_id=BULK, by=EDITOR, asked_at=NOW, now=NOW, targets=[bulk.BulkTarget(LIVE, "x")])
-    change(keys.job(BULK), taken_by="a worker")()
+    change(keys.job(BULK), taken_by=WORKER)()
     bulk_progress.refuse(jobs.get(BULK), [bulk.BulkResult(LIVE, "x", REFUSED, reason="x")], in_all=1)
 
 
