@@ -80,7 +80,11 @@ def test_a_muted_user_stays_muted():
 
 def test_users_profiles_and_messages_are_read_as_they_are_stored():
     user = users.as_user(EXAMPLES["User"])
-    assert (user.roles, user.devices, user.suspended_at) == ({"editor", "admin"}, (HASH,), from_iso(LATER))
+    assert (user.roles, user.devices, user.suspended_at) == (
+        frozenset({"editor", "admin"}),
+        (HASH,),
+        from_iso(LATER),
+    )
     assert user.preferences == profiles.Preferences("de", False, False, ("price", "state"))
     assert users.as_user(DELETED_USER) is None
     profile = profiles.from_item(EXAMPLES["Profile"])
