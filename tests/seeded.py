@@ -52,7 +52,7 @@ from tests.ask import lakes
 from tests.browser.conftest import make_user
 from tests.browser.content import MINUTE, feature, now_deal
 from tests.browser.deal_form import picture_bytes
-from tests.builders import EDITOR, make_brand, make_content, make_draft
+from tests.builders import EDITOR, WORKER, make_brand, make_content, make_draft
 from tests.searching import index_table
 
 DAY = timedelta(days=1)
@@ -243,7 +243,7 @@ def changed_in_bulk(deal: Deal, now: datetime) -> list[str]:
         change = bulk.BulkChange("deal", bulk.CATEGORY, "toys-hobbies")
         bulk.start(change, job_id=job_id, by=EDITOR, asked_at=now, now=now, targets=chosen)
         if job_id == done:
-            table.write(Update(key=keys.job(done), set={"taken_by": "a worker"}))
+            table.write(Update(key=keys.job(done), set={"taken_by": WORKER}))
             many.change_many(jobs.get(done), now)
             jobs.finish(jobs.get(done))
     return [waits, done]
@@ -262,7 +262,7 @@ def exported_orders(now: datetime) -> str:
     job_id = new_ulid(now, 14)
     asked = exports.ExportRequest("orders", "", now - DAY, now, "UTC", ADMIN)
     exports.request(asked, kind=EXPORT, job_id=job_id, now=now)
-    table.write(Update(key=keys.job(job_id), set={"taken_by": "a worker"}))
+    table.write(Update(key=keys.job(job_id), set={"taken_by": WORKER}))
     write_export(jobs.get(job_id), now)
     jobs.finish(jobs.get(job_id))
     return job_id

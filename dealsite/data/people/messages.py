@@ -69,9 +69,8 @@ def message_item(
     pk, sk = keys.message(username, message_id)
     card = {"id": message_id, "kind": kind, "headline": headline, "deal": deal}
     card |= {"order": order} if order else {}
-    row = keys.unread_messages(username, message_id)
-    item = {"id": message_id, "username": username, "card": card, "text": text or None, **row}
-    return {"PK": pk, "SK": sk, **MESSAGE.item(item)}
+    item = {"PK": pk, "SK": sk, "type": MESSAGE.type, "id": message_id, "username": username, "card": card}
+    return item | keys.unread_messages(username, message_id) | ({"text": text} if text else {})
 
 
 @access_pattern("a user's messages, or unread ones", "MESSAGES#u, or GSI1 MESSAGES#u / MESSAGE#id", "1 query")

@@ -18,6 +18,7 @@ from dealsite.gateways.testing import TestGateway
 from tests.builders import DAY, HOUR, NOW, make_deal
 from tests.orders import make_order
 from tests.payments import close_day, owe, run
+from tests.people import make_user
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("whole_table")
@@ -181,6 +182,8 @@ def test_orders_of_a_span_and_a_status_are_found_each_once_in_the_order_they_wer
 
 
 def test_payments_of_a_span_and_a_status_are_found_each_once_closed_days_too(wait_for_indexes):
+    for username in ("ada", "zoe", *(f"user{n}" for n in range(2, 7))):
+        make_user(username)
     early = owe(method="test:approve", account="ada", first=NOW - 2 * DAY)[0]
     some = [owe(account=f"user{n}", order_number=n, first=NOW + HOUR)[0].id for n in range(2, 7)]
     later = owe(account="zoe", order_number=9, first=NOW + 3 * DAY)[0]
