@@ -40,6 +40,7 @@ from tests.builders import (
     HOUR,
     NOW,
     PICTURE,
+    WORKER,
     make_announcement,
     make_category,
     make_deal,
@@ -50,7 +51,6 @@ from tests.data.entities.examples_batches import LAYOUT
 from tests.people import make_user
 from tests.shop import ADDRESS, ANN, GUEST
 
-WORKER = make_id(NOW, 43)
 LIVE = make_id(NOW - HOUR, 1)
 LATER = make_id(NOW + 400 * DAY, 2)
 DRAFT, PUBLISHED_DRAFT, JOB, SENT, BULK = (make_id(NOW, number) for number in (3, 4, 5, 6, 7))

@@ -9,7 +9,9 @@ from tests.data.entities import (
     examples_drafts,
     examples_featured,
     examples_payments,
+    examples_people,
     examples_taxonomy,
+    examples_work,
 )
 
 MODULES = (
@@ -20,6 +22,8 @@ MODULES = (
     examples_commerce,
     examples_payments,
     examples_batches,
+    examples_people,
+    examples_work,
 )
 EXAMPLES: dict[str, dict[str, Any]] = {
     name: item for module in MODULES for name, item in module.EXAMPLES.items()
