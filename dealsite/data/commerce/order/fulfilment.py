@@ -13,6 +13,7 @@ from dealsite.data.catalogue.deal.stock import mark_within, with_offers
 from dealsite.data.commerce import payments
 from dealsite.data.commerce.cart.cart_record import RETURNED, TRIES, Line
 from dealsite.data.commerce.order import reading
+from dealsite.data.commerce.order.order_lines import with_lines
 from dealsite.data.commerce.order.order_record import (
     CANCELLED,
     DELIVERED,
@@ -80,17 +81,20 @@ def _step(username: str, order_id: str, event: Event, tracking: str = "") -> Ord
 def cancel(username: str, order_id: str, *, by: str, reason: str = "", now: datetime) -> Order:
     """Cancel an order that is PLACED: stock goes back, lines become RETURNED, instalments are cancelled.
 
-    Harmless if it is cancelled; Conflict if it was shipped. All again while stock or payments change in between.
+    Harmless if it is cancelled; Conflict if it was shipped, IncompleteOrder if its lines do not add up. All again while
+    stock or payments change in between. One transaction, 93 actions at 25 lines of counted stock and 12 instalments.
     """
     event = Event(CANCELLED, now, by, clean_note(reason))
     for attempt in range(TRIES):
         if attempt:
             table.back_off(attempt)
         order = reading.get(username, order_id)
+        lines: list[Line] = []
+        if order.status == PLACED:
+            order, lines = with_lines(order)
         if order.status == CANCELLED:
             return order
         after = _after(order, event)
-        lines = reading.lines_of(order)
         paid = payments.of_order(username, order.payments)
         writes: list[Write] = [
             _order_write(order, after),
