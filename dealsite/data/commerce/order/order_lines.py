@@ -46,25 +46,12 @@ def _problem(card: OrderCard, lines: Sequence[Line]) -> IncompleteOrder | None:
 
 
 @access_pattern("the lines of an order, right at once", "CART#u / PURCHASED#at#line", "1 query")
-def with_lines(order: Order) -> tuple[Order, list[Line]]:
-    """Return an order with its lines, in the order of their ids; IncompleteOrder if they do not add up.
-
-    If the order was cancelled since it was read, as it is now. 1 query for each 1,000 lines of the user's of that
-    moment; 1 get more where they do not add up, and as much again where the order has changed.
-    """
-    order, lines, problem = found_lines(order)
-    if problem:
-        raise problem
-    return order, lines
-
-
-def lines_of(order: Order) -> list[Line]:
-    """Return the lines of an order, as `with_lines`."""
-    return with_lines(order)[1]
-
-
 def found_lines(order: Order) -> tuple[Order, list[Line], IncompleteOrder | None]:
-    """Return an order with those of its lines that are there, and what is wrong with them: for pages that say so."""
+    """Return an order with those of its lines that are there, by their ids, and what is wrong: for pages that say so.
+
+    If it was cancelled since it was read, as it is now. 1 query for each 1,000 lines of the user's of that moment;
+    1 get more where they do not add up, and as much again where the order has changed.
+    """
     while True:
         lines = _stored_lines(order)
         problem = _problem(order.card, lines)
@@ -74,6 +61,19 @@ def found_lines(order: Order) -> tuple[Order, list[Line], IncompleteOrder | None
         if current.version == order.version:
             return order, lines, problem
         order = current
+
+
+def with_lines(order: Order) -> tuple[Order, list[Line]]:
+    """Return an order with its lines, as `found_lines`; IncompleteOrder if they do not add up."""
+    order, lines, problem = found_lines(order)
+    if problem:
+        raise problem
+    return order, lines
+
+
+def lines_of(order: Order) -> list[Line]:
+    """Return the lines of an order, as `with_lines`."""
+    return with_lines(order)[1]
 
 
 def _stored_lines(order: Order) -> list[Line]:
@@ -89,7 +89,7 @@ def _stored_lines(order: Order) -> list[Line]:
 def get_with_lines(order_id: str) -> tuple[OrderCard, list[Line]]:
     """Return the card and the lines of anybody's order; NotFound and IncompleteOrder, also in a change's first moment.
 
-    `with_lines` is right at once.
+    `found_lines` is right at once.
     """
     if not is_ulid(order_id):
         raise NotFound(reading.NO_ORDER)
