@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 
@@ -11,7 +12,8 @@ import pytest
 from dealsite.data import keys, table
 from dealsite.data.commerce import carts, orders, payments
 from dealsite.data.commerce.orders import CANCELLED, PLACED, IncompleteOrder
-from dealsite.data.table.writes import Update
+from dealsite.data.integrity import checks
+from dealsite.data.table.writes import Delete, Put, Update
 from tests.builders import DAY, HOUR, NOW
 from tests.orders import a_line_lost
 from tests.people import make_user
@@ -130,3 +132,30 @@ def test_whoever_reads_while_an_order_is_cancelled_sees_it_whole():
         status = carts.RETURNED if current.status == CANCELLED else carts.PURCHASED
         assert [line.status for line in lines] == [status] * 3
     assert [outcome.status for outcome in (outcomes[1], outcomes[3])] == [CANCELLED] * 2
+
+
+def test_lines_that_cancelling_had_left_are_returned_by_check_table():
+    make_user("ann")
+    some = make_deals(3, stock=4)
+    order = buy("ann", *some, quantity=2)
+    line = next(line for line in orders.lines_of(order) if line.deal == some[0].id)
+    left = table.get(line_key(line))
+    after = orders.cancel("ann", order.id, by="ann", now=NOW + HOUR)
+    table.write(Delete(key=line_key(replace(line, status=carts.RETURNED, at=NOW + HOUR))))
+    table.write(Put(key=line_key(line), item=left))
+    table.write(Update(key=keys.offer(line.deal), add={"stock": -2}))
+    with pytest.raises(IncompleteOrder, match="there are 2 of 3 lines"):
+        orders.with_lines(after)
+    repaired, problems = checks.repair_all()
+    assert [(problem.key, problem.what) for problem in repaired] == [
+        (keys.order("ann", order.id), "Its lines are not all RETURNED.")
+    ]
+    assert (problems, len(bought(order)), [stock(deal) for deal in some]) == ([], 3, [4, 4, 4])
+
+
+def test_a_cancelled_order_of_which_a_line_is_lost_is_not_repaired():
+    order = placed()
+    orders.cancel("ann", order.id, by="ann", now=NOW + HOUR)
+    with a_line_lost(orders.get("ann", order.id)):
+        repaired, (problem,) = checks.repair_all()
+    assert (repaired, problem.key) == ([], keys.order("ann", order.id))

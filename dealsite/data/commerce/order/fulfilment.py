@@ -11,9 +11,9 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue.deal.deal_record import Deal
 from dealsite.data.catalogue.deal.stock import mark_within, with_offers
 from dealsite.data.commerce import payments
-from dealsite.data.commerce.cart.cart_record import RETURNED, TRIES, Line
+from dealsite.data.commerce.cart.cart_record import PURCHASED, RETURNED, TRIES, Line
 from dealsite.data.commerce.order import reading
-from dealsite.data.commerce.order.order_lines import with_lines
+from dealsite.data.commerce.order.order_lines import lines_at, with_lines
 from dealsite.data.commerce.order.order_record import (
     CANCELLED,
     DELIVERED,
@@ -29,7 +29,7 @@ from dealsite.data.commerce.order.order_record import (
 )
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Busy, Conflict, VersionConflict
-from dealsite.data.table.writes import Update, Write, at_least, equals, merge
+from dealsite.data.table.writes import Check, Update, Write, at_least, equals, merge
 
 BEFORE = {SHIPPED: PLACED, DELIVERED: SHIPPED, CANCELLED: PLACED}
 WORDS = {
@@ -110,6 +110,17 @@ def cancel(username: str, order_id: str, *, by: str, reason: str = "", now: date
             continue
         return after
     raise Busy()
+
+
+def late_returns(order: Order, *, now: datetime) -> list[Write]:
+    """Return the writes that return the lines that are PURCHASED of a cancelled order, and their stock.
+
+    Cancelling left some where very many lines were of one moment, before all of them were read. 1 query + 1 batch get.
+    """
+    lines = lines_at(order, PURCHASED, order.placed_at)
+    as_read = Check(key=keys.order(order.username, order.id), when=(equals("version", order.version),))
+    writes: list[Write] = [as_read, *moved_lines(order, lines, RETURNED, order.closed_at)]
+    return writes + _stock_back(lines, with_offers(line.deal for line in lines), len(writes), now)
 
 
 def _after(order: Order, event: Event, *, tracking: str = "") -> Order:

@@ -6,6 +6,7 @@ the index holds the lines of one order alone, but may be behind, and lacks wheth
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from decimal import Decimal
 
 from django.utils.translation import gettext_lazy
@@ -53,7 +54,9 @@ def found_lines(order: Order) -> tuple[Order, list[Line], IncompleteOrder | None
     1 get more where they do not add up, and as much again where the order has changed.
     """
     while True:
-        lines = _stored_lines(order)
+        cancelled = order.status == CANCELLED
+        place = (RETURNED, order.closed_at) if cancelled else (PURCHASED, order.placed_at)
+        lines = lines_at(order, *place)
         problem = _problem(order.card, lines)
         if problem is None:
             return order, lines, None
@@ -76,9 +79,8 @@ def lines_of(order: Order) -> list[Line]:
     return with_lines(order)[1]
 
 
-def _stored_lines(order: Order) -> list[Line]:
-    cancelled = order.status == CANCELLED
-    status, at = (RETURNED, order.closed_at) if cancelled else (PURCHASED, order.placed_at)
+def lines_at(order: Order, status: str, at: datetime) -> list[Line]:
+    """Return those lines of an order that came to a status at a moment."""
     low, high = keys.cart_line.between(status, at)
     partition = user_cart(order.username).partition
     rows = table.query_all(partition, low=low, high=high, limit=AT_ONCE, consistent=True)
