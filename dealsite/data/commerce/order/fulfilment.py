@@ -29,7 +29,7 @@ from dealsite.data.commerce.order.order_record import (
 )
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Busy, Conflict, VersionConflict
-from dealsite.data.table.writes import Check, Update, Write, at_least, equals, merge
+from dealsite.data.table.writes import Update, Write, at_least, equals, merge
 
 BEFORE = {SHIPPED: PLACED, DELIVERED: SHIPPED, CANCELLED: PLACED}
 WORDS = {
@@ -118,8 +118,7 @@ def late_returns(order: Order, *, now: datetime) -> list[Write]:
     Cancelling left some where very many lines were of one moment, before all of them were read. 1 query + 1 batch get.
     """
     lines = lines_at(order, PURCHASED, order.placed_at)
-    as_read = Check(key=keys.order(order.username, order.id), when=(equals("version", order.version),))
-    writes: list[Write] = [as_read, *moved_lines(order, lines, RETURNED, order.closed_at)]
+    writes = moved_lines(order, lines, RETURNED, order.closed_at)
     return writes + _stock_back(lines, with_offers(line.deal for line in lines), len(writes), now)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 
+from django.utils.formats import number_format
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
@@ -31,9 +32,15 @@ class IncompleteOrder(Conflict):
 
     def __init__(self, card: OrderCard, lines: Sequence[Line]) -> None:
         self.card = card
-        names = ("lines", "pieces", "total", "found", "found_pieces", "found_total")
-        numbers = dict(zip(names, (card.lines, card.pieces, card.total, *_sums(lines)), strict=True))
-        super().__init__(INCOMPLETE % {"id": card.id, **numbers})
+        found, pieces, total = _sums(lines)
+        wanted = {
+            "id": card.id,
+            "lines": card.lines,
+            "pieces": card.pieces,
+            "total": number_format(card.total, 2),
+        }
+        there = {"found": found, "found_pieces": pieces, "found_total": number_format(total, 2)}
+        super().__init__(INCOMPLETE % (wanted | there))
 
 
 def _sums(lines: Sequence[Line]) -> tuple[int, int, Decimal]:
