@@ -36,6 +36,7 @@ from dealsite.data.commerce.carts import CartAddition
 from dealsite.data.commerce.order.saved_details import PaymentCard, save_card
 from dealsite.data.commerce.orders import Address, Purchase
 from dealsite.data.editing import bulk, links, questions
+from dealsite.data.entities.work import EXPORT
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import exports, jobs
 from dealsite.data.people import messages, passkeys, two_factor, users
@@ -260,7 +261,7 @@ def exported_orders(now: datetime) -> str:
     """Write a file of orders that the admin asked for."""
     job_id = new_ulid(now, 14)
     asked = exports.ExportRequest("orders", "", now - DAY, now, "UTC", ADMIN)
-    exports.request(asked, kind=jobs.EXPORT, job_id=job_id, now=now)
+    exports.request(asked, kind=EXPORT, job_id=job_id, now=now)
     table.write(Update(key=keys.job(job_id), set={"taken_by": "a worker"}))
     write_export(jobs.get(job_id), now)
     jobs.finish(jobs.get(job_id))
@@ -271,7 +272,7 @@ def with_two_factor(user: User) -> User:
     """Give a user a second factor; return the user with it."""
     now = timezone.now()
     factor = two_factor.turn_on(user, secret="sealed", recovery=["one", "two"], step=1, key="", now=now)
-    passkey = two_factor.Passkey(new_ulid(now), LONG[:50], "credential", "public key")
+    passkey = two_factor.Passkey(new_ulid(now), LONG[:50], "credential", "public-key")
     user = users.get(user.username)
     passkeys.add(user, factor, passkey, challenge="asked", key="", now=now)
     return user

@@ -27,7 +27,8 @@ from dealsite.accounts.requests import UserRequest
 from dealsite.data.commerce import carts, orders, payments
 from dealsite.data.commerce.carts import CartChanged, CartView
 from dealsite.data.commerce.order import saved_details
-from dealsite.data.commerce.order.order_record import ADDRESS_CHARACTERS, ADDRESS_FIELDS, MISSING, Address
+from dealsite.data.commerce.order.order_record import ADDRESS_FIELDS, MISSING, Address
+from dealsite.data.entities.commerce import ADDRESS_CHARACTERS
 from dealsite.data.table.errors import Invalid, NotFound
 from dealsite.data.table.ids import is_ulid, new_ulid, time_of
 from dealsite.text.lazy import Text

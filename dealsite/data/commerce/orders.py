@@ -15,17 +15,7 @@ from dealsite.data.commerce.order.order_lines import (
     lines_of,
     with_lines,
 )
-from dealsite.data.commerce.order.order_record import (
-    CANCELLED,
-    DELIVERED,
-    PLACED,
-    SHIPPED,
-    STATUSES,
-    Address,
-    Event,
-    Order,
-    OrderCard,
-)
+from dealsite.data.commerce.order.order_record import Address, Event, Order, OrderCard
 from dealsite.data.commerce.order.reading import (
     OrdersPage,
     account_page,
@@ -35,3 +25,5 @@ from dealsite.data.commerce.order.reading import (
     of_user,
     waiting,
 )
+from dealsite.data.entities.commerce import CANCELLED, DELIVERED, PLACED, SHIPPED
+from dealsite.data.entities.commerce import ORDER_STATUSES as STATUSES

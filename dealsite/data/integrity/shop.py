@@ -10,25 +10,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from dealsite.data import keys
-from dealsite.data.commerce.cart.cart_record import (
-    ACTIVE,
-    MAX_ACTIVE,
-    PURCHASED,
-    RETURNED,
-    SAVED,
-    line_from_item,
-    saved_limit,
-)
+from dealsite.data.commerce.cart.cart_record import CartOwner, line_from_item, saved_limit
 from dealsite.data.commerce.order.fulfilment import late_returns
-from dealsite.data.commerce.order.order_record import (
-    CANCELLED,
-    DONE,
-    MESSAGE_KIND,
-    PLACED,
-    Order,
-    order_from_item,
-)
-from dealsite.data.integrity.index_rows import cart_owner
+from dealsite.data.commerce.order.order_record import DONE, MESSAGE_KIND, Order, order_from_item
+from dealsite.data.entities.commerce import ACTIVE, CANCELLED, MAX_ACTIVE, PLACED, PURCHASED, RETURNED, SAVED
 from dealsite.data.integrity.problem import (
     Problem,
     as_seen,
@@ -85,7 +70,7 @@ class Carts:
                 yield _lost_head(partition, users)
 
     def _head_problems(self, head: Item, lines: dict[keys.Key, Item]) -> Iterator[Problem]:
-        owner = cart_owner(head)
+        owner = _owner(head)
         there: Item = {}
         named: set[keys.Key] = set()
         missing: list[keys.Key] = []
@@ -120,6 +105,10 @@ class Carts:
             if owner.username:  # a visitor's may be what is left of a cart that ended
                 drop = Delete(key=place, when=(exists(),))
                 yield Problem(place, "The cart does not know this line.", (drop, _unchanged(head)))
+
+
+def _owner(head: Item) -> CartOwner:
+    return CartOwner(head.get("username", ""), head.get("visitor", ""))
 
 
 def _counts(entries: Item) -> dict[str, int]:

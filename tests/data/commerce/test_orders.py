@@ -41,12 +41,12 @@ def listed(status: str) -> list[str]:
 
 
 def ship(order: orders.Order, **more) -> orders.Order:
-    form: dict[str, Any] = {"by": "bo", "now": NOW + HOUR}
+    form: dict[str, Any] = {"by": "bob", "now": NOW + HOUR}
     return orders.ship(order.username, order.id, **(form | more))
 
 
 def deliver(order: orders.Order, **more) -> orders.Order:
-    form: dict[str, Any] = {"by": "bo", "now": NOW + DAY}
+    form: dict[str, Any] = {"by": "bob", "now": NOW + DAY}
     return orders.deliver(order.username, order.id, **(form | more))
 
 
@@ -60,8 +60,8 @@ def test_an_order_is_shipped_and_delivered(wait_for_indexes):
     assert (delivered.status, delivered.tracking, delivered.version) == (DELIVERED, "JD 0146/00-3.x", 3)
     assert [(event.status, event.at, event.by, event.note) for event in delivered.timeline] == [
         (PLACED, NOW, "ann", ""),
-        (SHIPPED, NOW + HOUR, "bo", "Tracking number JD 0146/00-3.x"),
-        (DELIVERED, NOW + DAY, "bo", ""),
+        (SHIPPED, NOW + HOUR, "bob", "Tracking number JD 0146/00-3.x"),
+        (DELIVERED, NOW + DAY, "bob", ""),
     ]
     wait_for_indexes()
     assert [entry.what for entry in audit.of_target("order", order.id)] == ["delivered", "shipped", "placed"]

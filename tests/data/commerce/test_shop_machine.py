@@ -437,9 +437,9 @@ class Shop(RuleBasedStateMachine):
                 patch.setattr(stock_marks, "MAX_ACTIONS", 0)
             if order.status not in (before, step):
                 with pytest.raises(errors.Conflict):
-                    act(order.username, order_id, by="bo", now=self.now)
+                    act(order.username, order_id, by="bob", now=self.now)
                 return
-            assert act(order.username, order_id, by="bo", now=self.now).status == step
+            assert act(order.username, order_id, by="bob", now=self.now).status == step
         if step == CANCELLED and order.status == PLACED:
             for deal_id, line in order.lines.items():
                 deal = self.deals[deal_id]

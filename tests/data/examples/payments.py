@@ -17,6 +17,7 @@ from dealsite.data.commerce.payment import (
 )
 from dealsite.data.commerce.payment.payment_loads import Segment
 from dealsite.data.commerce.payment.payment_record import Payment
+from dealsite.data.entities.payments import SEGMENTS
 from dealsite.data.jobs import jobs
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import new_ulid, shard
@@ -76,7 +77,7 @@ def to_count() -> jobs.Job:
     return jobs.get(job_id)
 
 
-SOURCE = GeneratedSource(payment_loads.SEGMENTS * 10, first=NOW, days=2, size=10)
+SOURCE = GeneratedSource(SEGMENTS * 10, first=NOW, days=2, size=10)
 
 
 def first_segment() -> Segment:

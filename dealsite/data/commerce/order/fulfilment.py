@@ -11,14 +11,10 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue.deal.deal_record import Deal
 from dealsite.data.catalogue.deal.stock import mark_within, with_offers
 from dealsite.data.commerce import payments
-from dealsite.data.commerce.cart.cart_record import PURCHASED, RETURNED, TRIES, Line
+from dealsite.data.commerce.cart.cart_record import TRIES, Line
 from dealsite.data.commerce.order import reading
 from dealsite.data.commerce.order.order_lines import lines_at, with_lines
 from dealsite.data.commerce.order.order_record import (
-    CANCELLED,
-    DELIVERED,
-    PLACED,
-    SHIPPED,
     Event,
     Order,
     clean_note,
@@ -27,6 +23,7 @@ from dealsite.data.commerce.order.order_record import (
     notice_writes,
     order_item,
 )
+from dealsite.data.entities.commerce import CANCELLED, DELIVERED, PLACED, PURCHASED, RETURNED, SHIPPED
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Busy, Conflict, VersionConflict
 from dealsite.data.table.writes import Update, Write, at_least, equals, merge

@@ -13,9 +13,10 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.commerce.cart.cart_record import PURCHASED, RETURNED, Line, line_from_item, user_cart
+from dealsite.data.commerce.cart.cart_record import Line, line_from_item, user_cart
 from dealsite.data.commerce.order import reading
-from dealsite.data.commerce.order.order_record import CANCELLED, Order, OrderCard
+from dealsite.data.commerce.order.order_record import Order, OrderCard
+from dealsite.data.entities.commerce import CANCELLED, PURCHASED, RETURNED
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.ids import is_ulid

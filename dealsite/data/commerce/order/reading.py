@@ -9,21 +9,9 @@ from decimal import Decimal
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.commerce.cart.cart_record import (
-    ACTIVE,
-    PURCHASED,
-    RETURNED,
-    SAVED,
-    Line,
-    line_from_item,
-)
-from dealsite.data.commerce.order.order_record import (
-    STATUSES,
-    Address,
-    Order,
-    OrderCard,
-    order_from_item,
-)
+from dealsite.data.commerce.cart.cart_record import Line, line_from_item
+from dealsite.data.commerce.order.order_record import Address, Order, OrderCard, order_from_item
+from dealsite.data.entities.commerce import ACTIVE, ORDER_STATUSES, PURCHASED, RETURNED, SAVED
 from dealsite.data.names import normalise_username
 from dealsite.data.people.profiles import Profile
 from dealsite.data.people.profiles import from_item as profile_from_item
@@ -73,7 +61,7 @@ def of_user(
     username: str, *, status: str = "", after: str | None = None, before: str | None = None
 ) -> OrdersPage:
     """Return one page of a user's orders, newest first, all or of one status; BadCursor, Invalid."""
-    if status and status not in STATUSES:
+    if status and status not in ORDER_STATUSES:
         raise Invalid(status=gettext_lazy("There is no such status."))
     page = newest_first(
         keys.orders_of_user.partition(username),

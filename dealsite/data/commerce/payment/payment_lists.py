@@ -15,18 +15,11 @@ from itertools import chain
 from operator import attrgetter
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue.cards import CENT
 from dealsite.data.commerce.payment import payment_totals
-from dealsite.data.commerce.payment.payment_record import (
-    FAILED,
-    GIVEN_UP,
-    ON_CARD,
-    PENDING,
-    SCHEDULED,
-    Payment,
-    payment_from_item,
-)
+from dealsite.data.commerce.payment.payment_record import ON_CARD, Payment, payment_from_item
 from dealsite.data.commerce.payment.payment_totals import Sum
+from dealsite.data.entities.attributes import CENT
+from dealsite.data.entities.payments import FAILED, GIVEN_UP, PENDING, SCHEDULED
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import BadCursor
