@@ -98,18 +98,28 @@ def judge(items: Iterable[Item]) -> list[Problem]:
             except WRONG_SHAPE as error:
                 doubtful.add(check)
                 single.incomplete(item, error)
-    lost = list(roots.problems())
+    lost = _compared(roots, single, doubtful)
     roots_lost = {problem.key for problem in lost}
     found = [*single.found, *lost]
-    for check in reversed(
-        checks
-    ):  # what only refers to something lost is said where no other check knows better
+    for check in reversed(checks):  # what only refers to something lost is said where no other check knows better
         known = {problem.key for problem in found if problem.repairs}
-        for problem in check.problems():
+        for problem in _compared(check, single, doubtful):
             if problem.needs(roots_lost) or (check is checks[0] and problem.key in known):
                 continue
             found.append(replace(problem, repairs=()) if check in doubtful else problem)
     return [replace(problem, repairs=()) for problem in found] if single.newer else found
+
+
+def _compared(check: Check, single: Items, doubtful: set[Check]) -> list[Problem]:
+    """Return what a check names at the end; items that cannot be compared are wrong by themselves, as was said."""
+    named: list[Problem] = []
+    try:
+        named += check.problems()
+    except WRONG_SHAPE:
+        if not single.found:
+            raise
+        doubtful.add(check)
+    return named
 
 
 def repair(problem: Problem) -> bool:

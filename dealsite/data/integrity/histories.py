@@ -13,6 +13,7 @@ from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import from_iso, time_of
 from dealsite.data.table.writes import Check, Delete, Path, Put, Update, absent, equals
 
+RESTORED = "restored"  # as the audit log says it
 MOST_STRAY = 1000  # prices of one deal that is gone which one run names
 MOST_SEEN = 1000  # versions of one thing that one run looks at
 OF_DELETION = (
@@ -105,6 +106,7 @@ class _Versioned:
     version: int = 0
     numbers: list[int] = field(default_factory=list)
     has_changes: bool = False
+    may_skip: bool = False  # a number of a change that was none of its content
 
 
 class Versions:
@@ -119,6 +121,8 @@ class Versions:
                 self._see_owner(item, item, "version")
             case "Trash":
                 self._see_owner(item, item["kept"], "token")
+            case "AuditEntry" if item["card"]["what"] == RESTORED:
+                self.seen[item["card"]["subject"]].may_skip = True
             case "DealChanges":
                 self.seen[item["of"]].has_changes = True
             case "Version":
@@ -128,6 +132,7 @@ class Versions:
 
     def _see_owner(self, item: Item, owner: Item, name: str) -> None:
         seen = self.seen[owner.get("history") or item["id"]]
+        seen.may_skip = seen.may_skip or "history" in owner
         if seen.owner is None or owner["version"] > seen.version:
             seen.owner, seen.token, seen.version = key_of(item), (name, item[name]), owner["version"]
 
@@ -148,7 +153,7 @@ def _number_problems(owner: keys.Key, seen: _Versioned) -> Iterator[Problem]:
     """Yield that the last version kept is not the one before what a deal is now, or not before what a draft is."""
     last, name = max(seen.numbers, default=0), seen.token[0]
     is_deal = owner[0].startswith("DEAL#") and name == "version"
-    if last == seen.version - 1 or (last < seen.version and not is_deal):
+    if last == seen.version - 1 or (last < seen.version and (seen.may_skip or not is_deal)):
         return
     what = f"It is version {seen.version}, and the last one kept before is {last}."
     counted: dict[Path, int] = {"writes": 1} if is_deal else {}

@@ -77,6 +77,8 @@ def inside(kind: Attribute, value: Any, path: str) -> Iterator[tuple[str, str, A
 
 def wrong_values(kind: Attribute) -> Iterator[tuple[str, Any]]:
     """Yield values that a kind forbids, each with what is wrong about it."""
+    if type(kind) is Attribute:  # whatever it may be
+        return
     yield "of another type", {"a": 1} if not isinstance(kind, (Map, MapOf, Plain)) else "x"
     match kind:
         case Whole():
@@ -102,7 +104,7 @@ def wrong_values(kind: Attribute) -> Iterator[tuple[str, Any]]:
             yield "too long", b"x" * (kind.most + 1)
         case Text():
             yield "a number", 5
-            if kind.least:
+            if kind.least and "" not in getattr(kind, "also", ()):
                 yield "empty", ""
             yield from wrong_texts(kind)
         case Each():
