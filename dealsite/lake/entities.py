@@ -17,7 +17,7 @@ from functools import cached_property
 from django.utils.crypto import salted_hmac
 
 from dealsite.data.entities import chart
-from dealsite.data.entities.attributes import Map
+from dealsite.data.entities.attributes import Map, Shape
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import from_iso, time_of
 from dealsite.lake.columns import Column, Source, attribute
@@ -64,13 +64,13 @@ class Entity:
         return {column.name: column.kind for column in self.columns}
 
 
-def columns(type_: str, text: str, for_admins: str = "", **sources: Source | str) -> tuple[Column, ...]:
-    """Return the columns of a type of item; each is of the kind of its attribute, or of one of its card's.
+def columns(shape: Shape, text: str, for_admins: str = "", **sources: Source | str) -> tuple[Column, ...]:
+    """Return the columns of what has such attributes; each is of the kind of its attribute, or of one of its card's.
 
     `sources` names the attribute of one that is called otherwise, or says where a value comes from that is none: its
     kind has to be told, `name:kind`. What is secret is refused.
     """
-    kept, made, shape = set(for_admins.split()), [], chart.ENTITIES[type_].shape
+    kept, made = set(for_admins.split()), list[Column]()
     card = shape.get("card")
     declared = {**(card.shape if isinstance(card, Map) else {}), **shape}
     for word in text.split():
@@ -78,7 +78,7 @@ def columns(type_: str, text: str, for_admins: str = "", **sources: Source | str
         source = sources.get(name) or RENAMED.get(name, name)
         if isinstance(source, str):
             if declared[source].secret:
-                raise ValueError(f"{type_}.{source} is secret.")
+                raise ValueError(f"{source} is secret and has no place in the lake.")
             told, source = declared[source].column, attribute(source)
         made.append(Column(name, told or "text", source, name in kept))
     if unknown := (sources.keys() | kept) - {column.name for column in made}:
@@ -144,7 +144,9 @@ def _entity(
     for_admins: str = "",
     **sources: Source | str,
 ) -> Entity:
-    return Entity(type_, table, columns(type_, text, for_admins, **sources), created, audience)
+    return Entity(
+        type_, table, columns(chart.ENTITIES[type_].shape, text, for_admins, **sources), created, audience
+    )
 
 
 def _relation(type_: str, table: str, more: str = "") -> Entity:

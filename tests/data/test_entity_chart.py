@@ -14,7 +14,7 @@ from dealsite.data.entities.attributes import Attribute, Each, Map, MapOf, Shape
 from dealsite.data.entities.chart import ENTITIES, ROOMS
 from dealsite.data.entities.entity import Entity, pattern
 from dealsite.data.table.key_templates import Entry, Pieces
-from tests.data.entities import EXAMPLES
+from tests.data.entities.examples import EXAMPLES
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "entities.md"
 INTRODUCTION = """\

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from dealsite.data import keys
 from dealsite.data.commerce.carts import ACTIVE, PURCHASED, RETURNED, SAVED
-from dealsite.data.commerce.payment import payment_record as payments
+from dealsite.data.entities import payments
 from dealsite.data.entities.batches import CHANGED, REFUSED
 from dealsite.data.entities.commerce import ORDER_STATUSES
 from dealsite.data.table import ids

@@ -1,5 +1,7 @@
 """Every item of a site with content of every kind is as the entity chart says."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from dealsite.data import table
@@ -9,7 +11,7 @@ from tests.seeded import Content, seeded_site
 
 
 @pytest.fixture(scope="module")
-def content(native_engine: str, tmp_path_factory: pytest.TempPathFactory) -> Content:
+def content(native_engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Content]:
     with seeded_site(native_engine, tmp_path_factory.mktemp("declared")) as made:
         yield made
 

@@ -93,6 +93,8 @@ class Text(Attribute):
             return _is_not(value, "a text")
         if not self.least <= len(value) <= self.most:
             return f"has {len(value)} characters instead of {self.least} to {self.most}"
+        if not value:
+            return ""
         if self.one_of and value not in self.one_of:
             return _is_not(value, f"one of {', '.join(self.one_of)}")
         if UNSTORABLE.search(value):

@@ -8,6 +8,7 @@ from dealsite.data.entities.attributes import (
     ListOf,
     Map,
     Shape,
+    Slug,
     Text,
     Time,
     Ulid,
@@ -36,7 +37,7 @@ SOURCE_FILE: Shape = {
     "name": Text(most=NAME_OF_FILE_CHARACTERS),
     "bytes": Whole(unit="bytes"),
     "rows": Whole(about="about how many it has"),
-    "encoding": Text(most=20),
+    "encoding": Text(most=20, pattern="[a-z0-9-]+"),
     "separator": Text(most=1),
     "titles": ListOf(CELL, least=1, most=MAX_COLUMNS),
     "decimal": DECIMAL,
@@ -50,20 +51,17 @@ LAYOUT: Shape = {
     "columns": ListOf(Text(least=0, pattern="[a-z_]*"), least=1, most=MAX_COLUMNS, about="a deal's fields"),
     "decimal": DECIMAL,
     "dates": DATES,
-    "zone": Text(most=60),
+    "zone": Text(most=60, pattern="[A-Za-z0-9_+/-]+"),
     "moment": Time(about="of rows without a time"),
-    "category": Text(least=0, most=60, about="of rows without one"),
+    "category": Slug(least=0, about="of rows without one"),
     "brand": Text(least=0, most=300, about="of rows without one"),
     "drafts": Flag(about="rows become drafts"),
     "at_once": Flag(about="rows without a time are published"),
     "pictures": Flag(about="pictures are fetched"),
-    "language": Text(most=20, optional=True, about="of remarks"),
+    "language": Text(most=20, pattern="[A-Za-z-]+", optional=True, about="of remarks"),
 }
 
-IMPORT_TOTALS: Shape = {
-    name: Whole(optional=True)
-    for name in ("imported", "there", "refused", "brands", "notes", "pictures", "mendable")
-}
+TOTALS = ("imported", "there", "refused", "brands", "notes", "pictures", "mendable")
 
 REMARK: Shape = {
     "line": Whole(least=1, about="of the file"),
@@ -84,8 +82,13 @@ def _is_as_far_as_its_stage(item: Item) -> str:
         return f"It is {stage}, and has totals."
     if stage in (CHECKED, IMPORTING, IMPORTED) and "totals" not in item:
         return f"It is {stage}, and has no totals."
-    is_whole = "layout" not in item or len(titles) == len(item["layout"]["columns"])
-    return "" if is_whole else "Its layout names not as many columns as it has."
+    if ("totals" in item) != ("remarks" in item) or item.get("totals", {}) != card.get("totals", {}):
+        return "Its totals, remarks and card do not go together."
+    layout = item.get("layout", {"titles": titles, "columns": titles})
+    rows = [layout["titles"], layout["columns"], *item["brought"]["samples"]]
+    return (
+        "" if {len(row) for row in rows} == {len(titles)} else "Its rows have not as many cells as columns."
+    )
 
 
 IMPORT = Entity(
@@ -99,7 +102,7 @@ IMPORT = Entity(
         "brought": Map(SOURCE_FILE, about="the file as it came"),
         "version": Whole(least=1, about="counts what editors did to it"),
         "layout": Map(LAYOUT, optional=True),
-        "totals": Map(IMPORT_TOTALS, optional=True),
+        "totals": Map(dict.fromkeys(TOTALS, Whole()), optional=True),
         "remarks": ListOf(Map(REMARK), most=SHOWN_REMARKS, optional=True),
         "card": Map(
             {
@@ -108,7 +111,7 @@ IMPORT = Entity(
                 "stage": Text(one_of=STAGES),
                 "rows": Whole(copy_of="brought.rows"),
                 "job": Ulid(refers="Job", optional=True, about="works on it, or did last"),
-                "totals": Map(IMPORT_TOTALS, optional=True),
+                "totals": Map(dict.fromkeys(TOTALS, Whole(optional=True)), optional=True),
             }
         ),
     },

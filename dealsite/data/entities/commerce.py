@@ -57,7 +57,7 @@ def _has_an_order_if_bought(item: Item) -> str:
 
 
 OWNER: Shape = {
-    "username": Username(refers="User", personal=True, optional=True),
+    "username": Username(personal=True, optional=True),
     "visitor": Hash(optional=True, about="of a visitor's cookie"),
     "ttl": Expiry(optional=True, about="when a visitor's is forgotten"),
 }
@@ -176,7 +176,7 @@ ORDER = Entity(
     rows=[At(keys.order_rows, order="id", username="username", status="status", placed_at="placed_at")],
     shape={
         "id": Ulid(),
-        "username": Username(refers="User", personal=True),
+        "username": Username(personal=True),
         "status": Text(one_of=ORDER_STATUSES),
         "placed_at": Time(),
         "version": Whole(least=1, about="counts its steps"),
@@ -203,9 +203,12 @@ TRANSACTION_GUARD = Entity(
 
 
 def _is_charged_or_refunded(item: Item) -> str:
-    """Say what is wrong with an amount: what is refunded is less than nothing."""
+    """Say what is wrong with a charge: what is refunded is less than nothing, and has no outcome."""
     is_refund = item["id"].endswith("-refund")
-    return "" if item["amount"] and (item["amount"] < 0) == is_refund else "Its amount has the wrong sign."
+    if not item["amount"] or (item["amount"] < 0) != is_refund:
+        return "Its amount has the wrong sign."
+    outcomes = bool(item["transaction_id"]) + bool(item["reason"])
+    return "" if outcomes == (not is_refund) else f"It has {outcomes} outcomes."
 
 
 TEST_CHARGE = Entity(

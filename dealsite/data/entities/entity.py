@@ -173,7 +173,7 @@ class Entity:
         return lambda item: {name: text for one in bound for name, text in one(item).items()}
 
     @cached_property
-    def repeats(self) -> list[tuple[str, str]]:
+    def repeats(self) -> list[tuple[str, str, Attribute]]:
         """Where an attribute, up to one map deep, repeats another one of the same item; of money, both are evidence."""
         inner = {
             f"{name}.{deep}": kind
@@ -183,25 +183,14 @@ class Entity:
         }
         own = {**self.shape, **inner}
         return [
-            (path, kind.copy_of)
+            (path, kind.copy_of, kind)
             for path, kind in own.items()
-            if kind.copy_of in self.shape and not isinstance(kind, Money)
+            if kind.copy_of.partition(".")[0] in self.shape and not isinstance(kind, Money)
         ]
 
     @cached_property
     def required(self) -> frozenset[str]:
         return frozenset(name for name, one in self.shape.items() if not one.optional)
-
-    @cached_property
-    def repeated(self) -> tuple[tuple[str, str, str], ...]:
-        """What its maps repeat of the item that they are in: map, attribute there, attribute of the item."""
-        return tuple(
-            (outer, inner, one.copy_of)
-            for outer, kind in self.shape.items()
-            if isinstance(kind, Map)
-            for inner, one in kind.shape.items()
-            if one.copy_of in self.shape
-        )
 
     def item(self, values: Mapping[str, Any]) -> Item:
         """Return an item as it is stored, but for its key: its type, what is there of it, and its index rows."""
@@ -211,10 +200,6 @@ class Entity:
     def problems(self, item: Item) -> Iterator[str]:
         """Yield what is wrong with an item's attributes, a sentence each."""
         yield from (f"{said}." for said in problems(item, self.shape, self.required, self._other))
-        for outer, inner, source in self.repeated:
-            there = item.get(outer)
-            if type(there) is dict and source in item and there.get(inner) != item[source]:
-                yield f"{outer}.{inner} is {there.get(inner)!r}, and not {source}, {item[source]!r}."
         if not self.rules:
             return
         for rule in self.rules:
@@ -247,13 +232,29 @@ class Entity:
 def own_copies(entity: Entity, item: Item) -> list[tuple[str, Any, Any, Item]]:
     """Return what repeats another attribute of its item and differs: path, value, right value, and the repair."""
     found = []
-    for path, source in entity.repeats:
+    for path, source, kind in entity.repeats:
         first, _, last = path.rpartition(".")
-        holder = item.get(first, {}) if first else item
-        right = item.get(source)
-        is_there = not first or first in item
-        if right is None or not is_there or not isinstance(holder, dict) or holder.get(last) == right:
+        holder = item.get(first) if first else item
+        is_known, right = _value_at(entity.shape, item, source)
+        if not is_known or not isinstance(holder, dict) or holder.get(last) == right:
             continue
-        changed = {first: holder | {last: right}} if first else {last: right}
-        found.append((path, holder.get(last), right, changed))
+        if right is not None and kind.problem(right):  # wrong itself, as is said elsewhere
+            continue
+        changed = {name: value for name, value in (holder | {last: right}).items() if value is not None}
+        found.append((path, holder.get(last), right, {first: changed} if first else {last: right}))
     return found
+
+
+def _value_at(shape: Shape, item: Item, path: str) -> tuple[bool, Any]:
+    """Return whether an item tells what stands at a path, and that: None for what may be absent and is."""
+    first, _, rest = path.partition(".")
+    kind = shape[first]
+    if first not in item:
+        return kind.optional and not rest, None
+    if not rest:
+        return True, item[first]
+    return (
+        _value_at(kind.shape, item[first], rest)
+        if isinstance(kind, Map) and isinstance(item[first], dict)
+        else (False, None)
+    )

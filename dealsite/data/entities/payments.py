@@ -16,6 +16,7 @@ from dealsite.data.entities.attributes import (
     Text,
     Time,
     Ulid,
+    Username,
     Whole,
 )
 from dealsite.data.entities.commerce import MAX_TOTAL, PLANS
@@ -47,7 +48,7 @@ REASON = Text(most=REASON_CHARACTERS, optional=True)
 STEP: Shape = {
     "status": Text(one_of=STATUSES),
     "at": Time(),
-    "by": Text(least=0, most=30, personal=True, about="a user name; -: the site; empty: whoever ordered"),
+    "by": Username(least=0, also=("-",), personal=True, about="-: the site; empty: whoever ordered"),
     "note": Text(least=0, most=REASON_CHARACTERS + 100),
 }
 
@@ -82,13 +83,39 @@ def _is_of_its_status(item: Item) -> str:
     status, paid = item["status"], ("transaction_id" in item, "processed_at" in item)
     if paid != (status in PAID,) * 2:
         return f"It is {status}, and {'not all' if not all(paid) else 'something'} is there of a transaction."
+    if status == REFUNDED and "refund" not in item:
+        return "It is REFUNDED, and nobody asked for it."
+    if status == PENDING and "series_at" not in item:
+        return "It is PENDING, and nothing says since when."
     if (status == PENDING) != ("claimed_by" in item):
         return f"It is {status}, and {'a' if 'claimed_by' in item else 'no'} runner has claimed it."
     if item.get("closed") and status not in PAID:
         return f"It is {status}, and its day is closed."
     if item.get("final") and status != FAILED:
         return f"It is {status}, and given up."
-    return "" if item["number"] <= item["of"] else f"It is number {item['number']} of {item['of']}."
+    return ""
+
+
+def _is_one_payment(item: Item) -> str:
+    """Say what is wrong with what a payment is part of."""
+    if item["number"] > item["of"]:
+        return f"It is number {item['number']} of {item['of']}."
+    if not item["order"] and item["of"] > 1:
+        return "It is an instalment of no order."
+    return "It is of an order and of a load." if item["order"] and "load" in item else ""
+
+
+def _has_come_to_its_status(item: Item) -> str:
+    """Say what is wrong with a payment's timeline: its last step led to its status, but that claims are no steps."""
+    status, steps = item["status"], item.get("timeline", [])
+    last = steps[-1] if steps else {"status": SCHEDULED}
+    if status not in (PENDING, last["status"]):
+        return f"It is {status}, and its timeline is not."
+    return (
+        ""
+        if item["card"].get("at") == last.get("at")
+        else "On its card stands another time than its last step's."
+    )
 
 
 PAYMENT = Entity(
@@ -120,7 +147,8 @@ PAYMENT = Entity(
         "processed_at": Time(optional=True),
         "reason": REASON,
         "refund": Map(
-            {"reason": Text(least=0, most=REASON_CHARACTERS), "by": STEP["by"], "at": Time()}, optional=True
+            {"reason": Text(most=REASON_CHARACTERS), "by": Username(personal=True), "at": Time()},
+            optional=True,
         ),
         "data": Bytes(most=DATA_BYTES, secret=True, optional=True, about="whatever the file says of it"),
         "load": Map(
@@ -131,12 +159,12 @@ PAYMENT = Entity(
             },
             optional=True,
         ),
-        "timeline": ListOf(Map(STEP), most=TIMELINE_STEPS, optional=True),
+        "timeline": ListOf(Map(STEP), least=1, most=TIMELINE_STEPS, optional=True),
         "closed": Flag(optional=True, about="its day is closed: it stands in the history"),
         "version": Whole(least=1, about="counts its changes"),
         "card": Map(PAYMENT_CARD),
     },
-    rules=(_is_of_its_status,),
+    rules=(_is_of_its_status, _is_one_payment, _has_come_to_its_status),
 )
 
 # A charge may be counted before the job that counts what a checkout added: for that time, less is open than nothing.

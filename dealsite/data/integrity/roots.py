@@ -6,18 +6,23 @@ A featured list is made of the deals that say where they are featured, in the or
 
 from collections import defaultdict
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 from dealsite.data import keys
 from dealsite.data.catalogue import cards
 from dealsite.data.catalogue.brands import NAME_ATTRIBUTE
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.featured import TYPES
+from dealsite.data.entities.attributes import YEARS
+from dealsite.data.entities.work import SITE
 from dealsite.data.integrity.problem import Problem, key_of
 from dealsite.data.names import slugify
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import iso, time_of
 from dealsite.data.table.writes import Check, Put, absent, equals
 
+NO_EDIT = "0" * 26
+FIRST = datetime(YEARS[0], 1, 1, tzinfo=UTC)
 PAGES = (cards.FRONT, cards.EDITORS_CHOICE, *CATEGORIES)
 
 
@@ -79,7 +84,7 @@ class Roots:
             return  # a stray counter or name, or a deal that names a brand by mistake: other checks say so
         begun = iso(time_of(self.first[slug]))
         item = {"type": "Brand", "slug": slug, "name": name, "description": "", "version": 1}
-        item |= {"created_at": begun, "updated_at": begun, "updated_by": ""}
+        item |= {"created_at": begun, "last_edit": self.first[slug], "updated_at": begun, "updated_by": SITE}
         named = Check(key=keys.deal(self.first[slug]), when=(equals(("card", "brand"), slug),))
         what = "This brand is lost, and deals are of it; its description and logo are lost."
         yield Problem(keys.brand(slug), what, (Put(key=keys.brand(slug), item=item, when=(absent(),)), named))
@@ -89,7 +94,9 @@ class Roots:
         places = {one["id"]: number for number, one in enumerate(last["deals"])} if last else {}
         order = sorted(sorted(shown, reverse=True), key=lambda deal_id: places.get(deal_id, len(places)))
         item: Item = {"order": order, "cards": {deal_id: shown[deal_id] for deal_id in order}}
-        item["featured_version"] = (last["version"] if last else 0) + 1
+        newest = max(order, default=NO_EDIT)
+        item |= {"featured_version": (last["version"] if last else 0) + 1, "featured_edit": newest}
+        item |= {"featured_at": iso(max(time_of(newest), FIRST)), "featured_by": SITE}
         if page in TYPES:
             item["type"] = TYPES[page]
         else:

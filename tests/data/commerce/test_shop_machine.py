@@ -232,7 +232,7 @@ class Shop(RuleBasedStateMachine):
     def add(self, who: int, n: int, k: int, flag: bool) -> None:
         owner, deal_id = self.owners[who], self.ids[n]
         seen = (self.deals[deal_id].prices or [None])[-1] if flag else None
-        wanted = CartAddition(deal_id, QUANTITIES[k % 8], self.new_id(), f"T{k % 5}", seen)
+        wanted = CartAddition(deal_id, QUANTITIES[k % 8], self.new_id(), make_id(NOW, 900 + k % 5), seen)
         outcome = self.model_add(self.cart(owner), wanted)
         if outcome is None:
             with pytest.raises(CannotAdd):
@@ -454,7 +454,8 @@ class Shop(RuleBasedStateMachine):
         owner = carts.user_cart(order.username)
         cart = self.cart(owner)
         wanted = [
-            CartAddition(deal, line.quantity, self.new_id(), "again") for deal, line in order.lines.items()
+            CartAddition(deal, line.quantity, self.new_id(), make_id(NOW, 899))
+            for deal, line in order.lines.items()
         ]
         outcomes = {one.deal: self.model_add(cart, one) for one in wanted}
         added = carts.add_many(owner, wanted, now=self.now)

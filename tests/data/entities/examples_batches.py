@@ -52,7 +52,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             "stage": "imported",
             "rows": 2,
             "job": JOB,
-            "totals": TOTALS,
+            "totals": dict(TOTALS),
         },
         "GSI2PK": "IMPORTS",
         "GSI2SK": f"IMPORT#{ID}",

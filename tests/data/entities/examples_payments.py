@@ -44,7 +44,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "reason": "Not wanted",
         "refund": {"reason": "Not wanted", "by": "bob", "at": AT},
         "data": b"whatever it is",
-        "load": {"id": LOAD, "segment": 3, "position": 4711},
         "timeline": [{"status": "REFUNDED", "at": AT, "by": "-", "note": ""}],
         "closed": True,
         "version": 5,
@@ -99,19 +98,24 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }
 
 
-def unpaid(status: str, listed: str, order: str = ORDER, **more: Any) -> dict[str, Any]:
+def unpaid(
+    status: str, listed: str, *steps: str, order: str = ORDER, of: int = 3, **more: Any
+) -> dict[str, Any]:
     """Return a payment that was never paid; `listed` is the status under which the index lists it."""
     payment = EXAMPLES["Payment"]
-    plain = {name: payment[name] for name in ("SK", "type", "id", "account", "amount", "due_at", "next_at")}
-    plain |= {name: payment[name] for name in ("number", "of", "tries", "version")}
-    own = {"id": ID, "account": "ann", "order": order, "number": 1, "of": 3, "amount": Decimal("12.5")}
-    rows = {"GSI3PK": f"PAYMENTS#{SHARD}", "GSI3SK": f"{listed}#{AT}#{ID}"}
+    item = {name: payment[name] for name in ("SK", "type", "due_at", "next_at", "tries", "version")}
+    own = {"id": ID, "account": "ann", "amount": Decimal("12.5"), "order": order, "number": 1, "of": of}
     card = own | {"due_at": AT, "status": status}
-    return {"PK": "PAYMENTS#ann", "status": status, "order": order, "card": card, **plain, **rows, **more}
+    if steps:
+        card["at"] = AT
+        item["timeline"] = [{"status": one, "at": AT, "by": "", "note": ""} for one in steps]
+    rows = {"GSI3PK": f"PAYMENTS#{SHARD}", "GSI3SK": f"{listed}#{AT}#{ID}"}
+    return {"PK": "PAYMENTS#ann", **item, **own, "status": status, "card": card, **rows, **more}
 
 
+MARK = {"id": LOAD, "segment": 3, "position": 4711}
 OTHERWISE = {  # a payment of other statuses
-    "SCHEDULED": unpaid("SCHEDULED", "SCHEDULED", order=""),
-    "PENDING": unpaid("PENDING", "PENDING", claimed_by=RUNNER, method="test:approve"),
-    "FAILED": unpaid("FAILED", "GIVENUP", final=True),
+    "SCHEDULED": unpaid("SCHEDULED", "SCHEDULED", order="", of=1, load=MARK),
+    "PENDING": unpaid("PENDING", "PENDING", "SCHEDULED", claimed_by=RUNNER, series_at=AT),
+    "FAILED": unpaid("FAILED", "GIVENUP", "SCHEDULED", "FAILED", final=True),
 }

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from dealsite.data.entities.chart import ENTITIES
-from dealsite.data.entities.entity import INDEX_KEYS, Entity
+from dealsite.data.entities.entity import INDEX_KEYS, Entity, own_copies
 from dealsite.data.table.convert import Item, from_attributes, to_attributes
 
 
@@ -31,7 +31,9 @@ def problems_with(item: Item, changes: dict[str, Any]) -> list[str]:
             del place[name]
         else:
             place[name] = value
-    return list(ENTITIES[item["type"]].problems(changed))
+    entity = ENTITIES[item["type"]]
+    copies = [f"{path} is not {right}." for path, _, right, _ in own_copies(entity, changed)]
+    return [*entity.problems(changed), *copies]
 
 
 def problems(item: Item, **changes: Any) -> list[str]:

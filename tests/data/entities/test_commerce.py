@@ -44,6 +44,7 @@ def test_an_example_is_sound(item):
         ("Order", {"timeline": []}, "timeline has 0 entries"),
         ("Order", {"tracking": "?"}, "tracking is '?'"),
         ("TestCharge", {"amount": -5}, "Its amount has the wrong sign."),
+        ("TestCharge", {"reason": "Declined."}, "It has 2 outcomes."),
         ("TransactionGuard", {"payment": "7"}, "payment is '7'"),
     ],
 )

@@ -29,7 +29,7 @@ def test_cards_pictures_and_prices_are_stored_as_they_were_read():
     [
         ({"version": 0}, "version is '0', which is not a whole number from 1 to 1,000,000,000,000."),
         ({"link": "javascript:alert(1)"}, "link is 'javascript:alert(1)', which is not a web address."),
-        ({"card": CARD | {"id": EDIT}}, f"card.id is {EDIT!r}, and not id, {DEAL!r}."),
+        ({"card": CARD | {"id": EDIT}}, f"card.id is not {DEAL}."),
         ({"card": CARD | {"title": ""}}, "card title has 0 characters instead of 1 to 300."),
         ({"card": CARD | {"price": 119}}, "The was-price is not above the price."),
         (

@@ -8,6 +8,7 @@ from dealsite.data.catalogue import draft_record
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.editing import pending_edits, trash_record, versions
 from dealsite.data.table.ids import from_iso
+from dealsite.data.table.writes import Put
 from tests.data.entities.examples_deals import CARD, DEAL, EDIT, LATER, PUBLISHED
 from tests.data.entities.examples_drafts import EXAMPLES, POINTER, SHOWN
 from tests.data.entities.sound import assert_is_sound, problems
@@ -40,6 +41,7 @@ def test_drafts_and_versions_are_stored_as_they_were_read():
     (put,) = versions.keep_writes(DEAL, version)
     pointer = draft_record.published_write(draft_record.draft_from_item(POINTER), DEAL)
     assert stored == _without_key(EXAMPLES["Draft"])
+    assert isinstance(put, Put)
     assert put.item == _without_key(EXAMPLES["Version"])
     assert pointer.item == _without_key(POINTER) | {"version": 4}
 
@@ -67,10 +69,10 @@ def _without_key(item: dict[str, Any]) -> dict[str, Any]:
             {"published_as": DEAL},
             "It is published, and still holds autosaved_since, card, description, last_edit, link, stock.",
         ),
-        ("Draft", {"card": SHOWN}, f"card.id is {DEAL!r}, and not id, {EDIT!r}."),
+        ("Draft", {"card": SHOWN}, f"card.id is not {EDIT}."),
         ("Draft", {"link": "javascript:x"}, "link is 'javascript:x', which is not a web address."),
         ("Version", {"version": 0}, "version is '0', which is not a whole number from 1 to 99,999,999."),
-        ("DealChanges", {"deal": EDIT}, f"card.id is {DEAL!r}, and not deal, {EDIT!r}."),
+        ("DealChanges", {"deal": EDIT}, f"card.id is not {EDIT}."),
         ("Trash", {"kept": {"type": "Draft", "id": DEAL}}, f"It keeps the Draft {DEAL}."),
         (
             "Trash",
@@ -86,7 +88,7 @@ def _without_key(item: dict[str, Any]) -> dict[str, Any]:
         (
             "Trash",
             {"card": CARD | {"kind": "draft", "deleted_at": LATER, "deleted_by": "eve"}},
-            "card.kind is 'draft', and not kind, 'deal'.",
+            "card.kind is not deal.",
         ),
     ],
 )

@@ -6,6 +6,7 @@ import pytest
 
 from dealsite.data.commerce.payment.payment_record import payment_from_item, payment_item
 from dealsite.data.entities import payments
+from tests.builders import NOW, make_id
 from tests.data.entities.examples_payments import EXAMPLES, OTHERWISE
 from tests.data.entities.sound import assert_is_sound, problems_with, types_of
 
@@ -35,6 +36,16 @@ def test_an_example_is_sound(item):
         (OTHERWISE["SCHEDULED"], {"processed_at": "2026-11-20T12:00:00.000Z"}, "of a transaction."),
         (OTHERWISE["SCHEDULED"], {"closed": True}, "It is SCHEDULED, and its day is closed."),
         (OTHERWISE["SCHEDULED"], {"final": True}, "It is SCHEDULED, and given up."),
+        (OTHERWISE["SCHEDULED"], {"of": 3}, "It is an instalment of no order."),
+        (OTHERWISE["SCHEDULED"], {"order": make_id(NOW, 7)}, "It is of an order and of a load."),
+        (
+            OTHERWISE["FAILED"],
+            {"status": "CANCELLED", "final": None},
+            "It is CANCELLED, and its timeline is not.",
+        ),
+        (OTHERWISE["FAILED"], {"card.at": "2026-11-21T12:00:00.000Z"}, "another time than its last step's"),
+        (EXAMPLES["Payment"], {"refund": None}, "It is REFUNDED, and nobody asked for it."),
+        (OTHERWISE["PENDING"], {"series_at": None}, "It is PENDING, and nothing says since when."),
         (OTHERWISE["PENDING"], {"claimed_by": None}, "It is PENDING, and no runner has claimed it."),
         (EXAMPLES["PaymentTotals"], {"failed": -1}, "failed is '-1'"),
         (EXAMPLES["PaymentTotals"], {"refunded_amount": -1}, "refunded_amount is '-1'"),

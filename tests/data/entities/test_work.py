@@ -45,7 +45,6 @@ def test_a_job_that_is_not_open_is_not_due(state: str):
     ("entity", "changes", "said"),
     [
         (JOB, {"tries": -1}, "tries is '-1', which is not a whole number"),
-        (JOB, {"card": {"kind": "send_message", "state": "done"}}, "card.state is 'done', and not state"),
         (
             FAILURE_COUNT,
             {"SK": "2026-11-21T12:00Z"},

@@ -150,9 +150,9 @@ def deal_writes(
         "draft": draft_id or None,
         "has_prices": True,
     }
-    offer = offer_item(deal_id, content, content.stock)
+    item, offer = DEAL.item(values), offer_item(deal_id, content, content.stock)
     return (
-        Put(key=keys.deal(deal_id), item=DEAL.item(values), when=(absent(),), otherwise=taken),
+        Put(key=keys.deal(deal_id), item=item, when=(absent(),), otherwise=taken),
         Put(key=keys.offer(deal_id), item=offer, when=(absent(),), otherwise=taken),
     )
 

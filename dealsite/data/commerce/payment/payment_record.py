@@ -16,7 +16,7 @@ from typing import Any
 
 from dealsite.data import keys
 from dealsite.data.entities.conversion import reader, writer
-from dealsite.data.entities.payments import FAILED, GIVEN_UP, PAYMENT, SCHEDULED, TIMELINE_STEPS
+from dealsite.data.entities.payments import PAYMENT, SCHEDULED, TIMELINE_STEPS
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import iso
 
@@ -107,16 +107,6 @@ class Payment:
         return replace(self, status=step.status, timeline=timeline, version=self.version + 1, **changes)
 
 
-def index_rows(payment: Payment) -> keys.Row:
-    """Return the rows that list a payment: by transaction id (GSI1), by status and time over all accounts (GSI3)."""
-    rows = keys.payment_of_transaction(payment.transaction_id) if payment.transaction_id else {}
-    if payment.closed and payment.processed_at is not None:
-        return rows | keys.closed_payments(payment.id, payment.processed_at)
-    if payment.status == FAILED and payment.final:
-        return rows | keys.payments_by_status(payment.id, GIVEN_UP, payment.due_at)
-    return rows | keys.payments_by_status(payment.id, payment.status, payment.next_at)
-
-
 def payment_item(payment: Payment) -> Item:
     """Return a payment as it is stored, with its key and index rows; what is empty is left out."""
     pk, sk = payment.key
@@ -124,7 +114,7 @@ def payment_item(payment: Payment) -> Item:
     card = {name: stored[name] for name in (*ON_CARD, "transaction_id", "reason") if name in stored}
     if payment.timeline:
         card["at"] = stored["timeline"][-1]["at"]
-    return {"PK": pk, "SK": sk, "type": PAYMENT.type, "card": card} | stored | index_rows(payment)
+    return {"PK": pk, "SK": sk, **PAYMENT.item(stored | {"card": card})}
 
 
 def payment_from_item(item: Item) -> Payment:
