@@ -160,9 +160,9 @@ def checkout(request: UserRequest) -> HttpResponse:
 @require_safe
 def checkout_done(request: UserRequest, order_id: str) -> HttpResponse:
     """Say that an order is placed, as the table has it. 1 get + 1 query."""
-    order = orders.get(request.user.username, order_id)
+    order, lines, incomplete = orders.found_lines(orders.get(request.user.username, order_id))
     plan = PlanChoice.of(order.total, order.card.plan, order.placed_at)
-    context = {"order": order, "lines": orders.lines_of(order), "plan": plan}
+    context = {"order": order, "lines": lines, "incomplete": incomplete, "plan": plan}
     return render(request, "shopping/checkout/checkout_done.html", context)
 
 

@@ -1,6 +1,6 @@
 """Carts and orders: the head of a cart knows its lines; lines, total, status and log of an order agree.
 
-What money depends on is reported, and never repaired automatically.
+What money depends on is reported, and never repaired automatically, but for lines that cancelling an order had left.
 """
 
 from collections import Counter, defaultdict
@@ -11,6 +11,7 @@ from decimal import Decimal
 
 from dealsite.data import keys
 from dealsite.data.commerce.cart.cart_record import CartOwner, line_from_item, saved_limit
+from dealsite.data.commerce.order.fulfilment import late_returns
 from dealsite.data.commerce.order.order_record import DONE, MESSAGE_KIND, Order, order_from_item
 from dealsite.data.entities.commerce import ACTIVE, CANCELLED, MAX_ACTIVE, PLACED, PURCHASED, RETURNED, SAVED
 from dealsite.data.integrity.problem import (
@@ -24,9 +25,10 @@ from dealsite.data.integrity.problem import (
 )
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import epoch_seconds, from_iso
-from dealsite.data.table.writes import Check, Delete, Put, absent, exists
+from dealsite.data.table.writes import Check, Delete, Put, Write, absent, exists
 
 Name = tuple[str, str]  # of whom, and the order's id
+NOT_ALL = "Its lines are not all {}."
 
 
 class Carts:
@@ -165,7 +167,7 @@ class Orders:
     def problems(self) -> Iterator[Problem]:
         for name, order in self.orders.items():
             if said := [*_disagreements(order, self.lines.pop(name, _Lines())), *self._unlogged(order)]:
-                yield Problem(keys.order(*name), " ".join(said))
+                yield Problem(keys.order(*name), " ".join(said), _returns(order, said))
         for name, lines in self.lines.items():
             for key in lines.stored:
                 yield Problem(key, f"This line is of the order {name[1]}, which does not exist.")
@@ -177,6 +179,13 @@ class Orders:
         for event in order.timeline:
             if not self.logged[order.id][DONE[event.status]]:
                 yield f"That it was {DONE[event.status]} is not in the log."
+
+
+def _returns(order: Order, said: list[str]) -> tuple[Write, ...]:
+    """Return what finishes a cancellation that left lines PURCHASED, if nothing else is wrong with the order."""
+    if order.status != CANCELLED or said != [NOT_ALL.format(RETURNED)]:
+        return ()
+    return tuple(late_returns(order, now=datetime.now(UTC)))
 
 
 def _disagreements(order: Order, lines: _Lines) -> Iterator[str]:
@@ -193,7 +202,7 @@ def _disagreements(order: Order, lines: _Lines) -> Iterator[str]:
     returned = order.timeline[-1].status == CANCELLED if order.timeline else False
     place = (RETURNED, order.closed_at) if returned else (PURCHASED, order.placed_at)
     if lines.places - {place}:
-        yield f"Its lines are not all {place[0]}."
+        yield NOT_ALL.format(place[0])
     if not order.timeline or order.timeline[-1].status != order.status:
         yield f"It is {order.status}, and its timeline is not."
     if not order.timeline or (order.timeline[0].status, order.timeline[0].at) != (PLACED, order.placed_at):

@@ -91,6 +91,7 @@ measures(payment_lists.coming, owe)(lambda _: payment_lists.coming("ann", now=NO
 measures(payment_lists.of_account, owe)(lambda _: payment_lists.of_account("ann"))
 measures(payment_lists.history, owe)(lambda _: payment_lists.history("ann"))
 measures(payment_lists.of_status, owe)(lambda _: payment_lists.of_status(payments.SCHEDULED, TODAY, TODAY))
+measures(payment_lists.pending, claimed)(lambda _: payment_lists.pending(TODAY, TODAY))
 measures(payment_lists.history_of, owe)(lambda _: payment_lists.history_of(TODAY, TODAY))
 measures(payment_lists.by_transaction, paid)(lambda _: payment_lists.by_transaction("x"))
 measures(payment_lists.overdue, owe)(lambda _: payment_lists.overdue(now=NOW))
