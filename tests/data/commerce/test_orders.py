@@ -313,7 +313,8 @@ def test_the_last_moment_of_a_day_belongs_to_it(wait_for_indexes):
 def test_who_has_a_deal_comes_in_pages():
     deal = make_deal()
     for number in range(60):
-        add(carts.user_cart(f"user{number:02d}"), deal, now=NOW + (number // 3) * MINUTE)
+        buyer = make_user(f"user{number:02d}").username
+        add(carts.user_cart(buyer), deal, now=NOW + (number // 3) * MINUTE)
     found, after, pages = [], None, 0
     while True:
         has = orders.carts_with(deal.id, carts.ACTIVE, after=after, day=NOW.date())
