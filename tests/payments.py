@@ -83,13 +83,13 @@ def place(made: list[Payment], job_id: str) -> None:
         username=account,
         order=order_id,
     )
-    owner = carts.user_cart(account)
+    cart = carts.user_cart(account)
     table.transact(
         [
             Put(key=keys.order(account, order_id), item=order_item(order), when=(absent(),)),
             Put(
-                key=owner.line(PURCHASED, at, line.id),
-                item=line_item(line, owner, None),
+                key=cart.line(PURCHASED, at, line.id),
+                item=line_item(line, cart, None),
                 when=(absent(),),
             ),
             audit.entry_write(by=account, kind="order", subject=order_id, what="placed", now=at),

@@ -376,7 +376,7 @@ class MapOf(Attribute):
             return _is_not(value, "a map")
         if len(value) > self.most:
             return f"has {len(value)} entries instead of {self.most}"
-        for name, inner in value.items():
+        for name, inner in sorted(value.items()):
             if said := self.names.problem(name):
                 return f"has a name that {said}"
             if said := self.of.problem(inner):
@@ -391,7 +391,7 @@ def problems(
     other: Callable[[str, Any], str] | None = None,
 ) -> list[str]:
     """Return what is wrong with the attributes of a map or an item; `other` judges those that are not in its shape."""
-    said = [f"{name} is missing" for name in sorted(required - value.keys())]
+    said = [f"{name} is missing" for name in required - value.keys()]
     for name, inner in value.items():
         kind = shape.get(name)
         wrong = (
@@ -399,4 +399,4 @@ def problems(
         )
         if wrong:
             said.append(f"{name} {wrong}")
-    return said
+    return sorted(said)  # engines give attributes back in any order

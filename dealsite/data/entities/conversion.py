@@ -84,6 +84,8 @@ def _read(value: str, kind: Attribute, hint: Any, space: Names, name: str) -> st
 def _stored(value: str, kind: Attribute, hint: Any, space: Names, name: str) -> str:
     """Return the expression that stores a field's value."""
     hint, origin = _type(hint)
+    if isinstance(kind, Map) and hasattr(hint, "as_item"):  # it says itself
+        return f"{value}.as_item()"
     if isinstance(kind, Map) and is_dataclass(hint):
         space[f"store_{name}"] = writer(kind.shape, cast(Any, hint))
         return f"store_{name}({value})"

@@ -53,12 +53,17 @@ LINK_CHECK: Shape = {
 
 
 def card(*, of_draft: bool = False, of: str = "id") -> Shape:
-    """Return what lists show of a deal; a draft's may be half empty. `of` is the attribute that says whose it is."""
+    """Return what lists show of a deal; a draft's may be half empty. `of` is the attribute that says whose it is.
+
+    What was, and what is to come, keeps the name that the brand had then.
+    """
     return {
         "id": Ulid(copy_of=of),
         "title": Text(most=TITLE_CHARACTERS, optional=of_draft),
         "brand": Slug(refers="" if of_draft else "Brand", optional=of_draft),
-        "brand_name": Text(copy_of="Brand.name", most=NAME_CHARACTERS, optional=of_draft),
+        "brand_name": Text(
+            copy_of="Brand.name" if of == "id" else "", most=NAME_CHARACTERS, optional=of_draft
+        ),
         "category": Slug(optional=True) if of_draft else CATEGORY_OF,
         "price": Money(most=MAX_PRICE, optional=of_draft),
         "was_price": Money(most=MAX_PRICE, optional=True),

@@ -210,7 +210,7 @@ PAYMENT_LOAD_SEGMENT = Entity(
         "load": Ulid(refers="PaymentLoad"),
         "number": Whole(most=SEGMENTS - 1),
         "position": Whole(about="where to go on"),
-        "inserted": Whole(counts="Payment"),
+        "inserted": Whole(about="payments that were new"),
         "repeated": Whole(about="payments that were there already"),
         "pending": MapOf(
             Text(pattern=r"\d{4}-\d\d-\d\d#\d", about="a day and a shard"),

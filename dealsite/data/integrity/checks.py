@@ -101,7 +101,9 @@ def judge(items: Iterable[Item]) -> list[Problem]:
     lost = _compared(roots, single, doubtful)
     roots_lost = {problem.key for problem in lost}
     found = [*single.found, *lost]
-    for check in reversed(checks):  # what only refers to something lost is said where no other check knows better
+    for check in reversed(
+        checks
+    ):  # what only refers to something lost is said where no other check knows better
         known = {problem.key for problem in found if problem.repairs}
         for problem in _compared(check, single, doubtful):
             if problem.needs(roots_lost) or (check is checks[0] and problem.key in known):

@@ -97,7 +97,12 @@ class Payments:
             self.guards[transaction_id] = kept(item, *names)
             return
         guard, payment = (item, seen) if half == "guard" else (seen, item)
-        if guard["type"] == payment["type"] or guard["payment"] != payment["id"]:
+        is_its_own = guard["type"] != payment["type"] and guard["payment"] == payment["id"]
+        if is_its_own and guard["account"] != payment["account"]:
+            right = repair_write(guard, {"account": payment["account"]})
+            what = f"Its account is {guard['account']}, its payment's is {payment['account']}."
+            self.found.append(Problem(key_of(guard), what, (right,)))
+        if not is_its_own:
             what = f"The transaction {transaction_id} is another payment's."
             self.found.append(Problem(key_of(payment), what))
 

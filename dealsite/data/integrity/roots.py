@@ -1,9 +1,11 @@
 """Brands, categories and featured pages: what names one needs it, so one that is lost is made anew of what names it.
 
 A brand is told by the list of names, by its counters or by deals; what it says of itself (description, logo) is lost.
-A featured list is made of the deals that say where they are featured, in the order of its last version that is kept.
+A featured list is made of the deals that say where they are featured, in the order that the
+audit log has.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -21,6 +23,7 @@ from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import iso, time_of
 from dealsite.data.table.writes import Check, Put, absent, equals
 
+LISTED = re.compile(r"\(([0-9A-Z]{26})\)$", re.MULTILINE)  # a deal in a list as the audit log shows it
 NO_EDIT = "0" * 26
 FIRST = datetime(YEARS[0], 1, 1, tzinfo=UTC)
 PAGES = (cards.FRONT, cards.EDITORS_CHOICE, *CATEGORIES)
@@ -38,6 +41,7 @@ class Roots:
         self.categories: set[str] = set()
         self.featured: dict[str, dict[str, Item]] = defaultdict(dict)  # page -> deal -> its card
         self.versions: dict[str, Item] = {}  # the newest one kept of each page's list
+        self.logged: dict[str, Item] = {}  # the last entry of the audit log on each page's list
 
     def see(self, item: Item) -> None:
         match item["type"]:
@@ -57,6 +61,10 @@ class Roots:
                 known = self.versions.get(item["page"])
                 if known is None or known["version"] < item["version"]:
                     self.versions[item["page"]] = item
+            case "AuditEntry" if item["card"]["kind"] == "page" and "deals" in item.get("after", ()):
+                known = self.logged.get(item["card"]["subject"])
+                if known is None or known["SK"] < item["SK"]:
+                    self.logged[item["card"]["subject"]] = item
             case "Deal":
                 self._see_deal(item["id"], item["card"], item.get("featured_on", ()))
 
@@ -91,7 +99,8 @@ class Roots:
 
     def _page(self, page: str) -> Problem:
         shown, last = self.featured.get(page, {}), self.versions.get(page)
-        places = {one["id"]: number for number, one in enumerate(last["deals"])} if last else {}
+        named = LISTED.findall(self.logged[page]["after"]["deals"]) if page in self.logged else []
+        places = {deal_id: number for number, deal_id in enumerate(named)}
         order = sorted(sorted(shown, reverse=True), key=lambda deal_id: places.get(deal_id, len(places)))
         item: Item = {"order": order, "cards": {deal_id: shown[deal_id] for deal_id in order}}
         newest = max(order, default=NO_EDIT)
