@@ -19,9 +19,9 @@ MODEL = deals_site.MODEL
 COUNTED = (
     "The counter stands in an item of its own: a like must not rewrite the page. Repeating it is harmless."
 )
-SENT = (
-    "A job does it, in four segments with checkpoints: after a crash nobody gets it twice. A stream of new deals to "
-    "watchers would tell of each import."
+SENT = "A job does it, in four segments with checkpoints: after a crash nobody gets it twice."
+ANNOUNCED = (
+    f"{SENT} Deals that an editor announces, while the stream of the example code tells of every new one."
 )
 
 
@@ -135,7 +135,7 @@ def unread_messages(ask: Ask) -> Both:
 @MODEL.question(
     20,
     "Mark a message read",
-    "UpdateItem MESSAGES#u / MESSAGE#id: remove GSI1PK, GSI1SK",
+    "UpdateItem MESSAGES#u / MESSAGE#id, GSI1PK and GSI1SK removed",
     messages.mark_read,
     "1 update",
     differs="On the condition that it exists: a late click makes no message of nothing.",
@@ -169,7 +169,7 @@ def hot_deal(ask: Ask) -> Both:
     "Query BRANDWATCH#b; PutItem MESSAGES#u each",
     fan_out.send_message,
     "2 batch gets + 5 queries + 1 transaction + 1 batch insert + 6 updates",
-    differs=SENT,
+    differs=ANNOUNCED,
 )
 def new_deal_of_brand(ask: Ask) -> Both:
     """all who watch the brand"""
@@ -187,7 +187,7 @@ def new_deal_of_brand(ask: Ask) -> Both:
     "Query CATEGORYWATCH#c; PutItem MESSAGES#u each",
     fan_out.send_message,
     "2 batch gets + 5 queries + 1 transaction + 1 batch insert + 6 updates",
-    differs=SENT,
+    differs=ANNOUNCED,
 )
 def new_deal_of_category(ask: Ask) -> Both:
     """all who watch the category"""

@@ -21,7 +21,7 @@ MODEL = Model(
     "(https://www.slideshare.net/slideshow/data-modeling-with-amazon-dynamodb-adb301-new-york-aws-summit/155020972), "
     "re:Invent 2019, CMY304), as written out in "
     "[a notebook](https://github.com/PeppyDays/dynamodb-basic-modeling-hands-on): 3 entities, 5 access patterns, and "
-    "placing an order, which all of them need. Chapter 19 of The DynamoDB Book has a similar store with "
+    "placing an order, which none names and all need. Chapter 19 of The DynamoDB Book has a similar store with "
     "other keys. What it adds is here, too: an e-mail address is one user's (13), addresses are in profile and order, "
     "`orders.ship` and others change an order's status. The examples are those of the notebook.",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dealsite.data import keys
 from dealsite.data.table.access_patterns import ACCESS_PATTERNS
+from dealsite.data.table.key_templates import Entry
 from tests.questions import ROOT, name_of
 from tests.questions_page import KEY
 from tests.seeds import (
@@ -70,44 +71,22 @@ def _row(cells: tuple[str, ...]) -> str:
 
 
 def _question(one: Question) -> tuple[str, ...]:
-    pattern = ACCESS_PATTERNS.get(one.function)
-    name = (
-        name_of(one.function)
-        if pattern
-        else f"{one.function.__module__.rpartition('.')[2]}.{one.function.__name__}"
-    )
-    ours = f"`{pattern.keys}`" if pattern else "the lake"
+    ours = "the lake" if one.requests == "none" else f"`{ACCESS_PATTERNS[one.function].keys}`"
     same = one.example.__doc__ or ""
-    return (
-        str(one.number),
-        one.asks,
-        _keys(one.condition),
-        f"`{name}`",
-        ours,
-        one.requests,
-        same,
-        one.differs,
-    )
+    name = f"`{name_of(one.function)}`"
+    return (str(one.number), one.asks, _keys(one.condition), name, ours, one.requests, same, one.differs)
 
 
 def _entity(one: Entity) -> tuple[str, ...]:
     entries = {line: keys.CHART[line].entry for line in one.keys.split()}
-    ours = [
-        " ".join(
-            part
-            for part in (entry.index, f"`{entry.partition}`", f"/ `{entry.sort}`" if entry.sort else "")
-            if part
-        )
-        for entry in entries.values()
-    ]
-    return (
-        one.name,
-        _keys(one.stored),
-        f"`{one.type}`",
-        "; ".join(ours),
-        one.example.__doc__ or "",
-        one.differs,
-    )
+    ours = "; ".join(_row_of(entry) for entry in entries.values())
+    return (one.name, _keys(one.stored), f"`{one.type}`", ours, one.example.__doc__ or "", one.differs)
+
+
+def _row_of(entry: Entry) -> str:
+    """Return a line of the key chart: index, partition and sort key, each where there is one."""
+    sort = f" / `{entry.sort}`" if entry.sort and entry.sort != entry.partition else ""
+    return f"{entry.index} `{entry.partition}`{sort}".strip()
 
 
 def _keys(text: str) -> str:
