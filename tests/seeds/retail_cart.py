@@ -106,7 +106,7 @@ def purchased(ask: Ask) -> Both:
     "1 query",
     differs="The index holds what the list shows. Visitors, who have no account, are not in it.",
 )
-def who_has(ask: Ask) -> Both:
+def carts_with(ask: Ask) -> Both:
     """users' lines of the deal in each of the three statuses, newest first"""
     deal = old_deal()
     for number, username in enumerate(SHOPPERS[10:14]):
@@ -128,7 +128,7 @@ def who_has(ask: Ask) -> Both:
     "1 query",
     differs="Up to the start of the next day: T23:59:59 loses what came in the last second.",
 )
-def who_has_since(ask: Ask) -> Both:
+def carts_with_on_a_day(ask: Ask) -> Both:
     """users' lines of the deal that came to the status on the day"""
     deal, midnight = old_deal(), NOW.replace(hour=0)
     for username, at in zip(SHOPPERS[15:18], (-DAY / 86_400_000, 0 * DAY, DAY), strict=True):
