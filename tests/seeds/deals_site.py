@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from django.conf import settings
@@ -11,10 +11,11 @@ from django.test import override_settings
 from dealsite.data import table
 from dealsite.data.catalogue import brands, categories, deals, featured, feeds
 from dealsite.data.catalogue.cards import EDITORS_CHOICE, FRONT, DealCard
+from dealsite.data.catalogue.featured import FeaturedPage
 from dealsite.data.table import schema
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import iso, time_of
-from tests.builders import EDITOR, NOW, make_brand, make_content, make_id
+from tests.builders import DAY, EDITOR, NOW, make_brand, make_content, make_id
 from tests.seeds import Ask, Both, Model, stored
 from tests.seeds.shop import BRAND, CATEGORY, LONG_AGO, PAGE, old_deal, old_deals
 
@@ -125,12 +126,17 @@ def feature_on_editors_choice(ask: Ask) -> Both:
 
 
 def set_featured(ask: Ask, page_id: str, type_: str, **of_item: str) -> Both:
-    page, found = featured.load(page_id, [deal.id for deal in old_deals(3)])
-    chosen = list(reversed(found.values()))
-    made = ask(page, chosen, version=page.version, by=EDITOR, now=NOW)
+    made = feature(page_id, ask)
     (item,) = stored(type_, **of_item)
     said = {item["id"] for item in stored("Deal") if page_id in item.get("featured_on", ())}
-    return (made.ids, {deal.id for deal in chosen}), (item["order"], said)
+    return (made.ids, set(made.ids)), (item["order"], said)
+
+
+def feature(page_id: str, change: Callable[..., FeaturedPage] = featured.set_featured) -> FeaturedPage:
+    """Feature some deals on a page, one of which is over; return the page."""
+    some = [*old_deals(2), old_deal(title="Over", expires_at=LONG_AGO + DAY)]
+    page, found = featured.load(page_id, [deal.id for deal in some])
+    return change(page, list(reversed(found.values())), version=page.version, by=EDITOR, now=NOW)
 
 
 # What shoppers see
@@ -147,6 +153,7 @@ def set_featured(ask: Ask, page_id: str, type_: str, **of_item: str) -> Both:
 )
 def front_page(ask: Ask) -> Both:
     """deals published by now, the newest 25; the page's list without what is over"""
+    feature(FRONT)
     cards, page = ask(now=NOW)
     ask.d = len({time_of(one).date() for one in latest(PAGE + 1)})
     return (ids(cards), ids(page.cards)), (listed_on("FrontPage"), latest())
@@ -162,6 +169,7 @@ def front_page(ask: Ask) -> Both:
 )
 def category_page(ask: Ask) -> Both:
     """deals of the category published by now, the newest 25; the page's list without what is over"""
+    feature(CATEGORY)
     category, cards, page = ask(CATEGORY, now=NOW)
     ask.d = len({time_of(one).month for one in latest(PAGE + 1, category=CATEGORY)})
     of_category = listed_on("Category", slug=CATEGORY)
@@ -176,6 +184,7 @@ def category_page(ask: Ask) -> Both:
 @MODEL.question(9, "Editors' Choice page", "GetItem EDITORSCHOICE", feeds.editors_choice, "1 get")
 def editors_choice(ask: Ask) -> Both:
     """the page's list without what is over"""
+    feature(EDITORS_CHOICE)
     _, cards = ask(now=NOW)
     return ids(cards), listed_on("EditorsChoicePage")
 
