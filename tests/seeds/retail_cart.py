@@ -86,7 +86,7 @@ def read_cart(ask: Ask) -> Both:
     26,
     "A user's items that are PURCHASED, newest first",
     "Query AccountID, begins_with PURCHASED",
-    orders.lines_of,
+    orders.found_lines,
     "1 query",
     differs="An order at a time, by the moment when it was placed: shoppers see what they bought by orders. "
     "A list of all products that an account has bought, in one query, is not there yet.",
@@ -94,7 +94,7 @@ def read_cart(ask: Ask) -> Both:
 def purchased(ask: Ask) -> Both:
     """the user's lines that were bought"""
     listed = [orders.get(BUYER, card.id) for card in orders.of_user(BUYER).orders]
-    found = [line.id for order in listed for line in ask(order)]
+    found = [line.id for order in listed for line in ask(order)[1]]
     return sorted(found), sorted(lines(carts.PURCHASED, username=BUYER))
 
 
