@@ -8,6 +8,7 @@ import unicodedata
 
 from django.utils.translation import gettext_lazy
 
+from dealsite.data.joiners import JOINER, NON_JOINER, only_visible_joiners, without_joiners
 from dealsite.data.table.errors import Invalid
 
 USERNAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9_.-]{2,29}")
@@ -16,12 +17,23 @@ SLUG_CHARACTERS = 60
 
 
 def normalise(text: str) -> str:
-    """Return text in NFKC, without control, format and surrogate characters, its white space folded."""
+    """Return text in NFKC, without control, format and surrogate characters, its white space folded.
+
+    Joiners stay where they can be seen; what names are compared by leaves them out (`slugify`).
+    """
     text = unicodedata.normalize("NFKC", text)
-    kept = "".join(
-        " " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in UNWANTED
+    text = "".join(
+        " " if c.isspace() else c
+        for c in text
+        if c.isspace() or c in (NON_JOINER, JOINER) or unicodedata.category(c) not in UNWANTED
     )
-    return unicodedata.normalize("NFKC", " ".join(kept.split()))
+    while (shown := _folded(only_visible_joiners(text))) != text:
+        text = shown  # letters between which a joiner stood may be one now
+    return text
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", " ".join(text.split()))
 
 
 UNWANTED = {"Cc", "Cf", "Cs", "Co", "Cn"}
@@ -32,7 +44,7 @@ def slugify(name: str) -> str:
 
     Letters and digits of every script stay, so brands of the whole world have a slug of their own.
     """
-    text = unicodedata.normalize("NFKD", normalise(name).casefold())
+    text = unicodedata.normalize("NFKD", without_joiners(normalise(name)).casefold())
     text = "".join(c for c in text if not "\u0300" <= c <= "\u036f")
     text = unicodedata.normalize("NFKC", text)
     words = "".join(
@@ -59,7 +71,7 @@ def normalise_sign_in_name(text: str) -> str:
     try:
         return normalise_email(text) if "@" in text else normalise_username(text)
     except Invalid:
-        return normalise(text).casefold()
+        return without_joiners(normalise(text)).casefold()
 
 
 def normalise_email(text: str) -> str:

@@ -17,6 +17,7 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue.content import UNSTORABLE
 from dealsite.data.editing import audit
 from dealsite.data.jobs.payloads import from_item, to_item
+from dealsite.data.joiners import without_joiners
 from dealsite.data.names import normalise
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
@@ -197,7 +198,7 @@ def _is_same(one: SavedView, other: SavedView) -> bool:
 
 
 def _key(name: str) -> str:
-    return name.casefold()
+    return without_joiners(name).casefold()
 
 
 def _checked(view: SavedView) -> SavedView:
