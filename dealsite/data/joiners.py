@@ -41,7 +41,8 @@ def _is_visible(joiner: str, before: str, after: str) -> bool:
     if joiner == JOINER and unicodedata.category(after[:1] or " ").startswith("M"):
         return False  # of a letter with its virama and a vowel sign, nothing is joined
 
-    from idna import valid_contextj  # knows the joining type of each letter: 2 MB that most processes never need
+    # It knows how each letter joins: 2 MB that most processes never need.
+    from idna import valid_contextj
 
     try:
         return valid_contextj(before + joiner + after, len(before))

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -12,7 +13,8 @@ from django.utils.translation import ngettext
 
 from dealsite.data.catalogue.brands import clean_name
 from dealsite.data.catalogue.categories import CATEGORIES
-from dealsite.data.catalogue.content import TITLE_CHARACTERS, DealContent, problems
+from dealsite.data.catalogue.content import TITLE_CHARACTERS, YEARS, DealContent, problems
+from dealsite.data.joiners import without_joiners
 from dealsite.data.names import normalise, slugify
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import RANDOM_BITS, new_ulid
@@ -25,7 +27,6 @@ COLUMNS = (*REQUIRED, *OPTIONAL)
 COLUMN_OF = {"link": "url"}  # fields of a deal that the file calls otherwise
 STOCK = re.compile(r"\d{1,7}", re.ASCII)
 PRICE = re.compile(r"\d{1,9}(\.\d{1,2})?", re.ASCII)
-YEARS = (2000, 2099)
 VALUE_CHARACTERS = 80  # of an offending value in the report
 UNDECODED = re.compile("[\ud800-\udfff]")
 UNSHOWN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -132,7 +133,7 @@ def _check_cells(line: int, cells: list[str], layout: Layout) -> Iterator[Result
 
 def deal_id(link: str, title: str, published_at: datetime) -> str:
     """Return the id of an imported deal: its publication time, and a hash of its link and title."""
-    digest = hashlib.sha256(f"{link}\n{title}".encode()).digest()
+    digest = hashlib.sha256(f"{link}\n{without_joiners(title)}".encode()).digest()
     return new_ulid(published_at, int.from_bytes(digest[: RANDOM_BITS // 8]))
 
 
@@ -254,8 +255,9 @@ def _time(column: str, value: str) -> datetime | None:
         raise _Wrong(column, _("Write the time as 2026-05-25T03:23:32Z.")) from None
     if moment.tzinfo is None:
         raise _Wrong(column, _("The time needs its zone: end it with Z (UTC) or +02:00."))
-    if not YEARS[0] <= moment.year <= YEARS[1]:
-        years = {"first": YEARS[0], "last": YEARS[1]}
+    with suppress(OverflowError):  # of a time at the end of the calendar, whose own year is refused as well
+        moment = moment.astimezone(UTC)
+    if moment.year not in YEARS:
+        years = {"first": YEARS[0], "last": YEARS[-1]}
         raise _Wrong(column, _("The year should be from %(first)s to %(last)s.") % years)
-    moment = moment.astimezone(UTC)
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

@@ -11,13 +11,15 @@ import csv
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from contextlib import suppress
+from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 from dealsite.data import keys
 from dealsite.data.catalogue.cards import CENT
+from dealsite.data.catalogue.content import YEARS
 from dealsite.data.commerce.payment.payment_record import DATA_BYTES, Payment
 from dealsite.data.table.ids import EPOCH, RANDOM_BITS, new_ulid
 
@@ -111,9 +113,7 @@ def payment_of(values: Mapping[str, Any], line: bytes) -> Payment:
     account = keys.part(values["account"])
     if len(account) > ACCOUNT_CHARACTERS:
         raise ValueError("the account's name is too long.")
-    due_at = datetime.fromisoformat(values["due_at"])
-    if due_at.tzinfo is None:
-        raise ValueError("due_at needs a time zone, such as 2026-12-01T09:00:00Z.")
+    due_at = time_of_text(values["due_at"], "due_at")
     reference = str(values.get("id") or "")
     told_apart = f"{account}#{reference}".encode() if reference else line
     digest = hashlib.sha256(told_apart).digest()
@@ -126,6 +126,18 @@ def payment_of(values: Mapping[str, Any], line: bytes) -> Payment:
         method=str(values.get("method") or "")[:METHOD_CHARACTERS],
         data=_data(values),
     )
+
+
+def time_of_text(text: str, field: str) -> datetime:
+    """Return a time in UTC, or raise ValueError: without a zone, or far from now."""
+    at = datetime.fromisoformat(text)
+    if at.tzinfo is None:
+        raise ValueError(f"{field} needs a time zone, such as 2026-12-01T09:00:00Z.")
+    with suppress(OverflowError):  # of a time at the end of the calendar, whose own year is refused as well
+        at = at.astimezone(UTC)
+    if at.year not in YEARS:
+        raise ValueError(f"the year of {field} should be from {YEARS[0]} to {YEARS[-1]} in UTC.")
+    return at
 
 
 def _amount(value: Any) -> Decimal:

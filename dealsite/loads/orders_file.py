@@ -20,10 +20,11 @@ from typing import Any, NamedTuple
 from dealsite.data.catalogue.cards import CENT
 from dealsite.data.catalogue.content import MAX_PRICE, TITLE_CHARACTERS
 from dealsite.data.commerce.carts import MAX_ACTIVE, MAX_QUANTITY
+from dealsite.data.joiners import without_joiners
 from dealsite.data.names import normalise, normalise_username
 from dealsite.data.table.errors import Invalid
-from dealsite.data.table.ids import EPOCH, RANDOM_BITS, new_ulid
-from dealsite.loads.files import BadFile
+from dealsite.data.table.ids import RANDOM_BITS, new_ulid
+from dealsite.loads.files import BadFile, time_of_text
 
 SKU_CHARACTERS = 60
 
@@ -108,16 +109,14 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _time(text: str) -> datetime:
-    at = datetime.fromisoformat(text)
-    if at.tzinfo is None or at < EPOCH:
-        raise ValueError(f"{text} is no time with a zone")
+    at = time_of_text(text, "ts")
     return at.replace(microsecond=at.microsecond // 1000 * 1000)
 
 
 def _sold(number: int, row: dict[str, Any]) -> SaleLine:
     try:
         price = Decimal(str(row["unit_price"]))
-        title, sku = normalise(row["title"])[:TITLE_CHARACTERS], normalise(row["sku"])
+        title, sku = normalise(row["title"])[:TITLE_CHARACTERS], without_joiners(normalise(row["sku"]))
         quantity = int(row["qty"])
     except (InvalidOperation, KeyError, TypeError, ValueError) as error:
         raise BadFile(f"Line {number:,} is no line of an order ({error!r}).") from None

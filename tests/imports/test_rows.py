@@ -117,6 +117,24 @@ REFUSED = [
         "0001-01-01T00:00:00+14:00",
         "The year should",
     ),
+    (
+        {"published_at": "2000-01-01T00:30:00+01:00"},
+        "published_at",
+        "2000-01-01T00:30:00+01:00",
+        "The year should be from 2000 to 2100.",
+    ),
+    (
+        {"published_at": "0001-01-01T00:00:00+01:00"},
+        "published_at",
+        "0001-01-01T00:00:00+01:00",
+        "The year should",
+    ),
+    (
+        {"published_at": "9999-12-31T23:59:59-01:00"},
+        "published_at",
+        "9999-12-31T23:59:59-01:00",
+        "The year should",
+    ),
     ({"published_at": "9999-12-31T23:59:59Z"}, "published_at", "9999-12-31T23:59:59Z", "The year should"),
     (
         {"expires_at": "2026-11-01T08:00:00Z"},

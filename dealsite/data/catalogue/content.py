@@ -25,7 +25,7 @@ VOUCHER_CODE_CHARACTERS = 100
 ALT_CHARACTERS = 500
 MAX_PRICE = Decimal("9999999.99")
 MAX_STOCK = 1_000_000
-YEARS = range(1999, 2102)  # in UTC, of times from 2000 to 2100 in any zone
+YEARS = range(2000, 2101)  # in UTC, as every time is stored
 UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # controls, lone surrogates
 
 
@@ -162,7 +162,7 @@ def text_problems(content: DealContent) -> dict[str, str]:
     if content.picture and len(content.picture.alt) > ALT_CHARACTERS:
         found["picture_alt"] = _("Shorten this to %(most)s characters.") % {"most": ALT_CHARACTERS}
     if content.expires_at is not None and content.expires_at.year not in YEARS:
-        years = {"first": YEARS[1], "last": YEARS[-2]}
+        years = {"first": YEARS[0], "last": YEARS[-1]}
         found["expires_at"] = _("The year should be from %(first)s to %(last)s.") % years
     if content.stock is not None and not 0 <= content.stock <= MAX_STOCK:
         found["stock"] = _("Enter a whole number from 0 to %(most)s.") % {"most": f"{MAX_STOCK:,}"}
