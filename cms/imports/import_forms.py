@@ -12,7 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from dealsite.data.catalogue.brands import NAME_CHARACTERS
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.editing.imports import Import
-from dealsite.imports import csv_files, layout
+from dealsite.imports import csv_format, layout
+from dealsite.imports.csv_files import MAX_BYTES
 from dealsite.imports.layout import Layout, guess_columns
 
 PASTED_CHARACTERS = 300_000
@@ -33,7 +34,7 @@ FIELDS = {
     "expires_at": _("Expires"),
 }
 NEEDED = ("title", "price", "url")
-SEPARATORS = {",": _("Comma"), ";": _("Semicolon"), "\t": _("Tab")}
+SEPARATORS = {",": _("Comma"), ";": _("Semicolon"), "\t": _("Tab"), "|": _("Vertical bar")}
 
 
 class UploadForm(forms.Form):
@@ -53,7 +54,7 @@ class UploadForm(forms.Form):
         file: UploadedFile = self.cleaned_data["file"]
         if not (file.name or "").lower().endswith(ENDINGS):
             raise forms.ValidationError(_("Choose a file whose name ends with .csv, .tsv or .txt."))
-        if (file.size or 0) > csv_files.MAX_BYTES:
+        if (file.size or 0) > MAX_BYTES:
             raise forms.ValidationError(_("The file is larger than 50 MB. Divide it into smaller ones."))
         return file
 
@@ -77,15 +78,15 @@ class PasteForm(forms.Form):
 class ReadForm(forms.Form):
     """What to take a file for, where that was found out wrongly."""
 
-    encoding = forms.ChoiceField(label=_("Encoding"), choices=list(csv_files.ENCODINGS.items()))
+    encoding = forms.ChoiceField(label=_("Encoding"), choices=list(csv_format.ENCODINGS.items()))
     separator = forms.ChoiceField(
         label=_("Separator"),
-        choices=[("comma", SEPARATORS[","]), ("semicolon", SEPARATORS[";"]), ("tab", SEPARATORS["\t"])],
+        choices=[(name, SEPARATORS[mark]) for mark, name in csv_format.SEPARATORS.items()],
     )
 
     def clean_separator(self) -> str:
         chosen: str = self.cleaned_data["separator"]
-        return next(mark for mark, name in csv_files.SEPARATORS.items() if name == chosen)
+        return next(mark for mark, name in csv_format.SEPARATORS.items() if name == chosen)
 
 
 class LayoutForm(forms.Form):

@@ -26,8 +26,8 @@ from dealsite.data.jobs.jobs import Job
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, Unavailable
 from dealsite.data.table.ids import new_ulid
-from dealsite.imports import csv_files, layout
-from dealsite.imports.csv_files import BadFile
+from dealsite.imports import csv_files, csv_format, layout
+from dealsite.imports.csv_format import BadFile
 from dealsite.text.digits import number_in
 from dealsite.web.pages import part
 from dealsite.web.uploads import takes_files
@@ -178,7 +178,7 @@ def _columns_page(
     file, remembered = one.source_file, one.layout
     if not remembered and not trouble:  # nothing is asked of a table that does not answer
         remembered = imports.layout_of(layout.fingerprint(file.titles))
-    initial = {"encoding": file.encoding, "separator": csv_files.SEPARATORS[file.separator]}
+    initial = {"encoding": file.encoding, "separator": csv_format.SEPARATORS[file.separator]}
     context = {
         "one": one,
         "form": form or LayoutForm(one, remembered=remembered),
@@ -186,7 +186,7 @@ def _columns_page(
         "may_read_again": one.stage == UPLOADED,
         "remembered": bool(remembered) and not one.layout,
         "trouble": trouble,
-        "encoding": csv_files.ENCODINGS[file.encoding],
+        "encoding": csv_format.ENCODINGS[file.encoding],
         "separator": SEPARATORS[file.separator],
         "trail": _trail(one),
     }
@@ -214,6 +214,7 @@ def _context(one: Import, job: Job | None) -> dict[str, Any]:
         "percent": percent_of(job),
         "drafts": drafts,
         "import_label": word % {"number": f"{new:,}"},
+        "more_brands": one.totals.get("brands", 0) - len(one.brands) if one.brands else 0,
         "kept": one.kept_until > timezone.now(),
         "here": reverse("cms_import", args=[one.id]),
         "trail": _trail(one),

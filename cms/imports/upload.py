@@ -25,7 +25,7 @@ from dealsite.data.names import normalise
 from dealsite.data.table.errors import NotFound, Unavailable
 from dealsite.data.table.ids import is_ulid, new_ulid, time_of
 from dealsite.imports import csv_files, layout
-from dealsite.imports.csv_files import BadFile
+from dealsite.imports.csv_format import CHUNK, BadFile
 from dealsite.imports.layout import Layout
 from dealsite.worker import imports as running
 
@@ -113,7 +113,7 @@ def _is_stored(import_id: str, file: IO[bytes]) -> bool:
 
 def _digest(file: IO[bytes] | File[bytes]) -> bytes:
     digest = hashlib.sha256()
-    while chunk := file.read(csv_files.CHUNK):
+    while chunk := file.read(CHUNK):
         digest.update(chunk)
     return digest.digest()
 

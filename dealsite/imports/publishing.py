@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from dealsite.data.catalogue import brands, deals, drafts, renditions
 from dealsite.data.catalogue.brands import Brand
@@ -21,6 +22,8 @@ TOO_MANY_TRIES = 5
 PAUSES = (0.5, 1.0, 2.0, 4.0)  # seconds to wait for a table that does not answer
 
 pause: Callable[[float], None] = time.sleep  # replaced in tests, so that none waits
+
+NEW_BRAND = gettext_lazy("This brand is new.")
 
 Pictures = Callable[[list[NewDeal]], dict[int, Picture | str]]
 
@@ -39,6 +42,15 @@ class Totals:
     @property
     def rows(self) -> int:
         return self.imported + self.there + self.refused
+
+
+@dataclass(frozen=True, slots=True)
+class NewBrand:
+    """A brand that an import makes, and the line of the first row that needs it."""
+
+    line: int
+    slug: str
+    name: str
 
 
 @dataclass(frozen=True)
@@ -84,8 +96,9 @@ DRAFTS = Target(
 
 @dataclass
 class Import:
-    """One run of an import. `report` is called with each remark, `step` with each number of rows done.
+    """One run of an import. `report` is called with each remark, `new_brand` with each brand that is made.
 
+    `step` is called with each number of rows done.
     `pictures` fetches the pictures of some deals by line, or the reason why there is none.
     """
 
@@ -93,6 +106,7 @@ class Import:
     now: datetime
     report: Callable[[Remark], object]
     step: Callable[[int], object]
+    new_brand: Callable[[NewBrand], object] = lambda brand: None
     dry_run: bool = False
     pictures: Pictures | None = None
     target: Target = DEALS
@@ -191,31 +205,31 @@ class Import:
 
     def _with_brands(self, wanted: list[NewDeal]) -> list[NewDeal]:
         """Create the brands that are missing; reject the rows whose brand cannot be."""
-        names: dict[str, str] = {}
+        first: dict[str, NewDeal] = {}
         for new in wanted:
-            names.setdefault(new.content.brand, new.brand_name)
-        self._brands |= brands.get_many(slug for slug in names if slug not in self._brands)
-        missing = [slug for slug in names if slug not in self._brands]
+            first.setdefault(new.content.brand, new)
+        self._brands |= brands.get_many(slug for slug in first if slug not in self._brands)
+        missing = [slug for slug in first if slug not in self._brands]
         failed: dict[str, str] = {}
         for start in range(0, len(missing), BRANDS_AT_ONCE):
             some = missing[start : start + BRANDS_AT_ONCE]
             try:
-                made = brands.create_many([names[slug] for slug in some], by=self.by, now=self.now)
-                self._brands |= made
-                self.totals.brands += len(made)
+                made = brands.create_many([first[slug].brand_name for slug in some], by=self.by, now=self.now)
+                for slug, brand in made.items():
+                    self._made(brand, first[slug])
             except Unavailable:
                 raise
             except DataError:
                 for slug in some:
-                    self._create_brand(slug, names[slug], failed)
+                    self._create_brand(first[slug], failed)
         for slug, reason in failed.items():
             self._reject_all([new for new in wanted if new.content.brand == slug], reason)
         return [new for new in wanted if new.content.brand not in failed]
 
-    def _create_brand(self, slug: str, name: str, failed: dict[str, str]) -> None:
+    def _create_brand(self, first: NewDeal, failed: dict[str, str]) -> None:
+        slug = first.content.brand
         try:
-            self._brands[slug] = brands.create(name, by=self.by, now=self.now)
-            self.totals.brands += 1
+            self._made(brands.create(first.brand_name, by=self.by, now=self.now), first)
         except AlreadyExists:
             self._brands[slug] = brands.get(slug)
         except Unavailable:
@@ -223,13 +237,20 @@ class Import:
         except DataError as error:
             failed[slug] = str(error)
 
+    def _made(self, brand: Brand, first: NewDeal) -> None:
+        self._brands[brand.slug] = brand
+        self.totals.brands += 1
+        self.new_brand(NewBrand(first.line, brand.slug, brand.name))
+
     def _count_new_brands(self, wanted: Iterable[NewDeal]) -> None:
-        unknown = {new.content.brand: new for new in wanted if new.content.brand not in self._brands}
-        found = brands.get_many(unknown)
-        self.totals.brands += len(unknown) - len(found)
-        self._brands |= found
+        unknown: dict[str, NewDeal] = {}
+        for new in wanted:
+            if new.content.brand not in self._brands:
+                unknown.setdefault(new.content.brand, new)
+        self._brands |= brands.get_many(unknown)
         for slug, new in unknown.items():
-            self._brands.setdefault(slug, Brand(slug, new.brand_name))
+            if slug not in self._brands:
+                self._made(Brand(slug, new.brand_name), new)
 
     def _with_pictures(self, wanted: list[NewDeal], fetch: Pictures) -> list[NewDeal]:
         """Add the pictures; a deal whose picture cannot be had is imported without, and reported."""

@@ -18,7 +18,8 @@ from dealsite.data.joiners import without_joiners
 from dealsite.data.names import normalise, slugify
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import RANDOM_BITS, new_ulid
-from dealsite.imports.csv_files import BadFile, Record
+from dealsite.imports.csv_files import NO_ROWS, Record, check_header
+from dealsite.imports.csv_format import BadFile
 from dealsite.imports.layout import Layout, Unreadable
 
 REQUIRED = ("title", "brand", "category", "price", "url", "published_at")
@@ -66,12 +67,12 @@ class _Wrong(Exception):
 
 
 def check(records: Iterable[Record]) -> Iterator[Result]:
-    """Yield the deal of each row, or why it is rejected, and notes; raise BadFile when the header is not right."""
+    """Yield the deal of each row, or why it is rejected, and notes; BadFile for a wrong header, or one alone."""
     rows = iter(records)
     header = next(rows, None)
     if header is None:
         raise BadFile(_("The file is empty."))
-    columns = _columns(header)
+    columns, record = _columns(header), None
     for record in rows:
         if record.problem:
             yield Remark(record.line, "", "", record.problem)
@@ -79,6 +80,8 @@ def check(records: Iterable[Record]) -> Iterator[Result]:
             yield _wrong_width(record.line, record.cells, len(columns))
         else:
             yield from _check_row(record.line, dict(zip(columns, record.cells, strict=True)))
+    if record is None:
+        raise BadFile(NO_ROWS)
 
 
 def check_as(records: Iterable[Record], layout: Layout) -> Iterator[Result]:
@@ -144,11 +147,8 @@ def shown(value: str) -> str:
 
 
 def _columns(header: Record) -> list[str]:
-    if header.problem:
-        raise BadFile(_("The first line should name the columns. %(problem)s") % {"problem": header.problem})
+    check_header(header)
     columns = [cell.strip().lower() for cell in header.cells]
-    if len(columns) == 1 and any(c in columns[0] for c in ";\t"):
-        raise BadFile(_("The columns are separated by semicolons or tabs. Save the file with commas."))
     missing = [name for name in REQUIRED if name not in columns]
     if missing:
         sentence = ngettext(

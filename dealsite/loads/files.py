@@ -8,8 +8,10 @@ one, of the whole line: the same line twice is one payment.
 import base64
 import binascii
 import csv
+import gzip
 import hashlib
 import json
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -22,6 +24,8 @@ from dealsite.data.catalogue.cards import CENT
 from dealsite.data.catalogue.content import YEARS
 from dealsite.data.commerce.payment.payment_record import DATA_BYTES, Payment
 from dealsite.data.table.ids import EPOCH, RANDOM_BITS, new_ulid
+from dealsite.imports.csv_files import NO_ROWS, lines_of, opened
+from dealsite.imports.csv_format import CHUNK, BadFile, format_of, hinted_separator
 
 LARGEST_AMOUNT = Decimal("1000000000")
 ACCOUNT_CHARACTERS = 200
@@ -31,26 +35,44 @@ BLOCK = 1 << 20  # bytes read at once to tell files apart
 FIELDS = {"account", "due_at", "amount", "id", "data", "data_base64", "method"}
 
 
-class BadFile(Exception):
-    """The file, or one of its lines, cannot be taken; a sentence."""
-
-
 class FileSource:
     """The payments of a file; positions are bytes."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.name = path.name
-        self.total = path.stat().st_size
         self.id = _digest_id(path)
         self.header: list[str] | None = None
+        self.separator = ""
         self.body = 0  # where the payments begin
-        if path.suffix.lower() == ".csv":
-            with path.open("rb") as file:
-                self.header = _fields(file.readline().decode("utf-8-sig"))
-                self.body = file.tell()
-            if unknown := set(self.header) - FIELDS or {"account", "due_at", "amount"} - set(self.header):
-                raise BadFile(f"The header names wrong or too few fields: {', '.join(sorted(unknown))}.")
+        if {".csv", ".CSV"} & set(path.suffixes):
+            self._read_header()
+        self.total = self.path.stat().st_size
+
+    def _read_header(self) -> None:
+        """Read what the first line of a CSV file names; a file that is not in UTF-8 with usual lines is copied."""
+        with opened(self.path) as file:
+            read_as = format_of(file)
+            file.seek(0)
+            is_plain = read_as.encoding.startswith("utf-8") and b"\n" in file.read(CHUNK)
+            if not is_plain or isinstance(file, gzip.GzipFile):
+                self._copy = tempfile.TemporaryFile()  # noqa: SIM115 - gone with the last process that reads it
+                lines = lines_of(file, read_as.encoding)
+                self._copy.writelines(line.encode("utf-8", "surrogatepass") for line in lines)
+                self._copy.flush()
+                self.path = Path(f"/proc/self/fd/{self._copy.fileno()}")
+        self.separator = read_as.separator
+        with self.path.open("rb") as file:
+            line = file.readline().decode("utf-8-sig")
+            if hinted_separator(line.strip()):
+                line = file.readline().decode()
+            self.header = _fields(line, self.separator)
+            self.body = file.tell()
+            is_all = not file.read(CHUNK).strip()
+        if unknown := set(self.header) - FIELDS or {"account", "due_at", "amount"} - set(self.header):
+            raise BadFile(f"The header names wrong or too few fields: {', '.join(sorted(unknown))}.")
+        if is_all:
+            raise BadFile(str(NO_ROWS))
 
     def bounds(self, segment: int, segments: int) -> tuple[int, int]:
         """Return the first byte of a segment, and the first after it: both where a line begins."""
@@ -90,7 +112,7 @@ class FileSource:
             if not isinstance(values, dict) or not values.keys() <= FIELDS:
                 raise ValueError("this is no object with the fields of a payment.")
             return values
-        cells = _fields(line)
+        cells = _fields(line, self.separator)
         if len(cells) != len(self.header):
             raise ValueError(f"it has {len(cells)} fields, the header {len(self.header)}.")
         return dict(zip(self.header, cells, strict=True))
@@ -161,9 +183,9 @@ def _data(values: Mapping[str, Any]) -> bytes:
     return data
 
 
-def _fields(line: str) -> list[str]:
+def _fields(line: str, separator: str) -> list[str]:
     try:
-        return next(csv.reader([line.rstrip("\r\n")], strict=True), [])
+        return next(csv.reader([line.rstrip("\r\n")], strict=True, delimiter=separator), [])
     except csv.Error as error:
         raise ValueError(f"it is no line of CSV ({error}); a field may hold no line break.") from None
 

@@ -24,7 +24,8 @@ from dealsite.data.joiners import without_joiners
 from dealsite.data.names import normalise, normalise_username
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import RANDOM_BITS, new_ulid
-from dealsite.loads.files import BadFile, time_of_text
+from dealsite.imports.csv_format import BadFile
+from dealsite.loads.files import time_of_text
 
 SKU_CHARACTERS = 60
 
