@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import json
 import tempfile
+import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -56,11 +57,12 @@ class FileSource:
             file.seek(0)
             is_plain = read_as.encoding.startswith("utf-8") and b"\n" in file.read(CHUNK)
             if not is_plain or isinstance(file, gzip.GzipFile):
-                self._copy = tempfile.TemporaryFile()  # noqa: SIM115 - gone with the last process that reads it
+                copy = tempfile.TemporaryFile()  # noqa: SIM115 - as long as this lives, also in forked processes
+                weakref.finalize(self, copy.close)
                 lines = lines_of(file, read_as.encoding)
-                self._copy.writelines(line.encode("utf-8", "surrogatepass") for line in lines)
-                self._copy.flush()
-                self.path = Path(f"/proc/self/fd/{self._copy.fileno()}")
+                copy.writelines(line.encode("utf-8", "surrogatepass") for line in lines)
+                copy.flush()
+                self.path = Path(f"/proc/self/fd/{copy.fileno()}")
         self.separator = read_as.separator
         with self.path.open("rb") as file:
             line = file.readline().decode("utf-8-sig")
@@ -165,7 +167,10 @@ def time_of_text(text: str, field: str) -> datetime:
 def _amount(value: Any) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, (str, int, Decimal)):
         raise ValueError("amount is missing.")
-    amount = Decimal(value)
+    try:
+        amount = Decimal(value)
+    except InvalidOperation:
+        amount = Decimal("NaN")
     if not amount.is_finite() or not 0 < amount < LARGEST_AMOUNT or amount != amount.quantize(CENT):
         raise ValueError(f"{value} is no amount such as 12.50.")
     return amount.quantize(CENT)

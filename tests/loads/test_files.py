@@ -81,7 +81,7 @@ def test_a_csv_file_is_the_same_however_it_was_saved(tmp_path, save):
     other.write_bytes(save(text))
     assert read(FileSource(other), 7) == read(FileSource(plain), 1)
     other.write_bytes(save(text.replace("7.50", "x")))
-    with pytest.raises(BadFile, match=r"Line [89] of other\.csv: x"):
+    with pytest.raises(BadFile, match=r"Line [89] of other\.csv: x is no amount"):
         read(FileSource(other), 7)
 
 
@@ -169,7 +169,7 @@ def test_the_same_content_is_the_same_load_and_other_content_another(tmp_path):
         (as_json(amount=-1), "no amount"),
         (as_json(amount="NaN"), "no amount"),
         (as_json(amount=True), "amount is missing"),
-        (as_json(amount="ten"), "payments.jsonl"),
+        (as_json(amount="ten"), "ten is no amount such as 12.50."),
         (as_json(data="x" * 8193), "8,193 bytes"),
         (as_json(data_base64="?"), "not base64"),
         ("[" * 50_000, "Line 2"),

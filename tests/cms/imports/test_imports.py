@@ -243,7 +243,7 @@ def test_new_brands_are_named_before_and_after_the_import(editor, private):
     page = editor.get(address)
     assert '<a class="text-link" href="/cms/brands/vela/">Vela</a>' in text(page)
     assert editor.get("/cms/brands/b-vela-b/").status_code == 200
-    report = b"".join(editor.get(f"{address}report.csv").streaming_content).decode("utf-8-sig")
+    report = b"".join(editor.get(f"{address}report.csv/").streaming_content).decode("utf-8-sig")
     assert [row[:4] for row in csv.reader(io.StringIO(report)) if row[-1] == "This brand is new."] == [
         ["2", "no", "Brand", "Lampadine"],
         ["4", "no", "Brand", "Vela"],
