@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.utils import timezone
+from django.utils.text import format_lazy
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
@@ -37,6 +38,11 @@ NEEDED = ("title", "price", "url")
 SEPARATORS = {",": _("Comma"), ";": _("Semicolon"), "\t": _("Tab"), "|": _("Vertical bar")}
 
 
+TOO_LARGE = format_lazy(
+    _("The file is larger than {most} MB. Divide it into smaller ones."), most=MAX_BYTES // 1_000_000
+)
+
+
 class UploadForm(forms.Form):
     """A CSV file; `token` is the id that its import is to have, so that a second click uploads nothing twice."""
 
@@ -44,9 +50,18 @@ class UploadForm(forms.Form):
     file = forms.FileField(
         label=_("CSV file"),
         allow_empty_file=True,  # rejected where files are inspected, with a better sentence
-        widget=forms.FileInput(attrs={"accept": ".csv,.tsv,.txt,text/csv,text/tab-separated-values"}),
-        help_text=_(
-            "Up to 50 MB; separated by commas, semicolons or tabs. Its first line names the columns."
+        widget=forms.FileInput(
+            attrs={
+                "accept": ".csv,.tsv,.txt,text/csv,text/tab-separated-values",
+                "data-most-bytes": MAX_BYTES,  # drop.js refuses what is larger, before all of it is sent in vain
+            }
+        ),
+        help_text=format_lazy(
+            _(
+                "Up to {most} MB; separated by commas, semicolons, tabs or vertical bars. "
+                "Its first line names the columns."
+            ),
+            most=MAX_BYTES // 1_000_000,
         ),
     )
 
@@ -55,7 +70,7 @@ class UploadForm(forms.Form):
         if not (file.name or "").lower().endswith(ENDINGS):
             raise forms.ValidationError(_("Choose a file whose name ends with .csv, .tsv or .txt."))
         if (file.size or 0) > MAX_BYTES:
-            raise forms.ValidationError(_("The file is larger than 50 MB. Divide it into smaller ones."))
+            raise forms.ValidationError(TOO_LARGE)
         return file
 
 

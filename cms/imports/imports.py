@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from cms.imports.import_forms import SEPARATORS, LayoutForm, ReadForm, UploadForm
+from cms.imports.import_forms import SEPARATORS, TOO_LARGE, LayoutForm, ReadForm, UploadForm
 from cms.imports.upload import GONE, check_file, open_file, source_file_of, upload_file
 from cms.lists.deal_list import query
 from cms.shared.requests import EditorRequest, editor_form
@@ -60,7 +60,7 @@ class ImportRow:
     percent: int | None
 
 
-@takes_files(100_000_000)  # twice the largest file: a form says better what is too large
+@takes_files(2 * csv_files.MAX_BYTES, file_bytes=csv_files.MAX_BYTES)  # a form says better what is too large
 @editor_form("1 query + 1 batch get")
 @sent_again
 def import_list(request: EditorRequest) -> HttpResponse:
@@ -78,6 +78,7 @@ def import_list(request: EditorRequest) -> HttpResponse:
     page = imports.newest(after=request.GET.get("after"), before=request.GET.get("before"))
     context = {
         "form": form,
+        "too_large": TOO_LARGE,
         "rows": [
             ImportRow(one.id, one.at, one.card, *state_of(one.card["stage"], one.job), percent_of(one.job))
             for one in page.imports
