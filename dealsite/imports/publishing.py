@@ -1,19 +1,18 @@
 """Stores the deals of an import: many in one transaction, and each alone where that fails."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from dealsite.data.catalogue import brands, deals, drafts, renditions
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.table.errors import AlreadyExists, DataError, Unavailable
 from dealsite.data.table.ids import time_of
-from dealsite.imports.rows import NewDeal, Remark, Result
+from dealsite.imports.rows import NewBrand, NewDeal, Remark, Result
 
 WINDOW = 1_000  # rows handled together, so that deals of one brand meet in one transaction
 ACTIONS = 100  # in one transaction
@@ -22,8 +21,6 @@ TOO_MANY_TRIES = 5
 PAUSES = (0.5, 1.0, 2.0, 4.0)  # seconds to wait for a table that does not answer
 
 pause: Callable[[float], None] = time.sleep  # replaced in tests, so that none waits
-
-NEW_BRAND = gettext_lazy("This brand is new.")
 
 Pictures = Callable[[list[NewDeal]], dict[int, Picture | str]]
 
@@ -42,15 +39,6 @@ class Totals:
     @property
     def rows(self) -> int:
         return self.imported + self.there + self.refused
-
-
-@dataclass(frozen=True, slots=True)
-class NewBrand:
-    """A brand that an import makes, and the line of the first row that needs it."""
-
-    line: int
-    slug: str
-    name: str
 
 
 @dataclass(frozen=True)
@@ -113,6 +101,7 @@ class Import:
     window: int = WINDOW
     window_done: Callable[[int], object] = lambda line: None  # called with the last line that is stored
     resumed: bool = False  # what was stored at `now` was stored by this run, before a crash
+    named: Collection[str] = ()  # slugs of brands that it made, and told of, before that
     totals: Totals = field(default_factory=Totals)
     _brands: dict[str, Brand] = field(default_factory=dict)
 
@@ -150,6 +139,8 @@ class Import:
             if new.id not in there:
                 wanted.setdefault(new.id, new)
         own = sum(at == self.now for at in there.values()) if self.resumed else 0
+        if self.resumed:
+            self._find_own_brands(window)
         self.resumed = False
         self._count_there(len(window) - len(wanted) - own)
         self._count_imported(own)
@@ -237,20 +228,25 @@ class Import:
         except DataError as error:
             failed[slug] = str(error)
 
+    def _find_own_brands(self, window: list[NewDeal]) -> None:
+        """Tell of the brands that this run made for some rows, before a crash."""
+        found = brands.get_many({new.content.brand for new in window} - set(self.named))
+        for new in window:
+            brand = found.pop(new.content.brand, None)
+            if brand and brand.version == 1 and time_of(brand.last_edit) == self.now:
+                self._made(brand, new)
+
     def _made(self, brand: Brand, first: NewDeal) -> None:
         self._brands[brand.slug] = brand
         self.totals.brands += 1
         self.new_brand(NewBrand(first.line, brand.slug, brand.name))
 
-    def _count_new_brands(self, wanted: Iterable[NewDeal]) -> None:
-        unknown: dict[str, NewDeal] = {}
+    def _count_new_brands(self, wanted: Collection[NewDeal]) -> None:
+        unknown = {new.content.brand: new for new in wanted if new.content.brand not in self._brands}
+        self._brands |= brands.get_many(unknown)
         for new in wanted:
             if new.content.brand not in self._brands:
-                unknown.setdefault(new.content.brand, new)
-        self._brands |= brands.get_many(unknown)
-        for slug, new in unknown.items():
-            if slug not in self._brands:
-                self._made(Brand(slug, new.brand_name), new)
+                self._made(Brand(new.content.brand, new.brand_name), new)
 
     def _with_pictures(self, wanted: list[NewDeal], fetch: Pictures) -> list[NewDeal]:
         """Add the pictures; a deal whose picture cannot be had is imported without, and reported."""

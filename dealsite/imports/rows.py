@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from dealsite.data.catalogue.brands import clean_name
 from dealsite.data.catalogue.categories import CATEGORIES
@@ -29,6 +29,7 @@ COLUMN_OF = {"link": "url"}  # fields of a deal that the file calls otherwise
 STOCK = re.compile(r"\d{1,7}", re.ASCII)
 PRICE = re.compile(r"\d{1,9}(\.\d{1,2})?", re.ASCII)
 VALUE_CHARACTERS = 80  # of an offending value in the report
+NEW_BRAND = gettext_lazy("This brand is new.")
 UNDECODED = re.compile("[\ud800-\udfff]")
 UNSHOWN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -53,6 +54,15 @@ class Remark:
     value: str
     reason: str
     refused: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class NewBrand:
+    """A brand that an import makes, and the line of the first row that needs it."""
+
+    line: int
+    slug: str
+    name: str
 
 
 Result = NewDeal | Remark

@@ -34,8 +34,8 @@ from dealsite.imports import csv_files, downloads, rows
 from dealsite.imports.csv_files import Record
 from dealsite.imports.csv_format import BadFile, CsvFormat
 from dealsite.imports.layout import Layout
-from dealsite.imports.publishing import DEALS, DRAFTS, NEW_BRAND, Import, NewBrand
-from dealsite.imports.rows import NewDeal, Remark, Result
+from dealsite.imports.publishing import DEALS, DRAFTS, Import
+from dealsite.imports.rows import NEW_BRAND, NewBrand, NewDeal, Remark, Result
 from dealsite.text.spreadsheets import safe_cell, unmarked
 from dealsite.worker import exports
 
@@ -146,6 +146,7 @@ class _Turn:
             window=WINDOW_WITH_PICTURES if self.layout.pictures else WINDOW,
             window_done=self._window_done,
             resumed=not dry,
+            named={brand.slug for brand in self.brands},
         )
         totals = self.run_.totals
         if not dry:

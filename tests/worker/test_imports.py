@@ -355,7 +355,9 @@ def test_a_worker_may_end_at_any_request(when, drafts_wanted, requests, new_tabl
         work(LATER)
         one, job = imports.load(import_id)
         assert (one.stage, job.state) == (IMPORTED, "done")
-        assert [one.totals[name] for name in ("imported", "there", "refused")] == [9, 0, 1]
+        assert [one.totals[name] for name in ("imported", "there", "refused", "brands")] == [9, 0, 1, 2]
+        assert sorted(brand["name"] for brand in one.brands) == ["Brand 0", "Brand 1"]
+        assert sum(row[-1] == "This brand is new." for row in table_of(import_id, running.REPORT)) == 2
         assert sum(item["type"] in ("Deal", "Draft") for item in table.scan_all(consistent=True)) == 9
         assert len(table_of(import_id, running.REJECTED)) == 2
         assert [str(problem) for problem in checks.find()] == []

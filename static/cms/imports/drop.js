@@ -11,7 +11,7 @@
     const help = input.getAttribute("aria-describedby") ?? "";
     const look = () => {
       note.hidden = !isTooLarge();
-      input.toggleAttribute("aria-invalid", !note.hidden);
+      input.setAttribute("aria-invalid", String(!note.hidden));
       input.setAttribute("aria-describedby", note.hidden ? help : `${help} ${note.id}`.trim());
     };
     for (const hint of form.querySelectorAll("[data-drop-hint]")) hint.hidden = false;

@@ -14,8 +14,10 @@ from dealsite.data import table
 from dealsite.data.editing import audit, imports
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
+from dealsite.data.people import profiles
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
+from dealsite.middleware import FILE_BYTES, IS_TOO_LARGE
 from dealsite.worker import exports, loop
 from dealsite.worker import imports as running
 from tests import import_files
@@ -214,6 +216,33 @@ def test_a_file_that_cannot_be_taken_is_refused(editor, private, content, name, 
 def test_a_file_that_is_too_large_is_refused(editor, monkeypatch):
     monkeypatch.setattr(import_forms, "MAX_BYTES", 10)
     assert "larger than 50 MB" in text(upload(editor))
+
+
+def test_the_form_says_how_large_a_file_may_be(editor):
+    page = editor.get(LIST).content.decode()
+    assert 'data-most-bytes="50000000"' in page
+    assert "Up to 50 MB" in page
+
+
+@pytest.mark.parametrize(("headers", "links"), [({}, 1), (HTMX, 0)], ids=["page", "part"])
+def test_what_the_web_process_left_unread_is_refused_with_the_limit(editor, headers, links):
+    meta = {IS_TOO_LARGE: True, FILE_BYTES: 50_000_000}
+    answer = editor.post(LIST, {}, headers=headers, **meta)
+    assert answer.status_code == 413
+    assert "A file has at most 50 MB here." in text(answer)
+    assert answer.content.decode().count(f'href="{LIST}"') == links
+
+
+def test_the_limit_is_said_in_the_language_of_the_editor(editor):
+    profiles.save_preferences("eve", language="de")
+    answer = editor.post(LIST, {}, **{IS_TOO_LARGE: True, FILE_BYTES: 50_000_000})
+    assert answer["Content-Language"] == "de"
+
+
+def test_a_form_of_more_than_a_form_may_have_is_too_large(editor):
+    answer = editor.post(PASTE, {"rows": "x" * 1_000_001})
+    assert answer.status_code == 413
+    assert "That is more than this page takes" in text(answer)
 
 
 def test_no_file_is_kept_that_no_job_deletes(editor, private, monkeypatch):
