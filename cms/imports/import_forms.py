@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from dealsite.data.catalogue.brands import NAME_CHARACTERS
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.editing.imports import Import
-from dealsite.imports import csv_format, layout
+from dealsite.imports import csv_files, csv_format, layout
 from dealsite.imports.csv_files import MAX_BYTES
 from dealsite.imports.layout import Layout, guess_columns
 
@@ -96,12 +96,12 @@ class ReadForm(forms.Form):
     encoding = forms.ChoiceField(label=_("Encoding"), choices=list(csv_format.ENCODINGS.items()))
     separator = forms.ChoiceField(
         label=_("Separator"),
-        choices=[(name, SEPARATORS[mark]) for mark, name in csv_format.SEPARATORS.items()],
+        choices=[(name, SEPARATORS[mark]) for mark, name in csv_files.SEPARATORS.items()],
     )
 
     def clean_separator(self) -> str:
         chosen: str = self.cleaned_data["separator"]
-        return next(mark for mark, name in csv_format.SEPARATORS.items() if name == chosen)
+        return next(mark for mark, name in csv_files.SEPARATORS.items() if name == chosen)
 
 
 class LayoutForm(forms.Form):

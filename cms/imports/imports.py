@@ -27,7 +27,7 @@ from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, Unavailable
 from dealsite.data.table.ids import new_ulid
 from dealsite.imports import csv_files, csv_format, layout
-from dealsite.imports.csv_format import BadFile
+from dealsite.imports.csv_files import BadFile
 from dealsite.text.digits import number_in
 from dealsite.web.pages import part
 from dealsite.web.uploads import takes_files
@@ -127,7 +127,7 @@ def _read_again(request: EditorRequest, one: Import) -> HttpResponse:
         return _columns_page(request, one, None, form)
     try:
         with open_file(one, running.ROWS) as stored:
-            upload = csv_files.inspect(stored, **form.cleaned_data)
+            upload = csv_format.inspect(stored, **form.cleaned_data)
     except BadFile as error:
         form.add_error(None, str(error))
         return _columns_page(request, one, None, form)
@@ -179,7 +179,7 @@ def _columns_page(
     file, remembered = one.source_file, one.layout
     if not remembered and not trouble:  # nothing is asked of a table that does not answer
         remembered = imports.layout_of(layout.fingerprint(file.titles))
-    initial = {"encoding": file.encoding, "separator": csv_format.SEPARATORS[file.separator]}
+    initial = {"encoding": file.encoding, "separator": csv_files.SEPARATORS[file.separator]}
     context = {
         "one": one,
         "form": form or LayoutForm(one, remembered=remembered),

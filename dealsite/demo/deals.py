@@ -14,7 +14,7 @@ from dealsite.data.catalogue.content import DealContent
 from dealsite.data.table.ids import RANDOM_BITS, new_ulid, time_of
 from dealsite.demo.art import Scene
 from dealsite.imports import csv_files, rows
-from dealsite.imports.csv_format import BadFile
+from dealsite.imports.csv_files import BadFile, CsvFormat
 from dealsite.imports.layout import DAY_FIRST, POINT, Layout, guess_columns
 from dealsite.imports.rows import NewDeal, Remark
 
@@ -113,7 +113,7 @@ def _in_file() -> list[DemoDeal]:
 
 
 def _read() -> Iterator[DemoDeal]:
-    header, *records = csv_files.read(FILE)
+    header, *records = csv_files.read(FILE, CsvFormat("utf-8", ","))
     columns = tuple(guess_columns(header.cells))
     layout = Layout(tuple(header.cells), columns, POINT, DAY_FIRST, "UTC", DATED, drafts=False)
     cells = {record.line: dict(zip(header.cells, record.cells, strict=True)) for record in records}

@@ -1,59 +1,47 @@
-"""Reading CSV files that may be damaged, of any size: their records, and what is shown of a file before it is read.
+"""Reading CSV files that may be damaged, of any size, in the format that `csv_format` finds out.
 
 A broken record never takes its neighbours along.
 """
 
+import codecs
 import csv
 import gzip
-import io
+import re
 import zlib
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dealsite.data.names import normalise
-from dealsite.imports.csv_format import (
-    CHUNK,
-    GZIP,
-    START_BYTES,
-    BadFile,
-    CsvFormat,
-    File,
-    decoder,
-    format_of,
-    hinted_separator,
-)
-
+CHUNK = 1 << 20
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+HINT = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # a first line for Excel, which says the separator
+GZIP = b"\x1f\x8b"
 MAX_BYTES = 50_000_000
 LINE_CHARACTERS = 1_000_000  # a longer line is cut there, and rejected
 RECORD_LINES = 1_000  # a record of more lines is rejected, not gathered in memory
 FIELD_CHARACTERS = 131_072  # csv's own limit
-MAX_COLUMNS = 100
-TITLE_CHARACTERS = 60
-START_ROWS = 200  # from which the columns are found out
-SAMPLES, SAMPLE_CHARACTERS = 3, 60
+
+
+File = IO[bytes] | gzip.GzipFile
+NO_ROWS = gettext_lazy("The file names its columns, and holds no row.")
+
+
+class BadFile(Exception):
+    """The file as a whole cannot be taken; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
-    """What was found out about a file: `rows` is about how many it has, `samples` holds the first ones."""
+class CsvFormat:
+    """How the bytes of a file become cells."""
 
     encoding: str
     separator: str
-    titles: list[str]
-    samples: list[list[str]]
-    rows: int
-    first_rows: list[list[str]] = field(default_factory=list)
-
-
-NO_ROWS = gettext_lazy("The file names its columns, and holds no row.")
 
 
 class Record(NamedTuple):
@@ -83,13 +71,13 @@ def opened(path: Path) -> Iterator[File]:
         raise BadFile(_("The file cannot be read: %(error)s.") % reason) from error
 
 
-def read(path: Path, read_as: CsvFormat | None = None) -> Iterator[Record]:
-    """Yield the records of a file, the header first. BadFile as `opened` and `format_of` raise it.
+def read(path: Path, read_as: CsvFormat) -> Iterator[Record]:
+    """Yield the records of a file, the header first. BadFile as `opened` raises it.
 
     What cannot be decoded comes out as lone surrogates, so that a row can be rejected for it.
     """
     with opened(path) as file:
-        yield from records(file, read_as or format_of(file))
+        yield from records(file, read_as)
 
 
 def records(file: File, read_as: CsvFormat) -> Iterator[Record]:
@@ -126,6 +114,18 @@ def lines_of(file: File, encoding: str) -> Iterator[str]:
         rest += decode(b"", final=True)
     if rest:
         yield rest
+
+
+def decoder(encoding: str) -> codecs.IncrementalDecoder:
+    """Return what decodes a file piece by piece; what cannot be decoded becomes lone surrogates."""
+    is_utf16 = encoding.startswith("utf-16")
+    return codecs.getincrementaldecoder(encoding)("surrogatepass" if is_utf16 else "surrogateescape")
+
+
+def hinted_separator(line: str) -> str:
+    """Return what the first line says that separates cells; '' if it says nothing, or what is no separator here."""
+    found = HINT.fullmatch(line)
+    return found[1] if found and found[1] in SEPARATORS else ""
 
 
 def count(file: File) -> int:
@@ -184,38 +184,8 @@ def _sentence(problem: str) -> str:
     return _("This line cannot be read as CSV: %(problem)s.") % {"problem": problem}
 
 
-def inspect(file: IO[bytes], *, encoding: str = "", separator: str = "") -> Upload:
-    """Return what a file is; its encoding and separator are found out where they are not given. Raises BadFile."""
-    found = format_of(file, encoding=encoding, separator=separator)
-    file.seek(0)
-    start = file.read(START_BYTES)
-    first = list(islice(records(io.BytesIO(start), found), START_ROWS + 1))
-    if not first:
-        raise BadFile(_("The file is empty."))
-    header, *rest = first
-    check_header(header)
-    if len(header.cells) > MAX_COLUMNS:
-        raise BadFile(_("The file has more than %(most)s columns.") % {"most": MAX_COLUMNS})
-    is_all = len(start) < START_BYTES and len(rest) < START_ROWS
-    if is_all and not any(record.problem or any(map(str.strip, record.cells)) for record in rest):
-        raise BadFile(NO_ROWS)
-    titles = [
-        normalise(cell)[:TITLE_CHARACTERS] or _("Column %(number)s") % {"number": number}
-        for number, cell in enumerate(header.cells, 1)
-    ]
-    first_rows = [record.cells for record in rest if len(record.cells) == len(titles)]
-    samples = [[_sample(cell) for cell in cells] for cells in first_rows[:SAMPLES]]
-    rows = max(count(file), len(rest))
-    return Upload(found.encoding, found.separator, titles, samples, rows, first_rows)
-
-
 def check_header(header: Record) -> None:
     """Raise BadFile where the first line cannot be read."""
     if header.problem:
         words = {"line": f"{header.line:,}", "problem": header.problem}
         raise BadFile(_("Line %(line)s should name the columns. %(problem)s") % words)
-
-
-def _sample(cell: str) -> str:
-    text = " ".join("".join(c if c.isprintable() else " " for c in cell).split())
-    return text if len(text) <= SAMPLE_CHARACTERS else text[: SAMPLE_CHARACTERS - 1] + "…"

@@ -2,18 +2,34 @@
 
 import codecs
 import csv
-import gzip
+import io
 import re
 import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import IO
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-CHUNK = 1 << 20
+from dealsite.data.names import normalise
+from dealsite.imports.csv_files import (
+    CHUNK,
+    GZIP,
+    NO_ROWS,
+    SEPARATORS,
+    BadFile,
+    CsvFormat,
+    File,
+    check_header,
+    count,
+    decoder,
+    hinted_separator,
+    records,
+)
+
 START_BYTES = 300_000  # from which a file is recognised
 SNIFFED_LINES, SNIFFED_CHARACTERS = 20, 20_000
 ENCODINGS = {
@@ -23,10 +39,8 @@ ENCODINGS = {
     "utf-16-be": gettext_lazy("UTF-16, big end first"),
     "cp1252": "Windows-1252",
 }
-SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-HINT = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # a first line for Excel, which says the separator
-GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
+ZIP = b"PK\x03\x04"
 EXCEL = gettext_lazy("This is an Excel workbook. Save it as CSV.")
 PICTURE = gettext_lazy("This is a picture, no CSV file.")
 OTHERS = {  # what other files begin with
@@ -43,24 +57,26 @@ IN_ARCHIVES = {
     b"opendocument.spreadsheet": gettext_lazy("This is an OpenDocument spreadsheet. Save it as CSV."),
     b"": gettext_lazy("This is a zip archive. Unpack it, and take the CSV file in it."),
 }
+MAX_COLUMNS = 100
+TITLE_CHARACTERS = 60
+START_ROWS = 200  # from which the columns are found out
+SAMPLES, SAMPLE_CHARACTERS = 3, 60
 UNDECODED = re.compile("[\udc80-\udcff]")
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 NO_LETTERS = {"Cn", "Co", "Cs"}  # unassigned, private, half of a pair
 MOST_NO_LETTERS = 0.05
 
-File = IO[bytes] | gzip.GzipFile
-
-
-class BadFile(Exception):
-    """The file as a whole cannot be taken; the message says why."""
-
 
 @dataclass(frozen=True, slots=True)
-class CsvFormat:
-    """How the bytes of a file become cells."""
+class Upload:
+    """What was found out about a file: `rows` is about how many it has, `samples` holds the first ones."""
 
     encoding: str
     separator: str
+    titles: list[str]
+    samples: list[list[str]]
+    rows: int
+    first_rows: list[list[str]] = field(default_factory=list)
 
 
 def format_of(file: File, *, encoding: str = "", separator: str = "") -> CsvFormat:
@@ -77,18 +93,6 @@ def format_of(file: File, *, encoding: str = "", separator: str = "") -> CsvForm
     if not is_given and not _is_text(text):
         raise BadFile(_("This is no text file. Save the table as CSV."))
     return CsvFormat(encoding, separator or _separator(text))
-
-
-def decoder(encoding: str) -> codecs.IncrementalDecoder:
-    """Return what decodes a file piece by piece; what cannot be decoded becomes lone surrogates."""
-    is_utf16 = encoding.startswith("utf-16")
-    return codecs.getincrementaldecoder(encoding)("surrogatepass" if is_utf16 else "surrogateescape")
-
-
-def hinted_separator(line: str) -> str:
-    """Return what the first line says that separates cells; '' if it says nothing, or what is no separator here."""
-    found = HINT.fullmatch(line)
-    return found[1] if found and found[1] in SEPARATORS else ""
 
 
 def _other_file(start: bytes) -> str:
@@ -153,3 +157,33 @@ def _fit(lines: Sequence[str], separator: str) -> int:
         for cells in csv.reader((f"{line}\n" for line in lines), delimiter=separator):
             widths += [len(cells)] if cells else []
     return widths.count(widths[0]) * (widths[0] - 1) if widths else 0
+
+
+def inspect(file: IO[bytes], *, encoding: str = "", separator: str = "") -> Upload:
+    """Return what a file is; its encoding and separator are found out where they are not given. Raises BadFile."""
+    found = format_of(file, encoding=encoding, separator=separator)
+    file.seek(0)
+    start = file.read(START_BYTES)
+    first = list(islice(records(io.BytesIO(start), found), START_ROWS + 1))
+    if not first:
+        raise BadFile(_("The file is empty."))
+    header, *rest = first
+    check_header(header)
+    if len(header.cells) > MAX_COLUMNS:
+        raise BadFile(_("The file has more than %(most)s columns.") % {"most": MAX_COLUMNS})
+    is_all = len(start) < START_BYTES and len(rest) < START_ROWS
+    if is_all and not any(record.problem or any(map(str.strip, record.cells)) for record in rest):
+        raise BadFile(NO_ROWS)
+    titles = [
+        normalise(cell)[:TITLE_CHARACTERS] or _("Column %(number)s") % {"number": number}
+        for number, cell in enumerate(header.cells, 1)
+    ]
+    first_rows = [record.cells for record in rest if len(record.cells) == len(titles)]
+    samples = [[_sample(cell) for cell in cells] for cells in first_rows[:SAMPLES]]
+    rows = max(count(file), len(rest))
+    return Upload(found.encoding, found.separator, titles, samples, rows, first_rows)
+
+
+def _sample(cell: str) -> str:
+    text = " ".join("".join(c if c.isprintable() else " " for c in cell).split())
+    return text if len(text) <= SAMPLE_CHARACTERS else text[: SAMPLE_CHARACTERS - 1] + "…"

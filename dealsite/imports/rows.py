@@ -14,12 +14,10 @@ from django.utils.translation import gettext_lazy, ngettext
 from dealsite.data.catalogue.brands import clean_name
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.content import TITLE_CHARACTERS, YEARS, DealContent, problems
-from dealsite.data.joiners import without_joiners
-from dealsite.data.names import normalise, slugify
+from dealsite.data.names import normalise, slugify, without_joiners
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import RANDOM_BITS, new_ulid
-from dealsite.imports.csv_files import NO_ROWS, Record, check_header
-from dealsite.imports.csv_format import BadFile
+from dealsite.imports.csv_files import NO_ROWS, BadFile, Record, check_header
 from dealsite.imports.layout import Layout, Unreadable
 
 REQUIRED = ("title", "brand", "category", "price", "url", "published_at")

@@ -25,8 +25,8 @@ from dealsite.data.catalogue.cards import CENT
 from dealsite.data.catalogue.content import YEARS
 from dealsite.data.commerce.payment.payment_record import DATA_BYTES, Payment
 from dealsite.data.table.ids import EPOCH, RANDOM_BITS, new_ulid
-from dealsite.imports.csv_files import NO_ROWS, lines_of, opened
-from dealsite.imports.csv_format import CHUNK, BadFile, format_of, hinted_separator
+from dealsite.imports.csv_files import CHUNK, NO_ROWS, BadFile, hinted_separator, lines_of, opened
+from dealsite.imports.csv_format import format_of
 
 LARGEST_AMOUNT = Decimal("1000000000")
 ACCOUNT_CHARACTERS = 200

@@ -20,11 +20,10 @@ from typing import Any, NamedTuple
 from dealsite.data.catalogue.cards import CENT
 from dealsite.data.catalogue.content import MAX_PRICE, TITLE_CHARACTERS
 from dealsite.data.commerce.carts import MAX_ACTIVE, MAX_QUANTITY
-from dealsite.data.joiners import without_joiners
-from dealsite.data.names import normalise, normalise_username
+from dealsite.data.names import normalise, normalise_username, without_joiners
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import RANDOM_BITS, new_ulid
-from dealsite.imports.csv_format import BadFile
+from dealsite.imports.csv_files import BadFile
 from dealsite.loads.files import time_of_text
 
 SKU_CHARACTERS = 60

@@ -31,8 +31,7 @@ from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import CHECK_IMPORT, RUN_IMPORT, Handler, Job
 from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.imports import csv_files, downloads, rows
-from dealsite.imports.csv_files import Record
-from dealsite.imports.csv_format import BadFile, CsvFormat
+from dealsite.imports.csv_files import BadFile, CsvFormat, Record
 from dealsite.imports.layout import Layout
 from dealsite.imports.publishing import DEALS, DRAFTS, Import
 from dealsite.imports.rows import NEW_BRAND, NewBrand, NewDeal, Remark, Result

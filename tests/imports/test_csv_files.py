@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dealsite.imports import csv_files, csv_format
-from dealsite.imports.csv_files import Record
-from dealsite.imports.csv_format import BadFile, CsvFormat
+from dealsite.imports.csv_files import BadFile, CsvFormat, Record
+from tests.imports.builders import records_of
 
 
 def records(folder, content):
     path = folder / "file.csv"
     path.write_bytes(content)
-    return list(csv_files.read(path))
+    return list(records_of(path))
 
 
 def test_quotes_commas_and_line_breaks_are_read(tmp_path):
@@ -97,7 +97,7 @@ def test_bytes_that_are_not_utf8_are_kept_for_the_report(tmp_path):
 def not_csv(content: bytes) -> str:
     """Return what is said of some bytes that cannot be taken, the same whoever reads them."""
     with pytest.raises(BadFile) as refused:
-        csv_files.inspect(io.BytesIO(content))
+        csv_format.inspect(io.BytesIO(content))
     return str(refused.value)
 
 
@@ -138,7 +138,7 @@ def test_what_is_no_csv_is_refused_as_what_it_is(content, said):
     if said:
         assert not_csv(content) == said
     else:
-        csv_files.inspect(io.BytesIO(content))
+        csv_format.inspect(io.BytesIO(content))
 
 
 def test_the_command_refuses_the_same_files(tmp_path):
@@ -160,12 +160,12 @@ def test_a_damaged_archive_is_refused_with_its_reason(tmp_path, content):
 @given(st.binary(max_size=300))
 def test_any_bytes_are_read_or_refused(content):
     with contextlib.suppress(BadFile):
-        assert csv_files.inspect(io.BytesIO(content)).titles
+        assert csv_format.inspect(io.BytesIO(content)).titles
 
 
 def test_a_missing_file_is_refused_with_its_reason(tmp_path):
     with pytest.raises(BadFile, match="cannot be read"):
-        list(csv_files.read(tmp_path / "none.csv"))
+        list(records_of(tmp_path / "none.csv"))
 
 
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n", b"\r"])
@@ -213,7 +213,7 @@ def test_a_large_file_takes_little_memory(tmp_path):
     path.write_bytes(b"\xff\xfe" + row * 100_000)
     tracemalloc.start()
     try:
-        assert sum(1 for _ in csv_files.read(path)) == 100_000
+        assert sum(1 for _ in records_of(path)) == 100_000
         assert tracemalloc.get_traced_memory()[1] < 12_000_000  # the cells of all rows take 40 MB
     finally:
         tracemalloc.stop()
@@ -238,7 +238,7 @@ TEXT = "Artikel;Preis\nKüche;12,50\nBett;9,99\n"
 )
 def test_the_encoding_is_found_out(content, encoding):
     file = io.BytesIO(content)
-    found = csv_files.inspect(file)
+    found = csv_format.inspect(file)
     assert found.encoding == encoding
     if encoding != "utf-8" or found.separator == ";":
         assert (found.titles, found.samples) == (["Artikel", "Preis"], [["Küche", "12,50"], ["Bett", "9,99"]])
@@ -247,7 +247,7 @@ def test_the_encoding_is_found_out(content, encoding):
 
 def test_one_damaged_row_does_not_make_the_file_another_one():
     content = "title,price\nKüche,1\nGerät,2\n".encode() + b"Caf\xe9,3\n"
-    assert csv_files.inspect(io.BytesIO(content)).encoding == "utf-8"
+    assert csv_format.inspect(io.BytesIO(content)).encoding == "utf-8"
 
 
 @pytest.mark.parametrize(
@@ -271,13 +271,13 @@ def test_the_separator_is_the_one_that_most_lines_have_as_often_as_the_first(lin
 
 
 def test_what_was_found_out_wrongly_can_be_said():
-    found = csv_files.inspect(io.BytesIO(b"K\xfcche|x,y;z\n1,2;3\n"), encoding="cp1252", separator=";")
+    found = csv_format.inspect(io.BytesIO(b"K\xfcche|x,y;z\n1,2;3\n"), encoding="cp1252", separator=";")
     assert (found.encoding, found.titles) == ("cp1252", ["Küche|x,y", "z"])
 
 
 def test_titles_and_samples_are_short_and_hide_nothing():
     content = f"A\u202ename,,{'x' * 300}\nv\x07alue,\u200b,{'y' * 300}\n".encode()
-    found = csv_files.inspect(io.BytesIO(content))
+    found = csv_format.inspect(io.BytesIO(content))
     assert found.titles == ["Aname", "Column 2", "x" * 60]
     assert found.samples == [["v alue", "", "y" * 59 + "…"]]
 

@@ -11,7 +11,7 @@ import pytest
 
 from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.imports import csv_files, layout, rows
-from dealsite.imports.csv_format import CsvFormat
+from dealsite.imports.csv_files import CsvFormat
 from dealsite.imports.layout import COMMA, DAY_FIRST, MONTH_FIRST, POINT, Layout, Unreadable
 from dealsite.imports.rows import NewDeal, Remark
 

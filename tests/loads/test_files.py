@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from dealsite.data import table
 from dealsite.data.commerce.payment import payment_loads
-from dealsite.imports.csv_format import BadFile
+from dealsite.imports.csv_files import BadFile
 from dealsite.loads.files import FileSource, payment_of
 from dealsite.loads.payments import GeneratedSource
 from tests.builders import NOW

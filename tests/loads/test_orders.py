@@ -20,7 +20,7 @@ from dealsite.data.integrity import checks
 from dealsite.data.people import profiles, users
 from dealsite.data.table import errors
 from dealsite.data.table.ids import from_iso
-from dealsite.imports.csv_format import BadFile
+from dealsite.imports.csv_files import BadFile
 from dealsite.loads import placing as loading
 from dealsite.loads.orders_file import derived_id, read
 from tests.crashes import Crash, Crasher

@@ -17,8 +17,7 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue.content import UNSTORABLE
 from dealsite.data.editing import audit
 from dealsite.data.jobs.payloads import from_item, to_item
-from dealsite.data.joiners import without_joiners
-from dealsite.data.names import normalise
+from dealsite.data.names import normalise, without_joiners
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Busy, Conflict, Invalid, NotFound, VersionConflict

@@ -11,7 +11,7 @@ from dealsite.data.names import normalise_username
 from dealsite.data.people import users
 from dealsite.data.table.errors import DataError, Invalid, NotFound, Unavailable
 from dealsite.imports import csv_files, csv_format, downloads, rows
-from dealsite.imports.csv_format import BadFile
+from dealsite.imports.csv_files import BadFile
 from dealsite.imports.publishing import Import
 from dealsite.imports.rows import NEW_BRAND, NewBrand, Remark
 from dealsite.management.progress import Progress

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dealsite.data import table
 from dealsite.data.table.errors import DataError
-from dealsite.imports.csv_format import BadFile
+from dealsite.imports.csv_files import BadFile
 from dealsite.loads import placing
 from dealsite.management.progress import Progress
 
