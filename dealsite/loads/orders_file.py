@@ -6,7 +6,6 @@ same product twice adds up, and what is too much for one order becomes several o
 have to do it.
 """
 
-import gzip
 import hashlib
 import itertools
 import json
@@ -23,7 +22,7 @@ from dealsite.data.commerce.carts import MAX_ACTIVE, MAX_QUANTITY
 from dealsite.data.names import normalise, normalise_username, without_joiners
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import RANDOM_BITS, new_ulid
-from dealsite.imports.csv_files import BadFile
+from dealsite.imports.csv_files import BadFile, lines_of, opened
 from dealsite.loads.files import time_of_text
 
 SKU_CHARACTERS = 60
@@ -96,13 +95,12 @@ def read(path: Path) -> Iterator[OrderEntry]:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
+    with opened(path) as file:
+        for number, line in enumerate(lines_of(file, "utf-8"), 1):
             if not line.strip():
                 continue
             try:
-                row = json.loads(line, parse_float=Decimal)
+                row = json.loads(line.encode(), parse_float=Decimal)
                 yield number, {**row, "order_id": row["order_id"]}
             except (KeyError, TypeError, ValueError):
                 raise BadFile(f"Line {number:,} is no line of an order.") from None
