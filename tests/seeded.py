@@ -161,7 +161,7 @@ def seeded_site(endpoint_url: str, folder: Path) -> Iterator[Content]:
     yield made
     with override_settings(**options):
         table.reset()
-        assert [str(problem) for problem in checks.find()] == []
+        assert "\n".join(str(problem) for problem in checks.find()) == ""
         table.reset()
 
 

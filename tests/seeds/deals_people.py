@@ -10,7 +10,7 @@ from dealsite.data.people import fan_out, messages, users
 from dealsite.data.people.announcements import Audience
 from dealsite.data.table.convert import Item
 from dealsite.data.table.writes import Update
-from tests.builders import NOW, make_announcement, make_brand, make_id
+from tests.builders import NOW, WORKER, make_announcement, make_brand, make_id
 from tests.seeds import Ask, Both, deals_site, stored
 from tests.seeds.deals_site import CARDS, newest
 from tests.seeds.shop import BUYER, LONG_AGO, SHOPPERS, old_deal
@@ -200,7 +200,7 @@ def new_deal_of_category(ask: Ask) -> Both:
 def send(ask: Ask, audience: Audience) -> set[str]:
     """Send a message; return who has it."""
     message_id = make_announcement(old_deal().id, make_id(LONG_AGO), audience=audience)
-    table.write(Update(key=keys.job(message_id), set={"taken_by": "a worker"}))
+    table.write(Update(key=keys.job(message_id), set={"taken_by": WORKER}))
     ask(jobs.get(message_id), NOW)
     return {item["username"] for item in stored("Message", id=message_id)}
 

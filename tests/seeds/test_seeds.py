@@ -47,7 +47,7 @@ def filled(native_engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
     yield options
     with override_settings(**options):
         table.reset()
-        assert [str(problem) for problem in checks.find()] == []
+        assert "\n".join(str(problem) for problem in checks.find()) == ""
 
 
 @pytest.fixture

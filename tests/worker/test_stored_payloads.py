@@ -50,6 +50,7 @@ PAYMENT = {"account": "ann", "order": ID, "number": 1, "of": 3, "amount": MONEY,
 ANNOUNCEMENT = {"kind": "new_deal", "deal": ID, "headline": "New", "text": "", "by": "eve"}
 MATCHING = {"state": "all", "brand": "aurora", "category": "", "words": "tv", "how": "exact", "lacks": ""}
 REMARK = {"line": 3, "column": "price", "value": "x", "reason": "No price.", "refused": True}
+BRAND = {"line": 2, "slug": "vela", "name": "Vela"}
 BULK = {"kind": "deal", "action": "brand", "value": "aurora", "by": "eve", "asked_at": AT, "total": 2}
 
 PAYLOADS: dict[str, tuple[type, dict[str, Any]]] = {  # by kind of job: the class, and what is stored
@@ -97,7 +98,7 @@ OTHERS = [  # further ones, and what is kept of a job's way
     (BulkCheckpoint, {"chunk": 2, "after": ID}),
     (BulkProgress, {"total": 9, "changed": 0, "refused": 0}),
     (BulkProgress, {"total": 9, "changed": 4, "refused": 1, "milliseconds": 20}),
-    (ImportCheckpoint, {"line": 7, "totals": {"imported": 3}, "late": [REMARK]}),
+    (ImportCheckpoint, {"line": 7, "totals": {"imported": 3}, "late": [REMARK], "brands": [BRAND]}),
     (ImportProgress, {"done": 7, "total": 9, "imported": 3, "refused": 1}),
     (RenditionsCheckpoint, {"done": 3}),
     (RemovalCheckpoint, {"looked": True}),

@@ -159,7 +159,7 @@ def text_problems(content: DealContent) -> dict[str, str]:
     if content.picture and len(content.picture.alt) > ALT_CHARACTERS:
         found["picture_alt"] = _("Shorten this to %(most)s characters.") % {"most": ALT_CHARACTERS}
     if content.expires_at is not None and content.expires_at.year not in YEARS:
-        years = {"first": YEARS[1], "last": YEARS[-2]}
+        years = {"first": YEARS[0], "last": YEARS[-1]}
         found["expires_at"] = _("The year should be from %(first)s to %(last)s.") % years
     if content.stock is not None and not 0 <= content.stock <= MAX_STOCK:
         found["stock"] = _("Enter a whole number from 0 to %(most)s.") % {"most": f"{MAX_STOCK:,}"}

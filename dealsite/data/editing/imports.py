@@ -80,10 +80,10 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """An import; `layout` says how the file is read, `job` works on it, `totals` and `remarks` are what came of it.
+    """An import; `layout` says how the file is read, `job` works on it, the rest is what came of it.
 
-    `totals` holds imported (or, after a check, new), there, refused, brands, notes and mendable; `version` counts what
-    editors did to it.
+    `brands` are the first ones that it made, or would make: line, slug and name. `totals` holds imported (or, after a
+    check, new), there, refused, brands, notes and mendable; `version` counts what editors did to it.
     """
 
     id: str
@@ -94,6 +94,7 @@ class Import:
     job: str = ""
     totals: dict[str, int] = field(default_factory=dict)
     remarks: list[dict[str, Any]] = field(default_factory=list)
+    brands: list[dict[str, Any]] = field(default_factory=list)
     version: int = 1
 
     @property
@@ -230,12 +231,19 @@ def run(one: Import, *, version: int, job_id: str, by: str, now: datetime) -> No
 
 
 @access_pattern("note what a job of an import found or did", "IMPORT#id", "1 update")
-def finished(job: Job, *, totals: Mapping[str, int], remarks: Sequence[Mapping[str, Any]]) -> None:
+def finished(
+    job: Job,
+    *,
+    totals: Mapping[str, int],
+    remarks: Sequence[Mapping[str, Any]],
+    brands: Sequence[Mapping[str, Any]] = (),
+) -> None:
     """Note what a job found or did; Conflict if the import has gone on without it."""
     stage = CHECKED if job.kind == CHECK_IMPORT else IMPORTED
     changes: dict[Path, Any] = {
         "totals": dict(totals),
         "remarks": [dict(remark) for remark in remarks],
+        "brands": [dict(brand) for brand in brands],
         ("card", "stage"): stage,
         ("card", "totals"): dict(totals),
     }
@@ -269,7 +277,7 @@ def _moved(one: Import, stage: str, job_id: str, version: int, changes: Mapping[
     return Update(
         key=keys.deal_import(one.id),
         set={**changes, **places, "version": version + 1},
-        remove=("totals", "remarks") if stage == CHECKING else (),
+        remove=("totals", "remarks", "brands") if stage == CHECKING else (),
         when=at_version(version),
         otherwise=VersionConflict(_("Somebody else has gone on with this import.")),
     )

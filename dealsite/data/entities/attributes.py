@@ -19,8 +19,8 @@ from dealsite.data.names import EMAIL_PATTERN, SLUG_CHARACTERS, USERNAME_PATTERN
 from dealsite.data.table.ids import from_iso, is_ulid
 
 CENT = Decimal("0.01")
-YEARS = range(1999, 2102)  # in UTC, of times from 2000 to 2100 in any zone
-FIRST_SECOND, LAST_SECOND = 915_148_800, 4_165_516_800  # of those years
+YEARS = range(2000, 2101)  # in UTC, as every time is stored
+FIRST_SECOND, LAST_SECOND = 946_684_800, 4_133_980_799  # of those years
 UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # controls, lone surrogates
 PLAIN_LINK = re.compile(r"https?://[a-z0-9.-]+(/[!#-;=?-\[\]-~]*)?")  # as most are: no need to look closer
 HASH = re.compile(r"[0-9a-f]{64}")

@@ -15,7 +15,7 @@ from dealsite.data.entities.attributes import (
     Username,
     Whole,
 )
-from dealsite.data.entities.deals import TITLE_CHARACTERS
+from dealsite.data.entities.deals import NAME_CHARACTERS, TITLE_CHARACTERS
 from dealsite.data.entities.entity import At, Entity
 from dealsite.data.table.convert import Item
 
@@ -63,6 +63,7 @@ LAYOUT: Shape = {
 
 TOTALS = ("imported", "there", "refused", "brands", "notes", "pictures", "mendable")
 
+NEW_BRAND: Shape = {"line": Whole(about="of the file"), "slug": Slug(), "name": Text(most=NAME_CHARACTERS)}
 REMARK: Shape = {
     "line": Whole(least=1, about="of the file"),
     "column": CELL,
@@ -104,6 +105,7 @@ IMPORT = Entity(
         "layout": Map(LAYOUT, optional=True),
         "totals": Map(dict.fromkeys(TOTALS, Whole()), optional=True),
         "remarks": ListOf(Map(REMARK), most=SHOWN_REMARKS, optional=True),
+        "brands": ListOf(Map(NEW_BRAND), optional=True, about="the first that it made, or would make"),
         "card": Map(
             {
                 "name": Text(most=NAME_OF_FILE_CHARACTERS, copy_of="brought.name"),

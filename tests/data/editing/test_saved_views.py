@@ -115,6 +115,12 @@ def test_a_view_with_the_id_of_one_and_the_name_of_another_replaces_both():
     assert names() == ["Other"]
 
 
+def test_two_names_that_differ_in_a_joiner_are_one():
+    keep(view("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"))
+    keep(view("\u0645\u06cc\u062e\u0648\u0627\u0647\u0645"))
+    assert names() == ["\u0645\u06cc\u062e\u0648\u0627\u0647\u0645"]
+
+
 def test_a_deleted_view_comes_back_to_its_place():
     saved = [view(name) for name in ("a", "b", "c")]
     for one in saved:

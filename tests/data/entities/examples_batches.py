@@ -45,6 +45,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "version": 3,
         "layout": LAYOUT,
         "totals": TOTALS,
+        "brands": [{"line": 2, "slug": "nordlicht", "name": "Nordlicht"}],
         "remarks": [{"line": 3, "column": "Preis", "value": "?", "reason": "Not so.", "refused": True}],
         "card": {
             "name": "deals.csv",
