@@ -49,11 +49,15 @@ def change_of(record: Mapping[str, Any]) -> ItemChange:
     key = from_attributes(data["Keys"])
     return ItemChange(
         key=(key["PK"], key["SK"]),
-        old=from_attributes(data["OldImage"]) if "OldImage" in data else None,
-        new=from_attributes(data["NewImage"]) if "NewImage" in data else None,
+        old=_image(data, "OldImage"),
+        new=_image(data, "NewImage"),
         sequence=padded(data["SequenceNumber"]),
         at=_moment(data.get("ApproximateCreationDateTime", 0)),
     )
+
+
+def _image(data: Mapping[str, Any], name: str) -> Item | None:
+    return table.current(from_attributes(data[name])) if name in data else None
 
 
 def changes_of(records: Iterable[Mapping[str, Any]]) -> list[ItemChange]:

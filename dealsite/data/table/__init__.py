@@ -2,11 +2,13 @@
 
 from .client import ask_stream, back_off, be_patient, call, events, reset
 from .configuration import Configuration, Index, configure, name, names
+from .inserts import insert
+from .item_schemas import Schema, Schemas
 from .items import (
     Rows,
     batch_get,
+    current,
     get,
-    insert,
     query,
     query_all,
     query_page,
@@ -22,12 +24,15 @@ __all__ = [
     "Index",
     "Meter",
     "Rows",
+    "Schema",
+    "Schemas",
     "ask_stream",
     "back_off",
     "batch_get",
     "be_patient",
     "call",
     "configure",
+    "current",
     "deadline",
     "events",
     "get",

@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from . import errors
+from .item_schemas import Schemas
 
 
 class Index(NamedTuple):
@@ -26,6 +27,7 @@ class Configuration(NamedTuple):
     endpoint_url: str = ""  # of an engine, also `unix:/path` of a socket (`sockets`); "" is Amazon's own
     indexes: Mapping[str, Index] = MappingProxyType({})
     routes: Mapping[str, str] = MappingProxyType({})  # to other tables, by how partition keys begin
+    schemas: Schemas = Schemas()  # of the items by their types; none: nothing is noted, refused or upgraded
     local_key: str = "local"  # names who asks an engine on this machine, which checks no credentials
     missing: str = "The table does not exist. `schema.create_table()` makes it."
 

@@ -1,0 +1,98 @@
+"""Which schema an item has: noted with what is written, upgraded in memory where it is old, refused where it is new.
+
+The schema is a number that an item keeps in the attribute `schema`; an item without one has schema 0.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from .convert import Item
+from .writes import Check, Condition, Put, Update, Write, absent, at_most, either, missing
+
+SCHEMA = "schema"
+
+
+class Schema(NamedTuple):
+    """What a build knows of a type: its schema, and what makes schema n + 1 out of n, from 0 on."""
+
+    version: int = 1
+    upgrades: tuple[Callable[[Item], Item], ...] = ()  # none: all schemas up to this one have the same shape
+
+
+class Schemas(dict[str, Schema]):
+    """What a build knows of all types, by their names."""
+
+    def current(self, item: Item) -> Item:
+        """Return an item in the shape that this build knows; what is newer or of another type stays as it is."""
+        known = self.upgraded.get(item.get("type", ""))
+        if known is None or (schema := item.get(SCHEMA, 0)) >= known.version:
+            return item
+        for upgrade in known.upgrades[schema:]:
+            item = upgrade(item)
+        return {**item, SCHEMA: known.version}
+
+    @cached_property
+    def upgraded(self) -> dict[str, Schema]:
+        """The types that have had another shape; where there are none, reading costs nothing."""
+        return {name: known for name, known in self.items() if known.upgrades}
+
+    def is_newer(self, item: Item) -> bool:
+        """Whether a newer build wrote an item."""
+        known = self.get(item.get("type", ""))
+        return bool(item.get(SCHEMA, 0) > (known.version if known else self._lowest))
+
+    def noted(self, write: Write) -> Write:
+        """Return a write that notes the schema of what it makes.
+
+        An update may meet an item of an old shape that has yet to be upgraded: it notes nothing if there is any.
+        """
+        known = self.get(_type(write))
+        if known is None:
+            return write
+        if isinstance(write, Put):
+            return replace(write, item=self.noted_in(write.item))
+        if isinstance(write, Update) and not known.upgrades:
+            return replace(write, set={**write.set, SCHEMA: known.version})
+        return write
+
+    def noted_in(self, item: Item) -> Item:
+        """Return a whole item that notes its schema."""
+        known = self.get(item.get("type", ""))
+        return {**item, SCHEMA: known.version} if known else item
+
+    def request(self, write: Write) -> tuple[str, dict[str, Any]]:
+        """Return a write's request, which is refused where the item is newer than this build."""
+        if not self or isinstance(write, Check) or absent() in write.when:
+            return write.request()
+        known = self.get(_type(write))
+        allowed = _up_to(known.version) if known else self._up_to_known
+        kind, request = replace(write, when=(*write.when, allowed)).request()
+        return kind, request | {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+
+    @cached_property
+    def _lowest(self) -> int:
+        return min(known.version for known in self.values()) if self else 0
+
+    @cached_property
+    def _up_to_known(self) -> Condition:
+        """The item's schema is known, whatever its type: a write that names a key alone knows none."""
+        values: list[Any] = [self._lowest]
+        texts = ["attribute_not_exists({p0})", "{p0} <= {v0}"]
+        for name, known in sorted(self.items()):
+            if known.version > self._lowest:
+                texts.append(f"({{p0}} <= {{v{len(values)}}} AND {{p1}} = {{v{len(values) + 1}}})")
+                values += [known.version, name]
+        paths = (SCHEMA, "type") if len(texts) > 2 else (SCHEMA,)
+        return Condition(f"({' OR '.join(texts)})", paths, tuple(values))
+
+
+def _up_to(version: int) -> Condition:
+    return either(missing(SCHEMA), at_most(SCHEMA, version))
+
+
+def _type(write: Write) -> str:
+    """Return the type that a write gives its item; "" if it leaves it as it is."""
+    made = write.item if isinstance(write, Put) else write.set if isinstance(write, Update) else {}
+    return str(made.get("type", ""))
