@@ -12,6 +12,7 @@ from dealsite.data.table.client import as_error
 from dealsite.data.table.convert import Item, from_attributes
 from dealsite.data.table.errors import Refused
 from dealsite.data.table.ids import EPOCH
+from dealsite.data.table.item_schemas import SCHEMA
 
 SEQUENCE_DIGITS = 40  # as long as a sequence number ever is
 BEFORE_ALL = "0" * SEQUENCE_DIGITS
@@ -57,7 +58,11 @@ def change_of(record: Mapping[str, Any]) -> ItemChange:
 
 
 def _image(data: Mapping[str, Any], name: str) -> Item | None:
-    return table.current(from_attributes(data[name])) if name in data else None
+    """Return an item as this build knows it: no projection needs to know its schema, or that it was migrated."""
+    if name not in data:
+        return None
+    item = table.current(from_attributes(data[name]))
+    return {name: value for name, value in item.items() if name != SCHEMA}
 
 
 def changes_of(records: Iterable[Mapping[str, Any]]) -> list[ItemChange]:

@@ -90,6 +90,7 @@ PLACES: dict[str, Callable[[Item], keys.Key | None]] = {
     "PaymentLoad": lambda item: keys.payment_load(item["id"]),
     "PaymentLoadSegment": lambda item: keys.payment_load_segment(item["load"], item["number"]),
     "TransactionGuard": lambda item: keys.transaction(item["transaction_id"]),
+    "Migration": lambda item: keys.migration(item["name"]),
     "TestCharge": lambda item: keys.test_charge(item["id"]),
 }
 

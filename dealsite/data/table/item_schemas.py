@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from .convert import Item
-from .writes import Check, Condition, Put, Update, Write, absent, at_most, either, missing
+from .writes import Check, Condition, Put, Update, Write, absent, at_most, either, equals, exists, missing
 
 SCHEMA = "schema"
 
@@ -19,6 +19,26 @@ class Schema(NamedTuple):
 
     version: int = 1
     upgrades: tuple[Callable[[Item], Item], ...] = ()  # none: all schemas up to this one have the same shape
+
+
+class _Watched(dict[str, Any]):
+    """An item that remembers which attributes it was asked for."""
+
+    def __init__(self, item: Item) -> None:
+        super().__init__(item)
+        self.asked: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        self.asked.add(name)
+        return super().__getitem__(name)
+
+    def __contains__(self, name: object) -> bool:
+        self.asked.add(str(name))
+        return super().__contains__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.asked.add(name)
+        return super().get(name, default)
 
 
 class Schemas(dict[str, Schema]):
@@ -32,6 +52,33 @@ class Schemas(dict[str, Schema]):
         for upgrade in known.upgrades[schema:]:
             item = upgrade(item)
         return {**item, SCHEMA: known.version}
+
+    def upgrade_write(self, item: Item) -> Update | None:
+        """Return the write that stores an item, as it was read, in the shape of now; None if it is, or is not known.
+
+        It holds only while all that the upgrades saw, or missed, is as it was: nobody's change is lost.
+        """
+        known = self.get(item.get("type", ""))
+        if known is None or (schema := item.get(SCHEMA, 0)) >= known.version:
+            return None
+        shape, asked = item, {SCHEMA}
+        for upgrade in known.upgrades[schema:]:
+            watched = _Watched(shape)
+            shape = dict(upgrade(watched))
+            asked |= watched.asked
+        changed = {name: value for name, value in shape.items() if name not in item or item[name] != value}
+        seen = item if known.upgrades else {"type": item["type"]}
+        return Update(
+            key=(item["PK"], item["SK"]),
+            set={**changed, SCHEMA: known.version},
+            remove=[name for name in item if name not in shape],
+            when=(
+                exists(),
+                *(equals(name, value) for name, value in seen.items() if name not in ("PK", "SK", SCHEMA)),
+                *(missing(name) for name in sorted({*asked, *changed} - item.keys())),
+                *((equals(SCHEMA, schema),) if SCHEMA in item else ()),
+            ),
+        )
 
     @cached_property
     def upgraded(self) -> dict[str, Schema]:
