@@ -131,11 +131,9 @@ def test_a_build_reads_what_a_newer_one_wrote_and_does_not_change_it(build, writ
     put({"cents": 200})
     before = stored()
     build(OLD)
+    other = Put(key=OTHER, item={"type": "Song"})
     with pytest.raises(NewerItem):
-        if others:
-            table.transact([Put(key=OTHER, item={"type": "Song"}), write])
-        else:
-            table.write(write)
+        table.transact([other, write]) if others else table.write(write)
     assert stored() == table.get(KEY) == before
     assert stored(OTHER) is None
 
