@@ -367,4 +367,32 @@ GUARDS = [
         "text",
         "tests/web/test_log_lines.py",
     ),
+    Guard(
+        "what a newer build wrote is not changed",
+        f"{DATA}/table/item_schemas.py",
+        "replace(write, when=(*write.when, allowed)).request()",
+        "write.request()",
+        "tests/data/table/test_item_schemas.py",
+    ),
+    Guard(
+        "an upgrade is stored only over what it was made of",
+        f"{DATA}/table/item_schemas.py",
+        '*(equals(name, value) for name, value in seen.items() if name not in ("PK", "SK", SCHEMA)),',
+        "",
+        "tests/data/table/test_item_schemas.py",
+    ),
+    Guard(
+        "an upgrade is stored only where what it missed is still missing",
+        f"{DATA}/table/item_schemas.py",
+        "*(missing(name) for name in sorted({*asked, *changed} - item.keys())),",
+        "",
+        "tests/data/table/test_item_schemas.py",
+    ),
+    Guard(
+        "one process goes on with a migration",
+        f"{DATA}/integrity/migrations.py",
+        'equals("version", migration.version) if migration.version else absent()',
+        'absent() if not migration.version else equals("type", "Migration")',
+        "tests/data/integrity/test_migrations.py",
+    ),
 ]

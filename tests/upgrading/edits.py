@@ -9,11 +9,12 @@ import json
 import os
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import django
 
-sys.path.insert(0, os.getcwd())
+sys.path.insert(0, str(Path.cwd()))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dealsite.settings")
 django.setup()
 
@@ -48,7 +49,7 @@ def main(name: str, rounds: int, shared: list[str]) -> dict[str, Any]:
     users.create(
         username=name,
         email=f"{name}@example.org",
-        password="!",  # noqa: S106 - no hash of any password
+        password="!",
         registration=new_ulid(timezone.now()),
         now=timezone.now(),
     )

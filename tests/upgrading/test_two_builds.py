@@ -56,7 +56,10 @@ def port(engine: str, settings: Any) -> Iterator[str]:
 def start(build: Path, name: str, shared: list[str], port: str, table_name: str, var: Path) -> Any:
     """Let people use a build, in a process of its own."""
     named = {"DYNAMODB_ENDPOINT_URL": port, "DEALSITE_TABLE": table_name, "DEALSITE_VAR": str(var)}
-    named |= {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x"}  # older builds ask for some at such an address
+    named |= {
+        "AWS_ACCESS_KEY_ID": "x",
+        "AWS_SECRET_ACCESS_KEY": "x",
+    }  # older builds ask for some at such an address
     kept = {one: os.environ[one] for one in ("HOME", "PATH") if one in os.environ}
     command = [sys.executable, "-W", "ignore", str(EDITS), name, str(ROUNDS), *shared]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

@@ -9,9 +9,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from .convert import Item
-from .writes import Check, Condition, Put, Update, Write, absent, at_most, either, equals, exists, missing
+from .writes import Check, Condition, Put, Update, Write, absent, equals, exists, missing
 
 SCHEMA = "schema"
+NOT_ABOVE = "NOT {p0} > {v0}"  # holds where there is none, too, and where it is no number
 
 
 class Schema(NamedTuple):
@@ -19,6 +20,12 @@ class Schema(NamedTuple):
 
     version: int = 1
     upgrades: tuple[Callable[[Item], Item], ...] = ()  # none: all schemas up to this one have the same shape
+
+
+def schema_of(item: Item) -> int:
+    """Return the schema that an item notes; 0 where it notes none, or something that is none."""
+    schema = item.get(SCHEMA)
+    return schema if isinstance(schema, int) else 0
 
 
 class _Watched(dict[str, Any]):
@@ -47,7 +54,7 @@ class Schemas(dict[str, Schema]):
     def current(self, item: Item) -> Item:
         """Return an item in the shape that this build knows; what is newer or of another type stays as it is."""
         known = self.upgraded.get(item.get("type", ""))
-        if known is None or (schema := item.get(SCHEMA, 0)) >= known.version:
+        if known is None or (schema := schema_of(item)) >= known.version:
             return item
         for upgrade in known.upgrades[schema:]:
             item = upgrade(item)
@@ -59,7 +66,7 @@ class Schemas(dict[str, Schema]):
         It holds only while all that the upgrades saw, or missed, is as it was: nobody's change is lost.
         """
         known = self.get(item.get("type", ""))
-        if known is None or (schema := item.get(SCHEMA, 0)) >= known.version:
+        if known is None or (schema := schema_of(item)) >= known.version:
             return None
         shape, asked = item, {SCHEMA}
         for upgrade in known.upgrades[schema:]:
@@ -76,7 +83,7 @@ class Schemas(dict[str, Schema]):
                 exists(),
                 *(equals(name, value) for name, value in seen.items() if name not in ("PK", "SK", SCHEMA)),
                 *(missing(name) for name in sorted({*asked, *changed} - item.keys())),
-                *((equals(SCHEMA, schema),) if SCHEMA in item else ()),
+                *((equals(SCHEMA, item[SCHEMA]),) if SCHEMA in item else ()),
             ),
         )
 
@@ -88,7 +95,7 @@ class Schemas(dict[str, Schema]):
     def is_newer(self, item: Item) -> bool:
         """Whether a newer build wrote an item."""
         known = self.get(item.get("type", ""))
-        return bool(item.get(SCHEMA, 0) > (known.version if known else self._lowest))
+        return schema_of(item) > (known.version if known else self._lowest)
 
     def noted(self, write: Write) -> Write:
         """Return a write that notes the schema of what it makes.
@@ -114,7 +121,7 @@ class Schemas(dict[str, Schema]):
         if not self or isinstance(write, Check) or absent() in write.when:
             return write.request()
         known = self.get(_type(write))
-        allowed = _up_to(known.version) if known else self._up_to_known
+        allowed = Condition(NOT_ABOVE, (SCHEMA,), (known.version,)) if known else self._up_to_known
         kind, request = replace(write, when=(*write.when, allowed)).request()
         return kind, request | {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
 
@@ -126,17 +133,13 @@ class Schemas(dict[str, Schema]):
     def _up_to_known(self) -> Condition:
         """The item's schema is known, whatever its type: a write that names a key alone knows none."""
         values: list[Any] = [self._lowest]
-        texts = ["attribute_not_exists({p0})", "{p0} <= {v0}"]
+        texts = [NOT_ABOVE]
         for name, known in sorted(self.items()):
             if known.version > self._lowest:
                 texts.append(f"({{p0}} <= {{v{len(values)}}} AND {{p1}} = {{v{len(values) + 1}}})")
                 values += [known.version, name]
-        paths = (SCHEMA, "type") if len(texts) > 2 else (SCHEMA,)
+        paths = (SCHEMA, "type") if len(texts) > 1 else (SCHEMA,)
         return Condition(f"({' OR '.join(texts)})", paths, tuple(values))
-
-
-def _up_to(version: int) -> Condition:
-    return either(missing(SCHEMA), at_most(SCHEMA, version))
 
 
 def _type(write: Write) -> str:

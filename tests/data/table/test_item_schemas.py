@@ -185,6 +185,16 @@ def test_of_a_type_that_only_newer_builds_know_nothing_is_changed(build):
         table.write(Delete(key=("Band", "1")))
 
 
+def test_what_notes_no_number_is_as_old_as_what_notes_nothing(build):
+    build(Schemas())
+    put({"price": 2, "schema": "two"})
+    build(NEW)
+    assert (table.get(KEY) or {})["cents"] == 200
+    table.write(Update(key=KEY, set={"title": "x"}))
+    table.write(migration_of(stored() or {}))
+    assert (stored() or {})["schema"] == 2
+
+
 # Storing an item in the shape of now
 
 
