@@ -9,10 +9,10 @@ from dealsite.data import table
 from dealsite.data.keys import Key
 from dealsite.data.table import errors
 from dealsite.data.table.client import as_error
+from dealsite.data.table.configuration import SCHEMA
 from dealsite.data.table.convert import Item, from_attributes
 from dealsite.data.table.errors import Refused
 from dealsite.data.table.ids import EPOCH
-from dealsite.data.table.item_schemas import SCHEMA
 
 SEQUENCE_DIGITS = 40  # as long as a sequence number ever is
 BEFORE_ALL = "0" * SEQUENCE_DIGITS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -25,7 +24,7 @@ def _table(fresh_table: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def newer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deal]:
+def newer(monkeypatch: pytest.MonkeyPatch) -> Deal:
     """A deal that a newer build wrote, with its counters, and a job of it."""
     raised = Schemas({kind: Schema(known.version + 1) for kind, known in data.SCHEMAS.items()})
     with monkeypatch.context() as patch:

@@ -16,6 +16,7 @@ from dealsite.data.table.configuration import configuration
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Busy, Conflict, Invalid, VersionConflict
 from dealsite.data.table.ids import hash_of
+from dealsite.data.table.upgrading import upgrade_write
 from dealsite.data.table.writes import Put, Update, absent, equals
 
 PAGE = 500
@@ -127,7 +128,7 @@ def run(
         )
         counts = {kind: dict(of_type) for kind, of_type in migration.counts.items()}
         for item, outcome in _migrate(rows.items, only, dry_run=dry_run, pace=pace):
-            of_type = counts.setdefault(item.get("type", "-"), {})
+            of_type = counts.setdefault(str(item.get("type", "-")), {})
             of_type[outcome] = of_type.get(outcome, 0) + 1
         migration = replace(migration, counts=counts, start=rows.start)
         if rows.start is None:
@@ -152,7 +153,7 @@ def _migrate(items: list[Item], only: str, *, dry_run: bool, pace: Pace) -> Iter
             yield item, OTHER
         elif schemas.is_newer(item):
             yield item, NEWER
-        elif (update := schemas.upgrade_write(item)) is None:
+        elif (update := upgrade_write(item)) is None:
             yield item, CURRENT
         else:
             left.append((item, update))
@@ -176,7 +177,7 @@ def _migrate_one(item: Item) -> str:
         found = table.get((item["PK"], item["SK"]), as_stored=True)
         if found is not None and schemas.is_newer(found):
             return NEWER
-        update = schemas.upgrade_write(found) if found else None
+        update = upgrade_write(found) if found else None
         if update is None:
             return CURRENT
         try:

@@ -1,9 +1,8 @@
 """One DynamoDB table: what a project calls as `table.get`, `table.query`, `table.transact`. See README.md."""
 
 from .client import ask_stream, back_off, be_patient, call, events, reset
-from .configuration import Configuration, Index, configure, name, names
+from .configuration import Configuration, Index, Schema, Schemas, configure, name, names
 from .inserts import insert
-from .item_schemas import Schema, Schemas
 from .items import (
     Rows,
     batch_get,

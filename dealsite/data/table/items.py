@@ -29,15 +29,19 @@ def current(item: Item) -> Item:
 
 def _current(items: list[Item]) -> list[Item]:
     schemas = configuration().schemas
-    return [schemas.current(item) for item in items] if schemas.upgraded else items
+    return [schemas.current(item) for item in items] if schemas.upgrades else items
 
 
 def get(key: Key, *, consistent: bool = True, as_stored: bool = False) -> Item | None:
     """Return an item, or None. 1 request. `as_stored`: in the shape in which it was written, here as elsewhere."""
-    table_name = configuration().name_of(key[0])
-    request = {"TableName": table_name, "Key": key_attributes(key), "ConsistentRead": consistent}
+    configured = configuration()
+    request = {
+        "TableName": configured.name_of(key[0]),
+        "Key": key_attributes(key),
+        "ConsistentRead": consistent,
+    }
     item = client.send("GetItem", request).get("Item")
-    return item if item is None or as_stored else current(item)
+    return item if item is None or as_stored else configured.schemas.current(item)
 
 
 def batch_get(keys: Iterable[Key], *, consistent: bool = True) -> dict[Key, Item]:

@@ -12,6 +12,7 @@ from dealsite.data import table
 from dealsite.data.keys import GSI1
 from dealsite.data.table import Schema, Schemas
 from dealsite.data.table.errors import AlreadyExists, Conflict, NewerItem, VersionConflict
+from dealsite.data.table.upgrading import upgrade_write
 from dealsite.data.table.writes import Check, Delete, Put, Update, absent, equals, exists
 
 KEY, OTHER = ("SONG#1", "SONG#1"), ("SONG#2", "SONG#2")
@@ -199,7 +200,7 @@ def test_what_notes_no_number_is_as_old_as_what_notes_nothing(build):
 
 
 def migration_of(item: dict[str, Any]) -> Update:
-    update = data.SCHEMAS.upgrade_write(item)
+    update = upgrade_write(item)
     assert update
     return update
 
@@ -209,7 +210,7 @@ def test_an_upgrade_is_stored_whole(build):
     build(NEW)
     table.write(migration_of(stored() or {}))
     assert stored() == {"PK": "SONG#1", "SK": "SONG#1", "type": "Song", "schema": 2, "cents": 200}
-    assert data.SCHEMAS.upgrade_write(stored() or {}) is None
+    assert upgrade_write(stored() or {}) is None
 
 
 RACES = {
