@@ -391,8 +391,8 @@ GUARDS = [
     Guard(
         "one process goes on with a migration",
         f"{DATA}/integrity/migrations.py",
-        'equals("version", migration.version) if migration.version else absent()',
-        'absent() if not migration.version else equals("type", "Migration")',
+        "item=item, when=(same,), otherwise=VersionConflict()",
+        "item=item",
         "tests/data/integrity/test_migrations.py",
     ),
 ]

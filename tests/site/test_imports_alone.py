@@ -27,6 +27,7 @@ MODULES = sorted(
 )
 WITH_A_FACE = {
     "dealsite.data",
+    "dealsite.data.entities",
     "dealsite.data.table",
 }  # packages of the data layer whose `__init__` holds something
 

@@ -172,9 +172,13 @@ def test_a_migration_that_is_killed_goes_on_where_it_was(monkeypatch, new_build,
     assert done.total(MIGRATED) + done.total(CURRENT) >= len(ALL)
 
 
-def test_a_second_process_is_refused(monkeypatch, new_build):
+@pytest.mark.parametrize("pages", [0, 1])
+def test_a_second_process_is_refused(monkeypatch, new_build, pages):
+    """Whether both begin, or both go on."""
     make_old(monkeypatch)
     new_build()
+    if pages:
+        migrations.save(migrations.begin("all"))
     ours = theirs = migrations.begin("all")
     migrations.save(theirs)
     with pytest.raises(VersionConflict):
