@@ -1,4 +1,4 @@
-"""What a newer build wrote is shown, and neither changed, repaired nor worked on."""
+"""What a newer build wrote is shown and left alone; what an older one put into the trash comes back as it is now."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from django.utils import timezone
 
 from dealsite import data
 from dealsite.data import keys, table
+from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.deals import Deal
+from dealsite.data.editing import trash
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
 from dealsite.data.table import Schema, Schemas
 from dealsite.data.table.writes import Update
-from tests.builders import NOW, make_announcement, make_brand, make_deal, make_id
+from tests.builders import EDITOR, NOW, make_announcement, make_brand, make_deal, make_id
 from tests.people import make_user, signed_in
 
 
@@ -66,3 +68,20 @@ def test_a_newer_item_is_checked_and_not_repaired(newer, monkeypatch):
     assert repaired == []
     assert {problem.key for problem in left} >= {keys.brand_counts("nordlicht"), keys.offer(newer.id)}
     assert stored() == before
+
+
+def with_code(item: dict[str, Any]) -> dict[str, Any]:
+    """Schema 2 of a deal: each has a voucher code."""
+    return item if "voucher_code" in item else {**item, "voucher_code": "NONE"}
+
+
+def test_what_an_older_build_put_into_the_trash_is_restored_in_the_shape_of_now(monkeypatch):
+    make_brand()
+    deal = make_deal(voucher_code="")
+    deals.delete(deal, by=EDITOR, now=NOW)
+    raised = Schemas(data.SCHEMAS | {"Deal": Schema(2, (lambda item: item, with_code))})
+    monkeypatch.setattr(data, "SCHEMAS", raised)
+    assert (trash.get("deal", deal.id).kept or {})["schema"] == 2
+    trash.restore("deal", deal.id, by=EDITOR, now=NOW)
+    item = table.get(keys.deal(deal.id), as_stored=True) or {}
+    assert (item["voucher_code"], item["schema"]) == ("NONE", 2)
