@@ -19,6 +19,7 @@ from dealsite.data.editing import bulk, imports, pending_edits, presence, questi
 from dealsite.data.editing.bulk_change import bulk_progress
 from dealsite.data.editing.imports import SourceFile
 from dealsite.data.entities.batches import REFUSED
+from dealsite.data.integrity import migrations
 from dealsite.data.jobs import heartbeats, jobs
 from dealsite.data.people import (
     announcements,
@@ -189,6 +190,7 @@ def look_in() -> None:
     security_events.add(SecurityEvent("signed_in", NOW, "ann", "127.0.0.1"))
     security_events.count_failures(1, now=NOW)
     heartbeats.write("worker", now=NOW)
+    migrations.save(migrations.begin("all"))
 
 
 def everything() -> dict[keys.Key, Item]:

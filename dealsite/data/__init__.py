@@ -4,6 +4,9 @@ from django.conf import settings
 from django.utils.translation import gettext
 
 from dealsite.data import keys, table
+from dealsite.data.entities.chart import ENTITIES
+
+SCHEMAS = table.Schemas({name: table.Schema(one.schema, one.upgrades) for name, one in ENTITIES.items()})
 
 
 def configuration() -> table.Configuration:
@@ -17,6 +20,7 @@ def configuration() -> table.Configuration:
         routes={keys.HISTORY: history} if history else {},
         missing="The table does not exist. `manage.py create_table` makes it.",
         local_key="dealsite",
+        schemas=SCHEMAS,
     )
 
 

@@ -175,6 +175,9 @@ security_rows = rows(
 )
 failure_count = key("FAILURES", "{minute:time}", "how many tries failed in a minute, on all machines")
 
+# Migrations
+migration = key("MIGRATION#{name:word}", "MIGRATION#{name}", "how far a migration of all items has come")
+
 # Who is alive
 heartbeat = key("HEARTBEAT#{part:worker|web}", "HEARTBEAT#{part}", "when one of its processes last wrote")
 

@@ -9,6 +9,7 @@ from dealsite.data import table
 from dealsite.data.keys import Key
 from dealsite.data.table import errors
 from dealsite.data.table.client import as_error
+from dealsite.data.table.configuration import SCHEMA
 from dealsite.data.table.convert import Item, from_attributes
 from dealsite.data.table.errors import Refused
 from dealsite.data.table.ids import EPOCH
@@ -49,11 +50,19 @@ def change_of(record: Mapping[str, Any]) -> ItemChange:
     key = from_attributes(data["Keys"])
     return ItemChange(
         key=(key["PK"], key["SK"]),
-        old=from_attributes(data["OldImage"]) if "OldImage" in data else None,
-        new=from_attributes(data["NewImage"]) if "NewImage" in data else None,
+        old=_image(data, "OldImage"),
+        new=_image(data, "NewImage"),
         sequence=padded(data["SequenceNumber"]),
         at=_moment(data.get("ApproximateCreationDateTime", 0)),
     )
+
+
+def _image(data: Mapping[str, Any], name: str) -> Item | None:
+    """Return an item as this build knows it: no projection needs to know its schema, or that it was migrated."""
+    if name not in data:
+        return None
+    item = table.current(from_attributes(data[name]))
+    return {name: value for name, value in item.items() if name != SCHEMA}
 
 
 def changes_of(records: Iterable[Mapping[str, Any]]) -> list[ItemChange]:

@@ -381,4 +381,32 @@ GUARDS = [
         'unicodedata.normalize("NFKD", normalise(name).casefold())',
         "tests/data/test_names.py",
     ),
+    Guard(
+        "what a newer build wrote is not changed",
+        f"{DATA}/table/configuration.py",
+        "replace(write, when=(*write.when, allowed)).request()",
+        "write.request()",
+        "tests/data/table/test_item_schemas.py",
+    ),
+    Guard(
+        "an upgrade is stored only over what it was made of",
+        f"{DATA}/table/upgrading.py",
+        '*(equals(name, value) for name, value in seen.items() if name not in ("PK", "SK", SCHEMA)),',
+        "",
+        "tests/data/table/test_item_schemas.py",
+    ),
+    Guard(
+        "an upgrade is stored only where what it missed is still missing",
+        f"{DATA}/table/upgrading.py",
+        "*(missing(name) for name in sorted({*asked, *changed} - item.keys())),",
+        "",
+        "tests/data/table/test_item_schemas.py",
+    ),
+    Guard(
+        "one process goes on with a migration",
+        f"{DATA}/integrity/migrations.py",
+        "item=item, when=(same,), otherwise=VersionConflict()",
+        "item=item",
+        "tests/data/integrity/test_migrations.py",
+    ),
 ]

@@ -23,6 +23,7 @@ LEFT_OUT = {
     "FactorOwner": "it leads from a passkey to its user",
     "UsedChallenge": "it says that a passkey's answer was used",
     "Presence": "who has a form open just now is gone a minute later",
+    "Migration": "it says how far a migration has come",
     "Heartbeat": "it says that a process lives",
     "FailureCount": "it counts security events for the alarm",
     "Throttle": "who tried to sign in is nobody's question",

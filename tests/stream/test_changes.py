@@ -54,6 +54,14 @@ def test_a_write_that_changes_nothing_is_no_change():
     assert [change.sequence for change in changes_of([same, RECORD])] == [padded(data["SequenceNumber"])]
 
 
+def test_a_migration_is_no_change():
+    """An item's schema is nothing that a projection shows."""
+    data = RECORD["dynamodb"]
+    image = {"PK": {"S": "A"}, "SK": {"S": "B"}, "type": {"S": "Job"}}
+    noted = {**RECORD, "dynamodb": {**data, "OldImage": image, "NewImage": {**image, "schema": {"N": "1"}}}}
+    assert changes_of([noted]) == []
+
+
 def test_sequence_numbers_sort_as_numbers_do():
     numbers = ["9", "10", "300000000000000499659", "4421584500000000017450439091"]
     assert sorted(map(padded, reversed(numbers))) == [padded(number) for number in numbers]

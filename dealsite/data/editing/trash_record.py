@@ -143,7 +143,8 @@ def from_item(item: Item) -> TrashEntry:
         at=from_iso(card["deleted_at"]),
         by=card["deleted_by"],
         is_being_emptied=bool(item.get("emptying")),
-        **{name: item[name] for name in ("token", "kept", "offer") if name in item},
+        token=item.get("token", ""),
+        **{name: table.current(item[name]) for name in ("kept", "offer") if name in item},
     )
 
 

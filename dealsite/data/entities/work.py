@@ -8,6 +8,7 @@ from dealsite.data.entities.attributes import (
     Expiry,
     Flag,
     ForeignText,
+    Hash,
     ListOf,
     Map,
     MapOf,
@@ -260,4 +261,20 @@ PRESENCE = Entity(
         "ttl": Expiry(),
     },
     is_passing=True,
+)
+
+OUTCOMES = ("migrated", "current", "newer", "contended", "other")  # of an item that a migration sees
+MIGRATION = Entity(
+    type="Migration",
+    about="how far a migration of all items has come",
+    key=At(keys.migration, name="name"),
+    shape={
+        "name": Text(pattern=r"[^#]+", most=100),
+        "aim": Hash(about="of the schemas that it leads to"),
+        "number": Whole(about="of the table, among those that partitions are routed to"),
+        "start": MapOf(Text(), Text(), optional=True, most=10, personal=True, about="the key to go on after"),
+        "counts": MapOf(Text(), MapOf(Text(one_of=OUTCOMES), Whole()), about="items by type and outcome"),
+        "version": Whole(least=1),
+        "is_done": Flag(),
+    },
 )

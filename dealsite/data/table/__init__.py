@@ -1,12 +1,13 @@
 """One DynamoDB table: what a project calls as `table.get`, `table.query`, `table.transact`. See README.md."""
 
 from .client import ask_stream, back_off, be_patient, call, events, reset
-from .configuration import Configuration, Index, configure, name, names
+from .configuration import Configuration, Index, Schema, Schemas, configure, name, names
+from .inserts import insert
 from .items import (
     Rows,
     batch_get,
+    current,
     get,
-    insert,
     query,
     query_all,
     query_page,
@@ -22,12 +23,15 @@ __all__ = [
     "Index",
     "Meter",
     "Rows",
+    "Schema",
+    "Schemas",
     "ask_stream",
     "back_off",
     "batch_get",
     "be_patient",
     "call",
     "configure",
+    "current",
     "deadline",
     "events",
     "get",

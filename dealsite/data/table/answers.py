@@ -45,10 +45,15 @@ def _check_whole(status: int, headers: Mapping[str, Any], content: bytes) -> Non
 
 
 def _refusal(status: int, answer: Answer) -> Refused:
-    kind, reasons = answer.get("__type"), answer.get("CancellationReasons") or []
+    kind, reasons = answer.get("__type"), answer.get("CancellationReasons") or [{"Item": answer.get("Item")}]
     code = kind.rpartition("#")[2] if isinstance(kind, str) else ""
     if not code or not isinstance(reasons, list) or not all(isinstance(one, dict) for one in reasons):
         raise NoAnswer(f"{status}: an error that names no type")
+    try:
+        for reason in reasons:
+            reason["Item"] = from_attributes(reason.get("Item") or {})
+    except WRONG_SHAPE as error:
+        raise NoAnswer(f"{status}: an error with an item that is none") from error
     return Refused(code, str(answer.get("message") or answer.get("Message") or ""), reasons)
 
 

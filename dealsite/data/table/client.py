@@ -9,7 +9,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import orjson
@@ -89,6 +89,15 @@ def _wait(seconds: float) -> None:
 def back_off(attempt: int) -> None:
     """Wait before a further try: a random part of 10 ms, doubled with each attempt up to 0.64 s ("full jitter")."""
     _wait(jitter.uniform(0, 0.01 * 2 ** min(attempt, 6)))
+
+
+def tries() -> Iterator[None]:
+    """Yield once for each try of what comes back in part, after a pause for all but the first; Busy at the end."""
+    for attempt in range(ATTEMPTS_WHEN_REFUSED):
+        if attempt:
+            back_off(attempt)
+        yield
+    raise Busy()
 
 
 def send(

@@ -1,10 +1,17 @@
-"""Where the table is, what it is called, and which indexes it has."""
+"""Where the table is, what it is called, which indexes it has, and which shapes its items have."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from . import errors
+from .convert import Item
+from .writes import Check, Condition, Put, Update, Write, absent
+
+SCHEMA = "schema"  # the attribute with the version of an item's shape; an item without one has 0
+NOT_ABOVE = "NOT {p0} > {v0}"  # holds where there is none, too, and where it is no number
 
 
 class Index(NamedTuple):
@@ -18,6 +25,96 @@ class Index(NamedTuple):
 KEYS = Index("PK", "SK")  # of the table itself
 
 
+class Schema(NamedTuple):
+    """What a build knows of a type: its schema, and what makes schema n + 1 out of n, from 0 on."""
+
+    version: int = 1
+    upgrades: tuple[Callable[[Item], Item], ...] = ()  # none: all schemas up to this one have the same shape
+
+
+def schema_of(item: Item) -> int:
+    """Return the schema that an item notes; 0 where it notes none, or something that is none."""
+    schema = item.get(SCHEMA)
+    return schema if isinstance(schema, int) and schema > 0 else 0
+
+
+class Schemas(dict[str, Schema]):
+    """What a build knows of all types, by their names."""
+
+    def known(self, item: Mapping[Any, Any]) -> Schema | None:
+        """Return what is known of an item's type; None if nothing is, or it has none."""
+        kind = item.get("type")
+        return self.get(kind) if isinstance(kind, str) else None
+
+    def current(self, item: Item) -> Item:
+        """Return an item in the shape that this build knows; what is newer or of another type stays as it is."""
+        known = self.known(item)
+        if known is None or not known.upgrades or (schema := schema_of(item)) >= known.version:
+            return item
+        for upgrade in known.upgrades[schema:]:
+            item = upgrade(item)
+        return {**item, SCHEMA: known.version}
+
+    @cached_property
+    def upgrades(self) -> bool:
+        """Whether any type has had another shape; if none has, reading costs nothing."""
+        return any(known.upgrades for known in self.values())
+
+    def is_newer(self, item: Item) -> bool:
+        """Whether a newer build wrote an item."""
+        known = self.known(item)
+        return schema_of(item) > (known.version if known else self._lowest)
+
+    def noted(self, write: Write) -> Write:
+        """Return a write that notes the schema of what it makes.
+
+        An update may meet an item of an old shape that has yet to be upgraded: it notes nothing if there is any.
+        """
+        known = self.known(_made(write))
+        if known is None:
+            return write
+        if isinstance(write, Put):
+            return replace(write, item=self.noted_in(write.item))
+        if isinstance(write, Update) and not known.upgrades:
+            return replace(write, set={**write.set, SCHEMA: known.version})
+        return write
+
+    def noted_in(self, item: Item) -> Item:
+        """Return a whole item that notes its schema."""
+        known = self.known(item)
+        return {**item, SCHEMA: known.version} if known else item
+
+    def request(self, write: Write) -> tuple[str, dict[str, Any]]:
+        """Return a write's request, which is refused where the item is newer than this build."""
+        if not self or isinstance(write, Check) or absent() in write.when:
+            return write.request()
+        known = self.known(_made(write))
+        allowed = Condition(NOT_ABOVE, (SCHEMA,), (known.version,)) if known else self._up_to_known
+        kind, request = replace(write, when=(*write.when, allowed)).request()
+        return kind, request | {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+
+    @cached_property
+    def _lowest(self) -> int:
+        return min(known.version for known in self.values()) if self else 0
+
+    @cached_property
+    def _up_to_known(self) -> Condition:
+        """The item's schema is known, whatever its type: a write that names a key alone knows none."""
+        values: list[Any] = [self._lowest]
+        texts = [NOT_ABOVE]
+        for name, known in sorted(self.items()):
+            if known.version > self._lowest:
+                texts.append(f"({{p0}} <= {{v{len(values)}}} AND {{p1}} = {{v{len(values) + 1}}})")
+                values += [known.version, name]
+        paths = (SCHEMA, "type") if len(texts) > 1 else (SCHEMA,)
+        return Condition(f"({' OR '.join(texts)})", paths, tuple(values))
+
+
+def _made(write: Write) -> Mapping[Any, Any]:
+    """Return the attributes that a write gives its item, which may tell its type."""
+    return write.item if isinstance(write, Put) else write.set if isinstance(write, Update) else {}
+
+
 class Configuration(NamedTuple):
     """One table of a project."""
 
@@ -26,6 +123,7 @@ class Configuration(NamedTuple):
     endpoint_url: str = ""  # of an engine, also `unix:/path` of a socket (`sockets`); "" is Amazon's own
     indexes: Mapping[str, Index] = MappingProxyType({})
     routes: Mapping[str, str] = MappingProxyType({})  # to other tables, by how partition keys begin
+    schemas: Schemas = Schemas()  # of the items by their types; none: nothing is noted, refused or upgraded
     local_key: str = "local"  # names who asks an engine on this machine, which checks no credentials
     missing: str = "The table does not exist. `schema.create_table()` makes it."
 

@@ -8,6 +8,7 @@ DataError
 ├── Conflict            409  it is no longer as you saw it
 │   ├── AlreadyExists   409  the name is taken
 │   ├── VersionConflict 409  somebody else changed it meanwhile; `current` is what is there now
+│   ├── NewerItem       409  a newer build of the site wrote it; this one can read it and not change it
 │   └── TooLarge        409  more changes than one transaction can hold
 ├── TooManyRequests     429  wait `retry_after` seconds
 └── Unavailable         503  the table does not answer, or not in a way that can be believed
@@ -106,6 +107,14 @@ class VersionConflict(Conflict):
     def __init__(self, message: Text | None = None, current: Any = None) -> None:
         self.current = current
         super().__init__(message)
+
+
+class NewerItem(Conflict):
+    """A newer build of the site wrote this item, in a shape that this one does not know."""
+
+    sentence = _(
+        "A newer version of this site wrote this. It can be read here, but changed only after the update."
+    )
 
 
 class TooLarge(Conflict):

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 from . import client, repeats
 from .client import as_error
 from .configuration import KEYS, configuration, name, names
-from .convert import Item, Key, key_attributes, to_attribute, to_attributes
-from .errors import TRY_AGAIN, Busy, Refused, Unavailable
+from .convert import Item, Key, key_attributes, to_attribute
+from .errors import DataError, NewerItem, Refused, Unavailable
 from .writes import Write, merge
 
 BATCH_GET_KEYS = 100
-BATCH_STATEMENTS = 25
 
 
 class Rows(NamedTuple):
@@ -23,11 +22,26 @@ class Rows(NamedTuple):
     start: dict[str, Any] | None
 
 
-def get(key: Key, *, consistent: bool = True) -> Item | None:
-    """Return an item, or None. 1 request."""
-    table_name = configuration().name_of(key[0])
-    request = {"TableName": table_name, "Key": key_attributes(key), "ConsistentRead": consistent}
-    return client.send("GetItem", request).get("Item")
+def current(item: Item) -> Item:
+    """Return an item that is kept within another, or came otherwise, in the shape that this build knows."""
+    return configuration().schemas.current(item)
+
+
+def _current(items: list[Item]) -> list[Item]:
+    schemas = configuration().schemas
+    return [schemas.current(item) for item in items] if schemas.upgrades else items
+
+
+def get(key: Key, *, consistent: bool = True, as_stored: bool = False) -> Item | None:
+    """Return an item, or None. 1 request. `as_stored`: in the shape in which it was written, here as elsewhere."""
+    configured = configuration()
+    request = {
+        "TableName": configured.name_of(key[0]),
+        "Key": key_attributes(key),
+        "ConsistentRead": consistent,
+    }
+    item = client.send("GetItem", request).get("Item")
+    return item if item is None or as_stored else configured.schemas.current(item)
 
 
 def batch_get(keys: Iterable[Key], *, consistent: bool = True) -> dict[Key, Item]:
@@ -40,10 +54,12 @@ def batch_get(keys: Iterable[Key], *, consistent: bool = True) -> dict[Key, Item
         for key in wanted[first : first + BATCH_GET_KEYS]:
             of_table = left.setdefault(name_of(key[0]), {"Keys": [], "ConsistentRead": consistent})
             of_table["Keys"].append(key_attributes(key))
-        for _ in _tries():
+        for _ in client.tries():
             answer = client.send("BatchGetItem", {"RequestItems": left})
             found |= {
-                (item["PK"], item["SK"]): item for some in answer["Responses"].values() for item in some
+                (item["PK"], item["SK"]): item
+                for some in answer["Responses"].values()
+                for item in _current(some)
             }
             left = {
                 table_name: keys | {"ConsistentRead": consistent}
@@ -138,6 +154,7 @@ def scan_page(
     segment: tuple[int, int] | None = None,
     consistent: bool = False,
     table_name: str | None = None,
+    as_stored: bool = False,
 ) -> Rows:
     """Return one page of the whole table or of an index. 1 request for each page of 1 MB.
 
@@ -150,7 +167,7 @@ def scan_page(
         request["ConsistentRead"] = consistent
     if segment:
         request |= {"Segment": segment[0], "TotalSegments": segment[1]}
-    return _pages("Scan", request, limit, start)
+    return _pages("Scan", request, limit, start, as_stored=as_stored)
 
 
 def scan_all(*, limit: int = 500, consistent: bool = False) -> Iterator[Item]:
@@ -164,7 +181,14 @@ def scan_all(*, limit: int = 500, consistent: bool = False) -> Iterator[Item]:
                 break
 
 
-def _pages(operation: str, request: dict[str, Any], limit: int, start: dict[str, Any] | None) -> Rows:
+def _pages(
+    operation: str,
+    request: dict[str, Any],
+    limit: int,
+    start: dict[str, Any] | None,
+    *,
+    as_stored: bool = False,
+) -> Rows:
     """Follow short and empty pages until `limit` items are there or the range ends."""
     items: list[Item] = []
     while True:
@@ -175,17 +199,19 @@ def _pages(operation: str, request: dict[str, Any], limit: int, start: dict[str,
         items += answer["Items"]
         start = answer.get("LastEvaluatedKey") or None
         if start is None or len(items) >= limit:
-            return Rows(items, start)
+            return Rows(items if as_stored else _current(items), start)
 
 
 def write(action: Write) -> None:
-    """Carry out one write; its `otherwise` is raised where a condition fails. 1 request.
+    """Carry out one write; its `otherwise` is raised where a condition fails, NewerItem by one. 1 request.
 
     Where an answer was lost it is sent again, unless it might be counted twice: then errors.Unavailable. 1 batch get
     more where the repeat's condition fails.
     """
-    kind, request = action.request()
-    request["TableName"] = configuration().name_of(action.key[0])
+    configured = configuration()
+    action = configured.schemas.noted(action)
+    kind, request = configured.schemas.request(action)
+    request["TableName"] = configured.name_of(action.key[0])
     may_repeat = repeats.is_guarded(action) or not repeats.counts(action)
     send = client.send if may_repeat else functools.partial(client.send, may_repeat=False)
     try:
@@ -194,7 +220,7 @@ def write(action: Write) -> None:
         if refused.code != "ConditionalCheckFailedException":
             raise as_error(refused) from refused
         if not _was_ours(refused, [action]):
-            raise action.error() from None
+            raise _failure(action, refused.reasons[0] if refused.reasons else {}) from None
 
 
 def transact(writes: Sequence[Write]) -> None:
@@ -204,12 +230,12 @@ def transact(writes: Sequence[Write]) -> None:
     once; where an engine forgot it, conditions have to: if one of the repeat's fails, what is stored tells whether
     it was the first that was carried out. 1 batch get more then.
     """
-    actions = merge(writes)
+    configured = configuration()
+    actions = [configured.schemas.noted(action) for action in merge(writes)]
     requests = []
-    name_of = configuration().name_of
     for action in actions:
-        kind, request = action.request()
-        requests.append({kind: request | {"TableName": name_of(action.key[0])}})
+        kind, request = configured.schemas.request(action)
+        requests.append({kind: request | {"TableName": configured.name_of(action.key[0])}})
     body = {"TransactItems": requests, "ClientRequestToken": str(uuid.uuid4())}
     try:
         client.send("TransactWriteItems", body)
@@ -218,8 +244,14 @@ def transact(writes: Sequence[Write]) -> None:
             if reason.get("Code") == "ConditionalCheckFailed":
                 if _was_ours(refused, actions):
                     return
-                raise action.error() from None
+                raise _failure(action, reason) from None
         raise as_error(refused) from refused
+
+
+def _failure(action: Write, reason: dict[str, Any]) -> DataError:
+    """Return the error of a write whose condition failed."""
+    is_newer = configuration().schemas.is_newer(reason.get("Item", {}))
+    return NewerItem() if is_newer else action.error()
 
 
 def _was_ours(refused: Refused, actions: Sequence[Write]) -> bool:
@@ -233,52 +265,3 @@ def _was_ours(refused: Refused, actions: Sequence[Write]) -> bool:
     if were_done is None:
         raise Unavailable(reason="answer lost: nothing tells if this was carried out") from refused
     return were_done
-
-
-def insert(items: Sequence[Item]) -> int:
-    """Write items that are not there yet and leave the others as they are; return how many were new.
-
-    Keys must differ from each other. What an attempt whose answer was lost had written may count as there before.
-    1 request for each 25 (PartiQL INSERT, which batches and refuses existing keys one by one), more for what was not
-    processed.
-    """
-    new = 0
-    for first in range(0, len(items), BATCH_STATEMENTS):
-        left = [_insert_statement(item) for item in items[first : first + BATCH_STATEMENTS]]
-        for _ in _tries():
-            answer = client.send("BatchExecuteStatement", {"Statements": left})
-            again = []
-            for statement, response in zip(left, answer["Responses"], strict=True):
-                error = response.get("Error")
-                if error is None:
-                    new += 1
-                elif error.get("Code") in TRY_AGAIN:
-                    again.append(statement)
-                elif error.get("Code") != "DuplicateItem":
-                    raise as_error(Refused(error.get("Code", ""), error.get("Message", ""), []))
-            left = again
-            if not left:
-                break
-    return new
-
-
-def _insert_statement(item: Item) -> dict[str, Any]:
-    attributes = to_attributes(item)
-    text = _insert_text(name(), tuple(attributes))
-    return {"Statement": text, "Parameters": list(attributes.values())}
-
-
-@functools.lru_cache(maxsize=64)
-def _insert_text(table_name: str, attributes: tuple[str, ...]) -> str:
-    """Return the PartiQL of an item with these attributes, whose values are its parameters."""
-    fields = ", ".join(f"'{attribute}': ?" for attribute in attributes)
-    return f'INSERT INTO "{table_name}" VALUE {{{fields}}}'
-
-
-def _tries() -> Iterator[None]:
-    """Yield once for each try of what comes back in part, after a pause for all but the first; Busy at the end."""
-    for attempt in range(client.ATTEMPTS_WHEN_REFUSED):
-        if attempt:
-            client.back_off(attempt)
-        yield
-    raise Busy()

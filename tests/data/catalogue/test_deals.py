@@ -189,6 +189,7 @@ def test_an_edit_changes_the_deal_its_offer_and_its_card_everywhere(wait_for_ind
     assert deals.get(deal.id) == edited
     assert (edited.version, edited.updated_by, edited.content.title) == (2, "otto", "New title")
     assert table.get(keys.offer(deal.id)) == {
+        "schema": 1,
         "PK": f"DEAL#{deal.id}", "SK": "OFFER", "type": "Offer", "id": deal.id, "brand": "nordlicht",
         "category": "peripherals-networking", "price": 70, "stock": 2, "expires_at": ids.iso(NOW + DAY),
         **keys.expiry_rows(deal.id, "nordlicht", "peripherals-networking", NOW + DAY),

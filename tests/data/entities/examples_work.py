@@ -123,3 +123,15 @@ EXAMPLES: dict[str, Item] = {
         ),
     ),
 }
+EXAMPLES["Migration"] = {
+    "PK": "MIGRATION#all",
+    "SK": "MIGRATION#all",
+    "type": "Migration",
+    "name": "all",
+    "aim": "ab" * 32,
+    "number": 0,
+    "start": {"PK": "DEAL#1", "SK": "DEAL#1"},
+    "counts": {"Deal": {"migrated": 3}},
+    "version": 2,
+    "is_done": False,
+}

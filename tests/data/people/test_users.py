@@ -165,6 +165,7 @@ def test_a_deleted_user_is_gone_and_his_name_stays_taken():
     with pytest.raises(NotFound):
         profiles.get("ada")
     assert table.get(keys.user("ada")) == {
+        "schema": 1,
         "PK": "USER#ada",
         "SK": "USER#ada",
         "type": "User",

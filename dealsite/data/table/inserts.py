@@ -1,0 +1,53 @@
+"""Many new items, written side by side, each only where there is none yet."""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from . import client
+from .client import as_error
+from .configuration import configuration, name
+from .convert import Item, to_attributes
+from .errors import TRY_AGAIN, Refused
+
+BATCH_STATEMENTS = 25
+
+
+def insert(items: Sequence[Item]) -> int:
+    """Write items that are not there yet and leave the others as they are; return how many were new.
+
+    Keys must differ from each other. What an attempt whose answer was lost had written may count as there before.
+    1 request for each 25 (PartiQL INSERT, which batches and refuses existing keys one by one), more for what was not
+    processed.
+    """
+    new = 0
+    for first in range(0, len(items), BATCH_STATEMENTS):
+        left = [_insert_statement(item) for item in items[first : first + BATCH_STATEMENTS]]
+        for _ in client.tries():
+            answer = client.send("BatchExecuteStatement", {"Statements": left})
+            again = []
+            for statement, response in zip(left, answer["Responses"], strict=True):
+                error = response.get("Error")
+                if error is None:
+                    new += 1
+                elif error.get("Code") in TRY_AGAIN:
+                    again.append(statement)
+                elif error.get("Code") != "DuplicateItem":
+                    raise as_error(Refused(error.get("Code", ""), error.get("Message", ""), []))
+            left = again
+            if not left:
+                break
+    return new
+
+
+def _insert_statement(item: Item) -> dict[str, Any]:
+    attributes = to_attributes(configuration().schemas.noted_in(item))
+    text = _insert_text(name(), tuple(attributes))
+    return {"Statement": text, "Parameters": list(attributes.values())}
+
+
+@functools.lru_cache(maxsize=64)
+def _insert_text(table_name: str, attributes: tuple[str, ...]) -> str:
+    """Return the PartiQL of an item with these attributes, whose values are its parameters."""
+    fields = ", ".join(f"'{attribute}': ?" for attribute in attributes)
+    return f'INSERT INTO "{table_name}" VALUE {{{fields}}}'
