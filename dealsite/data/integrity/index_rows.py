@@ -85,6 +85,8 @@ PLACES: dict[str, Callable[[Item], keys.Key | None]] = {
     "SecurityEvent": lambda item: keys.security_event(from_iso(item["card"]["at"]), item["id"]),
     "FailureCount": lambda item: keys.failure_count(from_iso(item["SK"])),
     "Heartbeat": lambda item: keys.heartbeat(item["part"]),
+    "CheckRun": lambda item: keys.check_run(item["id"]),
+    "Quarantined": lambda item: keys.quarantined(item["id"]),
     "Payment": lambda item: payment_from_item(item).key,
     "PaymentTotals": lambda item: keys.payment_totals(date.fromisoformat(item["day"]), int(item["shard"])),
     "PaymentLoad": lambda item: keys.payment_load(item["id"]),
@@ -163,6 +165,11 @@ def _security_rows(item: Item) -> Rows:
     return keys.security_rows(from_iso(card["at"]), item["id"], **of)
 
 
+def _quarantine_rows(item: Item) -> Rows:
+    at = from_iso(item["at"]) if "at" in item else None
+    return keys.quarantine_rows(item["id"], state=item["state"], group=item["group"], at=at)
+
+
 # The index rows of those types that have some.
 ROWS: dict[str, Callable[[Item], Rows]] = {
     "Deal": _deal_rows,
@@ -179,6 +186,7 @@ ROWS: dict[str, Callable[[Item], Rows]] = {
     "AuditEntry": _audit_rows,
     "SecurityEvent": _security_rows,
     "Payment": lambda item: index_rows(payment_from_item(item)),
+    "Quarantined": _quarantine_rows,
 }
 for _relation in RELATIONS:
     PLACES[_relation.type] = partial(_relation_key, _relation)
