@@ -8,6 +8,7 @@ from typing import Any, Literal
 from dealsite.data import keys, table
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.jobs.payloads import from_item, to_item
+from dealsite.data.table import schema
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import epoch_seconds, first_ulid_of, time_of
@@ -29,7 +30,7 @@ class CheckTablePayload:
 class CheckRun:
     """A run that has ended. `scope` is whole, or sample, which saw items one by one and left off at `position`.
 
-    `new` and `waiting` are entries of the quarantine: those of this run, and what waits after it.
+    `items` counts those twice that were looked at twice, to be sure; `new` are entries of the quarantine.
     """
 
     id: str
@@ -40,7 +41,6 @@ class CheckRun:
     problems: int
     repaired: int = 0
     new: int = 0
-    waiting: int = 0
     position: dict[str, Any] | None = None
 
     @property
@@ -62,6 +62,17 @@ def newest() -> list[CheckRun]:
     rows = table.query(keys.check_run.partition(), newest_first=True, limit=SHOWN, consistent=True)
     own = ("PK", "SK", "type", "ttl", "schema")
     return [from_item(CheckRun, {n: v for n, v in row.items() if n not in own}) for row in rows]
+
+
+def known_items() -> int:
+    """Return how many items the table has, as far as that is known; 0 where it is not. 1 request a table, 1 query."""
+    counted = schema.count()
+    return counted or next((run.items for run in newest() if run.scope == "whole"), 0)
+
+
+def position() -> dict[str, Any] | None:
+    """Return where the last sample left off; None for the beginning of the table. 1 query."""
+    return next((run.position for run in newest() if run.scope == "sample"), None)
 
 
 @access_pattern("have the worker check the table next night", "JOB#id", "1 put")
