@@ -23,6 +23,8 @@ LEFT_OUT = {
     "UsedChallenge": "it says that a passkey's answer was used",
     "Presence": "who has a form open just now is gone a minute later",
     "Heartbeat": "it says that a process lives",
+    "CheckRun": "it says how a check of the table went",
+    "Quarantined": "it repeats an item that is wrong, secrets and all",
     "FailureCount": "it counts security events for the alarm",
     "Throttle": "who tried to sign in is nobody's question",
     "EmailGuard": "it is an e-mail address",

@@ -41,7 +41,7 @@ def delete(entry_id: str, *, by: str, now: datetime) -> None:
     entry, item = _to_decide(entry_id, "delete", now)
     unchanged = (exists(), *as_seen(item, item.keys() - KEYS))
     gone = Delete(key=entry.key, when=unchanged, otherwise=VersionConflict(CHANGED))
-    _decide(entry, "deleted", "deleted an item", [gone], by=by, now=now)
+    _decide(entry, "deleted", "removed an item", [gone], by=by, now=now)
 
 
 @access_pattern(
@@ -107,6 +107,15 @@ def _put_back(item: Item, changed: Mapping[str, Mapping[str, Any]]) -> Update:
     before = {name: one.get("before") for name, one in changed.items()}
     conflict = VersionConflict(gettext_lazy("The item has changed since the decision."))
     return replace(repair_write(item, before), otherwise=conflict)
+
+
+@access_pattern("whether a quarantined item is as it was", "the item", "1 get")
+def state_of_item(entry: Quarantined) -> Literal["same", "changed", "missing"]:
+    """Tell whether an item is as it was found, or was to be left by a decision."""
+    item = table.get(entry.key)
+    if item is None:
+        return "missing"
+    return "same" if fingerprint_of(item) == entry.fingerprint else "changed"
 
 
 def corrected(item: Item, path: str, kind: Kind, text: str) -> Item:

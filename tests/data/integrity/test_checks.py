@@ -26,7 +26,8 @@ from dealsite.data.commerce import carts, orders
 from dealsite.data.editing import bulk, imports, pending_edits, presence, questions, saved_views, trash_record
 from dealsite.data.editing.bulk_change import bulk_progress
 from dealsite.data.editing.imports import SourceFile
-from dealsite.data.integrity import checks, index_rows
+from dealsite.data.integrity import check_runs, checks, index_rows, quarantine
+from dealsite.data.integrity.check_runs import CheckRun
 from dealsite.data.integrity.problem import Problem
 from dealsite.data.jobs import heartbeats, jobs
 from dealsite.data.people import (
@@ -273,6 +274,8 @@ def test_every_type_of_item_is_checked_and_a_sound_table_has_no_problem(wait_for
     security_events.add(SecurityEvent("signed_in", NOW, "ann", "127.0.0.1"))
     security_events.count_failures(1, now=NOW)
     heartbeats.write("worker", now=NOW)
+    check_runs.save(CheckRun(JOB, "whole", "worker", 1, 1, 1), now=NOW)
+    quarantine.keep([Problem(keys.deal(LIVE), "It is odd.")], is_complete=False, now=NOW)
     assert checks.find() == []
     assert {item["type"] for item in table.scan_all(consistent=True)} == set(index_rows.PLACES)
 

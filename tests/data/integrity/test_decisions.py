@@ -73,7 +73,7 @@ def test_a_deleted_item_comes_back_as_it_was(wait_for_indexes):
     assert table.get(GHOST) == before
     entry = quarantine.get(entry_id, now=NOW)
     assert (entry.state, entry.decision, entry.by, entry.at) == ("open", "", "", None)
-    assert log(entry_id, wait_for_indexes) == ["deleted an item", "undone"]
+    assert log(entry_id, wait_for_indexes) == ["removed an item", "undone"]
 
 
 def test_the_copy_of_a_deleted_item_is_kept_for_thirty_days():
@@ -126,7 +126,7 @@ def test_of_two_who_undo_one_does(wait_for_indexes):
     delete(entry_id)
     assert len(errors_of(at_once(*[lambda: undo(entry_id)] * 2))) == 1
     assert table.get(GHOST) is not None
-    assert log(entry_id, wait_for_indexes) == ["deleted an item", "undone"]
+    assert log(entry_id, wait_for_indexes) == ["removed an item", "undone"]
 
 
 def test_a_deletion_is_not_undone_over_an_item_that_is_there_again():
