@@ -50,9 +50,9 @@ class QuarantinePage:
 
 
 @access_pattern(
-    "keep what a check found, a write for each problem",
-    "each item, QUARANTINE#hash, GSI1 QUARANTINE",
-    "2 batch gets + n puts + n queries",
+    "keep what a check found, with a put for each problem",
+    "the items, QUARANTINE#hash, GSI1 QUARANTINE",
+    "2 batch gets + 1 query + 1 put",
 )
 def keep(
     problems: Iterable[Problem],
