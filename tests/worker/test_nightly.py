@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from dealsite.data import table
-from dealsite.data.integrity import check_runs, quarantine, sample
+from dealsite.data.integrity import check_runs, checks, quarantine, sample
 from dealsite.data.integrity.check_runs import CheckRun
 from dealsite.data.integrity.pace import Pace
 from dealsite.data.jobs import jobs
@@ -103,7 +104,7 @@ def test_a_small_table_is_checked_whole(time):
     assert jobs.get(job.id).state == "done"
     entries = quarantine.page(now=NIGHT).entries
     assert sorted(one.is_derivable for one in entries) == [False, False, True]
-    assert table.get(("BRAND#nordlicht", "COUNTS"))["deals"] == 7  # type: ignore[index]
+    assert table.get(("BRAND#nordlicht", "COUNTS"))["deals"] == 7
     assert deal.card.brand == "nordlicht"
 
 
@@ -168,11 +169,14 @@ def test_the_pace_keeps_to_its_rate(time):
 
 def test_the_lease_is_renewed_while_a_check_runs(time, monkeypatch):
     damage("a")
-    renewed = []
-    save = jobs.save_checkpoint
-    monkeypatch.setattr(
-        jobs, "save_checkpoint", lambda job, c, *, now: (renewed.append(now), save(job, c, now=now))
-    )
+    renewed: list[datetime] = []
+    save_checkpoint = jobs.save_checkpoint
+
+    def save(job, checkpoint, *, now):
+        renewed.append(now)
+        return save_checkpoint(job, checkpoint, now=now)
+
+    monkeypatch.setattr(jobs, "save_checkpoint", save)
     job = take()
 
     def find(pace):
@@ -181,7 +185,7 @@ def test_the_lease_is_renewed_while_a_check_runs(time, monkeypatch):
             pace.then()
         return []
 
-    monkeypatch.setattr(nightly.checks, "find", find)
+    monkeypatch.setattr(checks, "find", find)
     run(time, job)
     assert [round((at - NIGHT).total_seconds()) for at in renewed] == [10, 20, 30, 40, 40]
 
@@ -204,7 +208,7 @@ def test_a_check_that_fails_is_tried_again_later_and_in_the_end_with_a_sample(ti
         raise Unavailable()
 
     with monkeypatch.context() as patch:
-        patch.setattr(nightly.checks, "find", fail)
+        patch.setattr(checks, "find", fail)
         nightly.run(job, clock=time.now)
     again = jobs.take_next(now=NIGHT + timedelta(seconds=3))
     assert again is not None
@@ -216,7 +220,7 @@ def test_a_check_that_fails_is_tried_again_later_and_in_the_end_with_a_sample(ti
 
 def test_other_jobs_do_not_wait_for_a_check(monkeypatch):
     check_runs.plan_next(now=NOW)
-    works = []
+    works: list[Callable[[], None]] = []
     monkeypatch.setattr(nightly, "start", works.append)
     assert loop.run_next(now=NIGHT)
     assert not loop.run_next(now=NIGHT)
@@ -240,4 +244,4 @@ def test_a_job_that_was_handed_over_is_left_alone(monkeypatch):
     (item,) = [one for one in table.scan_all(consistent=True) if one["type"] == "Job"]
     assert (item["state"], item["tries"]) == ("open", 1)
     with pytest.raises(Conflict):
-        jobs.finish(jobs.Job(item["id"], nightly.CHECK_TABLE, {}, taken_by="another"))
+        jobs.finish(jobs.Job(item["id"], check_runs.CHECK_TABLE, {}, taken_by="another"))

@@ -9,7 +9,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from dealsite.data import table
-from dealsite.data.integrity import check_runs, checks, quarantine
+from dealsite.data.integrity import check_runs, checks, quarantine, sample
+from dealsite.data.integrity.pace import Pace
 from dealsite.data.table import schema
 from dealsite.data.table.writes import Put, Update
 from dealsite.management.commands import check_table
@@ -93,7 +94,7 @@ def test_samples_take_turns_and_repair_what_an_item_says_itself():
 def test_a_share_is_one_of_the_table(monkeypatch):
     for _ in range(3):
         make_deal()
-    monkeypatch.setattr(check_table.sampling, "AT_ONCE", 1)
+    monkeypatch.setattr(sample, "AT_ONCE", 1)
     items = schema.count()
     seen = 0
     for _ in range(2):
@@ -106,7 +107,7 @@ def test_a_share_is_one_of_the_table(monkeypatch):
 def test_a_rate_is_kept_to(monkeypatch):
     damage(*map(str, range(120)))
     waits: list[float] = []
-    made = check_table.Pace
+    made = Pace
     monkeypatch.setattr(
         check_table, "Pace", lambda rate, then: made(rate, then, clock=lambda: 0, sleep=waits.append)
     )

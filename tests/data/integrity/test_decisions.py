@@ -10,7 +10,7 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import deals
 from dealsite.data.editing import audit
 from dealsite.data.integrity import checks, decisions, quarantine
-from dealsite.data.integrity.problem import Problem
+from dealsite.data.integrity.problem import Problem, as_seen
 from dealsite.data.integrity.quarantine_record import entry_of
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, VersionConflict
@@ -96,13 +96,12 @@ def test_nothing_is_decided_on_an_item_that_has_changed(change):
 
 def test_an_item_that_changes_in_the_same_moment_is_not_deleted(monkeypatch):
     entry_id = quarantined()
-    as_seen = decisions.as_seen
 
     def late(item, names):
         table.write(Update(key=GHOST, set={"size": 4}))
         return as_seen(item, names)
 
-    monkeypatch.setattr(decisions, "as_seen", late)
+    monkeypatch.setattr("dealsite.data.integrity.decisions.as_seen", late)
     for decide in (delete, lambda entry: correct(entry, "is_seen", "no")):
         with pytest.raises(VersionConflict, match="has changed since"):
             decide(entry_id)

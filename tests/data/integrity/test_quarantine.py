@@ -13,6 +13,7 @@ from dealsite.data.integrity.quarantine_record import (
     HIDDEN,
     MOST_BYTES,
     Quarantined,
+    from_item,
     keep_write,
     shown,
 )
@@ -208,7 +209,7 @@ def test_an_entry_that_changed_since_it_was_read_is_not_written_over():
     problem = put()
     keep(problem)
     (row,) = [item for item in table.scan_all(consistent=True) if item["type"] == "Quarantined"]
-    entry = quarantine.from_item(row)
+    entry = from_item(row)
     keep(problem, days=1)
     with pytest.raises(Conflict):
         table.write(keep_write(entry))
