@@ -36,6 +36,7 @@ from dealsite.data.commerce.carts import CartAddition
 from dealsite.data.commerce.order.saved_details import PaymentCard, save_card
 from dealsite.data.commerce.orders import Address, Purchase
 from dealsite.data.editing import bulk, links, questions
+from dealsite.data.entities.work import EXPORT
 from dealsite.data.integrity import check_runs, checks, decisions, quarantine
 from dealsite.data.integrity.check_runs import CheckRun
 from dealsite.data.integrity.problem import Problem
@@ -54,7 +55,7 @@ from tests.ask import lakes
 from tests.browser.conftest import make_user
 from tests.browser.content import MINUTE, feature, now_deal
 from tests.browser.deal_form import picture_bytes
-from tests.builders import EDITOR, make_brand, make_content, make_draft
+from tests.builders import EDITOR, WORKER, make_brand, make_content, make_draft
 from tests.searching import index_table
 
 DAY = timedelta(days=1)
@@ -248,7 +249,7 @@ def changed_in_bulk(deal: Deal, now: datetime) -> list[str]:
         change = bulk.BulkChange("deal", bulk.CATEGORY, "toys-hobbies")
         bulk.start(change, job_id=job_id, by=EDITOR, asked_at=now, now=now, targets=chosen)
         if job_id == done:
-            table.write(Update(key=keys.job(done), set={"taken_by": "a worker"}))
+            table.write(Update(key=keys.job(done), set={"taken_by": WORKER}))
             many.change_many(jobs.get(done), now)
             jobs.finish(jobs.get(done))
     return [waits, done]
@@ -266,8 +267,8 @@ def exported_orders(now: datetime) -> str:
     """Write a file of orders that the admin asked for."""
     job_id = new_ulid(now, 14)
     asked = exports.ExportRequest("orders", "", now - DAY, now, "UTC", ADMIN)
-    exports.request(asked, kind=jobs.EXPORT, job_id=job_id, now=now)
-    table.write(Update(key=keys.job(job_id), set={"taken_by": "a worker"}))
+    exports.request(asked, kind=EXPORT, job_id=job_id, now=now)
+    table.write(Update(key=keys.job(job_id), set={"taken_by": WORKER}))
     write_export(jobs.get(job_id), now)
     jobs.finish(jobs.get(job_id))
     return job_id
@@ -288,7 +289,7 @@ def with_two_factor(user: User) -> User:
     """Give a user a second factor; return the user with it."""
     now = timezone.now()
     factor = two_factor.turn_on(user, secret="sealed", recovery=["one", "two"], step=1, key="", now=now)
-    passkey = two_factor.Passkey(new_ulid(now), LONG[:50], "credential", "public key")
+    passkey = two_factor.Passkey(new_ulid(now), LONG[:50], "credential", "public-key")
     user = users.get(user.username)
     passkeys.add(user, factor, passkey, challenge="asked", key="", now=now)
     return user

@@ -14,7 +14,7 @@ from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import deals
 from dealsite.data.commerce import orders
-from dealsite.data.commerce.cart.cart_record import ACTIVE, PURCHASED, RETURNED, SAVED
+from dealsite.data.entities.commerce import ACTIVE, PURCHASED, RETURNED, SAVED
 from dealsite.data.table.errors import NotFound
 from dealsite.web.pages import page
 

@@ -9,14 +9,13 @@ from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from dealsite.data.catalogue.brands import NAME_CHARACTERS
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.editing.imports import Import
+from dealsite.data.entities.deals import NAME_CHARACTERS
 from dealsite.imports import csv_files, layout
 from dealsite.imports.layout import Layout, guess_columns
 
 PASTED_CHARACTERS = 300_000
-NAME_OF_FILE_CHARACTERS = 100
 ENDINGS = (".csv", ".tsv", ".txt")
 FIELDS = {
     "title": _("Title"),

@@ -15,11 +15,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from cms.imports.import_forms import NAME_OF_FILE_CHARACTERS, PasteForm
+from cms.imports.import_forms import PasteForm
 from cms.shared.requests import EditorRequest, editor_form
 from dealsite.accounts.decorators import sent_again
 from dealsite.data.editing import imports
-from dealsite.data.editing.imports import UPLOADED, Import, SourceFile
+from dealsite.data.editing.imports import Import, SourceFile
+from dealsite.data.entities.batches import NAME_OF_FILE_CHARACTERS, UPLOADED
 from dealsite.data.jobs.payloads import to_item
 from dealsite.data.names import normalise
 from dealsite.data.table.errors import NotFound, Unavailable

@@ -36,7 +36,7 @@ LISTS = {status.lower(): lazy(payment_status, str)(status) for status in STATUSE
 }
 SORTED_BY = {  # what the time means by which a list is sorted
     "scheduled": gettext_lazy("To be charged"),
-    "pending": gettext_lazy("With a runner until"),
+    "pending": gettext_lazy("Due"),
     "processed": gettext_lazy("Paid"),
     "failed": gettext_lazy("Next try"),
     "cancelled": gettext_lazy("Cancelled"),

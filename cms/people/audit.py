@@ -15,7 +15,8 @@ from cms.people.log_pages import PLAIN, LogForm, asked_by, log_context
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data.editing import audit
-from dealsite.data.editing.audit import SITE, Entry
+from dealsite.data.editing.audit import Entry
+from dealsite.data.entities.work import SITE
 from dealsite.text import stored_words
 from dealsite.web.pages import page
 

@@ -5,6 +5,7 @@ Names are normalised first and checked afterwards: NFKC turns look-alikes of `#`
 
 import re
 import unicodedata
+from urllib.parse import urlsplit
 
 from django.utils.translation import gettext_lazy
 
@@ -24,6 +25,7 @@ def normalise(text: str) -> str:
     return unicodedata.normalize("NFKC", " ".join(kept.split()))
 
 
+ODD_IN_LINKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\\<>\"]").search
 UNWANTED = {"Cc", "Cf", "Cs", "Co", "Cn"}
 
 
@@ -72,3 +74,18 @@ def normalise_email(text: str) -> str:
     ):
         raise Invalid(email=gettext_lazy("Enter an e-mail address such as name@example.org."))
     return email
+
+
+def is_web_link(link: str) -> bool:
+    """Tell whether a link is http or https, to a host, without sign-in data or spaces."""
+    try:
+        parts = urlsplit(link)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return False
+    return (
+        parts.scheme in ("http", "https")
+        and bool(host)
+        and "@" not in parts.netloc
+        and not (ODD_IN_LINKS(link) or any(unicodedata.category(c) == "Cf" for c in link if c > "~"))
+    )

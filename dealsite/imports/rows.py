@@ -12,7 +12,8 @@ from django.utils.translation import ngettext
 
 from dealsite.data.catalogue.brands import clean_name
 from dealsite.data.catalogue.categories import CATEGORIES
-from dealsite.data.catalogue.content import TITLE_CHARACTERS, DealContent, problems
+from dealsite.data.catalogue.content import DealContent, problems
+from dealsite.data.entities.deals import TITLE_CHARACTERS
 from dealsite.data.names import normalise, slugify
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import RANDOM_BITS, new_ulid

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from dealsite.data import keys
-from dealsite.data.catalogue.cards import CENT
-from dealsite.data.commerce.payment.payment_record import DATA_BYTES, Payment
+from dealsite.data.commerce.payment.payment_record import Payment
+from dealsite.data.entities.attributes import CENT, YEARS
+from dealsite.data.entities.payments import DATA_BYTES, METHOD_CHARACTERS
 from dealsite.data.table.ids import EPOCH, RANDOM_BITS, new_ulid
 
 LARGEST_AMOUNT = Decimal("1000000000")
 ACCOUNT_CHARACTERS = 200
-METHOD_CHARACTERS = 300
 LINE_BYTES = 100_000
 BLOCK = 1 << 20  # bytes read at once to tell files apart
 FIELDS = {"account", "due_at", "amount", "id", "data", "data_base64", "method"}
@@ -114,6 +114,8 @@ def payment_of(values: Mapping[str, Any], line: bytes) -> Payment:
     due_at = datetime.fromisoformat(values["due_at"])
     if due_at.tzinfo is None:
         raise ValueError("due_at needs a time zone, such as 2026-12-01T09:00:00Z.")
+    if due_at.year not in YEARS[1:-1]:
+        raise ValueError("due_at is a time before 2000 or after 2100.")
     reference = str(values.get("id") or "")
     told_apart = f"{account}#{reference}".encode() if reference else line
     digest = hashlib.sha256(told_apart).digest()

@@ -17,12 +17,12 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dealsite.data.catalogue.cards import CENT
-from dealsite.data.catalogue.content import MAX_PRICE, TITLE_CHARACTERS
 from dealsite.data.commerce.carts import MAX_ACTIVE, MAX_QUANTITY
+from dealsite.data.entities.attributes import CENT, YEARS
+from dealsite.data.entities.deals import MAX_PRICE, TITLE_CHARACTERS
 from dealsite.data.names import normalise, normalise_username
 from dealsite.data.table.errors import Invalid
-from dealsite.data.table.ids import EPOCH, RANDOM_BITS, new_ulid
+from dealsite.data.table.ids import RANDOM_BITS, new_ulid
 from dealsite.loads.files import BadFile
 
 SKU_CHARACTERS = 60
@@ -109,8 +109,8 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _time(text: str) -> datetime:
     at = datetime.fromisoformat(text)
-    if at.tzinfo is None or at < EPOCH:
-        raise ValueError(f"{text} is no time with a zone")
+    if at.tzinfo is None or at.year not in YEARS[1:-1]:
+        raise ValueError(f"{text} is no time from 2000 to 2100 with a zone")
     return at.replace(microsecond=at.microsecond // 1000 * 1000)
 
 

@@ -21,6 +21,7 @@ from dealsite.data.commerce.payment.order_payments import REFUND_PAYMENT
 from dealsite.data.commerce.payment.payment_totals import PAYMENT_TOTALS, apply_totals
 from dealsite.data.editing import links as checked_links
 from dealsite.data.editing import trash
+from dealsite.data.entities.work import SEND_MESSAGE
 from dealsite.data.integrity import check_runs
 from dealsite.data.jobs import jobs
 from dealsite.data.people.fan_out import send_message
@@ -36,7 +37,7 @@ from dealsite.worker import accounts, alarms, bulk, charging, exports, imports, 
 
 HANDLERS: dict[str, jobs.Handler] = {
     "rename_brand": rename_brand,
-    jobs.SEND_MESSAGE: send_message,
+    SEND_MESSAGE: send_message,
     PAYMENT_TOTALS: apply_totals,
     REFUND_PAYMENT: charging.refund,
     **accounts.HANDLERS,

@@ -27,7 +27,7 @@ from dealsite.data.table.ids import iso, new_ulid
 from dealsite.data.table.writes import Put, Update
 from tests.browser.conftest import PASSWORD, make_user
 from tests.browser.deal_form import picture_bytes
-from tests.builders import DAY, EDITOR, NOW, make_announcement, make_deal, make_draft
+from tests.builders import DAY, EDITOR, NOW, WORKER, make_announcement, make_deal, make_draft
 from tests.cms.conftest import inputs
 from tests.import_files import content as file_of_deals
 from tests.orders import make_order
@@ -364,5 +364,5 @@ def _jobs(more: More) -> None:
     for number, name in enumerate(("job", "paused", "failed")):
         more[name] = make_announcement(more["live"], new_ulid(NOW, 4720 + number))
     jobs.pause(more["paused"], by=EDITOR, now=NOW)
-    table.write(Update(key=keys.job(more["failed"]), set={"taken_by": "a worker", "tries": jobs.MAX_TRIES}))
+    table.write(Update(key=keys.job(more["failed"]), set={"taken_by": WORKER, "tries": jobs.MAX_TRIES}))
     jobs.fail(jobs.get(more["failed"]), "Broken", now=NOW)

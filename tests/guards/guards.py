@@ -73,6 +73,13 @@ GUARDS = [
         "tests/data/commerce/test_charging.py",
     ),
     Guard(
+        "an order whose lines do not add up is refused",
+        f"{DATA}/commerce/order/order_lines.py",
+        "    if problem:\n        raise problem\n    return order, lines",
+        "    return order, lines",
+        "tests/data/commerce/test_order_lines.py",
+    ),
+    Guard(
         "an order changes only from the status that was seen",
         f"{DATA}/commerce/order/fulfilment.py",
         'when=(equals("version", order.version),)',

@@ -15,7 +15,8 @@ from django.core.files.storage import FileSystemStorage
 from dealsite.data import table
 from dealsite.data.catalogue import brands, deals, drafts
 from dealsite.data.editing import imports
-from dealsite.data.editing.imports import CHECKED, CHECKING, IMPORTED, IMPORTING, SourceFile
+from dealsite.data.editing.imports import SourceFile
+from dealsite.data.entities.batches import CHECKED, CHECKING, IMPORTED, IMPORTING
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import to_item

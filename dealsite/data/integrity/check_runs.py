@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from dealsite.data import keys, table
+from dealsite.data.entities.entity import OWN
+from dealsite.data.entities.findings import CHECK_RUN
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.data.table import schema
@@ -52,7 +54,7 @@ class CheckRun:
 @access_pattern("note what a check of the table found", "CHECKRUNS / RUN#id", "1 put")
 def save(run: CheckRun, *, now: datetime) -> None:
     """Keep what a run found for 90 days; the same again is harmless."""
-    item = {"type": "CheckRun", **to_item(run), "ttl": epoch_seconds(now + KEPT)}
+    item = CHECK_RUN.item(to_item(run) | {"ttl": epoch_seconds(now + KEPT)})
     table.write(Put(key=keys.check_run(run.id), item=item))
 
 
@@ -60,7 +62,7 @@ def save(run: CheckRun, *, now: datetime) -> None:
 def newest() -> list[CheckRun]:
     """Return the last 30 runs, newest first."""
     rows = table.query(keys.check_run.partition(), newest_first=True, limit=SHOWN, consistent=True)
-    own = ("PK", "SK", "type", "ttl", "schema")
+    own = {*OWN, "ttl"}
     return [from_item(CheckRun, {n: v for n, v in row.items() if n not in own}) for row in rows]
 
 

@@ -15,14 +15,14 @@ from django.utils.translation import gettext_lazy
 from dealsite.data import table
 from dealsite.data.editing import audit
 from dealsite.data.integrity import quarantine
-from dealsite.data.integrity.declared import problems_of
+from dealsite.data.integrity.declared import problems_of, sentences_of
 from dealsite.data.integrity.problem import as_seen, key_of, repair_write
 from dealsite.data.integrity.quarantine_record import (
     HIDDEN,
-    SECRET,
     Decision,
     Quarantined,
     fingerprint_of,
+    hides,
     keep_write,
 )
 from dealsite.data.table.access_patterns import access_pattern
@@ -54,7 +54,9 @@ def correct(entry_id: str, path: str, kind: Kind, text: str, *, by: str, now: da
     """
     entry, item = _to_decide(entry_id, "correct", now)
     better = corrected(item, path, kind, text)
-    if entry.what in {problem.what for problem in problems_of(better)}:
+    if entry.what in {problem.what for problem in problems_of(item)} and sentences_of(item) == sentences_of(
+        better
+    ):
         raise Invalid(value=_("It would still be wrong."))
     wanted = {
         name: better.get(name) for name in item.keys() | better.keys() if item.get(name) != better.get(name)
@@ -119,18 +121,16 @@ def state_of_item(entry: Quarantined) -> Literal["same", "changed", "missing"]:
 
 
 def corrected(item: Item, path: str, kind: Kind, text: str) -> Item:
-    """Return an item with another value at a path, and its index rows as they belong; Invalid."""
+    """Return an item with another value at a path, and what follows from it; Invalid."""
     names = path.strip().split(".")
     if names[0] in KEYS or not all(names) or len(path) > 200:
         raise Invalid(path=_("Name an attribute that is not part of the key."))
     better: Item = _with(item, names, _value(kind, text))
-    for problem in problems_of(better):
-        for repair in problem.repairs:  # index rows, which follow from the attributes
-            if isinstance(repair, Update) and repair.key == key_of(item):
-                better = {n: v for n, v in (better | dict(repair.set)).items() if n not in repair.remove}
-    known = {problem.what for problem in problems_of(item)}
-    if new := [problem.what for problem in problems_of(better) if problem.what not in known]:
-        raise Invalid(value=" ".join(new)[:500])
+    for repair in [repair for problem in problems_of(better) for repair in problem.repairs]:
+        if isinstance(repair, Update) and repair.key == key_of(item):  # index rows and copies follow
+            better = {n: v for n, v in (better | dict(repair.set)).items() if n not in repair.remove}
+    if new := sentences_of(better) - sentences_of(item):
+        raise Invalid(value=" ".join(sorted(new))[:500])
     if better == item:
         raise Invalid(value=_("This is the value that it has."))
     return better
@@ -171,7 +171,13 @@ def _said(item: Item, path: str) -> str:
             value = value.get(name)
         else:
             value = value[int(name)] if isinstance(value, list) and int(name) < len(value) else None
-    return HIDDEN if SECRET.search(path) else "" if value is None else str(value)[: audit.LONGEST_TEXT]
+    return (
+        HIDDEN
+        if hides(str(item.get("type")), tuple(path.split(".")), path)
+        else ""
+        if value is None
+        else str(value)[: audit.LONGEST_TEXT]
+    )
 
 
 def _open(entry_id: str, what: str, now: datetime) -> Quarantined:

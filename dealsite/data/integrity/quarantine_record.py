@@ -11,6 +11,8 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from dealsite.data import keys
+from dealsite.data.entities.findings import MOST_CHARACTERS, QUARANTINED
+from dealsite.data.integrity.declared import is_secret
 from dealsite.data.integrity.problem import Problem
 from dealsite.data.table.convert import Item, to_attribute
 from dealsite.data.table.errors import VersionConflict
@@ -18,7 +20,6 @@ from dealsite.data.table.ids import epoch_seconds, from_iso, hash_of, iso
 from dealsite.data.table.writes import Put, absent, at_version
 
 MOST_BYTES = 100_000  # of a copy
-MOST_CHARACTERS = 1000  # of a sentence
 KEPT = timedelta(days=30)  # after a deletion or correction, and after an item is found sound
 LEFT_KEPT = timedelta(days=90)  # after an item that is to stay was last seen as it was
 State = Literal["open", "decided", "gone"]
@@ -66,9 +67,9 @@ class Quarantined:
 
 def entry_of(problem: Problem, item: Item | None, *, now: datetime) -> Quarantined:
     """Return what is kept of a problem; `item` is what stands under its key now."""
-    kind, sentence = str((item or {}).get("type", "")), problem.what
-    for _, path, value in leaves(item or {}):
-        if SECRET.search(path) and isinstance(value, str) and value:
+    kind, sentence = str((item or {}).get("type", ""))[:100], problem.what
+    for path, text, value in leaves(item or {}):
+        if hides(kind, path, text) and isinstance(value, str) and value:
             sentence = sentence.replace(value, HIDDEN).replace(value[:60], HIDDEN)
     what = sentence[:MOST_CHARACTERS]
     fingerprint, copy = _copied(item)
@@ -110,30 +111,30 @@ def seen_again(known: Quarantined, found: Quarantined) -> Quarantined:
 
 def keep_write(entry: Quarantined) -> Put:
     """Return the write that keeps an entry, if it is still at its version; VersionConflict."""
-    item: Item = {
-        "type": "Quarantined",
-        "id": entry.id,
-        "state": entry.state,
-        "group": entry.group,
-        "first_at": iso(entry.first_at),
-        "times": entry.times,
-        "version": entry.version + 1,
-        "fingerprint": entry.fingerprint,
-        "copy": entry.copy,
-        "changed": entry.changed,
-        "at": iso(entry.at) if entry.at else None,
-        "ttl": epoch_seconds(until) if (until := kept_until(entry)) else None,
-        "card": {
-            "key": list(entry.key),
-            "kind": entry.kind,
-            "what": entry.what,
-            "seen_at": iso(entry.seen_at),
-            "is_derivable": entry.is_derivable,
-            "decision": entry.decision,
-            "by": entry.by,
-        },
-        **keys.quarantine_rows(entry.id, state=entry.state, group=entry.group, at=entry.at),
-    }
+    item = QUARANTINED.item(
+        {
+            "id": entry.id,
+            "state": entry.state,
+            "group": entry.group,
+            "first_at": iso(entry.first_at),
+            "times": entry.times,
+            "version": entry.version + 1,
+            "fingerprint": entry.fingerprint,
+            "copy": entry.copy,
+            "changed": entry.changed,
+            "at": iso(entry.at) if entry.at else None,
+            "ttl": epoch_seconds(until) if (until := kept_until(entry)) else None,
+            "card": {
+                "key": list(entry.key),
+                "kind": entry.kind,
+                "what": entry.what,
+                "seen_at": iso(entry.seen_at),
+                "is_derivable": entry.is_derivable,
+                "decision": entry.decision,
+                "by": entry.by,
+            },
+        }
+    )
     when = at_version(entry.version) if entry.version else (absent(),)
     return Put(key=keys.quarantined(entry.id), item=item, when=when, otherwise=VersionConflict())
 
@@ -183,11 +184,22 @@ def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
         yield path, ".".join(path), value
 
 
+def hides(kind: str, names: tuple[str, ...], path: str) -> bool:
+    """Tell whether an attribute of a type is not to be seen: the chart says so, or its name where it knows nothing."""
+    return is_secret(kind, names) or bool(SECRET.search(path))
+
+
 def shown(item: Item, most: int) -> list[tuple[str, str]]:
     """Return at most so many of an item's attributes with their values as texts, secrets hidden."""
     found = []
-    for _, path, value in leaves(item):
-        text = HIDDEN if SECRET.search(path) else f"{sorted(value)}" if isinstance(value, set) else f"{value}"
+    for names, path, value in leaves(item):
+        text = (
+            HIDDEN
+            if hides(str(item.get("type")), names, path)
+            else f"{sorted(value)}"
+            if isinstance(value, set)
+            else f"{value}"
+        )
         found.append((path, text))
         if len(found) == most:
             break

@@ -10,7 +10,8 @@ import pytest
 
 from dealsite.data.catalogue import drafts
 from dealsite.data.editing import audit, imports
-from dealsite.data.editing.imports import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED, SourceFile
+from dealsite.data.editing.imports import SourceFile
+from dealsite.data.entities.batches import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors, schema
 from dealsite.data.table.ids import new_ulid

@@ -8,7 +8,8 @@ import pytest
 
 from dealsite.data import keys, table
 from dealsite.data.editing import audit, saved_views
-from dealsite.data.editing.saved_views import MOST, TEAM, SavedView
+from dealsite.data.editing.saved_views import TEAM, SavedView
+from dealsite.data.entities.work import MOST_VIEWS
 from dealsite.data.jobs import jobs
 from dealsite.data.people import users
 from dealsite.data.table import errors
@@ -159,12 +160,12 @@ def test_what_is_no_view_is_not_saved(wrong):
 
 @pytest.mark.engines("native")
 def test_an_owner_has_thirty_views_at_most():
-    for number in range(MOST):
+    for number in range(MOST_VIEWS):
         keep(view(f"View {number}"))
     with pytest.raises(errors.Invalid, match="30 saved views"):
         keep(view("One more"))
     keep(view("View 3", state="draft"))  # in place of another
-    assert len(names()) == MOST
+    assert len(names()) == MOST_VIEWS
 
 
 def test_what_is_not_there_is_not_found():

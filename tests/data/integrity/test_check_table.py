@@ -61,10 +61,6 @@ def test_what_is_not_repaired_goes_to_the_quarantine_with_repair_alone():
     assert "2 problems in the quarantine of the CMS, 2 new: /cms/quarantine/" in said
     assert "2 problems in the quarantine of the CMS, 0 new" in check("--repair", fails="2 problems")
     assert [run.repaired for run in check_runs.newest()] == [0, 1, 0]
-    for name in "ab":
-        table.write(Put(key=(f"GHOST#{name}", "A"), item={"type": "Heartbeat", "part": "web"}))
-    assert len(quarantine.page(now=NOW).entries) == 2
-    check("--repair", fails="belongs under|2 problems")
 
 
 def test_a_problem_that_somebody_repaired_is_gone_after_the_next_complete_run():

@@ -170,7 +170,7 @@ def test_a_correction_that_leaves_the_item_wrong_or_makes_it_so_is_refused():
     assert str(refused.value.fields["value"]) == "It would still be wrong."
     with pytest.raises(Invalid) as refused:
         correct(entry_id, "type", "text", "Job")
-    assert "lacks what its key is made of" in str(refused.value.fields["value"])
+    assert "payload is missing." in str(refused.value.fields["value"])
 
 
 @pytest.mark.parametrize(
@@ -216,6 +216,20 @@ def test_a_corrected_deal_is_listed_where_it_belongs_and_an_editor_notices():
     assert again is not None
     assert again == before | {"writes": before["writes"] + 2}
     assert deals.get(deal.id).card == deal.card
+
+
+def test_of_two_wrong_attributes_each_is_corrected_in_turn():
+    key = keys.deal(make_deal(deal_id=make_id(NOW, 1)).id)
+    table.write(Update(key=key, set={"link": "javascript:alert(1)", "was_price": -3}))
+    (problem,) = checks.find()
+    correct(keep(problem), "link", "text", "https://shop.example/lamp")
+    (problem,) = checks.find()
+    assert "was_price" in problem.what
+    assert "link" not in problem.what
+    with pytest.raises(Invalid):
+        correct(keep(problem), "was_price", "number", "-4")
+    correct(keep(problem), "was_price", "absent")
+    assert checks.find() == []
 
 
 def test_a_correction_is_not_undone_where_the_attribute_has_changed_since():

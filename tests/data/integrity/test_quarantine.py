@@ -142,6 +142,10 @@ def test_secrets_are_hidden_in_the_sentence_and_in_what_is_shown(wait_for_indexe
     assert entry.copy is not None
     texts = dict(shown(entry.copy, 50))
     assert (texts["password"], texts["passkeys.0.public_key"], texts["size"]) == (HIDDEN, HIDDEN, "3")
+    user = {"type": "User", "devices": ["a", "b"], "name": "Ann"}
+    assert dict(shown(user, 50)) == {"type": "User", "devices": HIDDEN, "name": "Ann"}
+    card = {"type": "Quarantined", "copy": {"any": {"thing": 1}}}
+    assert dict(shown(card, 50))["copy.any.thing"] == HIDDEN
 
 
 def test_alike_problems_stand_together_and_long_lists_have_pages(wait_for_indexes, monkeypatch):
