@@ -19,7 +19,9 @@ from dealsite.data.editing import bulk, imports, pending_edits, presence, questi
 from dealsite.data.editing.bulk_change import bulk_progress
 from dealsite.data.editing.imports import SourceFile
 from dealsite.data.entities.batches import REFUSED
-from dealsite.data.integrity import migrations
+from dealsite.data.integrity import check_runs, migrations, quarantine
+from dealsite.data.integrity.check_runs import CheckRun
+from dealsite.data.integrity.problem import Problem
 from dealsite.data.jobs import heartbeats, jobs
 from dealsite.data.people import (
     announcements,
@@ -191,6 +193,8 @@ def look_in() -> None:
     security_events.count_failures(1, now=NOW)
     heartbeats.write("worker", now=NOW)
     migrations.save(migrations.begin("all"))
+    check_runs.save(CheckRun(JOB, "whole", "worker", 1, 1, 1), now=NOW)
+    quarantine.keep([Problem(keys.deal(LIVE), "It is odd.")], is_complete=False, now=NOW)
 
 
 def everything() -> dict[keys.Key, Item]:

@@ -37,7 +37,10 @@ from dealsite.data.commerce.order.saved_details import PaymentCard, save_card
 from dealsite.data.commerce.orders import Address, Purchase
 from dealsite.data.editing import bulk, links, questions
 from dealsite.data.entities.work import EXPORT
-from dealsite.data.integrity import checks
+from dealsite.data.integrity import check_runs, checks, decisions, quarantine
+from dealsite.data.integrity.check_runs import CheckRun
+from dealsite.data.integrity.problem import Problem
+from dealsite.data.integrity.quarantine_record import entry_of
 from dealsite.data.jobs import exports, jobs
 from dealsite.data.people import messages, passkeys, two_factor, users
 from dealsite.data.people.users import User
@@ -79,6 +82,7 @@ class Content:
     bulk: list[str]
     plan: str
     export: str
+    entry: str
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -121,6 +125,7 @@ class Content:
             "plan_id": self.plan,
             "job_id": self.export if page == "cms_download_export" else self.bulk[1],
             "view_id": "x",
+            "entry_id": self.entry,
             "token": reset if page == "follow_reset_link" else token_of("draft", self.draft.id, now),
             "username": SHOPPER,
             "page_id": "front",
@@ -225,6 +230,7 @@ def seed(table_name: str, media: Path, search: Path, var: Path) -> Content:
         changed_in_bulk(made["live"], now),
         plan,
         exported_orders(now),
+        quarantined(made["live"], now),
     )
 
 
@@ -266,6 +272,17 @@ def exported_orders(now: datetime) -> str:
     write_export(jobs.get(job_id), now)
     jobs.finish(jobs.get(job_id))
     return job_id
+
+
+def quarantined(deal: Deal, now: datetime) -> str:
+    """Have checks find something odd about a deal, twice, once more than is decided; return the entry's id."""
+    key = keys.deal(deal.id)
+    problems = [Problem(key, f"Its title is {title!r}, which is odd.") for title in ("A", "B", LONG)]
+    kept = quarantine.keep(problems, is_complete=False, now=now)
+    check_runs.save(CheckRun(new_ulid(now), "whole", "worker", 700, 1, 3, 0, kept.new), now=now)
+    ids = [entry_of(problem, table.get(key), now=now).id for problem in problems]
+    decisions.leave(ids[0], by=ADMIN, now=now)
+    return ids[1]
 
 
 def with_two_factor(user: User) -> User:

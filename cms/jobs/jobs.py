@@ -28,6 +28,7 @@ from dealsite.data.editing.imports import DELETE_IMPORT
 from dealsite.data.editing.links import CHECK_LINK, CHECK_LINKS
 from dealsite.data.editing.trash import EMPTY_TRASH
 from dealsite.data.entities.work import EXPORT, SEND_MESSAGE
+from dealsite.data.integrity.check_runs import CHECK_TABLE
 from dealsite.data.jobs import heartbeats, jobs
 from dealsite.data.jobs.exports import DELETE_EXPORT
 from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, Job
@@ -57,6 +58,7 @@ KINDS = {
     EMPTY_TRASH: gettext_lazy("Emptying of the trash"),
     CHECK_LINKS: gettext_lazy("Check of links to shops"),
     CHECK_LINK: gettext_lazy("Check of a link"),
+    CHECK_TABLE: gettext_lazy("Check of the table"),
 }
 MAIL = gettext_lazy("Mail")  # of whatever kind; to whom stays the worker's business
 STATES = {

@@ -34,6 +34,7 @@ KINDS = {
     "export": gettext_lazy("Export"),
     "import": gettext_lazy("Import"),
     "question": gettext_lazy("Question"),
+    "quarantine": gettext_lazy("Quarantine"),
 }
 PAGES = {  # kind -> the page of such a thing
     "deal": "cms_deal",
@@ -42,6 +43,7 @@ PAGES = {  # kind -> the page of such a thing
     "category": "cms_category",
     "page": "cms_featured_page",
     "user": "cms_user",
+    "quarantine": "cms_quarantined",
 }
 SUBJECT_CHARACTERS = 200
 

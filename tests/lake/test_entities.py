@@ -25,6 +25,8 @@ LEFT_OUT = {
     "Presence": "who has a form open just now is gone a minute later",
     "Migration": "it says how far a migration has come",
     "Heartbeat": "it says that a process lives",
+    "CheckRun": "it says how a check of the table went",
+    "Quarantined": "it repeats an item that is wrong, secrets and all",
     "FailureCount": "it counts security events for the alarm",
     "Throttle": "who tried to sign in is nobody's question",
     "EmailGuard": "it is an e-mail address",

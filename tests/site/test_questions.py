@@ -21,7 +21,9 @@ pytestmark = pytest.mark.promise
 # Called from elsewhere, but no question of their own:
 NO_QUESTIONS = {
     "checks.find": "reads the whole table",
+    "checks.repair": "writes what a check says",
     "checks.repair_all": "reads the whole table",
+    "sample.check": "reads a part of the table",
     "applying.read": "counts into applying.carry_out",
     "undoing.read_changed": "counts into undoing.take_back",
 }

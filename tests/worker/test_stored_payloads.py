@@ -19,6 +19,7 @@ from dealsite.data.editing.bulk import BulkPayload, BulkProgress
 from dealsite.data.editing.imports import ImportPayload, ImportProgress
 from dealsite.data.editing.links import LinkPayload, RoundPayload, round_id
 from dealsite.data.editing.trash_record import EmptyTrashPayload
+from dealsite.data.integrity.check_runs import CheckTablePayload
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import UnknownVersion, from_item, to_item
 from dealsite.data.people.announcements import (
@@ -85,6 +86,7 @@ PAYLOADS: dict[str, tuple[type, dict[str, Any]]] = {  # by kind of job: the clas
     "make_renditions": (RenditionsPayload, {"pictures": ["a", "b"]}),
     "check_links": (RoundPayload, {}),
     "check_link": (LinkPayload, {"deal": ID}),
+    "check_table": (CheckTablePayload, {}),
 }
 OTHERS = [  # further ones, and what is kept of a job's way
     (AnnouncementPayload, ANNOUNCEMENT | {"audience": {"brand": "aurora"}, "follows_deal": True}),

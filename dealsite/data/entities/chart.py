@@ -9,6 +9,7 @@ from dealsite.data.entities import (
     deals,
     drafts,
     featured,
+    findings,
     payments,
     people,
     taxonomy,
@@ -16,7 +17,18 @@ from dealsite.data.entities import (
 )
 from dealsite.data.entities.entity import Entity
 
-ROOMS: tuple[ModuleType, ...] = (deals, drafts, taxonomy, featured, commerce, payments, batches, people, work)
+ROOMS: tuple[ModuleType, ...] = (
+    deals,
+    drafts,
+    taxonomy,
+    featured,
+    commerce,
+    payments,
+    batches,
+    people,
+    work,
+    findings,
+)
 ENTITIES: Mapping[str, Entity] = {
     one.type: one for room in ROOMS for one in vars(room).values() if isinstance(one, Entity)
 }

@@ -16,12 +16,12 @@ from typing import Any
 
 from dealsite.data.entities.attributes import Attribute, Day, Expiry, Map, Money, Shape, Time, problems
 from dealsite.data.keys import GSI1, GSI2, GSI3, USER_INDEX
+from dealsite.data.table.configuration import SCHEMA, schema_of
 from dealsite.data.table.convert import Item, Key
 from dealsite.data.table.ids import from_iso
 from dealsite.data.table.key_templates import Part, Pieces, Row
 
 INDEX_KEYS = (*(f"{name}{part}" for name in (GSI1, GSI2, GSI3) for part in ("PK", "SK")), USER_INDEX)
-SCHEMA = "schema"  # the attribute that says by which version of its declaration an item was written
 OWN = frozenset(("PK", "SK", "type", SCHEMA, *INDEX_KEYS))  # what an item has beside its attributes
 Upgrade = Callable[[Item], Item]
 
@@ -220,8 +220,7 @@ class Entity:
 
     def is_newer(self, item: Item) -> bool:
         """Tell whether a newer build of the site wrote an item, of which this one knows too little to judge it."""
-        written_by = item.get(SCHEMA, 0)
-        return isinstance(written_by, int) and written_by > self.schema
+        return schema_of(item) > self.schema
 
     @property
     def expires(self) -> bool:

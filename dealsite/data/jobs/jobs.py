@@ -47,6 +47,10 @@ class Cancelled(Exception):
     """What a handler raises when its job has become pointless; the sentence is kept with the job."""
 
 
+class HandedOver(Exception):
+    """What a handler raises when a thread goes on with its job: it renews the lease, and finishes or fails it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """One job; `taken_by` is the token of the worker's take, by which it knows that the job is still its own.

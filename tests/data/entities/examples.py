@@ -8,6 +8,7 @@ from tests.data.entities import (
     examples_deals,
     examples_drafts,
     examples_featured,
+    examples_findings,
     examples_payments,
     examples_people,
     examples_taxonomy,
@@ -24,6 +25,7 @@ MODULES = (
     examples_batches,
     examples_people,
     examples_work,
+    examples_findings,
 )
 EXAMPLES: dict[str, dict[str, Any]] = {
     name: item for module in MODULES for name, item in module.EXAMPLES.items()
