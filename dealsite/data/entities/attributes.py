@@ -252,7 +252,7 @@ class Money(Attribute):
     least: Decimal = Decimal(0)
     most: Decimal = Decimal("9999999999.99")
 
-    reading = "money(x)"
+    reading = "Decimal(x).quantize(CENT)"
     column = "money"
 
     def problem(self, value: Any) -> str:

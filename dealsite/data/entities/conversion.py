@@ -11,16 +11,17 @@ kind's `nothing`, and is left out where that is what it would say. Each function
 from collections.abc import Callable
 from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from types import UnionType
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from dealsite.data.entities.attributes import Attribute, Day, Each, Map, MapOf, Shape, Time, money
+from dealsite.data.entities.attributes import CENT, Attribute, Day, Each, Map, MapOf, Shape, Time
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import from_iso, iso
 
 Record = TypeVar("Record")
 Names = dict[str, Any]  # what the text of a function refers to
-SAID: Names = {"from_iso": from_iso, "iso": iso, "date": date, "money": money}
+SAID: Names = {"from_iso": from_iso, "iso": iso, "date": date, "Decimal": Decimal, "CENT": CENT}
 
 
 def reader(shape: Shape, cls: type[Record], *given: str, **names: str) -> Callable[..., Record]:

@@ -132,7 +132,9 @@ def test_what_is_saved_by_itself_within_ten_minutes_is_one_change(wait_for_index
 
 def test_a_button_or_another_editor_ends_what_is_saved_by_itself(wait_for_indexes):
     draft = make_draft(title="Idea")
-    for n, (by, autosave) in enumerate([(EDITOR, "a"), ("otto", "b"), ("otto", ""), ("otto", "c")]):
+    for n, (by, autosave) in enumerate(
+        [(EDITOR, "a" * 32), ("otto", "b" * 32), ("otto", ""), ("otto", "c" * 32)]
+    ):
         content = DealContent(title=f"Idea {n}")
         draft = drafts.save(draft, content, version=n + 1, by=by, now=NOW + n * MINUTE, autosave=autosave)
     wait_for_indexes()
@@ -142,11 +144,12 @@ def test_a_button_or_another_editor_ends_what_is_saved_by_itself(wait_for_indexe
 
 def test_a_draft_that_was_begun_by_itself_is_one_change_with_what_follows(wait_for_indexes):
     draft_id = make_id(NOW)
-    draft = drafts.create(DealContent(title="I"), draft_id=draft_id, by=EDITOR, now=NOW, autosave="a")
-    drafts.save(draft, DealContent(title="Idea"), version=1, by=EDITOR, now=NOW + MINUTE, autosave="b")
+    draft = drafts.create(DealContent(title="I"), draft_id=draft_id, by=EDITOR, now=NOW, autosave="a" * 32)
+    again = "b" * 32
+    drafts.save(draft, DealContent(title="Idea"), version=1, by=EDITOR, now=NOW + MINUTE, autosave=again)
     wait_for_indexes()
     assert noted(draft_id) == ["started"]
-    assert drafts.get(draft_id).last_edit == "b"
+    assert drafts.get(draft_id).last_edit == again
 
 
 def test_what_is_saved_by_itself_never_overwrites_what_another_editor_saved():

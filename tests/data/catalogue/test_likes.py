@@ -6,6 +6,7 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, categories, relations
 from dealsite.data.table import errors
 from tests.builders import NOW, make_brand, make_category
+from tests.people import make_user
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("whole_table")
@@ -17,6 +18,8 @@ CATEGORY = "toys-hobbies"
 def targets(whole_table):
     make_brand("Nordlicht")
     make_category(CATEGORY)
+    for username in ("sam", "tom"):
+        make_user(username)
 
 
 def counts():
@@ -116,7 +119,7 @@ def test_a_relation_state_follows_a_change_without_being_read_again():
 
 @pytest.mark.engines("native", "local")
 def test_fifty_threads_liking_and_unliking_leave_the_counter_equal_to_the_likes():
-    people = [f"user{number:02}" for number in range(25)]
+    people = [make_user(f"user{number:02}").username for number in range(25)]
 
     def come_and_go(username):
         for _ in range(4):

@@ -112,7 +112,7 @@ def test_what_is_saved_by_itself_is_noted_once(wait_for_indexes):
     wait_for_indexes()
     assert noted(deal) == ["kept unpublished changes", "published"]
     assert (kept.version, kept.begun_at, kept.autosaved_since) == (4, NOW, NOW)
-    keep(deal, kept, title="Late", now=NOW + 10 * MINUTE, autosave="a")
+    keep(deal, kept, title="Late", now=NOW + 10 * MINUTE, autosave="a" * 32)
     wait_for_indexes()
     assert noted(deal) == ["kept unpublished changes"] * 2 + ["published"]
 

@@ -230,7 +230,7 @@ def test_versions_restored_and_edits_made_at_once_are_one_after_the_other():
     assert numbers(deal.id) == [2, 1]
 
 
-def test_versions_of_nothing_are_found_and_taken_away():
+def test_versions_of_nothing_are_taken_away_and_those_of_a_deal_are_kept():
     deal, gone = edit(make_deal(), title="New"), make_id(NOW)
     one = versions.get(deal.id, 1)
     for writes in (versions.keep_writes(gone, one), versions.keep_writes(deal.id, replace(one, number=2))):
@@ -238,10 +238,10 @@ def test_versions_of_nothing_are_found_and_taken_away():
     found = {problem.key: problem.what for problem in checks.find()}
     assert found == {
         keys.version(gone, 1): "This version has no deal or draft.",
-        keys.version(deal.id, 2): "This version is not before what it is now, which is version 2.",
+        keys.deal(deal.id): "It is version 2, and the last one kept before is 2.",
     }
     assert checks.repair_all()[1] == []
-    assert numbers(deal.id) == [1]
+    assert (deals.get(deal.id).version, numbers(deal.id)) == (3, [2, 1])  # nothing of what was is deleted
 
 
 @pytest.mark.budget
