@@ -13,10 +13,10 @@ from datetime import datetime, timedelta
 
 from benchmarks.capacity import Attributes, Cost, cost_of, item_size, write_units
 from dealsite.data import keys
-from dealsite.data.commerce.payment import payment_loads, payment_totals
 from dealsite.data.commerce.payment.charging import LEASE, RUNNER
 from dealsite.data.commerce.payment.order_payments import PAYMENT_NOTICE
-from dealsite.data.commerce.payment.payment_record import PENDING, PROCESSED, Payment, Step, payment_item
+from dealsite.data.commerce.payment.payment_record import Payment, Step, payment_item
+from dealsite.data.entities.payments import LARGEST_CHUNK, MOST_PENDING, PENDING, PROCESSED, STATES
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.table.convert import to_attributes
 from dealsite.data.table.ids import new_ulid, shard
@@ -89,7 +89,7 @@ def partition_loads(payment: Payment, *, now: datetime) -> list[Load]:
     of_shard = rate() * share
     every = [steps.insert, steps.claim, steps.settle]
     gsi3 = sum(step.indexes.get(keys.GSI3, 0) for step in every)
-    counters = {name: 10**6 for state in payment_totals.STATES for name in (state, f"{state}_amount")}
+    counters = {name: 10**6 for state in STATES for name in (state, f"{state}_amount")}
     one_day = to_attributes({"type": "PaymentTotals", "day": "2026-11-21", "shard": 1, **counters})
     return [
         Load(
@@ -108,7 +108,7 @@ def partition_loads(payment: Payment, *, now: datetime) -> list[Load]:
         Load(
             "LOAD#id",
             "segments, an update for each 200",
-            rate() / payment_loads.LARGEST_CHUNK * _segment_units(),
+            rate() / LARGEST_CHUNK * _segment_units(),
         ),
     ]
 
@@ -116,7 +116,7 @@ def partition_loads(payment: Payment, *, now: datetime) -> list[Load]:
 def _segment_units() -> int:
     """Return what it costs to move on a segment that keeps as much to count as it may."""
     moved = {"open": 10**3, "open_amount": 10**6}
-    pending = {f"2026-11-21#{number}": moved for number in range(payment_loads.MOST_PENDING)}
+    pending = {f"2026-11-21#{number}": moved for number in range(MOST_PENDING)}
     return write_units(item_size(to_attributes({"type": "PaymentLoadSegment", "pending": pending})))
 
 

@@ -23,9 +23,11 @@ from cms.imports import imports, rejected_rows, upload
 from cms.jobs import exports, jobs
 from cms.lists import attention, deal_list, list_address, price_and_expiry, quick_actions, saved_views
 from cms.messages import messages
+from cms.operations import operations
 from cms.orders import order_actions, orders
 from cms.payments import payment_actions, payments
 from cms.people import audit, limits, security, users
+from cms.quarantine import quarantine
 from cms.shared import pictures
 from cms.taxonomy import named_brands, taxonomy
 
@@ -164,6 +166,10 @@ urlpatterns = [
     path("audit/", audit.audit_entries, name="cms_audit"),
     path("security/", security.security_log, name="cms_security"),
     path("limits/", limits.limit_list, name="cms_limits"),
+    path("operations/", operations.operations, name="cms_operations"),
+    path("quarantine/", quarantine.quarantine_list, name="cms_quarantine"),
+    path("quarantine/decide/", quarantine.decide_quarantined, name="cms_decide_quarantined"),
+    path("quarantine/<str:entry_id>/", quarantine.quarantined, name="cms_quarantined"),
     path("users/", users.user_list, name="cms_users"),
     path("users/<str:username>/", users.user, name="cms_user"),
     path("users/<str:username>/give-role/", users.change_role, {"give": True}, name="cms_give_role"),

@@ -1,6 +1,5 @@
 """What surrounds every view: counting and limiting its data calls, and turning data errors into pages."""
 
-import contextlib
 import re
 import sys
 from collections.abc import Callable
@@ -8,6 +7,7 @@ from typing import Any
 
 import structlog
 from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.shortcuts import render
 from django.utils import timezone
@@ -21,8 +21,9 @@ from dealsite.web.request_log import route_of
 # No call waits beyond this many seconds into a view, so that a visitor waits for less than 3 s in all,
 # whatever the engine does. It holds two attempts of `client.READ_TIMEOUT` and the pause between them.
 DATA_SECONDS = 2.4
-# What the web process says of a request: seconds that it waited for a thread, and that its body was not read.
-WAITED, IS_TOO_LARGE = "dealsite.waited", "dealsite.is_too_large"
+# What the web process says of a request: seconds that it waited for a thread, that its body was not read, and how
+# large a file may be that its visitor sends there.
+WAITED, IS_TOO_LARGE, FILE_BYTES = "dealsite.waited", "dealsite.is_too_large", "dealsite.file_bytes"
 REQUEST_ID = "X-Request-ID"
 RETRY_AFTER = "5"  # seconds
 FROM_PROXY = re.compile(r"[A-Za-z0-9._-]{1,64}")  # what may stand in a line of the log
@@ -104,18 +105,30 @@ class ErrorsMiddleware:
 
 
 class BodyMiddleware:
-    """Takes apart what a visitor sends, before the deadline for data calls begins with the view."""
+    """Takes apart what a visitor sends, before the deadline for data calls begins with the view.
+
+    What is too large is refused in place of the view, in the language of whoever sent it.
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.META.get(IS_TOO_LARGE):
-            return render(request, "413.html", status=413)
-        if request.method == "POST":
-            with contextlib.suppress(UnreadablePostError):
+        if request.method == "POST" and not request.META.get(IS_TOO_LARGE):
+            try:
                 request.POST.keys()  # reads form and files; what does not come is missed by the view
+            except UnreadablePostError:
+                pass
+            except RequestDataTooBig:
+                request.META[IS_TOO_LARGE] = True
         return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
+        if not request.META.get(IS_TOO_LARGE):
+            return None
+        back = "" if "HX-Request" in request.headers else request.path
+        context = {"megabytes": request.META.get(FILE_BYTES, 0) // 1_000_000, "back": back}
+        return render(request, "413.html", context, status=413)
 
 
 class BrowserHeadersMiddleware:

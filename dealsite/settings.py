@@ -61,6 +61,8 @@ DEALSITE_SECURITY_CONTACT = environment.contact(os.environ.get("DEALSITE_SECURIT
 
 # Whether a worker looks, once a week, if the shops' pages are still there; on a machine of one's own it does not.
 DEALSITE_CHECK_LINKS = environment.flag("DEALSITE_CHECK_LINKS", HTTPS)
+# Whether a worker checks the table, or a sample of a large one, each night.
+DEALSITE_NIGHTLY_CHECK = environment.flag("DEALSITE_NIGHTLY_CHECK", True)
 
 # What /readyz tells beside yes or no, to whom sends this token; and below how many free megabytes it says no.
 DEALSITE_HEALTH_TOKEN = environment.secret("DEALSITE_HEALTH_TOKEN")

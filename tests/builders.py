@@ -24,6 +24,7 @@ from dealsite.data.table import errors, ids
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 EDITOR = "eve"
+WORKER = ids.new_ulid(NOW, 0)  # the token of a take
 PICTURE = Picture("pictures/ab/abcdef", 1200, 900, "A keyboard on a desk")
 _numbers = count(1)
 

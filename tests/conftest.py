@@ -230,3 +230,12 @@ def search_index(settings, tmp_path: Path) -> Callable[[], None]:
     settings.SEARCH_ROOT = tmp_path / "search"
     reader.forget()
     return index_table
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests found out that people want to see (`record_property("printed", ...)`)."""
+    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
+        for name, text in report.user_properties:
+            if name == "printed":
+                terminalreporter.section(report.head_line or "found")
+                terminalreporter.write_line(str(text))

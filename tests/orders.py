@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from decimal import Decimal
 
+from dealsite.data import table
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.commerce import carts, orders
 from dealsite.data.people import users
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
+from dealsite.data.table.writes import Delete, Put
 from tests.builders import NOW, make_deal
 from tests.people import make_user
 
@@ -62,3 +66,14 @@ def buyer(username: str) -> users.User:
         return users.get(username)
     except errors.NotFound:
         return make_user(username)
+
+
+@contextmanager
+def a_line_lost(order: orders.Order) -> Iterator[None]:
+    """Take a line of an order out of the table meanwhile."""
+    line = orders.lines_of(order)[0]
+    key = carts.user_cart(order.username).line(line.status, line.at, line.id)
+    item = table.get(key)
+    table.write(Delete(key=key))
+    yield
+    table.write(Put(key=key, item=item))

@@ -10,8 +10,8 @@ from functools import partial
 
 from dealsite.data import keys, table
 from dealsite.data.commerce import carts, payments
-from dealsite.data.commerce.cart.cart_record import PURCHASED, Line, line_item
-from dealsite.data.commerce.order.order_record import PLACED, Address, Event, Order, OrderCard, order_item
+from dealsite.data.commerce.cart.cart_record import Line, line_item
+from dealsite.data.commerce.order.order_record import Address, Event, Order, OrderCard, order_item
 from dealsite.data.commerce.payment import (
     charging,
     day_closing,
@@ -21,13 +21,16 @@ from dealsite.data.commerce.payment import (
 )
 from dealsite.data.commerce.payment.payment_record import Payment
 from dealsite.data.editing import audit
+from dealsite.data.entities.commerce import PLACED, PURCHASED
 from dealsite.data.jobs import jobs
+from dealsite.data.names import USERNAME_PATTERN
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Put, absent
 from dealsite.gateways.interface import Gateway
 from dealsite.gateways.testing import TestGateway
 from dealsite.loads.payments import GeneratedSource
 from tests.builders import NOW, make_id
+from tests.people import make_user
 
 
 def owe(
@@ -51,11 +54,20 @@ def owe(
 
 def place(made: list[Payment], job_id: str) -> None:
     """Store an order of one line with its payments as checkout does, still to be counted by a job."""
+    if USERNAME_PATTERN.fullmatch(made[0].account) and table.get(keys.user(made[0].account)) is None:
+        make_user(made[0].account)
     total = sum((payment.amount for payment in made), Decimal(0))
     order_id, account, at = made[0].order, made[0].account, made[0].due_at
     card = OrderCard(order_id, account, "Ann", PLACED, at, total, 1, 1, made[0].of)
     refs = tuple(payment.ref for payment in made)
-    order = Order(card, 1, Address(name="Ann"), "ann@example.org", refs, (Event(PLACED, at, account),))
+    order = Order(
+        card,
+        1,
+        Address("Ann", "Long Street 1", "", "12345", "Town", "Country"),
+        "ann@example.org",
+        refs,
+        (Event(PLACED, at, account),),
+    )
     line = Line(
         id=order_id,
         deal=order_id,
@@ -70,13 +82,13 @@ def place(made: list[Payment], job_id: str) -> None:
         username=account,
         order=order_id,
     )
-    owner = carts.user_cart(account)
+    cart = carts.user_cart(account)
     table.transact(
         [
             Put(key=keys.order(account, order_id), item=order_item(order), when=(absent(),)),
             Put(
-                key=owner.line(PURCHASED, at, line.id),
-                item=line_item(line, owner, None),
+                key=cart.line(PURCHASED, at, line.id),
+                item=line_item(line, cart, None),
                 when=(absent(),),
             ),
             audit.entry_write(by=account, kind="order", subject=order_id, what="placed", now=at),

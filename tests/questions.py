@@ -20,7 +20,7 @@ from tests.data import examples
 
 Function = Callable[..., Any]
 ROOT = Path(data.__path__[0]).parent.parent
-ROOMS = ("catalogue", "editing", "commerce", "people", "jobs")
+ROOMS = ("catalogue", "editing", "commerce", "people", "jobs", "integrity")
 BUCKETS = 2  # that the deals of the tests' shop touch: d
 MODULES = [import_module(name) for _, name, _ in walk_packages(data.__path__, "dealsite.data.")]
 for example in walk_packages(examples.__path__, "tests.data.examples."):

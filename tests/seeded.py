@@ -36,7 +36,11 @@ from dealsite.data.commerce.carts import CartAddition
 from dealsite.data.commerce.order.saved_details import PaymentCard, save_card
 from dealsite.data.commerce.orders import Address, Purchase
 from dealsite.data.editing import bulk, links, questions
-from dealsite.data.integrity import checks
+from dealsite.data.entities.work import EXPORT
+from dealsite.data.integrity import check_runs, checks, decisions, quarantine
+from dealsite.data.integrity.check_runs import CheckRun
+from dealsite.data.integrity.problem import Problem
+from dealsite.data.integrity.quarantine_record import entry_of
 from dealsite.data.jobs import exports, jobs
 from dealsite.data.people import messages, passkeys, two_factor, users
 from dealsite.data.people.users import User
@@ -51,7 +55,7 @@ from tests.ask import lakes
 from tests.browser.conftest import make_user
 from tests.browser.content import MINUTE, feature, now_deal
 from tests.browser.deal_form import picture_bytes
-from tests.builders import EDITOR, make_brand, make_content, make_draft
+from tests.builders import EDITOR, WORKER, make_brand, make_content, make_draft
 from tests.searching import index_table
 
 DAY = timedelta(days=1)
@@ -78,6 +82,7 @@ class Content:
     bulk: list[str]
     plan: str
     export: str
+    entry: str
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -120,6 +125,7 @@ class Content:
             "plan_id": self.plan,
             "job_id": self.export if page == "cms_download_export" else self.bulk[1],
             "view_id": "x",
+            "entry_id": self.entry,
             "token": reset if page == "follow_reset_link" else token_of("draft", self.draft.id, now),
             "username": SHOPPER,
             "page_id": "front",
@@ -160,7 +166,7 @@ def seeded_site(endpoint_url: str, folder: Path) -> Iterator[Content]:
     yield made
     with override_settings(**options):
         table.reset()
-        assert [str(problem) for problem in checks.find()] == []
+        assert "\n".join(str(problem) for problem in checks.find()) == ""
         table.reset()
 
 
@@ -224,6 +230,7 @@ def seed(table_name: str, media: Path, search: Path, var: Path) -> Content:
         changed_in_bulk(made["live"], now),
         plan,
         exported_orders(now),
+        quarantined(made["live"], now),
     )
 
 
@@ -242,7 +249,7 @@ def changed_in_bulk(deal: Deal, now: datetime) -> list[str]:
         change = bulk.BulkChange("deal", bulk.CATEGORY, "toys-hobbies")
         bulk.start(change, job_id=job_id, by=EDITOR, asked_at=now, now=now, targets=chosen)
         if job_id == done:
-            table.write(Update(key=keys.job(done), set={"taken_by": "a worker"}))
+            table.write(Update(key=keys.job(done), set={"taken_by": WORKER}))
             many.change_many(jobs.get(done), now)
             jobs.finish(jobs.get(done))
     return [waits, done]
@@ -260,18 +267,29 @@ def exported_orders(now: datetime) -> str:
     """Write a file of orders that the admin asked for."""
     job_id = new_ulid(now, 14)
     asked = exports.ExportRequest("orders", "", now - DAY, now, "UTC", ADMIN)
-    exports.request(asked, kind=jobs.EXPORT, job_id=job_id, now=now)
-    table.write(Update(key=keys.job(job_id), set={"taken_by": "a worker"}))
+    exports.request(asked, kind=EXPORT, job_id=job_id, now=now)
+    table.write(Update(key=keys.job(job_id), set={"taken_by": WORKER}))
     write_export(jobs.get(job_id), now)
     jobs.finish(jobs.get(job_id))
     return job_id
+
+
+def quarantined(deal: Deal, now: datetime) -> str:
+    """Have checks find something odd about a deal, twice, once more than is decided; return the entry's id."""
+    key = keys.deal(deal.id)
+    problems = [Problem(key, f"Its title is {title!r}, which is odd.") for title in ("A", "B", LONG)]
+    kept = quarantine.keep(problems, is_complete=False, now=now)
+    check_runs.save(CheckRun(new_ulid(now), "whole", "worker", 700, 1, 3, 0, kept.new), now=now)
+    ids = [entry_of(problem, table.get(key), now=now).id for problem in problems]
+    decisions.leave(ids[0], by=ADMIN, now=now)
+    return ids[1]
 
 
 def with_two_factor(user: User) -> User:
     """Give a user a second factor; return the user with it."""
     now = timezone.now()
     factor = two_factor.turn_on(user, secret="sealed", recovery=["one", "two"], step=1, key="", now=now)
-    passkey = two_factor.Passkey(new_ulid(now), LONG[:50], "credential", "public key")
+    passkey = two_factor.Passkey(new_ulid(now), LONG[:50], "credential", "public-key")
     user = users.get(user.username)
     passkeys.add(user, factor, passkey, challenge="asked", key="", now=now)
     return user

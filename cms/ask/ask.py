@@ -23,7 +23,8 @@ from dealsite.ask import answers, charts, ready, runs
 from dealsite.ask.lake import Lake, is_elsewhere, may_ask, open_lake
 from dealsite.ask.runs import Run
 from dealsite.data.editing import questions
-from dealsite.data.editing.questions import LONGEST_SQL, LONGEST_TITLE, SavedQuestion
+from dealsite.data.editing.questions import SavedQuestion
+from dealsite.data.entities.work import LONGEST_SQL, LONGEST_TITLE
 from dealsite.data.table.errors import DataError, Invalid, NotFound, TooManyRequests, VersionConflict
 from dealsite.data.table.ids import is_ulid, new_ulid
 from dealsite.text.digits import number_in

@@ -28,6 +28,7 @@ from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BRAND, FIELDS, Bulk, BulkChange, BulkResult, BulkTarget
 from dealsite.data.editing.bulk_change import applying, bulk_progress
 from dealsite.data.editing.bulk_change.applying import Prefetched, Thing
+from dealsite.data.entities.batches import REFUSED
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import from_iso, is_ulid, iso, new_ulid
 from dealsite.text.spreadsheets import safe_cell
@@ -176,7 +177,7 @@ def bulk_job(request: EditorRequest, job_id: str) -> HttpResponse:
     now = timezone.now()
     one = bulk.get(job_id)
     title = in_words(one.change)
-    refused = bulk_progress.rows(job_id, bulk.REFUSED, after=request.GET.get("after", ""), limit=SHOWN + 1)
+    refused = bulk_progress.rows(job_id, REFUSED, after=request.GET.get("after", ""), limit=SHOWN + 1)
     context = {
         "bulk": one,
         "row": job_row(one.job, now),
@@ -235,7 +236,7 @@ def _report_lines(one: Bulk, language: str | None) -> Iterator[bytes]:
         titles = _csv([[_("Id"), _("Title"), _("Why it was not changed")]])
     yield "\ufeff".encode() + titles
     after = ""
-    while rows := bulk_progress.rows(one.job.id, bulk.REFUSED, after=after, limit=ROWS_AT_ONCE):
+    while rows := bulk_progress.rows(one.job.id, REFUSED, after=after, limit=ROWS_AT_ONCE):
         with translation.override(language):
             part = _csv([[row.id, row.title, _reason(row)] for row in rows])
         yield part

@@ -1,7 +1,5 @@
 """Who has a deal: in the cart, saved for later, bought, cancelled; newest first, or on a day."""
 
-from datetime import date
-
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -10,11 +8,12 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from cms.lists.deal_list import query
+from cms.shared.fields import day_of
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import deals
 from dealsite.data.commerce import orders
-from dealsite.data.commerce.cart.cart_record import ACTIVE, PURCHASED, RETURNED, SAVED
+from dealsite.data.entities.commerce import ACTIVE, PURCHASED, RETURNED, SAVED
 from dealsite.data.table.errors import NotFound
 from dealsite.web.pages import page
 
@@ -38,7 +37,7 @@ def buyers(request: EditorRequest, deal_id: str) -> HttpResponse:
     day, day_error = None, ""
     if typed:
         try:
-            day = date.fromisoformat(typed)
+            day = day_of(typed)
         except ValueError:
             day_error = _("Enter a day, such as 2026-11-27.")
     found = deals.get_many([deal_id])

@@ -15,8 +15,8 @@ from dealsite import __version__
 from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import featured_plans
 from dealsite.data.catalogue.featured import PAGES
-from dealsite.data.catalogue.featured_plans import PUT_ASIDE
 from dealsite.data.editing import pending_edits
+from dealsite.data.entities.featured import PUT_ASIDE
 from dealsite.data.people import profiles
 from dealsite.web.pages import page
 

@@ -6,17 +6,18 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.utils import timezone
+from django.utils.text import format_lazy
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from dealsite.data.catalogue.brands import NAME_CHARACTERS
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.editing.imports import Import
-from dealsite.imports import csv_files, layout
+from dealsite.data.entities.deals import NAME_CHARACTERS
+from dealsite.imports import csv_files, csv_format, layout
+from dealsite.imports.csv_files import MAX_BYTES
 from dealsite.imports.layout import Layout, guess_columns
 
 PASTED_CHARACTERS = 300_000
-NAME_OF_FILE_CHARACTERS = 100
 ENDINGS = (".csv", ".tsv", ".txt")
 FIELDS = {
     "title": _("Title"),
@@ -33,7 +34,12 @@ FIELDS = {
     "expires_at": _("Expires"),
 }
 NEEDED = ("title", "price", "url")
-SEPARATORS = {",": _("Comma"), ";": _("Semicolon"), "\t": _("Tab")}
+SEPARATORS = {",": _("Comma"), ";": _("Semicolon"), "\t": _("Tab"), "|": _("Vertical bar")}
+
+
+TOO_LARGE = format_lazy(
+    _("The file is larger than {most} MB. Divide it into smaller ones."), most=MAX_BYTES // 1_000_000
+)
 
 
 class UploadForm(forms.Form):
@@ -43,9 +49,18 @@ class UploadForm(forms.Form):
     file = forms.FileField(
         label=_("CSV file"),
         allow_empty_file=True,  # rejected where files are inspected, with a better sentence
-        widget=forms.FileInput(attrs={"accept": ".csv,.tsv,.txt,text/csv,text/tab-separated-values"}),
-        help_text=_(
-            "Up to 50 MB; separated by commas, semicolons or tabs. Its first line names the columns."
+        widget=forms.FileInput(
+            attrs={
+                "accept": ".csv,.tsv,.txt,text/csv,text/tab-separated-values",
+                "data-most-bytes": MAX_BYTES,  # drop.js refuses what is larger, before all of it is sent in vain
+            }
+        ),
+        help_text=format_lazy(
+            _(
+                "Up to {most} MB; separated by commas, semicolons, tabs or vertical bars. "
+                "Its first line names the columns."
+            ),
+            most=MAX_BYTES // 1_000_000,
         ),
     )
 
@@ -53,8 +68,8 @@ class UploadForm(forms.Form):
         file: UploadedFile = self.cleaned_data["file"]
         if not (file.name or "").lower().endswith(ENDINGS):
             raise forms.ValidationError(_("Choose a file whose name ends with .csv, .tsv or .txt."))
-        if (file.size or 0) > csv_files.MAX_BYTES:
-            raise forms.ValidationError(_("The file is larger than 50 MB. Divide it into smaller ones."))
+        if (file.size or 0) > MAX_BYTES:
+            raise forms.ValidationError(TOO_LARGE)
         return file
 
 
@@ -77,10 +92,10 @@ class PasteForm(forms.Form):
 class ReadForm(forms.Form):
     """What to take a file for, where that was found out wrongly."""
 
-    encoding = forms.ChoiceField(label=_("Encoding"), choices=list(csv_files.ENCODINGS.items()))
+    encoding = forms.ChoiceField(label=_("Encoding"), choices=list(csv_format.ENCODINGS.items()))
     separator = forms.ChoiceField(
         label=_("Separator"),
-        choices=[("comma", SEPARATORS[","]), ("semicolon", SEPARATORS[";"]), ("tab", SEPARATORS["\t"])],
+        choices=[(name, SEPARATORS[mark]) for mark, name in csv_files.SEPARATORS.items()],
     )
 
     def clean_separator(self) -> str:

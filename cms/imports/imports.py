@@ -14,19 +14,20 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from cms.imports.import_forms import SEPARATORS, LayoutForm, ReadForm, UploadForm
+from cms.imports.import_forms import SEPARATORS, TOO_LARGE, LayoutForm, ReadForm, UploadForm
 from cms.imports.upload import GONE, check_file, open_file, source_file_of, upload_file
 from cms.lists.deal_list import query
 from cms.shared.requests import EditorRequest, editor_form
 from dealsite.accounts.decorators import role, sent_again
 from dealsite.data.editing import imports
-from dealsite.data.editing.imports import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED, Import
+from dealsite.data.editing.imports import Import
+from dealsite.data.entities.batches import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, Unavailable
 from dealsite.data.table.ids import new_ulid
-from dealsite.imports import csv_files, layout
+from dealsite.imports import csv_files, csv_format, layout
 from dealsite.imports.csv_files import BadFile
 from dealsite.text.digits import number_in
 from dealsite.web.pages import part
@@ -60,7 +61,7 @@ class ImportRow:
     percent: int | None
 
 
-@takes_files(100_000_000)  # twice the largest file: a form says better what is too large
+@takes_files(2 * csv_files.MAX_BYTES, file_bytes=csv_files.MAX_BYTES)  # a form says better what is too large
 @editor_form("1 query + 1 batch get")
 @sent_again
 def import_list(request: EditorRequest) -> HttpResponse:
@@ -78,6 +79,7 @@ def import_list(request: EditorRequest) -> HttpResponse:
     page = imports.newest(after=request.GET.get("after"), before=request.GET.get("before"))
     context = {
         "form": form,
+        "too_large": TOO_LARGE,
         "rows": [
             ImportRow(one.id, one.at, one.card, *state_of(one.card["stage"], one.job), percent_of(one.job))
             for one in page.imports
@@ -126,7 +128,7 @@ def _read_again(request: EditorRequest, one: Import) -> HttpResponse:
         return _columns_page(request, one, None, form)
     try:
         with open_file(one, running.ROWS) as stored:
-            upload = csv_files.inspect(stored, **form.cleaned_data)
+            upload = csv_format.inspect(stored, **form.cleaned_data)
     except BadFile as error:
         form.add_error(None, str(error))
         return _columns_page(request, one, None, form)
@@ -186,7 +188,7 @@ def _columns_page(
         "may_read_again": one.stage == UPLOADED,
         "remembered": bool(remembered) and not one.layout,
         "trouble": trouble,
-        "encoding": csv_files.ENCODINGS[file.encoding],
+        "encoding": csv_format.ENCODINGS[file.encoding],
         "separator": SEPARATORS[file.separator],
         "trail": _trail(one),
     }
@@ -214,6 +216,7 @@ def _context(one: Import, job: Job | None) -> dict[str, Any]:
         "percent": percent_of(job),
         "drafts": drafts,
         "import_label": word % {"number": f"{new:,}"},
+        "more_brands": one.totals.get("brands", 0) - len(one.brands) if one.brands else 0,
         "kept": one.kept_until > timezone.now(),
         "here": reverse("cms_import", args=[one.id]),
         "trail": _trail(one),

@@ -17,7 +17,8 @@ from cms.imports.upload import check_file, keep, open_file
 from cms.shared.requests import EditorRequest, editor_form
 from dealsite.accounts.decorators import sent_again
 from dealsite.data.editing import imports
-from dealsite.data.editing.imports import CHECKED, IMPORTED, UPLOADED, Import, SourceFile
+from dealsite.data.editing.imports import Import, SourceFile
+from dealsite.data.entities.batches import CHECKED, IMPORTED, UPLOADED
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable
 from dealsite.data.table.ids import new_ulid

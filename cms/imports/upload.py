@@ -15,17 +15,18 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from cms.imports.import_forms import NAME_OF_FILE_CHARACTERS, PasteForm
+from cms.imports.import_forms import PasteForm
 from cms.shared.requests import EditorRequest, editor_form
 from dealsite.accounts.decorators import sent_again
 from dealsite.data.editing import imports
-from dealsite.data.editing.imports import UPLOADED, Import, SourceFile
+from dealsite.data.editing.imports import Import, SourceFile
+from dealsite.data.entities.batches import NAME_OF_FILE_CHARACTERS, UPLOADED
 from dealsite.data.jobs.payloads import to_item
 from dealsite.data.names import normalise
 from dealsite.data.table.errors import NotFound, Unavailable
 from dealsite.data.table.ids import is_ulid, new_ulid, time_of
-from dealsite.imports import csv_files, layout
-from dealsite.imports.csv_files import BadFile
+from dealsite.imports import csv_format, layout
+from dealsite.imports.csv_files import CHUNK, BadFile
 from dealsite.imports.layout import Layout
 from dealsite.worker import imports as running
 
@@ -63,7 +64,7 @@ def upload_file(
     request: EditorRequest, file: IO[bytes], name: str | None, *, encoding: str = "", token: str
 ) -> Import:
     """Store a file and note the import, as `keep` does; raises BadFile."""
-    upload = csv_files.inspect(file, encoding=encoding)
+    upload = csv_format.inspect(file, encoding=encoding)
     source_file = source_file_of(upload, name or "", file.seek(0, io.SEEK_END) or file.tell())
     return keep(source_file, file, token=token, by=request.user.username, now=timezone.now())
 
@@ -113,12 +114,12 @@ def _is_stored(import_id: str, file: IO[bytes]) -> bool:
 
 def _digest(file: IO[bytes] | File[bytes]) -> bytes:
     digest = hashlib.sha256()
-    while chunk := file.read(csv_files.CHUNK):
+    while chunk := file.read(CHUNK):
         digest.update(chunk)
     return digest.digest()
 
 
-def source_file_of(upload: csv_files.Upload, name: str, size: int) -> SourceFile:
+def source_file_of(upload: csv_format.Upload, name: str, size: int) -> SourceFile:
     """Return what is noted of a file."""
     columns = layout.guess_columns(upload.titles)
 

@@ -20,9 +20,9 @@ from dealsite.accounts import limits
 from dealsite.accounts.decorators import role
 from dealsite.accounts.security_log import note
 from dealsite.data.commerce.orders import STATUSES
+from dealsite.data.entities.work import ADMINS_EXPORT, EDITORS_EXPORT, EXPORT, EXPORTS
 from dealsite.data.jobs import exports
 from dealsite.data.jobs.exports import Export, ExportRequest, ListRequest, Payload
-from dealsite.data.jobs.jobs import ADMINS_EXPORT, EDITORS_EXPORT, EXPORT, EXPORTS
 from dealsite.data.table.errors import Forbidden, Invalid, NotFound
 from dealsite.data.table.ids import new_ulid
 from dealsite.templatetags.design import order_status, payment_status

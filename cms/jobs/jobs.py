@@ -27,9 +27,11 @@ from dealsite.data.editing import bulk
 from dealsite.data.editing.imports import DELETE_IMPORT
 from dealsite.data.editing.links import CHECK_LINK, CHECK_LINKS
 from dealsite.data.editing.trash import EMPTY_TRASH
+from dealsite.data.entities.work import EXPORT, SEND_MESSAGE
+from dealsite.data.integrity.check_runs import CHECK_TABLE
 from dealsite.data.jobs import heartbeats, jobs
 from dealsite.data.jobs.exports import DELETE_EXPORT
-from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, SEND_MESSAGE, Job
+from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, Job
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.text import stored_words
 from dealsite.text.lazy import Text
@@ -48,7 +50,7 @@ KINDS = {
     BULK_CHANGE: gettext_lazy("Bulk change"),
     BULK_UNDO: gettext_lazy("Undoing of a change"),
     SET_PLANNED: gettext_lazy("Planned featured list"),
-    jobs.EXPORT: gettext_lazy("File for the back office"),
+    EXPORT: gettext_lazy("File for the back office"),
     DELETE_EXPORT: gettext_lazy("Deletion of a file"),
     jobs.CHECK_IMPORT: gettext_lazy("Check of an import"),
     jobs.RUN_IMPORT: gettext_lazy("Import of deals"),
@@ -56,6 +58,7 @@ KINDS = {
     EMPTY_TRASH: gettext_lazy("Emptying of the trash"),
     CHECK_LINKS: gettext_lazy("Check of links to shops"),
     CHECK_LINK: gettext_lazy("Check of a link"),
+    CHECK_TABLE: gettext_lazy("Check of the table"),
 }
 MAIL = gettext_lazy("Mail")  # of whatever kind; to whom stays the worker's business
 STATES = {

@@ -9,9 +9,9 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 
 from cms.shared.requests import EditorRequest, editor_action
+from dealsite.data.entities.work import FILTERS
 from dealsite.data.people import profiles
 
-FILTERS = ("state", "brand", "category", "q", "lacks")
 PLACES = ("after", "before", "page")  # of the page shown
 NAMES = (*FILTERS, "columns", *PLACES)
 LONGEST = 2_000  # characters of a value

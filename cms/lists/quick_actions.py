@@ -20,10 +20,12 @@ from cms.shared.fields import stored_time
 from cms.shared.requests import EditorRequest, editor_action
 from dealsite.accounts.decorators import sent_again
 from dealsite.data.catalogue import brands, deals, drafts, featured
-from dealsite.data.catalogue.content import ALT_CHARACTERS, UNSTORABLE, DealContent, text_problems
+from dealsite.data.catalogue.content import DealContent, text_problems
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing import links
+from dealsite.data.entities.attributes import UNSTORABLE
+from dealsite.data.entities.deals import ALT_CHARACTERS
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid, iso, new_ulid
 from dealsite.text.digits import number_in

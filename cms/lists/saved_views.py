@@ -10,13 +10,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from cms.lists.deal_list import show_list
-from cms.lists.list_address import FILTERS, list_query, query_of, shown_columns
+from cms.lists.list_address import list_query, query_of, shown_columns
 from cms.lists.view_bar import ViewProblem, view_tab
 from cms.shared import undo
 from cms.shared.requests import EditorRequest, editor_action, editor_page
 from dealsite.accounts.decorators import sent_again
 from dealsite.data.editing import saved_views
-from dealsite.data.editing.saved_views import LONGEST_NAME, TEAM, SavedView
+from dealsite.data.editing.saved_views import TEAM, SavedView
+from dealsite.data.entities.work import FILTERS, VIEW_NAME_CHARACTERS
 from dealsite.data.table.errors import Conflict, Invalid, NotFound
 from dealsite.text.digits import number_in
 
@@ -38,7 +39,13 @@ def _page(
         ("mine", _("My views"), [view_tab(view, "mine") for view in mine]),
         ("team", _("Views for all editors"), [view_tab(view, "team") for view in team]),
     ]
-    page = {"groups": groups, "wrong": wrong, "typed": typed, "error": error, "longest_name": LONGEST_NAME}
+    page = {
+        "groups": groups,
+        "wrong": wrong,
+        "typed": typed,
+        "error": error,
+        "longest_name": VIEW_NAME_CHARACTERS,
+    }
     return render(request, "cms/lists/saved_views.html", page, status=status)
 
 

@@ -7,9 +7,10 @@ from typing import Any
 from django.urls import reverse
 from django.utils import timezone
 
-from cms.lists.list_address import FILTERS, query_of
+from cms.lists.list_address import query_of
 from dealsite.data.editing import saved_views
-from dealsite.data.editing.saved_views import LONGEST_NAME, SavedView, Views
+from dealsite.data.editing.saved_views import SavedView, Views
+from dealsite.data.entities.work import FILTERS, VIEW_NAME_CHARACTERS
 from dealsite.data.names import slugify
 from dealsite.data.table.ids import new_ulid
 
@@ -53,7 +54,7 @@ def view_bar(
     return {
         "saved_views": tabs,
         "new_view_id": new_ulid(timezone.now()),
-        "longest_name": LONGEST_NAME,
+        "longest_name": VIEW_NAME_CHARACTERS,
         "refused_view": refused,
     }
 

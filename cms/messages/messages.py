@@ -27,10 +27,11 @@ from dealsite.accounts.reauthentication import fresh
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.display_names import brand_names, category_names
+from dealsite.data.entities.people import HEADLINE_CHARACTERS, TEXT_CHARACTERS
 from dealsite.data.jobs import jobs
 from dealsite.data.people import announcements
 from dealsite.data.people.announcements import Audience
-from dealsite.data.people.messages import HEADLINE_CHARACTERS, TEXT_CHARACTERS, Message
+from dealsite.data.people.messages import Message
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable
 from dealsite.data.table.ids import first_ulid_of, is_ulid, new_ulid, time_of
 from dealsite.web.pages import page

@@ -16,8 +16,8 @@ from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data.commerce import orders
 from dealsite.data.commerce.order.fulfilment import BEFORE
-from dealsite.data.commerce.order.order_record import NOTE_CHARACTERS
 from dealsite.data.commerce.orders import CANCELLED, DELIVERED, PLACED, SHIPPED, Order
+from dealsite.data.entities.commerce import NOTE_CHARACTERS
 from dealsite.data.table.errors import Conflict, DataError, Invalid, NotFound, Unavailable
 from dealsite.text.lazy import Text
 from dealsite.web.pages import page

@@ -22,7 +22,14 @@ from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import deals
 from dealsite.data.commerce import orders, payments
 from dealsite.data.commerce.order.reading import PAGE_SIZE
-from dealsite.data.commerce.orders import PLACED, SHIPPED, STATUSES, OrderCard, OrdersPage
+from dealsite.data.commerce.orders import (
+    PLACED,
+    SHIPPED,
+    STATUSES,
+    IncompleteOrder,
+    OrderCard,
+    OrdersPage,
+)
 from dealsite.data.editing import audit
 from dealsite.data.names import normalise_username
 from dealsite.data.people import users
@@ -134,11 +141,7 @@ def find_order(request: EditorRequest) -> HttpResponse:
     text = request.GET.get("q", "")[:2000].strip()
     order_id, username = id_in(text), ""
     if order_id:
-        try:
-            card, _ = orders.get_with_lines(order_id)
-        except NotFound:
-            pass
-        else:
+        if card := _order_card(order_id):
             return redirect("cms_order", card.username, card.id)
         if deals.get_many([order_id]):
             return redirect("cms_buyers", order_id)
@@ -151,6 +154,15 @@ def find_order(request: EditorRequest) -> HttpResponse:
         return redirect("cms_shopper_orders", username)
     page = {"text": text, "order_id": order_id}
     return render(request, "cms/orders/find_order.html", page, status=404 if text else 200)
+
+
+def _order_card(order_id: str) -> OrderCard | None:
+    try:
+        return orders.get_with_lines(order_id)[0]
+    except IncompleteOrder as error:
+        return error.card
+    except NotFound:
+        return None
 
 
 def _username(text: str) -> str:
@@ -233,10 +245,11 @@ def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
     """One order: what was bought, where it goes, how it is paid, and what happened to it."""
     if _username(username) != username:
         raise NotFound(_("There is no such order."))
-    stored = orders.get(username, order_id)
+    stored, lines, incomplete = orders.found_lines(orders.get(username, order_id))
     context = {
         "order": stored,
-        "lines": orders.lines_of(stored),
+        "lines": lines,
+        "incomplete": incomplete,
         "payments": with_addresses(payments.of_order(username, stored.payments) if stored.payments else []),
         "history": stored.timeline[::-1],
         "entries": audit.of_target("order", stored.id),
@@ -254,15 +267,17 @@ def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
 @role("back office")
 @require_safe
 def packing_slips(request: EditorRequest) -> HttpResponse:
-    """The slips of up to 25 orders, each on a page of its own."""
+    """The slips of up to 25 orders, each on a page of its own; none for an order whose lines do not add up."""
     refs = read_refs(request.GET.getlist("order"))
     if not refs:
         return none_chosen(request)
     found = orders.get_many((ref.username, ref.id) for ref in refs)
-    lines = together(*(partial(orders.lines_of, order) for order in found))
+    slips = together(*(partial(orders.found_lines, order) for order in found))
+    incomplete = [(order, problem) for order, _, problem in slips if problem]
     context = {
-        "slips": list(zip(found, lines, strict=True)),
+        "slips": [(order, lines) for order, lines, problem in slips if not problem],
+        "incomplete": incomplete,
         "missing": len(refs) - len(found),
         "next": back_to(request),
     }
-    return render(request, "cms/orders/packing_slips.html", context)
+    return render(request, "cms/orders/packing_slips.html", context, status=409 if incomplete else 200)

@@ -20,8 +20,8 @@ from dealsite.accounts.decorators import role
 from dealsite.accounts.reauthentication import fresh
 from dealsite.data.commerce.payment.order_payments import get
 from dealsite.data.commerce.payment.payment_actions import cancel, refund, retry_now
-from dealsite.data.commerce.payment.payment_record import REASON_CHARACTERS
 from dealsite.data.commerce.payments import FAILED, PENDING, PROCESSED, SCHEDULED, Payment
+from dealsite.data.entities.payments import REASON_CHARACTERS
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.ids import from_iso, iso
 from dealsite.text.lazy import Text

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from cms.jobs.exports import ask_for_file
 from cms.lists.deal_list import query
+from cms.shared.fields import day_of
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data.commerce import payments
@@ -36,7 +37,7 @@ LISTS = {status.lower(): lazy(payment_status, str)(status) for status in STATUSE
 }
 SORTED_BY = {  # what the time means by which a list is sorted
     "scheduled": gettext_lazy("To be charged"),
-    "pending": gettext_lazy("With a runner until"),
+    "pending": gettext_lazy("Due"),
     "processed": gettext_lazy("Paid"),
     "failed": gettext_lazy("Next try"),
     "cancelled": gettext_lazy("Cancelled"),
@@ -76,7 +77,7 @@ def read_span(request: EditorRequest, today: date) -> Span:
     """Return the days that a form asks for, today if it asks for none."""
     typed = request.GET.get("first", "")[:40], request.GET.get("last", "")[:40]
     try:
-        first, last = (date.fromisoformat(text) if text else None for text in typed)
+        first, last = (day_of(text) if text else None for text in typed)
     except ValueError:
         return Span(today, today, ("", ""), _("Enter days such as 2026-11-27."))
     first = first or last or today

@@ -15,7 +15,8 @@ from cms.people.log_pages import PLAIN, LogForm, asked_by, log_context
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data.editing import audit
-from dealsite.data.editing.audit import SITE, Entry
+from dealsite.data.editing.audit import Entry
+from dealsite.data.entities.work import SITE
 from dealsite.text import stored_words
 from dealsite.web.pages import page
 
@@ -33,6 +34,7 @@ KINDS = {
     "export": gettext_lazy("Export"),
     "import": gettext_lazy("Import"),
     "question": gettext_lazy("Question"),
+    "quarantine": gettext_lazy("Quarantine"),
 }
 PAGES = {  # kind -> the page of such a thing
     "deal": "cms_deal",
@@ -41,6 +43,7 @@ PAGES = {  # kind -> the page of such a thing
     "category": "cms_category",
     "page": "cms_featured_page",
     "user": "cms_user",
+    "quarantine": "cms_quarantined",
 }
 SUBJECT_CHARACTERS = 200
 

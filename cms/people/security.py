@@ -15,7 +15,8 @@ from django.views.decorators.http import require_safe
 from cms.people.log_pages import PLAIN, LogForm, asked_by, log_context
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
-from dealsite.accounts.security_log import FAILURES, Event
+from dealsite.accounts.security_log import FAILURES
+from dealsite.data.entities.work import Event
 from dealsite.data.people import security_events
 from dealsite.data.people.security_events import ALARM_SPAN
 from dealsite.text.lazy import Text

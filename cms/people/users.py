@@ -15,6 +15,7 @@ from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.accounts.reauthentication import fresh
 from dealsite.accounts.security_log import note
+from dealsite.data.entities.people import ROLES
 from dealsite.data.people import suspension, two_factor, users
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Forbidden, Invalid
@@ -61,7 +62,7 @@ def user(request: EditorRequest, username: str) -> HttpResponse:
             "has": name in account.roles,
             "is_fixed": is_own and name == "admin",
         }
-        for name in users.ROLES
+        for name in ROLES
     ]
     trail = [(reverse("cms_users"), _("Users")), ("", account.username)]
     context = {"account": account, "roles": roles, "trail": trail, "is_own": is_own}

@@ -1,7 +1,7 @@
 """Form fields that say clearly what they want: prices, links, and times in the editor's zone."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -12,11 +12,11 @@ from django.utils import timezone
 from django.utils.formats import date_format, get_format
 from django.utils.translation import gettext as _
 
+from dealsite.data.entities.attributes import YEARS
 from dealsite.data.table.ids import from_iso, iso
 from dealsite.text.digits import number_in
 
 PRICE_PATTERN = re.compile(r"[0-9]{1,8}(\.[0-9]{1,2})?")
-YEARS = range(2000, 2101)
 
 
 class PriceField(forms.CharField):
@@ -67,11 +67,12 @@ class LocalTimeField(forms.CharField):
             return self.stored
         try:
             naive = datetime.fromisoformat(text)
-        except ValueError:
-            naive = None
-        if naive is None or naive.tzinfo is not None or naive.year not in YEARS:
+            moment = in_current_zone(naive) if naive.tzinfo is None else None
+        except (ValueError, OverflowError):
+            moment = None
+        if moment is None or moment.year not in YEARS:
             raise ValidationError(_("Enter a date and a time of day, such as 2026-11-27T09:00."))
-        return in_current_zone(naive)
+        return moment
 
 
 def in_current_zone(naive: datetime) -> datetime:
@@ -109,6 +110,14 @@ def stored_time(text: str) -> datetime | None:
         return moment if iso(moment) == text else None
     except (ValueError, OverflowError):
         return None
+
+
+def day_of(text: str) -> date:
+    """Return the day that a text such as 2026-11-27 names; ValueError if none, or one on which nothing is stored."""
+    day = date.fromisoformat(text)
+    if day.year not in YEARS:
+        raise ValueError(text)
+    return day
 
 
 def version_in(text: str) -> int:

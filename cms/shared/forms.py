@@ -14,21 +14,20 @@ from cms.shared.edit_form import EditForm
 from cms.shared.field_merge import FieldMerge, Typed
 from cms.shared.fields import LinkField, LocalTimeField, PriceField, typed_time, version_in
 from cms.shared.pictures import keep
-from dealsite.data.catalogue.brands import NAME_CHARACTERS
 from dealsite.data.catalogue.categories import CATEGORIES, Entry
-from dealsite.data.catalogue.content import (
-    DESCRIPTION_CHARACTERS,
-    LINK_CHARACTERS,
-    MAX_STOCK,
-    TITLE_CHARACTERS,
-    VOUCHER_CODE_CHARACTERS,
-    DealContent,
-)
+from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing.pending_edits import PendingEdits
-
-ABOUT_CHARACTERS = 2_000
+from dealsite.data.entities.attributes import LINK_CHARACTERS
+from dealsite.data.entities.deals import (
+    DESCRIPTION_CHARACTERS,
+    MAX_STOCK,
+    NAME_CHARACTERS,
+    TITLE_CHARACTERS,
+    VOUCHER_CODE_CHARACTERS,
+)
+from dealsite.data.entities.taxonomy import ABOUT_CHARACTERS
 
 MARKDOWN_HELP = _("Markdown: **bold**, *italic*, - lists, [text](https://…).")
 

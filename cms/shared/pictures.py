@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy
 from cms.shared.requests import EditorRequest, editor_action
 from dealsite.data.catalogue import renditions
 from dealsite.data.catalogue.cards import CENTRE, Picture
-from dealsite.data.catalogue.content import ALT_CHARACTERS
+from dealsite.data.entities.deals import ALT_CHARACTERS
 from dealsite.data.table.errors import Invalid
 from dealsite.pictures import uploads
 from dealsite.text.digits import number_in

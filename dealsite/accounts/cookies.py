@@ -11,9 +11,9 @@ from django.core import signing
 from django.http import HttpRequest, HttpResponse
 
 from dealsite.data.commerce.carts import VISITOR_CART_LIFETIME
+from dealsite.data.entities.people import LONGEST_SESSION
 from dealsite.data.names import normalise_username
 from dealsite.data.people import devices
-from dealsite.data.people.sessions import LONGEST
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Invalid
 
@@ -104,7 +104,7 @@ def session_key(request: HttpRequest) -> str:
 
 def set_session(response: HttpResponse, username: str, key: str) -> None:
     """Give the browser a session; when it ends is decided here, not there."""
-    _set(response, settings.SESSION_COOKIE_NAME, f"{username}:{key}", LONGEST)
+    _set(response, settings.SESSION_COOKIE_NAME, f"{username}:{key}", LONGEST_SESSION)
 
 
 def forget_session(response: HttpResponse) -> None:

@@ -13,7 +13,7 @@ from django.utils.http import urlencode
 
 from dealsite.accounts.requests import SignedIn
 from dealsite.accounts.sign_in_again import ask_to_sign_in
-from dealsite.data.people.users import ROLES
+from dealsite.data.entities.people import ROLES
 from dealsite.data.table.errors import Forbidden
 
 View = Callable[..., HttpResponseBase]

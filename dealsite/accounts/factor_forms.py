@@ -5,7 +5,8 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy
 
-from dealsite.accounts.forms import NAME_CHARACTERS, CodeField, PasskeyForm, old_password_field
+from dealsite.accounts.forms import CodeField, PasskeyForm, old_password_field
+from dealsite.data.entities.people import NAME_CHARACTERS
 
 
 class SetUpTwoFactorForm(forms.Form):

@@ -13,11 +13,11 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.accounts import locales, passkeys, passwords
 from dealsite.accounts.passwords import Owner
+from dealsite.data.entities.people import NAME_CHARACTERS
 from dealsite.data.names import normalise, normalise_email, normalise_username
 from dealsite.data.table.errors import AlreadyExists, DataError, Invalid, TooManyRequests
 from dealsite.text.lazy import Text
 
-NAME_CHARACTERS = 50
 USERNAME_INPUT = {"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}
 BROWSER_ZONE = gettext_lazy("That of my browser, or else of the site")
 SITES_LANGUAGE = gettext_lazy("That of the site")

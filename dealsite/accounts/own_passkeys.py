@@ -13,12 +13,13 @@ from dealsite.accounts import cookies, passkeys
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.destinations import destination
 from dealsite.accounts.factor_forms import AddPasskeyForm
-from dealsite.accounts.forms import NAME_CHARACTERS, answer_form
+from dealsite.accounts.forms import answer_form
 from dealsite.accounts.reauthentication import fresh
 from dealsite.accounts.requests import UserRequest
 from dealsite.accounts.security_log import note
 from dealsite.accounts.sessions import device_name
 from dealsite.accounts.two_factor import codes_page, is_proved, is_required, new_codes
+from dealsite.data.entities.people import NAME_CHARACTERS
 from dealsite.data.people import passkeys as stored
 from dealsite.data.people import two_factor
 from dealsite.data.people.two_factor import TwoFactor

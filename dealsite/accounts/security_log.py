@@ -8,7 +8,6 @@ besides. While the table is away there are lines only: a page answers as it woul
 import threading
 from collections import Counter
 from datetime import UTC, datetime, timedelta
-from typing import Literal
 
 import structlog
 from django.http import HttpRequest, HttpResponse
@@ -16,38 +15,17 @@ from django.utils import timezone
 from django.views import csrf
 
 from dealsite.accounts.requests import client_address, network_of
+from dealsite.data.entities.work import DETAIL_CHARACTERS, Event
 from dealsite.data.names import normalise_username
 from dealsite.data.people import security_events
 from dealsite.data.people.security_events import SecurityEvent
 from dealsite.data.table.errors import DataError, Invalid
 from dealsite.web.request_log import current_id, route_of
 
-Event = Literal[
-    "signed_in",
-    "sign_in_failed",
-    "code_failed",
-    "passkey_failed",
-    "signed_up",
-    "signed_out",
-    "refused",
-    "throttled",
-    "csrf_refused",
-    "question_asked",
-    "export_asked",
-    "password_changed",
-    "password_reset_asked",
-    "factor_changed",
-    "email_changed",
-    "roles_changed",
-    "sessions_ended",
-    "account_suspended",
-    "account_deleted",
-]
 FAILURES: frozenset[Event] = frozenset(
     {"sign_in_failed", "code_failed", "passkey_failed", "refused", "throttled", "csrf_refused"}
 )
 BY_STATUS: dict[int, Event] = {403: "refused", 429: "throttled"}
-LONGEST_DETAIL = 200  # characters
 MOST_ROWS = 200  # of what failed, in a minute
 MOST_OF_NETWORK = 20
 COUNT_EVERY = timedelta(seconds=5)
@@ -108,7 +86,7 @@ def note(request: HttpRequest, event: Event, *, username: str = "", detail: str 
         username = ""
     network = network_of(client_address(request))
     made = SecurityEvent(
-        event, now, username, network, route_of(request), detail[:LONGEST_DETAIL], current_id()
+        event, now, username, network, route_of(request), detail[:DETAIL_CHARACTERS], current_id()
     )
     logger.info(event, username=username, network=network, page=made.page, detail=made.detail)
     noted_of(request).add(event)

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.utils.translation import gettext
 
 from dealsite.data import keys, table
-from dealsite.data.entities import ENTITIES
+from dealsite.data.entities.chart import ENTITIES
 
 SCHEMAS = table.Schemas({name: table.Schema(one.schema, one.upgrades) for name, one in ENTITIES.items()})
 

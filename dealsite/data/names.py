@@ -1,10 +1,14 @@
-"""Names as they stand in keys: slugs, user names and e-mail addresses.
+"""Names as they are shown, and as they stand in keys: slugs, user names and e-mail addresses.
 
-Names are normalised first and checked afterwards: NFKC turns look-alikes of `#` into `#` itself.
+Names are normalised first and checked afterwards: NFKC turns look-alikes of `#` into `#` itself. Joiners (U+200C and
+U+200D) are shown where they change how a word or an emoji looks, and compared nowhere. In words these are the contexts
+A1, A2 and B of Unicode's UAX #31, as RFC 5892 checks them for domain names, and the Bengali ya-phalaa; in emoji it is
+rule GB11 of UAX #29.
 """
 
 import re
 import unicodedata
+from urllib.parse import urlsplit
 
 from django.utils.translation import gettext_lazy
 
@@ -13,18 +17,72 @@ from dealsite.data.table.errors import Invalid
 USERNAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9_.-]{2,29}")
 EMAIL_PATTERN = re.compile(r"[^@\s<>\"(),:;\\\[\]#]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z0-9-]{2,}")
 SLUG_CHARACTERS = 60
+UNWANTED = {"Cc", "Cf", "Cs", "Co", "Cn"}
+NON_JOINER, JOINER = "\u200c", "\u200d"
+RUN = re.compile(f"[{NON_JOINER}{JOINER}]+")
+NEAR = 16  # characters on either side that are looked at: marks may stand between two letters that join
+# Of the blocks that hold all emoji with joiners; a skin colour is no emoji of its own there.
+EMOJI = "[\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\U0001f300-\U0001f3fa\U0001f400-\U0001faff]"
+BEFORE_JOINER = re.compile(EMOJI + "\ufe0f?[\U0001f3fb-\U0001f3ff]?$")
+AFTER_JOINER = re.compile(EMOJI)
+BENGALI_RA, BENGALI_VIRAMA = "\u09b0", "\u09cd"
 
 
 def normalise(text: str) -> str:
-    """Return text in NFKC, without control, format and surrogate characters, its white space folded."""
+    """Return text in NFKC, without control, format and surrogate characters, its white space folded.
+
+    Joiners stay where they can be seen; what names are compared by leaves them out (`slugify`).
+    """
     text = unicodedata.normalize("NFKC", text)
-    kept = "".join(
-        " " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in UNWANTED
+    text = "".join(
+        " " if c.isspace() else c
+        for c in text
+        if c.isspace() or c in (NON_JOINER, JOINER) or unicodedata.category(c) not in UNWANTED
     )
-    return unicodedata.normalize("NFKC", " ".join(kept.split()))
+    while (shown := _folded(_with_visible_joiners(text))) != text:
+        text = shown  # letters between which a joiner stood may be one now
+    return text
 
 
+ODD_IN_LINKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\\<>\"]").search
 UNWANTED = {"Cc", "Cf", "Cs", "Co", "Cn"}
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", " ".join(text.split()))
+
+
+def without_joiners(text: str) -> str:
+    """Return text as it is compared: two names that differ only in joiners are one."""
+    return RUN.sub("", text)
+
+
+def _with_visible_joiners(text: str) -> str:
+    """Return text with the last one of each run of joiners, where that can be seen, and no other."""
+    kept, position = "", 0
+    for run in RUN.finditer(text):
+        kept += text[position : run.start()]
+        position = run.end()
+        if _is_visible(run[0][-1], kept[-NEAR:], text[position : position + NEAR]):
+            kept += run[0][-1]
+    return kept + text[position:]
+
+
+def _is_visible(joiner: str, before: str, after: str) -> bool:
+    if joiner == JOINER and BEFORE_JOINER.search(before) and AFTER_JOINER.match(after):
+        return True
+    if joiner == JOINER and before.endswith(BENGALI_RA) and after.startswith(BENGALI_VIRAMA):
+        return True
+    if joiner == JOINER and unicodedata.category(after[:1] or " ").startswith("M"):
+        return False  # of a letter with its virama and a vowel sign, nothing is joined
+
+    # It knows how each letter joins: 2 MB that most processes never need.
+    from idna import valid_contextj
+
+    try:
+        return valid_contextj(before + joiner + after, len(before))
+    except ValueError:  # before it stands a letter whose script never joins, such as Tangut's
+        return False
 
 
 def slugify(name: str) -> str:
@@ -32,7 +90,7 @@ def slugify(name: str) -> str:
 
     Letters and digits of every script stay, so brands of the whole world have a slug of their own.
     """
-    text = unicodedata.normalize("NFKD", normalise(name).casefold())
+    text = unicodedata.normalize("NFKD", without_joiners(normalise(name)).casefold())
     text = "".join(c for c in text if not "\u0300" <= c <= "\u036f")
     text = unicodedata.normalize("NFKC", text)
     words = "".join(
@@ -59,7 +117,7 @@ def normalise_sign_in_name(text: str) -> str:
     try:
         return normalise_email(text) if "@" in text else normalise_username(text)
     except Invalid:
-        return normalise(text).casefold()
+        return without_joiners(normalise(text)).casefold()
 
 
 def normalise_email(text: str) -> str:
@@ -72,3 +130,18 @@ def normalise_email(text: str) -> str:
     ):
         raise Invalid(email=gettext_lazy("Enter an e-mail address such as name@example.org."))
     return email
+
+
+def is_web_link(link: str) -> bool:
+    """Tell whether a link is http or https, to a host, without sign-in data or spaces."""
+    try:
+        parts = urlsplit(link)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return False
+    return (
+        parts.scheme in ("http", "https")
+        and bool(host)
+        and "@" not in parts.netloc
+        and not (ODD_IN_LINKS(link) or any(unicodedata.category(c) == "Cf" for c in link if c > "~"))
+    )

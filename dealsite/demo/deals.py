@@ -14,6 +14,7 @@ from dealsite.data.catalogue.content import DealContent
 from dealsite.data.table.ids import RANDOM_BITS, new_ulid, time_of
 from dealsite.demo.art import Scene
 from dealsite.imports import csv_files, rows
+from dealsite.imports.csv_files import BadFile, CsvFormat
 from dealsite.imports.layout import DAY_FIRST, POINT, Layout, guess_columns
 from dealsite.imports.rows import NewDeal, Remark
 
@@ -112,13 +113,13 @@ def _in_file() -> list[DemoDeal]:
 
 
 def _read() -> Iterator[DemoDeal]:
-    header, *records = csv_files.read(FILE)
+    header, *records = csv_files.read(FILE, CsvFormat("utf-8", ","))
     columns = tuple(guess_columns(header.cells))
     layout = Layout(tuple(header.cells), columns, POINT, DAY_FIRST, "UTC", DATED, drafts=False)
     cells = {record.line: dict(zip(header.cells, record.cells, strict=True)) for record in records}
     for new in rows.check_as([header, *records], layout):
         if isinstance(new, Remark):
-            raise csv_files.BadFile(f"{FILE.name}, line {new.line}: {new.reason}")
+            raise BadFile(f"{FILE.name}, line {new.line}: {new.reason}")
         own = cells[new.line]
         objects, turn, tint = tuple(own["objects"].split()), float(own["turn"]), float(own["tint"])
         scene = Scene(objects, int(own["stage"]), own["shape"], own["pose"], turn, tint)

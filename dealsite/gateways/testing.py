@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 
 from dealsite.data import keys, table
+from dealsite.data.entities.commerce import TEST_CHARGE
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Unavailable
 from dealsite.data.table.ids import hash_of
@@ -111,9 +112,7 @@ def _keep(stored: Item) -> Item | None:
     """Store a charge under its key, or return the one that is there."""
     key = keys.test_charge(stored["id"])
     try:
-        table.write(
-            Put(key=key, item=stored | {"type": "TestCharge"}, when=(absent(),), otherwise=AlreadyExists())
-        )
+        table.write(Put(key=key, item=TEST_CHARGE.item(stored), when=(absent(),), otherwise=AlreadyExists()))
     except AlreadyExists:
         return _get(stored["id"])
     except Unavailable as error:

@@ -1,7 +1,7 @@
 """Stores the deals of an import: many in one transaction, and each alone where that fails."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -12,7 +12,7 @@ from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.table.errors import AlreadyExists, DataError, Unavailable
 from dealsite.data.table.ids import time_of
-from dealsite.imports.rows import NewDeal, Remark, Result
+from dealsite.imports.rows import NewBrand, NewDeal, Remark, Result
 
 WINDOW = 1_000  # rows handled together, so that deals of one brand meet in one transaction
 ACTIONS = 100  # in one transaction
@@ -84,8 +84,9 @@ DRAFTS = Target(
 
 @dataclass
 class Import:
-    """One run of an import. `report` is called with each remark, `step` with each number of rows done.
+    """One run of an import. `report` is called with each remark, `new_brand` with each brand that is made.
 
+    `step` is called with each number of rows done.
     `pictures` fetches the pictures of some deals by line, or the reason why there is none.
     """
 
@@ -93,12 +94,14 @@ class Import:
     now: datetime
     report: Callable[[Remark], object]
     step: Callable[[int], object]
+    new_brand: Callable[[NewBrand], object] = lambda brand: None
     dry_run: bool = False
     pictures: Pictures | None = None
     target: Target = DEALS
     window: int = WINDOW
     window_done: Callable[[int], object] = lambda line: None  # called with the last line that is stored
     resumed: bool = False  # what was stored at `now` was stored by this run, before a crash
+    named: Collection[str] = ()  # slugs of brands that it made, and told of, before that
     totals: Totals = field(default_factory=Totals)
     _brands: dict[str, Brand] = field(default_factory=dict)
 
@@ -136,6 +139,8 @@ class Import:
             if new.id not in there:
                 wanted.setdefault(new.id, new)
         own = sum(at == self.now for at in there.values()) if self.resumed else 0
+        if self.resumed:
+            self._find_own_brands(window)
         self.resumed = False
         self._count_there(len(window) - len(wanted) - own)
         self._count_imported(own)
@@ -191,31 +196,31 @@ class Import:
 
     def _with_brands(self, wanted: list[NewDeal]) -> list[NewDeal]:
         """Create the brands that are missing; reject the rows whose brand cannot be."""
-        names: dict[str, str] = {}
+        first: dict[str, NewDeal] = {}
         for new in wanted:
-            names.setdefault(new.content.brand, new.brand_name)
-        self._brands |= brands.get_many(slug for slug in names if slug not in self._brands)
-        missing = [slug for slug in names if slug not in self._brands]
+            first.setdefault(new.content.brand, new)
+        self._brands |= brands.get_many(slug for slug in first if slug not in self._brands)
+        missing = [slug for slug in first if slug not in self._brands]
         failed: dict[str, str] = {}
         for start in range(0, len(missing), BRANDS_AT_ONCE):
             some = missing[start : start + BRANDS_AT_ONCE]
             try:
-                made = brands.create_many([names[slug] for slug in some], by=self.by, now=self.now)
-                self._brands |= made
-                self.totals.brands += len(made)
+                made = brands.create_many([first[slug].brand_name for slug in some], by=self.by, now=self.now)
+                for slug, brand in made.items():
+                    self._made(brand, first[slug])
             except Unavailable:
                 raise
             except DataError:
                 for slug in some:
-                    self._create_brand(slug, names[slug], failed)
+                    self._create_brand(first[slug], failed)
         for slug, reason in failed.items():
             self._reject_all([new for new in wanted if new.content.brand == slug], reason)
         return [new for new in wanted if new.content.brand not in failed]
 
-    def _create_brand(self, slug: str, name: str, failed: dict[str, str]) -> None:
+    def _create_brand(self, first: NewDeal, failed: dict[str, str]) -> None:
+        slug = first.content.brand
         try:
-            self._brands[slug] = brands.create(name, by=self.by, now=self.now)
-            self.totals.brands += 1
+            self._made(brands.create(first.brand_name, by=self.by, now=self.now), first)
         except AlreadyExists:
             self._brands[slug] = brands.get(slug)
         except Unavailable:
@@ -223,13 +228,25 @@ class Import:
         except DataError as error:
             failed[slug] = str(error)
 
-    def _count_new_brands(self, wanted: Iterable[NewDeal]) -> None:
+    def _find_own_brands(self, window: list[NewDeal]) -> None:
+        """Tell of the brands that this run made for some rows, before a crash."""
+        found = brands.get_many({new.content.brand for new in window} - set(self.named))
+        for new in window:
+            brand = found.pop(new.content.brand, None)
+            if brand and brand.version == 1 and time_of(brand.last_edit) == self.now:
+                self._made(brand, new)
+
+    def _made(self, brand: Brand, first: NewDeal) -> None:
+        self._brands[brand.slug] = brand
+        self.totals.brands += 1
+        self.new_brand(NewBrand(first.line, brand.slug, brand.name))
+
+    def _count_new_brands(self, wanted: Collection[NewDeal]) -> None:
         unknown = {new.content.brand: new for new in wanted if new.content.brand not in self._brands}
-        found = brands.get_many(unknown)
-        self.totals.brands += len(unknown) - len(found)
-        self._brands |= found
-        for slug, new in unknown.items():
-            self._brands.setdefault(slug, Brand(slug, new.brand_name))
+        self._brands |= brands.get_many(unknown)
+        for new in wanted:
+            if new.content.brand not in self._brands:
+                self._made(Brand(new.content.brand, new.brand_name), new)
 
     def _with_pictures(self, wanted: list[NewDeal], fetch: Pictures) -> list[NewDeal]:
         """Add the pictures; a deal whose picture cannot be had is imported without, and reported."""

@@ -3,20 +3,23 @@
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from dealsite.data.catalogue.brands import clean_name
 from dealsite.data.catalogue.categories import CATEGORIES
-from dealsite.data.catalogue.content import TITLE_CHARACTERS, DealContent, problems
-from dealsite.data.names import normalise, slugify
+from dealsite.data.catalogue.content import DealContent, problems
+from dealsite.data.entities.attributes import YEARS
+from dealsite.data.entities.deals import TITLE_CHARACTERS
+from dealsite.data.names import normalise, slugify, without_joiners
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import RANDOM_BITS, new_ulid
-from dealsite.imports.csv_files import BadFile, Record
+from dealsite.imports.csv_files import NO_ROWS, BadFile, Record, check_header
 from dealsite.imports.layout import Layout, Unreadable
 
 REQUIRED = ("title", "brand", "category", "price", "url", "published_at")
@@ -25,8 +28,8 @@ COLUMNS = (*REQUIRED, *OPTIONAL)
 COLUMN_OF = {"link": "url"}  # fields of a deal that the file calls otherwise
 STOCK = re.compile(r"\d{1,7}", re.ASCII)
 PRICE = re.compile(r"\d{1,9}(\.\d{1,2})?", re.ASCII)
-YEARS = (2000, 2099)
 VALUE_CHARACTERS = 80  # of an offending value in the report
+NEW_BRAND = gettext_lazy("This brand is new.")
 UNDECODED = re.compile("[\ud800-\udfff]")
 UNSHOWN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -53,6 +56,15 @@ class Remark:
     refused: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class NewBrand:
+    """A brand that an import makes, and the line of the first row that needs it."""
+
+    line: int
+    slug: str
+    name: str
+
+
 Result = NewDeal | Remark
 
 
@@ -65,12 +77,12 @@ class _Wrong(Exception):
 
 
 def check(records: Iterable[Record]) -> Iterator[Result]:
-    """Yield the deal of each row, or why it is rejected, and notes; raise BadFile when the header is not right."""
+    """Yield the deal of each row, or why it is rejected, and notes; BadFile for a wrong header, or one alone."""
     rows = iter(records)
     header = next(rows, None)
     if header is None:
         raise BadFile(_("The file is empty."))
-    columns = _columns(header)
+    columns, record = _columns(header), None
     for record in rows:
         if record.problem:
             yield Remark(record.line, "", "", record.problem)
@@ -78,6 +90,8 @@ def check(records: Iterable[Record]) -> Iterator[Result]:
             yield _wrong_width(record.line, record.cells, len(columns))
         else:
             yield from _check_row(record.line, dict(zip(columns, record.cells, strict=True)))
+    if record is None:
+        raise BadFile(NO_ROWS)
 
 
 def check_as(records: Iterable[Record], layout: Layout) -> Iterator[Result]:
@@ -132,7 +146,7 @@ def _check_cells(line: int, cells: list[str], layout: Layout) -> Iterator[Result
 
 def deal_id(link: str, title: str, published_at: datetime) -> str:
     """Return the id of an imported deal: its publication time, and a hash of its link and title."""
-    digest = hashlib.sha256(f"{link}\n{title}".encode()).digest()
+    digest = hashlib.sha256(f"{link}\n{without_joiners(title)}".encode()).digest()
     return new_ulid(published_at, int.from_bytes(digest[: RANDOM_BITS // 8]))
 
 
@@ -143,11 +157,8 @@ def shown(value: str) -> str:
 
 
 def _columns(header: Record) -> list[str]:
-    if header.problem:
-        raise BadFile(_("The first line should name the columns. %(problem)s") % {"problem": header.problem})
+    check_header(header)
     columns = [cell.strip().lower() for cell in header.cells]
-    if len(columns) == 1 and any(c in columns[0] for c in ";\t"):
-        raise BadFile(_("The columns are separated by semicolons or tabs. Save the file with commas."))
     missing = [name for name in REQUIRED if name not in columns]
     if missing:
         sentence = ngettext(
@@ -254,8 +265,9 @@ def _time(column: str, value: str) -> datetime | None:
         raise _Wrong(column, _("Write the time as 2026-05-25T03:23:32Z.")) from None
     if moment.tzinfo is None:
         raise _Wrong(column, _("The time needs its zone: end it with Z (UTC) or +02:00."))
-    if not YEARS[0] <= moment.year <= YEARS[1]:
-        years = {"first": YEARS[0], "last": YEARS[1]}
+    with suppress(OverflowError):  # of a time at the end of the calendar, whose own year is refused as well
+        moment = moment.astimezone(UTC)
+    if moment.year not in YEARS:
+        years = {"first": YEARS[0], "last": YEARS[-1]}
         raise _Wrong(column, _("The year should be from %(first)s to %(last)s.") % years)
-    moment = moment.astimezone(UTC)
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

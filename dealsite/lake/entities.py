@@ -16,9 +16,11 @@ from functools import cached_property
 
 from django.utils.crypto import salted_hmac
 
+from dealsite.data.entities import chart
+from dealsite.data.entities.attributes import Map, Shape
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import from_iso, time_of
-from dealsite.lake.columns import KINDS, Column, Source, attribute
+from dealsite.lake.columns import Column, Source, attribute
 
 OFFICE, ADMIN = "back office", "admin"  # audiences
 TIMELESS = date(2000, 1, 1)  # the partition of what has no day of its creation
@@ -62,16 +64,23 @@ class Entity:
         return {column.name: column.kind for column in self.columns}
 
 
-def columns(text: str, for_admins: str = "", **sources: Source) -> tuple[Column, ...]:
-    """Return columns from `name` or `name:kind`; `sources` says where a value comes from, if not its own attribute."""
-    kept = set(for_admins.split())
-    made = []
+def columns(shape: Shape, text: str, for_admins: str = "", **sources: Source | str) -> tuple[Column, ...]:
+    """Return the columns of what has such attributes; each is of the kind of its attribute, or of one of its card's.
+
+    `sources` names the attribute of one that is called otherwise, or says where a value comes from that is none: its
+    kind has to be told, `name:kind`. What is secret is refused.
+    """
+    kept, made = set(for_admins.split()), list[Column]()
+    card = shape.get("card")
+    declared = {**(card.shape if isinstance(card, Map) else {}), **shape}
     for word in text.split():
-        name, _, kind = word.partition(":")
-        if kind and kind not in KINDS:
-            raise ValueError(f"There is no kind of column {kind!r}.")
-        source = sources.get(name) or RENAMED.get(name) or attribute(name)
-        made.append(Column(name, kind or "text", source, name in kept))
+        name, _, told = word.partition(":")
+        source = sources.get(name) or RENAMED.get(name, name)
+        if isinstance(source, str):
+            if declared[source].secret:
+                raise ValueError(f"{source} is secret and has no place in the lake.")
+            told, source = declared[source].column, attribute(source)
+        made.append(Column(name, told or "text", source, name in kept))
     if unknown := (sources.keys() | kept) - {column.name for column in made}:
         raise ValueError(f"No column is named {', '.join(unknown)}.")
     return tuple(made)
@@ -117,11 +126,11 @@ def is_there(name: str) -> Source:
 
 
 # Where columns come from that are called the same in every table, and otherwise in the items.
-RENAMED: Mapping[str, Source] = {
+RENAMED: Mapping[str, Source | str] = {
     "email_hash": hashed_email,
-    "featured": attribute("order"),
+    "featured": "order",
     "is_visitor": is_there("visitor"),
-    "order_id": attribute("order"),
+    "order_id": "order",
 }
 
 
@@ -133,13 +142,15 @@ def _entity(
     *,
     audience: str = ADMIN,
     for_admins: str = "",
-    **sources: Source,
+    **sources: Source | str,
 ) -> Entity:
-    return Entity(type_, table, columns(text, for_admins, **sources), created, audience)
+    return Entity(
+        type_, table, columns(chart.ENTITIES[type_].shape, text, for_admins, **sources), created, audience
+    )
 
 
 def _relation(type_: str, table: str, more: str = "") -> Entity:
-    text = f"slug username created_at:time {more}"
+    text = f"slug username created_at {more}"
     return _entity(type_, table, by_creation, text, audience=OFFICE, for_admins="username")
 
 
@@ -148,9 +159,9 @@ ENTITIES: tuple[Entity, ...] = (
         "Deal",
         "deals",
         by_id,
-        "id title brand brand_name category price:money was_price:money voucher_code live_at:time "
-        "expires_at:time sold_out:flag featured_on:json link description version:integer created_at:time "
-        "created_by updated_at:time updated_by",
+        "id title brand brand_name category price was_price voucher_code live_at:time "
+        "expires_at sold_out featured_on link description version created_at "
+        "created_by updated_at updated_by",
         live_at=by_id,
         audience=OFFICE,
     ),
@@ -158,65 +169,62 @@ ENTITIES: tuple[Entity, ...] = (
         "Offer",
         "offers",
         by_id,
-        "id brand category price:money expires_at:time stock:integer",
+        "id brand category price expires_at stock",
         audience=OFFICE,
     ),
-    _entity(
-        "Price", "prices", by_beginning, "id deal since:time price:money was_price:money", audience=OFFICE
-    ),
+    _entity("Price", "prices", by_beginning, "id deal since price was_price", audience=OFFICE),
     _entity(
         "Draft",
         "drafts",
         by_id,
-        "id title brand brand_name category price:money was_price:money voucher_code expires_at:time link "
-        "description stock:integer version:integer published_as created_by updated_at:time updated_by",
+        "id title brand brand_name category price was_price voucher_code expires_at link "
+        "description stock version published_as created_by updated_at updated_by",
     ),
     _entity(
         "Brand",
         "brands",
         by_creation,
-        "slug name description version:integer created_at:time updated_at:time updated_by",
+        "slug name description version created_at updated_at updated_by",
         audience=OFFICE,
     ),
     _entity(
         "BrandCounts",
         "brand_counts",
         None,
-        "slug deals:integer likes:integer watches:integer",
+        "slug deals likes watches",
         audience=OFFICE,
     ),
     _entity(
         "Category",
         "categories",
         None,
-        "slug name description featured:json featured_at:time featured_by version:integer updated_at:time "
-        "updated_by",
+        "slug name description featured featured_at featured_by version updated_at updated_by",
         audience=OFFICE,
     ),
     _entity(
         "CategoryCounts",
         "category_counts",
         None,
-        "slug deals:integer likes:integer watches:integer",
+        "slug deals likes watches",
         audience=OFFICE,
     ),
-    _entity("FrontPage", "front_pages", None, "featured:json featured_at:time featured_by", audience=OFFICE),
+    _entity("FrontPage", "front_pages", None, "featured featured_at featured_by", audience=OFFICE),
     _entity(
         "EditorsChoicePage",
         "editors_choice_pages",
         None,
-        "featured:json featured_at:time featured_by",
+        "featured featured_at featured_by",
         audience=OFFICE,
     ),
     _relation("BrandLike", "brand_likes"),
-    _relation("BrandWatch", "brand_watches", "muted:flag"),
+    _relation("BrandWatch", "brand_watches", "muted"),
     _relation("CategoryLike", "category_likes"),
-    _relation("CategoryWatch", "category_watches", "muted:flag"),
+    _relation("CategoryWatch", "category_watches", "muted"),
     _entity(
         "User",
         "users",
         by_creation,
-        "username email_hash roles:json timezone created_at:time deleted_at:time suspended_at:time",
+        "username email_hash roles timezone created_at deleted_at suspended_at",
     ),
     _entity(
         "Message",
@@ -226,23 +234,21 @@ ENTITIES: tuple[Entity, ...] = (
         unread=is_there("GSI1PK"),
         sent_at=by_id,
     ),
-    _entity(
-        "Job", "jobs", by_id, "id kind state tries:integer progress:json created_at:time", created_at=by_id
-    ),
+    _entity("Job", "jobs", by_id, "id kind state tries progress created_at:time", created_at=by_id),
     _entity(
         "CartHead",
         "cart_heads",
         None,
-        "username is_visitor:flag active:integer saved:integer version:integer",
+        "username is_visitor:flag active saved version",
         audience=OFFICE,
     ),
     _entity(
         "CartLine",
         "cart_lines",
         by_id,
-        "id deal username is_visitor:flag status status_at:time order_id title brand brand_name category "
-        "price:money quantity:integer added_at:time",
-        status_at=attribute("at"),
+        "id deal username is_visitor:flag status status_at order_id title brand brand_name category "
+        "price quantity added_at:time",
+        status_at="at",
         added_at=by_id,
         audience=OFFICE,
     ),
@@ -250,9 +256,9 @@ ENTITIES: tuple[Entity, ...] = (
         "Order",
         "orders",
         by_id,
-        "id username email_hash status placed_at:time status_at:time status_note total:money "
-        "pieces:integer lines:integer plan:integer country postcode_area payments:json timeline:json "
-        "version:integer",
+        "id username email_hash status placed_at status_at:time status_note total "
+        "pieces lines plan country postcode_area payments timeline "
+        "version",
         status_at=last_step("at"),
         status_note=last_step("note"),
         country=of_address("country"),
@@ -264,27 +270,27 @@ ENTITIES: tuple[Entity, ...] = (
         "Payment",
         "payments",
         by_id,
-        "id account order_id instalment:integer instalments:integer amount:money due_at:time status "
-        "next_at:time tries:integer final:flag closed:flag transaction_id processed_at:time reason "
-        "timeline:json version:integer",
-        instalment=attribute("number"),
-        instalments=attribute("of"),
+        "id account order_id instalment instalments amount due_at status "
+        "next_at tries final closed transaction_id processed_at reason "
+        "timeline version",
+        instalment="number",
+        instalments="of",
         audience=OFFICE,
     ),
     _entity(
         "AuditEntry",
         "audit_entries",
         by_id,
-        "id done_at:time done_by kind subject what note",
-        done_at=attribute("at"),
-        done_by=attribute("by"),
+        "id done_at done_by kind subject what note",
+        done_at="at",
+        done_by="by",
     ),
     _entity(
         "SecurityEvent",
         "security_events",
         by_id,
-        "id happened_at:time event username network page detail request",
-        happened_at=attribute("at"),
+        "id happened_at event username network page detail request",
+        happened_at="at",
     ),
 )
 

@@ -8,29 +8,31 @@ one, of the whole line: the same line twice is one payment.
 import base64
 import binascii
 import csv
+import gzip
 import hashlib
 import json
+import tempfile
+import weakref
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from contextlib import suppress
+from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 from dealsite.data import keys
-from dealsite.data.catalogue.cards import CENT
-from dealsite.data.commerce.payment.payment_record import DATA_BYTES, Payment
+from dealsite.data.commerce.payment.payment_record import Payment
+from dealsite.data.entities.attributes import CENT, YEARS
+from dealsite.data.entities.payments import DATA_BYTES, METHOD_CHARACTERS
 from dealsite.data.table.ids import EPOCH, RANDOM_BITS, new_ulid
+from dealsite.imports.csv_files import CHUNK, NO_ROWS, BadFile, hinted_separator, lines_of, opened
+from dealsite.imports.csv_format import format_of
 
 LARGEST_AMOUNT = Decimal("1000000000")
 ACCOUNT_CHARACTERS = 200
-METHOD_CHARACTERS = 300
 LINE_BYTES = 100_000
 BLOCK = 1 << 20  # bytes read at once to tell files apart
 FIELDS = {"account", "due_at", "amount", "id", "data", "data_base64", "method"}
-
-
-class BadFile(Exception):
-    """The file, or one of its lines, cannot be taken; a sentence."""
 
 
 class FileSource:
@@ -39,16 +41,39 @@ class FileSource:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.name = path.name
-        self.total = path.stat().st_size
         self.id = _digest_id(path)
         self.header: list[str] | None = None
+        self.separator = ""
         self.body = 0  # where the payments begin
-        if path.suffix.lower() == ".csv":
-            with path.open("rb") as file:
-                self.header = _fields(file.readline().decode("utf-8-sig"))
-                self.body = file.tell()
-            if unknown := set(self.header) - FIELDS or {"account", "due_at", "amount"} - set(self.header):
-                raise BadFile(f"The header names wrong or too few fields: {', '.join(sorted(unknown))}.")
+        if {".csv", ".CSV"} & set(path.suffixes):
+            self._read_header()
+        self.total = self.path.stat().st_size
+
+    def _read_header(self) -> None:
+        """Read what the first line of a CSV file names; a file that is not in UTF-8 with usual lines is copied."""
+        with opened(self.path) as file:
+            read_as = format_of(file)
+            file.seek(0)
+            is_plain = read_as.encoding.startswith("utf-8") and b"\n" in file.read(CHUNK)
+            if not is_plain or isinstance(file, gzip.GzipFile):
+                copy = tempfile.TemporaryFile()  # noqa: SIM115 - as long as this lives, also in forked processes
+                weakref.finalize(self, copy.close)
+                lines = lines_of(file, read_as.encoding)
+                copy.writelines(line.encode("utf-8", "surrogatepass") for line in lines)
+                copy.flush()
+                self.path = Path(f"/proc/self/fd/{copy.fileno()}")
+        self.separator = read_as.separator
+        with self.path.open("rb") as file:
+            line = file.readline().decode("utf-8-sig")
+            if hinted_separator(line.strip()):
+                line = file.readline().decode()
+            self.header = _fields(line, self.separator)
+            self.body = file.tell()
+            is_all = not file.read(CHUNK).strip()
+        if unknown := set(self.header) - FIELDS or {"account", "due_at", "amount"} - set(self.header):
+            raise BadFile(f"The header names wrong or too few fields: {', '.join(sorted(unknown))}.")
+        if is_all:
+            raise BadFile(str(NO_ROWS))
 
     def bounds(self, segment: int, segments: int) -> tuple[int, int]:
         """Return the first byte of a segment, and the first after it: both where a line begins."""
@@ -88,7 +113,7 @@ class FileSource:
             if not isinstance(values, dict) or not values.keys() <= FIELDS:
                 raise ValueError("this is no object with the fields of a payment.")
             return values
-        cells = _fields(line)
+        cells = _fields(line, self.separator)
         if len(cells) != len(self.header):
             raise ValueError(f"it has {len(cells)} fields, the header {len(self.header)}.")
         return dict(zip(self.header, cells, strict=True))
@@ -111,9 +136,7 @@ def payment_of(values: Mapping[str, Any], line: bytes) -> Payment:
     account = keys.part(values["account"])
     if len(account) > ACCOUNT_CHARACTERS:
         raise ValueError("the account's name is too long.")
-    due_at = datetime.fromisoformat(values["due_at"])
-    if due_at.tzinfo is None:
-        raise ValueError("due_at needs a time zone, such as 2026-12-01T09:00:00Z.")
+    due_at = time_of_text(values["due_at"], "due_at")
     reference = str(values.get("id") or "")
     told_apart = f"{account}#{reference}".encode() if reference else line
     digest = hashlib.sha256(told_apart).digest()
@@ -128,10 +151,25 @@ def payment_of(values: Mapping[str, Any], line: bytes) -> Payment:
     )
 
 
+def time_of_text(text: str, field: str) -> datetime:
+    """Return a time in UTC, or raise ValueError: without a zone, or far from now."""
+    at = datetime.fromisoformat(text)
+    if at.tzinfo is None:
+        raise ValueError(f"{field} needs a time zone, such as 2026-12-01T09:00:00Z.")
+    with suppress(OverflowError):  # of a time at the end of the calendar, whose own year is refused as well
+        at = at.astimezone(UTC)
+    if at.year not in YEARS:
+        raise ValueError(f"the year of {field} should be from {YEARS[0]} to {YEARS[-1]} in UTC.")
+    return at
+
+
 def _amount(value: Any) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, (str, int, Decimal)):
         raise ValueError("amount is missing.")
-    amount = Decimal(value)
+    try:
+        amount = Decimal(value)
+    except InvalidOperation:
+        amount = Decimal("NaN")
     if not amount.is_finite() or not 0 < amount < LARGEST_AMOUNT or amount != amount.quantize(CENT):
         raise ValueError(f"{value} is no amount such as 12.50.")
     return amount.quantize(CENT)
@@ -149,9 +187,9 @@ def _data(values: Mapping[str, Any]) -> bytes:
     return data
 
 
-def _fields(line: str) -> list[str]:
+def _fields(line: str, separator: str) -> list[str]:
     try:
-        return next(csv.reader([line.rstrip("\r\n")], strict=True), [])
+        return next(csv.reader([line.rstrip("\r\n")], strict=True, delimiter=separator), [])
     except csv.Error as error:
         raise ValueError(f"it is no line of CSV ({error}); a field may hold no line break.") from None
 

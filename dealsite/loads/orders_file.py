@@ -6,7 +6,6 @@ same product twice adds up, and what is too much for one order becomes several o
 have to do it.
 """
 
-import gzip
 import hashlib
 import itertools
 import json
@@ -17,13 +16,14 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dealsite.data.catalogue.cards import CENT
-from dealsite.data.catalogue.content import MAX_PRICE, TITLE_CHARACTERS
 from dealsite.data.commerce.carts import MAX_ACTIVE, MAX_QUANTITY
-from dealsite.data.names import normalise, normalise_username
+from dealsite.data.entities.attributes import CENT
+from dealsite.data.entities.deals import MAX_PRICE, TITLE_CHARACTERS
+from dealsite.data.names import normalise, normalise_username, without_joiners
 from dealsite.data.table.errors import Invalid
-from dealsite.data.table.ids import EPOCH, RANDOM_BITS, new_ulid
-from dealsite.loads.files import BadFile
+from dealsite.data.table.ids import RANDOM_BITS, new_ulid
+from dealsite.imports.csv_files import BadFile, lines_of, opened
+from dealsite.loads.files import time_of_text
 
 SKU_CHARACTERS = 60
 
@@ -95,29 +95,26 @@ def read(path: Path) -> Iterator[OrderEntry]:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
+    with opened(path) as file:
+        for number, line in enumerate(lines_of(file, "utf-8"), 1):
             if not line.strip():
                 continue
             try:
-                row = json.loads(line, parse_float=Decimal)
+                row = json.loads(line.encode(), parse_float=Decimal)
                 yield number, {**row, "order_id": row["order_id"]}
             except (KeyError, TypeError, ValueError):
                 raise BadFile(f"Line {number:,} is no line of an order.") from None
 
 
 def _time(text: str) -> datetime:
-    at = datetime.fromisoformat(text)
-    if at.tzinfo is None or at < EPOCH:
-        raise ValueError(f"{text} is no time with a zone")
+    at = time_of_text(text, "ts")
     return at.replace(microsecond=at.microsecond // 1000 * 1000)
 
 
 def _sold(number: int, row: dict[str, Any]) -> SaleLine:
     try:
         price = Decimal(str(row["unit_price"]))
-        title, sku = normalise(row["title"])[:TITLE_CHARACTERS], normalise(row["sku"])
+        title, sku = normalise(row["title"])[:TITLE_CHARACTERS], without_joiners(normalise(row["sku"]))
         quantity = int(row["qty"])
     except (InvalidOperation, KeyError, TypeError, ValueError) as error:
         raise BadFile(f"Line {number:,} is no line of an order ({error!r}).") from None

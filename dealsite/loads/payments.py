@@ -10,6 +10,7 @@ from decimal import Decimal
 from dealsite.data.commerce.payment import payment_loads
 from dealsite.data.commerce.payment.payment_loads import Segment, Source
 from dealsite.data.commerce.payment.payment_record import Payment
+from dealsite.data.entities.payments import SEGMENTS
 from dealsite.data.table.ids import RANDOM_BITS, iso, new_ulid
 from dealsite.loads.processes import share
 
@@ -30,7 +31,7 @@ def load(source: Source, *, processes: int, now: datetime, advance: Callable[[in
     Ended at any point, the same call goes on. Errors of a process end the load.
     """
     left = payment_loads.begin(source, now=now)
-    starts = {segment.number: source.bounds(segment.number, payment_loads.SEGMENTS)[0] for segment in left}
+    starts = {segment.number: source.bounds(segment.number, SEGMENTS)[0] for segment in left}
     advance(0, sum(segment.position - starts[segment.number] for segment in left))
 
     def load_segment(segment: Segment, report: Callable[[tuple[int, int]], None]) -> Segment:

@@ -23,7 +23,7 @@ from dealsite.data.commerce.orders import Address, Purchase
 from dealsite.data.names import slugify
 from dealsite.data.people import users
 from dealsite.data.table import errors
-from dealsite.loads.files import BadFile
+from dealsite.imports.csv_files import BadFile
 from dealsite.loads.orders_file import OrderEntry, Product, derived_id, read
 from dealsite.loads.processes import share
 

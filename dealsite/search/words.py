@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString, mark_safe
 from dealsite.data.catalogue.cards import DealCard
 
 WORD = re.compile(r"[^\W_]+")
-MARKS = re.compile("[\u0300-\u036f]+")
+MARKS = re.compile("[\u0300-\u036f\u200c\u200d]+")  # accents and joiners
 # Words that hyphens, dots or apostrophes hold together; people also write them as one word, or apart.
 COMPOUND = re.compile(r"[^\W_]+(?:[-.'’\u2010\u2011][^\W_]+)*")
 PARTS = re.compile(r"\d+|[^\W\d_]+")

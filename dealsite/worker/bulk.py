@@ -12,9 +12,10 @@ from datetime import datetime, timedelta
 from dealsite.data.catalogue.deals import BrandChanged
 from dealsite.data.editing import bulk
 from dealsite.data.editing.audit import AuditContext
-from dealsite.data.editing.bulk import CHANGED, CHUNK, REFUSED, BulkResult, BulkTarget, Chunk
+from dealsite.data.editing.bulk import BulkResult, BulkTarget, Chunk
 from dealsite.data.editing.bulk_change import applying, bulk_progress, undoing
 from dealsite.data.editing.bulk_change.applying import Note, Prefetched, Thing
+from dealsite.data.entities.batches import CHANGED, CHUNK, REFUSED
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, Handler, Job
 from dealsite.data.jobs.payloads import from_item, to_item

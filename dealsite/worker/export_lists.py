@@ -17,8 +17,8 @@ from dealsite.data.catalogue import featured_plans
 from dealsite.data.catalogue.featured_versions import FeaturedEntry
 from dealsite.data.editing import trash
 from dealsite.data.editing.audit import Entry
+from dealsite.data.entities.work import ADMINS_EXPORT, EDITORS_EXPORT, EXPORT
 from dealsite.data.jobs.exports import AUDIT, DEALS, DRAFTS, ORDERS, PAYMENTS, Payload
-from dealsite.data.jobs.jobs import ADMINS_EXPORT, EDITORS_EXPORT, EXPORT
 from dealsite.data.people import announcements, users
 from dealsite.data.table.errors import Text
 from dealsite.worker import export_sources as sources

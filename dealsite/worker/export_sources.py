@@ -23,6 +23,7 @@ from dealsite.data.commerce.orders import Order, OrderCard
 from dealsite.data.commerce.payment.payment_lists import PaymentRow
 from dealsite.data.editing import audit, imports
 from dealsite.data.editing.links import LinkCheck
+from dealsite.data.entities.batches import IMPORTED
 from dealsite.data.jobs import exports, jobs
 from dealsite.data.jobs.exports import ExportRequest, ListRequest, Payload
 from dealsite.data.names import slugify
@@ -166,7 +167,7 @@ def all_imports(export: Export) -> Iterator[dict[str, Any]]:
     """Yield the imports; how many rows a file has is a guess until it is checked."""
     for one in _every(imports.newest, "imports"):
         totals = one.card.get("totals") or {}
-        done = "imported" if one.card["stage"] == imports.IMPORTED else "new"
+        done = "imported" if one.card["stage"] == IMPORTED else "new"
         yield {"import": one, "totals": totals, done: totals.get("imported")}
 
 

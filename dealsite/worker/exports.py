@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from django.core.files.base import File
 from django.core.files.storage import Storage, storages
 
+from dealsite.data.entities.work import EXPORTS
 from dealsite.data.jobs import exports, jobs
 from dealsite.data.jobs.exports import DeletionPayload, Progress
 from dealsite.data.jobs.jobs import Handler, Job
@@ -71,6 +72,6 @@ def delete_export(job: Job, now: datetime) -> None:
 
 
 HANDLERS: dict[str, Handler] = {
-    **dict.fromkeys(jobs.EXPORTS, write_export),
+    **dict.fromkeys(EXPORTS, write_export),
     exports.DELETE_EXPORT: delete_export,
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import tempfile
 import time
 from collections import defaultdict
@@ -30,10 +31,10 @@ from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import CHECK_IMPORT, RUN_IMPORT, Handler, Job
 from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.imports import csv_files, downloads, rows
-from dealsite.imports.csv_files import BadFile, Record
+from dealsite.imports.csv_files import BadFile, CsvFormat, Record
 from dealsite.imports.layout import Layout
 from dealsite.imports.publishing import DEALS, DRAFTS, Import
-from dealsite.imports.rows import NewDeal, Remark, Result
+from dealsite.imports.rows import NEW_BRAND, NewBrand, NewDeal, Remark, Result
 from dealsite.text.spreadsheets import safe_cell, unmarked
 from dealsite.worker import exports
 
@@ -46,6 +47,7 @@ WINDOW_WITH_PICTURES = 40
 PICTURES_AT_ONCE = 8  # between two notes that renew the lease: one may take 20 seconds
 NOTE_SECONDS = 2.0
 LATE_REMARKS = 200  # of rows that the table rejected, kept with the job
+BRANDS = 200  # that are named on the page; the report has all
 
 monotonic: Callable[[], float] = time.monotonic  # replaced in tests
 
@@ -84,11 +86,12 @@ HANDLERS: dict[str, Handler] = {
 
 @dataclass(frozen=True, slots=True)
 class ImportCheckpoint:
-    """The last line up to which all is stored, what came of it, and remarks that no row shows again."""
+    """The last line up to which all is stored, what came of it, and what no row shows again: remarks, new brands."""
 
     line: int = 0
     totals: dict[str, int] = field(default_factory=dict)
     late: tuple[Remark, ...] = ()
+    brands: tuple[NewBrand, ...] = ()
 
 
 class _Turn:
@@ -101,8 +104,10 @@ class _Turn:
         self.checkpoint = from_item(ImportCheckpoint, job.checkpoint)
         self.found = self._own()
         self.layout = from_item(Layout, self.found.layout)
+        file = self.found.source_file
+        self.read_as = CsvFormat(file.encoding, file.separator)
         self.of_the_row: Remark | None = None
-        self.late = list(self.checkpoint.late)
+        self.late, self.brands = list(self.checkpoint.late), list(self.checkpoint.brands)
 
     def _own(self) -> imports.Import:
         """Return the import as it is now; jobs.Cancelled if it is another job's by now."""
@@ -119,12 +124,13 @@ class _Turn:
                 try:
                     self._run(path, dry=self.job.kind == CHECK_IMPORT)
                     self._own()  # a newer check has a report of its own, in the same place
-                    fixable = self.report.finish(path, self.found.source_file.separator, self.found.id)
+                    fixable = self.report.finish(path, self.read_as, self.found.id)
                 except BadFile as error:
                     raise jobs.Cancelled(str(error)) from None
         self._note(force=True)
         totals = asdict(self.run_.totals) | {"mendable": fixable}
-        imports.finished(self.job, totals=totals, remarks=self.report.first)
+        new = [asdict(brand) for brand in self.brands]
+        imports.finished(self.job, totals=totals, remarks=self.report.first, brands=new)
 
     def _run(self, path: Path, *, dry: bool) -> None:
         self.run_ = Import(
@@ -132,12 +138,14 @@ class _Turn:
             now=self.job.created_at,
             report=self._remark,
             step=lambda rows: self._note(),
+            new_brand=self._new_brand,
             dry_run=dry,
             pictures=self._pictures if self.layout.pictures else None,
             target=DRAFTS if self.layout.drafts else DEALS,
             window=WINDOW_WITH_PICTURES if self.layout.pictures else WINDOW,
             window_done=self._window_done,
             resumed=not dry,
+            named={brand.slug for brand in self.brands},
         )
         totals = self.run_.totals
         if not dry:
@@ -149,7 +157,9 @@ class _Turn:
             totals.notes = len(self.late) - totals.refused
         for remark in self.late:
             self.report.add(remark)
-        results = rows.check_as(csv_files.read(path, self.found.source_file.separator), self.layout)
+        for brand in self.brands:
+            self.report.add_brand(brand)
+        results = rows.check_as(csv_files.read(path, self.read_as), self.layout)
         self.run_.run(self._left(results))
 
     def _left(self, results: Iterable[Result]) -> Iterator[Result]:
@@ -169,13 +179,18 @@ class _Turn:
                 self.late.append(remark)
         self.report.add(remark)
 
+    def _new_brand(self, brand: NewBrand) -> None:
+        if len(self.brands) < BRANDS:
+            self.brands.append(brand)
+        self.report.add_brand(brand)
+
     def _window_done(self, line: int) -> None:
         """Note that everything up to a line is stored."""
         if self.run_.dry_run:
             return
         totals = asdict(self.run_.totals)
         kept = {name: totals[name] for name in ("imported", "there", "brands", "pictures")}
-        checkpoint = ImportCheckpoint(line, kept, tuple(self.late))
+        checkpoint = ImportCheckpoint(line, kept, tuple(self.late), tuple(self.brands))
         self.job = jobs.save_checkpoint(self.job, to_item(checkpoint), now=self._at())
 
     def _note(self, *, force: bool = False) -> None:
@@ -199,11 +214,11 @@ class _Turn:
         return found
 
     def _fetch(self, folder: Path) -> Path:
-        """Return the file, on this machine and in UTF-8."""
+        """Return the file, on this machine."""
         path = folder / ROWS
         try:
             with storage().open(file_name(self.found.id, ROWS)) as kept, path.open("wb") as local:
-                local.writelines(csv_files.as_utf8(kept, self.found.source_file.encoding))
+                shutil.copyfileobj(kept, local)
         except FileNotFoundError:
             raise jobs.Cancelled(_("The file is gone: files are kept for a week.")) from None
         return path
@@ -236,17 +251,20 @@ class Report:
         refused = _("yes") if remark.refused else _("no")
         self._write(remark.line, refused, remark.column, remark.value, remark.reason)
 
-    def finish(self, path: Path, separator: str, import_id: str) -> int:
+    def add_brand(self, brand: NewBrand) -> None:
+        self._write(brand.line, _("no"), _("Brand"), brand.name, NEW_BRAND)
+
+    def finish(self, path: Path, read_as: CsvFormat, import_id: str) -> int:
         """Write the rejected rows, in the columns of the file, and store all; return how many can be fixed in place."""
         self._file.close()
         fixable: list[dict[str, Any]] = []
         with (self.folder / REJECTED).open("w", encoding="utf-8-sig", newline="") as file:
             write = csv.writer(file).writerow
             width = 0
-            for record in csv_files.read(path, separator):
+            for record in csv_files.read(path, read_as):
                 if width and record.line not in self.rejected:
                     continue
-                cells = [_clean(cell) for cell in _cells(record, separator, width)]
+                cells = [_clean(cell) for cell in _cells(record, read_as.separator, width)]
                 write([safe_cell(unmarked(cell)) for cell in cells])
                 if width and record.line in self.wrong and sum(map(len, cells)) <= FIXABLE_CHARACTERS:
                     fixable.append({"line": record.line, "cells": cells, "wrong": self.wrong[record.line]})

@@ -21,6 +21,8 @@ from dealsite.data.commerce.payment.order_payments import REFUND_PAYMENT
 from dealsite.data.commerce.payment.payment_totals import PAYMENT_TOTALS, apply_totals
 from dealsite.data.editing import links as checked_links
 from dealsite.data.editing import trash
+from dealsite.data.entities.work import SEND_MESSAGE
+from dealsite.data.integrity import check_runs
 from dealsite.data.jobs import jobs
 from dealsite.data.people.fan_out import send_message
 from dealsite.data.table import schema
@@ -31,11 +33,11 @@ from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
 from dealsite.search.projection import SearchIndex
 from dealsite.stream.consumer import consume
 from dealsite.stream.projection import Projection
-from dealsite.worker import accounts, alarms, bulk, charging, exports, imports, links, mails
+from dealsite.worker import accounts, alarms, bulk, charging, exports, imports, links, mails, nightly
 
 HANDLERS: dict[str, jobs.Handler] = {
     "rename_brand": rename_brand,
-    jobs.SEND_MESSAGE: send_message,
+    SEND_MESSAGE: send_message,
     PAYMENT_TOTALS: apply_totals,
     REFUND_PAYMENT: charging.refund,
     **accounts.HANDLERS,
@@ -48,11 +50,14 @@ HANDLERS: dict[str, jobs.Handler] = {
     **imports.HANDLERS,
     **renditions.HANDLERS,
     **links.HANDLERS,
+    **nightly.HANDLERS,
 }
 PROJECTIONS: dict[str, Callable[[], Projection]] = {Lake.name: Lake, SearchIndex.name: SearchIndex}
 IDLE_SECONDS = 1.0
 EXPIRE_EVERY = timedelta(hours=1)
-BEGIN_ROUND_EVERY = timedelta(hours=1)  # tries to: a round over all links begins once a week
+BEGIN_ROUND_EVERY = timedelta(
+    hours=1
+)  # tries to: a round over all links begins once a week, a check each night
 SHORTAGE_PAUSE = timedelta(seconds=10)  # for a job that the machine has no disk for just now; it costs no try
 CONSUMERS_SECONDS = 10.0  # for a consumer to commit what it has, once it is told to stop
 
@@ -104,8 +109,11 @@ def run(
                 expired = schema.delete_expired(now=clock())
                 next_expiry = clock() + EXPIRE_EVERY
                 logger.debug("expired", items=expired)
-            if settings.DEALSITE_CHECK_LINKS and clock() >= next_round:
-                checked_links.begin_round(now=clock())
+            if clock() >= next_round:
+                if settings.DEALSITE_CHECK_LINKS:
+                    checked_links.begin_round(now=clock())
+                if settings.DEALSITE_NIGHTLY_CHECK:
+                    check_runs.plan_next(now=clock())
                 next_round = clock() + BEGIN_ROUND_EVERY
             if clock() >= next_alarm:
                 next_alarm = clock() + alarms.EVERY
@@ -154,7 +162,9 @@ def run_next(*, now: datetime) -> bool:
             jobs.wait_until(job, again)
         logger.info("job_run", job=job.id, kind=job.kind, again=again)
     except Conflict:
-        logger.info("job_left", job=job.id, kind=job.kind)  # cancelled, failed, or no longer ours
+        logger.info(
+            "job_left", job=job.id, kind=job.kind
+        )  # cancelled, failed, handed over, or no longer ours
     return True
 
 
@@ -165,6 +175,8 @@ def _handle(job: jobs.Job, now: datetime) -> datetime | None:
         if handler is None:
             raise DataError(f"No worker knows jobs of the kind {job.kind}.")
         return handler(job, now)
+    except jobs.HandedOver as to_thread:
+        raise Conflict() from to_thread
     except jobs.Cancelled as reason:
         jobs.cancel_own(job, str(reason))
         raise Conflict() from reason

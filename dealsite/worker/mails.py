@@ -101,10 +101,9 @@ def send_email_changed(job: Job, now: datetime) -> None:
 
 
 def send_order_notice(job: Job, now: datetime) -> None:
-    """Tell a shopper what has become of an order, in their language. 2 gets + 1 query."""
+    """Tell a shopper what has become of an order, in their language; IncompleteOrder. 2 gets + 1 query."""
     notice = from_item(mails.OrderNoticePayload, job.payload)
-    order = orders.get(notice.username, notice.order)
-    lines = orders.lines_of(order)
+    order, lines = orders.with_lines(orders.get(notice.username, notice.order))
     user = users.find(order.username)
     with spoken(user.preferences.language if user else ""):
         template = f"order_{notice.status.lower()}.txt"

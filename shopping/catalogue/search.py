@@ -20,10 +20,10 @@ from django.views.decorators.http import require_safe
 
 from dealsite.accounts import limits
 from dealsite.accounts.requests import SiteRequest
-from dealsite.data.catalogue.cards import CENT
 from dealsite.data.catalogue.categories import CATEGORIES
-from dealsite.data.catalogue.content import MAX_PRICE
 from dealsite.data.catalogue.display_names import category_names
+from dealsite.data.entities.attributes import CENT
+from dealsite.data.entities.deals import MAX_PRICE
 from dealsite.data.names import normalise, slugify
 from dealsite.data.table.errors import BadCursor
 from dealsite.search.finding import MOST_PAGES, SearchPage, find

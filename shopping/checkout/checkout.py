@@ -27,7 +27,8 @@ from dealsite.accounts.requests import UserRequest
 from dealsite.data.commerce import carts, orders, payments
 from dealsite.data.commerce.carts import CartChanged, CartView
 from dealsite.data.commerce.order import saved_details
-from dealsite.data.commerce.order.order_record import ADDRESS_CHARACTERS, ADDRESS_FIELDS, MISSING, Address
+from dealsite.data.commerce.order.order_record import ADDRESS_FIELDS, MISSING, Address
+from dealsite.data.entities.commerce import ADDRESS_CHARACTERS
 from dealsite.data.table.errors import Invalid, NotFound
 from dealsite.data.table.ids import is_ulid, new_ulid, time_of
 from dealsite.text.lazy import Text
@@ -159,9 +160,9 @@ def checkout(request: UserRequest) -> HttpResponse:
 @require_safe
 def checkout_done(request: UserRequest, order_id: str) -> HttpResponse:
     """Say that an order is placed, as the table has it. 1 get + 1 query."""
-    order = orders.get(request.user.username, order_id)
+    order, lines, incomplete = orders.found_lines(orders.get(request.user.username, order_id))
     plan = PlanChoice.of(order.total, order.card.plan, order.placed_at)
-    context = {"order": order, "lines": orders.lines_of(order), "plan": plan}
+    context = {"order": order, "lines": lines, "incomplete": incomplete, "plan": plan}
     return render(request, "shopping/checkout/checkout_done.html", context)
 
 

@@ -15,6 +15,7 @@ from dealsite.accounts.requests import UserRequest
 from dealsite.data.commerce import carts, payments
 from dealsite.data.commerce import orders as stored_orders
 from dealsite.data.commerce.carts import CartAddition
+from dealsite.data.commerce.orders import IncompleteOrder
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import is_ulid, new_ulid
 from dealsite.web.pages import action, page
@@ -48,10 +49,11 @@ def orders(request: UserRequest) -> HttpResponse:
 def order(request: UserRequest, order_id: str) -> HttpResponse:
     """Show an order with its lines, payments and history. 1 get + 1 query + 1 batch get."""
     username = request.user.username
-    found = stored_orders.get(username, order_id)
+    found, lines, incomplete = stored_orders.found_lines(stored_orders.get(username, order_id))
     context = {
         "order": found,
-        "lines": stored_orders.lines_of(found),
+        "lines": lines,
+        "incomplete": incomplete,
         "payments": payments.of_order(username, found.payments) if found.payments else [],
         "can_cancel": found.status == stored_orders.PLACED,
         "token": new_ulid(timezone.now()),
@@ -83,7 +85,11 @@ def order_again(request: UserRequest, order_id: str) -> HttpResponse:
     token = request.POST.get("token", "")
     if not is_ulid(token):
         raise Invalid(_("This form is damaged. Load the page again."))
-    lines = stored_orders.lines_of(stored_orders.get(username, order_id))
+    try:
+        lines = stored_orders.lines_of(stored_orders.get(username, order_id))
+    except IncompleteOrder as error:
+        messages.error(request, str(error))
+        return HttpResponseRedirect(reverse("order", args=[order_id]))
     wanted = [CartAddition(line.deal, line.quantity, new_ulid(now), token=token) for line in lines]
     added = carts.add_many(carts.user_cart(username), wanted, now=now)
     if added.deals:

@@ -192,7 +192,7 @@ def test_a_deleted_user_leaves_no_likes_watches_and_messages_behind(signed_in: C
         relations.add(relations.CATEGORY_LIKE, "toys-hobbies", username="ada", now=now)
         relations.add(relations.BRAND_WATCH, "nordlicht", username="ada", now=now)
         relations.add(relations.CATEGORY_WATCH, "toys-hobbies", username="ada", now=now)
-        made = {"kind": "hot_deal", "headline": "Hot", "deal": "x"}
+        made = {"kind": "hot_deal", "headline": "Hot", "deal": ""}
         messages.deliver([messages.message_item("ada", new_ulid(now, number), **made) for number in range(3)])
 
     def left() -> tuple[int, ...]:
@@ -206,6 +206,7 @@ def test_a_deleted_user_leaves_no_likes_watches_and_messages_behind(signed_in: C
         )
 
     come_in()
+    make_user("bob")
     relations.add(relations.BRAND_LIKE, "nordlicht", username="bob", now=now)
     assert left() == (2, 2, 3, 2, 1, 1, 1)
     signed_in.post("/account/delete/", {"old_password": PASSWORD})

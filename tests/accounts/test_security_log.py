@@ -13,9 +13,10 @@ from django.utils import timezone
 
 from dealsite.accounts import security_log
 from dealsite.accounts.email_links import confirmation_path
-from dealsite.accounts.security_log import FAILURES, Event
+from dealsite.accounts.security_log import FAILURES
 from dealsite.ask.lake import lake_in
 from dealsite.data import table
+from dealsite.data.entities.work import Event
 from dealsite.data.people import security_events, users
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Unavailable

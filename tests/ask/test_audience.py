@@ -16,7 +16,8 @@ import pytest
 
 from dealsite.ask import ready, runs
 from dealsite.ask.lake import Lake, lake_in, may_ask
-from dealsite.data.people.users import ROLES
+from dealsite.data.entities.attributes import Text
+from dealsite.data.entities.people import ROLES
 from dealsite.data.table import errors
 from dealsite.lake.entities import ADMIN, ENTITIES, OFFICE, Entity, columns
 from tests.ask.test_holes import BEFORE
@@ -88,9 +89,9 @@ def test_each_table_has_an_audience_and_one_that_names_none_is_for_admins(entity
 
 
 def test_a_table_without_an_audience_is_for_admins():
-    assert Entity("New", "news", columns("id")).seen_by({OFFICE, "editor"}) is None
+    assert Entity("New", "news", columns({"id": Text()}, "id")).seen_by({OFFICE, "editor"}) is None
     with pytest.raises(ValueError, match="No column is named b"):
-        columns("a", "b")
+        columns({"a": Text()}, "a", "b")
 
 
 @pytest.mark.parametrize("attack", some_now(ATTACKS))

@@ -21,7 +21,7 @@ from tests.browser.conftest import make_user, with_and_without_script
 from tests.browser.content import now_deal
 from tests.browser.deal_form import CATEGORY, fill_in, said
 from tests.browser.flaws import flaws
-from tests.builders import EDITOR, make_brand
+from tests.builders import EDITOR, WORKER, make_brand
 
 
 @pytest.fixture(autouse=True)
@@ -140,7 +140,7 @@ def order(headline: str) -> str:
 
 def note(message_id: str, sent: int) -> None:
     progress = {"total": 200_000, "sent": sent, "skipped": 1200, "milliseconds": 60_000}
-    table.write(Update(key=keys.job(message_id), set={"progress": progress, "taken_by": "w"}))
+    table.write(Update(key=keys.job(message_id), set={"progress": progress, "taken_by": WORKER}))
 
 
 @pytest.mark.thorough

@@ -65,6 +65,24 @@ def test_a_file_is_uploaded_its_rejected_row_fixed_and_all_imported(editor_windo
     assert stored() == ["Lampe 0", "Lampe 1", "Lampe 2", "Stuhl"]
 
 
+def test_a_file_that_is_too_large_is_not_sent(editor_window, tmp_path):
+    large = tmp_path / "large.csv"
+    with large.open("wb") as file:
+        file.truncate(50_000_001)
+    page = editor_window()
+    page.goto("/cms/imports/")
+    note = page.get_by_text("The file is larger than 50 MB.")
+    page.get_by_label("CSV file").set_input_files(large)
+    expect(note).to_be_visible()
+    page.get_by_role("button", name="Upload the file").click()
+    expect(page.get_by_label("CSV file")).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_label("CSV file")).to_be_focused()
+    page.get_by_label("CSV file").set_input_files(FILE)
+    expect(note).to_be_hidden()
+    page.get_by_role("button", name="Upload the file").click()
+    expect(page.get_by_label("Artikel")).to_have_value("title")
+
+
 def test_a_file_can_be_dropped(editor_window):
     page = editor_window()
     page.goto("/cms/imports/")

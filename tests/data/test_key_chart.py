@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from dealsite.data import keys
 from dealsite.data.commerce.carts import ACTIVE, PURCHASED, RETURNED, SAVED
-from dealsite.data.commerce.order.order_record import STATUSES as ORDER_STATUSES
-from dealsite.data.commerce.payment import payment_record as payments
-from dealsite.data.editing.bulk import CHANGED, REFUSED
+from dealsite.data.entities import payments
+from dealsite.data.entities.batches import CHANGED, REFUSED
+from dealsite.data.entities.commerce import ORDER_STATUSES
 from dealsite.data.table import ids
 from dealsite.data.table.key_templates import GIVEN, TEXT, Part, Template, key
 from tests.hostile import moments, texts

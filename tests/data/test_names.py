@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 import pytest
@@ -18,7 +19,82 @@ def test_normalising_twice_changes_nothing_more(text):
     once = names.normalise(text)
     assert names.normalise(once) == once
     assert once == once.strip()
-    assert not any(unicodedata.category(c) in ("Cc", "Cf", "Cs") for c in once)
+    others = once.replace("\u200c", "").replace("\u200d", "")
+    assert not any(unicodedata.category(c) in ("Cc", "Cf", "Cs") for c in others)
+
+
+FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
+joined = st.text(
+    "aB ۱\u200c\u200d\u0301\ufe0f\u06cc\u062e\u0627\u0631\u0915\u094d\u0937\u093e\u09b0\u09cd\u0dca\U00017000"
+    "\U0001f469\U0001f3fd\u2764\U0001f525\u200b\u1100\u1161",
+    max_size=12,
+)
+
+
+@given(joined)
+@settings(max_examples=500)
+def test_joiners_are_settled_at_once_and_make_no_other_name(text):
+    once = names.normalise(text)
+    assert names.normalise(once) == once
+    assert not re.search("^[\u200c\u200d]|[\u200c\u200d]{2}", once)
+    assert names.slugify(text) == names.slugify(re.sub("[\u200c\u200d]", "", once))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        FAMILY,
+        "\U0001f3f3\ufe0f\u200d\U0001f308",
+        "\U0001f469\U0001f3fd\u200d\U0001f680",
+        "\u2764\ufe0f\u200d\U0001f525",
+        "\U0001f9d1\U0001f3fb\u200d\u2764\ufe0f\u200d\U0001f9d1\U0001f3ff",
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+        "\u0915\u094d\u200d\u0937",
+        "\u0915\u094d\u200c\u0937",
+        "\u0dc1\u0dca\u200d\u0dbb\u0dd3",
+        "\u09b0\u200d\u09cd\u09af\u09be\u09ae",
+        "\u0d28\u0d4d\u200d",
+    ],
+    ids=[
+        *("family", "rainbow flag", "skin colour", "heart on fire", "couple"),
+        *("Persian", "half form", "two letters", "Sinhala", "ya-phalaa", "chillu"),
+    ],
+)
+def test_joiners_that_can_be_seen_stay(text):
+    assert names.normalise(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Nord\u200dlicht", "Nordlicht"),
+        ("Nord\u200clicht", "Nordlicht"),
+        ("\u200dNord \u200c licht\u200c", "Nord licht"),
+        ("e\u200d\u0301", "é"),
+        ("\u0627\u200c\u0628", "\u0627\u0628"),
+        ("\u0645\u06cc\u200d\u200c\u200c\u062e", "\u0645\u06cc\u200c\u062e"),
+        ("\u0645\u06cc\u200c a", "\u0645\u06cc a"),
+        ("\u0645\u06cc\u200d\u062e", "\u0645\u06cc\u062e"),
+        ("\u0915\u094d\u200d\u093f", "\u0915\u094d\u093f"),
+        ("\U0001f469\u200da", "\U0001f469a"),
+        ("a\u200d\U0001f469", "a\U0001f469"),
+        ("\U0001f469\u200c\U0001f469", "\U0001f469\U0001f469"),
+        ("\U0001f469\u200d\U0001f3fd", "\U0001f469\U0001f3fd"),
+        ("\U00017000\u200c\u0628", "\U00017000\u0628"),
+        ("12\u200d34", "1234"),
+    ],
+)
+def test_joiners_that_nobody_sees_are_left_out(text, shown):
+    assert names.normalise(text) == shown
+
+
+def test_a_joiner_makes_no_other_slug_or_name_to_sign_in_with():
+    persian = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"
+    assert names.slugify(persian) == persian.replace("\u200c", "")
+    assert names.slugify(f"Lamps {FAMILY}") == "lamps"
+    assert names.normalise_sign_in_name(persian) == persian.replace("\u200c", "")
+    with pytest.raises(Invalid):
+        names.normalise_username("an\u200dna")
 
 
 @given(st.one_of(texts, huge))

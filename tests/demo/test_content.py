@@ -15,6 +15,7 @@ from dealsite.demo import art
 from dealsite.demo.brands import BRANDS, CATEGORY_OBJECTS, CATEGORY_TEXTS
 from dealsite.demo.deals import FILE, all_deals, all_drafts, featured
 from dealsite.imports import csv_files
+from dealsite.imports.csv_files import CsvFormat
 from dealsite.imports.layout import FIELDS, guess_columns
 
 NOW = datetime(2026, 11, 21, 13, 17, 42, 123456, tzinfo=UTC)
@@ -121,7 +122,7 @@ def test_some_drafts_are_complete_and_some_are_not():
 
 
 def test_the_file_of_deals_is_one_that_an_editor_could_upload():
-    header = next(csv_files.read(FILE)).cells
+    header = next(csv_files.read(FILE, CsvFormat("utf-8", ","))).cells
     assert [name for name in guess_columns(header) if name] == [
         name for name in FIELDS if name != "image_url"
     ]

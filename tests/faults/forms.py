@@ -18,13 +18,16 @@ from dealsite.data.catalogue import deals, relations
 from dealsite.data.commerce import carts, orders
 from dealsite.data.commerce.carts import CartAddition
 from dealsite.data.editing import pending_edits, saved_views
+from dealsite.data.integrity import quarantine
+from dealsite.data.integrity.problem import Problem
+from dealsite.data.integrity.quarantine_record import entry_of
 from dealsite.data.jobs import jobs
 from dealsite.data.people import sessions, suspension, two_factor, users
 from dealsite.data.table.ids import iso, new_ulid
-from dealsite.data.table.writes import Update
+from dealsite.data.table.writes import Put, Update
 from tests.browser.conftest import PASSWORD, make_user
 from tests.browser.deal_form import picture_bytes
-from tests.builders import DAY, EDITOR, NOW, make_announcement, make_deal, make_draft
+from tests.builders import DAY, EDITOR, NOW, WORKER, make_announcement, make_deal, make_draft
 from tests.cms.conftest import inputs
 from tests.import_files import content as file_of_deals
 from tests.orders import make_order
@@ -256,6 +259,11 @@ FORMS: dict[str, Form] = {
     "cms_end_sessions": Form(of()),
     "cms_suspend_user": Form(of(reason="spam")),
     "cms_lift_suspension": Form(of(), at="/cms/users/banned/lift-suspension/"),
+    "cms_quarantined": Form(
+        of(path="at", kind="text", value="2026-11-21T12:00:00.000Z", sure="on"),
+        at="/cms/quarantine/{quarantined}/",
+    ),
+    "cms_decide_quarantined": Form(of(decision="delete", entry="{quarantined}", sure="on")),
 }
 LEFT_OUT = {
     "cms_retry_payment": "needs a payment that failed; one update, as cms_cancel_payment",
@@ -290,6 +298,7 @@ def prepare(content: Content) -> More:
     _deals(content, more)
     _cart_and_orders(content, more)
     _jobs(more)
+    _quarantine(more)
     more["unread"] = new_ulid(NOW - DAY, 0)
     return more
 
@@ -344,9 +353,16 @@ def _cart_and_orders(content: Content, more: More) -> None:
     carts.add(carts.visitor_cart(key), CartAddition(content.id("ending"), 1, new_ulid(NOW)), now=NOW)
 
 
+def _quarantine(more: More) -> None:
+    problem, past = Problem(keys.heartbeat("web"), "It is odd."), iso(NOW - DAY)
+    table.write(Put(key=problem.key, item={"type": "Heartbeat", "part": "web", "at": past}))
+    quarantine.keep([problem], is_complete=False, now=NOW)
+    more["quarantined"] = entry_of(problem, table.get(problem.key), now=NOW).id
+
+
 def _jobs(more: More) -> None:
     for number, name in enumerate(("job", "paused", "failed")):
         more[name] = make_announcement(more["live"], new_ulid(NOW, 4720 + number))
     jobs.pause(more["paused"], by=EDITOR, now=NOW)
-    table.write(Update(key=keys.job(more["failed"]), set={"taken_by": "a worker", "tries": jobs.MAX_TRIES}))
+    table.write(Update(key=keys.job(more["failed"]), set={"taken_by": WORKER, "tries": jobs.MAX_TRIES}))
     jobs.fail(jobs.get(more["failed"]), "Broken", now=NOW)

@@ -172,10 +172,15 @@ def test_an_editor_who_has_yet_to_set_up_their_second_factor_is_refused(web, set
     assert upload(web, IMPORTS, head(web, IMPORTS, "editor"))[0] == 413
 
 
-def test_a_picture_has_a_limit_of_its_own(web):
-    fields = head(web, PICTURE, "editor", length=PICTURE_FORM + 1)
-    one = web.connect(raw(PICTURE, fields))
-    assert one.recv(12) == b"HTTP/1.1 413"
+@pytest.mark.parametrize(
+    ("path", "length", "most"), [(IMPORTS, 200_000_000, b"50 MB"), (PICTURE, PICTURE_FORM + 1, b"10 MB")]
+)
+def test_an_editor_whose_file_is_too_large_reads_how_large_one_may_be(web, path, length, most):
+    status, answer = upload(web, path, head(web, path, "editor", length=length))
+    assert status == 413
+    assert b"A file has at most " + most in b" ".join(answer.split())
+    assert f'<a class="btn btn-primary" href="{path}">'.encode() in answer
+    assert b'id="error"' in answer
 
 
 def test_who_waits_to_be_told_to_go_on_is_refused_without_sending(web):

@@ -82,11 +82,12 @@ def test_a_charge_is_refunded_under_its_key():
     gateway = testing.TestGateway()
     charged = charge(card("4242424242424242").token)
     back = [
-        gateway.refund(charged.transaction_id, Decimal("9.50"), "EUR", idempotency_key="r") for _ in range(2)
+        gateway.refund(charged.transaction_id, Decimal("9.50"), "EUR", idempotency_key="r-refund")
+        for _ in range(2)
     ]
     assert back[0] == back[1]
     assert isinstance(back[0], RefundResult)
-    assert table.get(keys.test_charge("r"))["amount"] == Decimal("-9.5")
+    assert table.get(keys.test_charge("r-refund"))["amount"] == Decimal("-9.5")
 
 
 @pytest.mark.parametrize("number", ["", "4111 1111 1111 1111", "no number"])

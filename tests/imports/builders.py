@@ -4,7 +4,7 @@ import csv
 import io
 from datetime import UTC, datetime, timedelta
 
-from dealsite.imports import csv_files, rows
+from dealsite.imports import csv_files, csv_format, rows
 from dealsite.imports.publishing import Import
 from dealsite.imports.rows import Remark
 
@@ -44,8 +44,15 @@ def write_csv(folder, made):
     return path
 
 
+def records_of(path):
+    """The records of a file, in the format that is found out."""
+    with csv_files.opened(path) as file:
+        read_as = csv_format.format_of(file)
+    return csv_files.read(path, read_as)
+
+
 def check_file(path):
-    return list(rows.check(csv_files.read(path)))
+    return list(rows.check(records_of(path)))
 
 
 def run_import(path, **options):
@@ -54,5 +61,5 @@ def run_import(path, **options):
     steps: list[int] = []
     options = {"by": "mara", "now": NOW, **options}
     run = Import(report=remarks.append, step=steps.append, **options)
-    totals = run.run(rows.check(csv_files.read(path)))
+    totals = run.run(rows.check(records_of(path)))
     return totals, remarks, sum(steps)

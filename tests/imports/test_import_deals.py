@@ -34,6 +34,38 @@ def test_a_file_is_imported_and_counted(whole_table, tmp_path):
     assert deals.get(new[0].id).updated_by == "import"
 
 
+def test_new_brands_are_named(whole_table, tmp_path):
+    made = [make_row(n, brand=f"Brand {n:02}") for n in range(22)]
+    path, report = write_csv(tmp_path, [*made, make_row(30, brand="Brand 07")]), tmp_path / "report.csv"
+    named = ", ".join(f"Brand {n:02}" for n in range(20))
+    assert f"New brands: {named} and 2 more.\n" in run(path, "--dry-run", "--report", report)
+    assert f"New brands: {named} and 2 more.\n" in run(path, "--report", report)
+    with report.open(encoding="utf-8", newline="") as file:
+        written = list(csv.DictReader(file))
+    assert [row["value"] for row in written] == [row["brand"] for row in made]
+    assert written[7] == {
+        "line": "9",
+        "rejected": "no",
+        "column": "brand",
+        "value": "Brand 07",
+        "reason": "This brand is new.",
+    }
+    assert "New brands" not in run(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (as_csv([]), "The file names its columns, and holds no row."),
+        (b"PK\x03\x04xl/", "This is an Excel workbook. Save it as CSV."),
+        (b"\x00\x01", "This is no text file."),
+    ],
+)
+def test_a_file_without_deals_is_an_error(whole_table, tmp_path, content, why):
+    with pytest.raises(CommandError, match=why):
+        run(write_csv(tmp_path, content))
+
+
 def test_a_dry_run_says_what_would_be(whole_table, tmp_path):
     path = write_csv(tmp_path, [make_row()])
     assert "1 would be imported" in run(path, "--dry-run")

@@ -11,6 +11,7 @@ import pytest
 
 from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.imports import csv_files, layout, rows
+from dealsite.imports.csv_files import CsvFormat
 from dealsite.imports.layout import COMMA, DAY_FIRST, MONTH_FIRST, POINT, Layout, Unreadable
 from dealsite.imports.rows import NewDeal, Remark
 
@@ -33,7 +34,7 @@ def check(*made, chosen=GERMAN, raw=""):
     text = io.StringIO(newline="")
     csv.writer(text, delimiter=";").writerows([chosen.titles, *made])
     content = (text.getvalue() + raw).encode("utf-8", "surrogatepass")
-    return list(rows.check_as(csv_files.read_bytes(content, ";"), chosen))
+    return list(rows.check_as(csv_files.records(io.BytesIO(content), CsvFormat("utf-8", ";")), chosen))
 
 
 def changed(**cells):

@@ -7,10 +7,10 @@ from dealsite.data.catalogue import brands, categories, deals
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.jobs import jobs
 from dealsite.data.table.errors import AlreadyExists, Busy, Conflict, Invalid, Unavailable
-from dealsite.imports import csv_files, publishing, rows
+from dealsite.imports import publishing, rows
 from dealsite.imports.publishing import Import
 from tests.builders import DAY
-from tests.imports.builders import NOW, check_file, make_row, run_import, write_csv
+from tests.imports.builders import NOW, check_file, make_row, records_of, run_import, write_csv
 
 PICTURE = Picture("pictures/ab/" + "ab" * 16, 480, 360, "A lamp")
 
@@ -229,7 +229,7 @@ def test_a_table_that_stays_away_ends_the_import_without_blaming_rows(tmp_path, 
     run = Import(by="mara", now=NOW, report=remarks.append, step=lambda count: None)
     path = write_csv(tmp_path, [make_row(n) for n in range(3)])
     with pytest.raises(Unavailable):
-        run.run(rows.check(csv_files.read(path)))
+        run.run(rows.check(records_of(path)))
     assert (remarks, run.totals.refused) == ([], 0)
     assert pauses == [0.5, 1.0, 2.0, 4.0]
 

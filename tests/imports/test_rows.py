@@ -1,5 +1,7 @@
 """What a row must be, and which deal it becomes."""
 
+import csv
+import io
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -7,6 +9,7 @@ import pytest
 
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.table.ids import time_of
+from dealsite.imports import rows
 from dealsite.imports.csv_files import BadFile
 from dealsite.imports.rows import NewDeal, Remark, shown
 from tests.imports.builders import as_csv, check_file, make_row, write_csv
@@ -48,7 +51,14 @@ def test_a_row_becomes_a_deal(tmp_path):
 def test_the_id_is_made_of_time_link_and_title_alone(tmp_path):
     ids = {
         only(tmp_path, make_row(**cells)).id
-        for cells in ({}, {"price": "9"}, {"description": "x"}, {"brand": "Other"}, {"title": "  Lamp   0 "})
+        for cells in (
+            {},
+            {"price": "9"},
+            {"description": "x"},
+            {"brand": "Other"},
+            {"title": "  Lamp   0 "},
+            {"title": "La\u200dmp 0"},
+        )
     }
     assert ids == {"01M6B1YQ00GD9BHG5PNAJQ4MA0"}  # another id would import every old file once more
     for cells in (
@@ -117,6 +127,24 @@ REFUSED = [
         "0001-01-01T00:00:00+14:00",
         "The year should",
     ),
+    (
+        {"published_at": "2000-01-01T00:30:00+01:00"},
+        "published_at",
+        "2000-01-01T00:30:00+01:00",
+        "The year should be from 2000 to 2100.",
+    ),
+    (
+        {"published_at": "0001-01-01T00:00:00+01:00"},
+        "published_at",
+        "0001-01-01T00:00:00+01:00",
+        "The year should",
+    ),
+    (
+        {"published_at": "9999-12-31T23:59:59-01:00"},
+        "published_at",
+        "9999-12-31T23:59:59-01:00",
+        "The year should",
+    ),
     ({"published_at": "9999-12-31T23:59:59Z"}, "published_at", "9999-12-31T23:59:59Z", "The year should"),
     (
         {"expires_at": "2026-11-01T08:00:00Z"},
@@ -147,9 +175,25 @@ def test_each_wrong_cell_of_a_row_is_reported(tmp_path):
 
 
 def test_a_cell_that_is_not_utf8_is_refused(tmp_path):
-    remark = only(tmp_path, as_csv([make_row(title="Cafe")]).replace(b"Cafe", b"Caf\xe9"))
+    made = [make_row(title="Küche"), make_row(1, title="Cafe")]
+    _, remark = check_file(write_csv(tmp_path, as_csv(made).replace(b"Cafe", b"Caf\xe9")))
     assert (remark.column, remark.value) == ("title", "Caf\\udce9")
     assert remark.reason == "This is not UTF-8. Save the file in UTF-8."
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "cp1252"])
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize(("first", "newline"), [("", "\n"), ("", "\r"), ("sep={}\r\n", "\r\n")])
+def test_a_file_is_the_same_however_it_was_saved(tmp_path, encoding, separator, first, newline):
+    made = [make_row(title="Küche", description="a, b; c | d"), make_row(1, price="x")]
+    file = io.StringIO(newline="")
+    writer = csv.DictWriter(file, rows.COLUMNS, delimiter=separator, lineterminator=newline)
+    writer.writeheader()
+    writer.writerows(made)
+    text = first.format(separator) + file.getvalue()
+    new, remark = check_file(write_csv(tmp_path, text.encode(encoding)))
+    assert (new.content.title, new.content.description) == ("Küche", "a, b; c | d")
+    assert (remark.line, remark.column) == (4 if first else 3, "price")
 
 
 def test_a_row_with_too_few_or_too_many_cells_is_refused(tmp_path):
@@ -170,13 +214,14 @@ def test_the_line_is_that_where_the_row_begins(tmp_path):
     [
         (b"", "The file is empty."),
         (b"title,brand\n", "does not name the columns category, price, url, published_at"),
-        (b"title;brand;price\n", "separated by semicolons or tabs"),
+        (b"title;brand;price\n", "does not name the columns category, url, published_at"),
+        (as_csv([]), "The file names its columns, and holds no row."),
         (
             as_csv([], ("title", "brand", "category", "price", "url", "published_at", "colour")),
             "'colour' is not known",
         ),
         (as_csv([]).replace(b"image_url", b"title"), "The column title is there twice."),
-        (b'"title,brand\n', "The first line should name the columns."),
+        (b'"title,brand\n', "Line 1 should name the columns."),
     ],
 )
 def test_wrong_columns_are_refused_at_once(tmp_path, content, message):

@@ -7,6 +7,7 @@ import duckdb
 import pytest
 from django.core.management import CommandError, call_command
 
+from dealsite.data.entities.attributes import Flag, Money, Text
 from dealsite.lake import layout, rows, views
 from dealsite.lake.columns import DAY, KINDS, STATE
 from dealsite.lake.entities import BY_TYPE, ENTITIES, Entity, columns
@@ -46,7 +47,8 @@ def test_a_lake_with_files_has_the_same_columns(lake, disk):
 
 
 def test_a_column_that_files_lack_is_null_and_one_that_is_no_more_is_ignored(lake, disk, monkeypatch):
-    newer = Entity("Order", "orders", columns("id total:money gift:flag"), ORDERS.created)
+    shape = {"id": Text(), "total": Money(), "gift": Flag()}
+    newer = Entity("Order", "orders", columns(shape, "id total gift"), ORDERS.created)
     with duckdb.connect() as connection:
         for statement in view_statements(disk.root, [newer]):
             connection.execute(statement)

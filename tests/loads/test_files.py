@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -15,7 +16,8 @@ from hypothesis import strategies as st
 
 from dealsite.data import table
 from dealsite.data.commerce.payment import payment_loads
-from dealsite.loads.files import BadFile, FileSource, payment_of
+from dealsite.imports.csv_files import BadFile
+from dealsite.loads.files import FileSource, payment_of
 from dealsite.loads.payments import GeneratedSource
 from tests.builders import NOW
 
@@ -58,6 +60,44 @@ def test_a_line_of_csv_is_the_same_payment(tmp_path):
     (of_csv,) = read(FileSource(write(tmp_path, *lines, name="payments.csv")))
     (of_json,) = read(FileSource(write(tmp_path, as_json(id="x1"))))
     assert of_csv == of_json
+
+
+@pytest.mark.parametrize(
+    "save",
+    [
+        lambda text: text.replace(",", ";").encode("cp1252"),
+        lambda text: ("sep=|\n" + text.replace(",", "|")).encode("utf-8-sig"),
+        lambda text: text.replace("\n", "\r").encode(),
+        lambda text: text.encode("utf-16"),
+        lambda text: gzip.compress(text.encode()),
+    ],
+    ids=["cp1252", "sep", "old Mac", "utf-16", "gzip"],
+)
+def test_a_csv_file_is_the_same_however_it_was_saved(tmp_path, save):
+    lines = [f"ann,{LINE['due_at']},{n}.50,x{n},Grüße" for n in range(1, 40)]
+    text = "\n".join(["account,due_at,amount,id,data", *lines, ""])
+    plain, other = tmp_path / "plain.csv", tmp_path / "other.csv"
+    plain.write_text(text)
+    other.write_bytes(save(text))
+    assert read(FileSource(other), 7) == read(FileSource(plain), 1)
+    other.write_bytes(save(text.replace("7.50", "x")))
+    with pytest.raises(BadFile, match=r"Line [89] of other\.csv: x is no amount"):
+        read(FileSource(other), 7)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"account,due_at,amount\n\n", "holds no row"),
+        (b"PK\x03\x04xl/", "Excel"),
+        (b"", "empty"),
+    ],
+)
+def test_a_file_without_payments_is_refused(tmp_path, content, why):
+    path = tmp_path / "payments.csv"
+    path.write_bytes(content)
+    with pytest.raises(BadFile, match=why):
+        FileSource(path)
 
 
 def test_data_may_be_bytes(tmp_path):
@@ -121,13 +161,17 @@ def test_the_same_content_is_the_same_load_and_other_content_another(tmp_path):
         (as_json(account="a#b"), "cannot be part of a key"),
         (as_json(account="a" * 201), "too long"),
         (as_json(due_at="2026-12-01T09:00:00"), "needs a time zone"),
+        (as_json(due_at="1999-12-31T23:00:00Z"), "a time before 2000"),
+        (as_json(due_at="9999-12-31T23:00:00-10:00"), "or after 2100"),
         (as_json(due_at="soon"), "Invalid isoformat"),
+        (as_json(due_at="2000-01-01T00:30:00+01:00"), "from 2000 to 2100 in UTC"),
+        (as_json(due_at="9999-12-31T23:00:00-05:00"), "from 2000 to 2100 in UTC"),
         (as_json(amount="12.505"), "no amount"),
         (as_json(amount=0), "no amount"),
         (as_json(amount=-1), "no amount"),
         (as_json(amount="NaN"), "no amount"),
         (as_json(amount=True), "amount is missing"),
-        (as_json(amount="ten"), "payments.jsonl"),
+        (as_json(amount="ten"), "ten is no amount such as 12.50."),
         (as_json(data="x" * 8193), "8,193 bytes"),
         (as_json(data_base64="?"), "not base64"),
         ("[" * 50_000, "Line 2"),

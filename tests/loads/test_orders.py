@@ -20,8 +20,8 @@ from dealsite.data.integrity import checks
 from dealsite.data.people import profiles, users
 from dealsite.data.table import errors
 from dealsite.data.table.ids import from_iso
+from dealsite.imports.csv_files import BadFile
 from dealsite.loads import placing as loading
-from dealsite.loads.files import BadFile
 from dealsite.loads.orders_file import derived_id, read
 from tests.crashes import Crash, Crasher
 from tests.people import make_user
@@ -205,6 +205,8 @@ def test_a_deal_that_cannot_be_bought_any_more_stops_the_load(file):
         {"sku": ""},
         {"ts": "2026-07-23T08:37:00"},
         {"ts": "yesterday"},
+        {"ts": "2000-01-01T00:30:00+01:00"},
+        {"ts": "9999-12-31T23:30:00-01:00"},
         {"user_id": "a#b"},
         {"user_id": 7},
     ],
@@ -216,10 +218,22 @@ def test_a_line_that_cannot_be_taken_is_named(damage, file):
         load(file(row(), row(order_id="2", **damage)))
 
 
-@pytest.mark.parametrize("text", ["", "[]\n", "{}\n", '{"order_id": 1}\n', "not json\n"])
-def test_a_file_of_something_else_is_refused(text, tmp_path):
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]\n",
+        b"{}\n",
+        b'{"order_id": 1}\n',
+        b"not json\n",
+        b"\xff\x00",
+        b"\x1f\x8b",
+        gzip.compress(b"{}")[:-4],
+    ],
+)
+def test_a_file_of_something_else_is_refused(content, tmp_path):
     path = tmp_path / "x.jsonl"
-    path.write_text(text)
+    path.write_bytes(content)
     with pytest.raises(CommandError):
         load(path)
     with pytest.raises(CommandError):

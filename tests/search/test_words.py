@@ -16,6 +16,7 @@ from tests.hostile import huge, texts
         ("Straße ﬁne İstanbul", ["strasse", "fine", "istanbul"]),
         ("e\u0301tude", ["etude"]),
         ("日本 عربى", ["日本", "عربى"]),
+        ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", ["\u0645\u06cc\u062e\u0648\u0627\u0647\u0645"]),
         ("a\x00b\ud800c", ["a", "b", "c"]),
         ("x" * 41 + " ok", ["ok"]),
         ('"(+-title:[* TO z]"', ["title", "to", "z"]),

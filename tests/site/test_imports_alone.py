@@ -27,7 +27,6 @@ MODULES = sorted(
 )
 WITH_A_FACE = {
     "dealsite.data",
-    "dealsite.data.entities",
     "dealsite.data.table",
 }  # packages of the data layer whose `__init__` holds something
 

@@ -21,10 +21,12 @@ pytestmark = pytest.mark.promise
 # Called from elsewhere, but no question of their own:
 NO_QUESTIONS = {
     "checks.find": "reads the whole table",
+    "checks.repair": "writes what a check says",
     "checks.repair_all": "reads the whole table",
     "migrations.run": "reads the whole table",
     "migrations.begin": "counts into migrations.run",
     "migrations.estimate": "counts into migrations.run",
+    "sample.check": "reads a part of the table",
     "applying.read": "counts into applying.carry_out",
     "undoing.read_changed": "counts into undoing.take_back",
 }

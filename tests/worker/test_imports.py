@@ -15,7 +15,8 @@ from django.core.files.storage import FileSystemStorage
 from dealsite.data import table
 from dealsite.data.catalogue import brands, deals, drafts
 from dealsite.data.editing import imports
-from dealsite.data.editing.imports import CHECKED, CHECKING, IMPORTED, IMPORTING, SourceFile
+from dealsite.data.editing.imports import SourceFile
+from dealsite.data.entities.batches import CHECKED, CHECKING, IMPORTED, IMPORTING
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import to_item
@@ -173,6 +174,7 @@ def test_the_report_names_line_column_value_and_reason_and_holds_no_formula():
         ["Line", "Refused", "Column", "Value", "Reason"],
         ["2", "yes", "price", "'=1+1", "Write the amount as 1299.90."],
         ["3", "no", "title", rows.shown(("long word " * 40).strip()), "Shortened to 300 characters."],
+        ["3", "no", "Brand", "Lampadine", "This brand is new."],
     ]
 
 
@@ -253,7 +255,7 @@ def test_a_check_that_ends_late_leaves_the_report_of_the_newer_one_alone(monkeyp
 
     monkeypatch.setattr(rows, "check_as", late)
     work()
-    assert len(table_of(import_id, running.REPORT)) == 1  # its titles
+    assert [row[0] for row in table_of(import_id, running.REPORT)] == ["Line", "2"]  # its titles, a new brand
     assert json.loads(kept(import_id, running.FIXABLE_ROWS)) == []
     assert imports.get(import_id).totals["refused"] == 0
     assert jobs.get(one.job).state == "cancelled"
@@ -354,7 +356,9 @@ def test_a_worker_may_end_at_any_request(when, drafts_wanted, requests, new_tabl
         work(LATER)
         one, job = imports.load(import_id)
         assert (one.stage, job.state) == (IMPORTED, "done")
-        assert [one.totals[name] for name in ("imported", "there", "refused")] == [9, 0, 1]
+        assert [one.totals[name] for name in ("imported", "there", "refused", "brands")] == [9, 0, 1, 2]
+        assert sorted(brand["name"] for brand in one.brands) == ["Brand 0", "Brand 1"]
+        assert sum(row[-1] == "This brand is new." for row in table_of(import_id, running.REPORT)) == 2
         assert sum(item["type"] in ("Deal", "Draft") for item in table.scan_all(consistent=True)) == 9
         assert len(table_of(import_id, running.REJECTED)) == 2
         assert [str(problem) for problem in checks.find()] == []

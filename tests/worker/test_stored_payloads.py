@@ -19,6 +19,7 @@ from dealsite.data.editing.bulk import BulkPayload, BulkProgress
 from dealsite.data.editing.imports import ImportPayload, ImportProgress
 from dealsite.data.editing.links import LinkPayload, RoundPayload, round_id
 from dealsite.data.editing.trash_record import EmptyTrashPayload
+from dealsite.data.integrity.check_runs import CheckTablePayload
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import UnknownVersion, from_item, to_item
 from dealsite.data.people.announcements import (
@@ -50,6 +51,7 @@ PAYMENT = {"account": "ann", "order": ID, "number": 1, "of": 3, "amount": MONEY,
 ANNOUNCEMENT = {"kind": "new_deal", "deal": ID, "headline": "New", "text": "", "by": "eve"}
 MATCHING = {"state": "all", "brand": "aurora", "category": "", "words": "tv", "how": "exact", "lacks": ""}
 REMARK = {"line": 3, "column": "price", "value": "x", "reason": "No price.", "refused": True}
+BRAND = {"line": 2, "slug": "vela", "name": "Vela"}
 BULK = {"kind": "deal", "action": "brand", "value": "aurora", "by": "eve", "asked_at": AT, "total": 2}
 
 PAYLOADS: dict[str, tuple[type, dict[str, Any]]] = {  # by kind of job: the class, and what is stored
@@ -84,6 +86,7 @@ PAYLOADS: dict[str, tuple[type, dict[str, Any]]] = {  # by kind of job: the clas
     "make_renditions": (RenditionsPayload, {"pictures": ["a", "b"]}),
     "check_links": (RoundPayload, {}),
     "check_link": (LinkPayload, {"deal": ID}),
+    "check_table": (CheckTablePayload, {}),
 }
 OTHERS = [  # further ones, and what is kept of a job's way
     (AnnouncementPayload, ANNOUNCEMENT | {"audience": {"brand": "aurora"}, "follows_deal": True}),
@@ -97,7 +100,7 @@ OTHERS = [  # further ones, and what is kept of a job's way
     (BulkCheckpoint, {"chunk": 2, "after": ID}),
     (BulkProgress, {"total": 9, "changed": 0, "refused": 0}),
     (BulkProgress, {"total": 9, "changed": 4, "refused": 1, "milliseconds": 20}),
-    (ImportCheckpoint, {"line": 7, "totals": {"imported": 3}, "late": [REMARK]}),
+    (ImportCheckpoint, {"line": 7, "totals": {"imported": 3}, "late": [REMARK], "brands": [BRAND]}),
     (ImportProgress, {"done": 7, "total": 9, "imported": 3, "refused": 1}),
     (RenditionsCheckpoint, {"done": 3}),
     (RemovalCheckpoint, {"looked": True}),

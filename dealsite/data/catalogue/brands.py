@@ -15,9 +15,13 @@ from dealsite.data.catalogue.categories import (
     create_writes,
     edit_entry,
     entry_noted,
-    read_entry,
+    read_counts,
 )
 from dealsite.data.editing import audit
+from dealsite.data.entities.conversion import reader
+from dealsite.data.entities.deals import NAME_CHARACTERS
+from dealsite.data.entities.taxonomy import BRAND, BRAND_COUNTS, BRAND_LETTER
+from dealsite.data.entities.taxonomy import NAME_ATTRIBUTE as NAME_ATTRIBUTE
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.jobs.payloads import to_item
 from dealsite.data.names import normalise, slugify
@@ -26,9 +30,6 @@ from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Invalid, NotFound
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.data.table.writes import Update, Write
-
-NAME_CHARACTERS = 80
-NAME_ATTRIBUTE = "brand:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +106,7 @@ def create_many(names: Iterable[str], *, by: str, now: datetime) -> dict[str, Br
 
 def _create_writes(brand: Brand, by: str, now: datetime) -> list[Write]:
     taken = AlreadyExists(_("There is a brand with this name already: %(slug)s.") % {"slug": brand.slug})
-    item = {
-        "type": "Brand",
+    texts = {
         "slug": brand.slug,
         "name": brand.name,
         "description": brand.description,
@@ -117,18 +117,13 @@ def _create_writes(brand: Brand, by: str, now: datetime) -> list[Write]:
         "updated_at": iso(now),
         "updated_by": by,
     }
-    counts_key = keys.brand_counts(brand.slug)
-    return [
-        *create_writes(keys.brand(brand.slug), item, counts_key, "BrandCounts", taken),
-        name_write(brand.slug, brand.name),
-    ]
+    return [*create_writes(BRAND, BRAND_COUNTS, texts, taken), name_write(brand.slug, brand.name)]
 
 
 def name_write(slug: str, name: str) -> Update:
     """Return the write that lists a brand's name under its letter."""
-    return Update(
-        key=keys.brand_letter(slug[0]), set={"type": "BrandLetter", f"{NAME_ATTRIBUTE}{slug}": name}
-    )
+    listed = {f"{NAME_ATTRIBUTE}{slug}": name}
+    return Update(key=keys.brand_letter(slug[0]), set=BRAND_LETTER.item(listed))
 
 
 @access_pattern("one brand", "BRAND#b", "1 get")
@@ -192,7 +187,10 @@ def edit(brand: Brand, *, name: str, description: str, logo: Picture | None, by:
 
 def from_items(item: Item | None, counts: Item | None) -> Brand | None:
     """Return the brand of its items, None where it does not exist."""
-    return None if item is None else read_entry(Brand, item, counts)
+    return None if item is None else _read_brand(item, counts=read_counts(counts))
+
+
+_read_brand = reader(BRAND.shape, Brand)
 
 
 def _found(brand: Brand | None) -> Brand:

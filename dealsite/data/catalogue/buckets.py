@@ -10,6 +10,8 @@ from datetime import date
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys
+from dealsite.data.entities.taxonomy import BUCKET_ATTRIBUTE, DAY_COUNT, DAYS, YEARS_LIST
+from dealsite.data.entities.taxonomy import DAY_ATTRIBUTE as DAY_ATTRIBUTE
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.ids import month_of, time_of
@@ -30,7 +32,6 @@ class MoreOfDay(Conflict):
 
 # Each listed day is an attribute of its own: one transaction may list a day and unlist another, and no
 # expression both adds to a set and takes from it.
-DAY_ATTRIBUTE = "day:"
 _listed: set[date] = set()  # days that this process has seen listed; a wrong guess costs one more try
 
 
@@ -87,17 +88,19 @@ def _count_category(deal_id: str, slug: str, n: int) -> Update:
 
 
 def _count(key: keys.Key, bucket: str, n: int, missing: NotFound) -> Update:
-    return Update(key=key, add={"deals": n, f"deals_{bucket}": n}, when=(exists(),), otherwise=missing)
+    return Update(
+        key=key, add={"deals": n, f"{BUCKET_ATTRIBUTE}{bucket}": n}, when=(exists(),), otherwise=missing
+    )
 
 
 def _day_arrives(day: date) -> list[Write]:
-    counted = Update(key=keys.day_count(day), set={"type": "DayCount"}, add={"deals": 1})
+    counted = Update(key=keys.day_count(day), set=DAY_COUNT.item({}), add={"deals": 1})
     if day in _listed:
         return [replace(counted, set={}, when=(at_least("deals", 1),), otherwise=DayIsEmpty())]
     return [
         counted,
-        Update(key=keys.days(day.year), set={"type": "Days", _attribute(day): True}),
-        Update(key=keys.years(), set={"type": "Years"}, add={"years": {f"{day.year:04d}"}}),
+        Update(key=keys.days(day.year), set=DAYS.item({_attribute(day): True})),
+        Update(key=keys.years(), set=YEARS_LIST.item({}), add={"years": {f"{day.year:04d}"}}),
     ]
 
 

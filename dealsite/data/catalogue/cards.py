@@ -7,18 +7,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property
-from typing import Any
 
 from dealsite.data import keys
+from dealsite.data.entities.conversion import reader, writer
+from dealsite.data.entities.deals import DRAFT_CARD, PICTURE
+from dealsite.data.entities.pages import EDITORS_CHOICE as EDITORS_CHOICE
+from dealsite.data.entities.pages import FRONT as FRONT
 from dealsite.data.names import slugify
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import VersionConflict
-from dealsite.data.table.ids import from_iso, iso, time_of
+from dealsite.data.table.ids import time_of
 from dealsite.data.table.writes import Update, equals, present
 
-FRONT, EDITORS_CHOICE = "front", "editors-choice"  # pages with a featured list; the others are categories'
 ENDING_SOON = timedelta(hours=48)
-CENT = Decimal("0.01")
 CENTRE = 50  # percent: where the focal point of a picture is until somebody chooses another
 
 
@@ -47,10 +48,7 @@ class Picture:
 
     @classmethod
     def from_item(cls, item: Item | None) -> Picture | None:
-        if not item:
-            return None
-        x, y = (int(item.get(name, CENTRE)) for name in ("focal_x", "focal_y"))
-        return cls(item["name"], int(item["width"]), int(item["height"]), item.get("alt", ""), x, y)
+        return _read_picture(item) if item else None
 
 
 @dataclass(frozen=True)
@@ -104,41 +102,15 @@ class DealCard:
 
     def as_item(self) -> Item:
         """Return the map stored under `card`; what is empty is left out."""
-        card = {
-            "id": self.id,
-            "title": self.title,
-            "brand": self.brand,
-            "brand_name": self.brand_name,
-            "category": self.category,
-            "price": self.price,
-            "was_price": self.was_price,
-            "picture": self.picture.as_item() if self.picture else None,
-            "voucher_code": self.voucher_code,
-            "expires_at": iso(self.expires_at) if self.expires_at else None,
-            "sold_out": self.sold_out or None,
-        }
-        return {name: value for name, value in card.items() if value is not None and value != ""}
+        return _store_card(self)
 
     @classmethod
     def from_item(cls, card: Item) -> DealCard:
-        return cls(
-            id=card["id"],
-            title=card.get("title", ""),
-            brand=card.get("brand", ""),
-            brand_name=card.get("brand_name", ""),
-            category=card.get("category", ""),
-            price=money(card.get("price")),
-            was_price=money(card.get("was_price")),
-            picture=Picture.from_item(card.get("picture")),
-            voucher_code=card.get("voucher_code", ""),
-            expires_at=from_iso(card["expires_at"]) if card.get("expires_at") else None,
-            sold_out=card.get("sold_out", False),
-        )
+        return _read_card(card)
 
 
-def money(value: Any) -> Decimal | None:
-    """Return a stored number as an amount with cents: DynamoDB keeps 12.50 as 12.5."""
-    return None if value is None else Decimal(value).quantize(CENT)
+_read_picture = reader(PICTURE, Picture)
+_read_card, _store_card = reader(DRAFT_CARD, DealCard), writer(DRAFT_CARD, DealCard)
 
 
 # Featured copies

@@ -13,6 +13,10 @@ from django.utils.translation import gettext_lazy
 from dealsite.data import keys, table
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.editing import audit
+from dealsite.data.entities.conversion import reader
+from dealsite.data.entities.entity import Entity
+from dealsite.data.entities.pages import CATEGORIES as CATEGORIES
+from dealsite.data.entities.taxonomy import BUCKET_ATTRIBUTE, CATEGORY, CATEGORY_COUNTS
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, DataError, NotFound, VersionConflict
@@ -20,16 +24,6 @@ from dealsite.data.table.ids import iso, new_ulid
 from dealsite.data.table.writes import Put, Update, Write, absent, at_version, exists
 
 Kind = Literal["brand", "category"]
-CATEGORIES = {
-    "computers-components": "Computers & Components",
-    "peripherals-networking": "Peripherals & Networking",
-    "audio-tv-photo": "Audio, TV & Photo",
-    "office-software": "Office & Software",
-    "home-furniture": "Home & Furniture",
-    "grocery-household": "Grocery & Household",
-    "fashion-beauty": "Fashion & Beauty",
-    "toys-hobbies": "Toys & Hobbies",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +38,11 @@ class Counts:
     @classmethod
     def from_item(cls, item: Item | None) -> Counts:
         item = item or {}
+        beginning = BUCKET_ATTRIBUTE
         buckets = {
-            name.removeprefix("deals_"): n for name, n in item.items() if name.startswith("deals_") and n > 0
+            name.removeprefix(beginning): n
+            for name, n in item.items()
+            if name.startswith(beginning) and n > 0
         }
         return cls(item.get("deals", 0), item.get("likes", 0), item.get("watches", 0), buckets)
 
@@ -78,10 +75,8 @@ class Category(Entry):
 def create(slug: str) -> None:
     """Add one of the eight categories with its counters; AlreadyExists if it is there."""
     taken = AlreadyExists(_("The category %(slug)s is there already.") % {"slug": slug})
-    item = {"type": "Category", "slug": slug, "name": CATEGORIES[slug], "version": 1}
-    table.transact(
-        create_writes(keys.category(slug), item, keys.category_counts(slug), "CategoryCounts", taken)
-    )
+    texts = {"slug": slug, "name": CATEGORIES[slug], "version": 1}
+    table.transact(create_writes(CATEGORY, CATEGORY_COUNTS, texts, taken))
 
 
 @access_pattern("create missing categories", "CATEGORY#c / itself, COUNTS", "1 batch get + 8 transactions")
@@ -141,7 +136,11 @@ def _check_slug(slug: str) -> None:
 
 def from_items(slug: str, item: Item | None, counts: Item | None) -> Category:
     """Return the category of its items; one that is not stored yet has its name and nothing else."""
-    return read_entry(Category, {"slug": slug, "name": CATEGORIES[slug], "version": 0} | (item or {}), counts)
+    nothing = {"slug": slug, "name": CATEGORIES[slug], "version": 0}
+    return _read_category(nothing | (item or {}), counts=read_counts(counts))
+
+
+_read_category = reader(CATEGORY.shape, Category)
 
 
 # Shared with brands
@@ -150,27 +149,17 @@ def from_items(slug: str, item: Item | None, counts: Item | None) -> Category:
 Stored = TypeVar("Stored", bound=Entry)
 
 
-def read_entry(cls: type[Stored], item: Item, counts: Item | None) -> Stored:
-    """Return the brand or category of its items."""
-    return cls(
-        slug=item["slug"],
-        name=item["name"],
-        description=item.get("description", ""),
-        logo=Picture.from_item(item.get("logo")),
-        version=item["version"],
-        counts=Counts.from_item(counts) if counts is not None else None,
-        last_edit=item.get("last_edit", ""),
-    )
+def read_counts(counts: Item | None) -> Counts | None:
+    """Return the counters of their item, None where it was not read."""
+    return None if counts is None else Counts.from_item(counts)
 
 
-def create_writes(
-    key: keys.Key, item: Item, counts_key: keys.Key, counts_type: str, taken: DataError
-) -> list[Write]:
+def create_writes(entity: Entity, counts: Entity, texts: Item, taken: DataError) -> list[Write]:
     """Return the writes that add a brand or category with its counters; `taken` if either is there."""
-    counts = {"type": counts_type, "slug": item["slug"], "deals": 0, "likes": 0, "watches": 0}
+    none = {"slug": texts["slug"], "deals": 0, "likes": 0, "watches": 0}
     return [
-        Put(key=key, item=item, when=(absent(),), otherwise=taken),
-        Put(key=counts_key, item=counts, when=(absent(),), otherwise=taken),
+        Put(key=one.key_of(values), item=one.item(values), when=(absent(),), otherwise=taken)
+        for one, values in ((entity, texts), (counts, none))
     ]
 
 

@@ -1,32 +1,29 @@
 """What an editor writes of a deal, and what must be right before it is published."""
 
-import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.utils.translation import gettext as _
 
-from dealsite.data.catalogue.cards import CENT, DealCard, Picture
+from dealsite.data.catalogue.cards import DealCard, Picture
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.editing import audit
+from dealsite.data.entities.attributes import CENT, LINK_CHARACTERS, UNSTORABLE, YEARS
+from dealsite.data.entities.deals import (
+    ALT_CHARACTERS,
+    DESCRIPTION_CHARACTERS,
+    MAX_PRICE,
+    MAX_STOCK,
+    TITLE_CHARACTERS,
+    VOUCHER_CODE_CHARACTERS,
+)
+from dealsite.data.names import is_web_link
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import iso
 from dealsite.data.table.writes import Put
-
-TITLE_CHARACTERS = 300
-DESCRIPTION_CHARACTERS = 20_000
-LINK_CHARACTERS = 2_000
-VOUCHER_CODE_CHARACTERS = 100
-ALT_CHARACTERS = 500
-MAX_PRICE = Decimal("9999999.99")
-MAX_STOCK = 1_000_000
-YEARS = range(1999, 2102)  # in UTC, of times from 2000 to 2100 in any zone
-UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # controls, lone surrogates
 
 
 @dataclass(frozen=True)
@@ -162,23 +159,8 @@ def text_problems(content: DealContent) -> dict[str, str]:
     if content.picture and len(content.picture.alt) > ALT_CHARACTERS:
         found["picture_alt"] = _("Shorten this to %(most)s characters.") % {"most": ALT_CHARACTERS}
     if content.expires_at is not None and content.expires_at.year not in YEARS:
-        years = {"first": YEARS[1], "last": YEARS[-2]}
+        years = {"first": YEARS[0], "last": YEARS[-1]}
         found["expires_at"] = _("The year should be from %(first)s to %(last)s.") % years
     if content.stock is not None and not 0 <= content.stock <= MAX_STOCK:
         found["stock"] = _("Enter a whole number from 0 to %(most)s.") % {"most": f"{MAX_STOCK:,}"}
     return found
-
-
-def is_web_link(link: str) -> bool:
-    """Tell whether a link is http or https, to a host, without sign-in data or spaces."""
-    try:
-        parts = urlsplit(link)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        return False
-    return (
-        parts.scheme in ("http", "https")
-        and bool(host)
-        and "@" not in parts.netloc
-        and not any(c.isspace() or unicodedata.category(c) in ("Cc", "Cf") or c in '\\<>"' for c in link)
-    )

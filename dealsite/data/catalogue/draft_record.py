@@ -10,10 +10,12 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.content import DealContent, content_from_item
+from dealsite.data.entities.conversion import reader
+from dealsite.data.entities.drafts import DRAFT
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import NotFound, VersionConflict
-from dealsite.data.table.ids import from_iso, is_ulid, iso, new_ulid
+from dealsite.data.table.ids import is_ulid, iso, new_ulid
 from dealsite.data.table.writes import Condition, Put, Update, at_version, equals, exists, missing
 
 TOGETHER = timedelta(minutes=10)  # what is saved by itself within this time is one change
@@ -62,19 +64,10 @@ def get(draft_id: str) -> Draft:
 def draft_from_item(item: Item) -> Draft:
     """Return the draft of its item."""
     card = DealCard.from_item(item.get("card", {"id": item["id"]}))
-    content = content_from_item(item, card, item.get("stock"))
-    return Draft(
-        id=item["id"],
-        content=content,
-        card=card,
-        version=item["version"],
-        created_by=item["created_by"],
-        updated_at=from_iso(item["updated_at"]),
-        updated_by=item["updated_by"],
-        published_as=item.get("published_as", ""),
-        last_edit=item.get("last_edit", ""),
-        autosaved_since=from_iso(item["autosaved_since"]) if item.get("autosaved_since") else None,
-    )
+    return _read_draft(item, content=content_from_item(item, card, item.get("stock")), card=card)
+
+
+_read_draft = reader(DRAFT.shape, Draft, "content", "card")
 
 
 def draft_item(
@@ -91,8 +84,7 @@ def draft_item(
 ) -> Item:
     """Return a draft as it is stored."""
     card = replace(content.card(draft_id, brand.name if brand else content.brand), sold_out=False)
-    return {
-        "type": "Draft",
+    values = {
         "id": draft_id,
         "card": card.as_item(),
         "link": content.link,
@@ -104,8 +96,8 @@ def draft_item(
         "updated_at": iso(now),
         "updated_by": by,
         "autosaved_since": iso(autosaved_since) if autosaved_since else None,
-        **keys.draft_rows(draft_id, content.brand, content.category),
     }
+    return DRAFT.item(values)
 
 
 def unpublished_at(version: int) -> tuple[Condition, ...]:
@@ -115,8 +107,7 @@ def unpublished_at(version: int) -> tuple[Condition, ...]:
 
 def published_write(draft: Draft, deal_id: str) -> Put:
     """Return the write that turns a draft into a pointer to the deal that it became."""
-    item = {
-        "type": "Draft",
+    pointer = {
         "id": draft.id,
         "version": draft.version + 1,
         "published_as": deal_id,
@@ -126,7 +117,7 @@ def published_write(draft: Draft, deal_id: str) -> Put:
     }
     return Put(
         key=keys.draft(draft.id),
-        item=item,
+        item=DRAFT.item(pointer),
         when=unpublished_at(draft.version),
         otherwise=VersionConflict(gettext_lazy("This draft was edited or published meanwhile.")),
     )

@@ -27,6 +27,7 @@ from dealsite.data.catalogue.draft_record import (
 from dealsite.data.editing import trash_record, versions
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.versions import Version
+from dealsite.data.entities.drafts import DRAFT
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import AlreadyExists, Busy, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import iso, new_ulid
@@ -196,14 +197,14 @@ def restore(
         card = kept["card"]
         with contextlib.suppress(NotFound):  # a draft may name a brand that does not exist any more
             card |= {"brand_name": brands.get(card["brand"]).name} if card.get("brand") else {}
-        item = kept | {
+        changed = kept | {
             "card": card,
             "version": kept["version"] + 1,
             "last_edit": new_ulid(now),
             "updated_at": iso(now),
             "updated_by": by,
-            **keys.draft_rows(draft_id, card.get("brand", ""), card.get("category", "")),
         }
+        item = DRAFT.item(changed)
         draft = draft_from_item(item)
         taken, note = AlreadyExists(BACK_ALREADY), audit_context.note
         put = Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=taken)

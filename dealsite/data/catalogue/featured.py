@@ -23,13 +23,14 @@ from dealsite.data.catalogue.featured_versions import FeaturedEntry
 from dealsite.data.catalogue.featured_versions import FeaturedPage as FeaturedPage
 from dealsite.data.editing import audit
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
+from dealsite.data.entities.featured import EDITORS_CHOICE_PAGE, FRONT_PAGE
+from dealsite.data.entities.featured import MAX_CARDS as MAX_CARDS
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Busy, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import from_iso, iso, new_ulid
 from dealsite.data.table.writes import Check, Update, Write, equals, exists, missing
 
-MAX_CARDS = 24
 TRIES = 5
 
 PAGES: Mapping[str, Any] = {
@@ -37,7 +38,7 @@ PAGES: Mapping[str, Any] = {
     EDITORS_CHOICE: gettext_lazy("Editors' Choice"),
     **CATEGORIES,
 }
-TYPES = {FRONT: "FrontPage", EDITORS_CHOICE: "EditorsChoicePage"}
+TYPES = {FRONT: FRONT_PAGE.type, EDITORS_CHOICE: EDITORS_CHOICE_PAGE.type}
 
 
 @access_pattern("the featured list of a page", "FRONTPAGE, EDITORSCHOICEPAGE or CATEGORY#c", "1 get")

@@ -8,7 +8,7 @@ follow each other do not disturb each other, since no plan counts as a hand.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.utils.translation import gettext as _
@@ -19,20 +19,21 @@ from dealsite.data.catalogue.featured import PAGES, FeaturedPage
 from dealsite.data.catalogue.featured_versions import FeaturedEntry
 from dealsite.data.editing import audit
 from dealsite.data.editing.audit import AuditContext
+from dealsite.data.entities.conversion import reader, writer
+from dealsite.data.entities.featured import CANCELLED, FEATURED_PLAN, OPEN, PLANNED, PUT_ASIDE, SET
+from dealsite.data.entities.work import SITE
 from dealsite.data.jobs import payloads
 from dealsite.data.jobs.jobs import Cancelled, Handler, Job, cancel_write, job_write
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Conflict, Invalid, NotFound, VersionConflict
-from dealsite.data.table.ids import epoch_seconds, from_iso, is_ulid, iso, new_ulid
+from dealsite.data.table.ids import epoch_seconds, is_ulid, iso, new_ulid
 from dealsite.data.table.writes import Put, Write, absent, at_version
 
 SET_PLANNED = "set_featured"  # the kind of job that carries out a plan
 MOST_SHOWN = 200  # of those that are set or cancelled
 MOST_READ = 2_000  # six a page and day, for as long as they are kept, leave room for those to come
 KEPT = timedelta(days=30)  # that what became of a plan can be seen
-PLANNED, SET, PUT_ASIDE, CANCELLED = "planned", "set", "put aside", "cancelled"
-OPEN = (PLANNED, PUT_ASIDE)
 
 
 class PlanChanged(Conflict):
@@ -88,19 +89,15 @@ class FeaturedPlan:
 def plan_item(plan: FeaturedPlan) -> Item:
     """Return a plan as it is stored."""
     ttl = None if plan.is_open else epoch_seconds(plan.updated_at + KEPT)
-    return {"type": "FeaturedPlan", **asdict(plan), "ttl": ttl}
+    return FEATURED_PLAN.item(_store_plan(plan) | {"ttl": ttl})
 
 
 def from_item(item: Item) -> FeaturedPlan:
     """Return the plan of its item."""
-    plain = {one.name: item[one.name] for one in fields(FeaturedPlan) if one.name in item}
-    stored = {
-        "deals": tuple(FeaturedEntry(deal["id"], deal["title"]) for deal in item["deals"]),
-        "at": from_iso(item["at"]),
-        "updated_at": from_iso(item["updated_at"]),
-        "left_out": tuple(item.get("left_out", ())),
-    }
-    return FeaturedPlan(**plain | stored)
+    return _read_plan(item)
+
+
+_read_plan, _store_plan = reader(FEATURED_PLAN.shape, FeaturedPlan), writer(FEATURED_PLAN.shape, FeaturedPlan)
 
 
 @access_pattern("plan a featured list for a time", "FEATUREDPLANS, JOB#id / PLAN#id, itself", "1 transaction")
@@ -225,7 +222,7 @@ def set_planned(job: Job, now: datetime) -> datetime | None:
 
 def _skip(plan: FeaturedPlan, why: str, *, now: datetime) -> None:
     aside = replace(plan, state=PUT_ASIDE, why=why)
-    noted = _noted(aside, "put a planned list aside", by=audit.SITE, now=now)
+    noted = _noted(aside, "put a planned list aside", by=SITE, now=now)
     table.transact([_put(plan, aside, now), noted])
 
 

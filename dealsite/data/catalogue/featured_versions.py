@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
-from typing import Any
 
 from django.utils.translation import gettext as _
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.entities.conversion import reader, writer
+from dealsite.data.entities.featured import FEATURED_VERSION
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import NotFound
-from dealsite.data.table.ids import from_iso, iso
 from dealsite.data.table.writes import Delete, Put, Write
 
 SHOWN = 20  # of a page
@@ -48,9 +48,6 @@ class FeaturedEntry:
     id: str
     title: str
 
-    def as_item(self) -> Item:
-        return {"id": self.id, "title": self.title}
-
 
 @dataclass(frozen=True, slots=True)
 class FeaturedVersion:
@@ -80,14 +77,7 @@ def keep_writes(page: FeaturedPage) -> list[Write]:
     """Return the writes that keep a page's list of now, and forget the one of 40 versions before it."""
     if not page.version:
         return []
-    item = {
-        "type": "FeaturedVersion",
-        "page": page.id,
-        "version": page.version,
-        "deals": [listed.as_item() for listed in listed_of(page.cards)],
-        "by": page.updated_by,
-        "at": iso(page.updated_at) if page.updated_at else None,
-    }
+    item = FEATURED_VERSION.item(_store_version(as_version(page)))
     writes: list[Write] = [Put(key=keys.featured_version(page.id, page.version), item=item)]
     if page.version > KEPT:
         writes.append(Delete(key=keys.featured_version(page.id, page.version - KEPT)))
@@ -161,11 +151,8 @@ def _longest_rise(places: Sequence[int]) -> set[int]:
 
 def from_item(item: Item) -> FeaturedVersion:
     """Return the earlier list of an item."""
-    at: Any = item.get("at")
-    return FeaturedVersion(
-        page=item["page"],
-        version=item["version"],
-        deals=tuple(FeaturedEntry(deal["id"], deal["title"]) for deal in item["deals"]),
-        by=item["by"],
-        at=from_iso(at) if at else None,
-    )
+    return _read_version(item)
+
+
+_read_version = reader(FEATURED_VERSION.shape, FeaturedVersion)
+_store_version = writer(FEATURED_VERSION.shape, FeaturedVersion)

@@ -12,11 +12,12 @@ from decimal import Decimal
 from itertools import pairwise
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue.cards import CENT, money
 from dealsite.data.catalogue.content import DealContent
+from dealsite.data.entities.conversion import reader
+from dealsite.data.entities.deals import PRICE
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
-from dealsite.data.table.ids import from_iso, iso, new_ulid, time_of
+from dealsite.data.table.ids import iso, new_ulid, time_of
 from dealsite.data.table.writes import Delete, Put, Write
 
 LOOKED_BACK = timedelta(days=30)
@@ -93,19 +94,16 @@ def deletions(deal_id: str) -> list[Write]:
 
 def from_item(item: Item) -> Price:
     """Return the price of an item."""
-    return Price(from_iso(item["since"]), Decimal(item["price"]).quantize(CENT), money(item.get("was_price")))
+    return _read_price(item)
+
+
+_read_price = reader(PRICE.shape, Price)
 
 
 def as_item(deal_id: str, entry_id: str, since: datetime, price: Decimal, was_price: Decimal | None) -> Item:
     """Return the item of a price."""
-    return {
-        "type": "Price",
-        "deal": deal_id,
-        "id": entry_id,
-        "since": iso(since),
-        "price": price,
-        "was_price": was_price,
-    }
+    values = {"deal": deal_id, "id": entry_id, "since": iso(since), "price": price, "was_price": was_price}
+    return PRICE.item(values)
 
 
 def _put(deal_id: str, content: DealContent, since: datetime, entry_id: str) -> Put:

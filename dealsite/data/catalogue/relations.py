@@ -15,6 +15,8 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue.categories import CATEGORIES, Counts, Kind
+from dealsite.data.entities import taxonomy
+from dealsite.data.entities.entity import Entity
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.jobs.payloads import to_item
 from dealsite.data.names import slugify
@@ -41,29 +43,27 @@ class AlreadySo(Conflict):
 class Relation:
     """One of the four relations; `counter` is the counter's name beside the brand or category."""
 
-    type: str
+    entity: Entity
     verb: str
     target: Kind
     counter: str
     key: Callable[[str, str], keys.Key]
 
+    @property
+    def type(self) -> str:
+        return self.entity.type
+
     def count_key(self, slug: str) -> keys.Key:
         return keys.brand_counts(slug) if self.target == "brand" else keys.category_counts(slug)
 
     def item(self, slug: str, username: str, *, now: datetime) -> Item:
-        return {
-            "type": self.type,
-            "slug": slug,
-            "username": username,
-            "created_at": iso(now),
-            **keys.relations_of_user(username, self.verb, self.target.upper(), slug),
-        }
+        return self.entity.item({"slug": slug, "username": username, "created_at": iso(now)})
 
 
-BRAND_LIKE = Relation("BrandLike", "LIKE", "brand", "likes", keys.brand_like)
-CATEGORY_LIKE = Relation("CategoryLike", "LIKE", "category", "likes", keys.category_like)
-BRAND_WATCH = Relation("BrandWatch", "WATCH", "brand", "watches", keys.brand_watch)
-CATEGORY_WATCH = Relation("CategoryWatch", "WATCH", "category", "watches", keys.category_watch)
+BRAND_LIKE = Relation(taxonomy.BRAND_LIKE, "LIKE", "brand", "likes", keys.brand_like)
+CATEGORY_LIKE = Relation(taxonomy.CATEGORY_LIKE, "LIKE", "category", "likes", keys.category_like)
+BRAND_WATCH = Relation(taxonomy.BRAND_WATCH, "WATCH", "brand", "watches", keys.brand_watch)
+CATEGORY_WATCH = Relation(taxonomy.CATEGORY_WATCH, "WATCH", "category", "watches", keys.category_watch)
 MISSING = {
     "brand": gettext_lazy("There is no such brand."),
     "category": gettext_lazy("There is no such category."),

@@ -7,12 +7,6 @@ changing, merging   what shoppers do, and how a cart ends
 """
 
 from dealsite.data.commerce.cart.cart_record import (
-    ACTIVE,
-    MAX_ACTIVE,
-    MAX_QUANTITY,
-    PURCHASED,
-    RETURNED,
-    SAVED,
     VISITOR_CART_LIFETIME,
     Cart,
     CartChanged,
@@ -37,3 +31,4 @@ from dealsite.data.commerce.cart.changing import (
 )
 from dealsite.data.commerce.cart.merging import MergeResult, clear, merge
 from dealsite.data.commerce.cart.view import CartView, LineView, view
+from dealsite.data.entities.commerce import ACTIVE, MAX_ACTIVE, MAX_QUANTITY, PURCHASED, RETURNED, SAVED

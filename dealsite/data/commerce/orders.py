@@ -2,30 +2,28 @@
 
 order_record   an order as it is stored, and what tells of it     checkout     placing one
 saved_details  address and card for the next one                  fulfilment   shipping, delivering, cancelling
-reading        everything read of them
+order_lines    what was bought, compared with what the order says
+reading        everything else that is read of them
 """
 
 from dealsite.data.commerce.order.checkout import Purchase, place
 from dealsite.data.commerce.order.fulfilment import cancel, deliver, ship
-from dealsite.data.commerce.order.order_record import (
-    CANCELLED,
-    DELIVERED,
-    PLACED,
-    SHIPPED,
-    STATUSES,
-    Address,
-    Event,
-    Order,
-    OrderCard,
+from dealsite.data.commerce.order.order_lines import (
+    IncompleteOrder,
+    found_lines,
+    get_with_lines,
+    lines_of,
+    with_lines,
 )
+from dealsite.data.commerce.order.order_record import Address, Event, Order, OrderCard
 from dealsite.data.commerce.order.reading import (
     OrdersPage,
     account_page,
     carts_with,
     get,
     get_many,
-    get_with_lines,
-    lines_of,
     of_user,
     waiting,
 )
+from dealsite.data.entities.commerce import CANCELLED, DELIVERED, PLACED, SHIPPED
+from dealsite.data.entities.commerce import ORDER_STATUSES as STATUSES

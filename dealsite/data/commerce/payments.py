@@ -7,7 +7,6 @@ day_closing       a day's payments to the history     payment_loads   many at on
 """
 
 from dealsite.data.commerce.payment.order_payments import (
-    PLANS,
     REFUND_PAYMENT,
     cancel_writes,
     insert_write,
@@ -17,7 +16,10 @@ from dealsite.data.commerce.payment.order_payments import (
     of_order,
     plans_for,
 )
-from dealsite.data.commerce.payment.payment_record import (
+from dealsite.data.commerce.payment.payment_record import Payment, Step
+from dealsite.data.commerce.payment.payment_totals import PAYMENT_TOTALS
+from dealsite.data.entities.commerce import PLANS
+from dealsite.data.entities.payments import (
     CANCELLED,
     FAILED,
     PENDING,
@@ -25,7 +27,4 @@ from dealsite.data.commerce.payment.payment_record import (
     REFUNDED,
     SCHEDULED,
     STATUSES,
-    Payment,
-    Step,
 )
-from dealsite.data.commerce.payment.payment_totals import PAYMENT_TOTALS

@@ -6,6 +6,8 @@ from datetime import date, datetime
 from typing import Any, TypedDict
 
 from dealsite.data import keys, table
+from dealsite.data.entities.conversion import reader, writer
+from dealsite.data.entities.work import AUDIT_CARD, AUDIT_ENTRY, SITE
 from dealsite.data.names import normalise_username
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
@@ -16,7 +18,6 @@ from dealsite.data.table.writes import Put, Write, absent
 PAGE_SIZE = 50
 ENTRIES_OF_A_TARGET = 100  # as many as a thing's own page shows
 LONGEST_TEXT = 500  # characters of a text that was changed; all of it stands in the thing itself
-SITE = "-"  # stands for whoever does things by itself: nobody is called so
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +62,9 @@ def entry_write(
 ) -> Put:
     """Return the write that notes something, for the transaction that does it."""
     entry_id = new_ulid(now)
-    item: Item = {
-        "type": "AuditEntry",
-        "id": entry_id,
-        "before": dict(before) if before else None,
-        "after": dict(after) if after else None,
-        "card": {"at": iso(now), "by": by, "kind": kind, "subject": subject, "what": what}
-        | ({"note": note} if note else {}),
-        **keys.audit_rows(now, entry_id, by=by, kind=kind, subject=subject),
-    }
+    card = _store_card(Entry(entry_id, now, by, kind, subject, what, note))
+    changed = {"before": dict(before) if before else None, "after": dict(after) if after else None}
+    item = AUDIT_ENTRY.item({"id": entry_id, "card": card} | changed)
     return Put(key=keys.audit(now, entry_id), item=item, when=(absent(),))
 
 
@@ -165,8 +160,9 @@ def of_target(kind: str, subject: str) -> list[Entry]:
 
 def entry_from_item(item: Item) -> Entry:
     """Return the entry of an item, or of its row in an index."""
-    card = item["card"]
-    names = ("by", "kind", "subject", "what", "note")
-    more: dict[str, Any] = {name: item[name] for name in ("before", "after") if name in item}
-    more |= {name: card[name] for name in names if name in card}
-    return Entry(id=str(item["SK"]).rpartition("#")[2], at=from_iso(card["at"]), **more)
+    before, after = item.get("before", {}), item.get("after", {})
+    return _read_card(item["card"], id=str(item["SK"]).rpartition("#")[2], before=before, after=after)
+
+
+_read_card = reader(AUDIT_CARD, Entry, "id", "before", "after")
+_store_card = writer(AUDIT_CARD, Entry)

@@ -22,18 +22,18 @@ from django.utils.translation import gettext_lazy
 from dealsite.data import keys, table
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.editing import audit
+from dealsite.data.entities.batches import BULK_CHUNK, CHUNK
+from dealsite.data.entities.conversion import writer
 from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, Job, job_from_item, job_write
 from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import AlreadyExists, Conflict, Invalid, NotFound
-from dealsite.data.table.ids import epoch_seconds, is_ulid, iso, time_of
+from dealsite.data.table.ids import epoch_seconds, is_ulid, time_of
 from dealsite.data.table.writes import Path, Put, Update, Write, absent, equals, missing
 
-CHUNK = 50  # deals between two checkpoints
 MOST_CHOSEN = 100  # deals of a selection
 KEPT = timedelta(days=30)  # as long as the trash: until then a change can be taken back
 EXPIRES_AFTER = KEPT + timedelta(days=1)  # then nothing of it is left
-CHANGED, REFUSED = "CHANGED", "REFUSED"  # what became of a deal
 
 PUBLISH, EXPIRE, EXPIRY, CATEGORY, BRAND = "publish", "expire", "expiry", "category", "brand"
 DELETE, FEATURE, UNFEATURE = "delete", "feature", "unfeature"
@@ -229,17 +229,12 @@ def _order(kind: str, payload: BulkPayload, job_id: str, now: datetime, writes: 
 
 def chunk_put(job_id: str, new: Chunk) -> Put:
     """Return the write that keeps a chunk."""
-    item = {
-        "type": "BulkChunk",
-        "job": job_id,
-        "number": new.number,
-        "subjects": [asdict(target) for target in new.targets],
-        "collected_at": iso(new.collected_at),
-        "after": new.after,
-        "ttl": expires_at(job_id),
-    }
+    item = BULK_CHUNK.item({"job": job_id, **_store_chunk(new), "ttl": expires_at(job_id)})
     key = keys.bulk_chunk(job_id, new.number)
     return Put(key=key, item=item, when=(absent(),), otherwise=AlreadyExists())
+
+
+_store_chunk = writer(BULK_CHUNK.shape, Chunk, targets="subjects")
 
 
 def expires_at(job_id: str) -> int:

@@ -15,6 +15,16 @@ from django.utils.translation import gettext_lazy as _
 
 from dealsite.data import keys, table
 from dealsite.data.editing import audit
+from dealsite.data.entities.batches import (
+    CHECKED,
+    CHECKING,
+    IMPORT,
+    IMPORT_LAYOUT,
+    IMPORTED,
+    IMPORTING,
+    UPLOADED,
+)
+from dealsite.data.entities.conversion import reader, writer
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import CHECK_IMPORT, RUN_IMPORT, Job, job_write
 from dealsite.data.jobs.payloads import from_item, stored_as, to_item
@@ -29,7 +39,6 @@ KEPT = timedelta(days=7)
 LAYOUT_KEPT = timedelta(days=365)  # after its last use
 DELETE_IMPORT = "delete_import"  # the kind of job
 PAGE_SIZE = 25
-UPLOADED, CHECKING, CHECKED, IMPORTING, IMPORTED = "uploaded", "checking", "checked", "importing", "imported"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +80,10 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """An import; `layout` says how the file is read, `job` works on it, `totals` and `remarks` are what came of it.
+    """An import; `layout` says how the file is read, `job` works on it, the rest is what came of it.
 
-    `totals` holds imported (or, after a check, new), there, refused, brands, notes and mendable; `version` counts what
-    editors did to it.
+    `brands` are the first ones that it made, or would make: line, slug and name. `totals` holds imported (or, after a
+    check, new), there, refused, brands, notes and mendable; `version` counts what editors did to it.
     """
 
     id: str
@@ -85,6 +94,7 @@ class Import:
     job: str = ""
     totals: dict[str, int] = field(default_factory=dict)
     remarks: list[dict[str, Any]] = field(default_factory=list)
+    brands: list[dict[str, Any]] = field(default_factory=list)
     version: int = 1
 
     @property
@@ -122,15 +132,8 @@ class ImportsPage:
 def create(source_file: SourceFile, *, import_id: str, by: str, now: datetime) -> Import:
     """Note a file that was uploaded, and its deletion; the same id again returns what is there."""
     new = Import(import_id, by, source_file)
-    item = {
-        "type": "Import",
-        "id": new.id,
-        "by": by,
-        "brought": to_item(source_file),
-        "version": 1,
-        "card": {"name": source_file.name, "by": by, "stage": UPLOADED, "rows": source_file.rows},
-        **keys.imports(new.id),
-    }
+    card = {"name": source_file.name, "by": by, "stage": UPLOADED, "rows": source_file.rows}
+    item = IMPORT.item(_store_import(new) | {"card": card})
     payload = to_item(ImportPayload(new.id))
     deletion = job_write(DELETE_IMPORT, payload, job_id=new_ulid(now), due=new.kept_until)
     note = source_file.name
@@ -188,10 +191,9 @@ def check(
     """
     if one.stage in (IMPORTING, IMPORTED):
         raise Conflict(_("Deals were imported from this file already."))
-    kept: Item = {"type": "ImportLayout", "fingerprint": fingerprint, "layout": layout}
-    kept["ttl"] = epoch_seconds(now + LAYOUT_KEPT)
+    kept = {"fingerprint": fingerprint, "layout": layout, "ttl": epoch_seconds(now + LAYOUT_KEPT)}
     job = job_write(CHECK_IMPORT, to_item(ImportPayload(one.id)), job_id=job_id, due=now)
-    remember = Put(key=keys.import_layout(fingerprint), item=kept)
+    remember = Put(key=keys.import_layout(fingerprint), item=IMPORT_LAYOUT.item(kept))
     try:
         table.transact([_moved(one, CHECKING, job_id, version, {"layout": layout}), job, remember])
     except VersionConflict:
@@ -229,12 +231,19 @@ def run(one: Import, *, version: int, job_id: str, by: str, now: datetime) -> No
 
 
 @access_pattern("note what a job of an import found or did", "IMPORT#id", "1 update")
-def finished(job: Job, *, totals: Mapping[str, int], remarks: Sequence[Mapping[str, Any]]) -> None:
+def finished(
+    job: Job,
+    *,
+    totals: Mapping[str, int],
+    remarks: Sequence[Mapping[str, Any]],
+    brands: Sequence[Mapping[str, Any]] = (),
+) -> None:
     """Note what a job found or did; Conflict if the import has gone on without it."""
     stage = CHECKED if job.kind == CHECK_IMPORT else IMPORTED
     changes: dict[Path, Any] = {
         "totals": dict(totals),
         "remarks": [dict(remark) for remark in remarks],
+        "brands": [dict(brand) for brand in brands],
         ("card", "stage"): stage,
         ("card", "totals"): dict(totals),
     }
@@ -268,7 +277,7 @@ def _moved(one: Import, stage: str, job_id: str, version: int, changes: Mapping[
     return Update(
         key=keys.deal_import(one.id),
         set={**changes, **places, "version": version + 1},
-        remove=("totals", "remarks") if stage == CHECKING else (),
+        remove=("totals", "remarks", "brands") if stage == CHECKING else (),
         when=at_version(version),
         otherwise=VersionConflict(_("Somebody else has gone on with this import.")),
     )
@@ -276,14 +285,8 @@ def _moved(one: Import, stage: str, job_id: str, version: int, changes: Mapping[
 
 def _from_item(item: Item) -> Import:
     card = item["card"]
-    return Import(
-        id=item["id"],
-        by=item["by"],
-        source_file=from_item(SourceFile, item["brought"]),
-        stage=card["stage"],
-        layout=item.get("layout", {}),
-        job=card.get("job", ""),
-        totals=item.get("totals", {}),
-        remarks=item.get("remarks", []),
-        version=item["version"],
-    )
+    return _read_import(item, stage=card["stage"], job=card.get("job", ""))
+
+
+_read_import = reader(IMPORT.shape, Import, source_file="brought")
+_store_import = writer(IMPORT.shape, Import, source_file="brought")

@@ -15,10 +15,12 @@ from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.content import DealContent, content_from_item, in_words, text_problems
 from dealsite.data.catalogue.deal.deal_record import Deal
 from dealsite.data.editing import audit
+from dealsite.data.entities.conversion import reader
+from dealsite.data.entities.drafts import DEAL_CHANGES
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, VersionConflict
-from dealsite.data.table.ids import from_iso, iso, new_ulid
+from dealsite.data.table.ids import iso, new_ulid
 from dealsite.data.table.writes import (
     Check,
     Delete,
@@ -205,28 +207,18 @@ def moved_write(deal: Deal, new_id: str, changes: PendingEdits | None) -> Write:
 def from_item(item: Item) -> PendingEdits:
     """Return the changes of an item."""
     card = DealCard.from_item(item["card"])
-    return PendingEdits(
-        deal_id=item["deal"],
-        history_id=item["of"],
-        content=content_from_item(item, card, item.get("stock")),
-        brand_name=card.brand_name,
-        base=item["base"],
-        seen=item.get("seen", ""),
-        version=item["version"],
-        begun_at=from_iso(item["begun_at"]),
-        updated_at=from_iso(item["updated_at"]),
-        updated_by=item["updated_by"],
-        last_edit=item.get("last_edit", ""),
-        autosaved_since=from_iso(item["autosaved_since"]) if item.get("autosaved_since") else None,
-        is_discarded="discarded_at" in item,
-    )
+    content = content_from_item(item, card, item.get("stock"))
+    is_discarded = "discarded_at" in item
+    return _read_changes(item, content=content, brand_name=card.brand_name, is_discarded=is_discarded)
+
+
+_read_changes = reader(DEAL_CHANGES.shape, PendingEdits, deal_id="deal", history_id="of")
 
 
 def _item(changes: PendingEdits) -> Item:
     content, since = changes.content, changes.autosaved_since
     names = ("base", "seen", "version", "last_edit", "updated_by")
-    return {
-        "type": "DealChanges",
+    values = {
         "of": changes.history_id,
         "deal": changes.deal_id,
         "card": replace(content.card(changes.deal_id, changes.brand_name), sold_out=False).as_item(),
@@ -237,8 +229,8 @@ def _item(changes: PendingEdits) -> Item:
         "updated_at": iso(changes.updated_at),
         "autosaved_since": iso(since) if since else None,
         **{name: getattr(changes, name) for name in names},
-        **keys.changed_deals(changes.updated_at, changes.history_id),
     }
+    return DEAL_CHANGES.item(values)
 
 
 def _write_noted(changes: PendingEdits, update: Update, what: str, *, by: str, now: datetime) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from dealsite.data import keys, table
+from dealsite.data.entities.work import PRESENCE
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.ids import epoch_seconds, from_iso, iso
 from dealsite.data.table.schema import has_expired
@@ -50,15 +51,9 @@ def heartbeat(kind: str, thing_id: str, *, username: str, name: str, now: dateti
     rows = table.query(key[0], low=key[1], high=keys.presence.between()[1], limit=AT_ONCE, consistent=True)
     there = [row for row in rows if row["type"] == "Presence" and not has_expired(row, now=now)]
     mine = next((row for row in there if row["username"] == username), None)
-    item = {
-        "type": "Presence",
-        "kind": kind,
-        "of": thing_id,
-        "username": username,
-        "name": name,
-        "since": mine["since"] if mine else iso(now),
-        "ttl": epoch_seconds(now + KEPT),
-    }
+    since, ttl = mine["since"] if mine else iso(now), epoch_seconds(now + KEPT)
+    named = {"kind": kind, "of": thing_id, "username": username, "name": name}
+    item = PRESENCE.item({**named, "since": since, "ttl": ttl})
     table.write(Put(key=keys.presence(kind, thing_id, username), item=item))
     users = ((row["username"], row["name"], from_iso(row["since"])) for row in there)
     others = [OpenForm(*one) for one in users if one[0] != username]

@@ -1,6 +1,6 @@
 """Saved questions of the back office to the lake; everybody there sees and may change all of them."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.utils.translation import gettext as _
@@ -8,14 +8,16 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.editing import audit
+from dealsite.data.entities.attributes import UNSTORABLE
+from dealsite.data.entities.conversion import reader, writer
+from dealsite.data.entities.work import LONGEST_SQL, LONGEST_TITLE, SAVED_QUESTION
 from dealsite.data.names import normalise
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Invalid, NotFound, VersionConflict
-from dealsite.data.table.ids import from_iso, is_ulid, iso, new_ulid
+from dealsite.data.table.ids import is_ulid, new_ulid
 from dealsite.data.table.writes import Delete, Put, absent, at_version
 
-LONGEST_TITLE, LONGEST_SQL = 120, 20_000  # characters
 MOST = 200  # that a list shows
 
 
@@ -102,8 +104,11 @@ def delete(question: SavedQuestion) -> None:
 
 def from_item(item: Item) -> SavedQuestion:
     """Return the saved question of its item."""
-    found = {one.name: item[one.name] for one in fields(SavedQuestion)}
-    return SavedQuestion(**found | {"updated_at": from_iso(item["updated_at"])})
+    return _read_question(item)
+
+
+_read_question = reader(SAVED_QUESTION.shape, SavedQuestion)
+_store_question = writer(SAVED_QUESTION.shape, SavedQuestion)
 
 
 def _item(
@@ -119,18 +124,9 @@ def _item(
         problems["sql"] = _("Write a question: one SELECT.")
     elif len(sql) > LONGEST_SQL:
         problems["sql"] = _("A question has at most %(most)s characters.") % {"most": f"{LONGEST_SQL:,}"}
-    elif any((c < " " and c not in "\t\n\r") or "\ud800" <= c <= "\udfff" for c in sql):
+    elif UNSTORABLE.search(sql):
         problems["sql"] = _("A question holds no control characters.")
     if problems:
         raise Invalid(**problems)
-    return {
-        "type": "SavedQuestion",
-        "id": question_id,
-        "title": title,
-        "sql": sql,
-        "version": version,
-        "last_edit": token,
-        "created_by": created_by,
-        "updated_by": by,
-        "updated_at": iso(now),
-    }
+    question = SavedQuestion(question_id, title, sql, version, created_by, by, now, token)
+    return SAVED_QUESTION.item(_store_question(question))

@@ -14,22 +14,26 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue.content import UNSTORABLE
 from dealsite.data.editing import audit
+from dealsite.data.entities.attributes import UNSTORABLE
+from dealsite.data.entities.people import COLUMN_CHARACTERS, MOST_COLUMNS
+from dealsite.data.entities.work import (
+    FILTER_CHARACTERS,
+    FILTERS,
+    MOST_VIEWS,
+    SAVED_VIEWS,
+    SITE,
+    VIEW_NAME_CHARACTERS,
+)
 from dealsite.data.jobs.payloads import from_item, to_item
-from dealsite.data.names import normalise
+from dealsite.data.names import normalise, without_joiners
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Busy, Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid, iso
 from dealsite.data.table.writes import Delete, Put, Write, at_version
 
-TEAM = "-"  # whose views all editors share: nobody is called so
-MOST = 30  # of an owner
-LONGEST_NAME = 60  # characters
-LONGEST_FILTER = 500
-FILTERS = ("state", "brand", "category", "q", "lacks")
-MOST_COLUMNS, LONGEST_COLUMN = 20, 40
+TEAM = SITE  # whose views all editors share
 TRIES = 8
 
 
@@ -82,9 +86,9 @@ def save(
         if there:
             kept = [view if _is_same(other, view) else other for other in views]
             return tuple(one for n, one in enumerate(kept) if one not in kept[:n])
-        if len(views) >= MOST:
+        if len(views) >= MOST_VIEWS:
             raise Invalid(
-                name=_("There are %(most)d saved views already. Delete one first.") % {"most": MOST}
+                name=_("There are %(most)d saved views already. Delete one first.") % {"most": MOST_VIEWS}
             )
         at = len(views) if place is None else place
         return (*views[:at], view, *views[at:])
@@ -163,7 +167,8 @@ def _change(
         writes: list[Write] = [_put(owner, wanted, item["version"] if item else 0, now)]
         if owner == TEAM:  # what somebody lists is nobody else's business
             old, new = ({"views": ", ".join(view.name for view in some)} for some in (views, wanted))
-            entry = {"by": by, "kind": "view", "subject": "team", "what": what, "note": note[:LONGEST_NAME]}
+            entry = {"by": by, "kind": "view", "subject": "team", "what": what}
+            entry["note"] = note[:VIEW_NAME_CHARACTERS]
             writes.append(audit.entry_write(**entry, now=now, **audit.changed(old, new)))
         try:
             table.transact(writes)
@@ -174,13 +179,8 @@ def _change(
 
 
 def _put(owner: str, views: Views, version: int, now: datetime) -> Put:
-    item = {
-        "type": "SavedViews",
-        "owner": owner,
-        "views": [to_item(view) for view in views],
-        "version": version + 1,
-        "updated_at": iso(now),
-    }
+    stored = [to_item(view) for view in views]
+    item = SAVED_VIEWS.item({"owner": owner, "views": stored, "version": version + 1, "updated_at": iso(now)})
     when = at_version(version)
     return Put(key=keys.saved_views(owner), item=item, when=when, otherwise=VersionConflict())
 
@@ -197,7 +197,7 @@ def _is_same(one: SavedView, other: SavedView) -> bool:
 
 
 def _key(name: str) -> str:
-    return name.casefold()
+    return without_joiners(name).casefold()
 
 
 def _checked(view: SavedView) -> SavedView:
@@ -205,13 +205,13 @@ def _checked(view: SavedView) -> SavedView:
     name = normalise(view.name)
     if not name:
         raise Invalid(name=_("Give the view a name."))
-    if len(name) > LONGEST_NAME:
-        raise Invalid(name=_("A name has at most %(most)d characters.") % {"most": LONGEST_NAME})
+    if len(name) > VIEW_NAME_CHARACTERS:
+        raise Invalid(name=_("A name has at most %(most)d characters.") % {"most": VIEW_NAME_CHARACTERS})
     filters = {key: view.filters[key] for key in FILTERS if view.filters.get(key)}
-    if any(len(text) > LONGEST_FILTER or UNSTORABLE.search(text) for text in filters.values()):
+    if any(len(text) > FILTER_CHARACTERS or UNSTORABLE.search(text) for text in filters.values()):
         raise Invalid(name=_("These filters cannot be saved. Shorten the words that you look for."))
     columns = view.columns
-    if len(columns) > MOST_COLUMNS or any(len(column) > LONGEST_COLUMN for column in columns):
+    if len(columns) > MOST_COLUMNS or any(len(column) > COLUMN_CHARACTERS for column in columns):
         raise Invalid(name=_("These columns cannot be saved."))
     if not is_ulid(view.id):
         raise Invalid(name=_("This form is damaged. Load it again."))

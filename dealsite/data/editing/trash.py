@@ -15,6 +15,7 @@ from dealsite.data.catalogue import deals, drafts, prices
 from dealsite.data.editing import audit, trash_record, versions
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.trash_record import EMPTY_TRASH, KEPT_FOR, EmptyTrashPayload, TrashEntry, find, get
+from dealsite.data.entities.work import SITE
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.jobs.payloads import from_item
@@ -148,7 +149,7 @@ def empty(job: Job, now: datetime) -> datetime | None:
     rows = table.query(partition, index=keys.GSI1, low="0", high=high, limit=EMPTIED_AT_ONCE)
     for row in rows:
         thing = trash_record.from_item(row)
-        purge(thing.kind, thing.id, by=audit.SITE, now=now, until=until)
+        purge(thing.kind, thing.id, by=SITE, now=now, until=until)
     return now if len(rows) == EMPTIED_AT_ONCE else None
 
 

@@ -14,6 +14,8 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.entities.drafts import TRASH
+from dealsite.data.entities.entity import INDEX_KEYS
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.access_patterns import access_pattern
@@ -25,7 +27,7 @@ from dealsite.data.table.writes import Delete, Put, Update, Write, equals, missi
 KEPT_FOR = timedelta(days=30)
 EMPTY_TRASH = "empty_trash"  # the kind of job that empties what was deleted on a day
 DAY = timedelta(days=1)
-OWN = ("PK", "SK", "GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "GSI3PK", "GSI3SK")  # made anew at restoring
+OWN = ("PK", "SK", *INDEX_KEYS)  # made anew at restoring
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +89,18 @@ def get(kind: str, thing_id: str) -> TrashEntry:
 def keep_writes(kind: str, item: Item, *, by: str, now: datetime, offer: Item | None = None) -> list[Write]:
     """Return the writes that keep a thing, for the transaction that deletes it."""
     thing_id = item["id"]
-    kept: Item = {
-        "type": "Trash",
+    kept = {
         "kind": kind,
         "id": thing_id,
         "token": new_ulid(now),
         "kept": _without_keys(item),
         "offer": _without_keys(offer) if offer else None,
         "card": item["card"] | {"kind": kind, "deleted_at": iso(now), "deleted_by": by},
-        **keys.trashed(now, kind, thing_id),
     }
-    return [Put(key=keys.trash(kind, thing_id), item=kept), emptying_write(now.astimezone(UTC).date())]
+    return [
+        Put(key=keys.trash(kind, thing_id), item=TRASH.item(kept)),
+        emptying_write(now.astimezone(UTC).date()),
+    ]
 
 
 def take_write(entry: TrashEntry) -> Delete:

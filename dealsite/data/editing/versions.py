@@ -13,13 +13,14 @@ from django.utils.translation import gettext_lazy
 from dealsite.data import keys, table
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.content import DealContent, content_from_item
+from dealsite.data.entities.conversion import reader
+from dealsite.data.entities.drafts import LAST_VERSION, VERSION
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import NotFound
-from dealsite.data.table.ids import from_iso, iso
+from dealsite.data.table.ids import iso
 from dealsite.data.table.writes import Delete, Put, Write
 
-LAST = 99_999_999  # no version has a higher number; what stands after it in a partition is no version
 MOST_KEPT = 200  # of a deal or draft; an older one goes when a newer one comes
 PAGE_SIZE = 20
 ROOM = 40  # deletions of one transaction that empties the trash
@@ -47,8 +48,7 @@ class VersionsPage:
 def keep_writes(history_id: str, version: Version) -> list[Write]:
     """Return the writes that keep a version, for the transaction that makes the next one; the oldest goes for it."""
     card = version.content.card(history_id, version.brand_name)
-    item: Item = {
-        "type": "Version",
+    values = {
         "of": history_id,
         "version": version.number,
         "card": card.as_item(),
@@ -58,7 +58,7 @@ def keep_writes(history_id: str, version: Version) -> list[Write]:
         "made_at": iso(version.at),
         "made_by": version.by,
     }
-    writes: list[Write] = [Put(key=keys.version(history_id, version.number), item=item)]
+    writes: list[Write] = [Put(key=keys.version(history_id, version.number), item=VERSION.item(values))]
     if version.number > MOST_KEPT:
         writes.append(Delete(key=keys.version(history_id, version.number - MOST_KEPT)))
     return writes
@@ -67,7 +67,7 @@ def keep_writes(history_id: str, version: Version) -> list[Write]:
 @access_pattern("earlier versions of a deal or draft, newest first", "VERSIONS#id / number", "1 query")
 def newest(history_id: str, *, below: int | None = None) -> VersionsPage:
     """Return a page of versions of a deal or draft, newest first; `below` a number."""
-    high = keys.version(history_id, below - 1 if below else LAST)[1]
+    high = keys.version(history_id, below - 1 if below else LAST_VERSION)[1]
     partition, limit = keys.version.partition(history_id), PAGE_SIZE + 1
     rows = table.query(partition, low="0", high=high, newest_first=True, limit=limit, consistent=True)
     found = [from_item(row) for row in rows]
@@ -84,7 +84,7 @@ def get_many(history_id: str, numbers: Iterable[int]) -> dict[int, Version]:
 @access_pattern("one version of a deal or draft", "VERSIONS#id / number", "1 get")
 def get(history_id: str, number: int) -> Version:
     """Return a version, or raise NotFound."""
-    item = table.get(keys.version(history_id, number)) if 0 < number <= LAST else None
+    item = table.get(keys.version(history_id, number)) if 0 < number <= LAST_VERSION else None
     if item is None:
         raise NotFound(gettext_lazy("This version is not kept (any more)."))
     return from_item(item)
@@ -99,10 +99,8 @@ def deletions(history_id: str) -> list[Write]:
 def from_item(item: Item) -> Version:
     """Return the version of an item."""
     card = DealCard.from_item(item["card"])
-    return Version(
-        number=item["version"],
-        content=content_from_item(item, card, item.get("stock")),
-        brand_name=card.brand_name,
-        at=from_iso(item["made_at"]),
-        by=item["made_by"],
-    )
+    content = content_from_item(item, card, item.get("stock"))
+    return _read_version(item, content=content, brand_name=card.brand_name)
+
+
+_read_version = reader(VERSION.shape, Version, number="version", at="made_at", by="made_by")

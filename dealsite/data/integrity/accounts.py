@@ -12,8 +12,8 @@ from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import shard
 from dealsite.data.table.writes import Check, Delete, Put, Update, absent, equals, missing, present
 
-SHARED = ("name", "email", "timezone", "pending_email")
-KEPT = ("username", "created_at", "deleted_at", "version", "two_factor", *SHARED)
+SHARED = ("name", "email", "timezone", "pending_email", "created_at")
+KEPT = ("username", "deleted_at", "version", "two_factor", *SHARED)
 
 
 class People:
@@ -73,7 +73,7 @@ class People:
         right = {name: user.get(name) for name in SHARED}
         profile = self.profiles.get(username)
         if profile is None:
-            made = {"type": "Profile", "username": username, "created_at": user["created_at"], "version": 1}
+            made = {"type": "Profile", "username": username, "version": 1}
             put = Put(key=keys.profile(username), item=made | right, when=(absent(),))
             yield Problem(key_of(user), "This user has no profile.", (put, there))
         elif wrong := differences(profile, right):

@@ -1,6 +1,8 @@
 """Whether the table is whole: what is derived is recomputed from the items and compared.
 
-    places    every key and index row, from an item's own attributes
+    items     every attribute is as the entity chart says, every key and index row as the attributes say
+    roots     brands, categories and featured pages that others name
+    references  what an item refers to is there
     offers    each deal has its offer, which agrees with it
     prices    the last price kept of each deal is the one it has
     versions  each belongs to a deal or draft, and was before what that is now
@@ -19,17 +21,20 @@ A check sees every item once, then names its problems, with the writes that repa
 Those writes hold only while the items are as they were seen, so a repair is safe while the site runs.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Protocol
 
 from dealsite.data import table
 from dealsite.data.integrity.accounts import People
 from dealsite.data.integrity.deal_copies import Featured, Offers
 from dealsite.data.integrity.histories import Prices, Trash, Versions
-from dealsite.data.integrity.index_rows import IndexRows
+from dealsite.data.integrity.items import WRONG_SHAPE, Items
 from dealsite.data.integrity.job_counts import AnnouncementSegments, BulkChanges
 from dealsite.data.integrity.payment_sums import Payments
-from dealsite.data.integrity.problem import Problem, key_of
+from dealsite.data.integrity.problem import Problem
+from dealsite.data.integrity.references import References
+from dealsite.data.integrity.roots import Roots
 from dealsite.data.integrity.shop import Carts, Orders
 from dealsite.data.integrity.taxonomy import BrandNames, Counts
 from dealsite.data.table.convert import Item
@@ -49,7 +54,7 @@ class Check(Protocol):
 
 
 CHECKS: list[Callable[[], Check]] = [
-    *(Offers, Prices, Versions, Trash, BrandNames, Counts, Featured, People),
+    *(References, Offers, Prices, Versions, Trash, BrandNames, Counts, Featured, People),
     *(AnnouncementSegments, BulkChanges, Payments, Carts, Orders),
 ]
 
@@ -68,19 +73,55 @@ def find(seen: Callable[[], object] = lambda: None) -> list[Problem]:
 
 
 def _scan(seen: Callable[[], object]) -> list[Problem]:
-    places, checks = IndexRows(), [make() for make in CHECKS]
-    found = places.found
-    for item in table.scan_all(consistent=True):
-        seen()
-        if not places.is_sound(item):
+    def items() -> Iterator[Item]:
+        for item in table.scan_all(consistent=True):
+            seen()
+            yield item
+
+    return judge(items())
+
+
+def judge(items: Iterable[Item]) -> list[Problem]:
+    """Return what is wrong with some items that are all there are.
+
+    What a lost root is missing for is said once, of the root; where an item cannot be read by a check, or a newer
+    build wrote it, nothing is repaired that would be counted without it.
+    """
+    single, roots, checks = Items(), Roots(), [make() for make in CHECKS]
+    doubtful: set[Check] = set()
+    for item in items:
+        if not single.is_sound(item):
             continue
-        for check in checks:
+        for check in (roots, *checks):
             try:
                 check.see(item)
-            except (AttributeError, KeyError, TypeError, ValueError) as error:
-                found.append(Problem(key_of(item), f"This {item['type']} is incomplete ({error!r})."))
-                break
-    return [*found, *(problem for check in checks for problem in check.problems())]
+            except WRONG_SHAPE as error:
+                doubtful.add(check)
+                single.incomplete(item, error)
+    lost = _compared(roots, single, doubtful)
+    roots_lost = {problem.key for problem in lost}
+    found = [*single.found, *lost]
+    for check in reversed(
+        checks
+    ):  # what only refers to something lost is said where no other check knows better
+        known = {problem.key for problem in found if problem.repairs}
+        for problem in _compared(check, single, doubtful):
+            if problem.needs(roots_lost) or (check is checks[0] and problem.key in known):
+                continue
+            found.append(replace(problem, repairs=()) if check in doubtful else problem)
+    return [replace(problem, repairs=()) for problem in found] if single.newer else found
+
+
+def _compared(check: Check, single: Items, doubtful: set[Check]) -> list[Problem]:
+    """Return what a check names at the end; items that cannot be compared are wrong by themselves, as was said."""
+    named: list[Problem] = []
+    try:
+        named += check.problems()
+    except WRONG_SHAPE:
+        if not single.found:
+            raise
+        doubtful.add(check)
+    return named
 
 
 def repair(problem: Problem) -> bool:

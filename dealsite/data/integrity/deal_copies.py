@@ -10,7 +10,8 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import cards
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.deal.stock import MARK_SOLD_OUT
-from dealsite.data.integrity.index_rows import INDEX_KEYS
+from dealsite.data.entities.deals import DEAL_CARD
+from dealsite.data.entities.entity import INDEX_KEYS
 from dealsite.data.integrity.problem import Problem, as_seen, differences, kept, key_of, repair_write, say
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import from_iso, is_ulid
@@ -44,6 +45,14 @@ class Offers:
 
     def _compare(self, deal: Item, offer: Item) -> None:
         card, deal_key, offer_key = deal["card"], keys.deal(deal["id"]), keys.offer(deal["id"])
+        if better := _told_by_offer(card, offer):
+            what = "Its card: " + say("{} is {!r}, its offer's is {!r}", card, better)
+            repairs = (
+                repair_write(deal, {"card": card | better}),
+                Check(key=offer_key, when=as_seen(offer, SHARED)),
+            )
+            self.found.append(Problem(deal_key, what, repairs))
+            return
         if wrong := differences(offer, {name: card.get(name) for name in SHARED}):
             rows, update = _expiry_rows(deal), repair_write(offer, wrong)
             gone = [name for name in INDEX_KEYS if name not in rows]
@@ -56,10 +65,10 @@ class Offers:
             if sold_out:
                 wanted["sold_out"] = True
             what = f"The card says sold_out={says_so}, the stock is {offer.get('stock')}."
-            repairs: list[Write] = [repair_write(deal, {"card": wanted})]
+            marked: list[Write] = [repair_write(deal, {"card": wanted})]
             if "stock" in offer:
-                repairs.append(Check(key=offer_key, when=as_seen(offer, ["stock"])))
-            self.sold_out[deal["id"]] = Problem(deal_key, what, tuple(repairs))
+                marked.append(Check(key=offer_key, when=as_seen(offer, ["stock"])))
+            self.sold_out[deal["id"]] = Problem(deal_key, what, tuple(marked))
 
     def problems(self) -> Iterator[Problem]:
         yield from self.found
@@ -72,6 +81,18 @@ class Offers:
         for deal_id in self.offers:
             key, gone = keys.offer(deal_id), Check(key=keys.deal(deal_id), when=(absent(),))
             yield Problem(key, "This offer has no deal.", (Delete(key=key), gone))
+
+
+def _told_by_offer(card: Item, offer: Item) -> Item:
+    """Return what an offer says rightly that its deal's card says in a way that cannot be."""
+    kinds = DEAL_CARD
+    return {
+        name: offer[name]
+        for name in SHARED
+        if name in offer
+        and (kinds[name].problem(card[name]) if name in card else not kinds[name].optional)
+        and not kinds[name].problem(offer[name])
+    }
 
 
 def _expiry_rows(deal: Item) -> dict[str, str]:
@@ -142,6 +163,8 @@ class Featured:
         if page_id in self.pages:
             page = self.pages[page_id]
             repairs.append(Check(key=key_of(page), when=(exists(), *_page_as_seen(page))))
+        elif page_id in PAGE_IDS.values():
+            repairs.append(Check(key=cards.page_key(page_id), when=(absent(),)))
         return Problem(key_of(deal), f"It says that {page_id} features it, which does not.", tuple(repairs))
 
 

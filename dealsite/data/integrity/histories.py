@@ -11,8 +11,9 @@ from dealsite.data.editing.trash_record import EMPTY_TRASH, emptying_id, emptyin
 from dealsite.data.integrity.problem import Problem, differences, differing, kept, key_of, repair_write, say
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import from_iso, time_of
-from dealsite.data.table.writes import Check, Delete, Put, absent, equals
+from dealsite.data.table.writes import Check, Delete, Path, Put, Update, absent, equals
 
+RESTORED = "restored"  # as the audit log says it
 MOST_STRAY = 1000  # prices of one deal that is gone which one run names
 MOST_SEEN = 1000  # versions of one thing that one run looks at
 OF_DELETION = (
@@ -105,6 +106,7 @@ class _Versioned:
     version: int = 0
     numbers: list[int] = field(default_factory=list)
     has_changes: bool = False
+    may_skip: bool = False  # a number of a change that was none of its content
 
 
 class Versions:
@@ -119,6 +121,8 @@ class Versions:
                 self._see_owner(item, item, "version")
             case "Trash":
                 self._see_owner(item, item["kept"], "token")
+            case "AuditEntry" if item["card"]["what"] == RESTORED:
+                self.seen[item["card"]["subject"]].may_skip = True
             case "DealChanges":
                 self.seen[item["of"]].has_changes = True
             case "Version":
@@ -128,7 +132,8 @@ class Versions:
 
     def _see_owner(self, item: Item, owner: Item, name: str) -> None:
         seen = self.seen[owner.get("history") or item["id"]]
-        if owner["version"] > seen.version:
+        seen.may_skip = seen.may_skip or "history" in owner
+        if seen.owner is None or owner["version"] > seen.version:
             seen.owner, seen.token, seen.version = key_of(item), (name, item[name]), owner["version"]
 
     def problems(self) -> Iterator[Problem]:
@@ -136,17 +141,24 @@ class Versions:
             if seen.has_changes and seen.owner is None:
                 what = "These unpublished changes have no deal."
                 yield _stray_of_history(keys.changes(history_id), history_id, what)
-            for number in sorted(seen.numbers):
-                if number >= seen.version:
-                    yield _too_late(keys.version(history_id, number), history_id, seen)
+            if seen.owner is None:
+                for number in sorted(seen.numbers):
+                    what = "This version has no deal or draft."
+                    yield _stray_of_history(keys.version(history_id, number), history_id, what)
+            else:
+                yield from _number_problems(seen.owner, seen)
 
 
-def _too_late(key: keys.Key, history_id: str, seen: _Versioned) -> Problem:
-    if seen.owner is None:
-        return _stray_of_history(key, history_id, "This version has no deal or draft.")
-    same = Check(key=seen.owner, when=(equals(*seen.token),))
-    what = f"This version is not before what it is now, which is version {seen.version}."
-    return Problem(key, what, (Delete(key=key), same))
+def _number_problems(owner: keys.Key, seen: _Versioned) -> Iterator[Problem]:
+    """Yield that the last version kept is not the one before what a deal is now, or not before what a draft is."""
+    last, name = max(seen.numbers, default=0), seen.token[0]
+    is_deal = owner[0].startswith("DEAL#") and name == "version"
+    if last == seen.version - 1 or (last < seen.version and (seen.may_skip or not is_deal)):
+        return
+    what = f"It is version {seen.version}, and the last one kept before is {last}."
+    counted: dict[Path, int] = {"writes": 1} if is_deal else {}
+    right = Update(key=owner, set={"version": last + 1}, add=counted, when=(equals(*seen.token),))
+    yield Problem(owner, what, (right,) if name == "version" else ())
 
 
 def _stray_of_history(key: keys.Key, history_id: str, what: str) -> Problem:

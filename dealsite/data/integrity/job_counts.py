@@ -4,9 +4,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from dealsite.data import keys
-from dealsite.data.editing.bulk import CHANGED, REFUSED
+from dealsite.data.entities.batches import CHANGED, REFUSED
+from dealsite.data.entities.work import SEND_MESSAGE
 from dealsite.data.integrity.problem import Problem, as_seen, differences, kept, key_of, repair_write, say
-from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, SEND_MESSAGE
+from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO
 from dealsite.data.table.convert import Item
 from dealsite.data.table.writes import Check, Delete, absent
 

@@ -5,13 +5,13 @@
 Each item changes only while it is as it was read, and once: a page that comes again finds it done.
 """
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dealsite.data import keys, table
+from dealsite.data.integrity.pace import Pace
 from dealsite.data.table.configuration import configuration
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Busy, Conflict, Invalid, VersionConflict
@@ -48,26 +48,6 @@ class Migration:
 
     def total(self, outcome: str) -> int:
         return sum(of_type.get(outcome, 0) for of_type in self.counts.values())
-
-
-class Pace:
-    """Keeps to so many items a second, on average from page to page."""
-
-    def __init__(
-        self,
-        rate: float,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self.rate, self._clock, self._sleep = rate, clock, sleep
-        self._next = clock()
-
-    def wait(self, items: int) -> None:
-        """Wait until so many more items may follow."""
-        now = self._clock()
-        if self._next > now:
-            self._sleep(self._next - now)
-        self._next = max(self._next, now) + items / self.rate
 
 
 def find(name: str) -> Migration | None:
@@ -162,7 +142,7 @@ def _migrate(items: list[Item], only: str, *, dry_run: bool, pace: Pace) -> Iter
         if dry_run:
             yield from ((item, MIGRATED) for item, _ in some)
             continue
-        pace.wait(len(some))
+        pace(len(some))
         try:
             table.transact([update for _, update in some])
             yield from ((item, MIGRATED) for item, _ in some)

@@ -2,23 +2,24 @@
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
 from decimal import Decimal
 
 from dealsite.data import keys
-from dealsite.data.commerce.payment.payment_loads import LARGEST_CHUNK
-from dealsite.data.commerce.payment.payment_record import STATUSES, Payment, payment_from_item
+from dealsite.data.commerce.payment.payment_record import Payment, payment_from_item
 from dealsite.data.commerce.payment.payment_totals import (
     PAYMENT_TOTALS,
-    STATES,
     Deltas,
     Place,
     added,
     combine,
     deltas_from,
     opposite,
+    place_of,
+    state_of,
 )
+from dealsite.data.entities.payments import LARGEST_CHUNK, STATES, STATUSES
 from dealsite.data.integrity.problem import Problem, as_seen, differences, kept, key_of, repair_write, say
 from dealsite.data.table.convert import Item
 from dealsite.data.table.writes import Check, Put, Write, absent, exists
@@ -38,6 +39,10 @@ class Payments:
         self.guards: dict[str, Item] = {}  # transaction ids of which only one half was seen
         self.reached: dict[Part, int] = {}  # how far the segments of loads have noted what they wrote
         self.loaded: dict[Part, list[tuple[int, str, Deltas]]] = defaultdict(list)
+        self.doubtful: set[Place] = (
+            set()
+        )  # where a payment's amount cannot be right: nothing is adjusted to it
+        self.ambiguous: dict[Place, list[tuple[Item, Payment]]] = defaultdict(list)  # with two amounts
         self.found: list[Problem] = []
 
     def see(self, item: Item) -> None:
@@ -62,7 +67,12 @@ class Payments:
         if payment.status not in STATUSES:
             self.found.append(Problem(key_of(item), f"Its status, {payment.status!r}, is not known."))
             return
-        self.counted = _plus(self.counted, added([payment]))
+        part = added([payment])
+        self.counted = _plus(self.counted, part)
+        if payment.amount < 0:
+            self.doubtful.update(part)
+        if item["card"]["amount"] != item["amount"]:
+            self.ambiguous[place_of(payment)].append((item, payment))
         if payment.order:
             self._owe(payment.order, -payment.amount)
         if payment.transaction_id:
@@ -87,7 +97,12 @@ class Payments:
             self.guards[transaction_id] = kept(item, *names)
             return
         guard, payment = (item, seen) if half == "guard" else (seen, item)
-        if guard["type"] == payment["type"] or guard["payment"] != payment["id"]:
+        is_its_own = guard["type"] != payment["type"] and guard["payment"] == payment["id"]
+        if is_its_own and guard["account"] != payment["account"]:
+            right = repair_write(guard, {"account": payment["account"]})
+            what = f"Its account is {guard['account']}, its payment's is {payment['account']}."
+            self.found.append(Problem(key_of(guard), what, (right,)))
+        if not is_its_own:
             what = f"The transaction {transaction_id} is another payment's."
             self.found.append(Problem(key_of(payment), what))
 
@@ -108,6 +123,9 @@ class Payments:
             key, item, counters = keys.payment_totals(*place), self.stored.get(place), right.get(place, {})
             stored = dict.fromkeys(COUNTERS, 0) | (item or {})
             wrong = differences(stored, {name: counters.get(name, Decimal(0)) for name in COUNTERS})
+            if place in self.ambiguous:
+                yield from _amount_problems(self.ambiguous[place], place, stored, counters)
+                continue
             if not wrong:
                 continue
             if item is None:
@@ -115,7 +133,8 @@ class Payments:
                 repair: Write = Put(key=key, item=new | wrong, when=(absent(),))
             else:
                 repair = repair_write(item, wrong)
-            yield Problem(key, say("{} is {}, counted {}", stored, wrong), (repair,))
+            repairs = () if place in self.doubtful else (repair,)
+            yield Problem(key, say("{} is {}, counted {}", stored, wrong), repairs)
 
     def _guard_problems(self) -> Iterator[Problem]:
         for transaction_id, item in self.guards.items():
@@ -128,6 +147,22 @@ class Payments:
             there = Check(key=key_of(item), when=(exists(), *as_seen(item, ["transaction_id", "version"])))
             what = f"The guard of its transaction {transaction_id} is missing."
             yield Problem(key_of(item), what, (put, there))
+
+
+def _amount_problems(
+    payments: list[tuple[Item, Payment]], place: Place, stored: Item, counted: Mapping[str, Decimal]
+) -> Iterator[Problem]:
+    """Yield payments whose card has another amount: the totals of their day tell which one is right, if one of them."""
+    for item, payment in payments:
+        name, on_card = f"{state_of(payment)}_amount", Decimal(item["card"]["amount"])
+        total, said = counted.get(name, Decimal(0)), stored[name]
+        what = f"Its amount is {item['amount']}, and {on_card} on its card."
+        repairs: tuple[Write, ...] = ()
+        if total == said:
+            repairs = (repair_write(item, {"card": item["card"] | {"amount": item["amount"]}}),)
+        elif total - payment.amount + on_card == said:
+            repairs = (repair_write(item, {"amount": on_card}),)
+        yield Problem(key_of(item), what, repairs)
 
 
 def _plus(whole: Deltas, part: Deltas) -> Deltas:

@@ -1,12 +1,12 @@
 """One thing that is wrong with the table."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from dealsite.data.keys import Key
 from dealsite.data.table.convert import Item
-from dealsite.data.table.writes import Condition, Path, Update, Write, equals, exists, missing
+from dealsite.data.table.writes import Check, Condition, Path, Update, Write, equals, exists, missing
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,11 @@ class Problem:
     key: Key
     what: str
     repairs: tuple[Write, ...] = ()
+    root: Key | None = None  # what it lacks
+
+    def needs(self, roots: Collection[Key]) -> bool:
+        """Tell whether it is that some roots are lost, or would be repaired as if they had never been."""
+        return self.root in roots or any(isinstance(one, Check) and one.key in roots for one in self.repairs)
 
     def __str__(self) -> str:
         return f"{self.key[0]} / {self.key[1]}: {self.what}"

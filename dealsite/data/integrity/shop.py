@@ -1,6 +1,6 @@
 """Carts and orders: the head of a cart knows its lines; lines, total, status and log of an order agree.
 
-What money depends on is reported, and never repaired automatically.
+What money depends on is reported, and never repaired automatically, but for lines that cancelling an order had left.
 """
 
 from collections import Counter, defaultdict
@@ -10,24 +10,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from dealsite.data import keys
-from dealsite.data.commerce.cart.cart_record import (
-    ACTIVE,
-    MAX_ACTIVE,
-    PURCHASED,
-    RETURNED,
-    SAVED,
-    line_from_item,
-    saved_limit,
-)
-from dealsite.data.commerce.order.order_record import (
-    CANCELLED,
-    DONE,
-    MESSAGE_KIND,
-    PLACED,
-    Order,
-    order_from_item,
-)
-from dealsite.data.integrity.index_rows import cart_owner
+from dealsite.data.commerce.cart.cart_record import CartOwner, line_from_item, saved_limit
+from dealsite.data.commerce.order.fulfilment import late_returns
+from dealsite.data.commerce.order.order_record import DONE, MESSAGE_KIND, Order, order_from_item
+from dealsite.data.entities.commerce import ACTIVE, CANCELLED, MAX_ACTIVE, PLACED, PURCHASED, RETURNED, SAVED
 from dealsite.data.integrity.problem import (
     Problem,
     as_seen,
@@ -36,13 +22,13 @@ from dealsite.data.integrity.problem import (
     kept,
     key_of,
     repair_write,
-    say,
 )
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import epoch_seconds, from_iso
-from dealsite.data.table.writes import Check, Delete, Put, absent, exists
+from dealsite.data.table.writes import Check, Delete, Put, Write, absent, exists
 
 Name = tuple[str, str]  # of whom, and the order's id
+NOT_ALL = "Its lines are not all {}."
 
 
 class Carts:
@@ -51,7 +37,6 @@ class Carts:
     def __init__(self) -> None:
         self.heads: dict[str, Item] = {}
         self.lines: dict[str, dict[keys.Key, Item]] = defaultdict(dict)
-        self.found: list[Problem] = []
 
     def see(self, item: Item) -> None:
         match item.get("type"):
@@ -61,18 +46,11 @@ class Carts:
                 self._see_line(item)
 
     def _see_line(self, item: Item) -> None:
-        card = item["card"]
-        right = {"deal": item["deal"], "username": item.get("username"), "order": item.get("order")}
-        if wrong := differences(card, right):
-            wanted = {name: value for name, value in (card | right).items() if value is not None}
-            what = say("{} in its card is {!r}", card, wrong)
-            self.found.append(Problem(key_of(item), what, (repair_write(item, {"card": wanted}),)))
         if item["status"] in (ACTIVE, SAVED):
             line = kept(item, "id", "deal", "status", "at", "username", "visitor", "ttl")
-            self.lines[item["PK"]][key_of(item)] = line | {"quantity": card["quantity"]}
+            self.lines[item["PK"]][key_of(item)] = line | {"quantity": item["card"]["quantity"]}
 
     def problems(self) -> Iterator[Problem]:
-        yield from self.found
         now = epoch_seconds(datetime.now(UTC))
         for partition, head in self.heads.items():
             if head.get("ttl", now + 1) > now:  # else its lines expire, each by itself
@@ -83,7 +61,7 @@ class Carts:
                 yield _lost_head(partition, users)
 
     def _head_problems(self, head: Item, lines: dict[keys.Key, Item]) -> Iterator[Problem]:
-        owner = cart_owner(head)
+        owner = _owner(head)
         there: Item = {}
         named: set[keys.Key] = set()
         missing: list[keys.Key] = []
@@ -118,6 +96,10 @@ class Carts:
             if owner.username:  # a visitor's may be what is left of a cart that ended
                 drop = Delete(key=place, when=(exists(),))
                 yield Problem(place, "The cart does not know this line.", (drop, _unchanged(head)))
+
+
+def _owner(head: Item) -> CartOwner:
+    return CartOwner(head.get("username", ""), head.get("visitor", ""))
 
 
 def _counts(entries: Item) -> dict[str, int]:
@@ -163,12 +145,11 @@ class Orders:
         self.lines: dict[Name, _Lines] = defaultdict(_Lines)
         self.logged: dict[str, Counter[str]] = defaultdict(Counter)
         self.messages: list[tuple[keys.Key, Name]] = []
-        self.found: list[Problem] = []
 
     def see(self, item: Item) -> None:
         match item.get("type"):
             case "Order":
-                self._see_order(item)
+                self.orders[item["username"], item["id"]] = order_from_item(item)
             case "CartLine" if item["status"] in (PURCHASED, RETURNED):
                 line = line_from_item(item)
                 lines = self.lines[line.username, line.order]
@@ -183,20 +164,10 @@ class Orders:
             case "Message" if item["card"]["kind"] == MESSAGE_KIND:
                 self.messages.append((key_of(item), (item["username"], item["card"]["order"])))
 
-    def _see_order(self, item: Item) -> None:
-        card = item["card"]
-        right = {name: item[name] for name in ("id", "username", "status", "placed_at")}
-        right["name"] = item["address"]["name"]
-        if wrong := differences(card, right):
-            what = say("{} in its card is {!r}, should be {!r}", card, wrong)
-            self.found.append(Problem(key_of(item), what, (repair_write(item, {"card": card | right}),)))
-        self.orders[item["username"], item["id"]] = order_from_item(item | {"card": card | right})
-
     def problems(self) -> Iterator[Problem]:
-        yield from self.found
         for name, order in self.orders.items():
             if said := [*_disagreements(order, self.lines.pop(name, _Lines())), *self._unlogged(order)]:
-                yield Problem(keys.order(*name), " ".join(said))
+                yield Problem(keys.order(*name), " ".join(said), _returns(order, said))
         for name, lines in self.lines.items():
             for key in lines.stored:
                 yield Problem(key, f"This line is of the order {name[1]}, which does not exist.")
@@ -208,6 +179,13 @@ class Orders:
         for event in order.timeline:
             if not self.logged[order.id][DONE[event.status]]:
                 yield f"That it was {DONE[event.status]} is not in the log."
+
+
+def _returns(order: Order, said: list[str]) -> tuple[Write, ...]:
+    """Return what finishes a cancellation that left lines PURCHASED, if nothing else is wrong with the order."""
+    if order.status != CANCELLED or said != [NOT_ALL.format(RETURNED)]:
+        return ()
+    return tuple(late_returns(order, now=datetime.now(UTC)))
 
 
 def _disagreements(order: Order, lines: _Lines) -> Iterator[str]:
@@ -224,7 +202,7 @@ def _disagreements(order: Order, lines: _Lines) -> Iterator[str]:
     returned = order.timeline[-1].status == CANCELLED if order.timeline else False
     place = (RETURNED, order.closed_at) if returned else (PURCHASED, order.placed_at)
     if lines.places - {place}:
-        yield f"Its lines are not all {place[0]}."
+        yield NOT_ALL.format(place[0])
     if not order.timeline or order.timeline[-1].status != order.status:
         yield f"It is {order.status}, and its timeline is not."
     if not order.timeline or (order.timeline[0].status, order.timeline[0].at) != (PLACED, order.placed_at):

@@ -77,8 +77,6 @@ class BrandNames:
                 check = Check(key=keys.brand(slug), when=(equals("name", right),))
                 what = f"Its card names the brand {name!r}, and it is called {right!r}."
                 yield Problem(key_of(deal), what, (repair_write(deal, {"card": card}), check))
-            elif deal["type"] == "Deal":  # a draft may name a brand that is still to come
-                yield Problem(key_of(deal), f"Its brand, {slug!r}, does not exist.")
 
 
 def _stray_name(letter: str, slug: str, *checks: Check) -> Problem:
@@ -98,6 +96,8 @@ class Counts:
         self.listed: dict[int, Item] = {}
         self.years: set[str] = set()
         self.entities: dict[keys.Key, keys.Key] = {}  # a brand's or category's key -> its counters' key
+        self.users: set[str] = set()
+        self.relations: Counter[tuple[str, keys.Key, str]] = Counter()  # of users who were not seen yet
 
     def see(self, item: Item) -> None:
         match item.get("type"):
@@ -108,8 +108,13 @@ class Counts:
             case "Category":
                 self.entities[key_of(item)] = keys.category_counts(item["slug"])
             case kind if kind in RELATED:
-                relation = RELATED[kind]
-                self.deals[relation.count_key(item["slug"])][relation.counter] += 1
+                relation, username = RELATED[kind], item["username"]
+                if username in self.users:
+                    self.deals[relation.count_key(item["slug"])][relation.counter] += 1
+                else:
+                    self.relations[username, relation.count_key(item["slug"]), relation.counter] += 1
+            case "User":
+                self.users.add(item["username"])
             case "BrandCounts" | "CategoryCounts":
                 self.counters[key_of(item)] = item
             case "DayCount":
@@ -127,6 +132,9 @@ class Counts:
         self.days[live_at.date()] += 1
 
     def problems(self) -> Iterator[Problem]:
+        for (username, key, counter), number in self.relations.items():
+            if username in self.users:  # else it is nobody's, and not to be counted
+                self.deals[key][counter] += number
         for key, item in self.counters.items():
             yield from self._counter_problems(key, item)
         for entity, key in self.entities.items():
@@ -145,6 +153,8 @@ class Counts:
     def _counter_problems(self, key: keys.Key, item: Item) -> Iterator[Problem]:
         entity = COUNTED[item["type"]](key[0].partition("#")[2])
         if entity not in self.entities:
+            if self.deals[key]["deals"]:  # it is its brand or category that is lost
+                return
             repairs = (Delete(key=key), Check(key=entity, when=(absent(),)))
             yield Problem(key, "These counters belong to nothing.", repairs)
             return

@@ -19,8 +19,9 @@ from dealsite.data.commerce.orders import Order, OrderCard
 from dealsite.data.commerce.payment import payment_lists
 from dealsite.data.commerce.payment.payment_lists import PaymentRow
 from dealsite.data.editing import audit
+from dealsite.data.entities.work import ADMINS_EXPORT, EDITORS_EXPORT, EXPORT, EXPORTS
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import ADMINS_EXPORT, EDITORS_EXPORT, EXPORT, EXPORTS, Job, job_write
+from dealsite.data.jobs.jobs import Job, job_write
 from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item

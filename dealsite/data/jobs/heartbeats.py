@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from dealsite.data import keys, table
+from dealsite.data.entities.work import HEARTBEAT
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.ids import epoch_seconds, from_iso, iso
 from dealsite.data.table.writes import Put
@@ -16,7 +17,7 @@ MISSING_AFTER = timedelta(minutes=1)  # four heartbeats; a worker that is starte
 @access_pattern("say that a process lives", "HEARTBEAT#part", "1 put")
 def write(part: Part, *, now: datetime) -> None:
     """Say that a process of a part lives. All of a part write the same item, since one that lives is enough."""
-    item = {"type": "Heartbeat", "part": part, "at": iso(now), "ttl": epoch_seconds(now + KEPT)}
+    item = HEARTBEAT.item({"part": part, "at": iso(now), "ttl": epoch_seconds(now + KEPT)})
     table.write(Put(key=keys.heartbeat(part), item=item))
 
 

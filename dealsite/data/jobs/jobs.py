@@ -10,7 +10,7 @@ An editor's word takes the job from its worker, which notices at its next write:
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -18,6 +18,8 @@ from django.utils.translation import gettext_lazy, gettext_noop
 
 from dealsite.data import keys, table
 from dealsite.data.editing import audit
+from dealsite.data.entities.conversion import reader
+from dealsite.data.entities.work import ERROR_CHARACTERS, JOB, SEND_MESSAGE
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, NotFound
@@ -28,9 +30,6 @@ from dealsite.data.table.writes import Path, Put, Update, absent, equals, exists
 LEASE = timedelta(seconds=60)
 MAX_TRIES = 8
 PAGE_SIZE = 25
-SEND_MESSAGE = "send_message"  # the kind of job that sends announcements
-EXPORT, EDITORS_EXPORT, ADMINS_EXPORT = "export", "editors_export", "admins_export"
-EXPORTS = {EXPORT: "", EDITORS_EXPORT: "editors", ADMINS_EXPORT: "admins"}  # jobs that write files, for whom
 CHECK_IMPORT, RUN_IMPORT = "check_import", "run_import"  # what is done with a file of deals
 BULK_CHANGE, BULK_UNDO = "bulk_change", "bulk_undo"  # those that change many deals, and take that back
 ALREADY = {
@@ -46,6 +45,10 @@ PAUSABLE = frozenset({SEND_MESSAGE, BULK_CHANGE, BULK_UNDO, CHECK_IMPORT, RUN_IM
 
 class Cancelled(Exception):
     """What a handler raises when its job has become pointless; the sentence is kept with the job."""
+
+
+class HandedOver(Exception):
+    """What a handler raises when a thread goes on with its job: it renews the lease, and finishes or fails it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,25 +95,10 @@ def job_write(
     state: str = "open",
 ) -> Put:
     """Return the write that adds a job, for the transaction that causes it; `card` is what its lists show."""
-    item = {
-        "type": "Job",
-        "id": job_id,
-        "kind": kind,
-        "payload": payload,
-        "state": state,
-        "tries": 0,
-        "card": {"kind": kind, "state": state} | (card or {}),
-        **keys.job_rows(job_id, due if state == "open" else None),
-        **listed_rows(kind, job_id),
-    }
-    return Put(key=keys.job(job_id), item=item, when=(absent(),))
-
-
-def listed_rows(kind: str, job_id: str) -> keys.Row:
-    """Return the row that puts a job of some kinds into a list of their own."""
-    if kind == SEND_MESSAGE:
-        return keys.announcements(job_id)
-    return keys.export_rows(job_id, EXPORTS[kind]) if kind in EXPORTS else {}
+    card = {"kind": kind, "state": state} | (card or {})
+    item = {"id": job_id, "kind": kind, "payload": payload, "state": state, "tries": 0, "card": card}
+    rows = keys.job_rows(job_id, due if state == "open" else None)
+    return Put(key=keys.job(job_id), item=JOB.item(item | rows), when=(absent(),))
 
 
 def cancel_write(job_id: str) -> Update:
@@ -208,9 +196,9 @@ def fail(job: Job, error: str, *, now: datetime) -> None:
     tries = job.tries if job.tries < MAX_TRIES else get(job.id).tries
     if tries < MAX_TRIES:
         due = now + timedelta(seconds=2 ** max(tries, 1))
-        _change(job, {"error": error[:1000], "GSI3SK": _position(job.id, due)})
+        _change(job, {"error": error[:ERROR_CHARACTERS], "GSI3SK": _position(job.id, due)})
     else:
-        _close(job, "failed", error[:1000])
+        _close(job, "failed", error[:ERROR_CHARACTERS])
 
 
 @access_pattern("pause a job", "JOB#id / itself; out of GSI3", "1 get + 1 transaction")
@@ -290,4 +278,7 @@ def _position(job_id: str, due: datetime) -> str:
 
 def job_from_item(item: Item) -> Job:
     """Return the job of its item."""
-    return Job(**{one.name: item[one.name] for one in fields(Job) if one.name in item})
+    return _read_job(item)
+
+
+_read_job = reader(JOB.shape, Job)

@@ -17,9 +17,10 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue.categories import Counts
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.editing import audit
-from dealsite.data.jobs.jobs import SEND_MESSAGE, job_write
+from dealsite.data.entities.people import HEADLINE_CHARACTERS, HOT_DEAL, NEW_DEAL, TEXT_CHARACTERS
+from dealsite.data.entities.work import SEND_MESSAGE
+from dealsite.data.jobs.jobs import job_write
 from dealsite.data.jobs.payloads import from_item, stored_as, to_item
-from dealsite.data.people.messages import HEADLINE_CHARACTERS, TEXT_CHARACTERS
 from dealsite.data.people.users import count as count_users
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Conflict, Invalid, NotFound
@@ -28,7 +29,6 @@ from dealsite.data.table.paging import newest_first
 from dealsite.data.table.writes import Check, Put, absent, exists
 
 PAGE_SIZE = 25
-HOT_DEAL, NEW_DEAL = "hot_deal", "new_deal"
 
 
 @dataclass(frozen=True, slots=True)

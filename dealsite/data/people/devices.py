@@ -7,6 +7,7 @@ factor ends all of them, and a new device the oldest.
 from typing import Any
 
 from dealsite.data import keys, table
+from dealsite.data.entities.people import MOST_DEVICES
 from dealsite.data.people import users
 from dealsite.data.people.sessions import password_mark
 from dealsite.data.people.users import User
@@ -14,7 +15,6 @@ from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.writes import Condition, Update, equals, missing
 
-MOST = 5
 TRIES = 3
 
 
@@ -25,7 +25,7 @@ def is_known(user: User, number: str) -> bool:
 
 @access_pattern("remember a device", "USER#u", "3 updates + 2 gets")
 def remember(user: User, number: str) -> bool:
-    """Remember a device by its random number, and forget the oldest beyond MOST; False where that could not be.
+    """Remember a device by its random number, and forget the oldest beyond MOST_DEVICES; False where that could not be.
 
     1 update; 1 get + 1 update more for each other device that was faster.
     """
@@ -45,7 +45,7 @@ def remember(user: User, number: str) -> bool:
 
 def _write(user: User, number: str) -> None:
     mark = password_mark(number, user)
-    newest = [*(known for known in user.devices if known != mark), mark][-MOST:]
+    newest = [*(known for known in user.devices if known != mark), mark][-MOST_DEVICES:]
     as_read: Condition = equals("devices", list(user.devices)) if user.devices else missing("devices")
     change: dict[Any, Any] = {"devices": newest}
     same = (equals("password", user.password), as_read)  # a deleted user has none

@@ -18,9 +18,10 @@ from django.utils.translation import gettext_noop
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deals
+from dealsite.data.entities.people import is_muted
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import from_item, to_item
-from dealsite.data.people import announcements, messages, users
+from dealsite.data.people import announcements, messages
 from dealsite.data.people.announcements import (
     AnnouncementCheckpoint,
     AnnouncementPayload,
@@ -187,7 +188,7 @@ def _users(segment: Segment, number: int) -> tuple[list[Recipient], bool]:
     found = []
     for row in rows.items:
         key = {name: row[name] for name in ("PK", "SK", keys.USER_INDEX)}
-        found.append(Recipient(row["PK"].partition("#")[2], users.is_muted(row), key))
+        found.append(Recipient(row["PK"].partition("#")[2], is_muted(row), key))
     return found, rows.start is None
 
 

@@ -12,6 +12,8 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
+from dealsite.data.entities.conversion import reader
+from dealsite.data.entities.people import MESSAGE, MESSAGE_CARD
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.access_patterns import access_pattern
@@ -23,8 +25,6 @@ from dealsite.data.table.writes import Delete, Update, exists
 
 PAGE_SIZE = 25
 BADGE_LIMIT = 100  # one more than the badge shows
-HEADLINE_CHARACTERS = 200
-TEXT_CHARACTERS = 1_000
 READ_ALL = "read_all"  # the kind of job that marks many messages read
 
 
@@ -69,9 +69,8 @@ def message_item(
     pk, sk = keys.message(username, message_id)
     card = {"id": message_id, "kind": kind, "headline": headline, "deal": deal}
     card |= {"order": order} if order else {}
-    item: Item = {"PK": pk, "SK": sk, "type": "Message", "id": message_id, "username": username, "card": card}
-    item |= {"text": text} if text else {}
-    return item | keys.unread_messages(username, message_id)
+    item = {"PK": pk, "SK": sk, "type": MESSAGE.type, "id": message_id, "username": username, "card": card}
+    return item | keys.unread_messages(username, message_id) | ({"text": text} if text else {})
 
 
 @access_pattern("a user's messages, or unread ones", "MESSAGES#u, or GSI1 MESSAGES#u / MESSAGE#id", "1 query")
@@ -176,4 +175,7 @@ def _no_message() -> NotFound:
 
 def _message(item: Item) -> Message:
     card = item["card"]
-    return Message(**card, text=item.get("text", ""), unread="GSI1PK" in item)
+    return _read_message(card, text=item.get("text", ""), unread="GSI1PK" in item)
+
+
+_read_message = reader(MESSAGE_CARD, Message, "text", "unread")

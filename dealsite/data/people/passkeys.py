@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
+from dealsite.data.entities.people import FACTOR_OWNER, MOST_PASSKEYS, USED_CHALLENGE
 from dealsite.data.people import mails, profiles, sessions
 from dealsite.data.people.two_factor import Passkey, TwoFactor, from_stored, passkey_item, told, turning_on
 from dealsite.data.people.users import User, as_user
@@ -29,7 +30,6 @@ from dealsite.data.table.writes import (
     present,
 )
 
-MOST = 10  # passkeys of a user
 REMEMBERED = timedelta(hours=1)  # a used challenge; it is over after minutes anyway
 
 
@@ -60,7 +60,7 @@ def add(user: User, factor: TwoFactor, passkey: Passkey, *, challenge: str, key:
     The session of `key` goes on, all others end. Conflict if they have ten, if the factor changed meanwhile, or for
     a second use of the challenge.
     """
-    owner = {"type": "FactorOwner", "id": factor.id, "username": user.username}
+    owner = FACTOR_OWNER.item({"id": factor.id, "username": user.username})
     writes: list[Write] = [Put(key=keys.factor_owner(factor.id), item=owner), _used(challenge, now)]
     if user.two_factor:
         entry = told(user, by=user.username, what="added a passkey", now=now)
@@ -79,7 +79,7 @@ def _one_more(factor: TwoFactor, passkey: Passkey) -> Update:
     return Update(
         key=key,
         set={("passkeys", passkey.id): item},
-        when=(equals("id", factor.id), fewer("passkeys", MOST)),
+        when=(equals("id", factor.id), fewer("passkeys", MOST_PASSKEYS)),
         otherwise=Conflict(gettext_lazy("You have as many passkeys as one can have. Remove one first.")),
     )
 
@@ -118,6 +118,6 @@ def remove(user: User, factor: TwoFactor, passkey: Passkey, *, key: str, now: da
 
 
 def _used(challenge: str, now: datetime) -> Put:
-    item = {"type": "UsedChallenge", "ttl": epoch_seconds(now + REMEMBERED)}
+    item = USED_CHALLENGE.item({"ttl": epoch_seconds(now + REMEMBERED)})
     again = Conflict(gettext_lazy("This was used already. Try again."))
     return Put(key=keys.used_challenge(challenge), item=item, when=(absent(),), otherwise=again, once=True)

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
+from dealsite.data.entities.conversion import reader
+from dealsite.data.entities.people import COLUMN_CHARACTERS, EMAIL_GUARD, MOST_COLUMNS, PROFILE
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Conflict, NotFound, VersionConflict
-from dealsite.data.table.ids import from_iso, iso
+from dealsite.data.table.ids import iso
 from dealsite.data.table.writes import (
     Condition,
     Path,
@@ -32,9 +34,6 @@ from dealsite.data.table.writes import (
 
 if TYPE_CHECKING:
     from dealsite.data.people.users import User
-
-MOST_COLUMNS = 20
-COLUMN_CHARACTERS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +63,10 @@ def get(username: str) -> Profile:
 
 def from_item(item: Item) -> Profile:
     """Return the profile of its item."""
-    created_at, timezone = from_iso(item["created_at"]), item.get("timezone", "")
-    pending = item.get("pending_email", "")
-    return Profile(
-        item["username"], item["name"], item["email"], timezone, created_at, item["version"], pending
-    )
+    return _read_profile(item)
+
+
+_read_profile = reader(PROFILE.shape, Profile)
 
 
 @access_pattern("change a profile", "USER#u / itself, PROFILE#u", "1 transaction")
@@ -85,15 +83,15 @@ def email_guard(email: str, username: str) -> Write:
     """Return the write that makes an address a user's own; AlreadyExists if it is another's."""
     return Put(
         key=keys.email_guard(email),
-        item={"type": "EmailGuard", "username": username, "email": email},
+        item=EMAIL_GUARD.item({"username": username, "email": email}),
         when=(absent(),),
         otherwise=AlreadyExists(gettext_lazy("Another account has this e-mail address."), field="email"),
     )
 
 
-def as_item(profile: Profile) -> dict[str, Any]:
+def as_item(profile: Profile) -> Item:
     """Return the item of a profile."""
-    return {"type": "Profile", **asdict(profile), "created_at": iso(profile.created_at)}
+    return PROFILE.item(asdict(profile) | {"created_at": iso(profile.created_at)})
 
 
 def unchanged(user: User) -> tuple[Condition, ...]:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any
 
 from dealsite.data import keys, table
 from dealsite.data.editing.audit import between
+from dealsite.data.entities.conversion import reader, writer
+from dealsite.data.entities.work import SECURITY_CARD, SECURITY_EVENT
 from dealsite.data.names import normalise_username
 from dealsite.data.table import meters
 from dealsite.data.table.access_patterns import access_pattern
@@ -58,14 +59,7 @@ class SecurityPage:
 def add(event: SecurityEvent) -> None:
     """Store an event under an id made for it. The same one is never written over."""
     event_id = new_ulid(event.at)
-    named = {one.name: getattr(event, one.name) for one in fields(event) if one.name != "id"}
-    of = {name: named[name] for name in ("username", "event", "network")}
-    item: Item = {
-        "type": "SecurityEvent",
-        "id": event_id,
-        "card": named | {"at": iso(event.at)},
-        **keys.security_rows(event.at, event_id, **of),
-    }
+    item = SECURITY_EVENT.item({"id": event_id, "card": _store_event(event)})
     with suppress(Conflict):  # what is there already is this event: its answer was lost
         table.write(Put(key=keys.security_event(event.at, event_id), item=item, when=(absent(),)))
 
@@ -111,8 +105,10 @@ def page(
 
 def event_from_item(item: Item) -> SecurityEvent:
     """Return the event of an item, or of its row in an index."""
-    card: dict[str, Any] = {name: value for name, value in item["card"].items() if value is not None}
-    return SecurityEvent(**card | {"at": from_iso(card["at"]), "id": str(item["SK"]).rpartition("#")[2]})
+    return _read_event(item["card"], id=str(item["SK"]).rpartition("#")[2])
+
+
+_read_event, _store_event = reader(SECURITY_CARD, SecurityEvent, "id"), writer(SECURITY_CARD, SecurityEvent)
 
 
 @access_pattern("count failed tries", "FAILURES / minute", "1 update")

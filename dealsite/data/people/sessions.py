@@ -8,7 +8,7 @@ changes, every other session is void at that moment, whatever becomes of its ite
 import hmac
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import chain, islice
 from typing import Any
@@ -19,18 +19,18 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import relations
 from dealsite.data.catalogue.categories import Kind
 from dealsite.data.catalogue.relations import RelationState
+from dealsite.data.entities.conversion import reader, writer
+from dealsite.data.entities.people import LONGEST_SESSION, SESSION, USER_AGENT_CHARACTERS
 from dealsite.data.people import mails
 from dealsite.data.people.users import User, as_user
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Conflict
-from dealsite.data.table.ids import epoch_seconds, from_iso, hash_of, iso
+from dealsite.data.table.ids import epoch_seconds, hash_of, iso
 from dealsite.data.table.writes import MAX_ACTIONS, Delete, Put, Update, Write, equals, exists
 
-UNUSED = timedelta(days=14)  # a session ends when it was not used for so long,
-LONGEST = timedelta(days=90)  # and at last when it is so old
+UNUSED = timedelta(days=14)  # a session ends when it was not used for so long, at last after LONGEST_SESSION
 ROLE_UNUSED, ROLE_LONGEST = timedelta(hours=12), timedelta(days=7)  # the same for who has a role
 SEEN_EVERY = timedelta(hours=1)  # how exactly "last seen" is kept, and with it when a session ends
-USER_AGENT_CHARACTERS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Session:
 
     def ends_at(self, roles: Collection[str]) -> datetime:
         """Return when the session of somebody with some roles ends unless it is used again."""
-        unused, longest = (ROLE_UNUSED, ROLE_LONGEST) if roles else (UNUSED, LONGEST)
+        unused, longest = (ROLE_UNUSED, ROLE_LONGEST) if roles else (UNUSED, LONGEST_SESSION)
         return min(self.created_at + longest, self.seen_at + unused)
 
 
@@ -71,15 +71,10 @@ def start_on_new_device(user: User, *, key: str, user_agent: str, address: str, 
 
 def _new(user: User, key: str, user_agent: str, address: str, now: datetime) -> tuple[Session, Put]:
     session = Session(user.username, hash_of(key), user_agent[:USER_AGENT_CHARACTERS], address, now, now, now)
-    item: dict[str, Any] = {
-        "type": "Session",
-        "username": user.username,
-        "user_agent": session.user_agent,
-        "address": address,
-    }
-    item |= dict.fromkeys(("created_at", "seen_at", "proved_at"), iso(now))
     mark = {"password_mark": password_mark(key, user), "ttl": _ends(now, now)}
-    return session, Put(key=keys.session(user.username, key), item=item | mark)
+    return session, Put(
+        key=keys.session(user.username, key), item=SESSION.item(_store_session(session) | mark)
+    )
 
 
 @access_pattern("who is signed in", "SESSIONS#u, USER#u / SESSION#hash, USER#u", "1 batch get")
@@ -208,16 +203,12 @@ def _items(username: str) -> Iterator[dict[str, Any]]:
 
 
 def _as_session(item: Mapping[str, Any]) -> Session:
-    return Session(
-        username=item["username"],
-        key_hash=item["SK"].partition("#")[2],
-        user_agent=item.get("user_agent", ""),
-        address=item.get("address", ""),
-        created_at=from_iso(item["created_at"]),
-        seen_at=from_iso(item["seen_at"]),
-        proved_at=from_iso(item.get("proved_at", item["created_at"])),
-    )
+    started = _read_session(item, key_hash=item["SK"].partition("#")[2])
+    return started if started.proved_at else replace(started, proved_at=started.created_at)
+
+
+_read_session, _store_session = reader(SESSION.shape, Session, "key_hash"), writer(SESSION.shape, Session)
 
 
 def _ends(created_at: datetime, seen_at: datetime) -> int:
-    return epoch_seconds(min(created_at + LONGEST, seen_at + UNUSED))
+    return epoch_seconds(min(created_at + LONGEST_SESSION, seen_at + UNUSED))

@@ -14,12 +14,14 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.editing import audit
+from dealsite.data.entities.conversion import reader, writer
+from dealsite.data.entities.people import PASSKEY, TWO_FACTOR
 from dealsite.data.people import mails, profiles, sessions
 from dealsite.data.people.users import User
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict
-from dealsite.data.table.ids import from_iso, new_ulid, time_of
+from dealsite.data.table.ids import new_ulid, time_of
 from dealsite.data.table.writes import Delete, Put, Update, Write, below, contains, either, equals, missing
 
 
@@ -92,7 +94,7 @@ def turning_on(user: User, made: TwoFactor, *, now: datetime) -> list[Write]:
         otherwise=profiles.changed(),
     )
     stored = {"passkeys": {one.id: passkey_item(one) for one in made.passkeys}}
-    put = Put(key=keys.two_factor(user.username), item={"type": "TwoFactor", **asdict(made), **stored})
+    put = Put(key=keys.two_factor(user.username), item=TWO_FACTOR.item(asdict(made) | stored))
     entry = told(user, by=user.username, what="turned two-factor sign-in on", now=now)
     return [switch, put, entry, mails.notice("two_factor_on", user, now=now)]
 
@@ -184,17 +186,14 @@ def told(user: User, *, by: str, what: str, now: datetime) -> Write:
 
 
 def from_stored(item: Item) -> TwoFactor:
-    recovery, last_step = frozenset(item.get("recovery", ())), item.get("last_step", 0)
     stored = sorted(item.get("passkeys", {}).items())
-    passkeys = tuple(Passkey(key_id, **_passkey_fields(one)) for key_id, one in stored)
-    return TwoFactor(item["username"], item["id"], item["secret"], recovery, last_step, passkeys)
+    return _read_factor(item, passkeys=tuple(_read_passkey(one, id=key_id) for key_id, one in stored))
 
 
 def passkey_item(passkey: Passkey) -> Item:
     """Return what is stored of a passkey, under its id."""
-    names = ("name", "credential", "public_key", "sign_count")
-    return {name: getattr(passkey, name) for name in names}
+    return _store_passkey(passkey)
 
 
-def _passkey_fields(item: Item) -> Item:
-    return item | ({"used_at": from_iso(item["used_at"])} if "used_at" in item else {})
+_read_factor = reader(TWO_FACTOR.shape, TwoFactor, "passkeys")
+_read_passkey, _store_passkey = reader(PASSKEY, Passkey, "id"), writer(PASSKEY, Passkey)

@@ -14,17 +14,19 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.editing import audit
+from dealsite.data.entities.conversion import reader
+from dealsite.data.entities.people import ROLES, USER, is_muted
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.jobs.payloads import to_item
 from dealsite.data.names import normalise_email, normalise_username
 from dealsite.data.people import mails, profiles
 from dealsite.data.people.profiles import PREFERENCES, USUAL, Preferences, Profile
 from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, BadCursor, Conflict, Invalid
-from dealsite.data.table.ids import from_iso, is_ulid, iso
+from dealsite.data.table.ids import is_ulid, iso
 from dealsite.data.table.writes import Condition, Delete, Put, Update, absent, contains, lacks
 
-ROLES = ("editor", "back office", "admin")
 MUTED_CURSOR = "-"  # no user name starts with it
 REMOVE_USER = "remove_user"  # the kind of job that removes what a deleted user leaves behind
 NOBODY = "-"  # nobody's name: read so that an unknown address costs as much as a known one
@@ -232,26 +234,15 @@ def page(*, after: str | None = None, limit: int = 50) -> UsersPage:
     return UsersPage(users, _cursor(rows.start) if rows.start else None)
 
 
-def as_user(item: Mapping[str, Any] | None) -> User | None:
+def as_user(item: Item | None) -> User | None:
     """Return the user of a sign-in item; None for none and for one that was deleted."""
     if item is None or "deleted_at" in item:
         return None
-    chosen = {name: item[name] for name in PREFERENCES if name in item}
-    return User(
-        **{name: item[name] for name in ("username", "name", "email", "password", "registration")},
-        **{name: item.get(name, "") for name in ("timezone", "two_factor", "pending_email")},
-        roles=frozenset(item.get("roles", ())),
-        created_at=from_iso(item["created_at"]),
-        muted=is_muted(item),
-        devices=tuple(item.get("devices", ())),
-        suspended_at=from_iso(item["suspended_at"]) if "suspended_at" in item else None,
-        preferences=Preferences(**chosen | {"columns": tuple(item.get("columns", ()))}),
-    )
+    return _read_user(item, muted=is_muted(item), preferences=_read_preferences(item))
 
 
-def is_muted(row: Mapping[str, Any]) -> bool:
-    """Tell whether a user, or a row of UserIndex, says that they want no hot deals."""
-    return str(row.get(keys.USER_INDEX, "")).startswith(keys.MUTED)
+_read_user = reader(USER.shape, User, "muted", "preferences")
+_read_preferences = reader(USER.shape, Preferences)
 
 
 def _row_of(cursor: str) -> dict[str, Any]:
@@ -268,11 +259,9 @@ def _cursor(row: Mapping[str, Any]) -> str:
     return (MUTED_CURSOR if is_muted(row) else "") + str(row["PK"].partition("#")[2])
 
 
-def _user_item(user: User) -> dict[str, Any]:
+def _user_item(user: User) -> Item:
     names = ("username", "name", "email", "pending_email", "password", "roles", "timezone", "registration")
-    item: dict[str, Any] = {"type": "User", "created_at": iso(user.created_at)}
-    item |= {name: getattr(user, name) for name in names}
-    return item | keys.user_index(user.username, muted=user.muted)
+    return USER.item({"created_at": iso(user.created_at)} | {name: getattr(user, name) for name in names})
 
 
 def _count(username: str, change: int) -> Update:

@@ -65,11 +65,11 @@ def from_attribute(attribute: Attribute) -> Any:
 
     What is not of the form of one raises ValueError, TypeError, AttributeError or ArithmeticError.
     """
-    kind: str
-    value: Any
     ((kind, value),) = attribute.items()
-    if kind == "S" and type(value) is str:  # most are
-        return value
+    return value if kind == "S" and type(value) is str else _value(kind, value)
+
+
+def _value(kind: str, value: Any) -> Any:
     if type(value) is not SHAPES.get(kind):
         raise TypeError(f"{kind!r} with a {type(value).__name__} is no attribute value that is used here.")
     if kind == "BOOL":
@@ -77,7 +77,7 @@ def from_attribute(attribute: Attribute) -> Any:
     if kind == "N":
         return int(value) if value.removeprefix("-").isdigit() else Decimal(value)
     if kind == "M":
-        return {name: from_attribute(inner) for name, inner in value.items()}
+        return from_attributes(value)
     if kind == "L":
         return [from_attribute(inner) for inner in value]
     if kind == "SS":
@@ -90,8 +90,14 @@ def from_attribute(attribute: Attribute) -> Any:
 
 
 def from_attributes(attributes: Mapping[str, Attribute]) -> Item:
-    """Return an item as Python values."""
-    return {name: from_attribute(attribute) for name, attribute in attributes.items()}
+    """Return an item, or a map, as Python values."""
+    item: Item = {}
+    for name, attribute in attributes.items():
+        ((kind, value),) = (
+            attribute.items()
+        )  # here and not in a call: most values are texts, and there are many
+        item[name] = value if kind == "S" and type(value) is str else _value(kind, value)
+    return item
 
 
 def key_attributes(key: Key) -> dict[str, Attribute]:

@@ -10,6 +10,8 @@ from ulid import ULID
 
 ULID_PATTERN = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 
+# A ULID's first ten characters are its milliseconds, in an alphabet without I, L, O and U; Python counts up to V.
+AS_BASE_32 = str.maketrans("JKMNPQRSTVWXYZ", "IJKLMNOPQRSTUV")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 RANDOM_BITS = 80
 
@@ -23,7 +25,7 @@ def new_ulid(now: datetime, randomness: int | None = None) -> str:
 
 def time_of(ulid: str) -> datetime:
     """Return the moment, to the millisecond, that a ULID was made for."""
-    return EPOCH + timedelta(milliseconds=int(ULID.from_str(ulid).milliseconds))
+    return EPOCH + timedelta(milliseconds=int(ulid[:10].translate(AS_BASE_32), 32))
 
 
 def is_ulid(text: str) -> bool:

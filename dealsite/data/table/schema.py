@@ -196,6 +196,12 @@ def cloudformation_template(description: str, *, table_name: str) -> dict[str, A
     }
 
 
+def count() -> int:
+    """Return how many items the tables have: on Amazon as of up to six hours ago. 1 request a table."""
+    described = (client.call("DescribeTable", TableName=name)["Table"] for name in names())
+    return sum(int(one.get("ItemCount") or 0) for one in described)
+
+
 def has_expired(item: Item, *, now: datetime) -> bool:
     """Tell whether an item's `ttl` has passed, so that it counts as gone although it may still be there."""
     return TTL_ATTRIBUTE in item and item[TTL_ATTRIBUTE] <= epoch_seconds(now)

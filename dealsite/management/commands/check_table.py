@@ -1,13 +1,23 @@
+import re
+import resource
+import time
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.urls import reverse
+from django.utils import timezone
 
 from dealsite.data import table
-from dealsite.data.integrity import checks
+from dealsite.data.integrity import check_runs, checks, quarantine
+from dealsite.data.integrity import sample as sampling
+from dealsite.data.integrity.check_runs import CheckRun
+from dealsite.data.integrity.pace import STEP, Pace
+from dealsite.data.integrity.problem import Problem
 from dealsite.data.table.errors import DataError
-from dealsite.management.progress import printable
+from dealsite.data.table.ids import new_ulid
+from dealsite.management.progress import Progress, printable
 
-STEP = 1000
+SAMPLE = re.compile(r"(?P<share>\d{1,3}(\.\d+)?)%|(?P<seconds>\d{1,6})s?")
 
 
 class Command(BaseCommand):
@@ -17,34 +27,101 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--repair", action="store_true", help="set right what can be derived")
+        parser.add_argument(
+            "--repair",
+            action="store_true",
+            help="set right what can be derived; what cannot goes to the quarantine of the CMS",
+        )
+        parser.add_argument(
+            "--rate",
+            type=int,
+            default=0,
+            help="items a second at most, so that a busy site is not slowed down",
+        )
+        parser.add_argument(
+            "--sample",
+            default="",
+            help="look at items one by one from where the last sample left off: 10%% of the table, or for 30s",
+        )
 
-    def handle(self, *args: Any, repair: bool = False, **options: Any) -> None:
-        items = 0
-
-        def count() -> None:
-            nonlocal items
-            items += 1
-            if items % STEP == 0 and self.stderr.isatty():
-                self.stderr.write(f"\r{items:,} items seen", ending="")
-
+    def handle(
+        self, *args: Any, repair: bool = False, rate: int = 0, sample: str = "", **options: Any
+    ) -> None:
+        asked = SAMPLE.fullmatch(sample)
+        if (sample and not asked) or rate < 0:
+            raise CommandError("Say --sample 10% or --sample 30s, and a --rate above 0.")
+        began = timezone.now()
         try:
-            repaired, left = checks.repair_all(count) if repair else ([], checks.find(count))
+            known = check_runs.known_items()
+            with Progress("Checking", known, self.stderr) as progress:  # type: ignore[arg-type]
+                pace = Pace(rate, lambda: _advance(progress, known))
+                repaired, left, position = self._check(asked, repair, pace, known)
+                progress.total = progress.done = pace.items
+            now, kept = timezone.now(), quarantine.Kept()
+            if repair:
+                kept = quarantine.keep(left, is_complete=not asked, now=now)
+            run = CheckRun(
+                id=new_ulid(began),
+                scope="sample" if asked else "whole",
+                by="command",
+                items=pace.items,
+                seconds=round(pace.seconds),
+                problems=len(repaired) + len(left),
+                repaired=len(repaired),
+                new=kept.new,
+                position=position,
+            )
+            check_runs.save(run, now=now)
         except DataError as error:
             raise CommandError(str(error)) from error
-        finally:
-            if items >= STEP and self.stderr.isatty():
-                self.stderr.write("")
+        self._say(repaired, left, pace)
+        if repair and left:
+            address = reverse("cms_quarantine")
+            self.stdout.write(
+                f"{_problems(kept.open)} in the quarantine of the CMS, {kept.new:,} new: {address}"
+            )
+        if left:
+            hint = "" if repair or not any(problem.repairs for problem in left) else " Run it with --repair."
+            raise CommandError(f"The table {table.name()} has {_problems(len(left))}.{hint}")
+        also = f", {_problems(len(repaired))} repaired" if repaired else ""
+        what = "sample of the table" if asked else "table"
+        self.stdout.write(self.style.SUCCESS(f"The {what} {table.name()} is whole{also}."))
+
+    def _check(
+        self, asked: re.Match[str] | None, repair: bool, pace: Pace, known: int
+    ) -> tuple[list[Problem], list[Problem], sampling.Position | None]:
+        """Return the problems that were repaired, those that are left, and where a sample left off."""
+        if asked is None:
+            found = checks.repair_all(pace) if repair else ([], checks.find(pace))
+            return *found, None
+        most = known * float(asked["share"]) / 100 if asked["share"] else float("inf")
+        seconds = float(asked["seconds"] or "inf")
+        taken = sampling.check(
+            check_runs.position(),
+            is_enough=lambda items: items >= most or pace.seconds >= seconds,
+            seen=pace,
+        )
+        repaired = [problem for problem in taken.problems if repair and checks.repair(problem)]
+        return repaired, [one for one in taken.problems if one not in repaired], taken.position
+
+    def _say(self, repaired: list[Problem], left: list[Problem], pace: Pace) -> None:
         for problem in repaired:
             self.stdout.write(f"Repaired: {printable(str(problem))}")
         for problem in left:
             hint = "" if problem.repairs else " (nothing to derive it from)"
             self.stdout.write(f"{printable(str(problem))}{hint}")
-        if left:
-            hint = "" if repair or not any(problem.repairs for problem in left) else " Run it with --repair."
-            raise CommandError(f"The table {table.name()} has {_problems(len(left))}.{hint}")
-        also = f", {_problems(len(repaired))} repaired" if repaired else ""
-        self.stdout.write(self.style.SUCCESS(f"The table {table.name()} is whole{also}."))
+        rate = pace.items / max(pace.seconds, 0.001)
+        megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        self.stdout.write(
+            f"{pace.items:,} items seen in {pace.seconds:,.1f} s ({rate:,.0f} a second), "
+            f"{time.process_time():,.1f} s of processor time, {megabytes:,.0f} MB at most."
+        )
+
+
+def _advance(progress: Progress, known: int) -> None:
+    if progress.done >= progress.total:  # it looks a second time, to be sure or after repairs
+        progress.total += max(known, STEP)
+    progress.advance(STEP, made=STEP)
 
 
 def _problems(number: int) -> str:

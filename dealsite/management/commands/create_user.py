@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from dealsite.accounts import passwords
 from dealsite.accounts.passwords import Owner
+from dealsite.data.entities.people import ROLES
 from dealsite.data.names import normalise_email, normalise_username
 from dealsite.data.people import users
 from dealsite.data.table.errors import DataError
@@ -21,7 +22,7 @@ class Command(BaseCommand):
         parser.add_argument("name", help="3 to 30 letters, digits, dots, dashes or underscores")
         parser.add_argument("--email", required=True)
         parser.add_argument(
-            "--role", action="append", default=[], choices=users.ROLES, help="may be given several times"
+            "--role", action="append", default=[], choices=ROLES, help="may be given several times"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -10,9 +10,10 @@ from dealsite.data.catalogue import categories
 from dealsite.data.names import normalise_username
 from dealsite.data.people import users
 from dealsite.data.table.errors import DataError, Invalid, NotFound, Unavailable
-from dealsite.imports import csv_files, downloads, rows
+from dealsite.imports import csv_files, csv_format, downloads, rows
+from dealsite.imports.csv_files import BadFile
 from dealsite.imports.publishing import Import
-from dealsite.imports.rows import Remark
+from dealsite.imports.rows import NEW_BRAND, NewBrand, Remark
 from dealsite.management.progress import Progress
 from dealsite.text.spreadsheets import safe_cell
 
@@ -27,6 +28,7 @@ class _Report:
         self.path = path
         self.first: list[Remark] = []
         self.count = 0
+        self.brands: list[str] = []
         self._file: TextIO | None = None
 
     def __enter__(self) -> Self:
@@ -49,6 +51,10 @@ class _Report:
             self.first.append(remark)
         rejected = "yes" if remark.refused else "no"
         self._write(remark.line, rejected, remark.column, remark.value, remark.reason)
+
+    def add_brand(self, brand: NewBrand) -> None:
+        self.brands.append(brand.name)
+        self._write(brand.line, "no", "brand", brand.name, NEW_BRAND)
 
     def _write(self, *cells: object) -> None:
         if self._file:
@@ -75,22 +81,25 @@ class Command(BaseCommand):
         started = time.monotonic()
         try:
             by = self._publisher(options["by"])
+            with csv_files.opened(path) as file:
+                read_as, about = csv_format.format_of(file), csv_files.count(file)
             with (
                 _Report(options["report"]) as report,
-                Progress("Importing", csv_files.count(path), self.stderr) as progress,  # type: ignore[arg-type]
+                Progress("Importing", about, self.stderr) as progress,  # type: ignore[arg-type]
             ):
                 run = Import(
                     by=by,
                     now=timezone.now(),
                     report=report.add,
                     step=progress.advance,
+                    new_brand=report.add_brand,
                     dry_run=options["dry_run"],
                     pictures=downloads.pictures_of if options["images"] else None,
                 )
                 if not run.dry_run:
                     categories.create_all()
-                run.run(rows.check(csv_files.read(path)))
-        except csv_files.BadFile as error:
+                run.run(rows.check(csv_files.read(path, read_as)))
+        except BadFile as error:
             raise CommandError(str(error)) from None
         except KeyboardInterrupt:
             raise CommandError("Interrupted. Run the same command again to import the rest.") from None
@@ -117,6 +126,9 @@ class Command(BaseCommand):
         if report.count > len(report.first):
             more = "they are all in the report" if report.path else "--report FILE writes all of them"
             self.stdout.write(f"... and {report.count - len(report.first):,} more; {more}.")
+        if report.brands:
+            more = f" and {len(report.brands) - SHOWN:,} more" if len(report.brands) > SHOWN else ""
+            self.stdout.write(f"New brands: {', '.join(report.brands[:SHOWN])}{more}.")
         self.stdout.write(
             f"{totals.imported:,} {will}imported, {totals.there:,} there already, {totals.refused:,} rejected; "
             f"{totals.brands:,} new brands; {totals.rows / max(seconds, 0.001):,.0f} rows a second."

@@ -7,8 +7,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dealsite.data import table
 from dealsite.data.table.errors import DataError
+from dealsite.imports.csv_files import BadFile
 from dealsite.loads import placing
-from dealsite.loads.files import BadFile
 from dealsite.management.progress import Progress
 
 

@@ -8,7 +8,8 @@ from django.utils import timezone
 from dealsite.data import table
 from dealsite.data.commerce.payment.payment_loads import Source
 from dealsite.data.table.errors import DataError
-from dealsite.loads.files import BadFile, FileSource
+from dealsite.imports.csv_files import BadFile
+from dealsite.loads.files import FileSource
 from dealsite.loads.payments import GeneratedSource, load
 from dealsite.management.progress import Progress
 

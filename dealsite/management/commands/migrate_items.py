@@ -4,7 +4,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dealsite.data import SCHEMAS, table
 from dealsite.data.integrity import migrations
-from dealsite.data.integrity.migrations import CONTENDED, CURRENT, MIGRATED, NEWER, Migration, Pace
+from dealsite.data.integrity.migrations import CONTENDED, CURRENT, MIGRATED, NEWER, Migration
+from dealsite.data.integrity.pace import Pace
 from dealsite.data.table.errors import DataError, VersionConflict
 from dealsite.management.progress import Progress
 

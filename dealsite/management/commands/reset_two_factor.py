@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from dealsite.data.editing import audit
+from dealsite.data.entities.work import SITE
 from dealsite.data.people import two_factor, users
 from dealsite.data.table.errors import DataError
 
@@ -22,7 +22,7 @@ class Command(BaseCommand):
             if not user.two_factor:
                 self.stdout.write(f"{name} signs in with the password alone already.")
                 return
-            two_factor.turn_off(user, by=audit.SITE, now=timezone.now())
+            two_factor.turn_off(user, by=SITE, now=timezone.now())
         except DataError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"{name} signs in with the password alone now, and is signed out everywhere.")

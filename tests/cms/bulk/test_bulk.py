@@ -13,8 +13,9 @@ from django.urls import reverse
 
 from dealsite.data.catalogue import brands, deals, drafts, featured
 from dealsite.data.editing import bulk
-from dealsite.data.editing.bulk import REFUSED, BulkChange, BulkTarget
+from dealsite.data.editing.bulk import BulkChange, BulkTarget
 from dealsite.data.editing.bulk_change import bulk_progress
+from dealsite.data.entities.batches import REFUSED
 from dealsite.data.jobs import jobs
 from dealsite.data.table.ids import iso
 from dealsite.worker import loop

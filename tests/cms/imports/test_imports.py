@@ -9,14 +9,17 @@ import pytest
 from django.core.files.storage import FileSystemStorage
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from cms.imports import import_forms
 from dealsite.data import table
 from dealsite.data.editing import audit, imports
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
+from dealsite.data.people import profiles
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
-from dealsite.imports import csv_files
+from dealsite.middleware import FILE_BYTES, IS_TOO_LARGE
 from dealsite.worker import exports, loop
+from dealsite.worker import imports as running
 from tests import import_files
 from tests.builders import NOW
 from tests.cms.conftest import HTMX
@@ -195,24 +198,51 @@ def test_defaults_stand_in_for_columns_that_are_missing(editor):
     ("content", "name", "words"),
     [
         (b"", "a.csv", "The file is empty."),
-        (b"PK\x03\x04", "a.csv", "This is no CSV file"),
+        (b"PK\x03\x04xl/", "a.csv", "This is an Excel workbook. Save it as CSV."),
         (b"a,b\n", "a.xlsx", "ends with .csv"),
-        (b'"a\n', "a.csv", "The first line should name the columns."),
-        (b"\x00\x01\x02", "a.txt", ""),
+        (b'"a\n', "a.csv", "Line 1 should name the columns."),
+        (b"\x00\x01\x02", "a.txt", "This is no text file."),
+        (HEADER.encode(), "a.csv", "The file names its columns, and holds no row."),
     ],
 )
 def test_a_file_that_cannot_be_taken_is_refused(editor, private, content, name, words):
     answer = upload(editor, content, name)
-    assert answer.status_code == (422 if words else 302)
-    if words:
-        assert words in text(answer)
-        assert imports.newest().imports == []
-        assert not private.exists()
+    assert answer.status_code == 422
+    assert words in text(answer)
+    assert imports.newest().imports == []
+    assert not private.exists()
 
 
 def test_a_file_that_is_too_large_is_refused(editor, monkeypatch):
-    monkeypatch.setattr(csv_files, "MAX_BYTES", 10)
+    monkeypatch.setattr(import_forms, "MAX_BYTES", 10)
     assert "larger than 50 MB" in text(upload(editor))
+
+
+def test_the_form_says_how_large_a_file_may_be(editor):
+    page = editor.get(LIST).content.decode()
+    assert 'data-most-bytes="50000000"' in page
+    assert "Up to 50 MB" in page
+
+
+@pytest.mark.parametrize(("headers", "links"), [({}, 1), (HTMX, 0)], ids=["page", "part"])
+def test_what_the_web_process_left_unread_is_refused_with_the_limit(editor, headers, links):
+    meta = {IS_TOO_LARGE: True, FILE_BYTES: 50_000_000}
+    answer = editor.post(LIST, {}, headers=headers, **meta)
+    assert answer.status_code == 413
+    assert "A file has at most 50 MB here." in text(answer)
+    assert answer.content.decode().count(f'href="{LIST}"') == links
+
+
+def test_the_limit_is_said_in_the_language_of_the_editor(editor):
+    profiles.save_preferences("eve", language="de")
+    answer = editor.post(LIST, {}, **{IS_TOO_LARGE: True, FILE_BYTES: 50_000_000})
+    assert answer["Content-Language"] == "de"
+
+
+def test_a_form_of_more_than_a_form_may_have_is_too_large(editor):
+    answer = editor.post(PASTE, {"rows": "x" * 1_000_001})
+    assert answer.status_code == 413
+    assert "That is more than this page takes" in text(answer)
 
 
 def test_no_file_is_kept_that_no_job_deletes(editor, private, monkeypatch):
@@ -226,6 +256,37 @@ def test_no_file_is_kept_that_no_job_deletes(editor, private, monkeypatch):
 
 def test_no_file_at_all_is_refused(editor):
     assert editor.post(LIST, {}).status_code == 422
+
+
+def test_new_brands_are_named_before_and_after_the_import(editor, private):
+    rows = (
+        ROWS.replace("x;https", "9;https") + "Bett;<b>Vela</b>;Home & Furniture;9;https://shop.example/4;;\n"
+    )
+    address = upload_file(editor, HEADER + rows)
+    page = check(editor, address)
+    assert [brand["name"] for brand in page.context["one"].brands] == ["Lampadine", "Vela", "<b>Vela</b>"]
+    assert "&lt;b&gt;Vela&lt;/b&gt;" in text(page)
+    assert "/cms/brands/vela/" not in text(page)
+    go(editor, address)
+    work()
+    page = editor.get(address)
+    assert '<a class="text-link" href="/cms/brands/vela/">Vela</a>' in text(page)
+    assert editor.get("/cms/brands/b-vela-b/").status_code == 200
+    report = b"".join(editor.get(f"{address}report.csv/").streaming_content).decode("utf-8-sig")
+    assert [row[:4] for row in csv.reader(io.StringIO(report)) if row[-1] == "This brand is new."] == [
+        ["2", "no", "Brand", "Lampadine"],
+        ["4", "no", "Brand", "Vela"],
+        ["5", "no", "Brand", "<b>Vela</b>"],
+    ]
+    again = upload_file(editor, HEADER + rows)
+    assert "New brands</h2>" not in text(check(editor, again))
+
+
+def test_of_many_new_brands_the_first_ones_are_named(editor, monkeypatch):
+    monkeypatch.setattr(running, "BRANDS", 1)
+    page = check(editor, upload_file(editor))
+    assert [brand["name"] for brand in page.context["one"].brands] == ["Lampadine"]
+    assert "1 more is in the report" in text(page)
 
 
 def test_pasted_rows_become_a_file(editor):
@@ -415,7 +476,7 @@ def test_nobody_replaces_the_file_of_another_one(editor, other_editor, private):
 
     theirs = send(other_editor, HEADER + ROWS)["Location"]
     assert send(editor, HEADER + ROWS)["Location"] != theirs
-    assert send(other_editor, HEADER)["Location"] != theirs
+    assert send(other_editor, HEADER + ROWS * 2)["Location"] != theirs
     kept = next((private / "imports" / token).glob("*")).read_text("utf-8")
     assert kept == HEADER + ROWS
 

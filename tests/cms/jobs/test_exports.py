@@ -11,6 +11,7 @@ from django.core.files.storage import FileSystemStorage
 
 from dealsite.data.commerce import orders
 from dealsite.data.editing import audit
+from dealsite.data.entities.work import EXPORT
 from dealsite.data.jobs import exports, jobs
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import new_ulid
@@ -285,7 +286,7 @@ def test_files_are_listed_newest_first_and_paged(office):
     wanted = exports.ExportRequest("orders", "", NOW - DAY, NOW, "UTC", "olga")
     made = [new_ulid(NOW + n * timedelta(seconds=1)) for n in range(30)]
     for job_id in made:
-        exports.request(wanted, kind=jobs.EXPORT, job_id=job_id, now=NOW)
+        exports.request(wanted, kind=EXPORT, job_id=job_id, now=NOW)
     first = exports.newest()
     second = exports.newest(after=first.after)
     listed = [one.job.id for one in (*first.exports, *second.exports)]
@@ -317,7 +318,7 @@ def test_a_file_that_nobody_asked_for_is_not_found(office, job_id):
 
 
 def test_a_job_of_another_kind_is_no_file(office, three):
-    other = next(job for job in _jobs() if job.kind != jobs.EXPORT)
+    other = next(job for job in _jobs() if job.kind != EXPORT)
     assert office.get(f"/cms/exports/{other.id}/").status_code == 404
 
 

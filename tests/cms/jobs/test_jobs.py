@@ -12,7 +12,7 @@ from dealsite.data.people import fan_out, mails
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Update
 from dealsite.worker import loop
-from tests.builders import EDITOR, HOUR, NOW, make_announcement, make_brand, make_deal, make_id
+from tests.builders import EDITOR, HOUR, NOW, WORKER, make_announcement, make_brand, make_deal, make_id
 from tests.cms.conftest import HTMX
 from tests.people import make_user
 
@@ -61,7 +61,7 @@ def test_what_a_mail_server_says_of_an_address_is_not_shown(editor):
 def test_progress_rate_and_errors_are_shown(editor, deal):
     send(deal)
     progress = {"total": 2000, "sent": 1500, "skipped": 100, "milliseconds": 3000}
-    changes = {"progress": progress, "error": "Throttled.", "taken_by": "w"}
+    changes = {"progress": progress, "error": "Throttled.", "taken_by": WORKER}
     table.write(Update(key=keys.job(JOB), set=changes))
     text = page(editor.get(ADDRESS))
     for words in (

@@ -11,7 +11,7 @@ from dealsite.data.editing import audit
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
 from tests.builders import NOW, make_deal
-from tests.orders import make_order
+from tests.orders import a_line_lost, make_order
 from tests.people import calls as of_page
 from tests.slow_table import SlowTable
 
@@ -240,3 +240,22 @@ def test_an_order_that_is_gone_has_no_slip_and_that_is_said(office, three):
     page = text(office.get(reverse("cms_packing_slips"), chosen))
     assert page.count('class="panel slip"') == 1
     assert "1 of the chosen orders could not be found." in page
+
+
+def test_an_order_that_lost_a_line_has_no_slip_and_the_others_have_theirs(office, three):
+    with a_line_lost(three[1]):
+        answer = ask(office, "slips", *three)
+    page = text(answer)
+    assert (answer.status_code, page.count('class="panel slip"')) == (409, 2)
+    assert f"The lines of order {three[1].id} do not add up: there are 0 of 1 lines, 0 of 1 pieces" in page
+    assert f'href="/cms/orders/bob/{three[1].id}/"' in page
+    assert f"slip-{three[1].id}" not in page
+
+
+def test_an_order_that_lost_a_line_is_not_cancelled_and_says_why(office, three):
+    with a_line_lost(three[1]):
+        answer = act(office, "cancel", *three, reason="Broken")
+    assert answer.status_code == 409
+    assert f"The lines of order {three[1].id} do not add up" in text(answer)
+    assert offered(answer) == [ref(three[1])]
+    assert [now_of(order).status for order in three] == ["CANCELLED", "PLACED", "CANCELLED"]

@@ -10,7 +10,7 @@ from dealsite.data.commerce import orders
 from dealsite.data.table.ids import iso, new_ulid
 from tests.builders import DAY, HOUR, NOW, make_deal
 from tests.cms.conftest import HTMX
-from tests.orders import make_order
+from tests.orders import a_line_lost, make_order
 from tests.people import calls as of_page
 
 SECOND = timedelta(seconds=1)
@@ -263,6 +263,17 @@ def test_what_can_be_done_to_an_order_goes_with_its_status(office):
     assert [words in text(office.get(address)) for words in buttons] == [False, True, False]
     orders.deliver("ada", order.id, by="olga", now=NOW)
     assert [words in text(office.get(address)) for words in buttons] == [False, False, False]
+
+
+def test_an_order_that_lost_a_line_is_found_and_shown_with_an_alert(office):
+    order = make_order("ada", make_deal(title="Quiet keyboard"), make_deal())
+    alert = f"The lines of order {order.id} do not add up: there are 1 of 2 lines, 1 of 2 pieces"
+    with a_line_lost(order):
+        found = office.get(reverse("cms_find_order"), {"q": order.id})
+        page = text(office.get(found["Location"]))
+    assert alert in page
+    assert "no packing slip and no mails" in page
+    assert "do not add up" not in text(office.get(found["Location"]))
 
 
 def test_an_order_under_another_name_is_not_found(office):

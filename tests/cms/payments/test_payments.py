@@ -87,6 +87,16 @@ def test_a_list_says_what_the_time_means_that_it_is_sorted_by(office, paid, fail
     assert re.search(r"Next try: <time[^>]*>22 Nov 2026, 12:00 UTC", page)
 
 
+def test_what_is_being_charged_is_listed_by_when_it_was_due(office):
+    (old,) = owe(account="ada", first=NOW - 3 * DAY)
+    (row,) = charging.due(now=NOW)
+    charging.claim(row, now=NOW)
+    assert ids(office.get(LIST, {"list": "pending"})) == []
+    page = office.get(LIST, {"list": "pending", "first": "2026-11-18"})
+    assert (ids(page), "18 Nov 2026, 12:00 UTC" in text(page)) == ([old.id], True)
+    assert sorted(of_page(page)) == [*["BatchGetItem"] * 2, *["Query"] * 10]
+
+
 def test_what_is_due_in_a_span_is_summed(office, paid, failed):
     owe(total="10.50", account="cyd", order_number=3, first=NOW + HOUR)
     page = text(office.get(LIST))

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from cms.people.security import EVENTS
-from dealsite.accounts.security_log import Event
+from dealsite.data.entities.work import Event
 from dealsite.data.people import security_events
 from dealsite.data.people.security_events import SecurityEvent
 from tests.builders import DAY, NOW

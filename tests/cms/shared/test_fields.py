@@ -91,11 +91,23 @@ def test_a_time_that_clocks_show_twice_is_refused():
         "2026-12-01T09:00+01:00",
         "0001-01-01T00:00",
         "9999-12-31T23:59",
+        "2000-01-01T00:30",  # 1999 where times are stored
     ],
 )
-def test_what_is_no_time_of_these_years_is_refused(text):
-    with pytest.raises(ValidationError, match="Enter a date and a time of day"):
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "Pacific/Kiritimati"])
+def test_what_is_no_time_of_these_years_is_refused(text, zone):
+    with (
+        timezone.override(ZoneInfo(zone)),
+        pytest.raises(ValidationError, match="Enter a date and a time of day"),
+    ):
         LocalTimeField().clean(text)
+
+
+def test_the_year_is_that_of_the_stored_time():
+    with timezone.override(ZoneInfo("America/New_York")):
+        assert LocalTimeField().clean("1999-12-31T19:00") == datetime(2000, 1, 1, tzinfo=UTC)
+        with pytest.raises(ValidationError):
+            LocalTimeField().clean("2100-12-31T19:00")
 
 
 def test_a_time_is_shown_as_the_input_wants_it():
@@ -103,3 +115,15 @@ def test_a_time_is_shown_as_the_input_wants_it():
         assert typed_time(datetime(2026, 7, 1, 7, 0, tzinfo=UTC)) == "2026-07-01T09:00"
         assert typed_time(datetime(2026, 12, 1, 22, 59, 59, tzinfo=UTC)) == "2026-12-01T23:59:59"
         assert typed_time(None) == ""
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/cms/payments/?first=9999-12-31",
+        "/cms/payments/?list=processed&first=0001-01-01&last=0001-01-01",
+        "/cms/deals/01M6B1YQ00GD9BHG5PNAJQ4MA0/holders/?day=9999-12-31",
+    ],
+)
+def test_a_day_at_the_end_of_the_calendar_is_no_fault_of_the_site(sign_in, address):
+    assert sign_in("admin", "back office").get(address).status_code == 422

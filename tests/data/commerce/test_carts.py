@@ -12,8 +12,9 @@ from dealsite.data import table
 from dealsite.data.catalogue import deals
 from dealsite.data.commerce import carts
 from dealsite.data.commerce.cart import view
-from dealsite.data.commerce.cart.cart_record import MAX_SAVED, MAX_SAVED_OF_VISITOR, VISITOR_CART_LIFETIME
+from dealsite.data.commerce.cart.cart_record import VISITOR_CART_LIFETIME
 from dealsite.data.commerce.carts import ACTIVE, SAVED, CannotAdd, CartChanged, CartFull
+from dealsite.data.entities.commerce import MAX_SAVED, MAX_SAVED_OF_VISITOR
 from dealsite.data.integrity import checks
 from dealsite.data.table import client, errors, schema
 from dealsite.data.table.writes import Delete, Put
@@ -89,18 +90,18 @@ def test_a_deal_added_again_adds_to_its_line():
 
 def test_a_form_sent_twice_adds_once():
     deal = make_deal()
-    form = want(deal, 2, token="T1")
+    form = want(deal, 2, token=make_id(NOW, 901))
     carts.add(ANN, form, now=NOW)
     version = carts.read(ANN, now=NOW).version
     carts.add(ANN, form, now=NOW)
     assert (held(ANN), carts.read(ANN, now=NOW).version) == ({deal.id: (ACTIVE, 2)}, version)
-    add(ANN, deal, 2, token="T2")
+    add(ANN, deal, 2, token=make_id(NOW, 902))
     assert held(ANN) == {deal.id: (ACTIVE, 4)}
 
 
 def test_a_form_sent_twice_adds_once_though_the_number_was_changed_in_between():
     deal = make_deal()
-    form = want(deal, 2, token="T1")
+    form = want(deal, 2, token=make_id(NOW, 901))
     carts.add(ANN, form, now=NOW)
     carts.change_quantity(ANN, deal.id, 5, now=NOW)
     carts.add(ANN, form, now=NOW)

@@ -381,7 +381,7 @@ def test_an_order_is_cancelled_once():
     deal = make_deal(stock=5)
     order = buy("ann", deal, quantity=2)
     first = orders.cancel("ann", order.id, by="ann", now=NOW + HOUR)
-    assert orders.cancel("ann", order.id, by="bo", now=NOW + DAY) == first
+    assert orders.cancel("ann", order.id, by="bob", now=NOW + DAY) == first
     assert stock(deal) == 5
 
 
@@ -389,9 +389,9 @@ def test_an_order_is_cancelled_once():
 def test_what_is_on_its_way_is_not_cancelled(status):
     deal = make_deal(stock=5)
     order = buy("ann", deal, quantity=2)
-    orders.ship("ann", order.id, by="bo", now=NOW)
+    orders.ship("ann", order.id, by="bob", now=NOW)
     if status == "delivered":
-        orders.deliver("ann", order.id, by="bo", now=NOW)
+        orders.deliver("ann", order.id, by="bob", now=NOW)
     with pytest.raises(errors.Conflict, match=f"This order is {status}: it cannot be cancelled"):
         orders.cancel("ann", order.id, by="ann", now=NOW)
     assert (stock(deal), bought(order)) == (3, {deal.id: 2})

@@ -41,12 +41,12 @@ def listed(status: str) -> list[str]:
 
 
 def ship(order: orders.Order, **more) -> orders.Order:
-    form: dict[str, Any] = {"by": "bo", "now": NOW + HOUR}
+    form: dict[str, Any] = {"by": "bob", "now": NOW + HOUR}
     return orders.ship(order.username, order.id, **(form | more))
 
 
 def deliver(order: orders.Order, **more) -> orders.Order:
-    form: dict[str, Any] = {"by": "bo", "now": NOW + DAY}
+    form: dict[str, Any] = {"by": "bob", "now": NOW + DAY}
     return orders.deliver(order.username, order.id, **(form | more))
 
 
@@ -60,8 +60,8 @@ def test_an_order_is_shipped_and_delivered(wait_for_indexes):
     assert (delivered.status, delivered.tracking, delivered.version) == (DELIVERED, "JD 0146/00-3.x", 3)
     assert [(event.status, event.at, event.by, event.note) for event in delivered.timeline] == [
         (PLACED, NOW, "ann", ""),
-        (SHIPPED, NOW + HOUR, "bo", "Tracking number JD 0146/00-3.x"),
-        (DELIVERED, NOW + DAY, "bo", ""),
+        (SHIPPED, NOW + HOUR, "bob", "Tracking number JD 0146/00-3.x"),
+        (DELIVERED, NOW + DAY, "bob", ""),
     ]
     wait_for_indexes()
     assert [entry.what for entry in audit.of_target("order", order.id)] == ["delivered", "shipped", "placed"]
@@ -313,7 +313,8 @@ def test_the_last_moment_of_a_day_belongs_to_it(wait_for_indexes):
 def test_who_has_a_deal_comes_in_pages():
     deal = make_deal()
     for number in range(60):
-        add(carts.user_cart(f"user{number:02d}"), deal, now=NOW + (number // 3) * MINUTE)
+        buyer = make_user(f"user{number:02d}").username
+        add(carts.user_cart(buyer), deal, now=NOW + (number // 3) * MINUTE)
     found, after, pages = [], None, 0
     while True:
         has = orders.carts_with(deal.id, carts.ACTIVE, after=after, day=NOW.date())

@@ -21,13 +21,13 @@ from tests.gateways.ledger import Ledger
 from tests.payments import PaymentList, close_day
 from tests.races import at_once
 
-COUNT = 17
+COUNT, LARGEST = 17, 4
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Chunks so small that a few payments are many."""
-    monkeypatch.setattr(payment_loads, "LARGEST_CHUNK", 4)
+    monkeypatch.setattr(payment_loads, "LARGEST_CHUNK", LARGEST)
     monkeypatch.setattr(payment_loads, "SEGMENTS", 2)
     monkeypatch.setattr(charging, "THREADS", 1)
 
@@ -134,7 +134,7 @@ def test_more_days_than_a_transaction_can_count_are_counted_in_several(monkeypat
         payment_loads.load_segment(
             wanted, segment, advance=lambda before, after: steps.append((before, after))
         )
-    assert max(len(after.pending) for _, after in steps) <= 7 + payment_loads.LARGEST_CHUNK
+    assert max(len(after.pending) for _, after in steps) <= 7 + LARGEST
     assert len(stored()) == 40
     days = payment_totals.whole(payment_totals.of_days(NOW.date(), NOW.date() + 41 * DAY))
     assert days["open"].count == 40

@@ -10,7 +10,7 @@ import pytest
 
 from dealsite.data import table
 from dealsite.data.commerce import payments
-from dealsite.data.commerce.payment import charging, day_closing
+from dealsite.data.commerce.payment import charging, day_closing, payment_lists
 from dealsite.data.commerce.payment.charging import LEASE
 from dealsite.data.integrity import checks
 from dealsite.data.jobs.jobs import LEASE as JOB_LEASE
@@ -74,6 +74,10 @@ def whole():
     return [str(problem) for problem in checks.find()]
 
 
+def listed_as_pending():
+    return payment_lists.of_status(payments.PENDING, NOW.date(), NOW.date()).rows
+
+
 def assert_charged_once(made, gateway):
     one, other, declined = made
     assert gateway.charged == {one.id: 1, other.id: 1}
@@ -106,9 +110,12 @@ def test_a_runner_may_end_at_any_request_to_the_gateway(at, when, fresh_table):
     with pytest.raises(Crash):
         run(gateway, NOW)
     assert whole() == []
-    assert max(read(payment).next_at for payment in made if read(payment).status == "PENDING") <= NOW + LEASE
+    (pending,) = [one for one in map(read, made) if one.status == "PENDING"]
+    assert pending.next_at <= NOW + LEASE
+    assert [(row.id, row.listed_at) for row in listed_as_pending()] == [(pending.id, pending.due_at)]
     recover(gateway)
     assert_charged_once(made, gateway)
+    assert listed_as_pending() == []
 
 
 @at_some_or_the_others

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 
 import pytest
 
 from dealsite.data import table
 from dealsite.data.commerce import payments
-from dealsite.data.commerce.payment import charging, payment_lists, payment_totals
+from dealsite.data.commerce.payment import charging, payment_actions, payment_lists, payment_totals
 from dealsite.data.commerce.payment.payment_totals import Sum
 from dealsite.data.table import errors
 from tests.builders import DAY, HOUR, NOW
 from tests.gateways.ledger import Ledger
 from tests.payments import close_day, owe, read, run
+from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("whole_table")
 TODAY = NOW.date()
@@ -102,6 +104,54 @@ def test_a_span_holds_its_first_and_last_moment_and_no_other(wait_for_indexes):
     assert found(TODAY, TODAY + DAY) == [made[1].id, made[2].id, made[3].id]
     assert found(TODAY + DAY, TODAY) == []
     assert found(TODAY + 9 * DAY, TODAY + 9 * DAY) == []
+
+
+def claim_all(now=NOW):
+    """Claim what is due, as runners that do not come back; returns how many were claimed."""
+    return sum(charging.claim(row, now=now) is not None for row in charging.due(now=now))
+
+
+def test_pending_payments_are_listed_by_when_they_were_due(wait_for_indexes, monkeypatch):
+    monkeypatch.setattr(payment_lists, "MANY", 1)  # so that a shard with two of them takes several pages
+    made = [owe(order_number=number + 1, first=NOW - number // 2 * DAY)[0] for number in range(9)]
+    wait_for_indexes()
+    assert claim_all(NOW + HOUR) == 9
+    wait_for_indexes()
+    rows = all_rows(TODAY - 4 * DAY, TODAY, payments.PENDING)
+    assert [row.id for row in rows] == in_order(made)
+    assert {row.listed_at - row.due_at for row in rows} == {timedelta(0)}
+    for days in range(5):
+        due = [payment for payment in made if payment.due_at == NOW - days * DAY]
+        assert [
+            row.id for row in all_rows(TODAY - days * DAY, TODAY - days * DAY, payments.PENDING)
+        ] == in_order(due)
+    assert all_rows(TODAY + DAY, TODAY + 9 * DAY, payments.PENDING) == []
+
+
+def test_what_is_charged_before_its_day_is_listed_on_its_day(wait_for_indexes):
+    second = owe(3)[1]
+    payment_actions.pay_early(second.account, second.due_at, second.id, by="ann", now=NOW)
+    wait_for_indexes()
+    claim_all()
+    wait_for_indexes()
+    day = second.due_at.date()
+    assert [row.id for row in all_rows(day, day, payments.PENDING)] == [second.id]
+
+
+@pytest.mark.engines("native")
+def test_a_pending_payment_is_listed_once_while_runners_take_it_from_each_other(monkeypatch):
+    monkeypatch.setattr(payment_lists, "MANY", 1)
+    made = owe_many(4)
+    claim_all(NOW + DAY)
+
+    def take_over(number):
+        return [claim_all(NOW + (number + 2 * turn) * DAY) for turn in range(2, 6)]
+
+    def look():
+        return [[row.id for row in all_rows(TODAY, TODAY, payments.PENDING)] for _ in range(4)]
+
+    seen = at_once(look, partial(take_over, 0), look, partial(take_over, 1))
+    assert [*seen[0], *seen[2]] == [in_order(made)] * 8
 
 
 def test_failed_payments_to_be_tried_again_and_given_up_are_one_list(wait_for_indexes, monkeypatch):

@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from dealsite.data import table
 from dealsite.data.commerce import payments
 from dealsite.data.commerce.payment import charging, payment_actions
-from dealsite.data.commerce.payment.payment_record import CANCELLED, PENDING, PROCESSED, REFUNDED
+from dealsite.data.entities.payments import CANCELLED, PENDING, PROCESSED, REFUNDED
 from dealsite.data.integrity import checks
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid

@@ -24,7 +24,7 @@ from tests.people import make_user
 from tests.shop import ANN, GUEST, add, bought, edit, feature, fill, held, purchase, run_jobs, stock, want
 
 PLENTY, LAST, UNCOUNTED, LATER = (make_id(NOW - HOUR, number) for number in (1, 2, 3, 4))
-LINE, TOKEN = make_id(NOW, 11), "T1"
+LINE, TOKEN = make_id(NOW, 11), make_id(NOW, 12)
 FORM: dict[str, orders.Purchase] = {}  # the checkout form that the shopper has open
 
 
@@ -85,7 +85,7 @@ def seed_an_order(*, shipped: bool = False) -> None:
     fill_the_cart()
     place()
     if shipped:
-        orders.ship("ann", FORM["ann"].order_id, by="bo", now=NOW)
+        orders.ship("ann", FORM["ann"].order_id, by="bob", now=NOW)
 
 
 def cancel() -> None:
@@ -93,11 +93,11 @@ def cancel() -> None:
 
 
 def ship() -> None:
-    orders.ship("ann", FORM["ann"].order_id, tracking="JD1", by="bo", now=NOW + HOUR)
+    orders.ship("ann", FORM["ann"].order_id, tracking="JD1", by="bob", now=NOW + HOUR)
 
 
 def deliver() -> None:
-    orders.deliver("ann", FORM["ann"].order_id, by="bo", now=NOW + HOUR)
+    orders.deliver("ann", FORM["ann"].order_id, by="bob", now=NOW + HOUR)
 
 
 def seed_two_carts() -> None:

@@ -232,7 +232,7 @@ class Shop(RuleBasedStateMachine):
     def add(self, who: int, n: int, k: int, flag: bool) -> None:
         owner, deal_id = self.owners[who], self.ids[n]
         seen = (self.deals[deal_id].prices or [None])[-1] if flag else None
-        wanted = CartAddition(deal_id, QUANTITIES[k % 8], self.new_id(), f"T{k % 5}", seen)
+        wanted = CartAddition(deal_id, QUANTITIES[k % 8], self.new_id(), make_id(NOW, 900 + k % 5), seen)
         outcome = self.model_add(self.cart(owner), wanted)
         if outcome is None:
             with pytest.raises(CannotAdd):
@@ -437,9 +437,9 @@ class Shop(RuleBasedStateMachine):
                 patch.setattr(stock_marks, "MAX_ACTIONS", 0)
             if order.status not in (before, step):
                 with pytest.raises(errors.Conflict):
-                    act(order.username, order_id, by="bo", now=self.now)
+                    act(order.username, order_id, by="bob", now=self.now)
                 return
-            assert act(order.username, order_id, by="bo", now=self.now).status == step
+            assert act(order.username, order_id, by="bob", now=self.now).status == step
         if step == CANCELLED and order.status == PLACED:
             for deal_id, line in order.lines.items():
                 deal = self.deals[deal_id]
@@ -454,7 +454,8 @@ class Shop(RuleBasedStateMachine):
         owner = carts.user_cart(order.username)
         cart = self.cart(owner)
         wanted = [
-            CartAddition(deal, line.quantity, self.new_id(), "again") for deal, line in order.lines.items()
+            CartAddition(deal, line.quantity, self.new_id(), make_id(NOW, 899))
+            for deal, line in order.lines.items()
         ]
         outcomes = {one.deal: self.model_add(cart, one) for one in wanted}
         added = carts.add_many(owner, wanted, now=self.now)

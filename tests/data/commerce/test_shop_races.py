@@ -115,7 +115,7 @@ def test_two_tabs_that_add_one_deal_make_one_line():
 
 
 def test_a_form_sent_many_times_at_once_adds_once():
-    form = want(make_deal(), 2, token="T1")
+    form = want(make_deal(), 2, token=make_id(NOW, 901))
     results = at_once(*[again(partial(carts.add, ANN, form, now=NOW))] * 6)
     assert errors_of(results) == []
     assert held(ANN) == {form.deal: (ACTIVE, 2)}
@@ -211,7 +211,7 @@ def test_an_order_is_cancelled_or_shipped(_):
     order = buy("ann", deal, quantity=2, plan=3)
     cancelled, shipped = at_once(
         again(partial(orders.cancel, "ann", order.id, by="ann", now=NOW + HOUR)),
-        again(partial(orders.ship, "ann", order.id, by="bo", now=NOW + HOUR)),
+        again(partial(orders.ship, "ann", order.id, by="bob", now=NOW + HOUR)),
     )
     (error,) = errors_of([cancelled, shipped])
     assert error is errors.Conflict
@@ -233,7 +233,7 @@ def test_an_order_cancelled_many_times_at_once_gives_its_stock_back_once():
 
 def test_an_order_shipped_many_times_at_once_is_shipped_once():
     order = buy("ann", make_deal())
-    results = at_once(*[again(partial(orders.ship, "ann", order.id, by="bo", now=NOW))] * 6)
+    results = at_once(*[again(partial(orders.ship, "ann", order.id, by="bob", now=NOW))] * 6)
     assert errors_of(results) == []
     assert [event.status for event in orders.get("ann", order.id).timeline] == ["PLACED", SHIPPED]
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("whole_table")
 
 def note(what: str, *, now=NOW, **more) -> Put:
     entry = audit.entry_write(
-        **({"by": "bo", "kind": "order", "subject": "X1", "what": what, "now": now} | more)
+        **({"by": "bob", "kind": "order", "subject": "X1", "what": what, "now": now} | more)
     )
     table.transact([entry])
     return entry
@@ -32,7 +32,7 @@ def test_what_was_done_to_a_thing_is_listed_newest_first(wait_for_indexes):
     shipped, placed = audit.of_target("order", "X1")
     assert (shipped.what, shipped.by, shipped.at, shipped.note) == (
         "shipped",
-        "bo",
+        "bob",
         NOW + DAY,
         "Tracking number 1",
     )
@@ -89,4 +89,4 @@ def test_only_so_many_are_shown(wait_for_indexes, monkeypatch):
 def test_no_subject_can_reach_another():
     for subject in ("X1#X2", "", f"{make_id()}#", "X\n1"):
         with pytest.raises(ValueError, match="cannot be part of a key"):
-            audit.entry_write(by="bo", kind="order", subject=subject, what="x", now=NOW)
+            audit.entry_write(by="bob", kind="order", subject=subject, what="x", now=NOW)

@@ -14,8 +14,9 @@ from dealsite.data import table
 from dealsite.data.catalogue import brands, deals, drafts, featured
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.editing import bulk, trash
-from dealsite.data.editing.bulk import CHANGED, REFUSED, BulkChange, BulkTarget
+from dealsite.data.editing.bulk import BulkChange, BulkTarget
 from dealsite.data.editing.bulk_change import applying, bulk_progress
+from dealsite.data.entities.batches import CHANGED, REFUSED
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
 from dealsite.data.table.ids import iso

@@ -12,8 +12,9 @@ from dealsite.data import table
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.editing import bulk
-from dealsite.data.editing.bulk import CHANGED, BulkChange
+from dealsite.data.editing.bulk import BulkChange
 from dealsite.data.editing.bulk_change import bulk_progress
+from dealsite.data.entities.batches import CHANGED
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
 from dealsite.data.table.ids import iso

@@ -15,6 +15,7 @@ from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BulkChange
 from dealsite.data.editing.bulk_change import applying, bulk_progress
+from dealsite.data.entities import batches
 from dealsite.data.jobs import jobs
 from dealsite.worker import bulk as running
 from dealsite.worker import loop
@@ -75,10 +76,10 @@ def test_each_deal_costs_a_transaction_and_little_else_and_progress_is_kept(ids,
     change = BulkChange("deal", bulk.CATEGORY, "toys-hobbies")
     bulk.start(change, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, matching=DealFilter())
     sent = work(NOW + SECOND)
-    chunks = DEALS // bulk.CHUNK
+    chunks = DEALS // batches.CHUNK
     assert sent["TransactWriteItems"] == DEALS + chunks
     assert sum(sent.values()) <= DEALS + chunks * 25
-    assert max(held) == bulk.CHUNK
+    assert max(held) == batches.CHUNK
     assert {deal.content.category for deal in deals.get_many(ids).values()} == {"toys-hobbies"}
     job = jobs.get(JOB)
     assert (job.state, job.progress["changed"], job.progress["total"]) == ("done", DEALS, DEALS)

@@ -10,11 +10,13 @@ import pytest
 
 from dealsite.data.catalogue import drafts
 from dealsite.data.editing import audit, imports
-from dealsite.data.editing.imports import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED, SourceFile
+from dealsite.data.editing.imports import SourceFile
+from dealsite.data.entities.batches import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors, schema
 from dealsite.data.table.ids import new_ulid
 from tests.builders import DAY, EDITOR, NOW, make_brand, make_content, make_id
+from tests.data.entities.examples_batches import EXAMPLES, LAYOUT, TOTALS
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("whole_table")
@@ -30,8 +32,6 @@ FILE = SourceFile(
     dates="day",
     samples=(("Lampe", "12,50"), ("", "1")),
 )
-LAYOUT = {"columns": ["title", "price"], "drafts": True}
-TOTALS = {"imported": 2, "there": 1, "refused": 0, "brands": 0, "notes": 0, "mendable": 0}
 
 
 def upload_file(now=NOW, source_file=FILE):
@@ -51,7 +51,7 @@ def run(one, **options):
 
 
 def finish(one, totals=TOTALS):
-    imports.finished(jobs.get(one.job), totals=totals, remarks=[{"line": 3, "reason": "x"}])
+    imports.finished(jobs.get(one.job), totals=totals, remarks=EXAMPLES["Import"]["remarks"])
     return imports.get(one.id)
 
 
@@ -110,7 +110,7 @@ def test_the_way_from_a_file_to_deals(wait_for_indexes):
     assert (one.stage, one.version, one.layout) == (CHECKING, 2, LAYOUT)
     assert jobs.get(one.job).kind == jobs.CHECK_IMPORT
     one = finish(one)
-    assert (one.stage, one.totals, one.remarks) == (CHECKED, TOTALS, [{"line": 3, "reason": "x"}])
+    assert (one.stage, one.totals, one.remarks) == (CHECKED, TOTALS, EXAMPLES["Import"]["remarks"])
     one = run(one)
     assert (one.stage, one.version, one.totals) == (IMPORTING, 3, TOTALS)
     assert jobs.get(one.job).payload == {"import": one.id, "by": EDITOR}
@@ -144,7 +144,7 @@ def test_how_a_file_is_read_is_forgotten_a_year_after_its_last_use(wait_for_inde
 
 def test_a_file_can_be_taken_for_another_one_until_it_is_checked():
     one = upload_file()
-    other = replace(FILE, encoding="cp1252", titles=("A",), samples=())
+    other = replace(FILE, encoding="cp1252", titles=("A", "B"), samples=())
     imports.read_again(one, other, version=1)
     assert imports.get(one.id).source_file == other
     with pytest.raises(errors.VersionConflict):

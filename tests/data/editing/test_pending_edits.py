@@ -221,7 +221,7 @@ def test_changes_without_a_deal_are_found_and_taken_away():
 @pytest.mark.engines("native", "local")
 def test_of_several_who_keep_at_once_one_wins_and_the_others_are_told():
     deal = make_deal()
-    results = at_once(*(lambda n=n: keep(deal, title=f"By {n}", by=f"e{n}") for n in range(6)))
+    results = at_once(*(lambda n=n: keep(deal, title=f"By {n}", by=f"editor{n}") for n in range(6)))
     (winner,) = [result for result in results if isinstance(result, PendingEdits)]
     losers = [result for result in results if isinstance(result, errors.VersionConflict)]
     assert len(losers) == 5

@@ -17,7 +17,7 @@ SQL = "SELECT count(*)\n\tFROM orders -- Größe"
 
 
 def make_question(question_id: str = "", **overrides) -> SavedQuestion:
-    filled: dict[str, Any] = {"title": "Orders", "sql": SQL, "by": "bo", "now": NOW}
+    filled: dict[str, Any] = {"title": "Orders", "sql": SQL, "by": "bob", "now": NOW}
     return questions.create(question_id=question_id or make_id(NOW), **(filled | overrides))
 
 
@@ -26,7 +26,7 @@ def test_a_question_is_read_back_as_it_was_saved():
     question = make_question(title="  How many\x07 orders? ")
     assert questions.get(question.id) == question
     assert (question.title, question.sql, question.version) == ("How many orders?", SQL, 1)
-    assert (question.created_by, question.updated_by, question.updated_at) == ("bo", "bo", NOW)
+    assert (question.created_by, question.updated_by, question.updated_at) == ("bob", "bob", NOW)
 
 
 def test_a_question_sent_twice_is_saved_once():
@@ -63,16 +63,16 @@ def test_what_is_no_question_is_not_saved(field, overrides):
 
 def test_the_second_who_changes_a_question_is_shown_the_firsts_work():
     question = make_question()
-    first = questions.edit(question, title="First", sql="SELECT 1", by="al", now=NOW + HOUR)
+    first = questions.edit(question, title="First", sql="SELECT 1", by="alf", now=NOW + HOUR)
     with pytest.raises(errors.VersionConflict) as conflict:
         questions.edit(question, title="Second", sql="SELECT 2", by="cy", now=NOW + HOUR)
     assert conflict.value.current == first == questions.get(question.id)
-    assert (first.version, first.created_by, first.updated_by) == (2, "bo", "al")
+    assert (first.version, first.created_by, first.updated_by) == (2, "bob", "alf")
 
 
 def test_a_question_that_was_changed_meanwhile_is_not_deleted():
     question = make_question()
-    newer = questions.edit(question, title="Newer", sql="SELECT 1", by="al", now=NOW)
+    newer = questions.edit(question, title="Newer", sql="SELECT 1", by="alf", now=NOW)
     with pytest.raises(errors.VersionConflict):
         questions.delete(question)
     questions.delete(newer)
@@ -91,7 +91,7 @@ def test_a_deleted_question_cannot_be_changed():
     question = make_question()
     questions.delete(question)
     with pytest.raises(errors.NotFound):
-        questions.edit(question, title="Ghost", sql="SELECT 1", by="al", now=NOW)
+        questions.edit(question, title="Ghost", sql="SELECT 1", by="alf", now=NOW)
     assert questions.newest() == []
 
 
@@ -100,7 +100,7 @@ def test_of_two_edits_at_once_one_wins():
     question = make_question()
     outcomes = races.at_once(
         *(
-            lambda n=n: questions.edit(question, title=f"Edit {n}", sql="SELECT 1", by="al", now=NOW)
+            lambda n=n: questions.edit(question, title=f"Edit {n}", sql="SELECT 1", by="alf", now=NOW)
             for n in range(2)
         )
     )
@@ -121,7 +121,7 @@ def test_of_two_saves_of_one_form_one_is_kept():
 def test_an_edit_and_a_deletion_at_once_lose_nothing_silently():
     question = make_question()
     edited, deleted = races.at_once(
-        lambda: questions.edit(question, title="Kept", sql="SELECT 1", by="al", now=NOW),
+        lambda: questions.edit(question, title="Kept", sql="SELECT 1", by="alf", now=NOW),
         lambda: questions.delete(question),
     )
     if deleted is None:

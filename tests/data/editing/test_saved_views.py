@@ -8,7 +8,8 @@ import pytest
 
 from dealsite.data import keys, table
 from dealsite.data.editing import audit, saved_views
-from dealsite.data.editing.saved_views import MOST, TEAM, SavedView
+from dealsite.data.editing.saved_views import TEAM, SavedView
+from dealsite.data.entities.work import MOST_VIEWS
 from dealsite.data.jobs import jobs
 from dealsite.data.people import users
 from dealsite.data.table import errors
@@ -114,6 +115,12 @@ def test_a_view_with_the_id_of_one_and_the_name_of_another_replaces_both():
     assert names() == ["Other"]
 
 
+def test_two_names_that_differ_in_a_joiner_are_one():
+    keep(view("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"))
+    keep(view("\u0645\u06cc\u062e\u0648\u0627\u0647\u0645"))
+    assert names() == ["\u0645\u06cc\u062e\u0648\u0627\u0647\u0645"]
+
+
 def test_a_deleted_view_comes_back_to_its_place():
     saved = [view(name) for name in ("a", "b", "c")]
     for one in saved:
@@ -159,12 +166,12 @@ def test_what_is_no_view_is_not_saved(wrong):
 
 @pytest.mark.engines("native")
 def test_an_owner_has_thirty_views_at_most():
-    for number in range(MOST):
+    for number in range(MOST_VIEWS):
         keep(view(f"View {number}"))
     with pytest.raises(errors.Invalid, match="30 saved views"):
         keep(view("One more"))
     keep(view("View 3", state="draft"))  # in place of another
-    assert len(names()) == MOST
+    assert len(names()) == MOST_VIEWS
 
 
 def test_what_is_not_there_is_not_found():

@@ -13,6 +13,7 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, categories, deals, drafts, featured, feeds, prices
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.editing import audit, trash, trash_record
+from dealsite.data.entities.work import SITE
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
@@ -290,7 +291,7 @@ def test_the_trash_is_emptied_when_thirty_days_are_over(wait_for_indexes):
     assert (trash.find("deal", deal.id), trash.find("draft", draft.id)) == (None, None)
     assert prices.of_deal(deal.id) == []
     assert jobs.get(trash_record.emptying_id(NOW.date())).state == "done"
-    assert [entry.by for entry in audit.of_target("deal", deal.id) if "good" in entry.what] == [audit.SITE]
+    assert [entry.by for entry in audit.of_target("deal", deal.id) if "good" in entry.what] == [SITE]
     with pytest.raises(errors.NotFound):
         restore(deal)
 
@@ -312,7 +313,7 @@ def test_what_was_deleted_anew_has_thirty_days_from_then(wait_for_indexes):
     deals.delete(deal, by=EDITOR, now=NOW + 5 * DAY)
     wait_for_indexes()
     run_emptying(JOB_DUE)
-    assert not trash.purge("deal", deal.id, by=audit.SITE, now=JOB_DUE, until=JOB_DUE - 30 * DAY)
+    assert not trash.purge("deal", deal.id, by=SITE, now=JOB_DUE, until=JOB_DUE - 30 * DAY)
     assert trash.find("deal", deal.id)
     run_emptying(JOB_DUE + 5 * DAY)
     assert trash.find("deal", deal.id) is None
@@ -330,7 +331,7 @@ def test_what_is_restored_and_deleted_anew_while_it_is_purged_stays_in_the_trash
         return real(found)
 
     monkeypatch.setattr(trash, "_history", meanwhile)
-    assert not trash.purge("deal", deal.id, by=audit.SITE, now=JOB_DUE, until=JOB_DUE - 30 * DAY)
+    assert not trash.purge("deal", deal.id, by=SITE, now=JOB_DUE, until=JOB_DUE - 30 * DAY)
     assert trash.find("deal", deal.id).at == NOW + 5 * DAY
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.editing import bulk
-from dealsite.data.editing.bulk import CHANGED, REFUSED, BulkChange, BulkResult, BulkTarget
+from dealsite.data.editing.bulk import BulkChange, BulkResult, BulkTarget
 from dealsite.data.editing.bulk_change import applying, bulk_progress, undoing
+from dealsite.data.entities import batches
+from dealsite.data.entities.batches import CHANGED, REFUSED
 from dealsite.data.jobs import jobs
 from tests.builders import DAY, EDITOR, NOW, make_deal, make_id
 from tests.data.examples import measures
@@ -70,7 +72,7 @@ def refuse(prepared: tuple[Deal, jobs.Job]) -> None:
 @measures(bulk_progress.collect, taken)
 def collect(prepared: tuple[Deal, jobs.Job]) -> None:
     _, job = prepared
-    targets = tuple(BulkTarget(make_id(NOW, number), "x" * 60, WAS) for number in range(bulk.CHUNK))
+    targets = tuple(BulkTarget(make_id(NOW, number), "x" * 60, WAS) for number in range(batches.CHUNK))
     bulk_progress.collect(job, bulk.Chunk(2, targets, NOW))
 
 

@@ -89,7 +89,7 @@ measures(carts.merge, lambda: line(GUEST))(lambda _: carts.merge(GUEST, "ann", n
 measures(orders.get_many, make_order)(lambda order: orders.get_many([(order.username, order.id)]))
 measures(orders.place, purchase)(lambda form: orders.place(form, now=NOW))
 measures(orders.get, order)(lambda made: orders.get("ann", made.id))
-measures(orders.lines_of, order)(orders.lines_of)
+measures(orders.found_lines, order)(orders.found_lines)
 measures(orders.get_with_lines, order)(lambda made: orders.get_with_lines(made.id))
 measures(orders.of_user, order)(lambda _: orders.of_user("ann", status="PLACED"))
 measures(orders.account_page, order)(lambda _: orders.account_page("ann"))

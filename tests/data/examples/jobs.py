@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deals
+from dealsite.data.entities.work import EXPORT
 from dealsite.data.jobs import exports, heartbeats, jobs
 from dealsite.data.table.writes import Update
 from tests.builders import EDITOR, HOUR, NOW, make_announcement, make_brand, make_deal, make_id
@@ -31,7 +32,7 @@ def failed(job_id: str) -> str:
 
 def ask_for_file(job_id: str = "") -> str:
     job_id = job_id or make_id(NOW)
-    exports.request(WANTED, kind=jobs.EXPORT, job_id=job_id, now=NOW)
+    exports.request(WANTED, kind=EXPORT, job_id=job_id, now=NOW)
     return job_id
 
 

@@ -17,6 +17,7 @@ from dealsite.data.commerce.payment import (
 )
 from dealsite.data.commerce.payment.payment_loads import Segment
 from dealsite.data.commerce.payment.payment_record import Payment
+from dealsite.data.entities.payments import SEGMENTS
 from dealsite.data.jobs import jobs
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import new_ulid, shard
@@ -76,7 +77,7 @@ def to_count() -> jobs.Job:
     return jobs.get(job_id)
 
 
-SOURCE = GeneratedSource(payment_loads.SEGMENTS * 10, first=NOW, days=2, size=10)
+SOURCE = GeneratedSource(SEGMENTS * 10, first=NOW, days=2, size=10)
 
 
 def first_segment() -> Segment:
@@ -90,6 +91,7 @@ measures(payment_lists.coming, owe)(lambda _: payment_lists.coming("ann", now=NO
 measures(payment_lists.of_account, owe)(lambda _: payment_lists.of_account("ann"))
 measures(payment_lists.history, owe)(lambda _: payment_lists.history("ann"))
 measures(payment_lists.of_status, owe)(lambda _: payment_lists.of_status(payments.SCHEDULED, TODAY, TODAY))
+measures(payment_lists.pending, claimed)(lambda _: payment_lists.pending(TODAY, TODAY))
 measures(payment_lists.history_of, owe)(lambda _: payment_lists.history_of(TODAY, TODAY))
 measures(payment_lists.by_transaction, paid)(lambda _: payment_lists.by_transaction("x"))
 measures(payment_lists.overdue, owe)(lambda _: payment_lists.overdue(now=NOW))

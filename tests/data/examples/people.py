@@ -29,7 +29,7 @@ from tests.data.examples import measures
 from tests.data.examples.jobs import order, taken
 from tests.people import make_user
 
-PASSKEY = two_factor.Passkey(make_id(number=8), "My phone", "credential", "public key")
+PASSKEY = two_factor.Passkey(make_id(number=8), "My phone", "credential", "public-key")
 LIMIT = throttles.Limit("test", 5, timedelta(hours=1))
 
 

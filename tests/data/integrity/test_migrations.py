@@ -13,7 +13,8 @@ from dealsite import data
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deals
 from dealsite.data.integrity import migrations
-from dealsite.data.integrity.migrations import CONTENDED, CURRENT, MIGRATED, NEWER, Migration, Pace
+from dealsite.data.integrity.migrations import CONTENDED, CURRENT, MIGRATED, NEWER, Migration
+from dealsite.data.integrity.pace import Pace
 from dealsite.data.table import Schema, Schemas, schema
 from dealsite.data.table.errors import VersionConflict
 from dealsite.data.table.writes import Put, Update
@@ -266,11 +267,11 @@ def test_the_pace_is_kept_from_page_to_page():
 
     pace = Pace(10, clock=lambda: now, sleep=sleep)
     for _ in range(3):
-        pace.wait(5)
+        pace(5)
     now += 10  # what took long is not made up for
-    pace.wait(5)
-    pace.wait(5)
-    assert slept == [0.5, 0.5, 0.5]
+    pace(5)
+    pace(5)
+    assert slept == [0.5, 0.5, 0.5, 0.5]
 
 
 def test_a_rate_of_nothing_is_refused():

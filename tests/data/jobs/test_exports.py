@@ -9,6 +9,7 @@ import pytest
 from dealsite.data.commerce import orders
 from dealsite.data.commerce.payment import charging
 from dealsite.data.editing import audit
+from dealsite.data.entities.work import ADMINS_EXPORT, EDITORS_EXPORT, EXPORT
 from dealsite.data.jobs import exports, jobs
 from dealsite.data.jobs.payloads import UnknownVersion
 from dealsite.data.table import errors
@@ -17,6 +18,7 @@ from dealsite.gateways.testing import TestGateway
 from tests.builders import DAY, HOUR, NOW, make_deal
 from tests.orders import make_order
 from tests.payments import close_day, owe, run
+from tests.people import make_user
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("whole_table")
@@ -37,7 +39,7 @@ def want(what=exports.ORDERS, status="", first=NOW - DAY, until=NOW + DAY):
 
 def ask(job_id=None, now=NOW, **words):
     job_id = job_id or new_ulid(now)
-    exports.request(want(**words), kind=jobs.EXPORT, job_id=job_id, now=now)
+    exports.request(want(**words), kind=EXPORT, job_id=job_id, now=now)
     return job_id
 
 
@@ -63,7 +65,7 @@ def test_a_file_is_asked_for_with_its_deletion_and_a_note_of_who_did(wait_for_in
     (entry,) = audit.of_target("export", job_id)
     assert (entry.by, entry.what, entry.at) == ("olga", "asked for a file of orders", NOW)
     job = jobs.take_next(now=NOW)
-    assert (job.id, job.kind) == (job_id, jobs.EXPORT)
+    assert (job.id, job.kind) == (job_id, EXPORT)
     jobs.finish(job)
     wait_for_indexes()
     assert jobs.take_next(now=NOW + 7 * DAY - SECOND) is None
@@ -84,25 +86,25 @@ LIST = {"what": "deals", "filters": {"state": "live"}, "zone": "Europe/Berlin", 
 
 @pytest.mark.parametrize("stored", [SPAN, LIST])
 def test_what_a_file_is_to_hold_is_stored_as_ever_and_another_version_of_it_refused(stored):
-    payload = exports.payload_of(jobs.Job(new_ulid(NOW), jobs.EXPORT, stored))
+    payload = exports.payload_of(jobs.Job(new_ulid(NOW), EXPORT, stored))
     assert payload == (
         want(status="PLACED")
         if stored is SPAN
         else exports.ListRequest("deals", {"state": "live"}, "Europe/Berlin", "eve")
     )
     job_id = new_ulid(NOW)
-    exports.request(payload, kind=jobs.EXPORT, job_id=job_id, now=NOW)
+    exports.request(payload, kind=EXPORT, job_id=job_id, now=NOW)
     assert jobs.get(job_id).payload == stored
     for other in (stored | {"version": 2}, stored | {"columns": "id"}):
         with pytest.raises(UnknownVersion):
-            exports.payload_of(jobs.Job(new_ulid(NOW), jobs.EXPORT, other))
+            exports.payload_of(jobs.Job(new_ulid(NOW), EXPORT, other))
 
 
 @pytest.mark.fast
 def test_files_of_an_audience_are_listed_for_it_alone(wait_for_indexes):
     office = ask()
     made = {}
-    for what, kind in ((exports.DEALS, jobs.EDITORS_EXPORT), (exports.AUDIT, jobs.ADMINS_EXPORT)):
+    for what, kind in ((exports.DEALS, EDITORS_EXPORT), (exports.AUDIT, ADMINS_EXPORT)):
         made[what] = new_ulid(NOW)
         wanted = exports.ListRequest(what, {"state": "live"}, "UTC", "eve")
         exports.request(wanted, kind=kind, job_id=made[what], now=NOW)
@@ -180,6 +182,8 @@ def test_orders_of_a_span_and_a_status_are_found_each_once_in_the_order_they_wer
 
 
 def test_payments_of_a_span_and_a_status_are_found_each_once_closed_days_too(wait_for_indexes):
+    for username in ("ada", "zoe", *(f"user{n}" for n in range(2, 7))):
+        make_user(username)
     early = owe(method="test:approve", account="ada", first=NOW - 2 * DAY)[0]
     some = [owe(account=f"user{n}", order_number=n, first=NOW + HOUR)[0].id for n in range(2, 7)]
     later = owe(account="zoe", order_number=9, first=NOW + 3 * DAY)[0]

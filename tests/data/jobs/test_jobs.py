@@ -4,6 +4,7 @@ from functools import partial
 import pytest
 
 from dealsite.data import keys, table
+from dealsite.data.entities.work import SEND_MESSAGE
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors, ids
 from dealsite.data.table.writes import Delete
@@ -111,7 +112,7 @@ def test_a_job_put_back_starts_its_tries_anew(wait_for_indexes):
 
 def add_message():
     """A job that sends messages, which editors may steer; it needs no more than its kind."""
-    return add_job(kind=jobs.SEND_MESSAGE)
+    return add_job(kind=SEND_MESSAGE)
 
 
 def test_a_paused_job_is_not_found_until_it_is_resumed(wait_for_indexes):
@@ -167,7 +168,7 @@ def test_only_messages_can_be_paused_and_cancelled():
         with pytest.raises(errors.Conflict, match="cannot be paused or cancelled"):
             steer(job_id, by=EDITOR, now=NOW)
     assert jobs.may(jobs.get(job_id)) == ()
-    assert jobs.may(jobs.get(add_job(2, kind=jobs.SEND_MESSAGE))) == ("pause", "cancel")
+    assert jobs.may(jobs.get(add_job(2, kind=SEND_MESSAGE))) == ("pause", "cancel")
 
 
 def test_progress_forgives_tries_and_renews_the_lease(wait_for_indexes):
@@ -200,7 +201,7 @@ def test_a_job_that_went_a_moment_ago_takes_no_worker_down(faults):
 @pytest.mark.engines("native", "local")
 def test_of_cancelling_and_finishing_at_once_one_wins():
     for number in range(5):
-        job_id = add_job(number, kind=jobs.SEND_MESSAGE)
+        job_id = add_job(number, kind=SEND_MESSAGE)
         job = jobs.take_next(now=NOW)
         outcomes = at_once(partial(jobs.cancel, job_id, by=EDITOR, now=NOW), partial(jobs.finish, job))
         assert sum(isinstance(outcome, errors.Conflict) for outcome in outcomes) == 1

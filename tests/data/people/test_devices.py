@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from dealsite.data.entities.people import MOST_DEVICES
 from dealsite.data.integrity import checks
 from dealsite.data.people import passwords, two_factor, users
-from dealsite.data.people.devices import MOST, is_known, remember
+from dealsite.data.people.devices import is_known, remember
 from tests.builders import make_id
 from tests.people import NOW, make_user
 from tests.races import at_once
@@ -27,8 +28,8 @@ def test_of_twelve_devices_the_newest_five_are_known():
     make_user("ann")
     numbers = [f"device {number}" for number in range(12)]
     assert all(remember(users.get("ann"), number) for number in numbers)
-    assert known(numbers) == numbers[-MOST:]
-    assert len(users.get("ann").devices) == MOST == 5
+    assert known(numbers) == numbers[-MOST_DEVICES:]
+    assert len(users.get("ann").devices) == MOST_DEVICES == 5
     assert checks.find() == []
 
 

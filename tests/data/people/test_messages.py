@@ -6,9 +6,16 @@ from dealsite.data import table
 from dealsite.data.people import messages
 from dealsite.data.table import errors, ids
 from tests.builders import NOW
+from tests.people import make_user
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("whole_table")
+
+
+@pytest.fixture(autouse=True)
+def sam_and_tom(whole_table):
+    make_user("sam")
+    make_user("tom")
 
 
 def make_message(number=1, username="sam", **overrides):

@@ -24,7 +24,7 @@ FACTOR = new_ulid(NOW, 1)
 
 def passkey(number: int = 0, count: int = 0) -> Passkey:
     made = new_ulid(NOW + timedelta(seconds=number), number)
-    return Passkey(made, f"Key {number}", f"credential {number}", "public key", count)
+    return Passkey(made, f"Key {number}", f"credential-{number}", "public-key", count)
 
 
 def add(one: Passkey, *, key: str = "", challenge: str = "") -> None:

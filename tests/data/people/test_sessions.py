@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from dealsite.data import keys, table
+from dealsite.data.entities.people import LONGEST_SESSION, ROLES
 from dealsite.data.integrity import checks
 from dealsite.data.people import passwords, sessions, users
 from dealsite.data.table.errors import Conflict
@@ -66,17 +67,17 @@ def test_a_session_ends_when_it_is_not_used_though_its_item_is_still_there():
 def test_a_used_session_goes_on_but_not_for_ever():
     start(make_user("ada"), "key")
     now = NOW
-    while now < NOW + sessions.LONGEST - timedelta(days=7):
+    while now < NOW + LONGEST_SESSION - timedelta(days=7):
         now += timedelta(days=7)
         found = sessions.read("ada", "key", now=now)
         assert found is not None
         sessions.see(found[0], user_agent="Firefox", address="203.0.113.8", now=now)
-    assert sessions.read("ada", "key", now=NOW + sessions.LONGEST - timedelta(seconds=1)) is not None
-    assert sessions.read("ada", "key", now=NOW + sessions.LONGEST) is None
+    assert sessions.read("ada", "key", now=NOW + LONGEST_SESSION - timedelta(seconds=1)) is not None
+    assert sessions.read("ada", "key", now=NOW + LONGEST_SESSION) is None
 
 
 @pytest.mark.fast
-@pytest.mark.parametrize("role", users.ROLES)
+@pytest.mark.parametrize("role", ROLES)
 def test_a_session_of_somebody_with_a_role_ends_unused_after_half_a_day_and_at_last_after_a_week(role: str):
     start(make_user("ada", roles=[role]), "key")
     now, second = NOW, timedelta(seconds=1)

@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from dealsite.data import keys, table
+from dealsite.data.entities.people import ROLES
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
 from dealsite.data.people import profiles, sessions, users
@@ -148,8 +149,8 @@ def test_nobody_gets_no_role_and_no_item_comes_of_it(name: str):
 
 def test_roles_given_at_once_are_all_there():
     make_user("ada")
-    at_once(*[partial(users.give_role, "ada", role, by="root", now=NOW) for role in users.ROLES])
-    assert users.get("ada").roles == set(users.ROLES)
+    at_once(*[partial(users.give_role, "ada", role, by="root", now=NOW) for role in ROLES])
+    assert users.get("ada").roles == set(ROLES)
 
 
 @pytest.mark.fast

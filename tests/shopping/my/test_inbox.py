@@ -19,7 +19,7 @@ from shopping.my import inbox
 from tests.accounts.conftest import sign_in
 from tests.accounts.test_passwords import work
 from tests.builders import make_deal
-from tests.people import calls
+from tests.people import calls, make_user
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_all_that_were_there_are_marked_read_and_what_came_since_is_not(signed_i
     send(3)
     until = signed_in.get("/account/messages/").context["until"]
     later = messages.message_item(
-        "ada", new_ulid(timezone.now() + timedelta(seconds=1)), kind="new_deal", headline="New", deal="x"
+        "ada", new_ulid(timezone.now() + timedelta(seconds=1)), kind="new_deal", headline="New", deal=""
     )
     messages.deliver([later])
     assert signed_in.post("/account/messages/read/", {"until": until})["Location"] == "/account/messages/"
@@ -145,6 +145,7 @@ def test_a_damaged_place_in_the_list_is_400(signed_in: Client, place: str):
 
 
 def test_anothers_message_is_404_and_stays_as_it_is(signed_in: Client):
+    make_user("bob")
     (message_id,) = send(username="bob")
     assert signed_in.get(f"/account/messages/{message_id}/").status_code == 404
     assert signed_in.post(f"/account/messages/{message_id}/read/").status_code == 404

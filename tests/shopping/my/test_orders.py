@@ -18,7 +18,7 @@ from dealsite.data.people import messages
 from dealsite.data.table.ids import new_ulid
 from dealsite.worker import loop
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_deal
-from tests.orders import make_order
+from tests.orders import a_line_lost, make_order
 from tests.people import calls, make_user, signed_in
 
 pytestmark = pytest.mark.usefixtures("now")
@@ -208,3 +208,24 @@ def test_a_cancelled_order_is_told_of_with_its_lines(ada: Client):
     (sent,) = [sent for sent in mail.outbox if sent.subject == "Dealsite: Your order was cancelled"]
     assert "1 x A lamp" in sent.body
     assert "was cancelled" in sent.body
+
+
+def test_an_order_that_lost_a_line_says_so_and_nothing_is_done_by_what_is_left(ada: Client):
+    order = make_order("ada", make_deal(), make_deal())
+    place = f"/account/orders/{order.id}/"
+    with a_line_lost(order):
+        for address in (place, f"/checkout/{order.id}/done/"):
+            page = ada.get(address)
+            assert (page.status_code, len(page.context["lines"])) == (200, 1)
+            assert "Not all that you ordered can be shown here just now." in page.content.decode()
+        for what in ("cancel", "again"):
+            answer = ada.post(f"{place}{what}/", {"token": new_ulid(NOW)})
+            assert answer["Location"] == place
+            assert "there are 1 of 2 lines" in last_said(ada, place)
+        work()
+    assert orders.get("ada", order.id).status == "PLACED"
+    assert [sent.subject for sent in mail.outbox if "order" in sent.subject] == []
+    assert "Not all that you ordered" not in ada.get(place).content.decode()
+    while loop.run_next(now=NOW + DAY):
+        pass
+    assert "Dealsite: Your order" in [sent.subject for sent in mail.outbox]

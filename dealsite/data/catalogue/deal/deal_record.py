@@ -10,10 +10,12 @@ from django.utils.translation import gettext_lazy
 from dealsite.data import keys, table
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.content import DealContent, content_from_item
+from dealsite.data.entities.conversion import reader
+from dealsite.data.entities.deals import DEAL
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Busy, NotFound, VersionConflict
-from dealsite.data.table.ids import from_iso, is_ulid
+from dealsite.data.table.ids import is_ulid
 from dealsite.data.table.writes import Condition, Update, Write, equals, missing
 
 TRIES = 6
@@ -117,19 +119,7 @@ def deal_from_items(item: Item, offer: Item | None) -> Deal:
     """Return the deal of its item; without its offer the stock is not known."""
     card = DealCard.from_item(item["card"])
     content = content_from_item(item, card, (offer or {}).get("stock"))
-    return Deal(
-        id=item["id"],
-        content=content,
-        card=card,
-        featured_on=frozenset(item.get("featured_on", ())),
-        version=item["version"],
-        writes=item["writes"],
-        created_at=from_iso(item["created_at"]),
-        updated_at=from_iso(item["updated_at"]),
-        updated_by=item["updated_by"],
-        last_edit=item.get("last_edit", ""),
-        draft=item.get("draft", "") or "",
-        announced=bool(item.get("announced")),
-        has_prices=bool(item.get("has_prices")),
-        history=item.get("history", "") or "",
-    )
+    return _read_deal(item, content=content, card=card)
+
+
+_read_deal = reader(DEAL.shape, Deal, "content", "card")

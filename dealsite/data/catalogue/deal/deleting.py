@@ -17,10 +17,11 @@ from dealsite.data.catalogue.deal.publishing import BrandChanged, check_brand, o
 from dealsite.data.editing import trash_record
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.trash_record import TrashEntry
+from dealsite.data.entities.deals import DEAL, OFFER
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Busy, Conflict, NotFound, VersionConflict
-from dealsite.data.table.ids import from_iso, iso, new_ulid
+from dealsite.data.table.ids import iso, new_ulid
 from dealsite.data.table.writes import Delete, Put, Write, absent, equals, exists
 
 BACK_ALREADY = gettext_lazy("There is a deal with this id again, so the one in the trash cannot come back.")
@@ -147,8 +148,7 @@ def _restore_writes(found: TrashEntry, brand: Brand, *, by: str, now: datetime) 
     stock = 0 if found.card.sold_out else None
     offer = found.offer or offer_item(found.id, found.card, stock)  # it may have lost its own
     card = replace(DealCard.from_item(kept["card"]), brand_name=brand.name, sold_out=offer.get("stock") == 0)
-    expires_at = from_iso(offer["expires_at"]) if offer.get("expires_at") else None
-    item = {
+    values = {
         **{name: value for name, value in kept.items() if name != "featured_on"},
         "card": {name: value for name, value in kept["card"].items() if name != "sold_out"} | card.as_item(),
         "version": kept["version"] + 1,
@@ -156,13 +156,11 @@ def _restore_writes(found: TrashEntry, brand: Brand, *, by: str, now: datetime) 
         "last_edit": new_ulid(now),
         "updated_at": iso(now),
         "updated_by": by,
-        **keys.feed_rows(found.id, card.brand, card.category),
     }
-    rows = keys.expiry_rows(found.id, card.brand, card.category, expires_at)
     taken = AlreadyExists(BACK_ALREADY)
-    put = Put(key=keys.deal(found.id), item=item, when=(absent(),), otherwise=taken)
+    put = Put(key=keys.deal(found.id), item=DEAL.item(values), when=(absent(),), otherwise=taken)
     return put, [
-        Put(key=keys.offer(found.id), item={**offer, **rows}, when=(absent(),), otherwise=taken),
+        Put(key=keys.offer(found.id), item=OFFER.item(offer), when=(absent(),), otherwise=taken),
         check_brand(brand),
         *buckets.arrive(found.id, card.brand, card.category),
     ]

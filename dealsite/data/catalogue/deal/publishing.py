@@ -15,6 +15,7 @@ from dealsite.data.catalogue.content import DealContent, noted, noted_many, prob
 from dealsite.data.catalogue.deal.deal_record import TRIES, Deal, deal_from_items, get
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
+from dealsite.data.entities.deals import DEAL, OFFER
 from dealsite.data.people import announcements
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
@@ -134,8 +135,7 @@ def deal_writes(
     if content.brand != brand.slug:
         raise ValueError("The brand given is not the content's.")
     taken = AlreadyExists(gettext_lazy("This deal is published already."))
-    item = {
-        "type": "Deal",
+    values = {
         "id": deal_id,
         "card": content.card(deal_id, brand.name).as_item(),
         "link": content.link,
@@ -149,10 +149,8 @@ def deal_writes(
         "updated_by": by,
         "draft": draft_id or None,
         "has_prices": True,
-        **keys.feed_rows(deal_id, content.brand, content.category),
     }
-    rows = keys.expiry_rows(deal_id, content.brand, content.category, content.expires_at)
-    offer = offer_item(deal_id, content, content.stock) | rows
+    item, offer = DEAL.item(values), offer_item(deal_id, content, content.stock)
     return (
         Put(key=keys.deal(deal_id), item=item, when=(absent(),), otherwise=taken),
         Put(key=keys.offer(deal_id), item=offer, when=(absent(),), otherwise=taken),
@@ -160,9 +158,8 @@ def deal_writes(
 
 
 def offer_item(deal_id: str, shown: DealContent | DealCard, stock: int | None) -> Item:
-    """Return the offer of a deal as it is stored, but for its index rows."""
-    return {
-        "type": "Offer",
+    """Return the offer of a deal as it is stored."""
+    values = {
         "id": deal_id,
         "brand": shown.brand,
         "category": shown.category,
@@ -170,6 +167,7 @@ def offer_item(deal_id: str, shown: DealContent | DealCard, stock: int | None) -
         "expires_at": iso(shown.expires_at) if shown.expires_at else None,
         "stock": stock,
     }
+    return OFFER.item(values)
 
 
 def check_brand(brand: Brand) -> Check:

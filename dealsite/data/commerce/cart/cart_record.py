@@ -5,7 +5,7 @@ both. Every change renews its version, so what a shopper was shown can be told f
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
@@ -13,7 +13,20 @@ from functools import cached_property
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue.cards import Picture, money
+from dealsite.data.catalogue.cards import Picture
+from dealsite.data.entities.commerce import (
+    ACTIVE,
+    CART_ENTRY,
+    CART_HEAD,
+    CART_LINE,
+    CART_LINE_CARD,
+    IN_CART,
+    MAX_ACTIVE,
+    MAX_SAVED,
+    MAX_SAVED_OF_VISITOR,
+    SAVED,
+)
+from dealsite.data.entities.conversion import reader, writer
 from dealsite.data.names import slugify
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
@@ -21,14 +34,8 @@ from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import EPOCH, epoch_seconds, from_iso, hash_of, is_ulid, iso
 from dealsite.text.lazy import Text
 
-ACTIVE, SAVED, PURCHASED, RETURNED = "ACTIVE", "SAVED", "PURCHASED", "RETURNED"
-MAX_ACTIVE = 25  # what one transaction can buy
-MAX_SAVED = 50
-MAX_SAVED_OF_VISITOR = 10  # a visitor's whole cart must be merged in one transaction
-MAX_QUANTITY = 999
 VISITOR_CART_LIFETIME = timedelta(days=30)
 TRIES = 8
-CARD = ("deal", "title", "brand", "brand_name", "category", "price", "quantity")  # what lists show of a line
 
 
 class CartChanged(Conflict):
@@ -128,7 +135,7 @@ class CartEntry:
     token: str = ""
 
     def as_item(self) -> Item:
-        return asdict(self) | {"at": iso(self.at)}
+        return _store_entry(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,55 +169,30 @@ class Cart:
 
 def line_item(line: Line, owner: CartOwner, ends_at: datetime | None) -> Item:
     """Return a line as it is stored; a visitor's is forgotten with the cart."""
-    card = {name: getattr(line, name) for name in CARD}
-    card |= {name: value for name in ("username", "order") if (value := getattr(line, name))}
-    if line.picture:
-        card["picture"] = line.picture.as_item()
-    return {
-        "type": "CartLine",
-        "id": line.id,
-        "deal": line.deal,
-        "username": line.username or None,
-        "visitor": owner.visitor or None,
-        "status": line.status,
-        "at": iso(line.at),
-        "order": line.order or None,
-        "counted": line.counted,
-        "card": card,
-        "ttl": epoch_seconds(ends_at) if ends_at else None,
-        **keys.carts_with(line.deal, line.status, line.at, owner.username, line.id),
-        **(keys.order_lines(line.order, line.id) if line.order else {}),
-    }
+    return CART_LINE.item(
+        {
+            "id": line.id,
+            "deal": line.deal,
+            **_whose(owner, ends_at),
+            "status": line.status,
+            "at": iso(line.at),
+            "order": line.order or None,
+            "counted": line.counted,
+            "card": _store_line(line),
+        }
+    )
 
 
 def line_from_item(item: Item) -> Line:
     """Return the line of its item, or of its row in an index."""
-    card = item["card"]
     status, at, line_id = item["SK"].split("#")
-    return Line(
-        id=line_id,
-        status=status,
-        at=from_iso(at),
-        picture=Picture.from_item(card.get("picture")),
-        counted=item.get("counted", False),
-        username=card.get("username", ""),
-        order=card.get("order", ""),
-        **{name: card[name] for name in CARD} | {"price": money(card["price"])},
-    )
+    counted = item.get("counted", False)
+    return _read_line(item["card"], id=line_id, status=status, at=from_iso(at), counted=counted)
 
 
 def head_item(owner: CartOwner, head: Head) -> Item:
     """Return a head as it is stored."""
-    return {
-        "type": "CartHead",
-        "username": owner.username or None,
-        "visitor": owner.visitor or None,
-        "version": head.version,
-        "active": head.active,
-        "saved": head.saved,
-        "lines": {deal: entry.as_item() for deal, entry in head.lines.items()},
-        "ttl": epoch_seconds(head.ends_at) if head.ends_at else None,
-    }
+    return CART_HEAD.item(_store_head(head) | _whose(owner, head.ends_at))
 
 
 def head_from_item(item: Item | None, *, now: datetime) -> Head:
@@ -218,12 +200,17 @@ def head_from_item(item: Item | None, *, now: datetime) -> Head:
     if item is None:
         return Head()
     ends_at = EPOCH + timedelta(seconds=item["ttl"]) if "ttl" in item else None
-    if ends_at and ends_at <= now:
-        return Head()
-    lines = {
-        deal: CartEntry(**entry | {"at": from_iso(entry["at"])}) for deal, entry in item["lines"].items()
-    }
-    return Head(item["version"], item["active"], item["saved"], lines, ends_at)
+    return Head() if ends_at and ends_at <= now else _read_head(item, ends_at=ends_at)
+
+
+def _whose(owner: CartOwner, ends_at: datetime | None) -> Item:
+    ttl = epoch_seconds(ends_at) if ends_at else None
+    return {"username": owner.username or None, "visitor": owner.visitor or None, "ttl": ttl}
+
+
+_read_line, _store_line = reader(CART_LINE_CARD, Line), writer(CART_LINE_CARD, Line)
+_read_head, _store_head = reader(CART_HEAD.shape, Head), writer(CART_HEAD.shape, Head)
+_store_entry = writer(CART_ENTRY, CartEntry)
 
 
 @access_pattern("a cart's lines by status, newest first", "CART#u / HEAD, STATUS#at#line", "2 queries")
@@ -260,7 +247,7 @@ def find_line(owner: CartOwner, ref: str, *, now: datetime) -> tuple[Head, Line 
     at_text, _, line_id = rest.rpartition(".")
     try:
         at = from_iso(at_text)
-        genuine = status in (ACTIVE, SAVED) and is_ulid(line_id) and iso(at) == at_text
+        genuine = status in IN_CART and is_ulid(line_id) and iso(at) == at_text
     except (ValueError, OverflowError):
         genuine = False
     if not genuine:

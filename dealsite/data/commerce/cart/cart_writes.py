@@ -11,9 +11,6 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import table
 from dealsite.data.commerce.cart.cart_record import (
-    ACTIVE,
-    MAX_ACTIVE,
-    SAVED,
     TRIES,
     VISITOR_CART_LIFETIME,
     CartChanged,
@@ -26,6 +23,7 @@ from dealsite.data.commerce.cart.cart_record import (
     line_item,
     saved_limit,
 )
+from dealsite.data.entities.commerce import ACTIVE, MAX_ACTIVE, SAVED
 from dealsite.data.table.errors import Busy, Invalid
 from dealsite.data.table.ids import epoch_seconds
 from dealsite.data.table.writes import (

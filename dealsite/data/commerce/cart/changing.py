@@ -12,13 +12,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue.cards import CENT
-from dealsite.data.catalogue.content import MAX_PRICE
 from dealsite.data.catalogue.deals import Deal, deal_from_items
 from dealsite.data.commerce.cart.cart_record import (
-    ACTIVE,
-    MAX_QUANTITY,
-    SAVED,
     CartChanged,
     CartFull,
     CartOwner,
@@ -30,6 +25,9 @@ from dealsite.data.commerce.cart.cart_record import (
 )
 from dealsite.data.commerce.cart.cart_writes import CartWrites, repeat_attempt
 from dealsite.data.commerce.cart.view import view
+from dealsite.data.entities.attributes import CENT
+from dealsite.data.entities.commerce import ACTIVE, MAX_QUANTITY, SAVED
+from dealsite.data.entities.deals import MAX_PRICE
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, Invalid, NotFound

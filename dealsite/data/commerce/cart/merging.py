@@ -5,11 +5,6 @@ from datetime import datetime
 
 from dealsite.data import keys, table
 from dealsite.data.commerce.cart.cart_record import (
-    ACTIVE,
-    MAX_ACTIVE,
-    MAX_QUANTITY,
-    MAX_SAVED,
-    SAVED,
     CartChanged,
     CartOwner,
     Line,
@@ -19,6 +14,7 @@ from dealsite.data.commerce.cart.cart_record import (
     user_cart,
 )
 from dealsite.data.commerce.cart.cart_writes import CartWrites, repeat_attempt
+from dealsite.data.entities.commerce import ACTIVE, MAX_ACTIVE, MAX_QUANTITY, MAX_SAVED, SAVED
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Delete, Write, at_version, exists

@@ -7,8 +7,8 @@ from datetime import datetime
 from decimal import Decimal
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue.cards import money
 from dealsite.data.commerce.cart.cart_record import Cart, Line
+from dealsite.data.entities.attributes import money
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import from_iso

@@ -16,19 +16,9 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue.deal.deal_record import Deal
 from dealsite.data.catalogue.deal.stock import mark_within, with_offers
 from dealsite.data.commerce.cart import view
-from dealsite.data.commerce.cart.cart_record import (
-    ACTIVE,
-    PURCHASED,
-    TRIES,
-    CartChanged,
-    Head,
-    Line,
-    read_active,
-    user_cart,
-)
+from dealsite.data.commerce.cart.cart_record import TRIES, CartChanged, Head, Line, read_active, user_cart
 from dealsite.data.commerce.order import reading
 from dealsite.data.commerce.order.order_record import (
-    PLACED,
     Address,
     Event,
     Order,
@@ -39,6 +29,7 @@ from dealsite.data.commerce.order.order_record import (
     order_item,
 )
 from dealsite.data.commerce.payments import PLANS, Payment, insert_writes, new_payments, plans_for
+from dealsite.data.entities.commerce import ACTIVE, PLACED, PURCHASED
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import AlreadyExists, Busy, Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid, iso, new_ulid

@@ -11,13 +11,10 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue.deal.deal_record import Deal
 from dealsite.data.catalogue.deal.stock import mark_within, with_offers
 from dealsite.data.commerce import payments
-from dealsite.data.commerce.cart.cart_record import RETURNED, TRIES, Line
+from dealsite.data.commerce.cart.cart_record import TRIES, Line
 from dealsite.data.commerce.order import reading
+from dealsite.data.commerce.order.order_lines import lines_at, with_lines
 from dealsite.data.commerce.order.order_record import (
-    CANCELLED,
-    DELIVERED,
-    PLACED,
-    SHIPPED,
     Event,
     Order,
     clean_note,
@@ -26,6 +23,7 @@ from dealsite.data.commerce.order.order_record import (
     notice_writes,
     order_item,
 )
+from dealsite.data.entities.commerce import CANCELLED, DELIVERED, PLACED, PURCHASED, RETURNED, SHIPPED
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Busy, Conflict, VersionConflict
 from dealsite.data.table.writes import Update, Write, at_least, equals, merge
@@ -80,17 +78,20 @@ def _step(username: str, order_id: str, event: Event, tracking: str = "") -> Ord
 def cancel(username: str, order_id: str, *, by: str, reason: str = "", now: datetime) -> Order:
     """Cancel an order that is PLACED: stock goes back, lines become RETURNED, instalments are cancelled.
 
-    Harmless if it is cancelled; Conflict if it was shipped. All again while stock or payments change in between.
+    Harmless if it is cancelled; Conflict if it was shipped, IncompleteOrder if its lines do not add up. All again while
+    stock or payments change in between. One transaction, 93 actions at 25 lines of counted stock and 12 instalments.
     """
     event = Event(CANCELLED, now, by, clean_note(reason))
     for attempt in range(TRIES):
         if attempt:
             table.back_off(attempt)
         order = reading.get(username, order_id)
+        lines: list[Line] = []
+        if order.status == PLACED:
+            order, lines = with_lines(order)
         if order.status == CANCELLED:
             return order
         after = _after(order, event)
-        lines = reading.lines_of(order)
         paid = payments.of_order(username, order.payments)
         writes: list[Write] = [
             _order_write(order, after),
@@ -106,6 +107,16 @@ def cancel(username: str, order_id: str, *, by: str, reason: str = "", now: date
             continue
         return after
     raise Busy()
+
+
+def late_returns(order: Order, *, now: datetime) -> list[Write]:
+    """Return the writes that return the lines that are PURCHASED of a cancelled order, and their stock.
+
+    Cancelling left some where very many lines were of one moment, before all of them were read. 1 query + 1 batch get.
+    """
+    lines = lines_at(order, PURCHASED, order.placed_at)
+    writes = moved_lines(order, lines, RETURNED, order.closed_at)
+    return writes + _stock_back(lines, with_offers(line.deal for line in lines), len(writes), now)
 
 
 def _after(order: Order, event: Event, *, tracking: str = "") -> Order:

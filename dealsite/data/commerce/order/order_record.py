@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
@@ -16,26 +16,33 @@ from functools import cached_property
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dealsite.data import keys
-from dealsite.data.catalogue.cards import money
 from dealsite.data.commerce.cart.cart_record import CartChanged, Line, line_item, user_cart
 from dealsite.data.editing import audit
+from dealsite.data.entities.commerce import (
+    ADDRESS_CHARACTERS,
+    CANCELLED,
+    DELIVERED,
+    NOTE_CHARACTERS,
+    ORDER,
+    ORDER_CARD,
+    PLACED,
+    SHIPPED,
+    TRACKING_PATTERN,
+    TYPED_ADDRESS,
+)
+from dealsite.data.entities.conversion import reader, writer
+from dealsite.data.entities.people import ORDER_NEWS
 from dealsite.data.names import normalise
 from dealsite.data.people import mails, messages
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Invalid
-from dealsite.data.table.ids import from_iso, iso, new_ulid
+from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Delete, Put, Write, absent, exists
 
-PLACED, SHIPPED, DELIVERED, CANCELLED = "PLACED", "SHIPPED", "DELIVERED", "CANCELLED"
-STATUSES = (PLACED, SHIPPED, DELIVERED, CANCELLED)
-ADDRESS_CHARACTERS = 120
-NOTE_CHARACTERS = 500
-TRACKING_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._/-]{2,59}")
 WRONG_TRACKING = gettext_lazy(
     "A tracking number has 3 to 60 letters, digits, spaces, dots, dashes or slashes."
 )
-MESSAGE_KIND = "order"
+MESSAGE_KIND = ORDER_NEWS
 HEADLINES = {
     PLACED: "Thank you: your order is placed",
     SHIPPED: "Your order is on its way",
@@ -63,13 +70,14 @@ class Address:
         return [line for line in (self.name, self.extra, self.street, place, self.country) if line]
 
     def as_item(self) -> Item:
-        return {name: value for name in ADDRESS_FIELDS if (value := getattr(self, name))}
+        return _store_address(self)
 
     @classmethod
     def from_item(cls, item: Item | None) -> Address:
-        return cls(**{name: (item or {}).get(name, "") for name in ADDRESS_FIELDS})
+        return _read_address(item or {})
 
 
+_read_address, _store_address = reader(TYPED_ADDRESS, Address), writer(TYPED_ADDRESS, Address)
 ADDRESS_FIELDS = tuple(field.name for field in fields(Address))
 MISSING = {
     "name": gettext_lazy("Enter the name of who receives it."),
@@ -101,14 +109,6 @@ class Event:
     by: str
     note: str = ""
 
-    def as_item(self) -> Item:
-        note = {"note": self.note} if self.note else {}
-        return {"status": self.status, "at": iso(self.at), "by": self.by} | note
-
-    @classmethod
-    def from_item(cls, item: Item) -> Event:
-        return cls(item["status"], from_iso(item["at"]), item["by"], item.get("note", ""))
-
 
 @dataclass(frozen=True, slots=True)
 class OrderCard:
@@ -124,13 +124,9 @@ class OrderCard:
     lines: int
     plan: int = 1
 
-    def as_item(self) -> Item:
-        return asdict(self) | {"placed_at": iso(self.placed_at)}
-
     @classmethod
     def from_item(cls, card: Item) -> OrderCard:
-        stored = {one.name: card[one.name] for one in fields(cls)}
-        return cls(**stored | {"placed_at": from_iso(card["placed_at"]), "total": money(card["total"])})
+        return _read_card(card)
 
 
 @dataclass(frozen=True)
@@ -173,32 +169,18 @@ class Order:
 
 def order_item(order: Order) -> Item:
     """Return an order as it is stored."""
-    card = order.card.as_item()
-    return {
-        "type": "Order",
-        **{name: card[name] for name in ("id", "username", "status", "placed_at")},
-        "version": order.version,
-        "address": order.address.as_item(),
-        "email": order.email,
-        "payments": [dict(ref) for ref in order.payments],
-        "timeline": [event.as_item() for event in order.timeline],
-        "tracking": order.tracking or None,
-        "card": card,
-        **keys.order_rows(order.id, order.username, order.status, order.placed_at),
-    }
+    stored = _store_order(order)
+    own = {name: stored["card"][name] for name in ("id", "username", "status", "placed_at")}
+    return ORDER.item(own | stored)
 
 
 def order_from_item(item: Item) -> Order:
     """Return the order of its item."""
-    return Order(
-        card=OrderCard.from_item(item["card"]),
-        version=item["version"],
-        address=Address.from_item(item["address"]),
-        email=item["email"],
-        payments=tuple(item["payments"]),
-        timeline=tuple(Event.from_item(event) for event in item["timeline"]),
-        tracking=item.get("tracking", ""),
-    )
+    return _read_order(item)
+
+
+_read_card = reader(ORDER_CARD, OrderCard)
+_read_order, _store_order = reader(ORDER.shape, Order), writer(ORDER.shape, Order)
 
 
 def moved_lines(order: Order, lines: Iterable[Line], status: str, at: datetime) -> list[Write]:
@@ -224,7 +206,7 @@ def clean_note(note: str) -> str:
 def clean_tracking(tracking: str) -> str:
     """Return a tracking number, which may be empty, or raise Invalid."""
     cleaned = unicodedata.normalize("NFKC", tracking).strip()
-    if cleaned and not TRACKING_PATTERN.fullmatch(cleaned):
+    if cleaned and not re.fullmatch(TRACKING_PATTERN, cleaned):
         raise Invalid(tracking=WRONG_TRACKING)
     return cleaned
 

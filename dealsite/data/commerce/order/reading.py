@@ -9,23 +9,9 @@ from decimal import Decimal
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.commerce.cart.cart_record import (
-    ACTIVE,
-    PURCHASED,
-    RETURNED,
-    SAVED,
-    Line,
-    line_from_item,
-    user_cart,
-)
-from dealsite.data.commerce.order.order_record import (
-    CANCELLED,
-    STATUSES,
-    Address,
-    Order,
-    OrderCard,
-    order_from_item,
-)
+from dealsite.data.commerce.cart.cart_record import Line, line_from_item
+from dealsite.data.commerce.order.order_record import Address, Order, OrderCard, order_from_item
+from dealsite.data.entities.commerce import ACTIVE, ORDER_STATUSES, PURCHASED, RETURNED, SAVED
 from dealsite.data.names import normalise_username
 from dealsite.data.people.profiles import Profile
 from dealsite.data.people.profiles import from_item as profile_from_item
@@ -37,7 +23,6 @@ from dealsite.data.table.paging import newest_first
 
 PAGE_SIZE = 25
 NEWEST_ON_ACCOUNT = 5
-LINES_OF_AN_ORDER = 100  # more than any has
 TOTALLED = 1_000  # lines of a deal that are counted for a page
 NO_ORDER = gettext_lazy("There is no such order.")
 CART_STATUSES = (ACTIVE, SAVED, PURCHASED, RETURNED)
@@ -69,30 +54,6 @@ def get_many(refs: Iterable[tuple[str, str]]) -> list[Order]:
     return [order_from_item(items[key]) for key in dict.fromkeys(wanted) if key in items]
 
 
-@access_pattern("the lines of an order, right at once", "CART#u / PURCHASED#at#line", "1 query")
-def lines_of(order: Order) -> list[Line]:
-    """Return an order's lines as they stand in the table, in the order of their ids."""
-    cancelled = order.status == CANCELLED
-    status, at = (RETURNED, order.closed_at) if cancelled else (PURCHASED, order.placed_at)
-    low, high = keys.cart_line.between(status, at)
-    rows = table.query(
-        user_cart(order.username).partition, low=low, high=high, limit=LINES_OF_AN_ORDER, consistent=True
-    )
-    return [line_from_item(row) for row in rows if row.get("order") == order.id]
-
-
-@access_pattern("an order with its lines by its id", "GSI1 ORDER#oid / ORDER#oid, ITEM#line", "1 query")
-def get_with_lines(order_id: str) -> tuple[OrderCard, list[Line]]:
-    """Return the card and the lines of anybody's order; NotFound, also in the first moment. `get` is right at once."""
-    if not is_ulid(order_id):
-        raise NotFound(NO_ORDER)
-    rows = table.query(keys.order_lines.partition(order_id), index=keys.GSI1, limit=LINES_OF_AN_ORDER)
-    cards = [OrderCard.from_item(row["card"]) for row in rows if row["type"] == "Order"]
-    if not cards:
-        raise NotFound(NO_ORDER)
-    return cards[0], [line_from_item(row) for row in rows if row["type"] == "CartLine"]
-
-
 @access_pattern(
     "a user's orders, newest first", "USER#u, or GSI2 USER#u / ORDER#oid, or STATUS#oid", "1 query"
 )
@@ -100,7 +61,7 @@ def of_user(
     username: str, *, status: str = "", after: str | None = None, before: str | None = None
 ) -> OrdersPage:
     """Return one page of a user's orders, newest first, all or of one status; BadCursor, Invalid."""
-    if status and status not in STATUSES:
+    if status and status not in ORDER_STATUSES:
         raise Invalid(status=gettext_lazy("There is no such status."))
     page = newest_first(
         keys.orders_of_user.partition(username),

@@ -12,10 +12,11 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.commerce.order.order_record import ADDRESS_CHARACTERS, ADDRESS_FIELDS, Address
+from dealsite.data.commerce.order.order_record import ADDRESS_FIELDS, Address
 from dealsite.data.commerce.payment.payment_actions import change_method
 from dealsite.data.commerce.payment.payment_lists import of_account
-from dealsite.data.commerce.payment.payment_record import FAILED, SCHEDULED
+from dealsite.data.entities.commerce import ADDRESS_CHARACTERS
+from dealsite.data.entities.payments import FAILED, SCHEDULED
 from dealsite.data.jobs.jobs import Job, job_write
 from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.data.names import normalise

@@ -26,17 +26,9 @@ from dealsite.data.commerce.payment.order_payments import (
     notice_writes,
     refund_job,
 )
-from dealsite.data.commerce.payment.payment_record import (
-    FAILED,
-    PENDING,
-    PROCESSED,
-    REASON_CHARACTERS,
-    REFUNDED,
-    SCHEDULED,
-    Payment,
-    Step,
-    payment_from_item,
-)
+from dealsite.data.commerce.payment.payment_record import Payment, Step, payment_from_item
+from dealsite.data.entities.commerce import TRANSACTION_GUARD
+from dealsite.data.entities.payments import FAILED, PENDING, PROCESSED, REASON_CHARACTERS, REFUNDED, SCHEDULED
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.access_patterns import access_pattern
@@ -210,14 +202,9 @@ def _after(payment: Payment, outcome: ChargeResult | ChargeDecline, now: datetim
 def _record_writes(payment: Payment, after: Payment, now: datetime) -> list[Write]:
     writes = counted_change(payment, after)
     if after.status == PROCESSED:
-        guard = {
-            "type": "TransactionGuard",
-            "transaction_id": after.transaction_id,
-            "account": after.account,
-            "payment": after.id,
-        }
-        key = keys.transaction(after.transaction_id)
-        writes.append(Put(key=key, item=guard, when=(absent(),), otherwise=TransactionTaken()))
+        guard = {"transaction_id": after.transaction_id, "account": after.account, "payment": after.id}
+        key, item = keys.transaction(after.transaction_id), TRANSACTION_GUARD.item(guard)
+        writes.append(Put(key=key, item=item, when=(absent(),), otherwise=TransactionTaken()))
     if after.refund is None:
         writes += notice_writes(after, now=now)
     elif after.status == PROCESSED:

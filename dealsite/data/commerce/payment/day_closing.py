@@ -9,13 +9,8 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 from dealsite.data import keys, table
-from dealsite.data.commerce.payment.payment_record import (
-    PROCESSED,
-    REFUNDED,
-    Payment,
-    payment_from_item,
-    payment_item,
-)
+from dealsite.data.commerce.payment.payment_record import Payment, payment_from_item, payment_item
+from dealsite.data.entities.payments import PROCESSED, REFUNDED
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Busy, Conflict
 from dealsite.data.table.ids import iso

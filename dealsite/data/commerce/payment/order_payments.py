@@ -14,21 +14,25 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue.cards import CENT
 from dealsite.data.commerce.payment import payment_totals
 from dealsite.data.commerce.payment.payment_record import (
-    CANCELLED,
-    FAILED,
-    PENDING,
-    PROCESSED,
-    REASON_CHARACTERS,
-    SCHEDULED,
     Payment,
     Refund,
     Step,
     payment_from_item,
     payment_item,
 )
+from dealsite.data.entities.attributes import CENT
+from dealsite.data.entities.commerce import PLANS
+from dealsite.data.entities.payments import (
+    CANCELLED,
+    FAILED,
+    PENDING,
+    PROCESSED,
+    REASON_CHARACTERS,
+    SCHEDULED,
+)
+from dealsite.data.entities.people import PAYMENT_NEWS
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.access_patterns import access_pattern
@@ -38,8 +42,7 @@ from dealsite.data.table.writes import Put, Update, Write, absent, equals
 
 REFUND_PAYMENT = "refund_payment"  # the kinds of jobs
 PAYMENT_NOTICE = "payment_notice"
-MESSAGE_KIND = "payment"
-PLANS = (1, 3, 6, 12)
+MESSAGE_KIND = PAYMENT_NEWS
 SMALLEST_INSTALMENT = Decimal("1.00")
 CHANGED = gettext_lazy("This payment changed meanwhile. Load it again and repeat what you did.")
 

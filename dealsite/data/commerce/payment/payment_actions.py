@@ -11,7 +11,9 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import table
 from dealsite.data.commerce.payment.order_payments import cancelled, counted_change, get, refund_job
-from dealsite.data.commerce.payment.payment_record import (
+from dealsite.data.commerce.payment.payment_record import Payment, Refund, Step
+from dealsite.data.editing import audit
+from dealsite.data.entities.payments import (
     CANCELLED,
     FAILED,
     PENDING,
@@ -19,11 +21,7 @@ from dealsite.data.commerce.payment.payment_record import (
     REASON_CHARACTERS,
     REFUNDED,
     SCHEDULED,
-    Payment,
-    Refund,
-    Step,
 )
-from dealsite.data.editing import audit
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Busy, Conflict
 from dealsite.data.table.ids import iso, new_ulid

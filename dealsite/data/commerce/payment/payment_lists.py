@@ -15,17 +15,11 @@ from itertools import chain
 from operator import attrgetter
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue.cards import CENT
 from dealsite.data.commerce.payment import payment_totals
-from dealsite.data.commerce.payment.payment_record import (
-    FAILED,
-    GIVEN_UP,
-    ON_CARD,
-    SCHEDULED,
-    Payment,
-    payment_from_item,
-)
+from dealsite.data.commerce.payment.payment_record import ON_CARD, Payment, payment_from_item
 from dealsite.data.commerce.payment.payment_totals import Sum
+from dealsite.data.entities.attributes import CENT
+from dealsite.data.entities.payments import FAILED, GIVEN_UP, PENDING, SCHEDULED
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import BadCursor
@@ -36,7 +30,7 @@ from dealsite.data.table.shards import merged
 
 PAGE_SIZE = 25
 COMING = timedelta(days=90)
-MANY = 1000  # rows that a bucket of overdue payments counts at most
+MANY = 1000  # rows that a bucket of overdue payments counts at most, and of PENDING ones a request reads
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 LIVE = [keys.payments_by_status.partition(number) for number in range(keys.PAYMENT_SHARDS)]
 PAST = [keys.closed_payments.partition(number) for number in range(keys.PAYMENT_SHARDS)]
@@ -125,13 +119,38 @@ def of_status(
 ) -> RowsPage:
     """Return payments of all accounts of a status, in a span of days (UTC, both included), the earliest first.
 
-    A list is sorted by the time that counts for the status: when a payment is to be charged (SCHEDULED), tried
-    again (FAILED; when it was due, if it is given up), free for another runner (PENDING), or when it was
-    processed, cancelled or refunded. BadCursor.
+    A list is sorted by the time that counts for the status: when a payment is to be charged (SCHEDULED), was due
+    (PENDING, and FAILED if it is given up), is tried again (FAILED), or was processed, cancelled or refunded.
+    BadCursor.
     """
+    if status == PENDING:
+        return pending(first, last, after=after, limit=limit)
     words = (FAILED, GIVEN_UP) if status == FAILED else (status,)
     lists = [(LIVE, keys.payments_by_status.between(word)[0]) for word in words]
     return _merged_page(lists, first, last, after=after, limit=limit)
+
+
+@access_pattern(
+    "payments being charged, by when they were due", "GSI3 PAYMENTS#k / PENDING#until#id", "10 queries"
+)
+def pending(first: date, last: date, *, after: str | None = None, limit: int = PAGE_SIZE) -> RowsPage:
+    """Return PENDING payments of all accounts due in a span of days, the earliest first. BadCursor.
+
+    The index has them by the end of a lease, where other runners look for those whose runner is gone. So all are read,
+    10 queries for each 1,000 of a shard: there are only as many as runners claim within a lease.
+    """
+    start, end = _bounds(first, last, after)
+    low, high = keys.payments_by_status.between(PENDING)
+
+    def read(partition: str) -> list[Item]:
+        return list(table.query_all(partition, index=keys.GSI3, low=low, high=high, limit=MANY))
+
+    found = chain(*together(*(partial(read, partition) for partition in LIVE)))
+    once = {
+        item["SK"]: item for item in found
+    }  # one that is claimed anew meanwhile may be seen in both its places
+    rows = [row_of(item, position) for position, item in once.items() if start <= position <= end]
+    return _page_of(rows, limit)
 
 
 @access_pattern("payments of closed days, by date", "GSI3 PAYHIST#k / processed_at#id", "10 queries")
@@ -143,14 +162,24 @@ def history_of(first: date, last: date, *, after: str | None = None, limit: int 
 def _merged_page(
     lists: Sequence[tuple[list[str], str]], first: date, last: date, *, after: str | None, limit: int
 ) -> RowsPage:
-    start = max(iso(_midnight(first)), _after(after)) if after else iso(_midnight(first))
-    end = iso(_midnight(last + timedelta(days=1)))  # sorts before every position of that day
+    start, end = _bounds(first, last, after)
     rows: list[PaymentRow] = []
     for partitions, prefix in lists:
         low, high = f"{prefix}{start}", f"{prefix}{end}"
         if low <= high:
             found = merged(partitions, index=keys.GSI3, low=low, high=high, limit=limit + 1)
             rows += [row_of(item, item["GSI3SK"].removeprefix(prefix)) for item in found]
+    return _page_of(rows, limit)
+
+
+def _bounds(first: date, last: date, after: str | None) -> tuple[str, str]:
+    """Return the positions between which a page begins and ends."""
+    start = iso(_midnight(first))
+    end = iso(_midnight(last + timedelta(days=1)))  # sorts before every position of that day
+    return max(start, _after(after)) if after else start, end
+
+
+def _page_of(rows: list[PaymentRow], limit: int) -> RowsPage:
     rows.sort(key=attrgetter("position"))
     more = len(rows) > limit
     return RowsPage(rows[:limit], rows[limit - 1].position if more else None)

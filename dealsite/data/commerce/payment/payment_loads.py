@@ -17,6 +17,13 @@ from typing import Protocol
 from dealsite.data import keys, table
 from dealsite.data.commerce.payment import payment_totals
 from dealsite.data.commerce.payment.payment_record import LoadMark, Payment, payment_item
+from dealsite.data.entities.payments import (
+    LARGEST_CHUNK,
+    MOST_PENDING,
+    PAYMENT_LOAD,
+    PAYMENT_LOAD_SEGMENT,
+    SEGMENTS,
+)
 from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
@@ -24,10 +31,7 @@ from dealsite.data.table.errors import AlreadyExists, Conflict
 from dealsite.data.table.ids import iso
 from dealsite.data.table.writes import Put, Update, Write, absent, at_version
 
-LARGEST_CHUNK = 200  # payments
-MOST_PENDING = 400  # days and shards that a segment keeps until it counts: some 18 KB
 MOST_COUNTERS = 90  # days and shards that one transaction counts
-SEGMENTS = 16
 STORED = ("load", "number", "position", "inserted", "repeated", "version")  # of a segment
 
 
@@ -81,7 +85,7 @@ class Segment:
 def begin(source: Source, *, now: datetime) -> list[Segment]:
     """Note a load, unless it is known, and return its segments as they were left."""
     item: Item = {name: getattr(source, name) for name in ("id", "name", "total")}
-    item |= {"type": "PaymentLoad", "segments": SEGMENTS, "begun_at": iso(now)}
+    item = PAYMENT_LOAD.item(item | {"segments": SEGMENTS, "begun_at": iso(now)})
     key = keys.payment_load(source.id)
     with contextlib.suppress(AlreadyExists):
         table.write(Put(key=key, item=item, when=(absent(),), otherwise=AlreadyExists()))
@@ -194,7 +198,7 @@ def _move(before: Segment, after: Segment) -> Update:
         key=keys.payment_load_segment(before.load, before.number),
         set={
             **{name: getattr(after, name) for name in STORED},
-            "type": "PaymentLoadSegment",
+            "type": PAYMENT_LOAD_SEGMENT.type,
             "pending": payment_totals.deltas_map(after.pending),
         },
         when=at_version(before.version),

@@ -9,27 +9,18 @@ row alone, so that a change of status never deletes and writes anew an item of 8
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from dealsite.data import keys
-from dealsite.data.catalogue.cards import CENT
-from dealsite.data.jobs.payloads import to_item
+from dealsite.data.entities.conversion import reader, writer
+from dealsite.data.entities.payments import PAYMENT, SCHEDULED, TIMELINE_STEPS
 from dealsite.data.table.convert import Item
-from dealsite.data.table.ids import from_iso, iso
+from dealsite.data.table.ids import iso
 
-SCHEDULED, PENDING, PROCESSED = "SCHEDULED", "PENDING", "PROCESSED"
-FAILED, CANCELLED, REFUNDED = "FAILED", "CANCELLED", "REFUNDED"
-STATUSES = (SCHEDULED, PENDING, PROCESSED, FAILED, CANCELLED, REFUNDED)
-GIVEN_UP = "GIVENUP"  # where the index lists failed payments that are tried no more, by when they were due
-TIMELINE_STEPS = 30  # kept: the first one and the newest
-DATA_BYTES = 8 * 1024
-REASON_CHARACTERS = 500
 ON_CARD = ("id", "account", "order", "number", "of", "amount", "due_at", "status")  # what lists show
-ALWAYS = (*ON_CARD, "next_at", "tries", "version")  # all else is stored unless it is empty
-TIMES = ("due_at", "next_at", "series_at", "processed_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,45 +107,19 @@ class Payment:
         return replace(self, status=step.status, timeline=timeline, version=self.version + 1, **changes)
 
 
-NAMES = tuple(one.name for one in fields(Payment))
-
-
-def index_rows(payment: Payment) -> keys.Row:
-    """Return the rows that list a payment: by transaction id (GSI1), by status and time over all accounts (GSI3)."""
-    rows = keys.payment_of_transaction(payment.transaction_id) if payment.transaction_id else {}
-    if payment.closed and payment.processed_at is not None:
-        return rows | keys.closed_payments(payment.id, payment.processed_at)
-    if payment.status == FAILED and payment.final:
-        return rows | keys.payments_by_status(payment.id, GIVEN_UP, payment.due_at)
-    return rows | keys.payments_by_status(payment.id, payment.status, payment.next_at)
-
-
 def payment_item(payment: Payment) -> Item:
     """Return a payment as it is stored, with its key and index rows; what is empty is left out."""
     pk, sk = payment.key
-    stored = {name: value for name in NAMES if (value := getattr(payment, name)) or name in ALWAYS}
-    stored |= {name: iso(stored[name]) for name in TIMES if name in stored}
-    stored |= {name: to_item(stored[name]) for name in ("refund", "load") if name in stored}
-    if payment.timeline:
-        stored["timeline"] = [to_item(step) for step in payment.timeline]
+    stored = _store(payment)
     card = {name: stored[name] for name in (*ON_CARD, "transaction_id", "reason") if name in stored}
-    if payment.at:
-        card["at"] = iso(payment.at)
-    return {"PK": pk, "SK": sk, "type": "Payment", "card": card} | stored | index_rows(payment)
+    if payment.timeline:
+        card["at"] = stored["timeline"][-1]["at"]
+    return {"PK": pk, "SK": sk, **PAYMENT.item(stored | {"card": card})}
 
 
 def payment_from_item(item: Item) -> Payment:
     """Return the payment of its whole item."""
-    stored = {name: item[name] for name in NAMES if name in item}
-    stored |= {name: from_iso(stored[name]) for name in TIMES if name in stored}
-    stored["amount"] = Decimal(item["amount"]).quantize(CENT)
-    stored["timeline"] = tuple(_part(Step, step) for step in item.get("timeline", ()))
-    for name, kind in (("refund", Refund), ("load", LoadMark)):
-        if item.get(name):
-            stored[name] = _part(kind, item[name])
-    return Payment(**stored)
+    return _read(item)
 
 
-def _part(kind: Any, item: Item) -> Any:
-    stored = {one.name: item[one.name] for one in fields(kind)}
-    return kind(**stored | ({"at": from_iso(item["at"])} if "at" in stored else {}))
+_read, _store = reader(PAYMENT.shape, Payment), writer(PAYMENT.shape, Payment)

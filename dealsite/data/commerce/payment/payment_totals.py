@@ -15,16 +15,9 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue.cards import CENT
-from dealsite.data.commerce.payment.payment_record import (
-    CANCELLED,
-    FAILED,
-    PENDING,
-    PROCESSED,
-    REFUNDED,
-    SCHEDULED,
-    Payment,
-)
+from dealsite.data.commerce.payment.payment_record import Payment
+from dealsite.data.entities.attributes import CENT
+from dealsite.data.entities.payments import CANCELLED, FAILED, PENDING, PROCESSED, REFUNDED, SCHEDULED, STATES
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.data.table.access_patterns import access_pattern
@@ -33,7 +26,6 @@ from dealsite.data.table.ids import shard
 from dealsite.data.table.writes import Put, Update, Write, missing, present
 
 PAYMENT_TOTALS = "payment_totals"  # the kind of job
-STATES = ("open", "processed", "failed", "cancelled", "refunded")
 Place = tuple[date, int]  # a day and a shard
 Deltas = dict[Place, dict[str, Decimal]]
 

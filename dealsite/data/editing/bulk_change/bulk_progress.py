@@ -1,17 +1,17 @@
 """How far a bulk change has come, written only by the worker that has its job: chunks, and what became of each deal."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from dealsite.data import keys, table
 from dealsite.data.editing import bulk
 from dealsite.data.editing.audit import AuditContext
-from dealsite.data.editing.bulk import CHANGED, REFUSED, BulkResult, BulkTarget, Chunk
+from dealsite.data.editing.bulk import BulkResult, Chunk
+from dealsite.data.entities.batches import BULK_CHUNK, BULK_ROW, CHANGED, REFUSED
+from dealsite.data.entities.conversion import reader, writer
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, BadCursor, Conflict
-from dealsite.data.table.ids import from_iso, is_ulid
+from dealsite.data.table.ids import is_ulid
 from dealsite.data.table.writes import Check, Put, Update, absent, equals
 
 PAGE_SIZE = 25
@@ -29,14 +29,16 @@ def rows(job_id: str, outcome: str, *, after: str = "", limit: int = PAGE_SIZE) 
     low, high = keys.bulk_row.between(outcome)
     low = f"{outcome}#{after}!" if after else low
     partition = keys.bulk_row.partition(job_id)
-    return [_result(one) for one in table.query(partition, low=low, high=high, limit=limit, consistent=True)]
+    return [
+        _read_result(one) for one in table.query(partition, low=low, high=high, limit=limit, consistent=True)
+    ]
 
 
 @access_pattern("what became of 50 deals", "BULK#job / CHANGED#id, REFUSED#id", "1 batch get")
 def outcomes(job_id: str, ids: Sequence[str]) -> dict[str, BulkResult]:
     """Return what became of some deals by now, by id. 1 batch get for each 50."""
     wanted = [keys.bulk_row(job_id, outcome, one) for one in ids for outcome in (CHANGED, REFUSED)]
-    found = [_result(item) for item in table.batch_get(wanted).values()]
+    found = [_read_result(item) for item in table.batch_get(wanted).values()]
     return {one.id: one for one in sorted(found, key=lambda one: one.outcome == CHANGED)}
 
 
@@ -50,7 +52,7 @@ def is_changed(job_id: str, target: str) -> bool:
 def chunk(job_id: str, number: int) -> Chunk | None:
     """Return a chunk; None if there is none of that number."""
     item = table.get(keys.bulk_chunk(job_id, number))
-    return _chunk(item) if item else None
+    return _read_chunk(item) if item else None
 
 
 @access_pattern("how far the list of a bulk change was read", "BULK#job / CHUNK#n", "1 query")
@@ -58,7 +60,7 @@ def last_chunk(job_id: str) -> Chunk | None:
     """Return the chunk that was collected last."""
     partition, (low, high) = keys.bulk_row.partition(job_id), keys.bulk_chunk.between()
     found = table.query(partition, low=low, high=high, newest_first=True, limit=1, consistent=True)
-    return _chunk(found[0]) if found else None
+    return _read_chunk(found[0]) if found else None
 
 
 @access_pattern("keep the next 50 deals of a list", "BULK#job, JOB#id / CHUNK#n, itself", "1 transaction")
@@ -89,24 +91,12 @@ def _count(job: Job, what: str, number: int) -> Update:
 
 
 def _result_put(job: Job, row: BulkResult) -> Put:
-    item: Item = {
-        "type": "BulkRow",
-        "job": job.id,
-        "subject": row.id,
-        "ttl": bulk.expires_at(job.id),
-        **asdict(row),
-    }
-    del item["id"]
+    item = BULK_ROW.item({"job": job.id, **_store_result(row), "ttl": bulk.expires_at(job.id)})
     when = (absent(),) if row.outcome == CHANGED else ()
     key = keys.bulk_row(job.id, row.outcome, row.id)
     return Put(key=key, item=item, when=when, otherwise=bulk.DoneBefore())
 
 
-def _result(item: Item) -> BulkResult:
-    names = ("title", "outcome", "before", "after", "reason", "chunk")
-    return BulkResult(id=item["subject"], **{name: item[name] for name in names})
-
-
-def _chunk(item: Item) -> Chunk:
-    targets = tuple(BulkTarget(**target) for target in item["subjects"])
-    return Chunk(item["number"], targets, from_iso(item["collected_at"]), item["after"])
+_read_result = reader(BULK_ROW.shape, BulkResult, id="subject")
+_store_result = writer(BULK_ROW.shape, BulkResult, id="subject")
+_read_chunk = reader(BULK_CHUNK.shape, Chunk, targets="subjects")

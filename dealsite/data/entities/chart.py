@@ -1,0 +1,34 @@
+"""The entity chart: each type of item, declared once; what converts, checks and describes it follows."""
+
+from collections.abc import Mapping
+from types import ModuleType
+
+from dealsite.data.entities import (
+    batches,
+    commerce,
+    deals,
+    drafts,
+    featured,
+    findings,
+    payments,
+    people,
+    taxonomy,
+    work,
+)
+from dealsite.data.entities.entity import Entity
+
+ROOMS: tuple[ModuleType, ...] = (
+    deals,
+    drafts,
+    taxonomy,
+    featured,
+    commerce,
+    payments,
+    batches,
+    people,
+    work,
+    findings,
+)
+ENTITIES: Mapping[str, Entity] = {
+    one.type: one for room in ROOMS for one in vars(room).values() if isinstance(one, Entity)
+}

@@ -1,0 +1,156 @@
+"""Deals: what is sold, at which price, and what it has cost."""
+
+from decimal import Decimal
+
+from dealsite.data import keys
+from dealsite.data.entities.attributes import (
+    Flag,
+    Link,
+    Map,
+    Money,
+    SetOf,
+    Shape,
+    Slug,
+    Text,
+    Time,
+    Ulid,
+    Username,
+    Whole,
+)
+from dealsite.data.entities.entity import At, Entity
+from dealsite.data.entities.pages import CATEGORIES, PAGES
+from dealsite.data.table.convert import Item
+from dealsite.data.table.ids import iso, time_of
+
+TITLE_CHARACTERS = 300
+DESCRIPTION_CHARACTERS = 20_000
+VOUCHER_CODE_CHARACTERS = 100
+ALT_CHARACTERS = 500
+NAME_CHARACTERS = 80  # of a brand or category
+MAX_PRICE = Decimal("9999999.99")
+MAX_STOCK = 1_000_000
+BY = Username(personal=True, also=("-",), about="the user name of whoever did it; - is the site itself")
+
+PICTURE: Shape = {
+    "name": Text(most=200, about="in the media storage"),
+    "width": Whole(least=1, most=100_000, unit="pixels"),
+    "height": Whole(least=1, most=100_000, unit="pixels"),
+    "alt": Text(least=0, most=ALT_CHARACTERS, optional=True),
+    "focal_x": Whole(most=100, unit="percent", optional=True),
+    "focal_y": Whole(most=100, unit="percent", optional=True),
+}
+
+
+CATEGORY_OF = Text(one_of=tuple(CATEGORIES), refers="Category")
+LINK_CHECK: Shape = {
+    "link": Link(about="which was checked; the deal may have another by now"),
+    "failures": Whole(least=1, optional=True, about="checks in a row that found nothing behind it"),
+    "since": Time(optional=True, about="the first of them"),
+    "last": Time(optional=True),
+    "reason": Text(most=40, optional=True, about="the status that the shop answered, or `name`"),
+    "accepted_until": Time(optional=True, about="until then an editor's word holds that it is fine"),
+}
+
+
+def card(*, of_draft: bool = False, of: str = "id") -> Shape:
+    """Return what lists show of a deal; a draft's may be half empty. `of` is the attribute that says whose it is.
+
+    What was, and what is to come, keeps the name that the brand had then.
+    """
+    return {
+        "id": Ulid(copy_of=of),
+        "title": Text(most=TITLE_CHARACTERS, optional=of_draft),
+        "brand": Slug(refers="" if of_draft else "Brand", optional=of_draft),
+        "brand_name": Text(
+            copy_of="Brand.name" if of == "id" else "", most=NAME_CHARACTERS, optional=of_draft
+        ),
+        "category": Slug(optional=True) if of_draft else CATEGORY_OF,
+        "price": Money(most=MAX_PRICE, optional=of_draft),
+        "was_price": Money(most=MAX_PRICE, optional=True),
+        "picture": Map(PICTURE, optional=True),
+        "voucher_code": Text(most=VOUCHER_CODE_CHARACTERS, optional=True),
+        "expires_at": Time(optional=True),
+        "sold_out": Flag(optional=True, about="its offer has a stock of 0"),
+    }
+
+
+DEAL_CARD, DRAFT_CARD = card(), card(of_draft=True)
+
+
+def was_price_is_above(item: Item) -> str:
+    """Say what is wrong with a published deal's was-price."""
+    shown = item.get("card", item)
+    is_so = "was_price" not in shown or shown["was_price"] > shown["price"]
+    return "" if is_so else "The was-price is not above the price."
+
+
+def ends_after_publication(item: Item) -> str:
+    """Say what is wrong with a deal that was over before it was there."""
+    ends = item["card"].get("expires_at")
+    is_so = ends is None or ends >= iso(time_of(item["id"]))
+    return "" if is_so else f"It ended at {ends}, before its publication."
+
+
+def link_check_is_whole(item: Item) -> str:
+    """Say what is missing of a failed check."""
+    found, whole = item.get("link_check", {}).keys(), {"failures", "since", "last", "reason"}
+    return "" if found.isdisjoint(whole) or whole <= found else "What was found of its link is not whole."
+
+
+DEAL = Entity(
+    type="Deal",
+    about="a published or scheduled deal",
+    key=At(keys.deal, deal="id"),
+    rows=[At(keys.feed_rows, deal="id", brand="card.brand", category="card.category")],
+    shape={
+        "id": Ulid(about="its time is that of publication"),
+        "card": Map(DEAL_CARD),
+        "link": Link(),
+        "description": Text(least=0, most=DESCRIPTION_CHARACTERS),
+        "featured_on": SetOf(Text(one_of=PAGES), optional=True, about="pages whose featured list has it"),
+        "version": Whole(least=1, about="counts its edits"),
+        "writes": Whole(least=1, about="counts all changes, also of copies"),
+        "last_edit": Ulid(optional=True),
+        "created_at": Time(),
+        "created_by": BY,
+        "updated_at": Time(),
+        "updated_by": BY,
+        "draft": Ulid(optional=True, about="the draft that it was, which may lie in no table of today"),
+        "announced": Flag(optional=True, about="a job of its id sends messages about it"),
+        "has_prices": Flag(optional=True, about="its prices are kept from its publication on"),
+        "history": Ulid(optional=True, about="under which its versions are kept, if not its own"),
+        "link_check": Map(
+            LINK_CHECK, optional=True, about="what the last checks of its link found, if not all is well"
+        ),
+    },
+    rules=(was_price_is_above, ends_after_publication, link_check_is_whole),
+)
+
+OFFER = Entity(
+    type="Offer",
+    about="price, expiry and stock of a deal, which checkouts read and change",
+    key=At(keys.offer, deal="id"),
+    rows=[At(keys.expiry_rows, deal="id", brand="brand", category="category", end="expires_at")],
+    shape={
+        "id": Ulid(refers="Deal"),
+        "brand": Slug(copy_of="Deal.card.brand"),
+        "category": Text(one_of=tuple(CATEGORIES), copy_of="Deal.card.category"),
+        "price": Money(most=MAX_PRICE, copy_of="Deal.card.price"),
+        "expires_at": Time(optional=True, copy_of="Deal.card.expires_at"),
+        "stock": Whole(most=MAX_STOCK, optional=True, unit="pieces", about="absent: not counted"),
+    },
+)
+
+PRICE = Entity(
+    type="Price",
+    about="a price that a deal has had",
+    key=At(keys.price, deal="deal", since="since", entry="id"),
+    shape={
+        "deal": Ulid(refers="Deal or Trash"),
+        "id": Ulid(),
+        "since": Time(),
+        "price": Money(most=MAX_PRICE),
+        "was_price": Money(most=MAX_PRICE, optional=True),
+    },
+    rules=(was_price_is_above,),
+)

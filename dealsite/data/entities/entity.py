@@ -1,0 +1,259 @@
+"""What one type of item is: its key, its index rows and its attributes, from which all else about it is derived.
+
+    BRAND = Entity("Brand", "a brand: its texts", key=At(keys.brand, slug="slug"), shape={"slug": Slug(), ...})
+
+`At(template, argument="attribute")` computes a key or an index row from an item's own attributes; an argument that no
+attribute tells (what is stored as a hash only) is taken from the stored key. A path such as `card.brand` leads into a
+map. Declarations know no queries: access patterns are functions of the rooms.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cached_property
+from typing import Any
+
+from dealsite.data.entities.attributes import Attribute, Day, Expiry, Map, Money, Shape, Time, problems
+from dealsite.data.keys import GSI1, GSI2, GSI3, USER_INDEX
+from dealsite.data.table.configuration import SCHEMA, schema_of
+from dealsite.data.table.convert import Item, Key
+from dealsite.data.table.ids import from_iso
+from dealsite.data.table.key_templates import Part, Pieces, Row
+
+INDEX_KEYS = (*(f"{name}{part}" for name in (GSI1, GSI2, GSI3) for part in ("PK", "SK")), USER_INDEX)
+OWN = frozenset(("PK", "SK", "type", SCHEMA, *INDEX_KEYS))  # what an item has beside its attributes
+Upgrade = Callable[[Item], Item]
+
+
+class At:
+    """A key or index rows, computed from attributes.
+
+    A key or rows are there `only_with` an attribute, or `unless` there is one.
+    """
+
+    def __init__(
+        self, template: Callable[..., Any], *, only_with: str = "", unless: str = "", **sources: str
+    ) -> None:
+        self.template, self.sources = template, sources
+        self.only_with, self.unless = only_with, unless
+        self.entry = getattr(template, "entry", None)
+
+    def bind(self, shape: Shape) -> Callable[[Item], Any]:
+        """Return the function of an item for an entity whose attributes these are."""
+        take = {name: _take(path, shape) for name, path in self.sources.items()}
+        template, only_with, unless = self.template, self.only_with, self.unless
+
+        def made(item: Item) -> Any:
+            if (only_with and only_with not in item) or (unless and unless in item):
+                return {}
+            return template(**{name: one(item) for name, one in take.items()})
+
+        return made
+
+    @property
+    def pieces(self) -> tuple[Pieces, Pieces]:
+        """The literals and parts of a key's template."""
+        return (self.entry.partition_pieces, self.entry.sort_pieces) if self.entry else ((), ())
+
+    def bind_key(self, shape: Shape) -> Callable[[Item], Key]:
+        """Return the function of an item that tells under which key it belongs; ValueError where nothing does."""
+        pieces = self.pieces
+        names = {one.source or one.name for some in pieces for one in some if isinstance(one, Part)}
+        if names <= self.sources.keys():
+            return self.bind(shape)
+        matches, sources = pattern(pieces).fullmatch, self.sources
+
+        def made(item: Item) -> Key:
+            found = matches("\n".join((item["PK"], item["SK"])))
+            if found is None:
+                raise ValueError("its key is of another form")
+            texts = found.groupdict() | {name: str(item[path]) for name, path in sources.items()}
+            partition, sort = (
+                "".join(p if isinstance(p, str) else texts[p.name] for p in one) for one in pieces
+            )
+            return partition, sort
+
+        return made
+
+
+def pattern(pieces: tuple[Pieces, Pieces]) -> re.Pattern[str]:
+    """Return what matches the partition key and the sort key of a template, a line each."""
+    seen: set[str] = set()
+
+    def text(piece: str | Part) -> str:
+        if isinstance(piece, str):
+            return re.escape(piece)
+        if piece.name in seen:
+            return f"(?P={piece.name})"
+        seen.add(piece.name)
+        return f"(?P<{piece.name}>[^#\n]+)"
+
+    return re.compile("\n".join("".join(map(text, some)) for some in pieces))
+
+
+def _take(path: str, shape: Shape) -> Callable[[Item], Any]:
+    """Return the function that takes the value at a path of an item, as the templates want it."""
+    first, _, rest = path.partition(".")
+    kind = shape[first]
+    if rest:
+        if not isinstance(kind, Map):
+            raise ValueError(f"{first} is no map with attributes of its own.")
+        inner, is_there = _take(rest, kind.shape), not kind.optional
+        return lambda item: inner(item[first] if is_there else item.get(first, {}))
+    reads: Callable[[Any], Any] = (
+        from_iso
+        if isinstance(kind, Time)
+        else date.fromisoformat
+        if isinstance(kind, Day)
+        else lambda value: value
+    )
+    if not kind.optional:
+        return lambda item: reads(item[first])
+    return lambda item: reads(item[first]) if first in item else kind.nothing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entity:
+    """One type of item; where it can stand under several keys, the first of them that is there is its own.
+
+    `named` are attributes whose names are data: what they begin with, and what they hold. `rules` are functions of an
+    item that return what is wrong with attributes that are each right, as a sentence, or ''. A root must be there where
+    something names it; what is passing may be taken away at any time, and nothing is lost. `schema` counts the
+    versions of this declaration from 1; the n-th of `upgrades` makes an item of version n + 1 of one of version n
+    (0: written before there were versions).
+    """
+
+    type: str
+    about: str
+    key: At | Sequence[At]
+    rows: Sequence[At] | Callable[[Item], Row] = ()
+    shape: Shape
+    named: Mapping[str, Attribute] = field(default_factory=dict)
+    rules: tuple[Callable[[Item], str], ...] = ()
+    is_root: bool = False
+    is_passing: bool = False
+    schema: int = 1
+    upgrades: tuple[Upgrade, ...] = ()
+
+    @property
+    def keys(self) -> Sequence[At]:
+        """Under which keys it can stand."""
+        return (self.key,) if isinstance(self.key, At) else self.key
+
+    @property
+    def name(self) -> str:
+        """The attribute by which other items name one: what its key is made of, or its id."""
+        sources = list(self.keys[0].sources.values())
+        return sources[0] if len(sources) == 1 else "id"
+
+    @cached_property
+    def key_of(self) -> Callable[[Item], Key]:
+        """The function of an item that returns the key under which it belongs; ValueError where nothing does."""
+        if isinstance(self.key, At):
+            return self.key.bind_key(self.shape)
+        bound = [one.bind_key(self.shape) for one in self.key]
+
+        def first(item: Item) -> Key:
+            for one in bound:
+                if key := one(item):
+                    return key
+            raise ValueError("it lacks what its key is made of")
+
+        return first
+
+    @cached_property
+    def rows_of(self) -> Callable[[Item], Row]:
+        """The function of an item that returns the index rows that it should have."""
+        if callable(self.rows):
+            return self.rows
+        bound = [one.bind(self.shape) for one in self.rows]
+        if len(bound) == 1:
+            return bound[0]
+        return lambda item: {name: text for one in bound for name, text in one(item).items()}
+
+    @cached_property
+    def repeats(self) -> list[tuple[str, str, Attribute]]:
+        """Where an attribute, up to one map deep, repeats another one of the same item; of money, both are evidence."""
+        inner = {
+            f"{name}.{deep}": kind
+            for name, one in self.shape.items()
+            if isinstance(one, Map)
+            for deep, kind in one.shape.items()
+        }
+        own = {**self.shape, **inner}
+        return [
+            (path, kind.copy_of, kind)
+            for path, kind in own.items()
+            if kind.copy_of.partition(".")[0] in self.shape and not isinstance(kind, Money)
+        ]
+
+    @cached_property
+    def required(self) -> frozenset[str]:
+        return frozenset(name for name, one in self.shape.items() if not one.optional)
+
+    def item(self, values: Mapping[str, Any]) -> Item:
+        """Return an item as it is stored, but for its key: its type, what is there of it, and its index rows."""
+        there = {name: value for name, value in values.items() if value is not None}
+        return {"type": self.type, **there, **self.rows_of(there)}
+
+    def problems(self, item: Item) -> Iterator[str]:
+        """Yield what is wrong with an item's attributes, a sentence each."""
+        yield from (f"{said}." for said in problems(item, self.shape, self.required, self._other))
+        if not self.rules:
+            return
+        for rule in self.rules:
+            try:
+                said = rule(item)
+            except (AttributeError, KeyError, TypeError, ValueError):
+                continue  # an attribute is missing or wrong, as was said
+            if said:
+                yield said
+
+    def _other(self, name: str, value: Any) -> str:
+        for beginning, kind in self.named.items():
+            if name.startswith(beginning):
+                return kind.problem(value)
+        if name in OWN:
+            return ""
+        return "is not one of its attributes"
+
+    def is_newer(self, item: Item) -> bool:
+        """Tell whether a newer build of the site wrote an item, of which this one knows too little to judge it."""
+        return schema_of(item) > self.schema
+
+    @property
+    def expires(self) -> bool:
+        """Whether DynamoDB removes such items, or some of them."""
+        return isinstance(self.shape.get("ttl"), Expiry)
+
+
+def own_copies(entity: Entity, item: Item) -> list[tuple[str, Any, Any, Item]]:
+    """Return what repeats another attribute of its item and differs: path, value, right value, and the repair."""
+    found = []
+    for path, source, kind in entity.repeats:
+        first, _, last = path.rpartition(".")
+        holder = item.get(first) if first else item
+        is_known, right = _value_at(entity.shape, item, source)
+        if not is_known or not isinstance(holder, dict) or holder.get(last) == right:
+            continue
+        if right is not None and kind.problem(right):  # wrong itself, as is said elsewhere
+            continue
+        changed = {name: value for name, value in (holder | {last: right}).items() if value is not None}
+        found.append((path, holder.get(last), right, {first: changed} if first else {last: right}))
+    return found
+
+
+def _value_at(shape: Shape, item: Item, path: str) -> tuple[bool, Any]:
+    """Return whether an item tells what stands at a path, and that: None for what may be absent and is."""
+    first, _, rest = path.partition(".")
+    kind = shape[first]
+    if first not in item:
+        return kind.optional and not rest, None
+    if not rest:
+        return True, item[first]
+    return (
+        _value_at(kind.shape, item[first], rest)
+        if isinstance(kind, Map) and isinstance(item[first], dict)
+        else (False, None)
+    )

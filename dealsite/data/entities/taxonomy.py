@@ -1,0 +1,226 @@
+"""Brands, categories, how many deals there are of each and of each day, and who likes and watches what."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+from functools import partial
+
+from dealsite.data import keys
+from dealsite.data.entities.attributes import (
+    YEARS,
+    Flag,
+    Map,
+    SetOf,
+    Shape,
+    Slug,
+    Text,
+    Time,
+    Ulid,
+    Username,
+    Whole,
+)
+from dealsite.data.entities.deals import BY, NAME_CHARACTERS, PICTURE
+from dealsite.data.entities.entity import At, Entity
+from dealsite.data.entities.featured import featured, list_is_whole
+from dealsite.data.entities.pages import CATEGORIES
+from dealsite.data.table.convert import Item
+
+ABOUT_CHARACTERS = 2_000
+NAME_ATTRIBUTE, DAY_ATTRIBUTE, BUCKET_ATTRIBUTE = "brand:", "day:", "deals_"  # what names of data begin with
+
+
+def edited(*, optional: bool = False) -> Shape:
+    """Return what every edit of a brand or category says."""
+    return {
+        "last_edit": Ulid(optional=optional),
+        "updated_at": Time(optional=optional),
+        "updated_by": replace(BY, optional=optional),
+    }
+
+
+BRAND = Entity(
+    type="Brand",
+    about="a brand: the texts and the logo of its page",
+    key=At(keys.brand, slug="slug"),
+    shape={
+        "slug": Slug(about="made of its first name, and never changed"),
+        "name": Text(most=NAME_CHARACTERS),
+        "description": Text(least=0, most=ABOUT_CHARACTERS),
+        "logo": Map(PICTURE, optional=True),
+        "version": Whole(least=1, about="counts its edits"),
+        "created_at": Time(),
+        **edited(),
+    },
+    is_root=True,
+)
+CATEGORY = Entity(
+    type="Category",
+    about="one of the eight categories: its texts, its picture, its featured deals",
+    key=At(keys.category, slug="slug"),
+    shape={
+        "slug": Text(one_of=tuple(CATEGORIES)),
+        "name": Text(most=NAME_CHARACTERS),
+        "description": Text(least=0, most=ABOUT_CHARACTERS, optional=True),
+        "logo": Map(PICTURE, optional=True),
+        "version": Whole(least=1, about="counts its edits"),
+        **edited(optional=True),
+        **featured(optional=True),
+    },
+    rules=(list_is_whole,),
+    is_root=True,
+)
+
+
+def names_begin(beginning: str, pattern: str) -> Callable[[Item], str]:
+    """Return the rule that what stands after the beginning of names of data is of a form."""
+    fits = re.compile(f"{beginning}({pattern})").fullmatch
+
+    def rule(item: Item) -> str:
+        odd = sorted(name for name in item if name.startswith(beginning) and not fits(name))
+        return f"It has {', '.join(odd)}, which cannot be." if odd else ""
+
+    return rule
+
+
+def counts(type_: str, of: str, key: Callable[..., keys.Key], bucket: str, about: str) -> Entity:
+    """Declare the counters of brands or categories; they change with what they count."""
+    return Entity(
+        type=type_,
+        about=about,
+        key=At(key, slug="slug"),
+        shape={
+            "slug": Slug(refers=of),
+            "deals": Whole(counts="Deal"),
+            "likes": Whole(counts=f"{of}Like"),
+            "watches": Whole(counts=f"{of}Watch"),
+        },
+        named={BUCKET_ATTRIBUTE: Whole(counts="Deal")},
+        rules=(names_begin(BUCKET_ATTRIBUTE, bucket),),
+    )
+
+
+BRAND_COUNTS = counts(
+    "BrandCounts",
+    "Brand",
+    keys.brand_counts,
+    r"\d{4}",
+    "how many deals a brand has, also by year, how many likes and watches",
+)
+CATEGORY_COUNTS = counts(
+    "CategoryCounts",
+    "Category",
+    keys.category_counts,
+    r"\d{4}-(0[1-9]|1[0-2])",
+    "how many deals a category has, also by month, how many likes and watches",
+)
+
+
+def brands_of_its_letter(item: Item) -> str:
+    """Say which brands are listed under a letter that is not theirs."""
+    letter = item["SK"].removeprefix("LETTER#")
+    names = (name.removeprefix(NAME_ATTRIBUTE) for name in item if name.startswith(NAME_ATTRIBUTE))
+    odd = sorted(slug for slug in names if not slug.startswith(letter) or Slug().problem(slug))
+    return f"{', '.join(odd)} cannot be listed under {letter}." if odd else ""
+
+
+BRAND_LETTER = Entity(
+    type="BrandLetter",
+    about="the names of the brands that begin with a letter, an attribute each: `brand:slug`",
+    key=At(keys.brand_letter),
+    shape={},
+    named={NAME_ATTRIBUTE: Text(most=NAME_CHARACTERS, copy_of="Brand.name")},
+    rules=(brands_of_its_letter,),
+)
+
+
+def years_there_are(item: Item) -> str:
+    """Say which years the list of years cannot hold."""
+    odd = sorted(year for year in item.get("years", ()) if int(year) not in YEARS)
+    return f"It lists {', '.join(odd)}." if odd else ""
+
+
+YEARS_LIST = Entity(
+    type="Years",
+    about="the years that have a list of days",
+    key=At(keys.years),
+    shape={"years": SetOf(Text(pattern=r"\d{4}"), optional=True)},
+    rules=(years_there_are,),
+)
+
+
+def days_of_its_year(item: Item) -> str:
+    """Say which days are none of the year of their list."""
+    year, odd = int(item["SK"].removeprefix("DAYS#")), []
+    for name in item:
+        if name.startswith(DAY_ATTRIBUTE):
+            text = name.removeprefix(DAY_ATTRIBUTE)
+            try:
+                fits = date.fromisoformat(text).year == year and len(text) == 10 and item[name] is True
+            except ValueError:
+                fits = False
+            odd += [] if fits else [text]
+    return f"{', '.join(sorted(odd))} cannot be listed here." if odd else ""
+
+
+DAYS = Entity(
+    type="Days",
+    about="the days of a year that hold deals, an attribute each: `day:2026-11-23`",
+    key=At(keys.days),
+    shape={},
+    named={DAY_ATTRIBUTE: Flag(about="always true")},
+    rules=(days_of_its_year,),
+)
+
+
+def is_a_days(item: Item) -> str:
+    """Say what is wrong with a number of deals of something that is no day."""
+    try:
+        return (
+            "" if date.fromisoformat(item["SK"].removeprefix("DAY#")).year in YEARS else "It is of no year."
+        )
+    except ValueError:
+        return "It is of no day."
+
+
+DAY_COUNT = Entity(
+    type="DayCount",
+    about="how many deals a day has",
+    key=At(keys.day_count),
+    shape={"deals": Whole(least=1, counts="Deal")},
+    rules=(is_a_days,),
+)
+
+
+def is_muted_for_lists(item: Item) -> str:
+    """Say what is wrong where lists say otherwise than the watch whether it is muted."""
+    muted = [item.get("muted", False), item.get("card", {"muted": False})["muted"]]
+    return "" if muted in ([True, True], [False, False]) else "Lists show it otherwise than it is muted."
+
+
+def relation(target: str, verb: str, key: Callable[..., keys.Key]) -> Entity:
+    """Declare the likes or watches of brands or categories."""
+    can_be_muted: Shape = {
+        "muted": Flag(optional=True, about="no messages are sent for it"),
+        "card": Map({"muted": Flag()}, optional=True, about="what lists show of it"),
+    }
+    rows = partial(keys.relations_of_user, verb=verb.upper(), target=target.upper())
+    return Entity(
+        type=f"{target}{verb}",
+        about=f"a {verb.lower()} of a {target.lower()} by a user",
+        key=At(key, slug="slug", username="username"),
+        rows=[At(rows, slug="slug", username="username")],
+        shape={
+            "slug": Slug(refers=target),
+            "username": Username(refers="User", personal=True),
+            "created_at": Time(),
+            **(can_be_muted if verb == "Watch" else {}),
+        },
+        rules=(is_muted_for_lists,) if verb == "Watch" else (),
+    )
+
+
+BRAND_LIKE = relation("Brand", "Like", keys.brand_like)
+CATEGORY_LIKE = relation("Category", "Like", keys.category_like)
+BRAND_WATCH = relation("Brand", "Watch", keys.brand_watch)
+CATEGORY_WATCH = relation("Category", "Watch", keys.category_watch)

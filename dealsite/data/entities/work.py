@@ -1,0 +1,280 @@
+"""Jobs, who is at work, what was done by whom, and what editors keep for themselves."""
+
+from typing import Literal, get_args
+
+from dealsite.data import keys
+from dealsite.data.entities.attributes import (
+    Attribute,
+    Expiry,
+    Flag,
+    ForeignText,
+    Hash,
+    ListOf,
+    Map,
+    MapOf,
+    Shape,
+    Slug,
+    Text,
+    Time,
+    Ulid,
+    Username,
+    Whole,
+)
+from dealsite.data.entities.entity import At, Entity
+from dealsite.data.entities.people import (
+    COLUMN_CHARACTERS,
+    HEADLINE_CHARACTERS,
+    MOST_COLUMNS,
+    NAME_CHARACTERS,
+    NETWORK_CHARACTERS,
+)
+from dealsite.data.table.convert import Item
+from dealsite.data.table.ids import from_iso, time_of
+
+# Jobs
+
+JOB_STATES = ("open", "paused", "done", "failed", "cancelled")
+SEND_MESSAGE = "send_message"  # the kind of job that sends announcements
+EXPORT, EDITORS_EXPORT, ADMINS_EXPORT = "export", "editors_export", "admins_export"
+EXPORTS = {EXPORT: "", EDITORS_EXPORT: "editors", ADMINS_EXPORT: "admins"}  # jobs that write files, for whom
+ERROR_CHARACTERS = 1_000
+WORD = "[a-z][a-z_]*"
+
+DUE = Time()
+AUDIENCE: Shape = {
+    "all": Flag(optional=True),
+    "brand": Slug(optional=True),
+    "category": Slug(optional=True),
+}
+JOB_CARD: Shape = {
+    "kind": Text(copy_of="kind", pattern=WORD, most=40),
+    "state": Text(copy_of="state", one_of=JOB_STATES),
+    "headline": Text(most=HEADLINE_CHARACTERS, optional=True, about="of an announcement, as the next two"),
+    "deal": Ulid(optional=True, about="may have been deleted"),
+    "audience": Map(AUDIENCE, optional=True),
+    "page": Slug(optional=True, about="whose featured list is to be set, by the next"),
+    "plan": Ulid(optional=True),
+}
+
+
+def job_rows(item: Item) -> keys.Row:
+    """Return the rows of a job; an open one's says when it is due, which stands nowhere else."""
+    due = None
+    if item["state"] == "open":
+        said, _, job_id = str(item.get("GSI3SK", "")).partition("#")
+        is_sound = job_id == item["id"] and not DUE.problem(said)
+        due = from_iso(said) if is_sound else time_of(item["id"])
+    return keys.job_rows(item["id"], due) | listed_rows(item["kind"], item["id"])
+
+
+def listed_rows(kind: str, job_id: str) -> keys.Row:
+    """Return the row that puts a job of some kinds into a list of their own."""
+    if kind == SEND_MESSAGE:
+        return keys.announcements(job_id)
+    return keys.export_rows(job_id, EXPORTS[kind]) if kind in EXPORTS else {}
+
+
+JOB = Entity(
+    type="Job",
+    about="work that outlives a request",
+    key=At(keys.job, job="id"),
+    rows=job_rows,
+    shape={
+        "id": Ulid(),
+        "kind": Text(pattern=WORD, most=40),
+        "state": Text(one_of=JOB_STATES),
+        "card": Map(JOB_CARD),
+        "payload": MapOf(Text(), Attribute(), personal=True, about="what it is to do"),
+        "tries": Whole(),
+        "taken_by": Ulid(optional=True, about="the token of a worker's take"),
+        "checkpoint": MapOf(Text(), Attribute(), optional=True, about="where to go on"),
+        "progress": MapOf(Text(), Attribute(), optional=True, about="what it has done so far"),
+        "error": ForeignText(most=ERROR_CHARACTERS, optional=True),
+        "applied": Flag(optional=True, about="its counts are counted"),
+        "undone_by": Ulid(optional=True, about="the job that takes its changes back"),
+    },
+)
+
+JOB_SEGMENT = Entity(
+    type="JobSegment",
+    about="how far one part of an announcement has come",
+    key=At(keys.job_segment, job="job", name="name"),
+    shape={
+        "job": Ulid(refers="Job"),
+        "name": Text(pattern=r"\d", about="its number"),
+        "taken_by": Ulid(),
+        "start": MapOf(Text(), Text(), most=10, personal=True, optional=True, about="the row to go on after"),
+        "sent": Whole(optional=True, counts="Message"),
+        "skipped": Whole(optional=True),
+        "done": Flag(optional=True),
+    },
+)
+
+HEARTBEAT = Entity(
+    type="Heartbeat",
+    about="when one of the workers or web processes last wrote",
+    key=At(keys.heartbeat, part="part"),
+    shape={"part": Text(one_of=("worker", "web")), "at": Time(), "ttl": Expiry()},
+    is_passing=True,
+)
+
+# Logs
+
+SITE = "-"  # stands for whoever does things by itself: nobody is called so
+Event = Literal[
+    "signed_in",
+    "sign_in_failed",
+    "code_failed",
+    "passkey_failed",
+    "signed_up",
+    "signed_out",
+    "refused",
+    "throttled",
+    "csrf_refused",
+    "question_asked",
+    "export_asked",
+    "password_changed",
+    "password_reset_asked",
+    "factor_changed",
+    "email_changed",
+    "roles_changed",
+    "sessions_ended",
+    "account_suspended",
+    "account_deleted",
+]
+DETAIL_CHARACTERS = 200
+
+AUDIT_CARD: Shape = {
+    "at": Time(),
+    "by": Username(also=(SITE,), personal=True, about="may have been deleted, as all that it is about"),
+    "kind": Text(pattern=WORD, most=40),
+    "subject": Text(most=512, personal=True, about="its id; of a user the name"),
+    "what": Text(most=200),
+    "note": ForeignText(personal=True, optional=True),
+}
+AUDIT_ENTRY = Entity(
+    type="AuditEntry",
+    about="what somebody did to what; never changed",
+    key=At(keys.audit, at="card.at", entry="id"),
+    rows=[
+        At(keys.audit_rows, at="card.at", entry="id", by="card.by", kind="card.kind", subject="card.subject")
+    ],
+    shape={
+        "id": Ulid(),
+        "card": Map(AUDIT_CARD),
+        "before": MapOf(Text(), Attribute(), personal=True, optional=True, about="what changed, by field"),
+        "after": MapOf(Text(), Attribute(), personal=True, optional=True),
+    },
+)
+
+SECURITY_CARD: Shape = {
+    "event": Text(one_of=get_args(Event)),
+    "at": Time(),
+    "username": Username(also=("",), personal=True, about="may have been deleted; '': a visitor"),
+    "network": Text(most=NETWORK_CHARACTERS, personal=True),
+    "page": Text(least=0, most=1_000, about="the pattern of its address"),
+    "detail": ForeignText(least=0, most=DETAIL_CHARACTERS),
+    "request": Text(least=0, most=200, about="the id of a request"),
+}
+SECURITY_EVENT = Entity(
+    type="SecurityEvent",
+    about="what happened at the site's doors; never changed",
+    key=At(keys.security_event, at="card.at", entry="id"),
+    rows=[
+        At(
+            keys.security_rows,
+            at="card.at",
+            entry="id",
+            username="card.username",
+            event="card.event",
+            network="card.network",
+        )
+    ],
+    shape={"id": Ulid(), "card": Map(SECURITY_CARD)},
+)
+
+
+def minute_is_one(item: Item) -> str:
+    """Say what is wrong with the minute in the key of a count."""
+    said = DUE.problem(item["SK"])
+    return f"Its minute {said}." if said else ""
+
+
+FAILURE_COUNT = Entity(
+    type="FailureCount",
+    about="how many tries failed in the minute of its key, on all machines",
+    key=At(keys.failure_count),
+    shape={"count": Whole(least=1), "ttl": Expiry()},
+    rules=(minute_is_one,),
+    is_passing=True,
+)
+
+# What editors keep
+
+LONGEST_TITLE, LONGEST_SQL = 120, 20_000
+SAVED_QUESTION = Entity(
+    type="SavedQuestion",
+    about="a question of the back office to the lake",
+    key=At(keys.question, question="id"),
+    shape={
+        "id": Ulid(),
+        "title": Text(most=LONGEST_TITLE),
+        "sql": ForeignText(most=LONGEST_SQL),
+        "version": Whole(least=1, about="counts its edits"),
+        "last_edit": Ulid(),
+        "created_by": Username(personal=True, about="may have been deleted, as the next"),
+        "updated_by": Username(personal=True),
+        "updated_at": Time(),
+    },
+)
+
+MOST_VIEWS, VIEW_NAME_CHARACTERS, FILTER_CHARACTERS = 30, 60, 500
+FILTERS = ("state", "brand", "category", "q", "lacks")
+VIEW: Shape = {
+    "id": Ulid(),
+    "name": Text(most=VIEW_NAME_CHARACTERS),
+    "filters": MapOf(Text(one_of=FILTERS), Text(most=FILTER_CHARACTERS)),
+    "columns": ListOf(Text(most=COLUMN_CHARACTERS), most=MOST_COLUMNS),
+}
+SAVED_VIEWS = Entity(
+    type="SavedViews",
+    about="an editor's views of lists, or the team's, in their order",
+    key=At(keys.saved_views, owner="owner"),
+    shape={
+        "owner": Username(also=(SITE,), personal=True, about="may have been deleted just now; -: the team"),
+        "views": ListOf(Map(VIEW), most=MOST_VIEWS),
+        "version": Whole(least=1, about="counts its edits"),
+        "updated_at": Time(),
+    },
+)
+
+PRESENCE = Entity(
+    type="Presence",
+    about="who has the form of a deal or a draft open, which need not be there any more",
+    key=At(keys.presence, kind="kind", target="of", username="username"),
+    shape={
+        "kind": Text(one_of=("deal", "draft")),
+        "of": Ulid(),
+        "username": Username(personal=True),
+        "name": Text(most=NAME_CHARACTERS, personal=True),
+        "since": Time(),
+        "ttl": Expiry(),
+    },
+    is_passing=True,
+)
+
+OUTCOMES = ("migrated", "current", "newer", "contended", "other")  # of an item that a migration sees
+MIGRATION = Entity(
+    type="Migration",
+    about="how far a migration of all items has come",
+    key=At(keys.migration, name="name"),
+    shape={
+        "name": Text(pattern=r"[^#]+", most=100),
+        "aim": Hash(about="of the schemas that it leads to"),
+        "number": Whole(about="of the table, among those that partitions are routed to"),
+        "start": MapOf(Text(), Text(), optional=True, most=10, personal=True, about="the key to go on after"),
+        "counts": MapOf(Text(), MapOf(Text(one_of=OUTCOMES), Whole()), about="items by type and outcome"),
+        "version": Whole(least=1),
+        "is_done": Flag(),
+    },
+)

@@ -1,0 +1,107 @@
+"""Each item by itself: of a known type, every attribute as the entity chart says, under its own key, in its indexes."""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from dealsite.data.entities.attributes import Attribute, Whole
+from dealsite.data.entities.chart import ENTITIES
+from dealsite.data.entities.entity import INDEX_KEYS, Entity, own_copies, pattern
+from dealsite.data.integrity.problem import Problem, as_seen, differences, differing, key_of, repair_write
+from dealsite.data.table.convert import Item
+from dealsite.data.table.writes import Delete
+
+WRONG_SHAPE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
+class Items:
+    """Sees each item where it stands; `newer` counts those that a newer build of the site wrote."""
+
+    def __init__(self) -> None:
+        self.found: list[Problem] = []
+        self.newer = 0
+
+    def is_sound(self, item: Item) -> bool:
+        """Tell whether an item is of a known type and stands under its own key; other checks see only those."""
+        kind = item.get("type")
+        entity = ENTITIES.get(kind) if isinstance(kind, str) else None
+        if entity is None:
+            self.found.append(_unknown(item))
+            return False
+        if entity.is_newer(item):
+            self.newer += 1
+            return False
+        if said := list(entity.problems(item)):
+            self.found.append(_wrong(entity, item, said))
+        if copies := own_copies(entity, item):
+            what = "; ".join(f"{path} is {was!r}, should be {right!r}" for path, was, right, _ in copies)
+            wanted = {name: value for _, _, _, changed in copies for name, value in changed.items()}
+            self.found.append(Problem(key_of(item), f"{what}.", (repair_write(item, wanted),)))
+        return self._is_in_place(entity, item, known_to_be_wrong=bool(said))
+
+    def incomplete(self, item: Item, error: Exception) -> None:
+        """Note that a check could not read an item, unless that was said of it already."""
+        if not self.found or self.found[-1].key != key_of(item):
+            self.found.append(Problem(key_of(item), f"This {item['type']} is incomplete ({error!r})."))
+
+    def _is_in_place(self, entity: Entity, item: Item, *, known_to_be_wrong: bool) -> bool:
+        try:
+            key, rows = entity.key_of(item), entity.rows_of(item)
+        except WRONG_SHAPE as error:
+            if not known_to_be_wrong:
+                what = f"This {entity.type} lacks what its key is made of ({error!r})."
+                self.found.append(Problem(key_of(item), what))
+            return False
+        if key != key_of(item):
+            self.found.append(Problem(key_of(item), f"This {entity.type} belongs under {' / '.join(key)}."))
+            return False
+        if wrong := differences(item, {name: rows.get(name) for name in INDEX_KEYS}):
+            self.found.append(differing("{} is {!r}, should be {!r}", item, wrong))
+        return True
+
+
+def _unknown(item: Item) -> Problem:
+    """Return the problem of an item without a known type: its key may tell it."""
+    kind, key = item.get("type"), key_of(item)
+    told = [name for name, matches in _patterns() if matches("\n".join(key))]
+    if len(told) != 1:
+        return Problem(key, f"Its type, {kind!r}, is not known.")
+    what = f"Its type, {kind!r}, is not known; its key is that of a {told[0]}."
+    return Problem(key, what, (repair_write(item, {"type": told[0]}),))
+
+
+@cache
+def _patterns() -> list[tuple[str, Any]]:
+    """Return what tells the types of keys: items of one type may have keys of several templates."""
+    return [(one.type, pattern(key.pieces).fullmatch) for one in ENTITIES.values() for key in one.keys]
+
+
+def _wrong(entity: Entity, item: Item, said: list[str]) -> Problem:
+    """Return the problem of what is wrong with attributes, repaired where the key tells them or nothing is lost."""
+    what = f"This {entity.type}: {' '.join(said)}"
+    if wanted := dict(_told_by_key(entity, item)):
+        return Problem(key_of(item), what, (repair_write(item, wanted),))
+    if entity.is_passing:
+        return Problem(key_of(item), what, (Delete(key=key_of(item), when=as_seen(item, ["type", "ttl"])),))
+    return Problem(key_of(item), what)
+
+
+def _told_by_key(entity: Entity, item: Item) -> Iterator[tuple[str, Any]]:
+    """Yield those of the attributes in an item's key that the item has not, or not as they are declared."""
+    for key in entity.keys:
+        found = pattern(key.pieces).fullmatch("\n".join(key_of(item)))
+        for argument, text in found.groupdict().items() if found else ():
+            path = key.sources.get(argument, "")
+            kind = entity.shape.get(path)
+            if kind is None or (path in item and not kind.problem(item[path])):
+                continue
+            value = _value(kind, text)
+            if not kind.problem(value):
+                yield path, value
+
+
+def _value(kind: Attribute, text: str) -> Any:
+    """Return what a part of a key says of an attribute."""
+    if isinstance(kind, Whole):
+        return int(text) if text.isdecimal() else text
+    return text.lower() if kind.problem(text) else text

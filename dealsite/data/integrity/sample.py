@@ -1,0 +1,51 @@
+"""A sample of the table: items one by one from where the last sample left off, so that each has its turn.
+
+Checks that compare items need to see all of them, so they belong to whole runs: no sample is whole for them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dealsite.data import table
+from dealsite.data.integrity.declared import problems_of
+from dealsite.data.integrity.problem import Problem
+
+AT_ONCE = 500
+Position = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What a sample found among how many items; `position` is where the next goes on, None at the table's beginning."""
+
+    problems: list[Problem]
+    items: int
+    position: Position | None
+
+
+def check(
+    position: Position | None,
+    *,
+    is_enough: Callable[[int], bool],
+    seen: Callable[[], object] = lambda: None,
+) -> Sample:
+    """Check items until it is enough, or all were seen once. `is_enough` is asked with their number. 1 scan for 500."""
+    names = table.names()
+    first = names.index(position["table"]) if position and position["table"] in names else 0
+    start = position["start"] if position and names[first] == position["table"] else None
+    problems: list[Problem] = []
+    items = 0
+    for name in names[first:]:
+        while True:
+            rows = table.scan_page(limit=AT_ONCE, start=start, consistent=True, table_name=name)
+            for item in rows.items:
+                seen()
+                problems += problems_of(item)
+            items += len(rows.items)
+            start = rows.start
+            if start and is_enough(items):
+                return Sample(problems, items, {"table": name, "start": start})
+            if not start:
+                break
+    return Sample(problems, items, None)

@@ -1,0 +1,189 @@
+"""What a file is: its encoding and its separator are found out from its bytes, and what it is where it is no CSV."""
+
+import codecs
+import csv
+import io
+import re
+import unicodedata
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import IO
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from dealsite.data.names import normalise
+from dealsite.imports.csv_files import (
+    CHUNK,
+    GZIP,
+    NO_ROWS,
+    SEPARATORS,
+    BadFile,
+    CsvFormat,
+    File,
+    check_header,
+    count,
+    decoder,
+    hinted_separator,
+    records,
+)
+
+START_BYTES = 300_000  # from which a file is recognised
+SNIFFED_LINES, SNIFFED_CHARACTERS = 20, 20_000
+ENCODINGS = {
+    "utf-8": "UTF-8",
+    "utf-8-sig": gettext_lazy("UTF-8 with a byte order mark"),
+    "utf-16-le": "UTF-16",
+    "utf-16-be": gettext_lazy("UTF-16, big end first"),
+    "cp1252": "Windows-1252",
+}
+MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+ZIP = b"PK\x03\x04"
+EXCEL = gettext_lazy("This is an Excel workbook. Save it as CSV.")
+PICTURE = gettext_lazy("This is a picture, no CSV file.")
+OTHERS = {  # what other files begin with
+    GZIP: gettext_lazy("This file is compressed with gzip. Unpack it first."),
+    b"\xd0\xcf\x11\xe0": EXCEL,
+    b"%PDF": gettext_lazy("This is a PDF file. Save its table as CSV."),
+    **dict.fromkeys((b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"II*\x00", b"MM\x00*"), PICTURE),
+    **dict.fromkeys(
+        (b"<!doctype html", b"<html"), gettext_lazy("This is a web page, no CSV file. Save it as CSV.")
+    ),
+}
+IN_ARCHIVES = {
+    b"xl/": EXCEL,
+    b"opendocument.spreadsheet": gettext_lazy("This is an OpenDocument spreadsheet. Save it as CSV."),
+    b"": gettext_lazy("This is a zip archive. Unpack it, and take the CSV file in it."),
+}
+MAX_COLUMNS = 100
+TITLE_CHARACTERS = 60
+START_ROWS = 200  # from which the columns are found out
+SAMPLES, SAMPLE_CHARACTERS = 3, 60
+UNDECODED = re.compile("[\udc80-\udcff]")
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+NO_LETTERS = {"Cn", "Co", "Cs"}  # unassigned, private, half of a pair
+MOST_NO_LETTERS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """What was found out about a file: `rows` is about how many it has, `samples` holds the first ones."""
+
+    encoding: str
+    separator: str
+    titles: list[str]
+    samples: list[list[str]]
+    rows: int
+    first_rows: list[list[str]] = field(default_factory=list)
+
+
+def format_of(file: File, *, encoding: str = "", separator: str = "") -> CsvFormat:
+    """Find out what is not given of a file's format; BadFile where it is no CSV. Reads the file once or twice."""
+    file.seek(0)
+    start = file.read(START_BYTES)
+    if other := _other_file(start):
+        raise BadFile(other)
+    is_given = bool(encoding)
+    encoding = encoding or _encoding(file, start)
+    text = decoder(encoding).decode(start).removeprefix("\ufeff")
+    if not text.strip():
+        raise BadFile(_("The file is empty."))
+    if not is_given and not _is_text(text):
+        raise BadFile(_("This is no text file. Save the table as CSV."))
+    return CsvFormat(encoding, separator or _separator(text))
+
+
+def _other_file(start: bytes) -> str:
+    """Return a sentence on a file that is known by its first bytes; '' if it may be CSV."""
+    if start.startswith(ZIP):
+        return str(next(sentence for name, sentence in IN_ARCHIVES.items() if name in start))
+    first = start[:100].lstrip().lower()
+    found = (text for magic, text in OTHERS.items() if start.startswith(magic) or first.startswith(magic))
+    return str(next(found, ""))
+
+
+def _encoding(file: File, start: bytes) -> str:
+    for mark, name in MARKS.items():
+        if start.startswith(mark):
+            return name
+    low, high = start[::2].count(0), start[1::2].count(0)
+    if max(low, high) > len(start) * 0.05 and min(low, high) * 10 < max(low, high):
+        return "utf-16-le" if high > low else "utf-16-be"
+    return "utf-8" if _is_utf8(file) else "cp1252"
+
+
+def _is_utf8(file: File) -> bool:
+    """Tell whether most of what is not ASCII is UTF-8: a damaged row does not make a file another one."""
+    good = bad = 0
+    decode = decoder("utf-8").decode
+    file.seek(0)
+    while chunk := file.read(CHUNK):
+        text = decode(chunk)
+        if text.isascii():
+            continue
+        wrong = len(UNDECODED.findall(text))
+        bad += wrong
+        good += len(text) - len(text.encode("ascii", "ignore")) - wrong
+    return good >= bad
+
+
+def _is_text(text: str) -> bool:
+    """Tell a text from junk: a damaged cell is no reason to refuse a file, a first line of control characters is."""
+    if CONTROL.search(_first_line(text)):
+        return False
+    sample = text[:SNIFFED_CHARACTERS]
+    wrong = sum(unicodedata.category(c) in NO_LETTERS and not UNDECODED.match(c) for c in sample)
+    return wrong <= len(sample) * MOST_NO_LETTERS
+
+
+def _first_line(text: str) -> str:
+    return next((line for line in text.splitlines() if line.strip()), "")
+
+
+def _separator(text: str) -> str:
+    """Return the separator that the first line names, or by which most lines have as many cells as the first one."""
+    lines = text[:SNIFFED_CHARACTERS].splitlines()
+    if hint := hinted_separator(lines[0]):
+        return hint
+    return max(SEPARATORS, key=lambda separator: _fit(lines[:SNIFFED_LINES], separator))
+
+
+def _fit(lines: Sequence[str], separator: str) -> int:
+    """Return how many separators there are in the lines that have as many as the first one."""
+    widths = []
+    with suppress(csv.Error):  # a cell too long, or a NUL; what was read before says enough
+        for cells in csv.reader((f"{line}\n" for line in lines), delimiter=separator):
+            widths += [len(cells)] if cells else []
+    return widths.count(widths[0]) * (widths[0] - 1) if widths else 0
+
+
+def inspect(file: IO[bytes], *, encoding: str = "", separator: str = "") -> Upload:
+    """Return what a file is; its encoding and separator are found out where they are not given. Raises BadFile."""
+    found = format_of(file, encoding=encoding, separator=separator)
+    file.seek(0)
+    start = file.read(START_BYTES)
+    first = list(islice(records(io.BytesIO(start), found), START_ROWS + 1))
+    if not first:
+        raise BadFile(_("The file is empty."))
+    header, *rest = first
+    check_header(header)
+    if len(header.cells) > MAX_COLUMNS:
+        raise BadFile(_("The file has more than %(most)s columns.") % {"most": MAX_COLUMNS})
+    is_all = len(start) < START_BYTES and len(rest) < START_ROWS
+    if is_all and not any(record.problem or any(map(str.strip, record.cells)) for record in rest):
+        raise BadFile(NO_ROWS)
+    titles = [
+        normalise(cell)[:TITLE_CHARACTERS] or _("Column %(number)s") % {"number": number}
+        for number, cell in enumerate(header.cells, 1)
+    ]
+    first_rows = [record.cells for record in rest if len(record.cells) == len(titles)]
+    samples = [[_sample(cell) for cell in cells] for cells in first_rows[:SAMPLES]]
+    rows = max(count(file), len(rest))
+    return Upload(found.encoding, found.separator, titles, samples, rows, first_rows)
+
+
+def _sample(cell: str) -> str:
+    text = " ".join("".join(c if c.isprintable() else " " for c in cell).split())
+    return text if len(text) <= SAMPLE_CHARACTERS else text[: SAMPLE_CHARACTERS - 1] + "…"

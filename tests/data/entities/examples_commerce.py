@@ -1,0 +1,129 @@
+"""A sound item of each type of commerce.py, with every attribute that it can have."""
+
+from decimal import Decimal
+from typing import Any
+
+from tests.builders import NOW, make_id
+
+ID, DEAL, ORDER, PAYMENT = (make_id(NOW, number) for number in range(4))
+AT = "2026-11-20T12:00:00.000Z"
+PICTURE = {"name": "lamp.jpg", "width": 800, "height": 600, "alt": "A lamp", "focal_x": 20, "focal_y": 30}
+ADDRESS = {
+    "name": "Ann Example",
+    "street": "Long Street 1",
+    "extra": "Flat 2",
+    "postcode": "12345",
+    "city": "Town",
+    "country": "Country",
+}
+LINE_CARD = {
+    "deal": DEAL,
+    "title": "A lamp",
+    "brand": "nordlicht",
+    "brand_name": "Nordlicht",
+    "category": "home-furniture",
+    "price": Decimal("12.5"),
+    "quantity": 2,
+    "picture": PICTURE,
+    "username": "ann",
+    "order": ORDER,
+}
+STEPS = ("PLACED", "SHIPPED", "DELIVERED")
+
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "CartHead": {
+        "PK": "CART#ann",
+        "SK": "HEAD",
+        "type": "CartHead",
+        "username": "ann",
+        "version": 3,
+        "active": 1,
+        "saved": 0,
+        "lines": {DEAL: {"line": ID, "status": "ACTIVE", "at": AT, "quantity": 2, "token": ORDER}},
+    },
+    "CartLine": {
+        "PK": "CART#ann",
+        "SK": f"PURCHASED#{AT}#{ID}",
+        "type": "CartLine",
+        "id": ID,
+        "deal": DEAL,
+        "username": "ann",
+        "status": "PURCHASED",
+        "at": AT,
+        "order": ORDER,
+        "counted": True,
+        "card": LINE_CARD,
+        "GSI1PK": f"ORDER#{ORDER}",
+        "GSI1SK": f"ITEM#{ID}",
+        "GSI2PK": f"SKU#{DEAL}",
+        "GSI2SK": f"PURCHASED#{AT}#ann#{ID}",
+    },
+    "Order": {
+        "PK": "USER#ann",
+        "SK": f"ORDER#{ORDER}",
+        "type": "Order",
+        "id": ORDER,
+        "username": "ann",
+        "status": "DELIVERED",
+        "placed_at": AT,
+        "version": 3,
+        "address": ADDRESS,
+        "email": "ann@example.org",
+        "payments": [{"id": PAYMENT, "due_at": AT}],
+        "timeline": [{"status": status, "at": AT, "by": "ann", "note": "A word"} for status in STEPS],
+        "tracking": "JD 0146/00-3.x",
+        "card": {
+            "id": ORDER,
+            "username": "ann",
+            "name": "Ann Example",
+            "status": "DELIVERED",
+            "placed_at": AT,
+            "total": Decimal(25),
+            "pieces": 2,
+            "lines": 1,
+            "plan": 1,
+        },
+        "GSI1PK": f"ORDER#{ORDER}",
+        "GSI1SK": f"ORDER#{ORDER}",
+        "GSI2PK": "USER#ann",
+        "GSI2SK": f"DELIVERED#{ORDER}",
+    },
+    "TransactionGuard": {
+        "PK": "TXN#test_1",
+        "SK": "TXN#test_1",
+        "type": "TransactionGuard",
+        "transaction_id": "test_1",
+        "account": "ann",
+        "payment": PAYMENT,
+    },
+    "TestCharge": {
+        "PK": f"TESTCHARGE#{PAYMENT}-0",
+        "SK": f"TESTCHARGE#{PAYMENT}-0",
+        "type": "TestCharge",
+        "id": f"{PAYMENT}-0",
+        "amount": Decimal("12.5"),
+        "currency": "EUR",
+        "description": f"Payment {PAYMENT}",
+        "transaction_id": "test_1",
+        "reason": "",
+    },
+}
+
+HASH = "ab" * 32
+VISITOR = {"visitor": HASH, "ttl": 1_800_000_000}
+MORE: dict[str, dict[str, Any]] = {  # what the same types are for a visitor
+    "CartHead": {name: value for name, value in EXAMPLES["CartHead"].items() if name != "username"}
+    | {"PK": f"CARTANON#{HASH}", **VISITOR},
+    "CartLine": {
+        "PK": f"CARTANON#{HASH}",
+        "SK": f"SAVED#{AT}#{ID}",
+        "type": "CartLine",
+        "id": ID,
+        "deal": DEAL,
+        "status": "SAVED",
+        "at": AT,
+        "counted": False,
+        "card": {name: value for name, value in LINE_CARD.items() if name not in ("username", "order")},
+        **VISITOR,
+    },
+}

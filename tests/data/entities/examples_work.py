@@ -1,0 +1,137 @@
+"""One item of each type of work.py, with every attribute that it can have."""
+
+from __future__ import annotations
+
+from dealsite.data import keys
+from dealsite.data.entities import work
+from dealsite.data.table.convert import Item
+from dealsite.data.table.ids import from_iso
+from tests.data.entities.examples_people import AT, ID, LATER, OTHER_ID, TTL, at
+
+EXAMPLES: dict[str, Item] = {
+    "Job": at(
+        keys.job(ID),
+        work.JOB.item(
+            {
+                "id": ID,
+                "kind": "send_message",
+                "state": "open",
+                "card": {
+                    "kind": "send_message",
+                    "state": "open",
+                    "headline": "Look",
+                    "deal": OTHER_ID,
+                    "audience": {"all": True, "brand": "acme", "category": "home-furniture"},
+                    "page": "front",
+                    "plan": OTHER_ID,
+                },
+                "payload": {"deal": OTHER_ID},
+                "tries": 2,
+                "taken_by": OTHER_ID,
+                "checkpoint": {"headline": "Look"},
+                "progress": {"sent": 3},
+                "error": "It was too late.",
+                "applied": True,
+                "undone_by": OTHER_ID,
+                **keys.job_rows(ID, from_iso(LATER)),
+            }
+        ),
+    ),
+    "JobSegment": at(
+        keys.job_segment(ID, "2"),
+        work.JOB_SEGMENT.item(
+            {
+                "job": ID,
+                "name": "2",
+                "taken_by": OTHER_ID,
+                "start": {"PK": "USER#ada", "SK": "USER#ada", "UserIndex": "USER#ada"},
+                "sent": 3,
+                "skipped": 1,
+                "done": False,
+            }
+        ),
+    ),
+    "Heartbeat": at(keys.heartbeat("web"), work.HEARTBEAT.item({"part": "web", "at": AT, "ttl": TTL})),
+    "AuditEntry": at(
+        keys.audit(from_iso(AT), ID),
+        work.AUDIT_ENTRY.item(
+            {
+                "id": ID,
+                "card": {
+                    "at": AT,
+                    "by": "ada",
+                    "kind": "deal",
+                    "subject": OTHER_ID,
+                    "what": "edited",
+                    "note": "cheaper",
+                },
+                "before": {"price": "5.00"},
+                "after": {"price": "4.00"},
+            }
+        ),
+    ),
+    "SecurityEvent": at(
+        keys.security_event(from_iso(AT), ID),
+        work.SECURITY_EVENT.item(
+            {
+                "id": ID,
+                "card": {
+                    "event": "sign_in_failed",
+                    "at": AT,
+                    "username": "ada",
+                    "network": "192.0.2.7",
+                    "page": "/sign-in/",
+                    "detail": "",
+                    "request": ID,
+                },
+            }
+        ),
+    ),
+    "FailureCount": at(keys.failure_count(from_iso(AT)), work.FAILURE_COUNT.item({"count": 4, "ttl": TTL})),
+    "SavedQuestion": at(
+        keys.question(ID),
+        work.SAVED_QUESTION.item(
+            {
+                "id": ID,
+                "title": "How many deals?",
+                "sql": "SELECT count(*)\nFROM deals",
+                "version": 2,
+                "last_edit": OTHER_ID,
+                "created_by": "ada",
+                "updated_by": "bob",
+                "updated_at": AT,
+            }
+        ),
+    ),
+    "SavedViews": at(
+        keys.saved_views("ada"),
+        work.SAVED_VIEWS.item(
+            {
+                "owner": "ada",
+                "views": [
+                    {"id": ID, "name": "Lamps", "filters": {"q": "lamp"}, "columns": ["price", "state"]}
+                ],
+                "version": 1,
+                "updated_at": AT,
+            }
+        ),
+    ),
+    "Presence": at(
+        keys.presence("deal", ID, "ada"),
+        work.PRESENCE.item(
+            {"kind": "deal", "of": ID, "username": "ada", "name": "Ada", "since": AT, "ttl": TTL}
+        ),
+    ),
+}
+EXAMPLES["Migration"] = {
+    "PK": "MIGRATION#all",
+    "SK": "MIGRATION#all",
+    "type": "Migration",
+    "name": "all",
+    "aim": "ab" * 32,
+    "number": 0,
+    "start": {"PK": "DEAL#1", "SK": "DEAL#1"},
+    "counts": {"Deal": {"migrated": 3}},
+    "version": 2,
+    "is_done": False,
+}

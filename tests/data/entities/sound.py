@@ -1,0 +1,52 @@
+"""How a test looks at one item of the chart."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from types import ModuleType
+from typing import Any
+
+from dealsite.data.entities.chart import ENTITIES
+from dealsite.data.entities.entity import INDEX_KEYS, Entity, own_copies
+from dealsite.data.table.convert import Item, from_attributes, to_attributes
+
+
+def assert_is_sound(item: Item) -> None:
+    """Expect that an item, as the table gives it back, is as its declaration says."""
+    stored, entity = from_attributes(to_attributes(item)), ENTITIES[item["type"]]
+    assert list(entity.problems(stored)) == []
+    assert entity.key_of(stored) == (item["PK"], item["SK"])
+    assert entity.rows_of(stored) == {name: item[name] for name in INDEX_KEYS if name in item}
+
+
+def problems_with(item: Item, changes: dict[str, Any]) -> list[str]:
+    """Return what is said of an item with other values, by path; None takes one away."""
+    changed = deepcopy(item)
+    for path, value in changes.items():
+        *outer, name = path.split(".")
+        place = changed
+        for one in outer:
+            place = place[one]
+        if value is None:
+            del place[name]
+        else:
+            place[name] = value
+    entity = ENTITIES[item["type"]]
+    copies = [f"{path} is not {right}." for path, _, right, _ in own_copies(entity, changed)]
+    return [*entity.problems(changed), *copies]
+
+
+def problems(item: Item, **changes: Any) -> list[str]:
+    """Return what is said of an item with other attributes; None takes one away, if it is there."""
+    return problems_with(
+        item, {name: one for name, one in changes.items() if one is not None or name in item}
+    )
+
+
+def without_key(item: Item) -> Item:
+    return {name: value for name, value in item.items() if name not in ("PK", "SK")}
+
+
+def types_of(module: ModuleType) -> set[str]:
+    """Return the types that a module declares."""
+    return {one.type for one in vars(module).values() if isinstance(one, Entity)}

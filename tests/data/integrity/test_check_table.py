@@ -1,0 +1,135 @@
+"""The command check_table: its rate, samples, final figures, and what goes to the quarantine."""
+
+from __future__ import annotations
+
+import re
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from dealsite.data import table
+from dealsite.data.integrity import check_runs, checks, quarantine, sample
+from dealsite.data.integrity.pace import Pace
+from dealsite.data.table import schema
+from dealsite.data.table.writes import Put, Update
+from dealsite.management.commands import check_table
+from tests.builders import NOW, make_deal
+
+pytestmark = [pytest.mark.engines("native"), pytest.mark.usefixtures("fresh_table")]
+COUNTS = ("BRAND#nordlicht", "COUNTS")
+
+
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def check(*arguments: str, fails: str = "") -> str:
+    """Run the command; return what it says, whether it ends with an error that matches or without one."""
+    out = StringIO()
+    if fails:
+        with pytest.raises(CommandError, match=fails) as failed:
+            call_command("check_table", *arguments, stdout=out, stderr=StringIO())
+        assert failed.value.returncode == 1
+    else:
+        call_command("check_table", *arguments, stdout=out, stderr=StringIO())
+    return out.getvalue()
+
+
+def damage(*names: str) -> None:
+    for name in names:
+        table.write(Put(key=(f"GHOST#{name}", "A"), item={"type": "Ghost"}))
+
+
+def test_it_ends_with_its_figures():
+    make_deal()
+    items = schema.count()
+    figures = r"items seen in [\d.]+ s \([\d,]+ a second\), [\d.]+ s of processor time, \d+ MB at most\."
+    assert re.search(f"^{items} {figures}\nThe table .* is whole.$", check(), re.M)
+    (run,) = check_runs.newest()
+    assert (run.scope, run.by, run.items, run.problems) == ("whole", "command", items, 0)
+
+
+def test_what_is_not_repaired_goes_to_the_quarantine_with_repair_alone():
+    make_deal()
+    damage("a", "b")
+    table.write(Update(key=COUNTS, set={"deals": 7}))
+    assert "quarantine" not in check(fails=r"has 3 problems\. Run it with --repair\.")
+    assert quarantine.page(now=NOW).entries == []
+    said = check("--repair", fails=r"has 2 problems\.$")
+    assert "2 problems in the quarantine of the CMS, 2 new: /cms/quarantine/" in said
+    assert "2 problems in the quarantine of the CMS, 0 new" in check("--repair", fails="2 problems")
+    assert [run.repaired for run in check_runs.newest()] == [0, 1, 0]
+
+
+def test_a_problem_that_somebody_repaired_is_gone_after_the_next_complete_run():
+    damage("a")
+    check("--repair", fails="1 problem")
+    table.write(Put(key=("GHOST#a", "A"), item={"type": "Throttle", "count": 1}))
+    check("--repair", "--sample", "100%")
+    assert len(quarantine.page(now=NOW).entries) == 1
+    check("--repair")
+    assert quarantine.page(now=NOW).entries == []
+    assert len(quarantine.page("gone", now=NOW).entries) == 1
+
+
+def test_samples_take_turns_and_repair_what_an_item_says_itself():
+    deal = make_deal()
+    key = (f"DEAL#{deal.id}",) * 2
+    table.write(Update(key=key, set={"GSI1SK": "x"}))
+    damage("a")
+    said = check("--sample", "100%", fails="2 problems. Run it with --repair.")
+    assert "GSI1SK is 'x'" in said
+    said = check("--sample", "60s", "--repair", fails="1 problem")
+    assert "Repaired: DEAL#" in said
+    assert "1 new" in said
+    assert [one.key for one in checks.find()] == [("GHOST#a", "A")]
+
+
+def test_a_share_is_one_of_the_table(monkeypatch):
+    for _ in range(3):
+        make_deal()
+    monkeypatch.setattr(sample, "AT_ONCE", 1)
+    items = schema.count()
+    seen = 0
+    for _ in range(2):
+        check("--sample", "50%")
+        seen += check_runs.newest()[0].items
+    assert items <= seen <= items + 2
+    assert check_runs.position() is None or seen > items
+
+
+def test_a_rate_is_kept_to(monkeypatch):
+    damage(*map(str, range(120)))
+    waits: list[float] = []
+    made = Pace
+    monkeypatch.setattr(
+        check_table, "Pace", lambda rate, then: made(rate, then, clock=lambda: 0, sleep=waits.append)
+    )
+    check("--rate", "100", fails="120 problems")
+    assert waits == [0.5 * number for number in range(1, 5)]  # of 240 items: it looks twice
+
+
+def test_a_terminal_sees_how_far_it_is():
+    damage(*map(str, range(120)))
+    stream = Terminal()
+    with pytest.raises(CommandError):
+        call_command("check_table", stdout=StringIO(), stderr=stream)
+    assert re.search(r"\rChecking, [\d,]+ a second █+░* 240 of 240", stream.getvalue())
+
+
+@pytest.mark.parametrize("arguments", [("--sample", "some"), ("--sample", "10"), ("--rate", "-1")])
+def test_what_is_not_understood_is_said(arguments):
+    if arguments == ("--sample", "10"):
+        check(*arguments)
+    else:
+        check(*arguments, fails="Say --sample 10%")
+
+
+def test_the_number_of_items_comes_from_an_earlier_run_where_the_engine_does_not_know(monkeypatch):
+    make_deal()
+    assert check_runs.known_items() == schema.count()
+    check()
+    monkeypatch.setattr(schema, "count", lambda: 0)
+    assert check_runs.known_items() == check_runs.newest()[0].items > 0

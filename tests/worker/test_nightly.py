@@ -1,0 +1,247 @@
+"""Each night one worker checks the table: a small one whole, of a large one a sample; what it finds is quarantined."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from dealsite.data import table
+from dealsite.data.integrity import check_runs, checks, quarantine, sample
+from dealsite.data.integrity.check_runs import CheckRun
+from dealsite.data.integrity.pace import Pace
+from dealsite.data.jobs import jobs
+from dealsite.data.table import schema
+from dealsite.data.table.errors import Conflict, Unavailable
+from dealsite.data.table.writes import Put, Update
+from dealsite.worker import loop, nightly
+from tests.builders import DAY, HOUR, NOW, make_deal
+from tests.races import at_once
+
+pytestmark = pytest.mark.usefixtures("fresh_table")
+NIGHT = datetime(2026, 11, 22, 3, tzinfo=UTC)
+
+
+class Clock:
+    """Time that passes when somebody waits."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+    def now(self) -> datetime:
+        return NIGHT + timedelta(seconds=self.seconds)
+
+
+@pytest.fixture
+def time() -> Clock:
+    return Clock()
+
+
+def damage(*names: str) -> None:
+    for name in names:
+        table.write(Put(key=(f"GHOST#{name}", "A"), item={"type": "Ghost"}))
+
+
+def take(now: datetime = NIGHT) -> jobs.Job:
+    check_runs.plan_next(now=NOW)
+    job = jobs.take_next(now=now)
+    assert job is not None
+    return job
+
+
+def run(time: Clock, job: jobs.Job | None = None) -> CheckRun:
+    """Check the table, as a worker does at night; return what it notes."""
+    nightly.run(job or take(), clock=time.now, pace=Pace(nightly.RATE, clock=time, sleep=time.sleep))
+    return check_runs.newest()[0]
+
+
+@pytest.mark.parametrize(
+    ("now", "night"),
+    [
+        (NOW, NIGHT),
+        (NIGHT - HOUR, NIGHT),
+        (NIGHT - timedelta(milliseconds=1), NIGHT),
+        (NIGHT, NIGHT + DAY),
+        (NIGHT + 23 * HOUR, NIGHT + DAY),
+    ],
+)
+def test_a_check_is_planned_for_the_next_night(now, night):
+    assert check_runs.night_after(now) == night
+
+
+def test_of_many_workers_one_plans_the_check_of_a_night():
+    assert sorted(at_once(*[lambda: check_runs.plan_next(now=NOW)] * 4)) == [False, False, False, True]
+    assert check_runs.plan_next(now=NIGHT)
+    assert jobs.take_next(now=NIGHT - HOUR) is None
+
+
+def test_workers_plan_it_where_the_settings_say_so(settings, monkeypatch):
+    for wanted in (False, True):
+        settings.DEALSITE_NIGHTLY_CHECK = wanted
+        stop = threading.Event()
+        monkeypatch.setattr(loop, "run_next", lambda now, stop=stop: stop.set())
+        loop.run(stop, expire=False, clock=lambda: NOW)
+        assert check_runs.plan_next(now=NOW) is not wanted
+
+
+def test_a_small_table_is_checked_whole(time):
+    deal = make_deal()
+    damage("a", "b")
+    table.write(Update(key=("BRAND#nordlicht", "COUNTS"), set={"deals": 7}))
+    job = take()
+    found = run(time, job)
+    assert (found.scope, found.by, found.problems, found.new, found.repaired) == ("whole", "worker", 3, 3, 0)
+    assert found.at == NIGHT
+    assert found.items > 10
+    assert jobs.get(job.id).state == "done"
+    entries = quarantine.page(now=NIGHT).entries
+    assert sorted(one.is_derivable for one in entries) == [False, False, True]
+    assert table.get(("BRAND#nordlicht", "COUNTS"))["deals"] == 7
+    assert deal.card.brand == "nordlicht"
+
+
+def test_what_was_found_before_is_not_new_the_next_night_and_gone_once_it_is_sound(time):
+    damage("a")
+    run(time)
+    check_runs.plan_next(now=NIGHT)
+    time.seconds = DAY.total_seconds()
+    job = jobs.take_next(now=NIGHT + DAY)
+    found = run(time, job)
+    assert (found.problems, found.new) == (1, 0)
+    table.write(Put(key=("GHOST#a", "A"), item={"type": "Heartbeat", "part": "web"}))
+    (entry,) = quarantine.page(now=NIGHT).entries
+    assert entry.seen_at > NIGHT + HOUR
+
+
+def test_of_a_large_table_samples_take_turns(time, monkeypatch):
+    for _ in range(3):
+        make_deal()
+    damage("a", "b")
+    monkeypatch.setattr(nightly, "WHOLE_ITEMS", 5)
+    monkeypatch.setattr(nightly, "SECONDS", 0.0)
+    monkeypatch.setattr(nightly, "RATE", 0)
+    monkeypatch.setattr(sample, "AT_ONCE", 4)
+    in_all = schema.count()
+    seen, found, night = 0, 0, NOW
+    while True:
+        check_runs.plan_next(now=night)
+        night = check_runs.night_after(night)
+        time.seconds = (night - NIGHT).total_seconds()
+        job = jobs.take_next(now=night)
+        one = run(time, job)
+        assert one.scope == "sample"
+        seen, found = seen + one.items, found + one.problems
+        if one.position is None:
+            break
+        assert one.items == 4
+    assert found == 2
+    assert seen >= in_all
+    assert len(quarantine.page(now=NIGHT).entries) == 2
+
+
+def test_a_sample_goes_on_with_the_next_table_and_begins_anew_where_its_table_is_gone():
+    damage("a")
+    name = table.name()
+    assert sample.check({"table": "x", "start": None}, is_enough=lambda _: True).items == 1
+    assert sample.check(None, is_enough=lambda _: True).position is None
+    found = sample.check({"table": name, "start": {"PK": "H", "SK": "A"}}, is_enough=lambda _: True)
+    assert (found.items, found.position) == (0, None)
+
+
+def test_the_pace_keeps_to_its_rate(time):
+    pace = Pace(100, clock=time, sleep=time.sleep)
+    for _ in range(250):
+        pace()
+    assert time.seconds == 2.5
+    fast = Pace(0, clock=time, sleep=time.sleep)
+    for _ in range(250):
+        fast()
+    assert time.seconds == 2.5
+
+
+def test_the_lease_is_renewed_while_a_check_runs(time, monkeypatch):
+    damage("a")
+    renewed: list[datetime] = []
+    save_checkpoint = jobs.save_checkpoint
+
+    def save(job, checkpoint, *, now):
+        renewed.append(now)
+        return save_checkpoint(job, checkpoint, now=now)
+
+    monkeypatch.setattr(jobs, "save_checkpoint", save)
+    job = take()
+
+    def find(pace):
+        for _ in range(40):  # each as long as 50 items may take
+            time.seconds += 1
+            pace.then()
+        return []
+
+    monkeypatch.setattr(checks, "find", find)
+    run(time, job)
+    assert [round((at - NIGHT).total_seconds()) for at in renewed] == [10, 20, 30, 40, 40]
+
+
+def test_a_worker_whose_check_was_taken_by_another_notes_nothing(time):
+    job = take()
+    other = jobs.take_next(now=NIGHT + 2 * jobs.LEASE)
+    assert other is not None
+    nightly.run(job, clock=time.now, pace=Pace(0, clock=time, sleep=time.sleep))
+    assert check_runs.newest() == []
+    assert jobs.get(job.id).state == "open"
+    run(time, other)
+    assert len(check_runs.newest()) == 1
+
+
+def test_a_check_that_fails_is_tried_again_later_and_in_the_end_with_a_sample(time, monkeypatch):
+    job = take()
+
+    def fail(pace):
+        raise Unavailable()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checks, "find", fail)
+        nightly.run(job, clock=time.now)
+    again = jobs.take_next(now=NIGHT + timedelta(seconds=3))
+    assert again is not None
+    assert again.error
+    third = jobs.take_next(now=NIGHT + timedelta(minutes=5))
+    assert third is not None
+    assert run(time, third).scope == "sample"
+
+
+def test_other_jobs_do_not_wait_for_a_check(monkeypatch):
+    check_runs.plan_next(now=NOW)
+    works: list[Callable[[], None]] = []
+    monkeypatch.setattr(nightly, "start", works.append)
+    assert loop.run_next(now=NIGHT)
+    assert not loop.run_next(now=NIGHT)
+    (work,) = works
+    monkeypatch.setattr(nightly, "Pace", lambda rate: Pace(0))
+    work()
+    assert check_runs.newest()[0].by == "worker"
+    assert not loop.run_next(now=NIGHT + DAY)
+
+
+def test_a_check_runs_in_a_thread_of_its_own():
+    done = threading.Event()
+    nightly.start(done.set)
+    assert done.wait(30)
+
+
+def test_a_job_that_was_handed_over_is_left_alone(monkeypatch):
+    check_runs.plan_next(now=NOW)
+    monkeypatch.setattr(nightly, "start", lambda work: None)
+    loop.run_next(now=NIGHT)
+    (item,) = [one for one in table.scan_all(consistent=True) if one["type"] == "Job"]
+    assert (item["state"], item["tries"]) == ("open", 1)
+    with pytest.raises(Conflict):
+        jobs.finish(jobs.Job(item["id"], check_runs.CHECK_TABLE, {}, taken_by="another"))
