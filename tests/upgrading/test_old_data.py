@@ -106,7 +106,7 @@ def test_an_upgrade_is_pure_and_changes_nothing_the_second_time_or_of_a_row(name
             key: value for key, value in upgraded.items() if key != "schema"
         }  # as a row of an index comes
         assert SCHEMAS.current(again) in (upgraded, again)
-        row = {key: item[key] for key in ("PK", "SK", "type", "card") if key in item}
+        row = {key: value for key, value in item.items() if key in ("PK", "SK", "type", "card")}
         assert {**SCHEMAS.current(row), "schema": 1} == {**row, "schema": 1}
 
 
