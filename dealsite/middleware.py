@@ -120,7 +120,7 @@ class BodyMiddleware:
             except UnreadablePostError:
                 pass
             except RequestDataTooBig:
-                request.META[IS_TOO_LARGE] = True
+                request.META |= {IS_TOO_LARGE: True, FILE_BYTES: 0}  # its texts are, not a file
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:

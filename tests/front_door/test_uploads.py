@@ -178,7 +178,8 @@ def test_an_editor_who_has_yet_to_set_up_their_second_factor_is_refused(web, set
 def test_an_editor_whose_file_is_too_large_reads_how_large_one_may_be(web, path, length, most):
     status, answer = upload(web, path, head(web, path, "editor", length=length))
     assert status == 413
-    assert b"A file has at most " + most in b" ".join(answer.split())
+    answer = b" ".join(answer.split())
+    assert b"A file has at most " + most in answer
     assert f'<a class="btn btn-primary" href="{path}">'.encode() in answer
     assert b'id="error"' in answer
 

@@ -426,8 +426,8 @@ GUARDS = [
     Guard(
         "a deletion is not undone over a new item",
         f"{DATA}/integrity/decisions.py",
-        "item=dict(entry.copy or {}), when=(absent(),), otherwise=taken)",
-        "item=dict(entry.copy or {}), when=(), otherwise=taken)",
+        "item=was, when=(absent(),), otherwise=taken)",
+        "item=was, when=(), otherwise=taken)",
         "tests/data/integrity/test_decisions.py",
     ),
     Guard(

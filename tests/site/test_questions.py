@@ -23,10 +23,10 @@ NO_QUESTIONS = {
     "checks.find": "reads the whole table",
     "checks.repair": "writes what a check says",
     "checks.repair_all": "reads the whole table",
+    "sample.check": "reads a part of the table",
     "migrations.run": "reads the whole table",
     "migrations.begin": "counts into migrations.run",
     "migrations.estimate": "counts into migrations.run",
-    "sample.check": "reads a part of the table",
     "applying.read": "counts into applying.carry_out",
     "undoing.read_changed": "counts into undoing.take_back",
 }

@@ -94,7 +94,8 @@ def undo(entry_id: str, *, by: str, now: datetime) -> None:
     writes: list[Write] = []
     if entry.decision == "deleted":
         taken = AlreadyExists(gettext_lazy("There is an item under this key again."))
-        writes = [Put(key=entry.key, item=dict(entry.copy or {}), when=(absent(),), otherwise=taken)]
+        was = table.current(dict(entry.copy or {}))  # a later build may know another shape
+        writes = [Put(key=entry.key, item=was, when=(absent(),), otherwise=taken)]
     elif entry.decision == "corrected":
         changed, item = entry.changed or {}, table.get(entry.key)
         if item is None or any(item.get(name) != one.get("after") for name, one in changed.items()):

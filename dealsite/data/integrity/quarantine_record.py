@@ -14,6 +14,7 @@ from dealsite.data import keys
 from dealsite.data.entities.findings import MOST_CHARACTERS, QUARANTINED
 from dealsite.data.integrity.declared import is_secret
 from dealsite.data.integrity.problem import Problem
+from dealsite.data.table.configuration import SCHEMA
 from dealsite.data.table.convert import Item, to_attribute
 from dealsite.data.table.errors import VersionConflict
 from dealsite.data.table.ids import epoch_seconds, from_iso, hash_of, iso
@@ -88,7 +89,7 @@ def entry_of(problem: Problem, item: Item | None, *, now: datetime) -> Quarantin
 
 
 def fingerprint_of(item: Item | None) -> str:
-    """Return what tells an item from any other state of it."""
+    """Return what tells an item from any other state of it; migrate_items, which notes its schema, changes none."""
     return _copied(item)[0]
 
 
@@ -96,7 +97,7 @@ def _copied(item: Item | None) -> tuple[str, Item | None]:
     if item is None:
         return "", None
     try:
-        text = json.dumps(to_attribute(item), sort_keys=True)
+        text = json.dumps(to_attribute({n: v for n, v in item.items() if n != SCHEMA}), sort_keys=True)
     except TypeError:  # a set of numbers, which this site never stores
         return hash_of(repr(sorted(item.items(), key=lambda pair: pair[0]))), None
     return hash_of(text), item if len(text.encode()) <= MOST_BYTES else None

@@ -183,7 +183,7 @@ def test_what_cannot_be_published_is_refused_at_its_field_and_nothing_typed_is_l
 
 def test_a_text_of_megabytes_is_refused_before_it_is_read(editor):
     response = editor.post(address(make_id(NOW)), WHOLE | {"description": "x" * 1_100_000, "action": "save"})
-    assert response.status_code == 400
+    assert response.status_code == 413
 
 
 @pytest.mark.parametrize("text", ["👩‍👩‍👧 عربى \u202eabc", "<script>alert(1)</script>", "{{ 7|add:7 }}"])

@@ -240,8 +240,9 @@ def test_the_limit_is_said_in_the_language_of_the_editor(editor):
 
 
 def test_a_form_of_more_than_a_form_may_have_is_too_large(editor):
-    answer = editor.post(PASTE, {"rows": "x" * 1_000_001})
+    answer = editor.post(PASTE, {"rows": "x" * 1_000_001}, **{FILE_BYTES: 50_000_000})
     assert answer.status_code == 413
+    assert "A file has at most" not in text(answer)
     assert "That is more than this page takes" in text(answer)
 
 

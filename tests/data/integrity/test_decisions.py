@@ -218,6 +218,13 @@ def test_a_corrected_deal_is_listed_where_it_belongs_and_an_editor_notices():
     assert deals.get(deal.id).card == deal.card
 
 
+def test_an_item_whose_schema_was_noted_meanwhile_is_as_it_was():
+    entry_id = quarantined()
+    table.write(Update(key=GHOST, set={"schema": 1}))
+    delete(entry_id)
+    assert table.get(GHOST) is None
+
+
 def test_of_two_wrong_attributes_each_is_corrected_in_turn():
     key = keys.deal(make_deal(deal_id=make_id(NOW, 1)).id)
     table.write(Update(key=key, set={"link": "javascript:alert(1)", "was_price": -3}))
