@@ -58,15 +58,13 @@ def test_a_job_of_a_newer_build_is_left_to_it(newer):
     assert stored() == before
 
 
-def test_a_newer_item_is_checked_and_not_repaired(newer, monkeypatch):
+def test_a_newer_item_is_not_repaired(newer, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(data, "SCHEMAS", Schemas())
         table.write(Update(key=keys.brand_counts("nordlicht"), set={"deals": 7}))
         table.write(Update(key=keys.offer(newer.id), set={"price": 1}))
     before = stored()
-    repaired, left = checks.repair_all()
-    assert repaired == []
-    assert {problem.key for problem in left} >= {keys.brand_counts("nordlicht"), keys.offer(newer.id)}
+    assert checks.repair_all() == ([], [])  # nobody here knows what is right
     assert stored() == before
 
 

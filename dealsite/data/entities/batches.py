@@ -17,6 +17,7 @@ from dealsite.data.entities.attributes import (
 )
 from dealsite.data.entities.deals import NAME_CHARACTERS, TITLE_CHARACTERS
 from dealsite.data.entities.entity import At, Entity
+from dealsite.data.entities.upgrades import without_empty_language
 from dealsite.data.table.convert import Item
 
 UPLOADED, CHECKING, CHECKED, IMPORTING, IMPORTED = "uploaded", "checking", "checked", "importing", "imported"
@@ -118,6 +119,7 @@ IMPORT = Entity(
         ),
     },
     rules=(_is_as_far_as_its_stage,),
+    upgrades=(without_empty_language,),
 )
 
 IMPORT_LAYOUT = Entity(
@@ -129,6 +131,7 @@ IMPORT_LAYOUT = Entity(
         "layout": Map(LAYOUT),
         "ttl": Expiry(),
     },
+    upgrades=(without_empty_language,),
 )
 
 BULK_VALUE = Text(least=0, most=300, about="an expiry, a slug, a page, a version, a place or a deal")
