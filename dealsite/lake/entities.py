@@ -6,7 +6,7 @@ for the country and the beginning of the postcode. An e-mail address is there as
 told, none can be guessed and tried without the site's key.
 
 Each table names the role that may ask it, its audience; admins may ask all of them, and they alone those that name
-none. Columns named in `for_admins` are theirs, too.
+none. What is personal is theirs, too, unless the table is made `with_people`, and so is what `for_admins` names.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -64,11 +64,14 @@ class Entity:
         return {column.name: column.kind for column in self.columns}
 
 
-def columns(shape: Shape, text: str, for_admins: str = "", **sources: Source | str) -> tuple[Column, ...]:
+def columns(
+    shape: Shape, text: str, for_admins: str = "", *, with_people: bool = False, **sources: Source | str
+) -> tuple[Column, ...]:
     """Return the columns of what has such attributes; each is of the kind of its attribute, or of one of its card's.
 
     `sources` names the attribute of one that is called otherwise, or says where a value comes from that is none: its
-    kind has to be told, `name:kind`. What is secret is refused.
+    kind has to be told, `name:kind`. What is secret is refused, and what is personal is for admins, unless those for
+    whom the table was made work `with_people`.
     """
     kept, made = set(for_admins.split()), list[Column]()
     card = shape.get("card")
@@ -79,6 +82,8 @@ def columns(shape: Shape, text: str, for_admins: str = "", **sources: Source | s
         if isinstance(source, str):
             if declared[source].secret:
                 raise ValueError(f"{source} is secret and has no place in the lake.")
+            if declared[source].personal and not with_people:
+                kept.add(name)
             told, source = declared[source].column, attribute(source)
         made.append(Column(name, told or "text", source, name in kept))
     if unknown := (sources.keys() | kept) - {column.name for column in made}:
@@ -142,16 +147,17 @@ def _entity(
     *,
     audience: str = ADMIN,
     for_admins: str = "",
+    with_people: bool = False,
     **sources: Source | str,
 ) -> Entity:
-    return Entity(
-        type_, table, columns(chart.ENTITIES[type_].shape, text, for_admins, **sources), created, audience
-    )
+    shape, for_all = chart.ENTITIES[type_].shape, with_people or audience == ADMIN
+    made = columns(shape, text, for_admins, with_people=for_all, **sources)
+    return Entity(type_, table, made, created, audience)
 
 
 def _relation(type_: str, table: str, more: str = "") -> Entity:
     text = f"slug username created_at {more}"
-    return _entity(type_, table, by_creation, text, audience=OFFICE, for_admins="username")
+    return _entity(type_, table, by_creation, text, audience=OFFICE)
 
 
 ENTITIES: tuple[Entity, ...] = (
@@ -163,6 +169,7 @@ ENTITIES: tuple[Entity, ...] = (
         "expires_at sold_out featured_on link description version created_at "
         "created_by updated_at updated_by",
         live_at=by_id,
+        with_people=True,
         audience=OFFICE,
     ),
     _entity(
@@ -185,6 +192,7 @@ ENTITIES: tuple[Entity, ...] = (
         "brands",
         by_creation,
         "slug name description version created_at updated_at updated_by",
+        with_people=True,
         audience=OFFICE,
     ),
     _entity(
@@ -199,6 +207,7 @@ ENTITIES: tuple[Entity, ...] = (
         "categories",
         None,
         "slug name description featured featured_at featured_by version updated_at updated_by",
+        with_people=True,
         audience=OFFICE,
     ),
     _entity(
@@ -208,12 +217,20 @@ ENTITIES: tuple[Entity, ...] = (
         "slug deals likes watches",
         audience=OFFICE,
     ),
-    _entity("FrontPage", "front_pages", None, "featured featured_at featured_by", audience=OFFICE),
+    _entity(
+        "FrontPage",
+        "front_pages",
+        None,
+        "featured featured_at featured_by",
+        with_people=True,
+        audience=OFFICE,
+    ),
     _entity(
         "EditorsChoicePage",
         "editors_choice_pages",
         None,
         "featured featured_at featured_by",
+        with_people=True,
         audience=OFFICE,
     ),
     _relation("BrandLike", "brand_likes"),
@@ -240,6 +257,7 @@ ENTITIES: tuple[Entity, ...] = (
         "cart_heads",
         None,
         "username is_visitor:flag active saved version",
+        with_people=True,
         audience=OFFICE,
     ),
     _entity(
@@ -250,6 +268,7 @@ ENTITIES: tuple[Entity, ...] = (
         "price quantity added_at:time",
         status_at="at",
         added_at=by_id,
+        with_people=True,
         audience=OFFICE,
     ),
     _entity(
@@ -263,6 +282,7 @@ ENTITIES: tuple[Entity, ...] = (
         status_note=last_step("note"),
         country=of_address("country"),
         postcode_area=of_address("postcode", 2),
+        with_people=True,
         audience=OFFICE,
         for_admins="email_hash",
     ),
@@ -275,6 +295,7 @@ ENTITIES: tuple[Entity, ...] = (
         "timeline version",
         instalment="number",
         instalments="of",
+        with_people=True,
         audience=OFFICE,
     ),
     _entity(

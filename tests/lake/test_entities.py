@@ -155,9 +155,17 @@ def test_a_column_is_of_its_attributes_kind_and_a_secret_is_none():
     shape = {"a": Money(), "card": Map({"b": Time(), "c": Text(secret=True)}), "d": Bytes(secret=True)}
     kinds = {one.name: one.kind for one in columns(shape, "a b e f:flag", e="b", f=lambda item: True)}
     assert kinds == {"a": "money", "b": "time", "e": "time", "f": "flag"}
-    for text, sources in (("c", {}), ("d", {}), ("x", {"x": "c"})):
+    for text in ("c", "d"):
         with pytest.raises(ValueError, match="is secret"):
-            columns(shape, text, **sources)
+            columns(shape, text)
+    with pytest.raises(ValueError, match="is secret"):
+        columns(shape, "x", x="c")
+
+
+def test_what_is_personal_is_for_admins_unless_a_table_is_for_those_who_work_with_people():
+    shape = {"a": Text(), "b": Text(personal=True)}
+    assert [one.is_for_admins for one in columns(shape, "a b")] == [False, True]
+    assert [one.is_for_admins for one in columns(shape, "a b", with_people=True)] == [False, False]
 
 
 def test_a_source_must_have_its_column():
