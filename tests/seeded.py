@@ -166,7 +166,8 @@ def seeded_site(endpoint_url: str, folder: Path) -> Iterator[Content]:
     yield made
     with override_settings(**options):
         table.reset()
-        assert "\n".join(str(problem) for problem in checks.find()) == ""
+        found = [str(problem) for problem in checks.find()]
+        assert not found, "\n".join(found)
         table.reset()
 
 

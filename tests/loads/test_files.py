@@ -161,8 +161,6 @@ def test_the_same_content_is_the_same_load_and_other_content_another(tmp_path):
         (as_json(account="a#b"), "cannot be part of a key"),
         (as_json(account="a" * 201), "too long"),
         (as_json(due_at="2026-12-01T09:00:00"), "needs a time zone"),
-        (as_json(due_at="1999-12-31T23:00:00Z"), "a time before 2000"),
-        (as_json(due_at="9999-12-31T23:00:00-10:00"), "or after 2100"),
         (as_json(due_at="soon"), "Invalid isoformat"),
         (as_json(due_at="2000-01-01T00:30:00+01:00"), "from 2000 to 2100 in UTC"),
         (as_json(due_at="9999-12-31T23:00:00-05:00"), "from 2000 to 2100 in UTC"),

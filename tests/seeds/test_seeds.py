@@ -47,7 +47,8 @@ def filled(native_engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
     yield options
     with override_settings(**options):
         table.reset()
-        assert "\n".join(str(problem) for problem in checks.find()) == ""
+        found = [str(problem) for problem in checks.find()]
+        assert not found, "\n".join(found)
 
 
 @pytest.fixture

@@ -114,7 +114,13 @@ HEARTBEAT = Entity(
     type="Heartbeat",
     about="when one of the workers or web processes last wrote",
     key=At(keys.heartbeat, part="part"),
-    shape={"part": Text(one_of=("worker", "web")), "at": Time(), "ttl": Expiry()},
+    shape={
+        "part": Text(one_of=("worker", "web")),
+        "at": Time(),
+        "ttl": Expiry(
+            optional=True, about="of workers alone: for web processes one stays, which `/readyz` writes"
+        ),
+    },
     is_passing=True,
 )
 

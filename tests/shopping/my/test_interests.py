@@ -17,7 +17,7 @@ from shopping.my import interests
 from tests.accounts.conftest import sign_in
 from tests.accounts.test_passwords import work
 from tests.builders import NOW, make_brand
-from tests.people import calls
+from tests.people import calls, make_user
 
 CATEGORY = "toys-hobbies"
 
@@ -115,6 +115,7 @@ def test_a_watch_is_muted_and_heard_again(signed_in: Client):
     ],
 )
 def test_what_i_do_not_watch_cannot_be_muted(signed_in: Client, changes: dict[str, str]):
+    make_user("bob")
     relations.add(relations.BRAND_WATCH, "nordlicht", username="ada", now=NOW)
     relations.add(relations.BRAND_WATCH, "aurora", username="bob", now=NOW)
     sent = {"target": "brand", "slug": "nordlicht", "muted": "yes"} | changes

@@ -146,6 +146,7 @@ def test_many_clicks_at_once_count_once(ada: User):
 @each_target
 def test_visitors_share_a_page_with_counts_and_links_to_sign_in(settings: Any, target: str):
     settings.DEALSITE_PAGE_CACHE_SECONDS = 60
+    make_user("bob")
     relations.add(relations.BRAND_LIKE, "nordlicht", username="bob", now=NOW)
     relations.add(relations.CATEGORY_LIKE, CATEGORY, username="bob", now=NOW)
     page_cache.forget()
