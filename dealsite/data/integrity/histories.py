@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
+from typing import Any
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import prices
@@ -14,6 +15,9 @@ from dealsite.data.table.ids import from_iso, time_of
 from dealsite.data.table.writes import Check, Delete, Path, Put, Update, absent, equals
 
 RESTORED = "restored"  # as the audit log says it
+# What is remembered of each deal and its last price, as tuples: there may be very many.
+OF_DEAL = ("PK", "SK", "id", "version", "writes", "updated_at", "has_prices", "price", "was_price")
+OF_PRICE = ("SK", "PK", "since", "price", "was_price")
 MOST_STRAY = 1000  # prices of one deal that is gone which one run names
 MOST_SEEN = 1000  # versions of one thing that one run looks at
 OF_DELETION = (
@@ -25,10 +29,10 @@ OF_DELETION = (
 
 @dataclass(slots=True)
 class _Priced:
-    """What has been seen of one deal: the deal, the last of its prices, and whether it lies in the trash."""
+    """What has been seen of one deal: values of it and of its last price, and whether it lies in the trash."""
 
-    deal: Item | None = None
-    last: Item | None = None
+    deal: tuple[Any, ...] | None = None
+    last: tuple[Any, ...] | None = None
     in_trash: bool = False
 
 
@@ -41,29 +45,32 @@ class Prices:
     def see(self, item: Item) -> None:
         match item["type"]:
             case "Deal":
-                card = {name: item["card"].get(name) for name in ("price", "was_price")}
-                of_deal = kept(item, "id", "version", "writes", "updated_at", "has_prices")
-                self.seen[item["id"]].deal = of_deal | card
+                self.seen[item["id"]].deal = tuple(map((item | item["card"]).get, OF_DEAL))
             case "Trash" if item["kind"] == "deal":
                 self.seen[item["id"]].in_trash = True
             case "Price":
                 seen = self.seen[item["deal"]]
-                if seen.last is None or seen.last["SK"] < item["SK"]:
-                    seen.last = item
+                if seen.last is None or seen.last[0] < item["SK"]:
+                    seen.last = tuple(map(item.get, OF_PRICE))
 
     def problems(self) -> Iterator[Problem]:
         for deal_id, seen in self.seen.items():
-            if seen.deal is None:
+            deal = _item(OF_DEAL, seen.deal)
+            if not deal:
                 if not seen.in_trash:
                     yield from _stray_prices(deal_id)
             elif seen.last is not None:
-                yield from _price_problems(seen.deal, seen.last)
-            elif seen.deal.get("has_prices"):
+                yield from _price_problems(deal, _item(OF_PRICE, seen.last))
+            elif deal.get("has_prices"):
                 lost = (
                     "The prices that it has had are lost; what it costs now is kept from its publication on."
                 )
-                put = _price_of(seen.deal, key_since=None)
-                yield Problem(key_of(seen.deal), lost, (put, _unchanged(seen.deal)))
+                put = _price_of(deal, key_since=None)
+                yield Problem(key_of(deal), lost, (put, _unchanged(deal)))
+
+
+def _item(names: tuple[str, ...], values: tuple[Any, ...] | None) -> Item:
+    return {name: value for name, value in zip(names, values or (), strict=False) if value is not None}
 
 
 def _price_problems(deal: Item, last: Item) -> Iterator[Problem]:
