@@ -46,13 +46,24 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--only",
         action="append",
-        help="a content to measure, ask, fan-out, orders, payments, search or stream; may be repeated",
+        help="a content to measure, ask, check, fan-out, orders, payments, search or stream; may be repeated",
     )
     return parser.parse_args()
 
 
 def _run(options: argparse.Namespace, var: Path) -> int:
-    from benchmarks import asking, content, fan_out, orders, pages, payments, report, search, streaming
+    from benchmarks import (
+        asking,
+        content,
+        fan_out,
+        orders,
+        pages,
+        payments,
+        report,
+        search,
+        streaming,
+        whole_table,
+    )
 
     costs: list[pages.Cost] = []
     served: dict[str, tuple[float, float]] = {}
@@ -73,6 +84,9 @@ def _run(options: argparse.Namespace, var: Path) -> int:
     if not options.only or "search" in options.only:
         searching = search.measure(var / "engine-search", list(contents.values())[-1])
         results = f"{results}\n\n{search.table_of(searching)}".lstrip()
+    if not options.only or "check" in options.only:
+        checked = whole_table.measure(var / "engine-check", list(contents.values())[-1])
+        results = f"{results}\n\n{whole_table.table_of(checked)}".lstrip()
     if not options.only or "stream" in options.only:
         flowing = streaming.measure(var / "engine-stream")
         results = f"{results}\n\n{streaming.table_of(flowing)}".lstrip()
