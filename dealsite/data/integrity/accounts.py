@@ -19,6 +19,8 @@ KEPT = ("username", "deleted_at", "version", "two_factor", *SHARED)
 class People:
     """Keeps of each user what profile and guard repeat."""
 
+    takes_part = frozenset({"User"})
+
     def __init__(self) -> None:
         self.users: dict[str, Item] = {}
         self.deleted: set[str] = set()

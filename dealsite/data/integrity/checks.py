@@ -46,7 +46,10 @@ ROUNDS = 4
 
 
 class Check(Protocol):
-    """One part of the table: sees every item once, then says what is wrong."""
+    """One part of the table: sees every item once, then says what is wrong.
+
+    Those that count name the types of what takes part: nothing is repaired while there is one that they do not see.
+    """
 
     def see(self, item: Item) -> None: ...
 
@@ -84,8 +87,8 @@ def _scan(seen: Callable[[], object]) -> list[Problem]:
 def judge(items: Iterable[Item]) -> list[Problem]:
     """Return what is wrong with some items that are all there are.
 
-    What a lost root is missing for is said once, of the root; where an item cannot be read by a check, or a newer
-    build wrote it, nothing is repaired that would be counted without it.
+    What a lost root is missing for is said once, of the root. Nothing is repaired that would be counted without an item
+    that a check cannot read or a newer build wrote, nor what would take away the rest of a lost deal or user.
     """
     single, roots, checks = Items(), Roots(), [make() for make in CHECKS]
     doubtful: set[Check] = set()
@@ -99,7 +102,8 @@ def judge(items: Iterable[Item]) -> list[Problem]:
                 doubtful.add(check)
                 single.incomplete(item, error)
     lost = _compared(roots, single, doubtful)
-    roots_lost = {problem.key for problem in lost}
+    doubtful |= {check for check in checks if single.unseen & getattr(check, "takes_part", frozenset())}
+    roots_lost, of_lost = {problem.key for problem in lost}, roots.lost()
     found = [*single.found, *lost]
     for check in reversed(
         checks
@@ -108,7 +112,8 @@ def judge(items: Iterable[Item]) -> list[Problem]:
         for problem in _compared(check, single, doubtful):
             if problem.needs(roots_lost) or (check is checks[0] and problem.key in known):
                 continue
-            found.append(replace(problem, repairs=()) if check in doubtful else problem)
+            is_sure = check not in doubtful and not problem.needs(of_lost)
+            found.append(problem if is_sure else replace(problem, repairs=()))
     return [replace(problem, repairs=()) for problem in found] if single.newer else found
 
 

@@ -18,6 +18,8 @@ OUTCOMES = {CHANGED: "changed", REFUSED: "refused"}
 class AnnouncementSegments:
     """Keeps the jobs that send messages, and their segments: four each."""
 
+    takes_part = frozenset({"JobSegment"})
+
     def __init__(self) -> None:
         self.jobs: dict[str, Item] = {}
         self.segments: dict[str, list[Item]] = defaultdict(list)
@@ -59,6 +61,8 @@ class AnnouncementSegments:
 
 class BulkChanges:
     """Keeps the jobs that change many deals, with the number of their rows; memory grows with jobs, not with rows."""
+
+    takes_part = frozenset({"BulkRow"})
 
     def __init__(self) -> None:
         self.jobs: dict[str, Item] = {}

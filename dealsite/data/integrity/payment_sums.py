@@ -31,6 +31,8 @@ Part = tuple[str, int]  # a load and one of its segments
 class Payments:
     """Counts all payments anew; memory grows with days and with what is under way, not with payments."""
 
+    takes_part = frozenset({"Payment", "PaymentLoadSegment"})
+
     def __init__(self) -> None:
         self.counted: Deltas = {}
         self.stored: dict[Place, Item] = {}

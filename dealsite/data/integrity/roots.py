@@ -1,8 +1,9 @@
 """Brands, categories and featured pages: what names one needs it, so one that is lost is made anew of what names it.
 
 A brand is told by the list of names, by its counters or by deals; what it says of itself (description, logo) is lost.
-A featured list is made of the deals that say where they are featured, in the order that the
-audit log has.
+A featured list is made of the deals that say where they are featured, in the order that the audit log has. A deal of
+which offer and prices are there, or a user whose profile is, was lost as well: nothing tells what it was, but what is
+left of it is kept for whoever decides.
 """
 
 import re
@@ -24,6 +25,15 @@ from dealsite.data.table.ids import iso, time_of
 from dealsite.data.table.writes import Check, Put, absent, equals
 
 LISTED = re.compile(r"\(([0-9A-Z]{26})\)$", re.MULTILINE)  # a deal in a list as the audit log shows it
+# What makes up deals and users, and the attribute that says whose it is.
+PARTS = {
+    "Deal": "id",
+    "Offer": "id",
+    "Price": "deal",
+    "Trash": "id",
+    "User": "username",
+    "Profile": "username",
+}
 NO_EDIT = "0" * 26
 FIRST = datetime(YEARS[0], 1, 1, tzinfo=UTC)
 PAGES = (cards.FRONT, cards.EDITORS_CHOICE, *CATEGORIES)
@@ -42,8 +52,13 @@ class Roots:
         self.featured: dict[str, dict[str, Item]] = defaultdict(dict)  # page -> deal -> its card
         self.versions: dict[str, Item] = {}  # the newest one kept of each page's list
         self.logged: dict[str, Item] = {}  # the last entry of the audit log on each page's list
+        self.parts: dict[str, set[str]] = {
+            kind: set() for kind in PARTS
+        }  # of what there is: ids and user names
 
     def see(self, item: Item) -> None:
+        if item["type"] in PARTS:
+            self.parts[item["type"]].add(item[PARTS[item["type"]]])
         match item["type"]:
             case "Brand" | "Category" | "FrontPage" | "EditorsChoicePage":
                 self.there.add(key_of(item))
@@ -84,6 +99,14 @@ class Roots:
             named = self.categories if page in CATEGORIES else self.featured
             if (page in named or page in self.versions) and cards.page_key(page) not in self.there:
                 yield self._page(page)
+
+    def lost(self) -> set[keys.Key]:
+        """Return the keys of deals and users of which only parts are there."""
+        there = self.parts
+        deals = (there["Offer"] & there["Price"]) - there["Deal"] - there["Trash"]
+        return {keys.deal(one) for one in deals} | {
+            keys.user(one) for one in there["Profile"] - there["User"]
+        }
 
     def _brand(self, slug: str) -> Iterator[Problem]:
         name = self.listed.get(slug) or self.in_deals.get(slug, "")

@@ -34,6 +34,8 @@ NOT_ALL = "Its lines are not all {}."
 class Carts:
     """Keeps the heads, and of each line in a cart where it stands and how many pieces it has."""
 
+    takes_part = frozenset({"CartLine"})
+
     def __init__(self) -> None:
         self.heads: dict[str, Item] = {}
         self.lines: dict[str, dict[keys.Key, Item]] = defaultdict(dict)

@@ -88,6 +88,8 @@ def _stray_name(letter: str, slug: str, *checks: Check) -> Problem:
 class Counts:
     """Counts all deals anew; memory grows with brands, months and days, not with deals."""
 
+    takes_part = frozenset({"Deal", *RELATED})
+
     def __init__(self) -> None:
         self.deals: dict[keys.Key, Counter[str]] = defaultdict(Counter)
         self.days: Counter[date] = Counter()

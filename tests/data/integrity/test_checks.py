@@ -804,6 +804,41 @@ def test_what_a_key_tells_is_given_back_to_its_item(seed):
     assert everything() == before
 
 
+def test_an_item_that_says_another_key_than_its_lists_is_believed_less_than_they(seed):
+    seed()
+    before = everything()
+    change(NORDLICHT, slug="aurora")()
+    change(keys.message("ann", JOB), id=LINE)()
+    assert checks.repair_all()[1] == []
+    assert everything() == before
+
+
+def test_what_is_left_of_a_lost_deal_or_user_is_reported_and_kept(seed):
+    seed()
+    before = everything()
+    lost = {keys.deal(LATER), keys.user("ann")}
+    for key in lost:
+        table.write(Delete(key=key))
+    _, left = checks.repair_all()
+    assert {keys.offer(LATER), keys.two_factor("ann"), keys.email_guard("ann@example.org")} <= {
+        problem.key for problem in left
+    }
+    gone = before.keys() - everything().keys() - lost
+    assert {before[key]["type"] for key in gone} <= {"DayCount"}
+
+
+def test_nothing_is_counted_while_one_of_the_counted_cannot_be_read(seed):
+    seed()
+    before = everything()
+    change_in(keys.deal(LIVE), ("card", "brand"), 5)()
+    change_in(keys.deal(LATER), ("card", "category"), {"a": 1})()
+    _, left = checks.repair_all()
+    assert keys.deal(LIVE) in {problem.key for problem in left}
+    after = everything()
+    assert {key: after[key] for key in (NORDLICHT, TOYS)} == {key: before[key] for key in (NORDLICHT, TOYS)}
+    assert before.keys() == after.keys()
+
+
 def test_a_payment_cannot_make_the_totals_wrong(wait_for_indexes):
     seed_payments(wait_for_indexes)
     payment = next(item for item in everything().values() if item["type"] == "Payment")
