@@ -179,7 +179,7 @@ def test_messages_and_jobs_are_for_everybody_on_every_screen(editor_window, view
     table.write(
         Update(
             key=keys.job(failed),
-            set={"state": "failed", "error": "The site is very busy just now."},
+            set={"state": "failed", ("card", "state"): "failed", "error": "The site is very busy just now."},
             remove=("GSI3PK", "GSI3SK"),
         )
     )

@@ -20,6 +20,7 @@ from dealsite.accounts.security_log import failures
 from dealsite.ask import numbers
 from dealsite.data import table
 from dealsite.data.catalogue import buckets
+from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.integrity import checks
 from dealsite.data.table import client
 from dealsite.data.table.writes import Delete, Put
@@ -93,6 +94,9 @@ class Site:
             if client.connect().endpoint_url != self.proxy.url:
                 table.reset()
             self.forget()
+            for names in (brand_names, category_names):  # else those that another test's site has
+                names.forget()
+                names.names()
             yield
 
     def begin(self) -> None:
