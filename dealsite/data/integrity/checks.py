@@ -144,8 +144,9 @@ def repair_all(seen: Callable[[], object] = lambda: None) -> tuple[list[Problem]
     """Repair what is derived; return the problems that were repaired and those that are left."""
     repaired: list[Problem] = []
     for _ in range(ROUNDS):
-        done = [problem for problem in find(seen) if repair(problem)]
+        found = find(seen)
+        done = [problem for problem in found if repair(problem)]
         repaired += done
         if not done:
-            break
+            return repaired, found
     return repaired, find(seen)
