@@ -24,8 +24,8 @@ from dealsite.data.catalogue.content import DealContent, text_problems
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing import links
-from dealsite.data.entities.attributes import UNSTORABLE
 from dealsite.data.entities.deals import ALT_CHARACTERS
+from dealsite.data.entities.texts import UNSTORABLE
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid, iso, new_ulid
 from dealsite.text.digits import number_in

@@ -19,7 +19,6 @@ from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing.pending_edits import PendingEdits
-from dealsite.data.entities.attributes import LINK_CHARACTERS
 from dealsite.data.entities.deals import (
     DESCRIPTION_CHARACTERS,
     MAX_STOCK,
@@ -28,6 +27,7 @@ from dealsite.data.entities.deals import (
     VOUCHER_CODE_CHARACTERS,
 )
 from dealsite.data.entities.taxonomy import ABOUT_CHARACTERS
+from dealsite.data.entities.texts import LINK_CHARACTERS
 
 MARKDOWN_HELP = _("Markdown: **bold**, *italic*, - lists, [text](https://…).")
 

@@ -14,13 +14,19 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cached_property
 
-from django.utils.crypto import salted_hmac
-
 from dealsite.data.entities import chart
 from dealsite.data.entities.attributes import Map, Shape
 from dealsite.data.table.convert import Item
-from dealsite.data.table.ids import from_iso, time_of
 from dealsite.lake.columns import Column, Source, attribute
+from dealsite.lake.sources import (
+    by_beginning,
+    by_creation,
+    by_id,
+    hashed_email,
+    is_there,
+    last_step,
+    of_address,
+)
 
 OFFICE, ADMIN = "back office", "admin"  # audiences
 TIMELESS = date(2000, 1, 1)  # the partition of what has no day of its creation
@@ -89,45 +95,6 @@ def columns(
     if unknown := (sources.keys() | kept) - {column.name for column in made}:
         raise ValueError(f"No column is named {', '.join(unknown)}.")
     return tuple(made)
-
-
-# Where values come from
-
-
-def by_id(item: Item) -> datetime:
-    """When the item's id was made."""
-    return time_of(item["id"])
-
-
-def by_creation(item: Item) -> datetime:
-    return from_iso(item["created_at"])
-
-
-def by_beginning(item: Item) -> datetime:
-    return from_iso(item["since"])
-
-
-def hashed_email(item: Item) -> str | None:
-    """The e-mail address as a hash with the site's key (64 hexadecimal digits)."""
-    email = item.get("email")
-    return hash_of_email(email) if email else None
-
-
-def hash_of_email(email: str) -> str:
-    return salted_hmac("dealsite.lake.email", email, algorithm="sha256").hexdigest()
-
-
-def of_address(name: str, characters: int = 120) -> Source:
-    return lambda item: item["address"][name][:characters]
-
-
-def last_step(name: str) -> Source:
-    """A field of the newest entry of a timeline."""
-    return lambda item: item["timeline"][-1].get(name)
-
-
-def is_there(name: str) -> Source:
-    return lambda item: name in item
 
 
 # Where columns come from that are called the same in every table, and otherwise in the items.

@@ -16,8 +16,8 @@ import pytest
 
 from dealsite.ask import ready, runs
 from dealsite.ask.lake import Lake, lake_in, may_ask
-from dealsite.data.entities.attributes import Text
 from dealsite.data.entities.people import ROLES
+from dealsite.data.entities.texts import Text
 from dealsite.data.table import errors
 from dealsite.lake.entities import ADMIN, ENTITIES, OFFICE, Entity, columns
 from tests.ask.test_holes import BEFORE

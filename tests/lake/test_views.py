@@ -7,7 +7,8 @@ import duckdb
 import pytest
 from django.core.management import CommandError, call_command
 
-from dealsite.data.entities.attributes import Flag, Money, Text
+from dealsite.data.entities.attributes import Flag, Money
+from dealsite.data.entities.texts import Text
 from dealsite.lake import layout, rows, views
 from dealsite.lake.columns import DAY, KINDS, STATE
 from dealsite.lake.entities import BY_TYPE, ENTITIES, Entity, columns

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from dealsite.data.catalogue.cards import DealCard, Picture
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.editing import audit
-from dealsite.data.entities.attributes import CENT, LINK_CHARACTERS, UNSTORABLE, YEARS
+from dealsite.data.entities.attributes import CENT, YEARS
 from dealsite.data.entities.deals import (
     ALT_CHARACTERS,
     DESCRIPTION_CHARACTERS,
@@ -20,6 +20,7 @@ from dealsite.data.entities.deals import (
     TITLE_CHARACTERS,
     VOUCHER_CODE_CHARACTERS,
 )
+from dealsite.data.entities.texts import LINK_CHARACTERS, UNSTORABLE
 from dealsite.data.names import is_web_link
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import iso

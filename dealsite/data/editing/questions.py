@@ -8,8 +8,8 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.editing import audit
-from dealsite.data.entities.attributes import UNSTORABLE
 from dealsite.data.entities.conversion import reader, writer
+from dealsite.data.entities.texts import UNSTORABLE
 from dealsite.data.entities.work import LONGEST_SQL, LONGEST_TITLE, SAVED_QUESTION
 from dealsite.data.names import normalise
 from dealsite.data.table.access_patterns import access_pattern

@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 
 from dealsite.data import keys, table
 from dealsite.data.editing import audit
-from dealsite.data.entities.attributes import UNSTORABLE
 from dealsite.data.entities.people import COLUMN_CHARACTERS, MOST_COLUMNS
+from dealsite.data.entities.texts import UNSTORABLE
 from dealsite.data.entities.work import (
     FILTER_CHARACTERS,
     FILTERS,

@@ -4,7 +4,7 @@
     brand=Slug(refers="Brand")                      picture=Map(PICTURE, optional=True)
 
 A kind says in one sentence what is wrong with a stored value, how Python reads it (`reading`, an expression of x), and
-of what kind its column in the lake is.
+of what kind its column in the lake is. `texts` has the kinds of texts.
 """
 
 import re
@@ -12,25 +12,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any, ClassVar
 
-from dealsite.data.names import EMAIL_PATTERN, SLUG_CHARACTERS, USERNAME_PATTERN, is_web_link, slugify
-from dealsite.data.table.ids import from_iso, is_ulid
+from dealsite.data.table.ids import from_iso
 
 CENT = Decimal("0.01")
 YEARS = range(2000, 2101)  # in UTC, as every time is stored
 FIRST_SECOND, LAST_SECOND = 946_684_800, 4_133_980_799  # of those years
-UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # controls, lone surrogates
-PLAIN_LINK = re.compile(r"https?://[a-z0-9.-]+(/[!#-;=?-\[\]-~]*)?")  # as most are: no need to look closer
-HASH = re.compile(r"[0-9a-f]{64}")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
-MOST_TEXT = 100_000
-LINK_CHARACTERS = 2_000
-
-
-_slug_of = lru_cache(10_000)(slugify)  # the same few brands stand in many items
 
 
 def money(value: Any) -> Decimal | None:
@@ -69,119 +59,9 @@ class Attribute:
         return ""
 
 
-def _is_not(value: Any, what: str) -> str:
+def is_not(value: Any, what: str) -> str:
+    """Return that a value is none of a kind, as a sentence goes on."""
     return f"is {str(value)[:60]!r}, which is not {what}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Text(Attribute):
-    """A text of some length; `one_of` names all that it may be, `pattern` matches all of it.
-
-    With `least=0` it may be empty, also where it is an id, a user name or the like.
-    """
-
-    least: int = 1
-    most: int = MOST_TEXT
-    one_of: tuple[str, ...] = ()
-    pattern: str = ""
-
-    nothing = ""
-    column = "text"
-
-    def problem(self, value: Any) -> str:
-        if type(value) is not str:
-            return _is_not(value, "a text")
-        if not self.least <= len(value) <= self.most:
-            return f"has {len(value)} characters instead of {self.least} to {self.most}"
-        if not value:
-            return ""
-        if self.one_of and value not in self.one_of:
-            return _is_not(value, f"one of {', '.join(self.one_of)}")
-        if UNSTORABLE.search(value):
-            return "holds control characters"
-        if self.pattern and not re.fullmatch(self.pattern, value):
-            return _is_not(value, "of its form")
-        return self.odd(value)
-
-    def odd(self, value: str) -> str:
-        """Return what else is wrong with a text."""
-        return ""
-
-    def range(self) -> str:
-        return ", ".join(self.one_of) or (f"{self.least} to {self.most:,}" if self.most < MOST_TEXT else "")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ForeignText(Text):
-    """A text that comes from elsewhere, whatever its characters: of a browser, or of an error."""
-
-    def problem(self, value: Any) -> str:
-        if type(value) is str and self.least <= len(value) <= self.most:
-            return ""
-        return _is_not(value, f"a text of {self.least} to {self.most:,} characters")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ulid(Text):
-    """The id of something, which says when it was made."""
-
-    def problem(self, value: Any) -> str:
-        fits = type(value) is str and (is_ulid(value) if value else not self.least)
-        return "" if fits else _is_not(value, "a ULID")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Slug(Text):
-    """The key part of a name."""
-
-    most: int = SLUG_CHARACTERS
-
-    def odd(self, value: str) -> str:
-        return "" if _slug_of(value) == value else _is_not(value, "the key part of a name")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Username(Text):
-    """A user's name in lower case; `also` names who acts without being a user."""
-
-    most: int = 30
-    also: tuple[str, ...] = ()
-
-    def problem(self, value: Any) -> str:
-        if value in self.also:
-            return ""
-        fits = type(value) is str and (USERNAME_PATTERN.fullmatch(value) if value else not self.least)
-        return "" if fits else _is_not(value, "a user name")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Email(Text):
-    """An e-mail address in lower case."""
-
-    most: int = 254
-    personal: bool = True
-
-    def odd(self, value: str) -> str:
-        return "" if EMAIL_PATTERN.fullmatch(value) or not value else _is_not(value, "an e-mail address")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Link(Text):
-    """A web address, http or https."""
-
-    most: int = LINK_CHARACTERS
-
-    def odd(self, value: str) -> str:
-        fits = not value or PLAIN_LINK.fullmatch(value) or is_web_link(value)
-        return "" if fits else _is_not(value, "a web address")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Hash(Text):
-    """SHA-256 of something, 64 hexadecimal digits."""
-
-    def problem(self, value: Any) -> str:
-        return "" if type(value) is str and HASH.fullmatch(value) else _is_not(value, "a SHA-256")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,7 +78,7 @@ class Time(Attribute):
                     return ""
             except ValueError:
                 pass
-        return _is_not(value, f"a time of {YEARS[0]} to {YEARS[-1]}")
+        return is_not(value, f"a time of {YEARS[0]} to {YEARS[-1]}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,9 +93,9 @@ class Day(Attribute):
             try:
                 date.fromisoformat(value)
             except ValueError:
-                return _is_not(value, "a day")
+                return is_not(value, "a day")
             return ""
-        return _is_not(value, "a day")
+        return is_not(value, "a day")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,7 +110,7 @@ class Whole(Attribute):
     def problem(self, value: Any) -> str:
         if type(value) is int and self.least <= value <= self.most:
             return ""
-        return _is_not(value, f"a whole number from {self.least:,} to {self.most:,}")
+        return is_not(value, f"a whole number from {self.least:,} to {self.most:,}")
 
     def range(self) -> str:
         return f"{self.least:,} to {self.most:,}" if self.most < 10**12 else f"from {self.least:,}"
@@ -259,7 +139,7 @@ class Money(Attribute):
         fits = type(value) in (int, Decimal) and self.least <= value <= self.most
         if fits and (type(value) is int or value == value.quantize(CENT)):
             return ""
-        return _is_not(value, f"an amount from {self.least:,} to {self.most:,} with two decimals")
+        return is_not(value, f"an amount from {self.least:,} to {self.most:,} with two decimals")
 
     def range(self) -> str:
         return f"{self.least:,} to {self.most:,}"
@@ -273,7 +153,7 @@ class Flag(Attribute):
     column = "flag"
 
     def problem(self, value: Any) -> str:
-        return "" if type(value) is bool else _is_not(value, "true or false")
+        return "" if type(value) is bool else is_not(value, "true or false")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,7 +168,7 @@ class Bytes(Attribute):
         return (
             ""
             if type(value) is bytes and len(value) <= self.most
-            else _is_not(value, f"up to {self.most} bytes")
+            else is_not(value, f"up to {self.most} bytes")
         )
 
 
@@ -299,7 +179,7 @@ class Plain(Attribute):
     nothing = ()
 
     def problem(self, value: Any) -> str:
-        return "" if type(value) in (dict, list) else _is_not(value, "a map or list")
+        return "" if type(value) in (dict, list) else is_not(value, "a map or list")
 
 
 Shape = Mapping[str, Attribute]  # the attributes of an item, or of a map in it
@@ -321,7 +201,7 @@ class Map(Attribute):
         return (
             "; ".join(problems(value, self.shape, self.required))
             if type(value) is dict
-            else _is_not(value, "a map")
+            else is_not(value, "a map")
         )
 
 
@@ -338,7 +218,7 @@ class Each(Attribute):
 
     def problem(self, value: Any) -> str:
         if type(value) is not self.stored_as:
-            return _is_not(value, f"a {self.stored_as.__name__}")
+            return is_not(value, f"a {self.stored_as.__name__}")
         if not self.least <= len(value) <= self.most:
             return f"has {len(value)} entries instead of {self.least} to {self.most}"
         return next((f"holds an entry that {said}" for one in value if (said := self.of.problem(one))), "")
@@ -373,7 +253,7 @@ class MapOf(Attribute):
 
     def problem(self, value: Any) -> str:
         if type(value) is not dict:
-            return _is_not(value, "a map")
+            return is_not(value, "a map")
         if len(value) > self.most:
             return f"has {len(value)} entries instead of {self.most}"
         for name, inner in sorted(value.items()):

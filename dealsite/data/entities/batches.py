@@ -1,22 +1,10 @@
 """Files of deals that editors upload, and changes of many deals at once."""
 
 from dealsite.data import keys
-from dealsite.data.entities.attributes import (
-    Expiry,
-    Flag,
-    Hash,
-    ListOf,
-    Map,
-    Shape,
-    Slug,
-    Text,
-    Time,
-    Ulid,
-    Username,
-    Whole,
-)
+from dealsite.data.entities.attributes import Expiry, Flag, ListOf, Map, Shape, Time, Whole
 from dealsite.data.entities.deals import NAME_CHARACTERS, TITLE_CHARACTERS
 from dealsite.data.entities.entity import At, Entity
+from dealsite.data.entities.texts import Hash, Slug, Text, Ulid, Username
 from dealsite.data.entities.upgrades import without_empty_language
 from dealsite.data.table.convert import Item
 

@@ -3,24 +3,19 @@
 from dealsite.data import keys
 from dealsite.data.entities.attributes import (
     Attribute,
-    Email,
     Expiry,
     Flag,
-    Hash,
     ListOf,
     Map,
     MapOf,
     Money,
     Shape,
-    Slug,
-    Text,
     Time,
-    Ulid,
-    Username,
     Whole,
 )
 from dealsite.data.entities.deals import MAX_PRICE, PICTURE, TITLE_CHARACTERS
 from dealsite.data.entities.entity import At, Entity
+from dealsite.data.entities.texts import Email, Hash, Slug, Text, Ulid, Username
 from dealsite.data.table.convert import Item
 from dealsite.data.table.key_templates import LONGEST
 

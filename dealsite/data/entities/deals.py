@@ -3,22 +3,10 @@
 from decimal import Decimal
 
 from dealsite.data import keys
-from dealsite.data.entities.attributes import (
-    Flag,
-    Link,
-    Map,
-    Money,
-    SetOf,
-    Shape,
-    Slug,
-    Text,
-    Time,
-    Ulid,
-    Username,
-    Whole,
-)
+from dealsite.data.entities.attributes import Flag, Map, Money, SetOf, Shape, Time, Whole
 from dealsite.data.entities.entity import At, Entity
 from dealsite.data.entities.pages import CATEGORIES, PAGES
+from dealsite.data.entities.texts import Link, Slug, Text, Ulid, Username
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import iso, time_of
 

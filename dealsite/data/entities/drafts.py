@@ -1,7 +1,7 @@
 """Drafts, and what deals and drafts were, are to become, or were when they were deleted."""
 
 from dealsite.data import keys
-from dealsite.data.entities.attributes import Flag, Link, Map, Plain, Shape, Text, Time, Ulid, Whole
+from dealsite.data.entities.attributes import Flag, Map, Plain, Shape, Time, Whole
 from dealsite.data.entities.deals import (
     BY,
     DEAL,
@@ -12,6 +12,7 @@ from dealsite.data.entities.deals import (
     card,
 )
 from dealsite.data.entities.entity import At, Entity
+from dealsite.data.entities.texts import Link, Text, Ulid
 from dealsite.data.table.convert import Item
 
 LAST_VERSION = 99_999_999  # no version has a higher number; what stands after it in a partition is no version

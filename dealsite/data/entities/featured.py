@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 from dealsite.data import keys
-from dealsite.data.entities.attributes import Expiry, ListOf, Map, MapOf, Shape, Text, Time, Ulid, Whole
+from dealsite.data.entities.attributes import Expiry, ListOf, Map, MapOf, Shape, Time, Whole
 from dealsite.data.entities.deals import BY, DEAL_CARD, TITLE_CHARACTERS
 from dealsite.data.entities.entity import At, Entity
 from dealsite.data.entities.pages import PAGES
+from dealsite.data.entities.texts import Text, Ulid
 from dealsite.data.table.convert import Item
 
 MAX_CARDS = 24

@@ -1,23 +1,9 @@
 """What checks of the table leave behind: a note of each run, and the items that they found wrong."""
 
 from dealsite.data import keys
-from dealsite.data.entities.attributes import (
-    Attribute,
-    Expiry,
-    Flag,
-    ForeignText,
-    Hash,
-    ListOf,
-    Map,
-    MapOf,
-    Shape,
-    Text,
-    Time,
-    Ulid,
-    Username,
-    Whole,
-)
+from dealsite.data.entities.attributes import Attribute, Expiry, Flag, ListOf, Map, MapOf, Shape, Time, Whole
 from dealsite.data.entities.entity import At, Entity
+from dealsite.data.entities.texts import ForeignText, Hash, Text, Ulid, Username
 
 MOST_CHARACTERS = 1000  # of a sentence
 ANYTHING = MapOf(Attribute(), Attribute(), secret=True, personal=True, optional=True)

@@ -13,14 +13,12 @@ from dealsite.data.entities.attributes import (
     MapOf,
     Money,
     Shape,
-    Text,
     Time,
-    Ulid,
-    Username,
     Whole,
 )
 from dealsite.data.entities.commerce import MAX_TOTAL, PLANS
 from dealsite.data.entities.entity import At, Entity
+from dealsite.data.entities.texts import Text, Ulid, Username
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import from_iso
 from dealsite.data.table.key_templates import LONGEST

@@ -5,26 +5,11 @@ from datetime import timedelta
 from typing import Any
 
 from dealsite.data import keys
-from dealsite.data.entities.attributes import (
-    Email,
-    Expiry,
-    Flag,
-    ForeignText,
-    Hash,
-    ListOf,
-    Map,
-    MapOf,
-    SetOf,
-    Shape,
-    Text,
-    Time,
-    Ulid,
-    Username,
-    Whole,
-)
+from dealsite.data.entities.attributes import Expiry, Flag, ListOf, Map, MapOf, SetOf, Shape, Time, Whole
 from dealsite.data.entities.commerce import TYPED_ADDRESS
 from dealsite.data.entities.entity import At, Entity
 from dealsite.data.entities.payments import METHOD_CHARACTERS
+from dealsite.data.entities.texts import Email, ForeignText, Hash, Text, Ulid, Username
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import epoch_seconds, from_iso
 

@@ -7,23 +7,12 @@ from datetime import date
 from functools import partial
 
 from dealsite.data import keys
-from dealsite.data.entities.attributes import (
-    YEARS,
-    Flag,
-    Map,
-    SetOf,
-    Shape,
-    Slug,
-    Text,
-    Time,
-    Ulid,
-    Username,
-    Whole,
-)
+from dealsite.data.entities.attributes import YEARS, Flag, Map, SetOf, Shape, Time, Whole
 from dealsite.data.entities.deals import BY, NAME_CHARACTERS, PICTURE
 from dealsite.data.entities.entity import At, Entity
 from dealsite.data.entities.featured import featured, list_is_whole
 from dealsite.data.entities.pages import CATEGORIES
+from dealsite.data.entities.texts import Slug, Text, Ulid, Username
 from dealsite.data.table.convert import Item
 
 ABOUT_CHARACTERS = 2_000

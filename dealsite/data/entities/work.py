@@ -3,23 +3,7 @@
 from typing import Literal, get_args
 
 from dealsite.data import keys
-from dealsite.data.entities.attributes import (
-    Attribute,
-    Expiry,
-    Flag,
-    ForeignText,
-    Hash,
-    ListOf,
-    Map,
-    MapOf,
-    Shape,
-    Slug,
-    Text,
-    Time,
-    Ulid,
-    Username,
-    Whole,
-)
+from dealsite.data.entities.attributes import Attribute, Expiry, Flag, ListOf, Map, MapOf, Shape, Time, Whole
 from dealsite.data.entities.entity import At, Entity
 from dealsite.data.entities.people import (
     COLUMN_CHARACTERS,
@@ -28,6 +12,7 @@ from dealsite.data.entities.people import (
     NAME_CHARACTERS,
     NETWORK_CHARACTERS,
 )
+from dealsite.data.entities.texts import ForeignText, Hash, Slug, Text, Ulid, Username
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import from_iso, time_of
 

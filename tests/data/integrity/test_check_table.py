@@ -45,7 +45,7 @@ def damage(*names: str) -> None:
 def test_it_ends_with_its_figures():
     make_deal()
     items = schema.count()
-    figures = r"items seen in [\d.]+ s \([\d,]+ a second\), [\d.]+ s of processor time, \d+ MB at most\."
+    figures = r"items seen in [\d.]+ s \([\d,]+ a second\), [\d.,]+ s of processor time, [\d,]+ MB at most\."
     assert re.search(f"^{items} {figures}\nThe table .* is whole.$", check(), re.M)
     (run,) = check_runs.newest()
     assert (run.scope, run.by, run.items, run.problems) == ("whole", "command", items, 0)
