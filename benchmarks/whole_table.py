@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FIGURES = re.compile(r"([\d,]+) items seen in ([\d.,]+) s .*, ([\d.,]+) s of processor time, (\d+) MB")
+FIGURES = re.compile(r"([\d,]+) items seen in ([\d.,]+) s .*, ([\d.,]+) s of processor time, ([\d,]+) MB")
 TIMES = 20_000
 
 
