@@ -97,7 +97,11 @@ class Site:
             for names in (brand_names, category_names):  # else those that another test's site has
                 names.forget()
                 names.names()
-            yield
+            try:
+                yield
+            finally:
+                brand_names.forget()
+                category_names.forget()
 
     def begin(self) -> None:
         """Remember the table as it is, and sign everybody in."""
