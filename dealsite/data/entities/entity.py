@@ -14,7 +14,7 @@ from datetime import date
 from functools import cached_property
 from typing import Any
 
-from dealsite.data.entities.attributes import Attribute, Day, Expiry, Map, Money, Shape, Time, problems
+from dealsite.data.entities.attributes import Attribute, Day, Map, Money, Shape, Time, problems
 from dealsite.data.keys import GSI1, GSI2, GSI3, USER_INDEX
 from dealsite.data.table.configuration import SCHEMA, schema_of
 from dealsite.data.table.convert import Item, Key
@@ -222,26 +222,22 @@ class Entity:
         """Tell whether a newer build of the site wrote an item, of which this one knows too little to judge it."""
         return schema_of(item) > self.schema
 
-    @property
-    def expires(self) -> bool:
-        """Whether DynamoDB removes such items, or some of them."""
-        return isinstance(self.shape.get("ttl"), Expiry)
 
-
-def own_copies(entity: Entity, item: Item) -> list[tuple[str, Any, Any, Item]]:
-    """Return what repeats another attribute of its item and differs: path, value, right value, and the repair."""
-    found = []
+def own_copies(entity: Entity, item: Item) -> tuple[list[str], Item]:
+    """Return what repeats another attribute of its item and differs, as sentences, and the attributes put right."""
+    said, right = list[str](), dict[str, Any]()
     for path, source, kind in entity.repeats:
         first, _, last = path.rpartition(".")
-        holder = item.get(first) if first else item
-        is_known, right = _value_at(entity.shape, item, source)
-        if not is_known or not isinstance(holder, dict) or holder.get(last) == right:
+        holder = right.get(first, item.get(first)) if first else item
+        is_known, value = _value_at(entity.shape, item, source)
+        if not is_known or not isinstance(holder, dict) or holder.get(last) == value:
             continue
-        if right is not None and kind.problem(right):  # wrong itself, as is said elsewhere
+        if value is not None and kind.problem(value):  # wrong itself, as is said elsewhere
             continue
-        changed = {name: value for name, value in (holder | {last: right}).items() if value is not None}
-        found.append((path, holder.get(last), right, {first: changed} if first else {last: right}))
-    return found
+        said.append(f"{path} is {holder.get(last)!r}, should be {value!r}")
+        fixed = {name: inner for name, inner in (holder | {last: value}).items() if inner is not None}
+        right |= {first: fixed} if first else {last: value}
+    return said, right
 
 
 def _value_at(shape: Shape, item: Item, path: str) -> tuple[bool, Any]:

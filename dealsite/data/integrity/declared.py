@@ -18,10 +18,9 @@ def problems_of(item: Item) -> list[Problem]:
 
 def sentences_of(item: Item) -> set[str]:
     """Return the same, with a sentence for each attribute."""
-    entity = ENTITIES.get(str(item.get("type")))
+    entity, other = ENTITIES.get(str(item.get("type"))), {problem.what for problem in problems_of(item)}
     if entity is None:
-        return {problem.what for problem in problems_of(item)}
-    other = {problem.what for problem in problems_of(item)}
+        return other
     return {*entity.problems(item), *(what for what in other if not what.startswith(f"This {entity.type}: "))}
 
 

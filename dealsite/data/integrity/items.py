@@ -41,10 +41,9 @@ class Items:
         if not self._is_in_place(entity, item, known_to_be_wrong=bool(said)):
             self.unseen.add(entity.type)
             return False
-        if copies := own_copies(entity, item):
-            what = "; ".join(f"{path} is {was!r}, should be {right!r}" for path, was, right, _ in copies)
-            wanted = {name: value for _, _, _, changed in copies for name, value in changed.items()}
-            self.found.append(Problem(key_of(item), f"{what}.", (repair_write(item, wanted),)))
+        copies, right = own_copies(entity, item)
+        if copies:
+            self.found.append(Problem(key_of(item), f"{'; '.join(copies)}.", (repair_write(item, right),)))
         return True
 
     def incomplete(self, item: Item, error: Exception) -> None:

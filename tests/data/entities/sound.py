@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from copy import deepcopy
 from types import ModuleType
 from typing import Any
@@ -32,8 +33,9 @@ def problems_with(item: Item, changes: dict[str, Any]) -> list[str]:
         else:
             place[name] = value
     entity = ENTITIES[item["type"]]
-    copies = [f"{path} is not {right}." for path, _, right, _ in own_copies(entity, changed)]
-    return [*entity.problems(changed), *copies]
+    copies, _ = own_copies(entity, changed)
+    said = [re.sub(r"(\S+) is .*, should be '(.*)'", r"\1 is not \2.", one) for one in copies]
+    return [*entity.problems(changed), *said]
 
 
 def problems(item: Item, **changes: Any) -> list[str]:

@@ -839,6 +839,16 @@ def test_nothing_is_counted_while_one_of_the_counted_cannot_be_read(seed):
     assert before.keys() == after.keys()
 
 
+def test_several_copies_of_one_card_are_repaired_at_once(seed):
+    seed()
+    before = everything()
+    for name in ("id", "username", "name", "status", "placed_at"):
+        change_in(ORDERED, ("card", name), before[ORDERED]["id"] if name == "username" else "x")()
+    (problem,) = (one for one in checks.find() if one.repairs)
+    assert checks.repair(problem)
+    assert everything()[ORDERED]["card"] == before[ORDERED]["card"]
+
+
 def test_a_payment_cannot_make_the_totals_wrong(wait_for_indexes):
     seed_payments(wait_for_indexes)
     payment = next(item for item in everything().values() if item["type"] == "Payment")
