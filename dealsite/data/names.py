@@ -18,6 +18,7 @@ USERNAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9_.-]{2,29}")
 EMAIL_PATTERN = re.compile(r"[^@\s<>\"(),:;\\\[\]#]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z0-9-]{2,}")
 SLUG_CHARACTERS = 60
 UNWANTED = {"Cc", "Cf", "Cs", "Co", "Cn"}
+ODD_IN_LINKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\\<>\"]").search
 NON_JOINER, JOINER = "\u200c", "\u200d"
 RUN = re.compile(f"[{NON_JOINER}{JOINER}]+")
 NEAR = 16  # characters on either side that are looked at: marks may stand between two letters that join
@@ -42,10 +43,6 @@ def normalise(text: str) -> str:
     while (shown := _folded(_with_visible_joiners(text))) != text:
         text = shown  # letters between which a joiner stood may be one now
     return text
-
-
-ODD_IN_LINKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\\<>\"]").search
-UNWANTED = {"Cc", "Cf", "Cs", "Co", "Cn"}
 
 
 def _folded(text: str) -> str:

@@ -5,8 +5,6 @@ import re
 from pathlib import Path
 
 import pytest
-from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
 
 from tests.sbom import sbom
 
@@ -25,6 +23,9 @@ def components(text: str, kind: str) -> dict[str, dict]:
 
 
 def test_it_is_valid(text):
+    from cyclonedx.schema import SchemaVersion  # takes three seconds, which not every process has to spend
+    from cyclonedx.validation.json import JsonStrictValidator
+
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
 
 

@@ -6,7 +6,6 @@ import io
 import json
 
 import pytest
-from cfnlint.api import ManualArgs, lint
 from django.core.management import CommandError, call_command
 
 from dealsite.data import table
@@ -160,6 +159,8 @@ def printed_template() -> str:
 
 
 def test_cfn_lint_finds_nothing_in_the_template():
+    from cfnlint.api import ManualArgs, lint  # takes a second, which not every process has to spend
+
     assert [
         str(match) for match in lint(printed_template(), config=ManualArgs(regions=["eu-central-1"]))
     ] == []
