@@ -12,7 +12,7 @@ import pytest
 from dealsite.data import table
 from dealsite.data.table import client
 
-EVERY = 4
+EVERY = 6
 
 
 class Crash(BaseException):
@@ -50,7 +50,7 @@ class Crasher:
 
 
 def some(when: str, first: int) -> Iterator[int]:
-    """Every fourth request; those before which a process ends lie between those after which it does."""
+    """Every sixth request; those before which a process ends lie between those after which it does."""
     return itertools.count(first + (when == "after"), EVERY)
 
 

@@ -1,10 +1,10 @@
 """A whole shop against a plain model: shoppers, a visitor and an editor do what they like, in any order.
 
 Each run has shoppers and deals of its own in a table that many runs share, so that no run waits for a new
-table; the table is checked whole after each fifty. Full carts are small ones here, and now and then a
+table; the table is checked whole after each twenty-five. Full carts are small ones here, and now and then a
 transaction has no room for the marks of what it sells out.
 
-`make test` opens 50 shops, `make test-all` 550 others. SHOP_RUNS in the environment asks for more runs than
+`make test` opens 25 shops, `make test-all` 575 others. SHOP_RUNS in the environment asks for more runs than
 these 600, SHOP_LOCAL_RUNS for more than 30 on DynamoDB Local.
 """
 
@@ -50,7 +50,7 @@ from tests.shop import ADDRESS, CATEGORY
 RUNS = max(600, int(os.environ.get("SHOP_RUNS") or 0))
 LOCAL_RUNS = max(30, int(os.environ.get("SHOP_LOCAL_RUNS") or 0))
 STEPS = 50
-RUNS_A_TABLE = 50
+RUNS_A_TABLE = 25
 DEALS = 6
 FULL, SAVED_FULL = 4, 3  # how many lines a cart holds here
 PRICES = [Decimal("99.99"), Decimal("20.00"), Decimal("12.34"), Decimal("0.50")]

@@ -74,7 +74,7 @@ from tests.every_type import (
 from tests.payments import seed_payments
 from tests.shop import ANN, GUEST
 
-pytestmark = pytest.mark.usefixtures("fresh_table")
+pytestmark = [pytest.mark.usefixtures("fresh_table"), pytest.mark.later("weak")]
 
 
 @pytest.fixture
@@ -565,7 +565,6 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
 
 @pytest.mark.parametrize("damage", DERIVED)
 @pytest.mark.engines("native", "weak")
-@pytest.mark.later("weak")
 def test_damage_to_what_is_derived_is_found_alone_and_repaired(damage, seed):
     plant, key, words = DERIVED[damage]
     seed()
@@ -731,7 +730,6 @@ UNDERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
 
 @pytest.mark.parametrize("damage", UNDERIVED)
 @pytest.mark.engines("native", "weak")
-@pytest.mark.later("weak")
 def test_what_cannot_be_derived_is_reported_and_left_alone(damage, seed):
     plant, key, words = UNDERIVED[damage]
     seed()
