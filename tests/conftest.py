@@ -136,7 +136,6 @@ def engine(
     """Point the site at an engine for one test; yields the engine's kind."""
     if engine_kind == "moto":
         from moto import mock_aws
-
         from moto.dynamodb.responses import DynamoHandler
 
         settings.DYNAMODB_ENDPOINT_URL = ""
