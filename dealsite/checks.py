@@ -4,6 +4,7 @@ Each finding has an id in words, by which DEALSITE_ACCEPTED_RISKS takes it out. 
 before it starts a site with https.
 """
 
+import os
 import stat
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,7 +13,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.checks import Warning as CheckWarning
 
-from dealsite.environment import LOOPBACK_HOSTS, unwritable
+from dealsite.environment import LOOPBACK_HOSTS, unknown, unwritable
 
 DEMO_LOADED = "demo-loaded"  # this file of the data folder: the demo is in its table
 KEY_CHARACTERS, KEY_DISTINCT = 32, 10
@@ -24,6 +25,19 @@ def data_folder_is_usable(**kwargs: Any) -> list[CheckMessage]:
     """Return an error if nothing can be written to the data folder; commands that run the site then do not start."""
     problem = unwritable(settings.VAR)
     return [Error(problem, id="dealsite.data_folder_unusable")] if problem else []
+
+
+@register()
+def settings_that_are_none(**kwargs: Any) -> list[CheckMessage]:
+    """Return a warning for each variable that looks like a setting and is none."""
+    return [
+        CheckWarning(
+            f"{name} is no setting.",
+            hint=f"Did you mean {nearest}?" if nearest else "docs/settings.md lists them.",
+            id="dealsite.unknown_setting",
+        )
+        for name, nearest in unknown(os.environ)
+    ]
 
 
 @register(Tags.security, deploy=True)

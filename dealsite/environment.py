@@ -1,18 +1,20 @@
-"""Reads the environment and the data folder for settings.py."""
+"""Reads the environment, by the setting chart, and the data folder for settings.py."""
 
+import difflib
 import errno
 import getpass
 import os
-import re
 import secrets
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
 from dealsite.engine.programs import DATABASE
+from dealsite.setting_chart import SETTINGS, Setting
 
 ENGINE_ENV = "engine.env"
 CREDENTIALS = (
@@ -28,80 +30,61 @@ NOWHERE = "http://127.0.0.1:9"
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 
-def _misfit(name: str, wanted: str, text: str) -> ImproperlyConfigured:
-    return ImproperlyConfigured(f"{name} should be {wanted}, and is {text!r}.")
+PREFIX = "DEALSITE_"  # nobody else's variables begin so
+FILE = "_FILE"  # ends the name of a variable that names the file of a secret
 
 
-def secret(name: str) -> str:
-    """A variable that strangers must not know, or what stands in the file that NAME_FILE names; '' for neither."""
-    text, file = os.environ.get(name, ""), os.environ.get(f"{name}_FILE", "")
-    if not file:
-        return text
-    if text:
-        raise ImproperlyConfigured(f"{name} and {name}_FILE are both set. Keep one of them.")
+def value(name: str, default: Any = None) -> Any:
+    """Return what a variable says, or its default (or the one that depends on others) where it says nothing.
+
+    Raises ImproperlyConfigured where it cannot be.
+    """
+    setting = SETTINGS[name]
+    given = _given(setting, os.environ)
+    if not given:
+        return setting.default if default is None else default
     try:
-        text = Path(file).read_text("utf-8").strip()
+        return setting.kind(given)
+    except ValueError as wanted:
+        shown = "something else" if setting.is_secret else repr(given)
+        raise ImproperlyConfigured(f"{name} should be {wanted}, and is {shown}.") from None
+
+
+def refuse_misfits() -> None:
+    """Raise ImproperlyConfigured with a line for each variable that cannot be: all of them at once."""
+    found = []
+    for name in SETTINGS:
+        try:
+            value(name)
+        except ImproperlyConfigured as misfit:
+            found.append(str(misfit))
+    if found:
+        raise ImproperlyConfigured("\n".join(found))
+
+
+def unknown(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield each variable that looks like a setting and is none, with the name nearest to it, or ''."""
+    known = [*SETTINGS, *(f"{one.name}{FILE}" for one in SETTINGS.values() if one.is_secret)]
+    for name in sorted(environ):
+        if name.startswith(PREFIX) and name not in known:
+            yield name, next(iter(difflib.get_close_matches(name, known, 1)), "")
+
+
+def _given(setting: Setting, environ: Mapping[str, str]) -> str:
+    """Return a variable's text, or what stands in the file that NAME_FILE names; '' for neither."""
+    given = environ.get(setting.name, "").strip()
+    file = environ.get(f"{setting.name}{FILE}", "") if setting.is_secret else ""
+    if not file:
+        return given
+    if given:
+        raise ImproperlyConfigured(f"{setting.name} and {setting.name}{FILE} are both set. Keep one of them.")
+    try:
+        given = Path(file).read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise ImproperlyConfigured(f"{name}_FILE cannot be read: {error}") from None
-    if not text:
-        raise ImproperlyConfigured(f"{name}_FILE names an empty file: {file}")
-    return text
-
-
-def flag(name: str, default: bool = False) -> bool:
-    """A yes/no variable; anything but the usual words is an error, never a silent no."""
-    text = os.environ.get(name, "").strip().lower()
-    if text in ("1", "true", "yes", "on"):
-        return True
-    if text in ("0", "false", "no", "off"):
-        return False
-    if text == "":
-        return default
-    raise _misfit(name, "yes or no", text)
-
-
-def number(name: str, default: int) -> int:
-    """A whole number of zero or more."""
-    text = os.environ.get(name, "").strip()
-    if text == "":
-        return default
-    if not (text.isascii() and text.isdigit()):
-        raise _misfit(name, "a whole number", text)
-    return int(text)
-
-
-def one_of(name: str, default: str, choices: Sequence[str]) -> str:
-    """One of some words."""
-    text = os.environ.get(name, "").strip().lower() or default
-    if text not in choices:
-        raise _misfit(name, f"one of {', '.join(choices)}", text)
-    return text
-
-
-def url(name: str, default: str) -> str:
-    """An http or https address without a path, such as https://deals.example."""
-    text = os.environ.get(name, "").strip().rstrip("/") or default
-    parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query:
-        raise _misfit(name, "an address like https://deals.example", text)
-    return text
-
-
-def contact(text: str) -> str:
-    """DEALSITE_SECURITY_CONTACT: an address such as mailto:security@deals.example, or of a page; '' if none is set."""
-    text = text.strip()
-    if text and not re.fullmatch(r"(?:mailto:|https://)[!-~]+", text):
-        raise _misfit("DEALSITE_SECURITY_CONTACT", "a mailto: or https: address", text)
-    return text
-
-
-def bucket(name: str) -> str:
-    """A place in S3, such as s3://deals/lake; '' if none is named."""
-    text = os.environ.get(name, "").strip().rstrip("/")
-    parts = urlsplit(text)
-    if text and (parts.scheme != "s3" or not parts.hostname or parts.query):
-        raise _misfit(name, "a place like s3://deals/lake", text)
-    return text
+        raise ImproperlyConfigured(f"{setting.name}{FILE} cannot be read: {error}") from None
+    if not given:
+        raise ImproperlyConfigured(f"{setting.name}{FILE} names an empty file: {file}")
+    return given
 
 
 def hosts_of(site_url: str) -> list[str]:
@@ -134,10 +117,7 @@ def uses_own_engine(environ: Mapping[str, str]) -> bool:
 
     DEALSITE_ENGINE says it outright (embedded or amazon), as for credentials that no variable shows.
     """
-    engine = environ.get("DEALSITE_ENGINE", "")
-    if engine not in ("", "embedded", "amazon"):
-        raise _misfit("DEALSITE_ENGINE", "embedded or amazon", engine)
-    if engine:
+    if engine := environ.get("DEALSITE_ENGINE", "").strip().lower():
         return engine == "embedded"
     if environ.get("DYNAMODB_ENDPOINT_URL"):
         return False
@@ -186,8 +166,8 @@ def _damaged_key(path: Path, state: str) -> ImproperlyConfigured:
 
 def secret_key(var: Path) -> str:
     """DEALSITE_SECRET_KEY or its file, else one made once and kept in the data folder for its owner's eyes only."""
-    if key := secret("DEALSITE_SECRET_KEY"):
-        return key
+    if key := value("DEALSITE_SECRET_KEY"):
+        return str(key)
     path = var / "secret_key"
     try:
         if not path.exists():
@@ -221,8 +201,8 @@ def _make_secret_key(path: Path) -> None:
 
 def secret_key_fallbacks(var: Path) -> list[str]:
     """Keys that were in use before, whose signatures stay good: of the environment, else of the data folder."""
-    if keys := secret("DEALSITE_SECRET_KEY_FALLBACKS"):
-        return keys.split()
+    if keys := value("DEALSITE_SECRET_KEY_FALLBACKS"):
+        return list(keys)
     path = var / "secret_key_fallbacks"
     try:
         return path.read_text("ascii").split()

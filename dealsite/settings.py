@@ -1,4 +1,4 @@
-"""Every setting, read from the environment and safe by default. docs/operations.md lists the variables."""
+"""Django's settings, and the site's own as the setting chart reads them: safe by default."""
 
 import os
 from pathlib import Path
@@ -7,14 +7,15 @@ from urllib.parse import urlsplit
 from csp.constants import NONE, SELF
 
 from dealsite import environment
-from dealsite.accounts import limit_table
+from dealsite.environment import value
 from dealsite.web import log_lines
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-VAR = Path(os.environ.get("DEALSITE_VAR") or BASE_DIR / "var").resolve()
+environment.refuse_misfits()
+VAR: Path = value("DEALSITE_VAR", BASE_DIR / "var")
 BUILD = BASE_DIR / "build"
 
-DEBUG = environment.flag("DEALSITE_DEBUG")
+DEBUG = value("DEALSITE_DEBUG")
 SECRET_KEY = environment.secret_key(VAR)
 SECRET_KEY_FALLBACKS = environment.secret_key_fallbacks(VAR)
 
@@ -25,48 +26,46 @@ _engine = environment.read_engine_env(VAR) if DEALSITE_EMBEDDED else {}
 DYNAMODB_ENDPOINT_URL = (
     _engine.get("DYNAMODB_ENDPOINT_URL", environment.NOWHERE)
     if DEALSITE_EMBEDDED
-    else os.environ.get("DYNAMODB_ENDPOINT_URL", "")
+    else value("DYNAMODB_ENDPOINT_URL")
 )
-DEALSITE_TABLE = os.environ.get("DEALSITE_TABLE") or _engine.get("DEALSITE_TABLE", "dealsite")
-DEALSITE_REGION = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "eu-central-1"
+DEALSITE_TABLE = value("DEALSITE_TABLE", _engine.get("DEALSITE_TABLE", "dealsite"))
+DEALSITE_REGION = value("AWS_REGION", os.environ.get("AWS_DEFAULT_REGION") or "eu-central-1")
 DATABASES: dict[str, dict[str, str]] = {}
 
 # -- What is made of the table's stream ---------------------------------------------------------------------------
-DEALSITE_LAKE = environment.bucket("DEALSITE_LAKE")  # '' for the data folder's own
-DEALSITE_PROJECTIONS = (
-    os.environ.get("DEALSITE_PROJECTIONS") or "lake search"
-).split()  # a worker feeds these
+DEALSITE_LAKE = value("DEALSITE_LAKE")  # '' for the data folder's own
+DEALSITE_PROJECTIONS = value("DEALSITE_PROJECTIONS")  # a worker feeds these
 
 # -- The site --------------------------------------------------------------------------------------------------
-PORT = environment.number("PORT", 8000)
-DEALSITE_URL = environment.url("DEALSITE_URL", f"http://127.0.0.1:{PORT}")
-DEALSITE_NAME = os.environ.get("DEALSITE_NAME") or "Dealsite"
-DEALSITE_CURRENCY = os.environ.get("DEALSITE_CURRENCY") or "EUR"
-DEALSITE_TIME_ZONE = os.environ.get("DEALSITE_TIME_ZONE") or "UTC"  # of the times shown; stored times are UTC
+PORT = value("PORT")
+DEALSITE_URL = value("DEALSITE_URL", f"http://127.0.0.1:{PORT}")
+DEALSITE_NAME = value("DEALSITE_NAME")
+DEALSITE_CURRENCY = value("DEALSITE_CURRENCY")
+DEALSITE_TIME_ZONE = value("DEALSITE_TIME_ZONE")  # of the times shown; stored times are UTC
 # How long a public page is answered from memory to visitors who are not signed in; 0 for never.
-DEALSITE_PAGE_CACHE_SECONDS = environment.number("DEALSITE_PAGE_CACHE_SECONDS", 2)
+DEALSITE_PAGE_CACHE_SECONDS = value("DEALSITE_PAGE_CACHE_SECONDS")
 # How old a public page may be that stands in while the table is away; 0 for none.
-DEALSITE_STALE_SECONDS = environment.number("DEALSITE_STALE_SECONDS", 300)
+DEALSITE_STALE_SECONDS = value("DEALSITE_STALE_SECONDS")
 # How many proxies in front of the site append the true address to X-Forwarded-For.
-DEALSITE_TRUSTED_PROXIES = environment.number("DEALSITE_TRUSTED_PROXIES", 0)
+DEALSITE_TRUSTED_PROXIES = value("DEALSITE_TRUSTED_PROXIES")
 # What one web process takes: seconds of a silent or slow client, connections of one address, and in all.
-DEALSITE_CLIENT_SECONDS = environment.number("DEALSITE_CLIENT_SECONDS", 10)
-DEALSITE_CONNECTIONS_PER_ADDRESS = environment.number("DEALSITE_CONNECTIONS_PER_ADDRESS", 100)
-DEALSITE_CONNECTIONS = environment.number("DEALSITE_CONNECTIONS", 1_000)
+DEALSITE_CLIENT_SECONDS = value("DEALSITE_CLIENT_SECONDS")
+DEALSITE_CONNECTIONS_PER_ADDRESS = value("DEALSITE_CONNECTIONS_PER_ADDRESS")
+DEALSITE_CONNECTIONS = value("DEALSITE_CONNECTIONS")
 HTTPS = DEALSITE_URL.startswith("https://")
-ALLOWED_HOSTS = [*environment.hosts_of(DEALSITE_URL), *os.environ.get("DEALSITE_HOSTS", "").split()]
+ALLOWED_HOSTS = [*environment.hosts_of(DEALSITE_URL), *value("DEALSITE_HOSTS")]
 CSRF_TRUSTED_ORIGINS = [DEALSITE_URL]
 # Where to report a hole in the site, for /.well-known/security.txt; empty for nowhere.
-DEALSITE_SECURITY_CONTACT = environment.contact(os.environ.get("DEALSITE_SECURITY_CONTACT", ""))
+DEALSITE_SECURITY_CONTACT = value("DEALSITE_SECURITY_CONTACT")
 
 # Whether a worker looks, once a week, if the shops' pages are still there; on a machine of one's own it does not.
-DEALSITE_CHECK_LINKS = environment.flag("DEALSITE_CHECK_LINKS", HTTPS)
+DEALSITE_CHECK_LINKS = value("DEALSITE_CHECK_LINKS", HTTPS)
 # Whether a worker checks the table, or a sample of a large one, each night.
-DEALSITE_NIGHTLY_CHECK = environment.flag("DEALSITE_NIGHTLY_CHECK", True)
+DEALSITE_NIGHTLY_CHECK = value("DEALSITE_NIGHTLY_CHECK")
 
 # What /readyz tells beside yes or no, to whom sends this token; and below how many free megabytes it says no.
-DEALSITE_HEALTH_TOKEN = environment.secret("DEALSITE_HEALTH_TOKEN")
-DEALSITE_FREE_DISK_MB = environment.number("DEALSITE_FREE_DISK_MB", 200)
+DEALSITE_HEALTH_TOKEN = value("DEALSITE_HEALTH_TOKEN")
+DEALSITE_FREE_DISK_MB = value("DEALSITE_FREE_DISK_MB")
 
 ROOT_URLCONF = "dealsite.urls"
 WSGI_APPLICATION = "dealsite.wsgi.application"
@@ -120,7 +119,7 @@ MESSAGE_STORAGE = "dealsite.web.message_cookie.MessageCookie"
 
 # What the site speaks to visitors, and to users who chose no language. docs/translating.md says how to add one.
 LANGUAGES = [("en-gb", "English"), ("de", "Deutsch")]
-LANGUAGE_CODE = environment.one_of("DEALSITE_LANGUAGE", "en-gb", [code for code, _ in LANGUAGES])
+LANGUAGE_CODE = value("DEALSITE_LANGUAGE")
 LOCALE_PATHS = [BUILD / "locale"]  # compiled by build_assets from what locale/ holds
 FORMAT_MODULE_PATH = ["dealsite.formats"]
 USE_I18N = True
@@ -140,35 +139,35 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 PASSWORD_RESET_TIMEOUT = 3600
 # Whether everybody with a role has to sign in with a second factor: on a public site they do, unless it says no.
-DEALSITE_REQUIRE_TWO_FACTOR = environment.flag("DEALSITE_REQUIRE_TWO_FACTOR", HTTPS)
+DEALSITE_REQUIRE_TWO_FACTOR = value("DEALSITE_REQUIRE_TWO_FACTOR", HTTPS)
 
 # So many failed tries (sign-ins, codes, refusals) in ten minutes raise an alarm; and who gets a mail then.
-DEALSITE_ALARM_FAILURES = environment.number("DEALSITE_ALARM_FAILURES", 100)
-DEALSITE_ALARM_MAIL = os.environ.get("DEALSITE_ALARM_MAIL", "").split()
+DEALSITE_ALARM_FAILURES = value("DEALSITE_ALARM_FAILURES")
+DEALSITE_ALARM_MAIL = value("DEALSITE_ALARM_MAIL")
 
 # How often things may be done: tries and span of every limit, by its name (accounts/limit_table.py).
-DEALSITE_LIMITS = limit_table.read(os.environ.get("DEALSITE_LIMITS", ""))
+DEALSITE_LIMITS = value("DEALSITE_LIMITS")
 
 # -- Payments: the built-in test gateway moves no money, so a public site has to say that it wants it ------------------
-DEALSITE_GATEWAY = os.environ.get("DEALSITE_GATEWAY") or ("" if HTTPS else "test")  # or stripe
-STRIPE_SECRET_KEY = environment.secret("STRIPE_SECRET_KEY")
-STRIPE_API_BASE = os.environ.get("STRIPE_API_BASE") or "https://api.stripe.com"
+DEALSITE_GATEWAY = value("DEALSITE_GATEWAY", "" if HTTPS else "test")  # or stripe
+STRIPE_SECRET_KEY = value("STRIPE_SECRET_KEY")
+STRIPE_API_BASE = value("STRIPE_API_BASE")
 # Where payments of closed days go: another table of the same keys and indexes; empty for the site's own.
-DEALSITE_HISTORY_TABLE = os.environ.get("DEALSITE_HISTORY_TABLE", "")
+DEALSITE_HISTORY_TABLE = value("DEALSITE_HISTORY_TABLE")
 
 # -- Mail ---------------------------------------------------------------------------------------------------------
-EMAIL_HOST = os.environ.get("DEALSITE_SMTP_HOST", "")
-EMAIL_PORT = environment.number("DEALSITE_SMTP_PORT", 587)
-EMAIL_HOST_USER = os.environ.get("DEALSITE_SMTP_USER", "")
-EMAIL_HOST_PASSWORD = environment.secret("DEALSITE_SMTP_PASSWORD")
-EMAIL_USE_TLS = environment.flag("DEALSITE_SMTP_STARTTLS", EMAIL_PORT == 587)
+EMAIL_HOST = value("DEALSITE_SMTP_HOST")
+EMAIL_PORT = value("DEALSITE_SMTP_PORT")
+EMAIL_HOST_USER = value("DEALSITE_SMTP_USER")
+EMAIL_HOST_PASSWORD = value("DEALSITE_SMTP_PASSWORD")
+EMAIL_USE_TLS = value("DEALSITE_SMTP_STARTTLS", EMAIL_PORT == 587)
 EMAIL_USE_SSL = EMAIL_PORT == 465
 EMAIL_TIMEOUT = 5
 # Without a server a site on loopback prints its mails; one that others can reach sends none: they hold links.
 DEALSITE_SENDS_MAIL = bool(EMAIL_HOST) or environment.is_loopback(DEALSITE_URL)
 _mail = "smtp" if EMAIL_HOST else "console" if DEALSITE_SENDS_MAIL else "dummy"
 EMAIL_BACKEND = f"django.core.mail.backends.{_mail}.EmailBackend"
-DEFAULT_FROM_EMAIL = os.environ.get("DEALSITE_MAIL_FROM") or f"{DEALSITE_NAME} <noreply@localhost>"
+DEFAULT_FROM_EMAIL = value("DEALSITE_MAIL_FROM", f"{DEALSITE_NAME} <noreply@localhost>")
 
 # -- Files: what is built (static) and what editors upload (media) -----------------------------------------------
 STATIC_URL = "/static/"
@@ -183,11 +182,11 @@ WHITENOISE_USE_FINDERS = DEBUG
 WHITENOISE_AUTOREFRESH = DEBUG
 WHITENOISE_ALLOW_ALL_ORIGINS = False
 
-DEALSITE_MEDIA_BUCKET = os.environ.get("DEALSITE_MEDIA_BUCKET", "")
+DEALSITE_MEDIA_BUCKET = value("DEALSITE_MEDIA_BUCKET")
 _MEDIA_STORAGE: dict[str, object] = {"BACKEND": "django.core.files.storage.FileSystemStorage"}
 if DEALSITE_MEDIA_BUCKET:
     _amazons = f"{DEALSITE_MEDIA_BUCKET}.s3.{DEALSITE_REGION}.amazonaws.com"
-    _media_host = os.environ.get("DEALSITE_MEDIA_HOST") or _amazons
+    _media_host = value("DEALSITE_MEDIA_HOST", _amazons)
     MEDIA_URL = f"https://{_media_host}/"
     _MEDIA_STORAGE = {
         "BACKEND": "storages.backends.s3.S3Storage",
@@ -201,7 +200,7 @@ if DEALSITE_MEDIA_BUCKET:
         },
     }
 # Files of orders and payments, which the back office fetches through the site: nothing else serves them.
-DEALSITE_PRIVATE_BUCKET = os.environ.get("DEALSITE_PRIVATE_BUCKET", "")
+DEALSITE_PRIVATE_BUCKET = value("DEALSITE_PRIVATE_BUCKET")
 _PRIVATE_STORAGE: dict[str, object] = {
     "BACKEND": "django.core.files.storage.FileSystemStorage",
     "OPTIONS": {
@@ -246,7 +245,7 @@ SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 # On loopback the site speaks plain http, where browsers would drop Secure cookies.
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 # What else runs under the domain is not this site's to decide, so whoever runs it says so.
-SECURE_HSTS_INCLUDE_SUBDOMAINS = environment.flag("DEALSITE_HSTS_SUBDOMAINS")
+SECURE_HSTS_INCLUDE_SUBDOMAINS = value("DEALSITE_HSTS_SUBDOMAINS")
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS and DEALSITE_TRUSTED_PROXIES else None
 SECURE_SSL_REDIRECT = HTTPS and DEALSITE_TRUSTED_PROXIES > 0
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
@@ -265,17 +264,17 @@ SILENCED_SYSTEM_CHECKS = [
     "security.W008",
     "security.W005",  # DEALSITE_HSTS_SUBDOMAINS says it
     "security.W021",
-    *os.environ.get("DEALSITE_ACCEPTED_RISKS", "").split(),  # ids of dealsite/checks.py
+    *value("DEALSITE_ACCEPTED_RISKS"),  # ids of dealsite/checks.py
 ]
 
-_log_format = environment.one_of("DEALSITE_LOG_FORMAT", "text", log_lines.FORMATS)
+_log_format = value("DEALSITE_LOG_FORMAT")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"plain": log_lines.formatter(_log_format)},
     "filters": {"request": {"()": "dealsite.web.request_log.RequestFilter"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain", "filters": ["request"]}},
-    "root": {"handlers": ["console"], "level": os.environ.get("DEALSITE_LOG_LEVEL") or "INFO"},
+    "root": {"handlers": ["console"], "level": value("DEALSITE_LOG_LEVEL")},
     "loggers": {
         "django.request": {"level": "ERROR"},  # a page that does not exist is nobody's fault
         "django.server": {"level": "WARNING"},

@@ -7,7 +7,6 @@ import re
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
 from dealsite.text.lazy import Text
@@ -67,19 +66,20 @@ ROWS = (
 
 
 def read(changes: str) -> dict[str, tuple[int, timedelta]]:
-    """Return tries and span of every limit; `changes` are written as `search=60/1m sign-up-total=100/1h`."""
+    """Return tries and span of every limit; `changes` are written as `search=60/1m sign-up-total=100/1h`.
+
+    ValueError says what they should be.
+    """
     known = dict(_limit(f"{name}={text}") for row in ROWS for name, text in row.limits.items())
     changed = dict(_limit(word) for word in changes.split())
     if unknown := sorted(changed.keys() - known.keys()):
-        raise ImproperlyConfigured(
-            f"DEALSITE_LIMITS: there is no limit {unknown[0]!r}. There are {', '.join(known)}."
-        )
+        raise ValueError(f"some of the limits {', '.join(known)} ({unknown[0]!r} is none)")
     return known | changed
 
 
 def _limit(word: str) -> tuple[str, tuple[int, timedelta]]:
     found = LIMIT.fullmatch(word)
     if found is None:
-        raise ImproperlyConfigured(f"DEALSITE_LIMITS: write a limit as search=60/1m, not {word!r}.")
+        raise ValueError("limits like search=60/1m")
     name, tries, number, unit = found.groups()
     return name, (int(tries), timedelta(seconds=int(number) * UNITS[unit]))

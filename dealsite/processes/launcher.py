@@ -187,7 +187,7 @@ def load_demo_once(table_is_new: bool, say: Say) -> None:
     marker = settings.VAR / DEMO_LOADED
     if table_is_new:
         marker.unlink(missing_ok=True)
-    if marker.exists() or settings.HTTPS or not environment.flag("DEALSITE_DEMO", True):
+    if marker.exists() or settings.HTTPS or not environment.value("DEALSITE_DEMO"):
         return
     say("Loading the demo content ...")
     call_command("load_demo")

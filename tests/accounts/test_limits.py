@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.exceptions import ImproperlyConfigured
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
@@ -204,20 +203,20 @@ def test_limits_are_changed_one_by_one():
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    "text",
     [
-        ("search", "write a limit as search=60/1m, not 'search'"),
-        ("search=0/1m", "not 'search=0/1m'"),
-        ("search=5/0m", "not 'search=5/0m'"),
-        ("search=5/1w", "not 'search=5/1w'"),
-        ("search=-1/1m", "not 'search=-1/1m'"),
-        ("search=５/1m", "not 'search=５/1m'"),
-        ("search=5/1m,like=5/1m", "not 'search=5/1m,like=5/1m'"),
-        ("serch=5/1m", "there is no limit 'serch'. There are sign-in, "),
+        "search",
+        "search=0/1m",
+        "search=5/0m",
+        "search=5/1w",
+        "search=-1/1m",
+        "search=５/1m",
+        "search=5/1m,like=5/1m",
+        "serch=5/1m",
     ],
 )
-def test_a_limit_that_is_written_wrong_stops_the_start(text: str, why: str):
-    with pytest.raises(ImproperlyConfigured, match=why.replace(".", r"\.")):
+def test_a_limit_that_is_written_wrong_is_none(text: str):
+    with pytest.raises(ValueError, match=r"limits like search=60/1m|'serch' is none"):
         limit_table.read(text)
 
 

@@ -6,11 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 from django.core.management.base import SystemCheckError
 
-from dealsite import environment
 from dealsite.checks import DEMO_LOADED, unsafe_public_settings
 from dealsite.processes import launcher
 from tests.setup.test_environment import settings_with
@@ -150,13 +148,3 @@ def test_the_demo_of_a_public_site_has_to_be_asked_for(public):
     public.DEALSITE_EMBEDDED = True
     with pytest.raises(CommandError, match=r"is of a public site.*with random passwords: load_demo --yes"):
         call_command("load_demo")
-
-
-@pytest.mark.parametrize(
-    "text", ["security@deals.example", "http://deals.example/", "mailto:a b", "mailto:a\nX: y"]
-)
-def test_a_contact_that_is_no_address_is_an_error(text):
-    with pytest.raises(
-        ImproperlyConfigured, match="DEALSITE_SECURITY_CONTACT should be a mailto: or https: address"
-    ):
-        environment.contact(text)

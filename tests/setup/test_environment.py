@@ -13,6 +13,7 @@ from django.core.checks import run_checks
 from django.core.exceptions import ImproperlyConfigured
 
 from dealsite import environment
+from dealsite.environment import value
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -35,36 +36,6 @@ def settings_with(var: Path, *names: str, **environ: str) -> dict:
     )
     found: dict = json.loads(done.stdout)
     return found
-
-
-@pytest.mark.parametrize(
-    ("text", "value"), [("yes", True), ("1", True), ("off", False), ("", False), (" TRUE ", True)]
-)
-def test_a_flag_is_one_of_the_usual_words(monkeypatch, text, value):
-    monkeypatch.setenv("DEALSITE_DEBUG", text)
-    assert environment.flag("DEALSITE_DEBUG") is value
-
-
-def test_a_flag_that_cannot_be_read_is_an_error_not_a_no(monkeypatch):
-    monkeypatch.setenv("DEALSITE_DEBUG", "maybe")
-    with pytest.raises(ImproperlyConfigured, match="DEALSITE_DEBUG should be yes or no"):
-        environment.flag("DEALSITE_DEBUG")
-
-
-@pytest.mark.parametrize("text", ["-1", "8o", "1.5", "²"])
-def test_a_number_that_cannot_be_read_is_an_error(monkeypatch, text):
-    monkeypatch.setenv("PORT", text)
-    with pytest.raises(ImproperlyConfigured, match="PORT should be a whole number"):
-        environment.number("PORT", 8000)
-
-
-@pytest.mark.parametrize(
-    "text", ["deals.example", "ftp://deals.example", "https://deals.example/path", "https://"]
-)
-def test_an_address_that_is_none_is_an_error(monkeypatch, text):
-    monkeypatch.setenv("DEALSITE_URL", text)
-    with pytest.raises(ImproperlyConfigured, match="DEALSITE_URL should be an address"):
-        environment.url("DEALSITE_URL", "http://127.0.0.1:8000")
 
 
 def test_the_secret_key_is_made_once_and_for_its_owner_alone(tmp_path, monkeypatch):
@@ -116,11 +87,6 @@ def test_a_secret_key_of_the_environment_leaves_no_file(tmp_path, monkeypatch):
 )
 def test_an_own_engine_is_used_where_nothing_names_another_dynamodb(environ, own):
     assert environment.uses_own_engine(environ) is own
-
-
-def test_an_engine_that_nobody_knows_is_an_error():
-    with pytest.raises(ImproperlyConfigured, match="embedded or amazon"):
-        environment.uses_own_engine({"DEALSITE_ENGINE": "moto"})
 
 
 def test_manage_py_joins_the_engine_of_the_data_folder(tmp_path):
@@ -257,7 +223,7 @@ def test_a_secret_whose_file_says_nothing_is_an_error_not_an_empty_secret(
         (tmp_path / "secret").write_bytes(content)
     monkeypatch.setenv("DEALSITE_SMTP_PASSWORD_FILE", str(tmp_path / "secret"))
     with pytest.raises(ImproperlyConfigured, match=sentence):
-        environment.secret("DEALSITE_SMTP_PASSWORD")
+        value("DEALSITE_SMTP_PASSWORD")
 
 
 def test_a_secret_said_twice_is_an_error_that_does_not_say_it(tmp_path, monkeypatch):
@@ -265,7 +231,7 @@ def test_a_secret_said_twice_is_an_error_that_does_not_say_it(tmp_path, monkeypa
     monkeypatch.setenv("DEALSITE_SMTP_PASSWORD", "in the environment")
     monkeypatch.setenv("DEALSITE_SMTP_PASSWORD_FILE", str(tmp_path / "secret"))
     with pytest.raises(ImproperlyConfigured, match="both set") as refused:
-        environment.secret("DEALSITE_SMTP_PASSWORD")
+        value("DEALSITE_SMTP_PASSWORD")
     assert "in the" not in str(refused.value)
 
 

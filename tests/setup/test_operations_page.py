@@ -9,28 +9,6 @@ from django.core.management import get_commands
 pytestmark = pytest.mark.promise
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = (ROOT / "docs" / "operations.md").read_text("utf-8")
-OURS = r"(?:DEALSITE_[A-Z_]+|DYNAMODB_ENDPOINT_URL|AWS_(?:DEFAULT_)?REGION|PORT)"
-
-
-def test_every_variable_that_the_code_reads_is_in_the_table_and_no_other():
-    read: set[str] = set()
-    for path in [
-        *(ROOT / "dealsite").rglob("*.py"),
-        *(ROOT / "cms").rglob("*.py"),
-        *(ROOT / "shopping").rglob("*.py"),
-    ]:
-        code = path.read_text("utf-8")
-        read |= set(
-            re.findall(
-                rf'(?:environ\.get\(|environ\[|flag\(|number\(|url\(|bucket\(|one_of\(|secret\()\s*"({OURS})"',
-                code,
-            )
-        )
-    rows = [
-        line.split("|")[1] for line in PAGE.partition("## Settings")[2].splitlines() if line.startswith("|")
-    ]
-    named = {name for row in rows for name in re.findall(rf"`({OURS})`", row)}
-    assert named == read
 
 
 def test_every_command_of_make_is_in_the_table():

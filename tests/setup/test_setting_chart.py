@@ -1,0 +1,177 @@
+"""The setting chart: what may stand in a variable, what is said of one that cannot be or is none, and docs/settings.md.
+
+`UPDATE_DOCS=1` in the environment writes the page anew.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.checks import run_checks
+from django.core.exceptions import ImproperlyConfigured
+
+from dealsite.environment import FILE, unknown, value
+from dealsite.setting_chart import SECTIONS, SETTINGS, Setting
+
+pytestmark = pytest.mark.promise
+ROOT = Path(__file__).resolve().parent.parent.parent
+PAGE = ROOT / "docs" / "settings.md"
+INTRODUCTION = """\
+# Settings
+
+All settings are environment variables, and `dealsite/setting_chart.py` declares them; you need none to run on one
+machine. Yes and no are written `yes` and `no`; an empty variable counts as one that is not set. A site whose settings
+cannot be says which, and does not start. A variable that begins with `DEALSITE_` and is none of these is named by
+`manage.py check` and at the start of the site. A secret may also stand in a file: `DEALSITE_SECRET_KEY_FILE` names it.
+"""
+GOOD = {
+    "DEALSITE_TIME_ZONE": ("America/Argentina/Buenos_Aires", "America/Argentina/Buenos_Aires"),
+    "DEALSITE_CURRENCY": ("gbp", "GBP"),
+    "DEALSITE_LOG_LEVEL": ("debug", "DEBUG"),
+    "DEALSITE_GATEWAY": ("Stripe", "stripe"),
+    "DEALSITE_PROJECTIONS": ("search", ["search"]),
+    "DEALSITE_URL": (" https://deals.example/ ", "https://deals.example"),
+    "DYNAMODB_ENDPOINT_URL": ("unix:/run/engine.sock", "unix:/run/engine.sock"),
+    "DEALSITE_MAIL_FROM": ("Deals <noreply@deals.example>", "Deals <noreply@deals.example>"),
+    "DEALSITE_HOSTS": ("deals.example [::1] .shop.example", ["deals.example", "[::1]", ".shop.example"]),
+    "DEALSITE_DEBUG": ("TRUE", True),
+    "DEALSITE_NIGHTLY_CHECK": ("off", False),
+    "DEALSITE_NAME": ("", "Dealsite"),
+    "DEALSITE_LAKE": ("s3://deals/lake/", "s3://deals/lake"),
+}
+BAD = {
+    "PORT": ("0", "65536", "-1", "8o", "1.5", "²", "9" * 5000),
+    "DEALSITE_SMTP_PORT": ("0", "smtp"),
+    "DEALSITE_CONNECTIONS": ("-1", "1.5", "²", "9" * 5000),
+    "DEALSITE_DEBUG": ("maybe", "2"),
+    "DEALSITE_TIME_ZONE": ("Berlin", "../../etc/passwd", "/etc/localtime", "Europe", "CEST+1"),
+    "DEALSITE_CURRENCY": ("€", "EURO", "XYZ", "JPY", "KWD"),
+    "DEALSITE_LANGUAGE": ("fr", "english"),
+    "DEALSITE_GATEWAY": ("paypal", "strip"),
+    "DEALSITE_PROJECTIONS": ("serach", "lake,search", "none"),
+    "DEALSITE_LOG_LEVEL": ("LOUD", "5"),
+    "DEALSITE_LOG_FORMAT": ("xml",),
+    "DEALSITE_ENGINE": ("moto",),
+    "DEALSITE_URL": (
+        "deals.example",
+        "ftp://deals.example",
+        "https://deals.example/path",
+        "https://",
+        "https://a:b",
+    ),
+    "DEALSITE_HOSTS": ("deals.example:8000", "https://deals.example", "a/b"),
+    "DEALSITE_MEDIA_HOST": ("https://media.example", "a b"),
+    "DEALSITE_SECURITY_CONTACT": (
+        "security@deals.example",
+        "http://deals.example/",
+        "mailto:a b",
+        "mailto:a\nX: y",
+    ),
+    "DEALSITE_ALARM_MAIL": ("nobody", "a@b, c@d,"),
+    "DEALSITE_MAIL_FROM": ("nobody", "a <b", "a\nBcc: b <c@d>"),
+    "DEALSITE_LAKE": ("deals/lake", "https://deals/lake", "s3://"),
+    "DEALSITE_LIMITS": ("search", "search=0/1m", "serach=1/1m"),
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_variable_is_read_as_what_it_is(monkeypatch, name):
+    text, read = GOOD[name]
+    monkeypatch.setenv(name, text)
+    assert value(name) == read
+
+
+@pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in BAD.items() for text in texts])
+def test_a_variable_that_cannot_be_is_refused_by_name(monkeypatch, name, text):
+    monkeypatch.setenv(name, text)
+    with pytest.raises(ImproperlyConfigured, match=rf"^{name} should be .+, and is "):
+        value(name)
+
+
+def test_a_site_with_variables_that_cannot_be_names_all_of_them_in_sentences(tmp_path):
+    wrong = {"DEALSITE_TIME_ZONE": "Berlin", "DEALSITE_CURRENCY": "JPY", "PORT": "99999"}
+    environ = {"PATH": os.environ["PATH"], "DEALSITE_VAR": str(tmp_path), **wrong}
+    command = [sys.executable, "manage.py", "check", "--deploy"]
+    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert [line.split()[0] for line in done.stderr.splitlines()] == [
+        "PORT",
+        "DEALSITE_CURRENCY",
+        "DEALSITE_TIME_ZONE",
+    ]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("DEALSITE_TIMEZONE", "DEALSITE_TIME_ZONE"),
+        ("DEALSITE_SECRET_KEYFILE", "DEALSITE_SECRET_KEY_FILE"),
+        ("DEALSITE_NAME_FILE", "DEALSITE_NAME"),
+        ("DEALSITE_QQQQQQQQQQQQQQQQQQQQQQQQ", ""),
+    ],
+)
+def test_a_variable_that_is_none_is_named_with_the_nearest(monkeypatch, name, nearest):
+    monkeypatch.setenv(name, "x")
+    (found,) = [one for one in run_checks() if one.id == "dealsite.unknown_setting"]
+    assert found.msg == f"{name} is no setting."
+    assert found.hint == (f"Did you mean {nearest}?" if nearest else "docs/settings.md lists them.")
+
+
+def test_all_that_the_chart_declares_is_known():
+    given = dict.fromkeys(SETTINGS, "x") | {f"{s.name}{FILE}": "x" for s in SETTINGS.values() if s.is_secret}
+    assert list(unknown(given | {"PATH": "x", "STRIPE_X": "x"})) == []
+
+
+def test_a_secret_that_cannot_be_is_not_told(monkeypatch):
+    def refuse(text: str) -> str:
+        raise ValueError("longer")
+
+    monkeypatch.setitem(
+        SETTINGS, "STRIPE_SECRET_KEY", Setting("STRIPE_SECRET_KEY", refuse, "", is_secret=True)
+    )
+    monkeypatch.setenv("STRIPE_SECRET_KEY", "sk_live_1")
+    with pytest.raises(ImproperlyConfigured, match="should be longer, and is something else"):
+        value("STRIPE_SECRET_KEY")
+
+
+def test_each_is_read_somewhere_and_only_by_the_chart():
+    read: set[str] = set()
+    for path in [path for room in ("dealsite", "cms", "shopping") for path in (ROOT / room).rglob("*.py")]:
+        if path.name != "setting_chart.py":
+            code = path.read_text("utf-8")
+            read |= set(re.findall(r'\bvalue\(\s*"(\w+)"', code))
+            assert not re.findall(r'environ(?:\.get\(|\[)"DEALSITE_(?!ENGINE|TABLE)\w+"\)', code), path
+    assert read | {"DEALSITE_ENGINE"} == set(SETTINGS)
+
+
+def test_the_page_shows_the_chart():
+    page = "\n".join([INTRODUCTION, *lines()])
+    if os.environ.get("UPDATE_DOCS") == "1":
+        PAGE.write_text(page, encoding="utf-8")
+    assert PAGE.read_text(encoding="utf-8") == page
+
+
+def lines() -> Iterator[str]:
+    for section, settings in SECTIONS.items():
+        yield f"## {section}\n"
+        yield "| variable | default | meaning |\n|---|---|---|"
+        for one in settings:
+            secret = " (a secret)" if one.is_secret else ""
+            yield f"| `{one.name}` | {one.otherwise or in_words(one.default)} | {one.meaning}{secret} |"
+        yield ""
+
+
+def in_words(default: Any) -> str:
+    if isinstance(default, bool):
+        return "yes" if default else "no"
+    if isinstance(default, tuple):
+        return " ".join(default)
+    return str(default) if isinstance(default, str | int) else ""
