@@ -277,6 +277,7 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": value("DEALSITE_LOG_LEVEL")},
     "loggers": {
         "django.request": {"level": "ERROR"},  # a page that does not exist is nobody's fault
+        "django.security.DisallowedHost": {"level": "CRITICAL"},  # scanners ask for anything
         "django.server": {"level": "WARNING"},
         "botocore": {"level": "WARNING"},
         "urllib3.connectionpool": {

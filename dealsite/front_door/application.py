@@ -14,13 +14,12 @@ from dealsite.front_door.connections import Connection
 from dealsite.front_door.environ import environ_of
 from dealsite.front_door.limits import SMALL_BYTES
 from dealsite.front_door.pools import Busy, Pool
-from dealsite.middleware import IS_TOO_LARGE, WAITED
+from dealsite.middleware import IS_TOO_LARGE, PROBES, WAITED
 from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
 from dealsite.web.uploads import most_bytes_of
 
 PAGE_THREADS = 4  # 8 in all with two processes, since the embedded engine slows down above ten connections
 SIDE_THREADS = 2
-HEALTH = ("/healthz", "/readyz")
 LINGER_SECONDS = 2.0
 CLOSE = (b"connection", b"close")
 logger = structlog.get_logger(__name__)
@@ -34,7 +33,7 @@ class FrontDoor:
         self._pages = Pool(PAGE_THREADS, "page")
         self._uploads = Pool(SIDE_THREADS, "uploads")  # asks who may send one
         self._files = Pool(SIDE_THREADS, "files", patience=None)  # reads the rest of long answers
-        self._health = {path: Pool(1, path[1:]) for path in HEALTH}
+        self._health = {path: Pool(1, path[1:]) for path in PROBES}
         page = busy_page.encode()
         headers = {
             "content-type": "text/html; charset=utf-8",

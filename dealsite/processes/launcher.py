@@ -19,7 +19,7 @@ from django.core.management import call_command
 from django.core.wsgi import get_wsgi_application
 
 from dealsite import environment
-from dealsite.checks import DEMO_LOADED
+from dealsite.checks import DEMO_LOADED, settings_that_are_none
 from dealsite.data import table
 from dealsite.data.table import schema
 from dealsite.data.table.errors import DataError
@@ -72,6 +72,8 @@ def run(plan: LaunchPlan, say: Say) -> None:
             raise port_is_taken(plan)
         if problem := environment.unwritable(settings.VAR):
             raise LaunchError(problem)
+        for finding in settings_that_are_none():
+            say(f"Warning: {finding.msg} {finding.hint}")
         for path in folder.make_private(settings.VAR):
             say(f"Others could read {path}: from now on only its owner can.")
         stack.enter_context(only_one(settings.VAR))

@@ -254,3 +254,12 @@ def test_a_503_of_readyz_is_one_line_when_it_begins_and_one_when_it_ends(
         "event='not_ready' reason='table' meaning='The table, or one of its indexes, cannot be read.'",
         "event='ready_again' reason='table'",
     ]
+
+
+@pytest.mark.parametrize("host", ["10.0.3.7", "10.0.3.7:8000", "[fd00::7]:8000", "elb.internal", "a b", ""])
+def test_load_balancers_are_answered_whatever_name_they_ask_for(client, all_well, caplog, host):
+    for address in ("/healthz", "/readyz"):
+        assert client.get(address, HTTP_HOST=host).status_code == 200
+    assert client.get("/", HTTP_HOST=host or "10.0.3.7").status_code == 400
+    assert "Traceback" not in caplog.text
+    assert not [line for line in caplog.records if line.levelname == "ERROR"]
