@@ -41,18 +41,17 @@ dev: setup ## Run the site, reload it when a file changes, show errors
 	@exec $(BIN)/python manage.py run --dev
 
 # Compiled tests are kept, whatever the environment says: to compile them anew takes longer than to collect them.
-# Three at a time on two cores: each waits now and then for a process, a browser or a moment that has to pass.
-PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n 3 --dist worksteal \
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n 2 --dist worksteal \
   --durations=20 --seconds=build/test-seconds.md
 MAY_BE_NONE := $(if $(TESTS),|| [ $$? -eq 5 ]) # of some tests, perhaps none belongs to a part
 
 .PHONY: test
-test: setup-dev ## Run what every change has to pass: under 10 minutes. TESTS=tests/data/test_deals.py for some of it
+test: setup-dev ## Run what every change has to pass: some 10 minutes. TESTS=tests/data/test_deals.py for some of it
 	@rm -f build/test-seconds.md
 	$(PYTEST) -m "not thorough" $(TESTS) $(MAY_BE_NONE)
 
 .PHONY: test-all
-test-all: test ## Run make test and then what it leaves out: under 25 minutes in all
+test-all: test ## Run make test and then what it leaves out: half an hour in all
 	$(PYTEST) -m thorough $(TESTS) $(MAY_BE_NONE)
 
 .PHONY: guards

@@ -28,7 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.getoption("seconds"):
         return
     config.pluginmanager.register(Meter())
-    if not hasattr(config, "workerinput"):  # not one of the processes of -n 3
+    if not hasattr(config, "workerinput"):  # not one of the processes of -n 2
         config.pluginmanager.register(Table(config.getoption("seconds")))
 
 
