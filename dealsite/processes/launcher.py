@@ -21,14 +21,15 @@ from django.core.wsgi import get_wsgi_application
 from dealsite import environment
 from dealsite.checks import DEMO_LOADED, settings_that_are_none
 from dealsite.data import table
-from dealsite.data.table import schema
+from dealsite.data.people import users
 from dealsite.data.table.errors import DataError
-from dealsite.demo.people import SIGN_INS
+from dealsite.demo.people import ADMIN, SIGN_INS
 from dealsite.engine import checks, database, folder, programs, server
 from dealsite.engine.supervisor import Supervisor
 from dealsite.front_door.limits import BACKLOG
 from dealsite.install import assets
 from dealsite.processes import orphans, parts, ports
+from dealsite.site_setup import tables
 
 WORKERS = 2
 SITE_SECONDS = 60.0  # until the web server answers
@@ -81,6 +82,8 @@ def run(plan: LaunchPlan, say: Say) -> None:
         if not plan.dev:  # runserver shows an error and waits until it is repaired
             check_code()
         made = prepare_table(say)
+        for lacking in tables.no_admin() if not wants_demo() else ():
+            say(f"{lacking.text} {lacking.todo}")
         if engine is not None:
             # Not before there is a table: a folder with this file is one that was in use.
             environment.write_engine_env(settings.VAR, engine.url, settings.DEALSITE_TABLE)
@@ -177,11 +180,29 @@ def check_code() -> None:
 
 
 def prepare_table(say: Say) -> bool:
-    """Create the table where it is missing, and say how an existing one differs; True if it was made."""
-    made = schema.create_table()
-    for difference in schema.drift():
-        say(f"Warning: {difference}")
+    """Make what is missing of the table, and say how an existing one differs; True if it was made."""
+    made = tables.prepare()
+    for finding in tables.problems():
+        say(f"Warning: {finding.text} {finding.todo}")
     return made
+
+
+@contextlib.contextmanager
+def engine_at_hand(say: Say) -> Iterator[server.Engine | None]:
+    """Run the data folder's engine meanwhile; yield None where a site runs on it, or the table is elsewhere."""
+    with ExitStack() as stack:
+        if not settings.DEALSITE_EMBEDDED:
+            yield None
+            return
+        if problem := environment.unwritable(settings.VAR):
+            raise LaunchError(problem)
+        folder.make_private(settings.VAR)
+        try:
+            stack.enter_context(only_one(settings.VAR))
+        except LaunchError:
+            yield None
+            return
+        yield stack.enter_context(own_engine(settings.VAR, say))
 
 
 def load_demo_once(table_is_new: bool, say: Say) -> None:
@@ -189,11 +210,21 @@ def load_demo_once(table_is_new: bool, say: Say) -> None:
     marker = settings.VAR / DEMO_LOADED
     if table_is_new:
         marker.unlink(missing_ok=True)
-    if marker.exists() or settings.HTTPS or not environment.value("DEALSITE_DEMO"):
+    if marker.exists() or not wants_demo() or _is_somebodys(table_is_new):
         return
     say("Loading the demo content ...")
     call_command("load_demo")
     marker.touch()
+
+
+def wants_demo() -> bool:
+    """Tell whether a table of our own is for the demo, if it is empty."""
+    return environment.value("DEALSITE_DEMO") and not settings.HTTPS
+
+
+def _is_somebodys(table_is_new: bool) -> bool:
+    """Tell whether somebody has made a site of their own here, whose admin is not the demo's."""
+    return not table_is_new and users.count() > 0 and users.find(ADMIN.username) is None
 
 
 def port_is_taken(plan: LaunchPlan) -> LaunchError:
