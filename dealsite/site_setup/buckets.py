@@ -1,4 +1,4 @@
-"""Whether the buckets work: a small object is put, read and deleted; pictures can be seen by all, the rest by nobody."""
+"""Whether the buckets work: a small object is put, read and deleted. Everybody sees pictures, nobody the rest."""
 
 import urllib.error
 import urllib.request
@@ -39,14 +39,14 @@ def _tried(setting: str, bucket: str, storage: Storage, name: str, *, is_public:
         with storage.open(kept) as file:
             is_same = file.read() == CONTENT
         can_be_seen = _can_be_seen(storage.url(kept).partition("?")[0])
-    except Exception as error:  # whatever the library of a storage raises
+    except Exception as error:  # noqa: BLE001 - whatever the library of a storage raises
         yield _refused(setting, bucket, error)
         return
     finally:
         try:
             if kept:
                 storage.delete(kept)
-        except Exception as error:  # as above
+        except Exception as error:  # noqa: BLE001 - as above
             yield _refused(setting, bucket, error)
     if not is_same:
         yield Finding("buckets", f"{setting}: {bucket} returns something else than was put into it.", RIGHTS)

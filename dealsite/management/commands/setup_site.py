@@ -1,4 +1,4 @@
-import contextlib
+import io
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -89,8 +89,7 @@ class Command(BaseCommand):
         if not email and asks:
             email = input("Their e-mail address: ").strip()
         try:
-            with contextlib.redirect_stdout(None):
-                call_command("create_user", name, email=email, role=["admin"], stdout=self.stdout)
+            call_command("create_user", name, email=email, role=["admin"], stdout=io.StringIO())
         except CommandError as error:
             yield Finding("admin", f"{name} was not made: {error}", f"Try again: {tables.FIRST_ADMIN}")
             return
