@@ -26,7 +26,7 @@ from dealsite.engine.server import free_port
 from tests.cms.conftest import picture_file
 from tests.setup.conftest import ROOT
 from tests.setup.test_setup_site import MailServer
-from tests.setup.visitor import Visitor
+from tests.setup.visitor import Visitor, words
 
 pytestmark = pytest.mark.thorough
 HOST = "deals.example"
@@ -154,14 +154,14 @@ def sign_in(visitor: Visitor) -> None:
     page = visitor.open("/account/two-factor/set-up/")
     app = pyotp.parse_uri(re.search(r'otpauth://[^"<\s]+', page)[0].replace("&amp;", "&"))
     page = visitor.send(page, "/account/two-factor/set-up/", code=app.now(), old_password=PASSWORD)
-    assert "recovery codes" in page
+    assert "Two-factor sign-in is on." in words(page)
 
 
 def publish(visitor: Visitor) -> None:
     """Publish a deal with a picture."""
     files = {"picture_file": ("keyboard.png", picture_file().read(), "image/png")}
     page = visitor.send(visitor.open("/cms/deals/new/"), "/cms/drafts/", files=files, **DEAL)
-    assert "Mechanical keyboard" in page
+    assert "The deal is published." in words(page)
 
 
 def find(visitor: Visitor) -> str:
@@ -180,8 +180,8 @@ def order(visitor: Visitor, deal: str) -> None:
     page = visitor.send(visitor.open("/account/card/"), "/account/card/")
     visitor.send(page, "/account/card/", number="4242 4242 4242 4242")
     visitor.send(visitor.open(deal), "/cart/add/")
-    visitor.send(visitor.open("/checkout/"), "/checkout/", **ADDRESS)
-    assert visitor.at.endswith("/done/")
+    page = visitor.send(visitor.open("/checkout/"), "/checkout/", **ADDRESS)
+    assert visitor.at.endswith("/done/"), words(page)
 
 
 def test_one_machine(first_day):
@@ -198,7 +198,7 @@ def test_one_machine(first_day):
     day.next("manage.py backup")
     day.next("restored")
     elsewhere = Visitor(int(day.renamed["8001"]), HOST)
-    elsewhere.session.cookies = visitor.session.cookies
+    elsewhere.cookies = visitor.cookies
     wait_until_ready(elsewhere)
     find(elsewhere)
     assert "Mechanical keyboard" in elsewhere.open("/account/orders/")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from html import unescape
-from http.cookiejar import DefaultCookiePolicy
+from http.cookies import SimpleCookie
 from typing import Any
 
 import requests
@@ -15,38 +15,50 @@ class Visitor:
 
     def __init__(self, port: int, host: str) -> None:
         self.site, self.host = f"http://127.0.0.1:{port}", host
-        self.session = requests.Session()
-        self.session.trust_env = False
-        self.session.cookies.set_policy(DefaultCookiePolicy(secure_protocols=("http", "https")))
-        self.session.headers |= {
-            "Host": host,
-            "X-Forwarded-Proto": "https",
-            "X-Forwarded-For": "203.0.113.9",
-            "Referer": f"https://{host}/",
-        }
+        self.at = ""  # where it was led last
+        self.cookies: dict[str, str] = {}  # those of requests go over TLS alone
+        self.headers = {"Host": host, "Referer": f"https://{host}/", "Origin": f"https://{host}"}
+        self.headers |= {"X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.9"}
 
     def open(self, path: str) -> str:
         """Return a page, after its redirects; fails unless it is one."""
-        return self._page(self.session.get(f"{self.site}{path}", allow_redirects=False, timeout=20))
+        return self._page(self._ask("GET", path))
 
-    def send(self, page: str, action: str, *, files: dict[str, Any] | None = None, **fields: str) -> str:
+    def send(self, page: str, leads_to: str, *, files: dict[str, Any] | None = None, **fields: str) -> str:
         """Fill in the form of a page that leads to an address, and return what comes then."""
         forms = re.findall(r"<form.*?</form>", page, re.S)
-        form = next(one for one in forms if action in _attributes(one[: one.index(">")]).get("action", ""))
+        form = next(one for one in forms if leads_to in _attributes(one[: one.index(">")]).get("action", ""))
         sent = _entered(form) | fields
         address = _attributes(form[: form.index(">")])["action"]
-        answer = self.session.post(
-            f"{self.site}{address}", data=sent, files=files, allow_redirects=False, timeout=20
+        return self._page(self._ask("POST", address, data=sent, files=files))
+
+    def _ask(self, method: str, path: str, **sent: Any) -> requests.Response:
+        cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        answer = requests.request(
+            method,
+            f"{self.site}{path}",
+            headers=self.headers | {"Cookie": cookies},
+            allow_redirects=False,
+            timeout=20,
+            **sent,
         )
-        return self._page(answer)
+        for line in answer.raw.headers.getlist("Set-Cookie"):
+            for name, morsel in SimpleCookie(line).items():
+                self.cookies[name] = morsel.value
+        return answer
 
     def _page(self, answer: requests.Response) -> str:
         while answer.is_redirect:
             path = answer.headers["Location"].removeprefix(f"https://{self.host}")
             self.at = path
-            answer = self.session.get(f"{self.site}{path}", allow_redirects=False, timeout=20)
-        assert answer.status_code == 200, f"{answer.status_code} at {answer.url}: {answer.text[:3000]}"
+            answer = self._ask("GET", path)
+        assert answer.status_code == 200, f"{answer.status_code} at {answer.url}: {words(answer.text)}"
         return answer.text
+
+
+def words(page: str) -> str:
+    """Return what stands in the main part of a page."""
+    return " ".join(re.sub(r"<[^>]*>", " ", page.partition("<main")[2].partition("</main")[0]).split())
 
 
 def _attributes(tag: str) -> dict[str, str]:
