@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pyotp
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.thorough
 HOST = "deals.example"
 PASSWORD = "quiet-otters-at-noon"
 BLOCK = re.compile(r"^```sh( stays)?\n(.*?)^```$", re.M | re.S)
-DEAL = {
+DEAL: dict[str, Any] = {
     "title": "Mechanical keyboard",
     "brand": "Nordlicht",
     "brand_new": "on",
@@ -43,7 +44,7 @@ DEAL = {
     "picture_alt": "A keyboard",
     "action": "publish",
 }
-ADDRESS = {
+ADDRESS: dict[str, Any] = {
     "name": "Olga Otter",
     "street": "1 High Street",
     "postcode": "10115",
@@ -74,13 +75,14 @@ class FirstDay:
         """Run the next block, in which something stands; return what it prints. One that stays is left running."""
         block = self.blocks.pop(0)
         self.ran.append(block)
-        return self._run(*block, named)
+        return self._run(block, named)
 
     def again(self, named: str) -> None:
         """Run a block once more that ran before."""
-        self._run(*next(block for block in self.ran if named in block[1]), named)
+        self._run(next(block for block in self.ran if named in block[1]), named)
 
-    def _run(self, stays: str, text: str, named: str) -> str:
+    def _run(self, block: tuple[str, str], named: str) -> str:
+        stays, text = block
         assert named in text, f"The next block is: {text}"
         for ours, here in self.renamed.items():
             text = text.replace(ours, here)
@@ -152,7 +154,8 @@ def sign_in(visitor: Visitor) -> None:
     """Sign in as the first admin, and set up the second factor that a public site asks for."""
     visitor.send(visitor.open("/account/sign-in/"), "/account/sign-in/", name="olga", password=PASSWORD)
     page = visitor.open("/account/two-factor/set-up/")
-    app = pyotp.parse_uri(re.search(r'otpauth://[^"<\s]+', page)[0].replace("&amp;", "&"))
+    (address,) = set(re.findall(r'otpauth://[^"<\s]+', page))
+    app = pyotp.TOTP(re.findall(r"[?&;]secret=(\w+)", address)[0])
     page = visitor.send(page, "/account/two-factor/set-up/", code=app.now(), old_password=PASSWORD)
     assert "Two-factor sign-in is on." in words(page)
 
@@ -175,13 +178,14 @@ def find(visitor: Visitor) -> str:
         time.sleep(0.5)
 
 
-def order(visitor: Visitor, deal: str) -> None:
-    """Add a card and buy the deal with it."""
+def order(visitor: Visitor, deal: str) -> str:
+    """Add a card and buy the deal with it; return the order's id."""
     page = visitor.send(visitor.open("/account/card/"), "/account/card/")
     visitor.send(page, "/account/card/", number="4242 4242 4242 4242")
     visitor.send(visitor.open(deal), "/cart/add/")
     page = visitor.send(visitor.open("/checkout/"), "/checkout/", **ADDRESS)
     assert visitor.at.endswith("/done/"), words(page)
+    return visitor.at.split("/")[2]
 
 
 def test_one_machine(first_day):
@@ -194,14 +198,14 @@ def test_one_machine(first_day):
     assert '"ready": true' in day.next("/readyz")
     sign_in(visitor)
     publish(visitor)
-    order(visitor, find(visitor))
+    order_id = order(visitor, find(visitor))
     day.next("manage.py backup")
     day.next("restored")
     elsewhere = Visitor(int(day.renamed["8001"]), HOST)
     elsewhere.cookies = visitor.cookies
     wait_until_ready(elsewhere)
     find(elsewhere)
-    assert "Mechanical keyboard" in elsewhere.open("/account/orders/")
+    assert "Mechanical keyboard" in elsewhere.open(f"/account/orders/{order_id}/")
     day.stop()
     day.again("manage.py run")
     wait_until_ready(visitor)

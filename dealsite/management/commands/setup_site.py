@@ -14,7 +14,7 @@ from dealsite.data.people import users
 from dealsite.data.table.errors import DataError
 from dealsite.data.table.schema import Throughput
 from dealsite.engine.programs import EngineError
-from dealsite.processes import launcher
+from dealsite.processes import data_folder
 from dealsite.site_setup import buckets, surroundings, tables
 from dealsite.site_setup.finding import Finding
 
@@ -46,7 +46,8 @@ class Command(BaseCommand):
         if not options["yes"]:
             self._confirm()
         try:
-            with launcher.engine_at_hand(self.stdout.write) as engine:
+            data_folder.make_data_folder(self.stdout.write)
+            with data_folder.engine_at_hand(self.stdout.write) as engine:
                 made = tables.prepare(warm=warm, repair=options["repair"])
                 if engine is not None:
                     environment.write_engine_env(settings.VAR, engine.url, settings.DEALSITE_TABLE)
@@ -55,7 +56,7 @@ class Command(BaseCommand):
                 found += [*tables.problems(warm=warm, protected=not settings.DEALSITE_EMBEDDED)]
                 found += [*self._admin(options["admin"], options["email"], asks=not options["yes"])]
                 found += [*surroundings.clock(timezone.now())]
-        except (DataError, EngineError, launcher.LaunchError) as error:
+        except (DataError, EngineError, data_folder.LaunchError) as error:
             reason = getattr(error, "reason", "")
             raise CommandError(f"{error} {reason}".strip()) from error
         found += [*_settings(), *surroundings.mail(options["mail_to"]), *buckets.buckets(timezone.now())]
