@@ -52,8 +52,9 @@ class Command(BaseCommand):
                 if engine is not None:
                     environment.write_engine_env(settings.VAR, engine.url, settings.DEALSITE_TABLE)
                 said = "is made" if made else "was there"
-                found = [Finding("table", f"{tables.place()} {said}, with all that every site has in it.")]
-                found += [*tables.problems(warm=warm, protected=not settings.DEALSITE_EMBEDDED)]
+                found = [*tables.problems(warm=warm, protected=not settings.DEALSITE_EMBEDDED)]
+                whole = "" if found else ", with all that every site has in it"
+                found.insert(0, Finding("table", f"{tables.place()} {said}{whole}."))
                 found += [*self._admin(options["admin"], options["email"], asks=not options["yes"])]
                 found += [*surroundings.clock(timezone.now())]
         except (DataError, EngineError, data_folder.LaunchError) as error:
