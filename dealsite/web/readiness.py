@@ -94,7 +94,7 @@ class Readiness:
     def state(self) -> State:
         """Return the state as of a second ago at most, within WAIT_SECONDS.
 
-        2 gets + 1 batch get + 3 queries + 1 scan + 1 put.
+        1 get + 1 batch get + 3 queries + 1 scan + 1 put.
         """
         state = State("stopping") if self.is_stopping else self._found()
         with self._lock:

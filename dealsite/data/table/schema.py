@@ -150,12 +150,11 @@ def _active(name: str) -> bool:
 
 
 def answer() -> None:
-    """Ask the table and every index for a key that nothing has. 1 request, and 1 for each index.
+    """Ask every index for a key that nothing has. 1 request for each index.
 
     Raises errors.Unavailable, errors.Misconfigured where the table is missing, errors.Incomplete where an index is.
     """
     nobody = "READY"
-    items.get((nobody, nobody))
     for name, index in configuration().indexes.items():
         try:
             if index.sort_key:
