@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from dealsite.accounts import cookies
 from dealsite.accounts.requests import is_behind_unknown_proxy
-from dealsite.data.catalogue.display_names import category_names
+from dealsite.data.catalogue.display_names import category_names, missing_categories
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
@@ -17,6 +17,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
         "site_name": settings.DEALSITE_NAME,
         "currency": settings.DEALSITE_CURRENCY,
         "categories": category_names.names(),
+        "missing_categories": missing_categories,
         "user": getattr(request, "user", None),
         "is_behind_unknown_proxy": is_behind_unknown_proxy(request),
         "has_cart": bool(cookies.cart(request)),

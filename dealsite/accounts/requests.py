@@ -28,6 +28,8 @@ from dealsite.data.people.sessions import Session
 from dealsite.data.people.users import User
 
 FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED")
+# Any of these says that a proxy passed a request on, so that the caller's address is not who asks.
+OF_PROXIES = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP")
 # Where proxies stand that somebody forgot. Whoever asks from any other address is counted, whatever they send along:
 # else a header would be all that it takes to escape.
 NEAR = [
@@ -171,8 +173,7 @@ def client_address(request: HttpRequest) -> str:
     proxies: int = settings.DEALSITE_TRUSTED_PROXIES
     text = request.META.get("REMOTE_ADDR", "")
     if proxies:
-        header = request.META.get("HTTP_X_FORWARDED_FOR", "")
-        seen = [part.strip() for part in header.split(",") if part.strip()]
+        seen = _forwarded_for(request)
         if len(seen) >= proxies:
             text = seen[-proxies]
     try:
@@ -181,6 +182,25 @@ def client_address(request: HttpRequest) -> str:
         return "unknown"
     mapped = getattr(address, "ipv4_mapped", None)
     return str(mapped or address)
+
+
+def proxies_of(request: HttpRequest) -> int:
+    """Return how many addresses the proxies of a request, and whoever sent it, say that they were asked from."""
+    return len(_forwarded_for(request))
+
+
+def _forwarded_for(request: HttpRequest) -> list[str]:
+    return [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
+
+
+def asks_from_here(request: HttpRequest) -> bool:
+    """Tell whether somebody asks from this machine itself, and not through a proxy on it."""
+    if any(name in request.headers for name in OF_PROXIES):
+        return False
+    try:
+        return ipaddress.ip_address(client_address(request)).is_loopback
+    except ValueError:  # a unix socket: whoever asks comes through a proxy
+        return False
 
 
 def network_of(address: str) -> str:

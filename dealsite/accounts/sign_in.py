@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dealsite.accounts import after_sign_in, cookies, limits, passkeys, passwords, second_factor
+from dealsite.accounts import after_sign_in, cookies, first_admin, limits, passkeys, passwords, second_factor
 from dealsite.accounts.after_sign_in import PendingAction, pending_action_of
 from dealsite.accounts.destinations import destination
 from dealsite.accounts.forms import CodeForm, SignInForm, SignUpForm, answer_form
@@ -76,13 +76,14 @@ def sign_up(request: HttpRequest) -> HttpResponse:
     )
 
 
-@page("none")
+@page("1 scan + 1 batch get")
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
     """Sign in with a user name or e-mail address and a password, or a passkey alone."""
     form = SignInForm(request.POST or None)
     context: dict[str, Any] = {"next": destination(request), "pending": pending_action_of(request)}
+    context["lacks_admin"] = request.method != "POST" and first_admin.is_missing(request)
     if request.method != "POST" and context["pending"] and request.user.is_authenticated:
         return HttpResponseRedirect(context["next"])  # where they do it themselves: nothing is done by a link
 

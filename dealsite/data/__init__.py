@@ -18,7 +18,7 @@ def configuration() -> table.Configuration:
         endpoint_url=settings.DYNAMODB_ENDPOINT_URL,
         indexes=keys.INDEXES,
         routes={keys.HISTORY: history} if history else {},
-        missing="The table does not exist. `manage.py create_table` makes it.",
+        missing="The table does not exist. `manage.py setup_site` makes it.",
         local_key="dealsite",
         schemas=SCHEMAS,
     )

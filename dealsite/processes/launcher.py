@@ -1,14 +1,13 @@
 """Runs a whole site: its engine, its table, its worker and its web server, and ends them together."""
 
 import contextlib
-import fcntl
 import io
 import os
 import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,24 +19,18 @@ from django.core.wsgi import get_wsgi_application
 
 from dealsite import environment
 from dealsite.checks import DEMO_LOADED, settings_that_are_none
-from dealsite.data import table
-from dealsite.data.table import schema
-from dealsite.data.table.errors import DataError
-from dealsite.demo.people import SIGN_INS
-from dealsite.engine import checks, database, folder, programs, server
+from dealsite.data.people import users
+from dealsite.demo.people import ADMIN, SIGN_INS
+from dealsite.engine import server
 from dealsite.engine.supervisor import Supervisor
 from dealsite.front_door.limits import BACKLOG
 from dealsite.install import assets
 from dealsite.processes import orphans, parts, ports
+from dealsite.processes.data_folder import LaunchError, Say, make_data_folder, only_one, own_engine
+from dealsite.site_setup import tables
 
 WORKERS = 2
 SITE_SECONDS = 60.0  # until the web server answers
-
-Say = Callable[[str], None]
-
-
-class LaunchError(Exception):
-    """The site cannot run; the message says what to do about it."""
 
 
 class Stopped(BaseException):
@@ -57,6 +50,7 @@ class LaunchPlan:
 def serve(plan: LaunchPlan, say: Say) -> None:
     """Run web processes alone, until a signal ends them; what else a site needs runs elsewhere."""
     with contextlib.suppress(Stopped), stopped_by_signals(), no_orphans(say), ExitStack() as stack:
+        settings.VAR.mkdir(mode=0o700, parents=True, exist_ok=True)  # at Amazon nothing else makes it
         check_code()
         listening = stack.enter_context(listener(plan))
         children = [stack.enter_context(one) for one in web_processes(plan, listening)]
@@ -70,17 +64,16 @@ def run(plan: LaunchPlan, say: Say) -> None:
     with contextlib.suppress(Stopped), stopped_by_signals(), no_orphans(say), ExitStack() as stack:
         if not server.port_is_free(plan.port, plan.host):
             raise port_is_taken(plan)
-        if problem := environment.unwritable(settings.VAR):
-            raise LaunchError(problem)
+        make_data_folder(say)
         for finding in settings_that_are_none():
             say(f"Warning: {finding.msg} {finding.hint}")
-        for path in folder.make_private(settings.VAR):
-            say(f"Others could read {path}: from now on only its owner can.")
         stack.enter_context(only_one(settings.VAR))
         engine = stack.enter_context(own_engine(settings.VAR, say)) if settings.DEALSITE_EMBEDDED else None
         if not plan.dev:  # runserver shows an error and waits until it is repaired
             check_code()
         made = prepare_table(say)
+        for lacking in tables.no_admin() if not wants_demo() else ():
+            say(f"{lacking.text} {lacking.todo}")
         if engine is not None:
             # Not before there is a table: a folder with this file is one that was in use.
             environment.write_engine_env(settings.VAR, engine.url, settings.DEALSITE_TABLE)
@@ -126,47 +119,6 @@ def no_orphans(say: Say) -> Iterator[None]:
         orphans.end_adopted()
 
 
-@contextlib.contextmanager
-def only_one(var: Path) -> Iterator[None]:
-    """Lock the data folder itself, since a file in it may be deleted; the system frees it however this process ends."""
-    folder = os.open(var, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        with (var / "lock").open("a+") as file:
-            try:
-                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                file.seek(0)
-                holder = file.read().strip() or "unknown"
-                raise LaunchError(
-                    f"Another site runs on the data in {var} (process {holder})."
-                    " Stop it, or name another data folder: make run DEALSITE_VAR=..."
-                ) from None
-            file.truncate(0)
-            file.write(str(os.getpid()))
-        yield
-    finally:
-        os.close(folder)
-
-
-@contextlib.contextmanager
-def own_engine(var: Path, say: Say) -> Iterator[server.Engine]:
-    """Run the data folder's engine, and point this process at it."""
-    kind = programs.kind_for(var)
-    if kind == "local":
-        say("Using DynamoDB Local.")
-    database.check_there(var)
-    with server.Engine(var, kind) as engine:
-        if engine.exposed:
-            say(f"Warning: {checks.exposed(engine.url, engine.exposed)}")
-        # settings were read before the engine had an endpoint; children read it from engine.env.
-        settings.DYNAMODB_ENDPOINT_URL = engine.url
-        table.reset()
-        try:
-            yield engine
-        except DataError as error:
-            raise database.explained(var, str(error)) from error
-
-
 def check_code() -> None:
     """Load what the web server will load: it would try a broken application again and again.
 
@@ -177,10 +129,10 @@ def check_code() -> None:
 
 
 def prepare_table(say: Say) -> bool:
-    """Create the table where it is missing, and say how an existing one differs; True if it was made."""
-    made = schema.create_table()
-    for difference in schema.drift():
-        say(f"Warning: {difference}")
+    """Make what is missing of the table, and say how an existing one differs; True if it was made."""
+    made = tables.prepare()
+    for finding in tables.problems():
+        say(f"Warning: {finding.text} {finding.todo}")
     return made
 
 
@@ -189,11 +141,21 @@ def load_demo_once(table_is_new: bool, say: Say) -> None:
     marker = settings.VAR / DEMO_LOADED
     if table_is_new:
         marker.unlink(missing_ok=True)
-    if marker.exists() or settings.HTTPS or not environment.value("DEALSITE_DEMO"):
+    if marker.exists() or not wants_demo() or _is_somebodys(table_is_new):
         return
     say("Loading the demo content ...")
     call_command("load_demo")
     marker.touch()
+
+
+def wants_demo() -> bool:
+    """Tell whether a table of our own is for the demo, if it is empty."""
+    return environment.value("DEALSITE_DEMO") and not settings.HTTPS
+
+
+def _is_somebodys(table_is_new: bool) -> bool:
+    """Tell whether somebody has made a site of their own here, whose admin is not the demo's."""
+    return not table_is_new and users.count() > 0 and users.find(ADMIN.username) is None
 
 
 def port_is_taken(plan: LaunchPlan) -> LaunchError:

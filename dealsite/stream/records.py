@@ -121,7 +121,7 @@ class Stream:
         description = table.call("DescribeTable", TableName=table.name())["Table"]
         arn = description.get("LatestStreamArn")
         if not arn:
-            raise errors.Unavailable(f"The table {table.name()} has no stream. See manage.py create_table.")
+            raise errors.Unavailable(f"The table {table.name()} has no stream. See manage.py setup_site.")
         return cls(arn)
 
     def shards(self) -> list[Shard]:

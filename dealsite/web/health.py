@@ -1,7 +1,6 @@
 """/healthz says that the process answers, /readyz whether visitors should be sent to it, and to operators why."""
 
 import hmac
-import ipaddress
 from typing import Any
 
 from django.conf import settings
@@ -9,12 +8,10 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from dealsite.accounts.requests import client_address
+from dealsite.accounts.requests import asks_from_here, proxies_of
 from dealsite.web import readiness
 from dealsite.web.pages import feed
 
-# Any of these says that a proxy passed a request on, so that the caller's address is not who asks.
-OF_PROXIES = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP")
 RETRY_SECONDS = "5"
 
 
@@ -26,7 +23,7 @@ def process(request: HttpRequest) -> HttpResponse:
     return HttpResponse("ok\n", content_type="text/plain; charset=utf-8")
 
 
-@feed("2 gets + 3 queries + 1 scan + 1 put")
+@feed("1 get + 1 batch get + 3 queries + 1 scan + 1 put")
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
@@ -38,6 +35,7 @@ def ready(request: HttpRequest) -> JsonResponse:
     if may_see_details(request):
         answer |= {"meaning": readiness.REASONS[state.reason]} if state.reason else {}
         answer |= {"degraded": {name: readiness.WARNINGS[name] for name in state.degraded}, **state.details}
+        answer["caller"] = {"scheme": request.scheme, "proxies": proxies_of(request)}
     response = JsonResponse(answer, status=503 if state.reason else 200)
     if state.reason:
         response["Retry-After"] = RETRY_SECONDS
@@ -51,9 +49,4 @@ def may_see_details(request: HttpRequest) -> bool:
     scheme, _, given = request.headers.get("Authorization", "").partition(" ")
     if token and scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), token.encode()):
         return True
-    if any(name in request.headers for name in OF_PROXIES):
-        return False
-    try:
-        return ipaddress.ip_address(client_address(request)).is_loopback
-    except ValueError:  # a unix socket: whoever asks comes through a proxy
-        return False
+    return asks_from_here(request)

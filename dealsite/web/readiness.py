@@ -18,6 +18,7 @@ import structlog
 from django.utils import timezone
 
 from dealsite.data import table
+from dealsite.data.catalogue import categories
 from dealsite.data.jobs import heartbeats
 from dealsite.data.table import errors, schema
 from dealsite.web import node
@@ -36,6 +37,7 @@ REASONS = MappingProxyType(
         "slow": "The table does not answer in time.",
         "table": "The table, or one of its indexes, cannot be read.",
         "misconfigured": "The table is missing, or it refuses this site's credentials; the log has its own words.",
+        "setup": "The table lacks an index, or what every site needs: run manage.py setup_site.",
         "write": "The table cannot be written to.",
         "disk": "A disk is full, or nearly: uploads, and with the embedded engine all changes, fail.",
     }
@@ -85,9 +87,15 @@ class Readiness:
         self._check: tuple[threading.Event, float] | None = None  # the one that runs, and since when
         self._tried_at = self._written_at = float("-inf")
         self._reported = ""
+        self._is_set_up = (
+            False  # once seen to be, it is not asked again: one category lost later ends no site
+        )
 
     def state(self) -> State:
-        """Return the state as of a second ago at most, within WAIT_SECONDS. 2 gets + 3 queries + 1 scan + 1 put."""
+        """Return the state as of a second ago at most, within WAIT_SECONDS.
+
+        1 get + 1 batch get + 3 queries + 1 scan + 1 put.
+        """
         state = State("stopping") if self.is_stopping else self._found()
         with self._lock:
             reported, self._reported = self._reported, state.reason
@@ -155,12 +163,17 @@ class Readiness:
         try:
             with table.deadline(CALLS_SECONDS):
                 schema.answer()
+                self._is_set_up = self._is_set_up or not categories.missing()
                 worker = heartbeats.last("worker")
                 self._write(now)
+        except errors.Incomplete:
+            return "setup", None
         except errors.Misconfigured:
             return "misconfigured", None
         except errors.DataError:
             return "table", None
+        if not self._is_set_up:
+            return "setup", worker
         has_failed = self._written_at < self._tried_at
         fails = has_failed and self._ticks() - self._written_at > WRITE_FAILS_SECONDS
         return "write" if fails else "", worker

@@ -18,7 +18,7 @@ from PIL import Image
 
 from dealsite.accounts import cookies
 from dealsite.data import table
-from dealsite.data.catalogue.display_names import category_names
+from dealsite.data.catalogue.display_names import category_names, missing_categories
 from dealsite.data.people import sessions
 from tests.builders import NOW, make_brand, make_category
 from tests.people import make_user
@@ -41,6 +41,7 @@ def site(fresh_table: None, settings: Any, tmp_path: Any, monkeypatch: pytest.Mo
     monkeypatch.setattr(category_names, "known", {})
     category_names.forget()
     category_names.names()  # read once a minute; not any page's call
+    missing_categories.clear()  # a test makes those that it needs
     make_brand()
     make_category("peripherals-networking")
 

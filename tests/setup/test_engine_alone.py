@@ -24,7 +24,7 @@ from dealsite.data.table.connection import Session
 from dealsite.engine import folder, namespace, server
 from dealsite.engine.programs import EngineError
 from dealsite.engine.server import Engine
-from dealsite.processes import launcher
+from dealsite.processes import data_folder
 from tests.reach import (
     NOBODY,
     answers_as_dynamodb,
@@ -271,7 +271,7 @@ def test_what_was_open_to_others_is_closed_to_them_and_named(tmp_path):
 def test_a_site_says_what_it_closed(start_site, tmp_path):
     (tmp_path / "var").mkdir()
     (tmp_path / "var").chmod(0o755)
-    with launcher.only_one(tmp_path / "var"):  # so that it goes no further
+    with data_folder.only_one(tmp_path / "var"):  # so that it goes no further
         site = start_site()
         assert site.process.wait(30) == 1
     assert f"Others could read {site.var}: from now on only its owner can." in site.said()

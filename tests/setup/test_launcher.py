@@ -149,7 +149,7 @@ def test_a_site_that_cannot_load_says_why_and_starts_no_web_server(start_site):
 
 
 @pytest.fixture
-def loads(settings, tmp_path, monkeypatch) -> list[str]:
+def loads(fresh_table, settings, tmp_path, monkeypatch) -> list[str]:
     """The commands that the launcher calls, on a data folder of this test's."""
     settings.VAR = tmp_path
     called: list[str] = []

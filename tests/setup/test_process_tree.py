@@ -19,6 +19,7 @@ from dealsite.engine import supervisor
 from dealsite.engine.supervisor import FAILURES, Supervisor
 from dealsite.pictures import encoding
 from dealsite.processes import launcher, orphans, parts, ports
+from dealsite.processes.data_folder import LaunchError
 from tests.reach import NOBODY, only_root_can_be_nobody
 from tests.setup.conftest import ROOT, alive, wait_for, wait_for_the_end_of
 
@@ -264,7 +265,7 @@ def test_a_holder_that_is_not_to_be_seen_is_another_program(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         monkeypatch.setattr(os, "readlink", lambda _: "socket:[0]")
         plan = launcher.LaunchPlan(port=taken.getsockname()[1])
-        with pytest.raises(launcher.LaunchError, match="is taken by another program"):
+        with pytest.raises(LaunchError, match="is taken by another program"):
             launcher.listener(plan)
 
 
@@ -359,7 +360,7 @@ def test_a_program_that_is_gone_is_a_part_that_fails(tmp_path):
     assert part.failed.wait(30)
     assert part.restarts == FAILURES - 1
     assert "No such file" in part.ended
-    with pytest.raises(launcher.LaunchError, match=r"The part ended again and again \(.*No such file"):
+    with pytest.raises(LaunchError, match=r"The part ended again and again \(.*No such file"):
         launcher.watch([part], None)
     part.stop()
 

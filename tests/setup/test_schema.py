@@ -6,10 +6,12 @@ import io
 import json
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
 from dealsite.data import table
 from dealsite.data.table import client, errors, schema
+from dealsite.data.table.drift import drift
+from dealsite.data.table.schema import Throughput
 
 
 @pytest.fixture
@@ -17,6 +19,7 @@ def no_table(engine, settings):
     settings.DEALSITE_TABLE = "not-there-yet"
     yield
     with contextlib.suppress(errors.NotFound):
+        table.call("UpdateTable", TableName="not-there-yet", DeletionProtectionEnabled=False)
         table.call("DeleteTable", TableName="not-there-yet")
 
 
@@ -24,7 +27,7 @@ def no_table(engine, settings):
 def test_the_table_is_created_once_and_as_defined(no_table):
     assert schema.create_table() is True
     assert schema.create_table() is False
-    assert schema.drift() == []
+    assert drift() == []
     schema.answer()
 
 
@@ -120,36 +123,59 @@ def test_each_kind_of_drift_is_reported(no_table, sentence):
     table.call("CreateTable", TableName=table.name(), **changed(DRIFTS[sentence]))
     ttl = {"Enabled": True, "AttributeName": "ttl"}
     table.call("UpdateTimeToLive", TableName=table.name(), TimeToLiveSpecification=ttl)
-    assert sentence in schema.drift()
+    assert sentence in drift()
 
 
 def test_a_table_without_ttl_is_reported(no_table):
     table.call("CreateTable", TableName=table.name(), **schema.definition())
-    assert schema.drift() == ["The TTL attribute is off, and should be ttl."]
+    assert drift() == ["The TTL attribute is off, and should be ttl."]
 
 
-def test_the_command_creates_and_then_finds_the_table(no_table):
-    said = [io.StringIO(), io.StringIO()]
-    for output in said:
-        call_command("create_table", stdout=output)
-    assert said[0].getvalue() == "The table not-there-yet is created and active.\n"
-    assert said[1].getvalue() == "The table not-there-yet is there already and active.\n"
+def protections() -> list[str]:
+    """What the table lacks of protection, in the words of its drift."""
+    return drift(protected=True, warm=WARM)
 
 
-def test_the_command_fails_on_drift_and_says_what(no_table):
+WARM = Throughput(13_000, 5_000)
+
+
+@pytest.mark.parametrize(
+    "engine_kind", ["moto"]
+)  # of the stand-ins it alone knows recovery and warm throughput
+def test_a_protected_table_can_be_restored_and_not_deleted_and_takes_the_first_rush(no_table):
+    schema.create_table(protected=True, warm=WARM)
+    assert protections() == []
+    assert drift(warm=Throughput(13_001, 5_000))[0] == (
+        "The table takes 13000 reads and 5000 writes a second from the start, and should take 13001 and 5000."
+    )
+    schema.switch_on(table.name(), protected=True)  # harmless
+    assert protections() == []
+
+
+@pytest.mark.parametrize("engine_kind", ["moto"])
+def test_what_is_off_is_named_and_turned_on(no_table):
     table.call("CreateTable", TableName=table.name(), **schema.definition())
-    output = io.StringIO()
-    with pytest.raises(CommandError, match="differs from its definition"):
-        call_command("create_table", stdout=io.StringIO(), stderr=output)
-    assert "The TTL attribute is off" in output.getvalue()
+    assert drift(protected=True) == [
+        "The TTL attribute is off, and should be ttl.",
+        "The protection against deletion is off, and should be on.",
+        "The point-in-time recovery is off, and should be on.",
+    ]
+    schema.switch_on(table.name(), protected=True)
+    assert drift(protected=True) == []
 
 
-def test_the_command_says_when_nothing_answers(settings):
-    settings.DYNAMODB_ENDPOINT_URL = "http://127.0.0.1:9"
-    table.reset()
-    with pytest.raises(CommandError, match="cannot reach its data"):
-        call_command("create_table")
-    table.reset()
+@pytest.mark.parametrize("engine_kind", ["native", "local"])
+def test_an_engine_without_recovery_is_asked_no_more_of(no_table, caplog):
+    schema.create_table(protected=True, warm=WARM)
+    assert protections() == []
+    assert caplog.messages == []
+
+
+def test_a_table_without_an_index_says_so(no_table):
+    table.call("CreateTable", TableName=table.name(), **changed(DRIFTS["The index GSI2 is missing."]))
+    with pytest.raises(errors.Incomplete) as missing:
+        schema.answer()
+    assert missing.value.reason == "The index GSI2 is missing."
 
 
 def printed_template() -> str:
@@ -166,7 +192,7 @@ def test_cfn_lint_finds_nothing_in_the_template():
     ] == []
 
 
-def test_the_template_describes_the_table_that_create_table_makes():
+def test_the_template_describes_the_table_that_setup_site_makes():
     properties = json.loads(printed_template())["Resources"]["Table"]["Properties"]
     for name in ("KeySchema", "AttributeDefinitions", "GlobalSecondaryIndexes", "BillingMode"):
         assert properties[name] == schema.definition()[name]

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from dealsite.data.catalogue import categories
 from dealsite.data.jobs import heartbeats
 from dealsite.data.table import schema
-from dealsite.data.table.errors import DataError, Misconfigured, Unavailable
+from dealsite.data.table.errors import DataError, Incomplete, Misconfigured, Unavailable
 from dealsite.front_door.process import web_server
 from dealsite.web import node, readiness
 from dealsite.web.readiness import REASONS, WARNINGS, Readiness, State
@@ -35,6 +36,7 @@ class Site:
         self.read_error: Exception | None = None
         self.write_error: Exception | None = None
         self.worker = NOW
+        self.missing: list[str] = []
         self.disk: dict[str, Any] | OSError = {"data": ROOM}
         self.projections = {"search": FOLLOWING}
         self.let_go = threading.Event()
@@ -66,6 +68,7 @@ class Site:
 def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     made = Site()
     monkeypatch.setattr(schema, "answer", made.answer)
+    monkeypatch.setattr(categories, "missing", lambda: made.missing)
     monkeypatch.setattr(heartbeats, "last", lambda part: made.worker)
     monkeypatch.setattr(heartbeats, "write", made.write)
     monkeypatch.setattr(node, "disks", made.disks)
@@ -89,6 +92,7 @@ def test_all_is_well(site: Site):
         (Unavailable(), "table"),
         (DataError("AccessDenied: x"), "table"),
         (Misconfigured("x"), "misconfigured"),
+        (Incomplete(), "setup"),
         (IndexError("what nobody thought of"), "table"),
     ],
 )
@@ -96,6 +100,15 @@ def test_a_table_that_cannot_be_read_is_no_place_for_visitors(site: Site, error:
     site.read_error = error
     assert site.state().reason == reason
     site.read_error = None
+    assert site.state().reason == ""
+
+
+def test_a_site_that_was_never_set_up_gets_no_visitors_and_one_that_was_keeps_them(site: Site):
+    site.missing = ["toys-hobbies"]
+    assert site.state().reason == "setup"
+    site.missing = []
+    assert site.state().reason == ""
+    site.missing = ["toys-hobbies"]  # lost since: all other pages are as they were
     assert site.state().reason == ""
 
 

@@ -63,4 +63,14 @@ class NameCache:
 
 
 brand_names = NameCache(lambda: {brand.slug: brand.name for brand in all_brands()}, {})
-category_names = NameCache(lambda: {one.slug: one.name for one in all_categories()}, CATEGORIES)
+
+
+def _read_categories() -> dict[str, str]:
+    """Read the categories' names, and note which are not there at all: a table that is not set up lacks them."""
+    found = all_categories()
+    missing_categories[:] = [one.slug for one in found if not one.version]
+    return {one.slug: one.name for one in found}
+
+
+category_names = NameCache(_read_categories, CATEGORIES)
+missing_categories: list[str] = []  # as of the last look

@@ -223,6 +223,13 @@ def count() -> int:
     return sum(item["count"] for item in items.values())
 
 
+@access_pattern("whether an admin is missing", "UserIndex / in no order", "1 scan + 1 batch get")
+def lacks_admin() -> bool:
+    """Tell whether nobody is an admin; only a table of up to 50 users is looked through, a larger one had its day."""
+    found = page()
+    return found.after is None and not any("admin" in user.roles for user in found.users)
+
+
 @access_pattern("users, a page at a time", "UserIndex / in no order", "1 scan + 1 batch get")
 def page(*, after: str | None = None, limit: int = 50) -> UsersPage:
     """Return users in no order, of whom UserIndex knows; BadCursor."""

@@ -29,6 +29,7 @@ from .errors import (
     NotFound,
     Refused,
     Unavailable,
+    UnknownOperation,
 )
 from .errors import Sentence as _
 from .meters import check_deadline, count_units, note, seconds_left, timed
@@ -206,6 +207,8 @@ def call(operation: str, **parameters: Any) -> dict[str, Any]:
             refused = Refused(details.get("Code", ""), details.get("Message", ""), [])
             if refused.code in MISSING:
                 raise NotFound(configuration().missing) from error
+            if refused.code == "UnknownOperationException":
+                raise UnknownOperation(reason=refused.code) from error
             raise as_error(refused) from error
         except BotoCoreError as error:
             raise Unavailable(reason=error) from error

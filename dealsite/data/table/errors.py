@@ -14,6 +14,8 @@ DataError
 └── Unavailable         503  the table does not answer, or not in a way that can be believed
     ├── Busy            503  it answers, but is overloaded or contended
     └── Misconfigured   503  it answers that this is no table, or not for who asks: an operator has to do something
+        ├── Incomplete  503  the table lacks an index
+        └── UnknownOperation  503  the engine cannot do this
 """
 
 from collections.abc import Callable
@@ -153,6 +155,14 @@ class Busy(Unavailable):
 
 class Misconfigured(Unavailable):
     """The wrong place or key: the table is missing, credentials are refused, or it is no DynamoDB that answers."""
+
+
+class Incomplete(Misconfigured):
+    """The table lacks an index."""
+
+
+class UnknownOperation(Misconfigured):
+    """The engine cannot do this: engines other than Amazon's know only what stores and finds items."""
 
 
 TRY_AGAIN = {

@@ -12,6 +12,7 @@ from dealsite.engine.programs import EngineError
 from dealsite.install.assets import AssetError
 from dealsite.install.system import InstallError
 from dealsite.processes import launcher
+from dealsite.processes.data_folder import LaunchError
 
 
 class Command(BaseCommand):
@@ -29,7 +30,7 @@ class Command(BaseCommand):
         plan = launcher.LaunchPlan(port=options["port"], host=options["host"], dev=options["dev"])
         try:
             launcher.run(plan, self._say)
-        except (launcher.LaunchError, EngineError, AssetError, InstallError, DataError) as error:
+        except (LaunchError, EngineError, AssetError, InstallError, DataError) as error:
             raise CommandError(str(error)) from error
         except OSError as error:
             if error.errno != errno.ENOSPC and settings.VAR not in Path(error.filename or "").parents:

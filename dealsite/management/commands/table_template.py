@@ -9,7 +9,7 @@ ABOUT = "The one table of Dealsite. Printed by manage.py table_template."
 
 
 class Command(BaseCommand):
-    help = "Prints the CloudFormation template of the table, made from the definition that create_table uses."
+    help = "Prints the CloudFormation template of the table, made from the definition that setup_site uses."
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -5,6 +5,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dealsite.processes import launcher
+from dealsite.processes.data_folder import LaunchError
 
 
 class Command(BaseCommand):
@@ -22,7 +23,7 @@ class Command(BaseCommand):
         plan = launcher.LaunchPlan(port=options["port"], host=options["host"], workers=options["workers"])
         try:
             launcher.serve(plan, self._say)
-        except launcher.LaunchError as error:
+        except LaunchError as error:
             raise CommandError(str(error)) from error
 
     def _say(self, text: str) -> None:

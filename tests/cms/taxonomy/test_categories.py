@@ -68,3 +68,14 @@ def test_when_the_table_is_away_the_form_comes_back(editor, monkeypatch):
 @pytest.mark.parametrize("slug", ["nothing", "%00", "front"])
 def test_a_category_that_does_not_exist_is_404(editor, slug):
     assert editor.get(f"/cms/categories/{slug}/").status_code == 404
+
+
+def test_editors_are_told_which_categories_a_site_lacks_that_was_never_set_up(editor):
+    category_names.forget()
+    assert (
+        "it has no category computers-components, audio-tv-photo,"
+        in editor.get(reverse("cms_categories")).text
+    )
+    categories.create_all()
+    category_names.forget()
+    assert "This site is not set up" not in editor.get(reverse("cms_categories")).text

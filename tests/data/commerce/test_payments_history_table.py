@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from django.core.management import call_command
 
 from dealsite.data import table
 from dealsite.data.commerce import payments
@@ -17,6 +16,7 @@ from dealsite.data.commerce.payment import (
 )
 from dealsite.data.integrity import checks
 from dealsite.data.table import schema
+from dealsite.data.table.drift import drift
 from dealsite.data.table.writes import Update
 from dealsite.loads.payments import GeneratedSource
 from tests.builders import DAY, HOUR, NOW
@@ -99,9 +99,10 @@ def test_damage_in_the_history_table_is_found_and_repaired(history, wait_for_ind
 
 
 @pytest.mark.engines("native")
-def test_the_command_makes_and_looks_at_both_tables(history, capsys):
-    call_command("create_table")
-    assert schema.drift() == []
+def test_both_tables_are_compared_with_the_definition(history):
+    table.call("DeleteTable", TableName=table.name())
+    schema.create_table()
+    assert drift() == []
 
 
 @pytest.mark.usefixtures("fresh_table")

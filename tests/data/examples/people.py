@@ -110,6 +110,7 @@ measures(users.create)(lambda: make_user("zoe"))
 measures(users.get)(lambda: users.get("ann"))
 measures(users.count)(users.count)
 measures(users.page)(users.page)
+measures(users.lacks_admin)(users.lacks_admin)
 measures(users.delete, lambda: users.get("ann"))(lambda user: users.delete(user, job_id=make_id(), now=NOW))
 measures(users.give_role)(lambda: users.give_role("ann", "editor", by="root", now=NOW))
 measures(users.take_role, lambda: users.give_role("ann", "editor", by="root", now=NOW))(

@@ -232,8 +232,8 @@ def test_a_missing_table_says_how_to_make_it(settings):
     settings.DEALSITE_TABLE = "no-such-table"
     with pytest.raises(errors.Misconfigured) as missing:
         table.get(A)
-    assert "create_table" in missing.value.reason
-    with pytest.raises(errors.NotFound, match="create_table"):
+    assert "setup_site" in missing.value.reason
+    with pytest.raises(errors.NotFound, match="setup_site"):
         table.call("DescribeTable", TableName="no-such-table")
 
 

@@ -1,0 +1,118 @@
+import io
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from django.conf import settings
+from django.core import checks
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from dealsite import environment
+from dealsite.data.people import users
+from dealsite.data.table.errors import DataError
+from dealsite.data.table.schema import Throughput
+from dealsite.engine.programs import EngineError
+from dealsite.processes import data_folder
+from dealsite.site_setup import buckets, surroundings, tables
+from dealsite.site_setup.finding import Finding
+
+
+class Command(BaseCommand):
+    help = (
+        "Makes the table, what every site has in it, and the first admin; tries mail, buckets, proxy, clock and disk;"
+        " lists what is missing. Safe to repeat. The password is asked for, or read from standard input."
+    )
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--admin", metavar="NAME", default="", help="user name of the first admin")
+        parser.add_argument("--email", default="", help="their e-mail address")
+        parser.add_argument("--yes", action="store_true", help="make what is missing without a question")
+        parser.add_argument(
+            "--repair", action="store_true", help="turn on what is off of an existing table: TTL, protection"
+        )
+        parser.add_argument("--warm-read", type=int, metavar="UNITS", help="read units that it takes at once")
+        parser.add_argument(
+            "--warm-write", type=int, metavar="UNITS", help="write units that it takes at once"
+        )
+        parser.add_argument("--mail-to", default="", metavar="ADDRESS", help="send a mail there, to try it")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if (options["warm_read"] is None) != (options["warm_write"] is None):
+            raise CommandError("--warm-read and --warm-write belong together.")
+        warm = Throughput(options["warm_read"], options["warm_write"]) if options["warm_read"] else None
+        if not options["yes"]:
+            self._confirm()
+        try:
+            data_folder.make_data_folder(self.stdout.write)
+            with data_folder.engine_at_hand(self.stdout.write) as engine:
+                made = tables.prepare(warm=warm, repair=options["repair"])
+                if engine is not None:
+                    environment.write_engine_env(settings.VAR, engine.url, settings.DEALSITE_TABLE)
+                said = "is made" if made else "was there"
+                found = [*tables.problems(warm=warm, protected=not settings.DEALSITE_EMBEDDED)]
+                whole = "" if found else ", with all that every site has in it"
+                found.insert(0, Finding("table", f"{tables.place()} {said}{whole}."))
+                found += [*self._admin(options["admin"], options["email"], asks=not options["yes"])]
+                found += [*surroundings.clock(timezone.now())]
+        except (DataError, EngineError, data_folder.LaunchError) as error:
+            reason = getattr(error, "reason", "")
+            raise CommandError(f"{error} {reason}".strip()) from error
+        found += [*_settings(), *surroundings.mail(options["mail_to"]), *buckets.buckets(timezone.now())]
+        found += [*surroundings.proxy(), *surroundings.disk()]
+        self._tell(found)
+
+    def _confirm(self) -> None:
+        if not sys.stdin.isatty():
+            raise CommandError("Nobody is there to ask: say --yes to make what is missing.")
+        if input(f"Make what is missing of the table {tables.place()}? [yes] ").strip() not in (
+            "",
+            "y",
+            "yes",
+        ):
+            raise CommandError("Nothing was changed.")
+
+    def _admin(self, name: str, email: str, *, asks: bool) -> Iterator[Finding]:
+        """Make the first admin where one is named; find that there is none otherwise."""
+        if not name and asks and users.lacks_admin():
+            name = input("User name of the first admin (Enter for none now): ").strip()
+        if not name:
+            yield from tables.no_admin()
+            return
+        if user := users.find(name):
+            if "admin" in user.roles:
+                yield Finding("admin", f"{user.username} is an admin already; the password is as it was.")
+            else:
+                todo = "Choose another name, or let an admin give them the role under Users."
+                yield Finding("admin", f"{user.username} is a user already, and no admin.", todo)
+            return
+        if not email and asks:
+            email = input("Their e-mail address: ").strip()
+        try:
+            call_command("create_user", name, email=email, role=["admin"], stdout=io.StringIO())
+        except CommandError as error:
+            yield Finding("admin", f"{name} was not made: {error}", f"Try again: {tables.FIRST_ADMIN}")
+            return
+        yield Finding("admin", f"{name} can sign in at {settings.DEALSITE_URL}/account/sign-in/.")
+
+    def _tell(self, found: list[Finding]) -> None:
+        for one in found:
+            mark = "ok" if not one.todo else "MISSING" if one.is_needed else "note"
+            self.stdout.write(f"{mark:<8} {one.about:<9} {one.text}")
+            if one.todo:
+                self.stdout.write(f"{'':<18} -> {one.todo}")
+        if needed := sum(bool(one.todo and one.is_needed) for one in found):
+            raise CommandError(
+                f"The site is not ready: {needed} of these {'is' if needed == 1 else 'are'} missing."
+            )
+        self.stdout.write("The site is ready.")
+
+
+def _settings() -> Iterator[Finding]:
+    """Find what `manage.py check` says of the settings, of a public site with --deploy."""
+    for one in checks.run_checks(include_deployment_checks=settings.HTTPS):
+        if not one.is_silenced():
+            todo = one.hint or "docs/settings.md lists all."
+            yield Finding("settings", str(one.msg), todo, is_needed=one.level >= checks.ERROR)

@@ -1,0 +1,98 @@
+"""What setup_site finds of buckets: on an S3 of moto's, each is written to, read and looked at from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from django.core.files.storage import storages
+from moto.server import ThreadedMotoServer
+from pyarrow import fs
+
+from dealsite.site_setup import buckets
+from tests.builders import NOW
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator[str]:
+    """The address of an S3 with the buckets media, which everybody can read, and private."""
+    server = ThreadedMotoServer(port=0, verbose=False)
+    server.start()
+    _, port = server.get_host_and_port()
+    address = f"http://127.0.0.1:{port}"
+    client = boto3.client(
+        "s3", "us-east-1", endpoint_url=address, aws_access_key_id="x", aws_secret_access_key="x"
+    )
+    for name in ("media", "private"):
+        client.create_bucket(Bucket=name)
+    yield address
+    server.stop()
+
+
+@pytest.fixture
+def site(s3: str, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A site with both buckets."""
+    options = {"region_name": "us-east-1", "endpoint_url": s3, "access_key": "x", "secret_key": "x"}
+
+    def of(name: str, **more: Any) -> dict[str, Any]:
+        return {
+            "BACKEND": "storages.backends.s3.S3Storage",
+            "OPTIONS": options | {"bucket_name": name, **more},
+        }
+
+    media = of("media", querystring_auth=False, default_acl="public-read")
+    settings.STORAGES = settings.STORAGES | {"default": media, "private": of("private")}
+    settings.DEALSITE_MEDIA_BUCKET, settings.DEALSITE_PRIVATE_BUCKET = "media", "private"
+    return settings
+
+
+def test_buckets_that_work_are_left_as_they_were(site: Any, s3: str):
+    media, private = buckets.buckets(NOW)
+    assert (media.text, media.todo) == ("media takes, returns and deletes files.", "")
+    assert (private.text, private.todo) == ("private takes, returns and deletes files.", "")
+    for name in ("default", "private"):
+        assert storages[name].listdir("setup") == ([], [])
+
+
+def test_pictures_that_nobody_can_see_are_named_and_private_files_that_all_can(site: Any):
+    site.STORAGES = site.STORAGES | {"default": site.STORAGES["private"], "private": site.STORAGES["default"]}
+    media, private = buckets.buckets(NOW)
+    assert (media.text, media.is_needed) == ("media: visitors cannot see its pictures.", False)
+    assert (private.text, private.is_needed) == ("private: everybody can read it.", True)
+    for name in ("default", "private"):
+        assert storages[name].listdir("setup") == ([], [])
+
+
+def test_a_bucket_that_is_not_there_is_missing(site: Any):
+    wrong = site.STORAGES["private"] | {
+        "OPTIONS": site.STORAGES["private"]["OPTIONS"] | {"bucket_name": "nowhere"}
+    }
+    site.STORAGES = site.STORAGES | {"private": wrong}
+    found = [*buckets.buckets(NOW)][1]
+    assert "DEALSITE_PRIVATE_BUCKET: private cannot be used: " in found.text
+    assert "NoSuchBucket" in found.text
+    assert found.is_needed
+
+
+def test_a_site_without_buckets_on_several_machines_is_warned(settings: Any):
+    settings.DEALSITE_EMBEDDED = True
+    assert [*buckets.buckets(NOW)] == []
+    settings.DEALSITE_EMBEDDED = False
+    (found,) = buckets.buckets(NOW)
+    assert (found.text, found.is_needed) == ("Pictures and files are on this machine's disk.", False)
+
+
+def test_the_lake_in_a_bucket_is_tried(settings: Any, s3: str, monkeypatch: pytest.MonkeyPatch):
+    where = s3.removeprefix("http://")
+    files = fs.S3FileSystem(
+        access_key="x", secret_key="x", region="us-east-1", endpoint_override=where, scheme="http"
+    )
+    monkeypatch.setattr(fs, "S3FileSystem", lambda **_: files)
+    settings.DEALSITE_LAKE, settings.DEALSITE_REGION = "s3://private/lake", "us-east-1"
+    (found,) = buckets.buckets(NOW)
+    assert (found.text, found.todo) == ("s3://private/lake takes, returns and deletes files.", "")
+    settings.DEALSITE_LAKE = "s3://nowhere/lake"
+    (found,) = buckets.buckets(NOW)
+    assert "DEALSITE_LAKE: s3://nowhere/lake cannot be used: " in found.text
