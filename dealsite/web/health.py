@@ -26,7 +26,7 @@ def process(request: HttpRequest) -> HttpResponse:
     return HttpResponse("ok\n", content_type="text/plain; charset=utf-8")
 
 
-@feed("2 gets + 3 queries + 1 scan + 1 put")
+@feed("3 gets + 3 queries + 1 scan + 1 put")
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
