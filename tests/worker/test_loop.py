@@ -77,7 +77,7 @@ def test_a_worker_of_a_newer_build_takes_what_an_older_one_handed_back(monkeypat
 
 def test_a_job_that_nobody_knows_is_looked_at_once_a_minute_however_old_it_is():
     add_job("dance", due=NOW)
-    met = []
+    met: list[str] = []
     for seconds in (0, 3600, 3659, 3660):
         jobs.take_next(now=NOW + timedelta(seconds=seconds), kinds=(), note_unknown=met.append)
     assert met == ["dance"] * 3
