@@ -233,6 +233,12 @@ SECTIONS: dict[str, tuple[Setting, ...]] = {
     ),
     "Pictures and files": (
         Setting(
+            "DEALSITE_STATIC_FOLDER",
+            kinds.folder,
+            "where the static files of several builds are kept; hosts behind one address should share it",
+            otherwise="`static` in the data folder",
+        ),
+        Setting(
             "DEALSITE_MEDIA_BUCKET",
             kinds.text,
             "the S3 bucket for pictures; without it they are in the data folder",

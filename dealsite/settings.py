@@ -90,7 +90,7 @@ MIDDLEWARE = [
     "dealsite.middleware.RequestIdMiddleware",
     "dealsite.middleware.BrowserHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "dealsite.web.builds.StaticFilesMiddleware",
     "dealsite.middleware.MeterMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -176,6 +176,8 @@ STATIC_URL = "/static/"
 STATIC_ROOT = BUILD / "static"
 # Our own files, and what build_assets makes and copies: compiled CSS, icons, fonts, installed scripts.
 STATICFILES_DIRS = [folder for folder in (BASE_DIR / "static", BUILD / "assets") if folder.is_dir()]
+# Of several builds: what a page names that another build made.
+DEALSITE_STATIC_FOLDER = value("DEALSITE_STATIC_FOLDER", VAR / "static")
 MEDIA_URL = "/media/"
 MEDIA_ROOT = VAR / "media"
 SEARCH_ROOT = VAR / "search"  # the index of deals, made from the table's stream; it can be made again

@@ -14,13 +14,14 @@ import structlog
 import uvicorn
 from django.conf import settings
 from django.template.loader import get_template
+from django.utils import timezone
 
 from dealsite.front_door import limits
 from dealsite.front_door.application import FrontDoor
 from dealsite.front_door.connections import Connections
 from dealsite.front_door.warm_up import warm_up
 from dealsite.processes import shortage
-from dealsite.web import log_lines, readiness
+from dealsite.web import builds, log_lines, readiness
 from dealsite.wsgi import application
 
 STOP_SECONDS = 8  # for what is running; the supervisor kills after ten
@@ -92,9 +93,18 @@ def with_open_files(bounds: limits.Limits) -> limits.Limits:
     return replace(bounds, connections=fitting)
 
 
+def keep_static_files() -> None:
+    """Let other builds find this one's static files; where they cannot be kept, this build's pages have them still."""
+    try:
+        builds.keep(settings.STATIC_ROOT, builds.Folder(settings.DEALSITE_STATIC_FOLDER), now=timezone.now())
+    except OSError as error:
+        logger.warning("static_files_not_kept", reason=str(error))
+
+
 def serve(listening: socket.socket, tells: int | None = None) -> None:
     """Answer until SIGTERM; the launcher hears at `tells` that this process has begun to."""
     log_lines.note_uncaught()
+    keep_static_files()
     bounds = with_open_files(limits.from_settings())
     warm_up(application)
     door = FrontDoor(application, get_template("503.html").render())
@@ -104,4 +114,4 @@ def serve(listening: socket.socket, tells: int | None = None) -> None:
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dealsite.settings")
-    serve(socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]))
+    serve(socket.socket(fileno=int(sys.argv[1])), *map(int, sys.argv[2:]))
