@@ -6,13 +6,13 @@ from urllib.parse import urlsplit
 
 from csp.constants import NONE, SELF
 
-from dealsite import environment
+from dealsite import environment, home
 from dealsite.environment import value
 from dealsite.web import log_lines
 
-BASE_DIR = Path(__file__).resolve().parent.parent
+BASE_DIR = home.HOME
 environment.refuse_misfits()
-VAR: Path = value("DEALSITE_VAR", BASE_DIR / "var")
+VAR: Path = value("DEALSITE_VAR", home.WORK / "var")
 BUILD = BASE_DIR / "build"
 
 DEBUG = value("DEALSITE_DEBUG")
