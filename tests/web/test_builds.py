@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from django.core.files.storage import InMemoryStorage, Storage
+from django.core.management import CommandError, call_command
 from django.http import HttpResponse, HttpResponseBase
 from django.test import RequestFactory, override_settings
 
+from dealsite.management.commands import publish_static
 from dealsite.web import builds
 from tests.builders import DAY
 
@@ -106,3 +108,14 @@ def test_what_another_build_made_is_served_for_good(kept):
 def test_nothing_but_files_of_builds_is_served(kept, name):
     (kept.parent / "secret.111111111111.key").touch()
     assert asked(name)[0].status_code == 404
+
+
+def test_publish_static_puts_this_build_into_a_bucket(settings, tmp_path, monkeypatch):
+    kept, options = builds.Folder(tmp_path / "bucket"), {}
+    monkeypatch.setattr(publish_static, "S3Storage", lambda **given: options.update(given) or kept)
+    settings.STATIC_ROOT = make_build(tmp_path / "build", "111111111111")
+    call_command("publish_static", "s3://files/static")
+    assert sheets(kept) == ["site.111111111111.css"]
+    assert (options["bucket_name"], options["location"]) == ("files", "static")
+    with pytest.raises(CommandError, match="a place like s3://deals/lake"):
+        call_command("publish_static", "files/static")
