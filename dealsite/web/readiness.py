@@ -20,6 +20,7 @@ from django.utils import timezone
 from dealsite.data import table
 from dealsite.data.jobs import heartbeats
 from dealsite.data.table import errors, schema
+from dealsite.data.table.parallel import together
 from dealsite.web import node
 
 KEPT_SECONDS = 1.0  # for which an answer counts
@@ -158,7 +159,9 @@ class Readiness:
         try:
             with table.deadline(CALLS_SECONDS):
                 schema.answer()
-                worker, unknown = heartbeats.last("worker"), heartbeats.last("unknown")
+                worker, unknown = together(
+                    lambda: heartbeats.last("worker"), lambda: heartbeats.last("unknown")
+                )
                 self._write(now)
         except errors.Misconfigured:
             return "misconfigured", None, None
