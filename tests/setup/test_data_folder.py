@@ -21,7 +21,7 @@ from dealsite.data.table import schema
 from dealsite.data.table.writes import Put
 from dealsite.engine import database
 from dealsite.engine.programs import EngineError
-from dealsite.engine.server import Engine
+from dealsite.engine.server import Engine, free_port
 from dealsite.environment import ENGINE_ENV
 from tests.setup.conftest import ROOT
 
@@ -61,7 +61,12 @@ def manage(var: Path, *command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "manage.py", *command],
         cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "DEALSITE_VAR": str(var), "DEALSITE_DEMO": "no", "PORT": "0"},
+        env={
+            "PATH": os.environ["PATH"],
+            "DEALSITE_VAR": str(var),
+            "DEALSITE_DEMO": "no",
+            "PORT": str(free_port()),
+        },
         capture_output=True,
         text=True,
         timeout=60,
