@@ -97,6 +97,10 @@ requirements: $(STAMPS)/python-dev ## Pin the newest versions of what the requir
 	    --upgrade $$name.in --output-file $$name.txt || exit 1; \
 	done
 
+.PHONY: dist
+dist: setup ## Build the wheels in dist/, with all that pages load: they run without Node
+	@$(BIN)/python -m dealsite.install wheel
+
 .PHONY: sbom
 sbom: setup $(STAMPS)/python-dev ## List every package that set-up installs in build/sbom.json (CycloneDX)
 	@$(BIN)/python -m tests.sbom

@@ -1,39 +1,7 @@
 #!/usr/bin/env python
-"""Django's command line for Dealsite."""
+"""Dealsite's command line, in a checkout."""
 
-import os
-import signal
-import sys
-
-
-def main() -> None:
-    if os.environ.get("RUN_MAIN"):  # what runserver starts again and again
-        from dealsite.engine.namespace import end_with_parent
-
-        end_with_parent(os.getppid(), signal.SIGKILL)
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dealsite.settings")
-    from django.core.exceptions import ImproperlyConfigured
-
-    try:
-        run()
-    except ImproperlyConfigured as error:  # a sentence for whoever runs the site, which says what to do
-        sys.exit(f"{error}")
-
-
-def run() -> None:
-    import django
-    from django.core.management import call_command, execute_from_command_line
-
-    from dealsite.data import table
-
-    if sys.argv[1:] in (["version"], ["--version"]):  # Django would tell its own
-        django.setup()
-        call_command("version")
-        return
-    if "runserver" not in sys.argv[1:2]:
-        table.be_patient()
-    execute_from_command_line(sys.argv)
-
+from dealsite.__main__ import main
 
 if __name__ == "__main__":
     main()

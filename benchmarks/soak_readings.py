@@ -47,7 +47,7 @@ def _processes(launcher: int) -> dict[str, float]:
 
 def _name(pid: int, launcher: int) -> str:
     command = Path(f"/proc/{pid}/cmdline").read_bytes().decode().replace("\0", " ")
-    kinds = {"front_door": "web processes", "manage.py worker": "worker", "engine.db": "engine"}
+    kinds = {"front_door": "web processes", "dealsite worker": "worker", "engine.db": "engine"}
     return "launcher" if pid == launcher else next((kinds[word] for word in kinds if word in command), "")
 
 

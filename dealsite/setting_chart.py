@@ -110,6 +110,13 @@ SECTIONS: dict[str, tuple[Setting, ...]] = {
             "how many connections of one address a web process takes; 0 for any number",
             100,
         ),
+        Setting(
+            "DEALSITE_DRAIN_SECONDS",
+            kinds.number,
+            "how long a site that was told to end still takes visitors while `/readyz` says 503: as long as a load"
+            " balancer needs to notice",
+            0,
+        ),
         Setting("DEALSITE_CONNECTIONS", kinds.number, "how many it takes in all", 1000),
     ),
     "Secrets and limits": (
@@ -225,6 +232,12 @@ SECTIONS: dict[str, tuple[Setting, ...]] = {
         ),
     ),
     "Pictures and files": (
+        Setting(
+            "DEALSITE_STATIC_FOLDER",
+            kinds.folder,
+            "where the static files of several builds are kept; hosts behind one address should share it",
+            otherwise="`static` in the data folder",
+        ),
         Setting(
             "DEALSITE_MEDIA_BUCKET",
             kinds.text,

@@ -6,13 +6,13 @@ from urllib.parse import urlsplit
 
 from csp.constants import NONE, SELF
 
-from dealsite import environment
+from dealsite import environment, home
 from dealsite.environment import value
 from dealsite.web import log_lines
 
-BASE_DIR = Path(__file__).resolve().parent.parent
+BASE_DIR = home.HOME
 environment.refuse_misfits()
-VAR: Path = value("DEALSITE_VAR", BASE_DIR / "var")
+VAR: Path = value("DEALSITE_VAR", home.WORK / "var")
 BUILD = BASE_DIR / "build"
 
 DEBUG = value("DEALSITE_DEBUG")
@@ -52,6 +52,8 @@ DEALSITE_TRUSTED_PROXIES = value("DEALSITE_TRUSTED_PROXIES")
 DEALSITE_CLIENT_SECONDS = value("DEALSITE_CLIENT_SECONDS")
 DEALSITE_CONNECTIONS_PER_ADDRESS = value("DEALSITE_CONNECTIONS_PER_ADDRESS")
 DEALSITE_CONNECTIONS = value("DEALSITE_CONNECTIONS")
+# How long a process that was told to end still takes visitors, for a load balancer to notice /readyz.
+DEALSITE_DRAIN_SECONDS = value("DEALSITE_DRAIN_SECONDS")
 HTTPS = DEALSITE_URL.startswith("https://")
 ALLOWED_HOSTS = [*environment.hosts_of(DEALSITE_URL), *value("DEALSITE_HOSTS")]
 CSRF_TRUSTED_ORIGINS = [DEALSITE_URL]
@@ -88,7 +90,7 @@ MIDDLEWARE = [
     "dealsite.middleware.RequestIdMiddleware",
     "dealsite.middleware.BrowserHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "dealsite.web.builds.StaticFilesMiddleware",
     "dealsite.middleware.MeterMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -174,6 +176,8 @@ STATIC_URL = "/static/"
 STATIC_ROOT = BUILD / "static"
 # Our own files, and what build_assets makes and copies: compiled CSS, icons, fonts, installed scripts.
 STATICFILES_DIRS = [folder for folder in (BASE_DIR / "static", BUILD / "assets") if folder.is_dir()]
+# Of several builds: what a page names that another build made.
+DEALSITE_STATIC_FOLDER = value("DEALSITE_STATIC_FOLDER", VAR / "static")
 MEDIA_URL = "/media/"
 MEDIA_ROOT = VAR / "media"
 SEARCH_ROOT = VAR / "search"  # the index of deals, made from the table's stream; it can be made again

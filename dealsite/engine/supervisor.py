@@ -72,12 +72,16 @@ class Supervisor:
         if self._error:
             raise self._error
 
+    def ask_to_end(self, number: int = signal.SIGTERM) -> None:
+        """Tell the process to end, once, and start no other."""
+        with self._lock:
+            if self.pid and not self._stopping.is_set():
+                os.kill(self.pid, number)
+            self._stopping.set()
+
     def stop(self, patience: float = 10) -> None:
         """Ask the process to end, wait for it, and kill what is left of its group."""
-        with self._lock:
-            self._stopping.set()
-            if self.pid:
-                os.kill(self.pid, signal.SIGTERM)
+        self.ask_to_end()
         if self._thread.ident is None:
             return
         self._thread.join(patience)

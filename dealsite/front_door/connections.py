@@ -22,6 +22,7 @@ from dealsite.front_door.limits import BYTES_A_SECOND, HEADER_BYTES, Limits
 
 LOOK_SECONDS = 0.5
 LOG_SECONDS = 10.0
+LAST_SECONDS = 1.0  # for a request that may be on its way while the process ends
 TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 AT_ONCE = struct.pack("ii", 1, 0)
 logger = structlog.get_logger(__name__)
@@ -44,6 +45,7 @@ class Connections:
         self.open: dict[Connection, None] = {}
         self.waiting: dict[Connection, None] = {}  # in the order in which they began to
         self.of_network: Counter[str] = Counter()
+        self.are_last = False  # the process ends: each answer is the last one of its connection
         self._refused = 0
         self._logged = float("-inf")
         self._looks = False
@@ -166,6 +168,18 @@ class Connection(HttpToolsProtocol):
 
     # What uvicorn, and the parser, call.
 
+    def shutdown(self) -> None:
+        """Answer what is under way, and what a client sends within a second: it may have done so already."""
+        self.all.are_last = True
+        if self.cycle is None or self.cycle.response_complete:
+            self.loop.call_later(LAST_SECONDS, self._close_if_idle)
+        else:
+            super().shutdown()
+
+    def _close_if_idle(self) -> None:
+        if self.phase is Phase.WAITS:
+            self.transport.close()
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.network = _network(self.client[0]) if self.client else ""
@@ -200,6 +214,8 @@ class Connection(HttpToolsProtocol):
         self._is_in_headers, self._unparsed = False, 0
         is_next = self.cycle is None or self.cycle.response_complete
         super().on_headers_complete()
+        if self.all.are_last and self.cycle is not None:
+            self.cycle.keep_alive = False
         if is_next:  # one that came along with the request before it begins when that is answered
             self.begin(Phase.READS)
 

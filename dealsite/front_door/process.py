@@ -1,21 +1,27 @@
 """One web process: serves the site at a socket that the launcher opened and listens at."""
 
+import contextlib
 import os
 import resource
+import signal
 import socket
 import sys
+import time
 from dataclasses import replace
 from types import FrameType
 
 import structlog
 import uvicorn
+from django.conf import settings
 from django.template.loader import get_template
+from django.utils import timezone
 
 from dealsite.front_door import limits
 from dealsite.front_door.application import FrontDoor
 from dealsite.front_door.connections import Connections
 from dealsite.front_door.warm_up import warm_up
-from dealsite.web import log_lines, readiness
+from dealsite.processes import shortage
+from dealsite.web import builds, log_lines, readiness
 from dealsite.wsgi import application
 
 STOP_SECONDS = 8  # for what is running; the supervisor kills after ten
@@ -26,17 +32,41 @@ logger = structlog.get_logger(__name__)
 class WebServer(uvicorn.Server):
     """Says at once, and not only at its end, that it should get no more visitors."""
 
+    def __init__(self, config: uvicorn.Config, connections: Connections, tells: int | None) -> None:
+        super().__init__(config)
+        self._connections, self._tells = connections, tells
+        self._ends_at = float("inf")
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve, and tell the launcher."""
+        await super().startup(sockets)
+        if self._tells is not None:
+            with contextlib.suppress(OSError):  # nobody listens any more
+                os.write(self._tells, b"%d\n" % os.getpid())
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        readiness.of_process.is_stopping = True
-        super().handle_exit(sig, frame)
+        """End: at once by SIGINT, since another process serves in its place; by SIGTERM when it has drained."""
+        self._connections.are_last = True
+        if sig != signal.SIGINT:
+            readiness.of_process.is_stopping = True
+        if sig == signal.SIGINT or shortage.ending or not settings.DEALSITE_DRAIN_SECONDS:
+            super().handle_exit(sig, frame)
+        else:
+            self._ends_at = min(self._ends_at, time.monotonic() + settings.DEALSITE_DRAIN_SECONDS)
+
+    async def on_tick(self, counter: int) -> bool:
+        """Look, ten times a second, if it is time to end."""
+        self.should_exit = self.should_exit or time.monotonic() >= self._ends_at
+        return await super().on_tick(counter)
 
 
-def web_server(door: FrontDoor, bounds: limits.Limits) -> uvicorn.Server:
+def web_server(door: FrontDoor, bounds: limits.Limits, tells: int | None = None) -> uvicorn.Server:
     """Make the server of one process, which finishes what is running when it is told to stop."""
+    connections = Connections(bounds)
     config = uvicorn.Config(
         door,
         interface="asgi3",
-        http=Connections(bounds).protocol,  # type: ignore[arg-type]
+        http=connections.protocol,  # type: ignore[arg-type]
         ws="none",
         lifespan="off",
         loop="uvloop",
@@ -49,7 +79,7 @@ def web_server(door: FrontDoor, bounds: limits.Limits) -> uvicorn.Server:
         timeout_graceful_shutdown=STOP_SECONDS,
         backlog=limits.BACKLOG,
     )
-    return WebServer(config)
+    return WebServer(config, connections, tells)
 
 
 def with_open_files(bounds: limits.Limits) -> limits.Limits:
@@ -63,15 +93,25 @@ def with_open_files(bounds: limits.Limits) -> limits.Limits:
     return replace(bounds, connections=fitting)
 
 
-def serve(listening: socket.socket) -> None:
-    """Answer until SIGTERM."""
+def keep_static_files() -> None:
+    """Let other builds find this one's static files; where they cannot be kept, this build's pages have them still."""
+    try:
+        builds.keep(settings.STATIC_ROOT, builds.Folder(settings.DEALSITE_STATIC_FOLDER), now=timezone.now())
+    except OSError as error:
+        logger.warning("static_files_not_kept", reason=str(error))
+
+
+def serve(listening: socket.socket, tells: int | None = None) -> None:
+    """Answer until SIGTERM; the launcher hears at `tells` that this process has begun to."""
     log_lines.note_uncaught()
+    keep_static_files()
     bounds = with_open_files(limits.from_settings())
     warm_up(application)
     door = FrontDoor(application, get_template("503.html").render())
-    web_server(door, bounds).run(sockets=[listening])
+    with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises again the signal that ended it
+        web_server(door, bounds, tells).run(sockets=[listening])
 
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dealsite.settings")
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    serve(socket.socket(fileno=int(sys.argv[1])), *map(int, sys.argv[2:]))

@@ -2,13 +2,14 @@
 
 import sys
 
-from dealsite.install import packages, system
+from dealsite.install import packages, system, wheel
 
 STEPS = {
     "virtualenv": system.make_virtualenv,
     "packages": packages.install,
     "local-engine": packages.install_local_engine,
     "chromium": system.install_chromium,
+    "wheel": wheel.build,
 }
 
 if __name__ == "__main__":

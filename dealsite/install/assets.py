@@ -3,8 +3,8 @@
 import shutil
 import subprocess
 
+from dealsite.home import ROOT
 from dealsite.install import node
-from dealsite.install.system import ROOT
 
 MODULES = ROOT / "node_modules"
 ASSETS = ROOT / "build" / "assets"

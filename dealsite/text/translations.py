@@ -11,9 +11,9 @@ from babel.messages.pofile import read_po, write_po
 from django.utils.translation.template import templatize
 
 from dealsite.ask import ready
+from dealsite.home import ROOT
 from dealsite.text import stored_words
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 SOURCES = ("cms", "dealsite", "shopping", "templates")
 TEMPLATES = (".html", ".txt", ".xml")
 KEYWORDS = {

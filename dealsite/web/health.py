@@ -23,7 +23,7 @@ def process(request: HttpRequest) -> HttpResponse:
     return HttpResponse("ok\n", content_type="text/plain; charset=utf-8")
 
 
-@feed("1 get + 1 batch get + 3 queries + 1 scan + 1 put")
+@feed("2 gets + 1 batch get + 3 queries + 1 scan + 1 put")
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:

@@ -21,6 +21,7 @@ from dealsite.data import table
 from dealsite.data.catalogue import categories
 from dealsite.data.jobs import heartbeats
 from dealsite.data.table import errors, schema
+from dealsite.data.table.parallel import together
 from dealsite.web import node
 
 KEPT_SECONDS = 1.0  # for which an answer counts
@@ -29,6 +30,7 @@ CALLS_SECONDS = 1.8  # within which a check begins its calls
 WRITE_EVERY = 5.0  # seconds between two writes of a process
 WRITE_FAILS_SECONDS = 15.0  # without a write that was acknowledged
 LAG_SECONDS = 60.0
+UNKNOWN_SECONDS = 120.0  # a worker looks at a job that it does not know once a minute
 
 # Why a process should get no visitors.
 REASONS = MappingProxyType(
@@ -47,6 +49,7 @@ WARNINGS = MappingProxyType(
     {
         "write": "The last write was not acknowledged.",
         "disk": "A disk will soon be full.",
+        "jobs": "Jobs wait for a worker of another build: those that run do not know their kind.",
         "worker": "No worker has run for a minute: jobs, mails and payments wait.",
         "lake": "No worker on this machine feeds the lake, or it is behind.",
         "search": "No worker on this machine feeds the search index, or it is behind.",
@@ -94,7 +97,7 @@ class Readiness:
     def state(self) -> State:
         """Return the state as of a second ago at most, within WAIT_SECONDS.
 
-        1 get + 1 batch get + 3 queries + 1 scan + 1 put.
+        2 gets + 1 batch get + 3 queries + 1 scan + 1 put.
         """
         state = State("stopping") if self.is_stopping else self._found()
         with self._lock:
@@ -133,10 +136,11 @@ class Readiness:
 
     def _checked(self) -> State:
         now = self._clock()
-        reason, worker = self._ask(now)
+        reason, worker, unknown = self._ask(now)
         projections = node.projections(now)
         degraded = {
             "write": reason == "" and self._written_at < self._tried_at,
+            "jobs": unknown is not None and (now - unknown).total_seconds() < UNKNOWN_SECONDS,
             "worker": reason == "" and heartbeats.is_missing(worker, now=now),
             **{name: is_behind(one) for name, one in projections.items()},
             "skipped": any(one["skipped"] for one in projections.values()),
@@ -158,25 +162,27 @@ class Readiness:
         }
         return State(reason, tuple(name for name, is_so in degraded.items() if is_so), details)
 
-    def _ask(self, now: datetime) -> tuple[str, datetime | None]:
-        """Return why the table is no good, "" if it is, and when a worker last said that it lives."""
+    def _ask(self, now: datetime) -> tuple[str, datetime | None, datetime | None]:
+        """Return why the table is no good, "" if it is, and when a worker last lived, and met an unknown job."""
         try:
             with table.deadline(CALLS_SECONDS):
                 schema.answer()
                 self._is_set_up = self._is_set_up or not categories.missing()
-                worker = heartbeats.last("worker")
+                worker, unknown = together(
+                    lambda: heartbeats.last("worker"), lambda: heartbeats.last("unknown")
+                )
                 self._write(now)
         except errors.Incomplete:
-            return "setup", None
+            return "setup", None, None
         except errors.Misconfigured:
-            return "misconfigured", None
+            return "misconfigured", None, None
         except errors.DataError:
-            return "table", None
+            return "table", None, None
         if not self._is_set_up:
-            return "setup", worker
+            return "setup", worker, unknown
         has_failed = self._written_at < self._tried_at
         fails = has_failed and self._ticks() - self._written_at > WRITE_FAILS_SECONDS
-        return "write" if fails else "", worker
+        return "write" if fails else "", worker, unknown
 
     def _write(self, now: datetime) -> None:
         """Write to the table if that was not tried for five seconds; what fails is noted, and tried again then."""

@@ -23,10 +23,10 @@ from dealsite.data.editing import links as checked_links
 from dealsite.data.editing import trash
 from dealsite.data.entities.work import SEND_MESSAGE
 from dealsite.data.integrity import check_runs
-from dealsite.data.jobs import jobs
+from dealsite.data.jobs import heartbeats, jobs
 from dealsite.data.people.fan_out import send_message
 from dealsite.data.table import schema
-from dealsite.data.table.errors import Conflict, DataError, Unavailable
+from dealsite.data.table.errors import Conflict, Unavailable
 from dealsite.lake.projection import Lake
 from dealsite.pictures import renditions
 from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
@@ -151,7 +151,7 @@ def feeding(stop: threading.Event, *, clock: Callable[[], datetime] = timezone.n
 
 def run_next(*, now: datetime) -> bool:
     """Take and run one due job; False if there is none. What fails is tried again later, up to 8 times."""
-    job = jobs.take_next(now=now)
+    job = jobs.take_next(now=now, kinds=HANDLERS, note_unknown=lambda kind: note_unknown(kind, now=now))
     if job is None:
         return False
     try:
@@ -168,13 +168,16 @@ def run_next(*, now: datetime) -> bool:
     return True
 
 
+def note_unknown(kind: str, *, now: datetime) -> None:
+    """Say that a job waits for a worker of a newer build."""
+    logger.warning("job_unknown", kind=kind)
+    heartbeats.write("unknown", now=now)
+
+
 def _handle(job: jobs.Job, now: datetime) -> datetime | None:
-    handler = HANDLERS.get(job.kind)
     began = time.monotonic()
     try:
-        if handler is None:
-            raise DataError(f"No worker knows jobs of the kind {job.kind}.")
-        return handler(job, now)
+        return HANDLERS[job.kind](job, now)
     except jobs.HandedOver as to_thread:
         raise Conflict() from to_thread
     except jobs.Cancelled as reason:

@@ -35,7 +35,7 @@ def test_a_process_warms_up_before_it_listens(monkeypatch: pytest.MonkeyPatch):
             done.append(("serve", sockets))
 
     monkeypatch.setattr(process, "warm_up", lambda warmed: done.append(("warm up", warmed)))
-    monkeypatch.setattr(process, "web_server", lambda door, bounds: Server())
+    monkeypatch.setattr(process, "web_server", lambda door, bounds, tells: Server())
     monkeypatch.setattr("resource.setrlimit", lambda *_: None)
     with socket.socket() as listening:
         process.serve(listening)

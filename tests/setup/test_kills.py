@@ -35,7 +35,7 @@ PARTS = {
     "engine": b"dynoxide",
     "around engine": b"engine/namespace.py",
     "web": b"dealsite.front_door.process",
-    "worker": b"manage.py\0worker",
+    "worker": b"dealsite\0worker",
     "answer": b"ask/child.py",
 }
 FOREVER = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from dealsite.engine import supervisor
 from dealsite.engine.supervisor import FAILURES, Supervisor
 from dealsite.pictures import encoding
 from dealsite.processes import launcher, orphans, parts, ports
+from dealsite.processes.children import Children
 from dealsite.processes.data_folder import LaunchError
 from tests.reach import NOBODY, only_root_can_be_nobody
 from tests.setup.conftest import ROOT, alive, wait_for, wait_for_the_end_of
@@ -65,14 +67,14 @@ def small_launcher(run: Run, script: str) -> subprocess.Popen:
     code = (
         "import signal, sys, threading\n"
         "from dealsite.engine.supervisor import Supervisor\n"
-        "from dealsite.processes import launcher, orphans\n"
+        "from dealsite.processes import orphans, signals\n"
         "orphans.adopt()\n"
         "part = Supervisor('part', ['/bin/sh', '-c', sys.argv[1]])\n"
-        "with launcher.stopped_by_signals():\n"
+        "with signals.caught():\n"
         "    try:\n"
         "        part.start()\n"
         "        threading.Event().wait()\n"
-        "    except launcher.Stopped:\n"
+        "    except signals.Stopped:\n"
         "        part.stop(0.2)\n"
         "        orphans.end_adopted()\n"
     )
@@ -355,14 +357,15 @@ def test_a_program_that_is_gone_is_a_part_that_fails(tmp_path):
     program = tmp_path / "program"
     program.write_text("#!/bin/sh\nrm $0\n")
     program.chmod(0o755)
-    part = Supervisor("part", [str(program)])
-    part.start()
+    children = Children()
+    children.start(lambda: Supervisor("part", [str(program)]))
+    (part,) = children.running
     assert part.failed.wait(30)
     assert part.restarts == FAILURES - 1
     assert "No such file" in part.ended
     with pytest.raises(LaunchError, match=r"The part ended again and again \(.*No such file"):
-        launcher.watch([part], None)
-    part.stop()
+        launcher.watch(children, threading.Event())
+    children.stop()
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")

@@ -69,6 +69,7 @@ def test_a_site_is_ready_when_the_table_and_every_index_answer(client, all_well)
         ("Scan", "UserIndex"),
         ("BatchGetItem", None),  # until all that every site has was there once
         ("GetItem", None),
+        ("GetItem", None),
         ("PutItem", None),
     ]
     assert heartbeats.last("web") is not None

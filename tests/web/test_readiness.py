@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ class Site:
         self.write_error: Exception | None = None
         self.worker = NOW
         self.missing: list[str] = []
+        self.unknown: datetime | None = None
         self.disk: dict[str, Any] | OSError = {"data": ROOM}
         self.projections = {"search": FOLLOWING}
         self.let_go = threading.Event()
@@ -69,7 +70,7 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     made = Site()
     monkeypatch.setattr(schema, "answer", made.answer)
     monkeypatch.setattr(categories, "missing", lambda: made.missing)
-    monkeypatch.setattr(heartbeats, "last", lambda part: made.worker)
+    monkeypatch.setattr(heartbeats, "last", lambda part: made.unknown if part == "unknown" else made.worker)
     monkeypatch.setattr(heartbeats, "write", made.write)
     monkeypatch.setattr(node, "disks", made.disks)
     monkeypatch.setattr(node, "projections", lambda now: made.projections)
@@ -257,6 +258,13 @@ def test_a_worker_without_heartbeat_for_a_minute_is_a_warning(site: Site):
     site.worker = NOW - 61 * SECOND
     state = site.state()
     assert (state.reason, state.degraded, state.details["worker_seconds_ago"]) == ("", ("worker",), 61.0)
+
+
+def test_jobs_of_a_newer_build_are_a_warning_while_workers_meet_them(site: Site):
+    site.unknown = NOW - 119 * SECOND
+    assert (site.state().reason, site.state().degraded) == ("", ("jobs",))
+    site.unknown = NOW - 120 * SECOND
+    assert site.state().degraded == ()
 
 
 # Ending

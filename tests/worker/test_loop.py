@@ -4,8 +4,8 @@ from datetime import timedelta
 import pytest
 from django.core.management import CommandError, call_command
 
-from dealsite.data import table
-from dealsite.data.jobs import jobs
+from dealsite.data import keys, table
+from dealsite.data.jobs import heartbeats, jobs
 from dealsite.data.table import errors, ids, schema
 from dealsite.worker import loop
 from tests.builders import NOW
@@ -56,10 +56,42 @@ def test_a_job_that_fails_keeps_its_error_and_the_worker_goes_on(monkeypatch, ha
     assert (jobs.get(broken).state, jobs.get(broken).error) == ("open", "no")
 
 
-def test_a_job_of_an_unknown_kind_is_kept_with_a_reason():
-    job_id = add_job("dance")
+def test_a_job_of_an_unknown_kind_is_handed_back_unspent_and_does_not_hold_up_the_others(handled):
+    unknown = add_job("dance", 1)
+    add_job("sing", 2)
     assert loop.run_next(now=NOW)
-    assert jobs.get(job_id).error == "No worker knows jobs of the kind dance."
+    assert handled == ["song 2"]
+    kept = jobs.get(unknown)
+    assert (kept.state, kept.tries, kept.taken_by, kept.error) == ("open", 0, "", "")
+    assert heartbeats.last("unknown") == NOW
+    assert not loop.run_next(now=NOW + timedelta(seconds=1.9))
+
+
+def test_a_worker_of_a_newer_build_takes_what_an_older_one_handed_back(monkeypatch, handled):
+    unknown = add_job("dance")
+    assert not loop.run_next(now=NOW)
+    monkeypatch.setitem(loop.HANDLERS, "dance", lambda job, now: None)
+    assert loop.run_next(now=NOW + timedelta(seconds=2))
+    assert (jobs.get(unknown).state, jobs.get(unknown).tries) == ("done", 1)
+
+
+def test_a_job_that_nobody_knows_is_looked_at_once_a_minute_however_old_it_is():
+    add_job("dance", due=NOW)
+    met: list[str] = []
+    for seconds in (0, 3600, 3659, 3660):
+        jobs.take_next(now=NOW + timedelta(seconds=seconds), kinds=(), note_unknown=met.append)
+    assert met == ["dance"] * 3
+
+
+def test_a_job_that_another_worker_took_first_stays_with_it(monkeypatch):
+    job_id = add_job("dance")
+    rows = table.query(keys.open_jobs.partition(), index=keys.GSI3)
+    taken = jobs.take_next(now=NOW)
+    monkeypatch.setattr(table, "query", lambda *args, **options: rows)  # read before the other one took it
+    assert jobs.take_next(now=NOW, kinds=()) is None
+    monkeypatch.undo()
+    assert jobs.take_next(now=NOW + timedelta(seconds=59)) is None
+    assert jobs.get(job_id).taken_by == taken.taken_by
 
 
 def test_the_worker_outlives_a_table_that_is_away(monkeypatch):

@@ -97,10 +97,10 @@ JOB_SEGMENT = Entity(
 
 HEARTBEAT = Entity(
     type="Heartbeat",
-    about="when one of the workers or web processes last wrote",
+    about="when one of the workers or web processes last wrote, or a worker met a job of an unknown kind",
     key=At(keys.heartbeat, part="part"),
     shape={
-        "part": Text(one_of=("worker", "web")),
+        "part": Text(one_of=("worker", "web", "unknown")),
         "at": Time(),
         "ttl": Expiry(
             optional=True, about="of workers alone: for web processes one stays, which `/readyz` writes"

@@ -9,7 +9,7 @@ from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.ids import epoch_seconds, from_iso, iso
 from dealsite.data.table.writes import Put
 
-Part = Literal["worker", "web"]
+Part = Literal["worker", "web", "unknown"]  # the last one: a worker met a job of a kind that it does not know
 KEPT = timedelta(days=1)  # then nobody asks any more how long ago it was
 MISSING_AFTER = timedelta(minutes=1)  # four heartbeats; a worker that is started again is back long before
 

@@ -9,7 +9,7 @@ An editor's word takes the job from its worker, which notices at its next write:
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -28,6 +28,7 @@ from dealsite.data.table.paging import newest_first
 from dealsite.data.table.writes import Path, Put, Update, absent, equals, exists
 
 LEASE = timedelta(seconds=60)
+SHORTEST_PAUSE, LONGEST_PAUSE = timedelta(seconds=2), timedelta(minutes=1)  # of a job of an unknown kind
 MAX_TRIES = 8
 PAGE_SIZE = 25
 CHECK_IMPORT, RUN_IMPORT = "check_import", "run_import"  # what is done with a file of deals
@@ -140,19 +141,36 @@ def of_month(month: str, *, after: str | None = None, before: str | None = None)
 
 
 @access_pattern("take the next job", "GSI3 JOBS#OPEN / due time and id", "1 query + 1 update + 1 get")
-def take_next(*, now: datetime) -> Job | None:
-    """Take the open job that is due longest, for the time of a lease; None if none is due."""
+def take_next(
+    *,
+    now: datetime,
+    kinds: Container[str] | None = None,
+    note_unknown: Callable[[str], None] = lambda _: None,
+) -> Job | None:
+    """Take the open job that is due longest, for the time of a lease; None if none is due.
+
+    Of a kind that is not among `kinds` none is taken: it is put off by a few seconds, its tries as they were, so
+    that workers of a newer build find it. Each costs 1 update more, and `note_unknown` hears of its kind.
+    """
     token, due = new_ulid(now), keys.open_jobs.until(now)[1]
     for row in table.query(keys.open_jobs.partition(), index=keys.GSI3, high=due, limit=10):
         job_id = row["SK"].removeprefix("JOB#")
-        take = Update(
+        kind = row["card"]["kind"]
+        is_known = kinds is None or kind in kinds
+        pause = min(max((now - time_of(job_id)) / 4, SHORTEST_PAUSE), LONGEST_PAUSE)
+        change = Update(
             key=keys.job(job_id),
-            set={"GSI3SK": _position(job_id, now + LEASE), "taken_by": token},
-            add={"tries": 1},
+            set={"GSI3SK": _position(job_id, now + LEASE), "taken_by": token}
+            if is_known
+            else {"GSI3SK": _position(job_id, now + pause)},
+            add={"tries": 1} if is_known else {},
             when=(equals("GSI3SK", row["GSI3SK"]),),
         )
         with contextlib.suppress(Conflict):  # another worker took it; or this one, if the answer was lost
-            table.write(take)
+            table.write(change)
+        if not is_known:
+            note_unknown(kind)
+            continue
         item = table.get(keys.job(job_id))  # None: an index may show a job that was moved to another time
         if item is not None and item.get("taken_by") == token:
             return job_from_item(item)

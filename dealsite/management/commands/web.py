@@ -4,6 +4,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from dealsite.engine.programs import EngineError
 from dealsite.processes import launcher
 from dealsite.processes.data_folder import LaunchError
 
@@ -23,7 +24,7 @@ class Command(BaseCommand):
         plan = launcher.LaunchPlan(port=options["port"], host=options["host"], workers=options["workers"])
         try:
             launcher.serve(plan, self._say)
-        except LaunchError as error:
+        except (LaunchError, EngineError) as error:
             raise CommandError(str(error)) from error
 
     def _say(self, text: str) -> None:

@@ -1,0 +1,9 @@
+"""Where the site's own files are: templates, what is built, and the engine."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RELEASE = ROOT / "dealsite" / "release"  # in a wheel; it holds what a site needs of the folders of a checkout
+HOME = RELEASE if RELEASE.is_dir() else ROOT
+# Where the data folder is by default: beside the code, or where an installed site is started.
+WORK = Path.cwd() if RELEASE.is_dir() else ROOT

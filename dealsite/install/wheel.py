@@ -1,0 +1,71 @@
+"""Builds the wheels: one with the engine for Linux on x86-64, and one without it, for sites with a table elsewhere."""
+
+import csv
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from dealsite.home import RELEASE, ROOT
+from dealsite.install.system import InstallError
+
+STAGE = ROOT / "build" / "wheel"
+DIST = ROOT / "dist"
+PACKAGES = ("dealsite", "cms", "shopping")
+BESIDE = ("pyproject.toml", "README.md", "LICENSE", "requirements.in")
+ENGINE = Path("node_modules/@dynoxide/linux-x64/dynoxide")
+OBJECTS = Path("node_modules/@lobehub/fluent-emoji-3d/assets")
+FONT = Path("node_modules/@fontsource-variable/figtree/files/figtree-latin-wght-normal.woff2")
+PLATFORM = "linux_x86_64"
+
+
+def build() -> None:
+    """Write both wheels, and the requirements that they were tested with, into dist/."""
+    shutil.rmtree(DIST, ignore_errors=True)
+    DIST.mkdir()
+    shutil.copy(ROOT / "requirements.txt", DIST)
+    for platform in ("", PLATFORM):
+        stage(with_engine=bool(platform))
+        options = [f"--config-settings=--build-option=--plat-name={platform}"] if platform else []
+        pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(DIST)]
+        done = subprocess.run([*pip, *options, str(STAGE)], capture_output=True, text=True)
+        if done.returncode:
+            raise InstallError(f"The wheel cannot be built:\n{(done.stdout + done.stderr).strip()[-3000:]}")
+    for path in sorted(DIST.iterdir()):
+        print(f"{path.relative_to(ROOT)}  {path.stat().st_size / 1e6:.1f} MB")
+
+
+def stage(*, with_engine: bool) -> None:
+    """Lay out what a wheel holds: the packages, and in dealsite/release what a site needs besides."""
+    shutil.rmtree(STAGE, ignore_errors=True)
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, STAGE / package, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in BESIDE:
+        if (ROOT / name).exists():
+            shutil.copy(ROOT / name, STAGE)
+    for file in files(with_engine=with_engine):
+        target = STAGE / RELEASE.relative_to(ROOT) / file
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / file, target)
+
+
+def files(*, with_engine: bool) -> Iterator[Path]:
+    """Yield the files that a running site reads and that are in no package."""
+    for folder in ("templates", "build/locale"):
+        yield from (path.relative_to(ROOT) for path in (ROOT / folder).rglob("*") if path.is_file())
+    static = Path("build/static")
+    yield static / "staticfiles.json"
+    manifest = json.loads((ROOT / static / "staticfiles.json").read_text("utf-8"))
+    for name in sorted({*manifest["paths"], *manifest["paths"].values()}):  # other builds' stay behind
+        yield from (file for file in (static / name, static / f"{name}.gz") if (ROOT / file).exists())
+    for name in ("categories", "deals"):  # what the demo's pictures are drawn of
+        with (ROOT / "dealsite" / "demo" / f"{name}.csv").open(encoding="utf-8", newline="") as rows:
+            found = {
+                one for row in csv.DictReader(rows) for one in (row.get("objects") or row["object"]).split()
+            }
+        yield from (OBJECTS / f"{one}.webp" for one in sorted(found))
+    yield FONT
+    if with_engine:
+        yield ENGINE

@@ -1,0 +1,33 @@
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+from storages.backends.s3 import S3Storage
+
+from dealsite import setting_kinds
+from dealsite.web import builds
+
+
+class Command(BaseCommand):
+    help = "Adds this build's static files to a bucket from which /static/ is served, and prunes those of old builds."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("place", help="where, such as s3://bucket/static")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            parts = urlsplit(setting_kinds.bucket_place(options["place"]))
+        except ValueError as wanted:
+            raise CommandError(f"The place should be {wanted}.") from None
+        bucket = S3Storage(
+            bucket_name=parts.netloc,
+            location=parts.path.lstrip("/"),
+            region_name=settings.DEALSITE_REGION,
+            querystring_auth=False,
+            object_parameters={"CacheControl": "public, max-age=31536000, immutable"},
+        )
+        builds.keep(settings.STATIC_ROOT, bucket, now=timezone.now())
+        self.stdout.write(f"Published the static files of this build to {options['place']}.")
