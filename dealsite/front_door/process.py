@@ -4,6 +4,7 @@ import os
 import resource
 import socket
 import sys
+import threading
 from dataclasses import replace
 from types import FrameType
 
@@ -15,7 +16,8 @@ from dealsite.front_door import limits
 from dealsite.front_door.application import FrontDoor
 from dealsite.front_door.connections import Connections
 from dealsite.front_door.warm_up import warm_up
-from dealsite.web import log_lines, readiness
+from dealsite.processes import heartbeat
+from dealsite.web import log_lines, readiness, traffic
 from dealsite.wsgi import application
 
 STOP_SECONDS = 8  # for what is running; the supervisor kills after ten
@@ -69,7 +71,14 @@ def serve(listening: socket.socket) -> None:
     bounds = with_open_files(limits.from_settings())
     warm_up(application)
     door = FrontDoor(application, get_template("503.html").render())
+    stop = threading.Event()
+    beat = threading.Thread(
+        target=heartbeat.keep, args=(stop, "web", traffic.of_process.last_hour), name="heartbeat", daemon=True
+    )
+    beat.start()
     web_server(door, bounds).run(sockets=[listening])
+    stop.set()
+    beat.join(heartbeat.END_SECONDS)
 
 
 if __name__ == "__main__":
