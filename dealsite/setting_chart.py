@@ -74,7 +74,7 @@ SECTIONS: dict[str, tuple[Setting, ...]] = {
         Setting(
             "DEALSITE_CLOSE_DAY",
             kinds.flag,
-            "each night, a worker moves the payments processed until midnight (UTC) to the history, as `close_day` does",
+            "each night, a worker moves the payments processed until midnight (UTC) to the history",
             True,
         ),
         Setting(

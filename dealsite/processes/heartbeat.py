@@ -1,4 +1,4 @@
-"""A process's heartbeat: a thread that says in the table, four times a minute, that this process lives and how it is."""
+"""A process's heartbeat: a thread that says in the table, four times a minute, how this process is doing."""
 
 import contextlib
 import os

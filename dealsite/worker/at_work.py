@@ -24,4 +24,4 @@ def on(kind: str, now: datetime) -> Iterator[None]:
 
 def jobs() -> tuple[JobAtWork, ...]:
     """Return the jobs that this process is at, the longest first."""
-    return tuple(sorted(list(_jobs.values()), key=lambda one: one.since)[:MOST_JOBS])
+    return tuple(sorted(_jobs.values(), key=lambda one: one.since)[:MOST_JOBS])

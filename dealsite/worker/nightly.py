@@ -54,7 +54,7 @@ def run(job: Job, *, clock: Callable[[], datetime] = timezone.now, command: Comm
         jobs.finish(job)
     except Conflict:
         logger.info("nightly_command_left", job=job.id, kind=job.kind)
-    except Exception as error:  # kept with the job, which is tried again
+    except Exception as error:  # noqa: BLE001 - kept with the job, which is tried again
         logger.warning("nightly_command_failed", job=job.id, kind=job.kind, error=repr(error))
         with contextlib.suppress(DataError):  # without a table the lease ends by itself
             jobs.fail(job, str(error), now=clock())

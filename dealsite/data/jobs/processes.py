@@ -1,4 +1,4 @@
-"""The site's processes: what each last said of itself and its machine, every 15 seconds, on whatever machine it runs."""
+"""The site's processes: what each last said of itself and its machine, every 15 seconds."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
