@@ -1,7 +1,7 @@
 """How the site is doing: its machines with their processes, what waits, what ran by itself, and what was refused."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -76,9 +76,9 @@ class SiteState:
         return sum(process.requests for process in self.living)
 
     @property
-    def refused(self) -> Mapping[str, int]:
+    def refused(self) -> dict[str, int]:
         """How many requests were answered 503 within the last hour, by cause."""
-        return sum((Counter(process.refused) for process in self.living), Counter[str]())
+        return dict(sum((Counter(process.refused) for process in self.living), Counter[str]()))
 
     @property
     def slowest(self) -> list[PageTimes]:
