@@ -30,7 +30,9 @@ CAUSES: dict[str, tuple[Text, Text]] = {  # of 503: what it was, and what to do
     ),
     "misconfigured": (
         gettext_lazy("The table was missing, or refused this site's credentials"),
-        gettext_lazy("The log has the table's own words; check the settings of table, region and credentials."),
+        gettext_lazy(
+            "The log has the table's own words; check the settings of table, region and credentials."
+        ),
     ),
     "no_thread": (
         gettext_lazy("All threads of a web process were busy"),

@@ -123,4 +123,7 @@ def _machines(listed: Iterable[Process], now: datetime) -> list[Machine]:
     found: dict[str, list[Process]] = defaultdict(list)
     for process in listed:
         found[process.machine].append(process)
-    return [Machine(name, tuple(found[name]), now) for name in sorted(found)]
+    return [
+        Machine(name, tuple(sorted(found[name], key=lambda one: (one.part, one.id))), now)
+        for name in sorted(found)
+    ]

@@ -70,6 +70,7 @@ def serve(listening: socket.socket) -> None:
     log_lines.note_uncaught()
     bounds = with_open_files(limits.from_settings())
     warm_up(application)
+    traffic.of_process = traffic.Traffic()  # nobody waited for what warmed up
     door = FrontDoor(application, get_template("503.html").render())
     stop = threading.Event()
     beat = threading.Thread(

@@ -179,7 +179,7 @@ def test_the_schedule_says_what_ran_and_what_comes(admin, settings):
         "check_table", by="worker", began=NOW - 9 * HOUR, now=NOW, ok=False, said="It is <odd>."
     )
     html = page(admin)
-    assert "Closing of the day turned off: DEALSITE_CLOSE_DAY not within 90 days" in html
+    assert "Closing of the day turned off: DEALSITE_CLOSE_DAY not in the last 90 days" in html
     assert "Check of the table 22 Nov 2026, 03:00 UTC 21 Nov 2026, 03:00 UTC Failed It is <odd>." in html
     assert "Check of the table failed at 21 Nov 2026, 12:00 UTC : It is <odd>." in html
     assert b"<odd>" not in admin.get(ADDRESS).content
