@@ -17,7 +17,7 @@ from dealsite.web.readiness import LAG_SECONDS
 
 LONG_WAIT = timedelta(minutes=10)  # for a job that is due
 BACKUP_EVERY = timedelta(days=7)
-COMMANDS: dict[str, Text] = KINDS | {"backup": gettext_lazy("Backup")}
+COMMANDS: dict[str, Text] = {**KINDS, "backup": gettext_lazy("Backup")}
 PROJECTIONS: dict[str, Text] = {"search": gettext_lazy("search index"), "lake": gettext_lazy("lake")}
 CAUSES: dict[str, tuple[Text, Text]] = {  # of 503: what it was, and what to do
     "table": (

@@ -31,7 +31,7 @@ class Machine:
 
     @property
     def last(self) -> Process:
-        return max(self.processes, key=lambda one: one.at)
+        return max(self.processes, key=lambda one: (one.at, one.id))
 
     @property
     def living(self) -> list[Process]:
@@ -97,7 +97,7 @@ def read(*, now: datetime) -> SiteState:
         lambda: queue.waiting(now=now),
         check_runs.newest,
         lambda: quarantine.page(now=now),
-        *((lambda kind=kind: command_runs.newest(kind)) for kind in kinds),  # type: ignore[misc]
+        *((lambda kind=kind: command_runs.newest(kind)) for kind in kinds),
     )
     last = dict(zip(kinds, runs, strict=True))
     return SiteState(

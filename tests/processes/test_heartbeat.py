@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 
 import pytest
@@ -36,7 +37,7 @@ class Rounds(threading.Event):
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine called `one`, with what each of its processes says of it."""
-    monkeypatch.setattr(heartbeat.socket, "gethostname", lambda: "one")
+    monkeypatch.setattr(socket, "gethostname", lambda: "one")
     space = {"free_bytes": 5 * 10**12, "free_share": 0.126, "little": True, "too_little": False}
     monkeypatch.setattr(node, "disks", lambda: {"data": space})
     monkeypatch.setattr(node, "parts", lambda: {"engine": {"restarts": 2, "ended": None}})
