@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +20,7 @@ from tests.builders import DAY, HOUR, NOW
 from tests.gateways.ledger import Ledger
 from tests.payments import owe, read, run, work
 
+OPERATIONS = Path(__file__).resolve().parent.parent.parent / "docs" / "operations.md"
 MONTHLY = NightlyCommand("drill", 4, "DEALSITE_DRILL", is_monthly=True)
 
 
@@ -28,6 +31,11 @@ def test_each_line_of_the_schedule_has_what_it_does_a_setting_and_a_name(setting
         assert command.is_on
         setattr(settings, command.setting, False)
         assert not command.is_on
+
+
+def test_operations_md_says_when_each_command_runs_and_how_to_turn_it_off():
+    rows = re.findall(r"^\| (\d+) h \| .* \| `(\w+)=no` \|$", OPERATIONS.read_text("utf-8"), re.MULTILINE)
+    assert rows == [(str(one.hour), one.setting) for one in SCHEDULE]
 
 
 @pytest.mark.parametrize(
