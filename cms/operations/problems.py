@@ -109,7 +109,7 @@ def _processes(machine: Machine) -> Iterator[SiteProblem]:
 
 
 def _disks(machine: Machine) -> Iterator[SiteProblem]:
-    for disk in machine.last.disks.values():
+    for _name, disk in machine.disks:
         if disk.state != "enough":
             yield SiteProblem(
                 "error" if disk.state == "too_little" else "warning",
@@ -124,13 +124,19 @@ def _disks(machine: Machine) -> Iterator[SiteProblem]:
 
 
 def _projections(machine: Machine) -> Iterator[SiteProblem]:
-    for name, one in machine.last.projections.items():
+    for name, one in machine.projections:
         said = {"projection": PROJECTIONS.get(name, name), "name": machine.name}
-        if one.state != "following" or (one.lag or 0) > LAG_SECONDS:
+        if one.state == "building":
+            yield SiteProblem(
+                "info",
+                _("The %(projection)s of machine %(name)s is being built.") % said,
+                _("That takes minutes; until then less is found in it."),
+            )
+        elif one.state != "following" or (one.lag or 0) > LAG_SECONDS:
             yield SiteProblem(
                 "warning",
                 _("Nobody feeds the %(projection)s of machine %(name)s, or it is behind.") % said,
-                _("Look at the worker of that machine. A new one is built within minutes after a start."),
+                _("Look at the log of that machine's worker, or start one there."),
             )
         if one.skipped:
             yield SiteProblem(
@@ -141,7 +147,7 @@ def _projections(machine: Machine) -> Iterator[SiteProblem]:
 
 
 def _requests(state: SiteState) -> Iterator[SiteProblem]:
-    for cause, number in sorted(state.refused.items()):
+    for cause, number in state.refused:
         text, advice = CAUSES.get(cause, (cause, ""))
         said = ngettext(
             "%(cause)s: %(number)d request was answered 503 within an hour.",

@@ -12,7 +12,7 @@ from dealsite.data.integrity.check_runs import CheckRun
 from dealsite.data.integrity.quarantine import QuarantinePage
 from dealsite.data.jobs import command_runs, processes, queue
 from dealsite.data.jobs.command_runs import CommandRun
-from dealsite.data.jobs.processes import PageTimes, Process
+from dealsite.data.jobs.processes import DiskSpace, PageTimes, Process, ProjectionState
 from dealsite.data.jobs.queue import Queue
 from dealsite.data.table.parallel import together
 from dealsite.web.traffic import merged
@@ -32,6 +32,14 @@ class Machine:
     @property
     def last(self) -> Process:
         return max(self.processes, key=lambda one: (one.at, one.id))
+
+    @property
+    def disks(self) -> list[tuple[str, DiskSpace]]:
+        return sorted(self.last.disks.items())
+
+    @property
+    def projections(self) -> list[tuple[str, ProjectionState]]:
+        return sorted(self.last.projections.items())
 
     @property
     def living(self) -> list[Process]:
@@ -76,9 +84,9 @@ class SiteState:
         return sum(process.requests for process in self.living)
 
     @property
-    def refused(self) -> dict[str, int]:
+    def refused(self) -> list[tuple[str, int]]:
         """How many requests were answered 503 within the last hour, by cause."""
-        return dict(sum((Counter(process.refused) for process in self.living), Counter[str]()))
+        return sorted(sum((Counter(process.refused) for process in self.living), Counter[str]()).items())
 
     @property
     def slowest(self) -> list[PageTimes]:

@@ -14,6 +14,7 @@ from dealsite.text.lazy import Text
 
 PARTS: dict[str, Text] = {
     "web": gettext_lazy("Web process"),
+    "web process": gettext_lazy("Web process"),  # as the launcher calls it
     "worker": gettext_lazy("Worker"),
     "engine": gettext_lazy("Engine"),
 }
@@ -56,9 +57,8 @@ def projection_name(name: str) -> Text:
 @register.filter
 def projection_state(one: ProjectionState) -> str:
     """What a projection does, by how much it is behind, and how many changes it skipped."""
-    said = [str(STATES.get(one.state, one.state))]
-    if one.lag and one.lag > WORTH_SAYING:
-        said.append(_("%s s behind") % grouped(one.lag))
+    is_behind = one.state == "following" and one.lag and one.lag > WORTH_SAYING
+    said = [_("%s s behind") % grouped(one.lag or 0) if is_behind else str(STATES.get(one.state, one.state))]
     if one.skipped:
         said.append(ngettext("%d change skipped", "%d changes skipped", one.skipped) % one.skipped)
     return ", ".join(said)
@@ -69,7 +69,7 @@ def restarts(parts: Mapping[str, PartRestarts]) -> str:
     """Which parts a launcher started again, how often, and how each ended last."""
     said = [
         ngettext("%(part)s: once", "%(part)s: %(number)d times", one.restarts)
-        % {"part": part_name(name.partition("-")[0]), "number": one.restarts}
+        % {"part": part_name(name.rstrip(" 0123456789")), "number": one.restarts}
         + (f" ({one.ended})" if one.ended else "")
         for name, one in sorted(parts.items())
         if one.restarts

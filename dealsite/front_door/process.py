@@ -1,5 +1,6 @@
 """One web process: serves the site at a socket that the launcher opened and listens at."""
 
+import asyncio
 import os
 import resource
 import socket
@@ -26,14 +27,29 @@ logger = structlog.get_logger(__name__)
 
 
 class WebServer(uvicorn.Server):
-    """Says at once, and not only at its end, that it should get no more visitors."""
+    """Says at once, and not only at its end, that it should get no more visitors; `heart` says that it lives."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._ending = threading.Event()
+        self.heart = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+
+    def _beat(self) -> None:
+        heartbeat.keep(self._ending, "web", traffic.of_process.last_hour)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         readiness.of_process.is_stopping = True
+        self._ending.set()
         super().handle_exit(sig, frame)
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Finish what is running; the signal ends the process right after this, so its heart has to be done."""
+        await super().shutdown(sockets)
+        if self.heart.is_alive():
+            await asyncio.to_thread(self.heart.join, heartbeat.END_SECONDS)
 
-def web_server(door: FrontDoor, bounds: limits.Limits) -> uvicorn.Server:
+
+def web_server(door: FrontDoor, bounds: limits.Limits) -> WebServer:
     """Make the server of one process, which finishes what is running when it is told to stop."""
     config = uvicorn.Config(
         door,
@@ -72,14 +88,9 @@ def serve(listening: socket.socket) -> None:
     warm_up(application)
     traffic.of_process = traffic.Traffic()  # nobody waited for what warmed up
     door = FrontDoor(application, get_template("503.html").render())
-    stop = threading.Event()
-    beat = threading.Thread(
-        target=heartbeat.keep, args=(stop, "web", traffic.of_process.last_hour), name="heartbeat", daemon=True
-    )
-    beat.start()
-    web_server(door, bounds).run(sockets=[listening])
-    stop.set()
-    beat.join(heartbeat.END_SECONDS)
+    server = web_server(door, bounds)
+    server.heart.start()
+    server.run(sockets=[listening])
 
 
 if __name__ == "__main__":

@@ -86,6 +86,10 @@ def test_a_new_site_says_what_it_lacks(admin):
             {"projections": {"search": replace(FOLLOWING, state="none")}},
             "Nobody feeds the search index of machine one",
         ),
+        (
+            {"projections": {"lake": replace(FOLLOWING, state="building", lag=None)}},
+            "The lake of machine one is being built.",
+        ),
         ({"projections": {"lake": replace(FOLLOWING, lag=61)}}, "Nobody feeds the lake of machine one"),
         ({"projections": {"lake": replace(FOLLOWING, skipped=1)}}, "The lake of machine one skipped changes"),
         (
@@ -153,13 +157,19 @@ def test_without_copies_of_its_own_a_site_asks_for_backups(admin, settings):
 
 
 def test_the_processes_of_each_machine_stand_there(admin):
-    parts = {"engine": PartRestarts(2, "SIGKILL"), "web-1": PartRestarts(0)}
+    parts = {"engine": PartRestarts(2, "SIGKILL"), "web process 1": PartRestarts(0)}
     runs(jobs=(JobAtWork("close_day", NOW),), parts=parts)
     runs("web", parts=parts)
     html = page(admin)
     for said in ("Worker 4711 Runs Closing of the day", "Web process 4711 Runs", "4.7 GB free (40 %)"):
         assert said in html
     assert "Engine: 2 times (SIGKILL)" in html
+
+
+def test_a_projection_says_what_it_does(admin):
+    lake = ProjectionState("following", 1, 700)
+    runs(projections={"search": FOLLOWING, "lake": lake})
+    assert "Lake 700 s behind, 1 change skipped Search index up to date" in page(admin)
 
 
 def test_requests_of_all_processes_are_added_up(admin):
