@@ -458,4 +458,32 @@ GUARDS = [
         "        # whoever",
         "tests/worker/test_nightly.py",
     ),
+    Guard(
+        "a process that ends takes its item away",
+        "dealsite/processes/heartbeat.py",
+        "        processes.remove(process_id)",
+        "        pass",
+        "tests/processes/test_heartbeat.py",
+    ),
+    Guard(
+        "a web process that ends waits until its item is away",
+        "dealsite/front_door/process.py",
+        "await asyncio.to_thread(self.heart.join, heartbeat.END_SECONDS)",
+        "pass",
+        "tests/processes/test_heartbeat.py",
+    ),
+    Guard(
+        "the page of operations counts a bounded number of jobs",
+        f"{DATA}/jobs/queue.py",
+        "high=due, limit=MOST)",
+        "high=due, limit=500)",
+        "tests/data/jobs/test_queue.py",
+    ),
+    Guard(
+        "addresses that lead nowhere are no pages",
+        "dealsite/web/traffic.py",
+        "        views.pop(NO_VIEW, None)\n",
+        "",
+        "tests/web/test_traffic.py",
+    ),
 ]

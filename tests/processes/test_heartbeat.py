@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
 import threading
 
 import pytest
+import uvicorn
 
 from dealsite.data.jobs import heartbeats, processes
 from dealsite.data.table.errors import Unavailable
+from dealsite.front_door.process import web_server
 from dealsite.management.commands import worker
 from dealsite.processes import heartbeat
-from dealsite.web import log_lines, node, traffic
+from dealsite.web import log_lines, node, readiness, traffic
 from dealsite.worker import at_work, charging, loop
 from tests.builders import HOUR, NOW
+from tests.front_door.conftest import PATIENT
 
 
 class Rounds(threading.Event):
@@ -128,3 +132,25 @@ def test_the_worker_command_has_a_heartbeat_and_logs_what_ends_a_thread(monkeypa
     worker.Command().handle()
     assert kept.is_set()
     assert noted.is_set()
+
+
+def test_a_web_process_that_is_told_to_end_waits_until_its_heart_is_done(monkeypatch: pytest.MonkeyPatch):
+    said: list[str] = []
+
+    def keep(stop: threading.Event, part: str, doing: object) -> None:
+        stop.wait(10)
+        said.append(part)
+
+    async def finish(server: object, sockets: object) -> None:
+        said.append("finished")
+
+    monkeypatch.setattr(heartbeat, "keep", keep)
+    monkeypatch.setattr(uvicorn.Server, "shutdown", finish)
+    monkeypatch.setattr(readiness, "of_process", readiness.Readiness())
+    server = web_server(lambda *_: None, PATIENT)  # type: ignore[arg-type]
+    server.heart.start()
+    assert said == []
+    server.handle_exit(15, None)
+    asyncio.run(server.shutdown())
+    assert sorted(said) == ["finished", "web"]
+    assert not server.heart.is_alive()
