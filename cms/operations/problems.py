@@ -71,7 +71,7 @@ def _workers(state: SiteState) -> Iterator[SiteProblem]:
     if len(state.versions) > 1:
         yield SiteProblem(
             "info",
-            _("Several versions run: %s.") % ", ".join(state.versions),
+            _("Several versions run: %(versions)s.") % {"versions": ", ".join(state.versions)},
             _("During an update that is as it should be; else restart what is left of the older one."),
         )
 
@@ -104,7 +104,7 @@ def _processes(machine: Machine) -> Iterator[SiteProblem]:
                 number,
             )
             % {"number": number, "name": machine.name},
-            _("Its log says why. Was it killed, look at the machine's memory."),
+            _("Its log says why. If it was killed, look at the machine's memory."),
         )
 
 
@@ -114,11 +114,11 @@ def _disks(machine: Machine) -> Iterator[SiteProblem]:
             yield SiteProblem(
                 "error" if disk.state == "too_little" else "warning",
                 (
-                    _("A disk of machine %s is full, or nearly: changes and uploads fail.")
+                    _("A disk of machine %(name)s is full, or nearly: changes and uploads fail.")
                     if disk.state == "too_little"
-                    else _("A disk of machine %s will soon be full.")
+                    else _("A disk of machine %(name)s will soon be full.")
                 )
-                % machine.name,
+                % {"name": machine.name},
                 _("Free some space, or move the data folder (DEALSITE_VAR) to a larger disk."),
             )
 

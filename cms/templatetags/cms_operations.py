@@ -58,9 +58,14 @@ def projection_name(name: str) -> Text:
 def projection_state(one: ProjectionState) -> str:
     """What a projection does, by how much it is behind, and how many changes it skipped."""
     is_behind = one.state == "following" and one.lag and one.lag > WORTH_SAYING
-    said = [_("%s s behind") % grouped(one.lag or 0) if is_behind else str(STATES.get(one.state, one.state))]
+    said = [
+        _("%(seconds)s s behind") % {"seconds": grouped(one.lag or 0)}
+        if is_behind
+        else str(STATES.get(one.state, one.state))
+    ]
     if one.skipped:
-        said.append(ngettext("%d change skipped", "%d changes skipped", one.skipped) % one.skipped)
+        words = ngettext("%(number)d change skipped", "%(number)d changes skipped", one.skipped)
+        said.append(words % {"number": one.skipped})
     return ", ".join(said)
 
 
