@@ -42,6 +42,10 @@ class WebServer(uvicorn.Server):
         self._ending.set()
         super().handle_exit(sig, frame)
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.heart.start()
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Finish what is running; the signal ends the process right after this, so its heart has to be done."""
         await super().shutdown(sockets)
@@ -88,9 +92,7 @@ def serve(listening: socket.socket) -> None:
     warm_up(application)
     traffic.of_process = traffic.Traffic()  # nobody waited for what warmed up
     door = FrontDoor(application, get_template("503.html").render())
-    server = web_server(door, bounds)
-    server.heart.start()
-    server.run(sockets=[listening])
+    web_server(door, bounds).run(sockets=[listening])
 
 
 if __name__ == "__main__":

@@ -1,25 +1,24 @@
-"""What this worker is at just now: the job of each of its threads, for its heartbeat."""
+"""What this worker is at just now: the jobs of its threads, for its heartbeat."""
 
 import contextlib
-import threading
 from collections.abc import Iterator
 from datetime import datetime
 
 from dealsite.data.entities.operations import MOST_JOBS
 from dealsite.data.jobs.processes import JobAtWork
 
-_jobs: dict[int, JobAtWork] = {}
+_jobs: dict[object, JobAtWork] = {}
 
 
 @contextlib.contextmanager
 def on(kind: str, now: datetime) -> Iterator[None]:
-    """Say that this thread is at a job of a kind within the block."""
-    thread = threading.get_ident()
-    _jobs[thread] = JobAtWork(kind, now)
+    """Say that this process is at a job of a kind within the block."""
+    place = object()  # a thread may begin a job within one
+    _jobs[place] = JobAtWork(kind, now)
     try:
         yield
     finally:
-        del _jobs[thread]
+        del _jobs[place]
 
 
 def jobs() -> tuple[JobAtWork, ...]:

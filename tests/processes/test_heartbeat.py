@@ -84,6 +84,8 @@ def test_each_process_has_an_item_of_its_own_until_it_ends():
     assert one.projections["lake"].lag is None
     assert processes.listed(now=NOW) == []
     assert at_work.jobs() == ()
+    with at_work.on("a", NOW), at_work.on("b", NOW + HOUR):
+        assert [one.kind for one in at_work.jobs()] == ["a", "b"]
 
 
 @pytest.mark.usefixtures("fresh_table", "machine")
