@@ -2,6 +2,7 @@
 
 import re
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,6 +18,7 @@ from dealsite.data import table
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
 from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
+from dealsite.web import traffic
 from dealsite.web.request_log import route_of
 
 # No call waits beyond this many seconds into a view, so that a visitor waits for less than 3 s in all,
@@ -82,9 +84,15 @@ class MeterMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        began = time.perf_counter()
         with table.metered() as meter, table.deadline(DATA_SECONDS):
             request.meter = meter  # type: ignore[attr-defined]
             response = self.get_response(request)
+        if request.path_info not in PROBES:
+            view = request.resolver_match and request.resolver_match.view_name
+            traffic.of_process.note(view or traffic.NO_VIEW, time.perf_counter() - began)
+            if response.status_code == 503:
+                traffic.of_process.refuse(traffic.cause_of(meter.failure))
         if response.status_code == 503:
             _say_unavailable(request, response, meter.failure)
         return response

@@ -72,6 +72,12 @@ SECTIONS: dict[str, tuple[Setting, ...]] = {
             True,
         ),
         Setting(
+            "DEALSITE_CLOSE_DAY",
+            kinds.flag,
+            "each night, a worker moves the payments processed until midnight (UTC) to the history",
+            True,
+        ),
+        Setting(
             "DEALSITE_PAGE_CACHE_SECONDS",
             kinds.number,
             "for how many seconds a page is cached for visitors who are not signed in",

@@ -64,6 +64,7 @@ DEALSITE_SECURITY_CONTACT = value("DEALSITE_SECURITY_CONTACT")
 DEALSITE_CHECK_LINKS = value("DEALSITE_CHECK_LINKS", HTTPS)
 # Whether a worker checks the table, or a sample of a large one, each night.
 DEALSITE_NIGHTLY_CHECK = value("DEALSITE_NIGHTLY_CHECK")
+DEALSITE_CLOSE_DAY = value("DEALSITE_CLOSE_DAY")
 
 # What /readyz tells beside yes or no, to whom sends this token; and below how many free megabytes it says no.
 DEALSITE_HEALTH_TOKEN = value("DEALSITE_HEALTH_TOKEN")

@@ -19,6 +19,7 @@ TAGS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 WORDS = re.compile(r"[A-Za-z_]\w*")
 CLEANED = re.compile(r'cleaned_data\["(\w+)"\]')
 DOTTED = re.compile(rf'"(?:{"|".join(PACKAGES)})(?:\.\w+)*\.(\w+)"')
+SETTINGS = re.compile(r'"(DEALSITE_\w+)"')  # that the schedule reads by name
 
 
 def named_elsewhere() -> set[str]:
@@ -26,6 +27,7 @@ def named_elsewhere() -> set[str]:
     names = {name for name in vars(global_settings) if name.isupper()}
     for path in (ROOT / "templates").rglob("*.*"):
         names |= {word for tag in TAGS.findall(path.read_text("utf-8")) for word in WORDS.findall(tag)}
+    names |= set(SETTINGS.findall((ROOT / "dealsite/worker/schedule.py").read_text("utf-8")))
     for package in PACKAGES:
         for path in (ROOT / package).rglob("*.py"):
             text = path.read_text("utf-8")

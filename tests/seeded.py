@@ -41,7 +41,8 @@ from dealsite.data.integrity import check_runs, checks, decisions, quarantine
 from dealsite.data.integrity.check_runs import CheckRun
 from dealsite.data.integrity.problem import Problem
 from dealsite.data.integrity.quarantine_record import entry_of
-from dealsite.data.jobs import exports, jobs
+from dealsite.data.jobs import command_runs, exports, jobs, processes
+from dealsite.data.jobs.processes import DiskSpace, JobAtWork, PageTimes, Process
 from dealsite.data.people import messages, passkeys, two_factor, users
 from dealsite.data.people.users import User
 from dealsite.data.table import schema
@@ -281,6 +282,13 @@ def quarantined(deal: Deal, now: datetime) -> str:
     problems = [Problem(key, f"Its title is {title!r}, which is odd.") for title in ("A", "B", LONG)]
     kept = quarantine.keep(problems, is_complete=False, now=now)
     check_runs.save(CheckRun(new_ulid(now), "whole", "worker", 700, 1, 3, 0, kept.new), now=now)
+    living = Process(new_ulid(now - DAY, 1), "worker", LONG[:60], 4711, "1.2.3", now)
+    living = replace(living, jobs=(JobAtWork("send_message", now),), requests=1000)
+    living = replace(living, pages=(PageTimes("cms_operations", 900, 9000, 400),), refused={"no_thread": 2})
+    living = replace(living, disks={"data": DiskSpace(10**9, 3, "little")})
+    processes.save(living)
+    processes.save(replace(living, id=new_ulid(now - DAY, 2), at=now - DAY / 2))
+    command_runs.note("close_day", by="worker", began=now - DAY, now=now, ok=False, said=LONG)
     ids = [entry_of(problem, table.get(key), now=now).id for problem in problems]
     decisions.leave(ids[0], by=ADMIN, now=now)
     return ids[1]

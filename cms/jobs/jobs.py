@@ -30,6 +30,7 @@ from dealsite.data.editing.trash import EMPTY_TRASH
 from dealsite.data.entities.work import EXPORT, SEND_MESSAGE
 from dealsite.data.integrity.check_runs import CHECK_TABLE
 from dealsite.data.jobs import heartbeats, jobs
+from dealsite.data.jobs.command_runs import CLOSE_DAY
 from dealsite.data.jobs.exports import DELETE_EXPORT
 from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, Job
 from dealsite.data.table.errors import Conflict, NotFound
@@ -59,6 +60,7 @@ KINDS = {
     CHECK_LINKS: gettext_lazy("Check of links to shops"),
     CHECK_LINK: gettext_lazy("Check of a link"),
     CHECK_TABLE: gettext_lazy("Check of the table"),
+    CLOSE_DAY: gettext_lazy("Closing of the day"),
 }
 MAIL = gettext_lazy("Mail")  # of whatever kind; to whom stays the worker's business
 STATES = {

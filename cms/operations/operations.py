@@ -1,30 +1,43 @@
-"""Operations: how the checks of the table went, for admins."""
+"""Operations: how the machines, jobs, nightly commands and pages of the site are doing, and what to do, for admins."""
 
-from django.conf import settings
+from hashlib import sha256
+
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils import timezone
 from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
 
+from cms.operations import problems, site_state
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
-from dealsite.data.integrity import check_runs, quarantine
-from dealsite.data.jobs import heartbeats
 from dealsite.web.pages import page
 
+SECTIONS = ("problems", "machines", "queue", "requests", "schedule", "checks")
+HASH_CHARACTERS = 12
 
-@page("2 queries + 1 get")
+
+@page("7 queries")
 @role("admin")
 @require_safe
+@vary_on_headers("HX-Request")
 def operations(request: EditorRequest) -> HttpResponse:
-    """The last checks of the table, what waits in the quarantine, and whether a worker lives. 2 queries + 1 get."""
-    now = timezone.now()
-    waiting = quarantine.page(now=now)
-    context = {
-        "runs": check_runs.newest(),
-        "waiting": len(waiting.entries),
-        "waits_more": bool(waiting.after),
-        "next": check_runs.night_after(now) if settings.DEALSITE_NIGHTLY_CHECK else None,
-        "lacks_worker": heartbeats.is_missing(heartbeats.last("worker"), now=now),
-    }
-    return render(request, "cms/operations/operations.html", context)
+    """How the site is doing. Renews itself each 15 seconds: of what the browser `have`s, only what changed is sent."""
+    state = site_state.read(now=timezone.now())
+    context = {"state": state, "problems": problems.find(state), "names": problems}
+    sections = []
+    for name in SECTIONS:
+        html = render_to_string(f"cms/operations/_{name}.html", context, request)
+        sections.append({"name": name, "html": html, "mark": f"{name}-{_hash(html)}"})
+    if not request.htmx:
+        return render(request, "cms/operations/operations.html", {"sections": sections})
+    known = request.GET.getlist("have")
+    changed = [section for section in sections if section["mark"] not in known]
+    if not changed:
+        return HttpResponse(status=204)
+    return render(request, "cms/operations/_sections.html", {"sections": changed, "is_part": True})
+
+
+def _hash(html: str) -> str:
+    return sha256(html.encode()).hexdigest()[:HASH_CHARACTERS]

@@ -194,6 +194,8 @@ quarantine_rows = rows("entry, *, state, group, at", open_quarantine, closed_qua
 heartbeat = key(
     "HEARTBEAT#{part:worker|web|unknown}", "HEARTBEAT#{part}", "when one of its processes last wrote"
 )
+process = key("PROCESSES", "PROCESS#{process:ulid}", "how one of the site's processes is doing")
+command_run = key("COMMANDRUNS#{kind:word}", "RUN#{run:ulid}", "how a command or a night's work went")
 
 TARGETS = {"deal": deal, "draft": draft}  # what can be open in a form, and go to the trash
 CHART = chart(globals())

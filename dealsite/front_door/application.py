@@ -16,6 +16,7 @@ from dealsite.front_door.limits import SMALL_BYTES
 from dealsite.front_door.pools import Busy, Pool
 from dealsite.middleware import IS_TOO_LARGE, PROBES, WAITED
 from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
+from dealsite.web import traffic
 from dealsite.web.uploads import most_bytes_of
 
 PAGE_THREADS = 4  # 8 in all with two processes, since the embedded engine slows down above ten connections
@@ -60,12 +61,14 @@ class FrontDoor:
         except Gone:
             return
         except (Busy, Unavailable):
+            traffic.of_process.refuse(traffic.NO_THREAD)
             answer = self._busy
         except (OSError, MemoryError) as error:  # no disk for a body, no memory for the page of an error
             if not is_shortage(error):
                 raise
             logger.warning("request_refused", reason=repr(error))
             end_if_out_of_memory(error)
+            traffic.of_process.refuse(traffic.SHORTAGE)
             answer = self._busy
         finally:
             environ["wsgi.input"].close()

@@ -1,11 +1,13 @@
 """One web process: serves the site at a socket that the launcher opened and listens at."""
 
+import asyncio
 import contextlib
 import os
 import resource
 import signal
 import socket
 import sys
+import threading
 import time
 from dataclasses import replace
 from types import FrameType
@@ -20,8 +22,8 @@ from dealsite.front_door import limits
 from dealsite.front_door.application import FrontDoor
 from dealsite.front_door.connections import Connections
 from dealsite.front_door.warm_up import warm_up
-from dealsite.processes import shortage
-from dealsite.web import builds, log_lines, readiness
+from dealsite.processes import heartbeat, shortage
+from dealsite.web import builds, log_lines, readiness, traffic
 from dealsite.wsgi import application
 
 STOP_SECONDS = 8  # for what is running; the supervisor kills after ten
@@ -30,12 +32,17 @@ logger = structlog.get_logger(__name__)
 
 
 class WebServer(uvicorn.Server):
-    """Says at once, and not only at its end, that it should get no more visitors."""
+    """Says at once, and not only at its end, that it should get no more visitors; `heart` says that it lives."""
 
     def __init__(self, config: uvicorn.Config, connections: Connections, tells: int | None) -> None:
         super().__init__(config)
         self._connections, self._tells = connections, tells
         self._ends_at = float("inf")
+        self._ending = threading.Event()
+        self.heart = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+
+    def _beat(self) -> None:
+        heartbeat.keep(self._ending, "web", traffic.of_process.last_hour)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to serve, and tell the launcher."""
@@ -43,6 +50,7 @@ class WebServer(uvicorn.Server):
         if self._tells is not None:
             with contextlib.suppress(OSError):  # nobody listens any more
                 os.write(self._tells, b"%d\n" % os.getpid())
+        self.heart.start()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End: at once by SIGINT, since another process serves in its place; by SIGTERM when it has drained."""
@@ -59,8 +67,15 @@ class WebServer(uvicorn.Server):
         self.should_exit = self.should_exit or time.monotonic() >= self._ends_at
         return await super().on_tick(counter)
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Finish what is running; the signal ends the process right after this, so its heart has to be done."""
+        self._ending.set()
+        await super().shutdown(sockets)
+        if self.heart.is_alive():
+            await asyncio.to_thread(self.heart.join, heartbeat.END_SECONDS)
 
-def web_server(door: FrontDoor, bounds: limits.Limits, tells: int | None = None) -> uvicorn.Server:
+
+def web_server(door: FrontDoor, bounds: limits.Limits, tells: int | None = None) -> WebServer:
     """Make the server of one process, which finishes what is running when it is told to stop."""
     connections = Connections(bounds)
     config = uvicorn.Config(
@@ -107,6 +122,7 @@ def serve(listening: socket.socket, tells: int | None = None) -> None:
     keep_static_files()
     bounds = with_open_files(limits.from_settings())
     warm_up(application)
+    traffic.of_process = traffic.Traffic()  # nobody waited for what warmed up
     door = FrontDoor(application, get_template("503.html").render())
     with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises again the signal that ended it
         web_server(door, bounds, tells).run(sockets=[listening])

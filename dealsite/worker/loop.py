@@ -22,7 +22,6 @@ from dealsite.data.commerce.payment.payment_totals import PAYMENT_TOTALS, apply_
 from dealsite.data.editing import links as checked_links
 from dealsite.data.editing import trash
 from dealsite.data.entities.work import SEND_MESSAGE
-from dealsite.data.integrity import check_runs
 from dealsite.data.jobs import heartbeats, jobs
 from dealsite.data.people.fan_out import send_message
 from dealsite.data.table import schema
@@ -33,7 +32,19 @@ from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
 from dealsite.search.projection import SearchIndex
 from dealsite.stream.consumer import consume
 from dealsite.stream.projection import Projection
-from dealsite.worker import accounts, alarms, bulk, charging, exports, imports, links, mails, nightly
+from dealsite.worker import (
+    accounts,
+    alarms,
+    at_work,
+    bulk,
+    charging,
+    exports,
+    imports,
+    links,
+    mails,
+    nightly,
+    schedule,
+)
 
 HANDLERS: dict[str, jobs.Handler] = {
     "rename_brand": rename_brand,
@@ -57,7 +68,7 @@ IDLE_SECONDS = 1.0
 EXPIRE_EVERY = timedelta(hours=1)
 BEGIN_ROUND_EVERY = timedelta(
     hours=1
-)  # tries to: a round over all links begins once a week, a check each night
+)  # tries to: a round over all links begins once a week, the rest at night
 SHORTAGE_PAUSE = timedelta(seconds=10)  # for a job that the machine has no disk for just now; it costs no try
 CONSUMERS_SECONDS = 10.0  # for a consumer to commit what it has, once it is told to stop
 
@@ -112,8 +123,7 @@ def run(
             if clock() >= next_round:
                 if settings.DEALSITE_CHECK_LINKS:
                     checked_links.begin_round(now=clock())
-                if settings.DEALSITE_NIGHTLY_CHECK:
-                    check_runs.plan_next(now=clock())
+                schedule.plan(now=clock())
                 next_round = clock() + BEGIN_ROUND_EVERY
             if clock() >= next_alarm:
                 next_alarm = clock() + alarms.EVERY
@@ -177,7 +187,8 @@ def note_unknown(kind: str, *, now: datetime) -> None:
 def _handle(job: jobs.Job, now: datetime) -> datetime | None:
     began = time.monotonic()
     try:
-        return HANDLERS[job.kind](job, now)
+        with at_work.on(job.kind, now):
+            return HANDLERS[job.kind](job, now)
     except jobs.HandedOver as to_thread:
         raise Conflict() from to_thread
     except jobs.Cancelled as reason:

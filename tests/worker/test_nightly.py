@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -12,16 +13,17 @@ from dealsite.data import table
 from dealsite.data.integrity import check_runs, checks, quarantine, sample
 from dealsite.data.integrity.check_runs import CheckRun
 from dealsite.data.integrity.pace import Pace
-from dealsite.data.jobs import jobs
+from dealsite.data.jobs import command_runs, jobs
 from dealsite.data.table import schema
 from dealsite.data.table.errors import Conflict, Unavailable
 from dealsite.data.table.writes import Put, Update
-from dealsite.worker import loop, nightly
+from dealsite.worker import checking, loop, nightly, schedule
 from tests.builders import DAY, HOUR, NOW, make_deal
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("fresh_table")
 NIGHT = datetime(2026, 11, 22, 3, tzinfo=UTC)
+CHECK = next(one for one in schedule.SCHEDULE if one.kind == check_runs.CHECK_TABLE)
 
 
 class Clock:
@@ -45,13 +47,17 @@ def time() -> Clock:
     return Clock()
 
 
+def plan(now: datetime) -> bool:
+    return command_runs.plan(CHECK.kind, due=CHECK.next_run(now))
+
+
 def damage(*names: str) -> None:
     for name in names:
         table.write(Put(key=(f"GHOST#{name}", "A"), item={"type": "Ghost"}))
 
 
 def take(now: datetime = NIGHT) -> jobs.Job:
-    check_runs.plan_next(now=NOW)
+    plan(NOW)
     job = jobs.take_next(now=now)
     assert job is not None
     return job
@@ -59,7 +65,8 @@ def take(now: datetime = NIGHT) -> jobs.Job:
 
 def run(time: Clock, job: jobs.Job | None = None) -> CheckRun:
     """Check the table, as a worker does at night; return what it notes."""
-    nightly.run(job or take(), clock=time.now, pace=Pace(nightly.RATE, clock=time, sleep=time.sleep))
+    check = functools.partial(checking.check_table, pace=Pace(checking.RATE, clock=time, sleep=time.sleep))
+    nightly.run(job or take(), clock=time.now, command=check)
     return check_runs.newest()[0]
 
 
@@ -74,22 +81,23 @@ def run(time: Clock, job: jobs.Job | None = None) -> CheckRun:
     ],
 )
 def test_a_check_is_planned_for_the_next_night(now, night):
-    assert check_runs.night_after(now) == night
+    assert CHECK.next_run(now) == night
 
 
 def test_of_many_workers_one_plans_the_check_of_a_night():
-    assert sorted(at_once(*[lambda: check_runs.plan_next(now=NOW)] * 4)) == [False, False, False, True]
-    assert check_runs.plan_next(now=NIGHT)
+    assert sorted(at_once(*[lambda: plan(NOW)] * 4)) == [False, False, False, True]
+    assert plan(NIGHT)
     assert jobs.take_next(now=NIGHT - HOUR) is None
 
 
 def test_workers_plan_it_where_the_settings_say_so(settings, monkeypatch):
     for wanted in (False, True):
         settings.DEALSITE_NIGHTLY_CHECK = wanted
+        settings.DEALSITE_CLOSE_DAY = False
         stop = threading.Event()
         monkeypatch.setattr(loop, "run_next", lambda now, stop=stop: stop.set())
         loop.run(stop, expire=False, clock=lambda: NOW)
-        assert check_runs.plan_next(now=NOW) is not wanted
+        assert plan(NOW) is not wanted
 
 
 def test_a_small_table_is_checked_whole(time):
@@ -100,6 +108,10 @@ def test_a_small_table_is_checked_whole(time):
     found = run(time, job)
     assert (found.scope, found.by, found.problems, found.new, found.repaired) == ("whole", "worker", 3, 3, 0)
     assert found.at == NIGHT
+    noted = command_runs.newest(CHECK.kind)
+    assert noted is not None
+    assert (noted.ok, noted.said) == (True, f"3 problems, 3 of them new, in {found.items} items.")
+    assert noted.began_at == NIGHT
     assert found.items > 10
     assert jobs.get(job.id).state == "done"
     entries = quarantine.page(now=NIGHT).entries
@@ -111,7 +123,7 @@ def test_a_small_table_is_checked_whole(time):
 def test_what_was_found_before_is_not_new_the_next_night_and_gone_once_it_is_sound(time):
     damage("a")
     run(time)
-    check_runs.plan_next(now=NIGHT)
+    plan(NIGHT)
     time.seconds = DAY.total_seconds()
     job = jobs.take_next(now=NIGHT + DAY)
     found = run(time, job)
@@ -125,15 +137,15 @@ def test_of_a_large_table_samples_take_turns(time, monkeypatch):
     for _ in range(3):
         make_deal()
     damage("a", "b")
-    monkeypatch.setattr(nightly, "WHOLE_ITEMS", 5)
-    monkeypatch.setattr(nightly, "SECONDS", 0.0)
-    monkeypatch.setattr(nightly, "RATE", 0)
+    monkeypatch.setattr(checking, "WHOLE_ITEMS", 5)
+    monkeypatch.setattr(checking, "SECONDS", 0.0)
+    monkeypatch.setattr(checking, "RATE", 0)
     monkeypatch.setattr(sample, "AT_ONCE", 4)
     in_all = schema.count()
     seen, found, night = 0, 0, NOW
     while True:
-        check_runs.plan_next(now=night)
-        night = check_runs.night_after(night)
+        plan(night)
+        night = CHECK.next_run(night)
         time.seconds = (night - NIGHT).total_seconds()
         job = jobs.take_next(now=night)
         one = run(time, job)
@@ -187,15 +199,16 @@ def test_the_lease_is_renewed_while_a_check_runs(time, monkeypatch):
 
     monkeypatch.setattr(checks, "find", find)
     run(time, job)
-    assert [round((at - NIGHT).total_seconds()) for at in renewed] == [10, 20, 30, 40, 40]
+    assert [round((at - NIGHT).total_seconds()) for at in renewed] == [10, 20, 30, 40, 40, 40]
 
 
 def test_a_worker_whose_check_was_taken_by_another_notes_nothing(time):
     job = take()
     other = jobs.take_next(now=NIGHT + 2 * jobs.LEASE)
     assert other is not None
-    nightly.run(job, clock=time.now, pace=Pace(0, clock=time, sleep=time.sleep))
+    nightly.run(job, clock=time.now)
     assert check_runs.newest() == []
+    assert command_runs.newest(CHECK.kind) is None
     assert jobs.get(job.id).state == "open"
     run(time, other)
     assert len(check_runs.newest()) == 1
@@ -213,19 +226,22 @@ def test_a_check_that_fails_is_tried_again_later_and_in_the_end_with_a_sample(ti
     again = jobs.take_next(now=NIGHT + timedelta(seconds=3))
     assert again is not None
     assert again.error
+    noted = command_runs.newest(CHECK.kind)
+    assert noted is not None
+    assert (noted.ok, noted.said, noted.by) == (False, again.error, "worker")
     third = jobs.take_next(now=NIGHT + timedelta(minutes=5))
     assert third is not None
     assert run(time, third).scope == "sample"
 
 
 def test_other_jobs_do_not_wait_for_a_check(monkeypatch):
-    check_runs.plan_next(now=NOW)
+    plan(NOW)
     works: list[Callable[[], None]] = []
     monkeypatch.setattr(nightly, "start", works.append)
     assert loop.run_next(now=NIGHT)
     assert not loop.run_next(now=NIGHT)
     (work,) = works
-    monkeypatch.setattr(nightly, "Pace", lambda rate: Pace(0))
+    monkeypatch.setattr(checking, "Pace", lambda rate: Pace(0))
     work()
     assert check_runs.newest()[0].by == "worker"
     assert not loop.run_next(now=NIGHT + DAY)
@@ -238,7 +254,7 @@ def test_a_check_runs_in_a_thread_of_its_own():
 
 
 def test_a_job_that_was_handed_over_is_left_alone(monkeypatch):
-    check_runs.plan_next(now=NOW)
+    plan(NOW)
     monkeypatch.setattr(nightly, "start", lambda work: None)
     loop.run_next(now=NIGHT)
     (item,) = [one for one in table.scan_all(consistent=True) if one["type"] == "Job"]

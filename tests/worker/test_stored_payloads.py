@@ -19,8 +19,8 @@ from dealsite.data.editing.bulk import BulkPayload, BulkProgress
 from dealsite.data.editing.imports import ImportPayload, ImportProgress
 from dealsite.data.editing.links import LinkPayload, RoundPayload, round_id
 from dealsite.data.editing.trash_record import EmptyTrashPayload
-from dealsite.data.integrity.check_runs import CheckTablePayload
 from dealsite.data.jobs import jobs
+from dealsite.data.jobs.command_runs import CommandPayload
 from dealsite.data.jobs.payloads import UnknownVersion, from_item, to_item
 from dealsite.data.people.announcements import (
     AnnouncementCheckpoint,
@@ -86,7 +86,8 @@ PAYLOADS: dict[str, tuple[type, dict[str, Any]]] = {  # by kind of job: the clas
     "make_renditions": (RenditionsPayload, {"pictures": ["a", "b"]}),
     "check_links": (RoundPayload, {}),
     "check_link": (LinkPayload, {"deal": ID}),
-    "check_table": (CheckTablePayload, {}),
+    "check_table": (CommandPayload, {}),
+    "close_day": (CommandPayload, {}),
 }
 OTHERS = [  # further ones, and what is kept of a job's way
     (AnnouncementPayload, ANNOUNCEMENT | {"audience": {"brand": "aurora"}, "follows_deal": True}),

@@ -10,6 +10,7 @@ from dealsite.data.entities import (
     drafts,
     featured,
     findings,
+    operations,
     payments,
     people,
     taxonomy,
@@ -28,6 +29,7 @@ ROOMS: tuple[ModuleType, ...] = (
     people,
     work,
     findings,
+    operations,
 )
 ENTITIES: Mapping[str, Entity] = {
     one.type: one for room in ROOMS for one in vars(room).values() if isinstance(one, Entity)

@@ -1,6 +1,5 @@
-"""Runs of the checks: when, over how much of the table, and what came of each; a night's is a job of the worker."""
+"""Runs of the checks: when, over how much of the table, and what came of each."""
 
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -8,24 +7,15 @@ from typing import Any, Literal
 from dealsite.data import keys, table
 from dealsite.data.entities.entity import OWN
 from dealsite.data.entities.findings import CHECK_RUN
-from dealsite.data.jobs.jobs import job_write
 from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.data.table import schema
 from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.errors import Conflict
-from dealsite.data.table.ids import epoch_seconds, first_ulid_of, time_of
-from dealsite.data.table.writes import Put, absent
+from dealsite.data.table.ids import epoch_seconds, time_of
+from dealsite.data.table.writes import Put
 
 CHECK_TABLE = "check_table"  # the kind of job
-NIGHT = timedelta(hours=3)  # UTC
-DAY = timedelta(days=1)
 KEPT = timedelta(days=90)
 SHOWN = 30
-
-
-@dataclass(frozen=True, slots=True)
-class CheckTablePayload:
-    """A night's check: its job's id says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +65,3 @@ def known_items() -> int:
 def position() -> dict[str, Any] | None:
     """Return where the last sample left off; None for the beginning of the table. 1 query."""
     return next((run.position for run in newest() if run.scope == "sample"), None)
-
-
-@access_pattern("have the worker check the table next night", "JOB#id", "1 put")
-def plan_next(*, now: datetime) -> bool:
-    """Have a worker check the table at 3 h UTC, or as soon after that as one runs; tell whether that is new."""
-    due = night_after(now)
-    put = job_write(CHECK_TABLE, to_item(CheckTablePayload()), job_id=first_ulid_of(due), due=due)
-    with suppress(Conflict):
-        table.write(Put(key=put.key, item=put.item, when=(absent(),)))
-        return True
-    return False
-
-
-def night_after(now: datetime) -> datetime:
-    """Return the next 3 h UTC."""
-    return (now - NIGHT).replace(hour=0, minute=0, second=0, microsecond=0) + DAY + NIGHT

@@ -1,5 +1,6 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -8,6 +9,7 @@ from django.utils import timezone
 
 from dealsite.data import table
 from dealsite.data.commerce.payment import day_closing
+from dealsite.data.jobs import command_runs
 from dealsite.data.table.errors import DataError
 from dealsite.management.progress import Progress
 
@@ -47,10 +49,19 @@ class Command(BaseCommand):
                     lambda shard: day_closing.close_shard(day, shard, advance=count), shards
                 ):
                     progress.advance()
+            note(began, ok=True, said=day_closing.in_words(moved))
         except DataError as error:
-            raise CommandError(f"{error} {moved:,} payments were moved; run this again to go on.") from None
+            said = f"{error} {moved:,} payments were moved; run this again to go on."
+            with suppress(DataError):
+                note(began, ok=False, said=said)
+            raise CommandError(said) from None
         seconds = max((datetime.now(UTC) - began).total_seconds(), 0.001)
-        self.stdout.write(f"{moved:,} payments moved to the history, {moved / seconds:,.0f} a second.")
+        self.stdout.write(f"{day_closing.in_words(moved)} {moved / seconds:,.0f} a second.")
+
+
+def note(began: datetime, *, ok: bool, said: str) -> None:
+    """Note for the page of operations how it went."""
+    command_runs.note(command_runs.CLOSE_DAY, by="command", began=began, now=timezone.now(), ok=ok, said=said)
 
 
 def _day(text: str) -> date:

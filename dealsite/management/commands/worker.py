@@ -7,9 +7,10 @@ import structlog
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from dealsite.processes import heartbeat
 from dealsite.processes.memory import use_few_arenas
 from dealsite.web import log_lines
-from dealsite.worker import charging, heartbeat, loop
+from dealsite.worker import at_work, charging, loop
 
 START_SECONDS = 10  # for its threads
 STOP_SECONDS = 20  # for what runs when it is told to stop: killed anywhere, it loses nothing
@@ -37,17 +38,21 @@ class Command(BaseCommand):
         signal.signal(signal.SIGALRM, give_up)
         signal.alarm(START_SECONDS)
         try:
+            heart = loop.Part(
+                "heartbeat", lambda: heartbeat.keep(stop, "worker", lambda: {"jobs": at_work.jobs()})
+            )
             parts = [
                 loop.Part(
                     "charging", lambda: charging.run(stop)
                 ),  # a gateway that takes its time holds up no job
-                loop.Part("heartbeat", lambda: heartbeat.keep(stop)),
+                heart,
             ]
             for part in parts:
                 part.start()
             with loop.feeding(stop) as consumers:
                 signal.alarm(STOP_SECONDS if stop.is_set() else 0)
                 loop.run(stop, expire=settings.DEALSITE_EMBEDDED, parts=[*parts, *consumers])
+            heart.join(heartbeat.END_SECONDS)
         except loop.PartDied as error:
             raise CommandError(str(error)) from error
         except Exception:

@@ -1,7 +1,10 @@
-"""The page of operations: how the checks of the table went, and what waits for somebody."""
+"""The page of operations: how machines, jobs and nightly work are doing, and what to do about each problem."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from datetime import timedelta
 from html import unescape
 
 import pytest
@@ -10,10 +13,21 @@ from dealsite.data import table
 from dealsite.data.integrity import check_runs, quarantine
 from dealsite.data.integrity.check_runs import CheckRun
 from dealsite.data.integrity.problem import Problem
-from dealsite.data.jobs import heartbeats
-from tests.builders import DAY, NOW, make_id
+from dealsite.data.jobs import command_runs, processes
+from dealsite.data.jobs.processes import (
+    DiskSpace,
+    JobAtWork,
+    PageTimes,
+    PartRestarts,
+    Process,
+    ProjectionState,
+)
+from tests.builders import DAY, HOUR, NOW, make_announcement, make_deal, make_id
 
 ADDRESS = "/cms/operations/"
+MINUTE = timedelta(minutes=1)
+ROOM = DiskSpace(5 * 10**9, 40, "enough")
+FOLLOWING = ProjectionState("following", 0, 1)
 
 
 @pytest.fixture
@@ -21,29 +35,103 @@ def admin(sign_in):
     return sign_in("admin", username="root")
 
 
-def page(browser) -> str:
-    response = browser.get(ADDRESS)
+@pytest.fixture(autouse=True)
+def of_amazon(settings):
+    """A table of which Amazon keeps copies: no backup is missing."""
+    settings.DEALSITE_EMBEDDED = False
+
+
+def page(browser, **headers) -> str:
+    response = browser.get(ADDRESS, **headers)
     assert response.status_code == 200
-    return " ".join(unescape(response.content.decode()).split())
+    return words(response)
 
 
-def test_before_the_first_check_the_page_says_when_it_will_be(admin, settings):
+def words(response) -> str:
+    return " ".join(unescape(re.sub("<[^>]*>", " ", response.content.decode())).split())
+
+
+def runs(part: str = "worker", machine: str = "one", **changes) -> Process:
+    """Store a process that lives, and return it."""
+    process = Process(make_id(), part, machine, 4711, "1.2", NOW, disks={"data": ROOM})
+    process = replace(process, **changes)
+    processes.save(process)
+    return process
+
+
+# Problems
+
+
+def test_a_site_on_which_all_is_well_says_so(admin):
+    runs(projections={"search": FOLLOWING})
     html = page(admin)
+    assert "Everything runs as it should." in html
+    assert "No job waits for a worker." in html
+    assert "No web process has counted a request yet." in html
+
+
+def test_a_new_site_says_what_it_lacks(admin):
+    html = page(admin)
+    assert "No worker has run for a minute: jobs, mails and checks wait. Start one: manage.py worker." in html
+    assert "No process has said yet that it runs." in html
     assert "The table was not checked yet." in html
-    assert "Nothing waits for a decision." in html
-    assert 'datetime="2026-11-22T03:00:00' in html
-    settings.DEALSITE_NIGHTLY_CHECK = False
-    assert "Checks at night are turned off" in page(admin)
 
 
-def test_the_last_checks_stand_there_newest_first(admin):
-    check_runs.save(CheckRun(make_id(NOW - DAY), "whole", "command", 41_000, 12, 3, 2, 1), now=NOW)
-    place = {"table": "x", "start": {"PK": "a", "SK": "b"}}
-    check_runs.save(CheckRun(make_id(NOW), "sample", "worker", 600_000, 300, 0, position=place), now=NOW)
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"disks": {"data": replace(ROOM, state="little")}}, "A disk of machine one will soon be full."),
+        ({"disks": {"data": replace(ROOM, state="too_little")}}, "A disk of machine one is full, or nearly"),
+        (
+            {"projections": {"search": replace(FOLLOWING, state="none")}},
+            "Nobody feeds the search index of machine one",
+        ),
+        (
+            {"projections": {"lake": replace(FOLLOWING, state="building", lag=None)}},
+            "The lake of machine one is being built.",
+        ),
+        ({"projections": {"lake": replace(FOLLOWING, lag=61)}}, "Nobody feeds the lake of machine one"),
+        ({"projections": {"lake": replace(FOLLOWING, skipped=1)}}, "The lake of machine one skipped changes"),
+        (
+            {"refused": {"table": 2}},
+            "The table did not answer in time: 2 requests were answered 503 within an hour.",
+        ),
+        ({"refused": {"no_thread": 1}}, "All threads of a web process were busy: 1 request was answered 503"),
+        ({"refused": {"unheard_of": 1}}, "unheard_of: 1 request was answered 503"),
+        ({"version": "1.3"}, "Several versions run: 1.2, 1.3."),
+    ],
+)
+def test_each_problem_is_a_sentence(admin, changes, sentence):
+    runs()
+    assert sentence not in page(admin)
+    runs(**changes)
     html = page(admin)
-    for words in ("600,000", "41,000", "Whole table", "Sample", "check_table", "at night"):
-        assert words in html
-    assert html.index("600,000") < html.index("41,000")
+    assert sentence in html
+    assert "Everything runs as it should." not in html
+
+
+def test_a_process_that_died_is_shown_for_a_day_and_a_silent_machine_is_said(admin):
+    runs()
+    runs(at=NOW - 2 * MINUTE, jobs=(JobAtWork("send_message", NOW - HOUR),))
+    runs("web", "two", at=NOW - HOUR)
+    runs("web", "three", at=NOW - DAY)
+    html = page(admin)
+    assert "1 process of machine one died within a day." in html
+    assert "Nothing was heard of machine two since 21 Nov 2026, 11:00 UTC ." in html
+    assert html.count("Died") == 2
+    assert "three" not in html
+
+
+def test_a_job_that_waits_for_long_is_said_and_all_that_wait_are_counted(admin):
+    runs()
+    deal = make_deal()
+    make_announcement(deal.id, make_id(NOW - 5 * MINUTE), now=NOW - 5 * MINUTE)
+    assert "Message 1 21 Nov 2026, 11:55 UTC" in page(admin)
+    assert "A job has waited" not in page(admin)
+    make_announcement(deal.id, make_id(NOW - 11 * MINUTE), now=NOW - 11 * MINUTE)
+    html = page(admin)
+    assert "A job has waited since 21 Nov 2026, 11:49 UTC ." in html
+    assert "Message 2 21 Nov 2026, 11:49 UTC" in html
 
 
 def test_what_waits_in_the_quarantine_is_said(admin, monkeypatch):
@@ -52,13 +140,90 @@ def test_what_waits_in_the_quarantine_is_said(admin, monkeypatch):
         assert f"{number + 1} wrong item" in page(admin)
     monkeypatch.setattr(quarantine, "PAGE_SIZE", 2)
     assert "More than 2 wrong items wait for a decision." in page(admin)
-    assert 'href="/cms/quarantine/"' in page(admin)
+    assert b'href="/cms/quarantine/"' in admin.get(ADDRESS).content
 
 
-def test_a_worker_that_is_missing_is_said(admin):
-    assert "No worker has run for a minute" in page(admin)
-    heartbeats.write("worker", now=NOW)
-    assert "No worker has run for a minute" not in page(admin)
+def test_without_copies_of_its_own_a_site_asks_for_backups(admin, settings):
+    settings.DEALSITE_EMBEDDED = True
+    runs()
+    assert "There was no backup within a week." in page(admin)
+    command_runs.note("backup", by="command", began=NOW - DAY, now=NOW - DAY, ok=True, said="It is written.")
+    html = page(admin)
+    assert "There was no backup" not in html
+    assert "It is written." in html
+
+
+# What else it shows
+
+
+def test_the_processes_of_each_machine_stand_there(admin):
+    parts = {"engine": PartRestarts(2, "SIGKILL"), "web process 1": PartRestarts(0)}
+    runs(jobs=(JobAtWork("close_day", NOW),), parts=parts)
+    runs("web", parts=parts)
+    html = page(admin)
+    for said in ("Worker 4711 Runs Closing of the day", "Web process 4711 Runs", "4.7 GB free (40 %)"):
+        assert said in html
+    assert "Engine: 2 times (SIGKILL)" in html
+
+
+def test_a_projection_says_what_it_does(admin):
+    lake = ProjectionState("following", 1, 700)
+    runs(projections={"search": FOLLOWING, "lake": lake})
+    assert "Lake 700 s behind, 1 change skipped Search index up to date" in page(admin)
+
+
+def test_requests_of_all_processes_are_added_up(admin):
+    runs()
+    runs("web", requests=70, pages=(PageTimes("front", 60, 1200, 90), PageTimes("deal", 1, 500, 500)))
+    runs("web", "two", requests=1030, pages=(PageTimes("front", 940, 8800, 400),), refused={"busy": 1})
+    html = page(admin)
+    assert "Answered 1,100" in html
+    assert "The table was overloaded (503) 1" in html
+    assert "deal 1 500 500 front 1,000 10 400" in html
+
+
+def test_the_schedule_says_what_ran_and_what_comes(admin, settings):
+    runs()
+    settings.DEALSITE_CLOSE_DAY = False
+    command_runs.note(
+        "check_table", by="worker", began=NOW - 9 * HOUR, now=NOW, ok=False, said="It is <odd>."
+    )
+    html = page(admin)
+    assert "Closing of the day turned off: DEALSITE_CLOSE_DAY not in the last 90 days" in html
+    assert "Check of the table 22 Nov 2026, 03:00 UTC 21 Nov 2026, 03:00 UTC Failed It is <odd>." in html
+    assert "Check of the table failed at 21 Nov 2026, 12:00 UTC : It is <odd>." in html
+    assert b"<odd>" not in admin.get(ADDRESS).content
+
+
+def test_the_last_checks_stand_there_newest_first(admin):
+    check_runs.save(CheckRun(make_id(NOW - DAY), "whole", "command", 41_000, 12, 3, 2, 1), now=NOW)
+    place = {"table": "x", "start": {"PK": "a", "SK": "b"}}
+    check_runs.save(CheckRun(make_id(NOW), "sample", "worker", 600_000, 300, 0, position=place), now=NOW)
+    html = page(admin)
+    for said in ("600,000", "41,000", "Whole table", "Sample", "check_table", "at night"):
+        assert said in html
+    assert html.index("600,000") < html.index("41,000")
+
+
+# News, while it is open
+
+
+def test_only_what_changed_is_sent_again(admin):
+    runs()
+    whole = admin.get(ADDRESS).content.decode()
+    marks = re.findall('name="have" type="hidden" value="([^"]*)"', whole)
+    assert len(marks) == 6
+    again = {"headers": {"HX-Request": "true"}}
+    assert admin.get(ADDRESS, {"have": marks}, **again).status_code == 204
+    command_runs.note(
+        "close_day", by="command", began=NOW, now=NOW, ok=True, said="3 payments moved to the history."
+    )
+    part = admin.get(ADDRESS, {"have": marks}, **again)
+    html = part.content.decode()
+    assert re.findall(r'<section[^>]*id="([^"]*)"', html) == ["operations-schedule"]
+    assert 'hx-swap-oob="true"' in html
+    assert part["Vary"].count("HX-Request") == 1
+    assert len(re.findall("<section", admin.get(ADDRESS, **again).content.decode())) == 6
 
 
 @pytest.mark.parametrize("roles", [(), ("editor",), ("back office",)])
@@ -69,4 +234,4 @@ def test_the_page_is_for_admins(sign_in, roles):
 def test_what_the_page_costs(admin):
     with table.metered() as meter:
         page(admin)
-    assert sorted(operation for operation, _ in meter.log[1:]) == ["GetItem", "Query", "Query"]
+    assert [operation for operation, _ in meter.log[1:]] == ["Query"] * 7

@@ -9,6 +9,7 @@ from tests.data.entities import (
     examples_drafts,
     examples_featured,
     examples_findings,
+    examples_operations,
     examples_payments,
     examples_people,
     examples_taxonomy,
@@ -26,6 +27,7 @@ MODULES = (
     examples_people,
     examples_work,
     examples_findings,
+    examples_operations,
 )
 EXAMPLES: dict[str, dict[str, Any]] = {
     name: item for module in MODULES for name, item in module.EXAMPLES.items()

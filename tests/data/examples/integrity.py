@@ -47,4 +47,3 @@ measures(decisions.undo, deleted)(lambda entry_id: decisions.undo(entry_id, by="
 measures(decisions.state_of_item, entry)(decisions.state_of_item)
 measures(check_runs.save)(lambda: check_runs.save(CheckRun(make_id(), "whole", "worker", 1, 1, 0), now=NOW))
 measures(check_runs.newest)(check_runs.newest)
-measures(check_runs.plan_next)(lambda: check_runs.plan_next(now=NOW))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deals
 from dealsite.data.entities.work import EXPORT
-from dealsite.data.jobs import exports, heartbeats, jobs
+from dealsite.data.jobs import command_runs, exports, heartbeats, jobs, processes, queue
+from dealsite.data.jobs.processes import Process
 from dealsite.data.table.writes import Update
 from tests.builders import EDITOR, HOUR, NOW, make_announcement, make_brand, make_deal, make_id
 from tests.data.examples import measures
@@ -63,3 +64,20 @@ measures(jobs.cancel_own, taken)(lambda job: jobs.cancel_own(job, "x"))
 measures(jobs.fail, taken)(lambda job: jobs.fail(job, "x", now=NOW))
 measures(heartbeats.write)(lambda: heartbeats.write("worker", now=NOW))
 measures(heartbeats.last, lambda: heartbeats.write("worker", now=NOW))(lambda _: heartbeats.last("worker"))
+
+
+def process() -> Process:
+    return Process(make_id(), "web", "one", 1, "1.0", NOW)
+
+
+def backed_up() -> command_runs.CommandRun:
+    return command_runs.note("backup", by="command", began=NOW, now=NOW, ok=True, said="It is written.")
+
+
+measures(processes.save, process)(processes.save)
+measures(processes.remove, process)(lambda one: processes.remove(one.id))
+measures(processes.listed, lambda: processes.save(process()))(lambda _: processes.listed(now=NOW))
+measures(queue.waiting, order)(lambda _: queue.waiting(now=NOW))
+measures(command_runs.note)(backed_up)
+measures(command_runs.newest, backed_up)(lambda run: command_runs.newest(run.kind))
+measures(command_runs.plan)(lambda: command_runs.plan("close_day", due=NOW))

@@ -55,6 +55,11 @@ def close_shard(day: date, number: int, *, advance: Callable[[int], None] = lamb
     return moved
 
 
+def in_words(moved: int) -> str:
+    """Say how many payments were moved."""
+    return f"{moved:,} payments moved to the history."
+
+
 def _move(places: Sequence[keys.Key]) -> int:
     """Move the payments at these places, but for any that is not processed; return how many were moved."""
     tried: set[str] = set()

@@ -1,0 +1,204 @@
+"""What is not as it should be on the site, and what to do about it, most urgent first."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from cms.jobs.jobs import KINDS
+from cms.operations.site_state import Machine, SiteState, has_own_engine
+from dealsite.templatetags.design import moment
+from dealsite.text.lazy import Text
+from dealsite.web.readiness import LAG_SECONDS
+
+LONG_WAIT = timedelta(minutes=10)  # for a job that is due
+BACKUP_EVERY = timedelta(days=7)
+COMMANDS: dict[str, Text] = {**KINDS, "backup": gettext_lazy("Backup")}
+PROJECTIONS: dict[str, Text] = {"search": gettext_lazy("search index"), "lake": gettext_lazy("lake")}
+CAUSES: dict[str, tuple[Text, Text]] = {  # of 503: what it was, and what to do
+    "table": (
+        gettext_lazy("The table did not answer in time"),
+        gettext_lazy("Look at the engine's log, or at the table's alarms on Amazon."),
+    ),
+    "busy": (
+        gettext_lazy("The table was overloaded"),
+        gettext_lazy("Look for throttling and for a job that writes much; pause it under Jobs."),
+    ),
+    "misconfigured": (
+        gettext_lazy("The table was missing, or refused this site's credentials"),
+        gettext_lazy(
+            "The log has the table's own words; check the settings of table, region and credentials."
+        ),
+    ),
+    "no_thread": (
+        gettext_lazy("All threads of a web process were busy"),
+        gettext_lazy("Look at the slowest pages below; start more web processes or machines."),
+    ),
+    "shortage": (
+        gettext_lazy("A machine had no memory or disk left"),
+        gettext_lazy("Free some space, or give the machine more memory."),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class SiteProblem:
+    """A problem as a sentence, and what to do; `tone` is error, warning or info, `address` where it can be done."""
+
+    tone: str
+    text: Text
+    advice: Text
+    address: str = ""
+
+
+def find(state: SiteState) -> list[SiteProblem]:
+    """Return the problems of a site, errors first."""
+    found = [*_workers(state), *_machines(state), *_requests(state), *_queue(state), *_commands(state)]
+    return sorted(found, key=lambda one: ("error", "warning", "info").index(one.tone))
+
+
+def _workers(state: SiteState) -> Iterator[SiteProblem]:
+    if not any(process.part == "worker" for process in state.living):
+        yield SiteProblem(
+            "error",
+            _("No worker has run for a minute: jobs, mails and checks wait."),
+            _("Start one: manage.py worker. The log says how the last one ended."),
+        )
+    if len(state.versions) > 1:
+        yield SiteProblem(
+            "info",
+            _("Several versions run: %(versions)s.") % {"versions": ", ".join(state.versions)},
+            _("During an update that is as it should be; else restart what is left of the older one."),
+        )
+
+
+def _machines(state: SiteState) -> Iterator[SiteProblem]:
+    for machine in state.machines:
+        if not machine.living:
+            yield SiteProblem(
+                "warning",
+                format_html(
+                    _("Nothing was heard of machine {name} since {at}."),
+                    name=machine.name,
+                    at=moment(machine.last.at),
+                ),
+                _("Start it again. If it was taken away on purpose, this note goes by itself within a day."),
+            )
+        else:
+            yield from _processes(machine)
+            yield from _disks(machine)
+            yield from _projections(machine)
+
+
+def _processes(machine: Machine) -> Iterator[SiteProblem]:
+    if number := len(machine.dead):
+        yield SiteProblem(
+            "warning",
+            ngettext(
+                "%(number)d process of machine %(name)s died within a day.",
+                "%(number)d processes of machine %(name)s died within a day.",
+                number,
+            )
+            % {"number": number, "name": machine.name},
+            _("Its log says why. If it was killed, look at the machine's memory."),
+        )
+
+
+def _disks(machine: Machine) -> Iterator[SiteProblem]:
+    for _name, disk in machine.disks:
+        if disk.state != "enough":
+            yield SiteProblem(
+                "error" if disk.state == "too_little" else "warning",
+                (
+                    _("A disk of machine %(name)s is full, or nearly: changes and uploads fail.")
+                    if disk.state == "too_little"
+                    else _("A disk of machine %(name)s will soon be full.")
+                )
+                % {"name": machine.name},
+                _("Free some space, or move the data folder (DEALSITE_VAR) to a larger disk."),
+            )
+
+
+def _projections(machine: Machine) -> Iterator[SiteProblem]:
+    for name, one in machine.projections:
+        said = {"projection": PROJECTIONS.get(name, name), "name": machine.name}
+        if one.state == "building":
+            yield SiteProblem(
+                "info",
+                _("The %(projection)s of machine %(name)s is being built.") % said,
+                _("That takes minutes; until then less is found in it."),
+            )
+        elif one.state != "following" or (one.lag or 0) > LAG_SECONDS:
+            yield SiteProblem(
+                "warning",
+                _("Nobody feeds the %(projection)s of machine %(name)s, or it is behind.") % said,
+                _("Look at the log of that machine's worker, or start one there."),
+            )
+        if one.skipped:
+            yield SiteProblem(
+                "warning",
+                _("The %(projection)s of machine %(name)s skipped changes that it could not take.") % said,
+                _("The log has the reasons; repair their cause, then run manage.py rebuild."),
+            )
+
+
+def _requests(state: SiteState) -> Iterator[SiteProblem]:
+    for cause, number in state.refused:
+        text, advice = CAUSES.get(cause, (cause, ""))
+        said = ngettext(
+            "%(cause)s: %(number)d request was answered 503 within an hour.",
+            "%(cause)s: %(number)d requests were answered 503 within an hour.",
+            number,
+        )
+        yield SiteProblem("warning", said % {"cause": text, "number": number}, advice)
+
+
+def _queue(state: SiteState) -> Iterator[SiteProblem]:
+    if state.queue.kinds and state.now - state.queue.kinds[0].oldest > LONG_WAIT:
+        yield SiteProblem(
+            "warning",
+            format_html(_("A job has waited since {at}."), at=moment(state.queue.kinds[0].oldest)),
+            _("Start another worker. If one runs, its log says what it tries again."),
+            reverse("cms_jobs"),
+        )
+
+
+def _commands(state: SiteState) -> Iterator[SiteProblem]:
+    runs = [*(line.last for line in state.schedule), state.backup]
+    for run in runs:
+        if run and not run.ok:
+            yield SiteProblem(
+                "warning",
+                format_html(
+                    _("{what} failed at {at}: {said}"),
+                    what=COMMANDS.get(run.kind, run.kind),
+                    at=moment(run.ended_at),
+                    said=run.said,
+                ),
+                _("It is tried again by itself at night; the log has more on what went wrong."),
+            )
+    if has_own_engine() and (not state.backup or state.now - state.backup.ended_at > BACKUP_EVERY):
+        yield SiteProblem(
+            "warning",
+            _("There was no backup within a week."),
+            _("Run manage.py backup each night, and keep the archive on another machine."),
+        )
+    if state.waiting.entries:
+        number = len(state.waiting.entries)
+        yield SiteProblem(
+            "warning",
+            _("More than %(number)d wrong items wait for a decision.") % {"number": number}
+            if state.waiting.after
+            else ngettext(
+                "%(number)d wrong item waits for a decision.",
+                "%(number)d wrong items wait for a decision.",
+                number,
+            )
+            % {"number": number},
+            _("Correct, delete or leave them in the quarantine."),
+            reverse("cms_quarantine"),
+        )

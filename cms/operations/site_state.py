@@ -1,0 +1,137 @@
+"""How the site is doing: its machines with their processes, what waits, what ran by itself, and what was refused."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.conf import settings
+
+from dealsite.data.integrity import check_runs, quarantine
+from dealsite.data.integrity.check_runs import CheckRun
+from dealsite.data.integrity.quarantine import QuarantinePage
+from dealsite.data.jobs import command_runs, processes, queue
+from dealsite.data.jobs.command_runs import CommandRun
+from dealsite.data.jobs.processes import DiskSpace, PageTimes, Process, ProjectionState
+from dealsite.data.jobs.queue import Queue
+from dealsite.data.table.parallel import together
+from dealsite.web.traffic import merged
+from dealsite.worker.schedule import SCHEDULE, NightlyCommand
+
+SLOWEST = 10  # pages that are shown
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine with its processes of the last day; what it says of itself is as of its newest `last`."""
+
+    name: str
+    processes: tuple[Process, ...]
+    now: datetime
+
+    @property
+    def last(self) -> Process:
+        return max(self.processes, key=lambda one: (one.at, one.id))
+
+    @property
+    def disks(self) -> list[tuple[str, DiskSpace]]:
+        return sorted(self.last.disks.items())
+
+    @property
+    def projections(self) -> list[tuple[str, ProjectionState]]:
+        return sorted(self.last.projections.items())
+
+    @property
+    def living(self) -> list[Process]:
+        return [one for one in self.processes if not one.is_dead(now=self.now)]
+
+    @property
+    def dead(self) -> list[Process]:
+        return [one for one in self.processes if one.is_dead(now=self.now)]
+
+
+@dataclass(frozen=True)
+class ScheduledCommand:
+    """A line of the schedule, when it runs next (None: it is turned off), and its last run."""
+
+    command: NightlyCommand
+    next_run: datetime | None
+    last: CommandRun | None
+
+
+@dataclass(frozen=True)
+class SiteState:
+    """What the page of operations shows, as of `now`."""
+
+    now: datetime
+    machines: list[Machine]
+    queue: Queue
+    schedule: list[ScheduledCommand]
+    backup: CommandRun | None
+    checks: list[CheckRun]
+    waiting: QuarantinePage
+
+    @property
+    def living(self) -> list[Process]:
+        return [process for machine in self.machines for process in machine.living]
+
+    @property
+    def versions(self) -> list[str]:
+        return sorted({process.version for process in self.living})
+
+    @property
+    def requests(self) -> int:
+        return sum(process.requests for process in self.living)
+
+    @property
+    def refused(self) -> list[tuple[str, int]]:
+        """How many requests were answered 503 within the last hour, by cause."""
+        return sorted(sum((Counter(process.refused) for process in self.living), Counter[str]()).items())
+
+    @property
+    def slowest(self) -> list[PageTimes]:
+        """The pages that take longest on average, of all processes together."""
+        found: dict[str, PageTimes] = {}
+        for page in (page for process in self.living for page in process.pages):
+            found[page.view] = merged(found.get(page.view), page)
+        return sorted(found.values(), key=lambda one: (-one.mean, one.view))[:SLOWEST]
+
+
+def read(*, now: datetime) -> SiteState:
+    """Read how the site is doing. A query for each of five lists, and one for each command."""
+    kinds = [command_runs.BACKUP, *(command.kind for command in SCHEDULE)]
+    listed, waiting_jobs, checks, waiting, *runs = together(
+        lambda: processes.listed(now=now),
+        lambda: queue.waiting(now=now),
+        check_runs.newest,
+        lambda: quarantine.page(now=now),
+        *((lambda kind=kind: command_runs.newest(kind)) for kind in kinds),
+    )
+    last = dict(zip(kinds, runs, strict=True))
+    return SiteState(
+        now=now,
+        machines=_machines(listed, now),
+        queue=waiting_jobs,
+        schedule=[
+            ScheduledCommand(one, one.next_run(now) if one.is_on else None, last[one.kind])
+            for one in SCHEDULE
+        ],
+        backup=last[command_runs.BACKUP],
+        checks=checks,
+        waiting=waiting,
+    )
+
+
+def has_own_engine() -> bool:
+    """Tell whether the table is on this machine, so that nobody else keeps copies of it."""
+    return bool(settings.DEALSITE_EMBEDDED)
+
+
+def _machines(listed: Iterable[Process], now: datetime) -> list[Machine]:
+    found: dict[str, list[Process]] = defaultdict(list)
+    for process in listed:
+        found[process.machine].append(process)
+    return [
+        Machine(name, tuple(sorted(found[name], key=lambda one: (one.part, one.id))), now)
+        for name in sorted(found)
+    ]

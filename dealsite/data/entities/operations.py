@@ -1,0 +1,70 @@
+"""What processes and commands say of themselves, for whoever runs the site."""
+
+from dealsite.data import keys
+from dealsite.data.entities.attributes import Expiry, Flag, ListOf, Map, MapOf, Shape, Time, Whole
+from dealsite.data.entities.entity import At, Entity
+from dealsite.data.entities.texts import ForeignText, Text, Ulid, Username
+from dealsite.data.entities.work import SITE, WORD
+
+SAID_CHARACTERS = 500
+MACHINE_CHARACTERS = 100
+MOST_JOBS, MOST_PAGES = 10, 10
+BYTES = 10**18
+
+JOB_AT_WORK: Shape = {"kind": Text(pattern=WORD, most=40), "since": Time()}
+PROJECTION_STATE: Shape = {
+    "state": Text(one_of=("following", "building", "failing", "none")),
+    "lag": Whole(optional=True, unit="s", about="unknown without it"),
+    "skipped": Whole(about="changes that it could not take"),
+}
+DISK_SPACE: Shape = {
+    "free": Whole(most=BYTES, unit="bytes"),
+    "percent": Whole(most=100, about="of it that is free"),
+    "state": Text(one_of=("enough", "little", "too_little")),
+}
+PART_RESTARTS: Shape = {"restarts": Whole(), "ended": Text(least=0, most=40, about="how it ended last")}
+PAGE_TIMES: Shape = {
+    "view": Text(most=100, about="its name"),
+    "requests": Whole(),
+    "milliseconds": Whole(about="of all its requests", unit="ms"),
+    "slowest": Whole(unit="ms"),
+}
+
+PROCESS = Entity(
+    type="Process",
+    about="how a worker or a web process is doing, and its machine; written every 15 seconds",
+    key=At(keys.process, process="id"),
+    shape={
+        "id": Ulid(about="made when it began"),
+        "part": Text(one_of=("worker", "web")),
+        "machine": ForeignText(most=MACHINE_CHARACTERS, about="its name"),
+        "pid": Whole(least=1),
+        "version": Text(most=40, about="of Dealsite"),
+        "at": Time(about="when it wrote this"),
+        "jobs": ListOf(Map(JOB_AT_WORK), most=MOST_JOBS, optional=True, about="what it works on"),
+        "projections": MapOf(Text(), Map(PROJECTION_STATE), optional=True, about="of its machine"),
+        "disks": MapOf(Text(), Map(DISK_SPACE), optional=True, about="of its machine"),
+        "parts": MapOf(Text(), Map(PART_RESTARTS), optional=True, about="of its launcher, by name"),
+        "requests": Whole(optional=True, about="in the last hour, as the next two"),
+        "pages": ListOf(Map(PAGE_TIMES), most=MOST_PAGES, optional=True, about="its slowest"),
+        "refused": MapOf(Text(pattern=WORD), Whole(), optional=True, about="503 by cause"),
+        "ttl": Expiry(),
+    },
+    is_passing=True,
+)
+
+COMMAND_RUN = Entity(
+    type="CommandRun",
+    about="how a command or a night's work went",
+    key=At(keys.command_run, kind="kind", run="id"),
+    shape={
+        "id": Ulid(about="made when it began"),
+        "kind": Text(pattern=WORD, most=40),
+        "by": Username(also=(SITE, "worker", "command"), personal=True, about="or what ran it"),
+        "ended_at": Time(),
+        "ok": Flag(),
+        "said": ForeignText(least=0, most=SAID_CHARACTERS, about="what came of it"),
+        "ttl": Expiry(),
+    },
+    is_passing=True,
+)

@@ -1,0 +1,47 @@
+"""What processes and commands say: a sound item of each type, with every attribute that it can have at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dealsite.data import keys
+from dealsite.data.entities import operations
+from tests.data.entities.examples_people import AT, ID, LATER, TTL, at
+
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "Process": at(
+        keys.process(ID),
+        operations.PROCESS.item(
+            {
+                "id": ID,
+                "part": "worker",
+                "machine": "web-1",
+                "pid": 4711,
+                "version": "1.2.3",
+                "at": AT,
+                "jobs": [{"kind": "send_message", "since": AT}],
+                "projections": {"search": {"state": "following", "lag": 1, "skipped": 0}},
+                "disks": {"data": {"free": 3_000_000_000_000, "percent": 60, "state": "enough"}},
+                "parts": {"engine": {"restarts": 1, "ended": "SIGKILL"}},
+                "requests": 1200,
+                "pages": [{"view": "front", "requests": 3, "milliseconds": 60, "slowest": 40}],
+                "refused": {"table": 2},
+                "ttl": TTL,
+            }
+        ),
+    ),
+    "CommandRun": at(
+        keys.command_run("close_day", ID),
+        operations.COMMAND_RUN.item(
+            {
+                "id": ID,
+                "kind": "close_day",
+                "by": "worker",
+                "ended_at": LATER,
+                "ok": True,
+                "said": "3 payments moved to the history.",
+                "ttl": TTL,
+            }
+        ),
+    ),
+}

@@ -1,0 +1,100 @@
+"""What workers do by themselves at night: when it is due, what turns it off, and how it went."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from cms.jobs.jobs import KINDS
+from dealsite.data.integrity import checks
+from dealsite.data.jobs import command_runs, jobs
+from dealsite.data.table.errors import Conflict
+from dealsite.data.table.ids import new_ulid
+from dealsite.worker import loop, nightly, schedule
+from dealsite.worker.held_job import HeldJob
+from dealsite.worker.schedule import SCHEDULE, NightlyCommand
+from tests.builders import DAY, HOUR, NOW
+from tests.gateways.ledger import Ledger
+from tests.payments import owe, read, run, work
+
+OPERATIONS = Path(__file__).resolve().parent.parent.parent / "docs" / "operations.md"
+MONTHLY = NightlyCommand("drill", 4, "DEALSITE_DRILL", is_monthly=True)
+
+
+def test_each_line_of_the_schedule_has_what_it_does_a_setting_and_a_name(settings):
+    assert {one.kind for one in SCHEDULE} == nightly.COMMANDS.keys()
+    assert {one.kind for one in SCHEDULE} <= loop.HANDLERS.keys() & KINDS.keys()
+    for command in SCHEDULE:
+        assert command.is_on
+        setattr(settings, command.setting, False)
+        assert not command.is_on
+
+
+def test_operations_md_says_when_each_command_runs_and_how_to_turn_it_off():
+    rows = re.findall(r"^\| (\d+) h \| .* \| `(\w+)=no` \|$", OPERATIONS.read_text("utf-8"), re.MULTILINE)
+    assert rows == [(str(one.hour), one.setting) for one in SCHEDULE]
+
+
+@pytest.mark.parametrize(
+    ("now", "due"),
+    [
+        (datetime(2026, 11, 21, 12, tzinfo=UTC), datetime(2026, 12, 1, 4, tzinfo=UTC)),
+        (datetime(2026, 12, 1, 3, 59, tzinfo=UTC), datetime(2026, 12, 1, 4, tzinfo=UTC)),
+        (datetime(2026, 12, 1, 4, tzinfo=UTC), datetime(2027, 1, 1, 4, tzinfo=UTC)),
+    ],
+)
+def test_what_is_monthly_runs_on_the_first(now, due):
+    assert MONTHLY.next_run(now) == due
+
+
+def test_what_is_turned_off_is_not_planned(fresh_table, settings):
+    settings.DEALSITE_NIGHTLY_CHECK = False
+    schedule.plan(now=NOW)
+    schedule.plan(now=NOW)
+    job = jobs.take_next(now=NOW + DAY)
+    assert job is not None
+    assert (job.kind, job.id[:10]) == ("close_day", new_ulid(SCHEDULE[0].next_run(NOW))[:10])
+    assert jobs.take_next(now=NOW + DAY) is None
+
+
+def test_at_night_yesterdays_payments_move_to_the_history(fresh_table, wait_for_indexes):
+    made = [owe(order_number=number)[0] for number in (1, 2)]
+    wait_for_indexes()
+    run(Ledger(), NOW)
+    wait_for_indexes()
+    work(NOW, Ledger())
+    command_runs.plan(command_runs.CLOSE_DAY, due=NOW + DAY)
+    job = jobs.take_next(now=NOW + DAY)
+    assert job is not None
+    nightly.run(job, clock=lambda: NOW + DAY)
+    assert all(read(payment).closed for payment in made)
+    noted = command_runs.newest(command_runs.CLOSE_DAY)
+    assert noted is not None
+    assert (noted.ok, noted.by, noted.said) == (True, "worker", "2 payments moved to the history.")
+    assert jobs.get(job.id).state == "done"
+
+
+def test_what_is_said_of_a_run_is_cut_to_what_fits(fresh_table):
+    command_runs.note("backup", by="command", began=NOW, now=NOW + HOUR, ok=False, said="x" * 600)
+    command_runs.note("backup", by="command", began=NOW - HOUR, now=NOW + HOUR, ok=True, said="Before.")
+    found = command_runs.newest("backup")
+    assert found is not None
+    assert (found.began_at, found.ended_at, found.ok, len(found.said)) == (NOW, NOW + HOUR, False, 500)
+    assert checks.find() == []
+
+
+def test_of_a_job_that_hangs_the_lease_is_not_renewed(fresh_table):
+    command_runs.plan("close_day", due=NOW)
+    job = jobs.take_next(now=NOW)
+    assert job is not None
+    times = iter(
+        [NOW, NOW + timedelta(seconds=9), NOW + timedelta(seconds=11)] + [NOW + timedelta(seconds=11)] * 2
+    )
+    held = HeldJob(job, lambda: next(times))
+    held.renew()
+    assert jobs.take_next(now=NOW + timedelta(seconds=61)) is not None
+    with pytest.raises(Conflict):
+        held.renew()
