@@ -26,7 +26,7 @@ DATA_SECONDS = 2.4
 # large a file may be that its visitor sends there.
 WAITED, IS_TOO_LARGE, FILE_BYTES = "dealsite.waited", "dealsite.is_too_large", "dealsite.file_bytes"
 REQUEST_ID = "X-Request-ID"
-PROBES = ("/healthz", "/readyz")
+PROBES = ("/healthz", "/readyz", "/metrics")
 RETRY_AFTER = "5"  # seconds
 FROM_PROXY = re.compile(r"[A-Za-z0-9._-]{1,64}")  # what may stand in a line of the log
 PAGES = {400, 403, 404, 409, 429, 503}
@@ -53,9 +53,7 @@ class RequestIdMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if (
-            request.path_info in PROBES
-        ):  # load balancers ask by a machine's address
+        if request.path_info in PROBES:  # load balancers ask by a machine's address
             request.META["HTTP_HOST"] = urlsplit(settings.DEALSITE_URL).netloc
         given = request.headers.get(REQUEST_ID, "") if settings.DEALSITE_TRUSTED_PROXIES else ""
         request_id = given if FROM_PROXY.fullmatch(given) else new_ulid(timezone.now())

@@ -15,6 +15,7 @@ from dealsite.front_door import limits
 from dealsite.front_door.application import FrontDoor
 from dealsite.front_door.connections import Connections
 from dealsite.front_door.warm_up import warm_up
+from dealsite.metrics import counting
 from dealsite.web import log_lines, readiness
 from dealsite.wsgi import application
 
@@ -68,6 +69,7 @@ def serve(listening: socket.socket) -> None:
     log_lines.note_uncaught()
     bounds = with_open_files(limits.from_settings())
     warm_up(application)
+    counting.begin("web")
     door = FrontDoor(application, get_template("503.html").render())
     web_server(door, bounds).run(sockets=[listening])
 

@@ -7,6 +7,7 @@ import structlog
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from dealsite.metrics import counting, table_gauges
 from dealsite.processes.memory import use_few_arenas
 from dealsite.web import log_lines
 from dealsite.worker import charging, heartbeat, loop
@@ -26,6 +27,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         log_lines.note_uncaught()
         use_few_arenas()
+        counting.begin("worker")
         stop = threading.Event()
 
         def end(*_: object) -> None:
@@ -42,6 +44,7 @@ class Command(BaseCommand):
                     "charging", lambda: charging.run(stop)
                 ),  # a gateway that takes its time holds up no job
                 loop.Part("heartbeat", lambda: heartbeat.keep(stop)),
+                loop.Part("metrics", lambda: table_gauges.keep(stop)),
             ]
             for part in parts:
                 part.start()
