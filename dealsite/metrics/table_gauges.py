@@ -29,7 +29,7 @@ def keep(stop: threading.Event, *, clock: Callable[[], datetime] = timezone.now)
 def read(seen: set[tuple[str, str]], *, now: datetime) -> None:
     """Read the gauges; what was `seen` before and is gone gets 0. 2 queries."""
     found = job_counts.read(now=now)
-    seen |= found.jobs.keys()
+    seen.update(found.jobs)
     for kind, state in seen:
         counting.put(chart.JOBS, kind, state, value=found.jobs.get((kind, state), 0))
         counting.put(chart.JOB_WAITS, kind, value=found.waits.get(kind, 0))
