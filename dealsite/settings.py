@@ -66,6 +66,8 @@ DEALSITE_NIGHTLY_CHECK = value("DEALSITE_NIGHTLY_CHECK")
 # What /readyz tells beside yes or no, to whom sends this token; and below how many free megabytes it says no.
 DEALSITE_HEALTH_TOKEN = value("DEALSITE_HEALTH_TOKEN")
 DEALSITE_FREE_DISK_MB = value("DEALSITE_FREE_DISK_MB")
+# Where a worker answers /metrics, too; None for nowhere.
+DEALSITE_METRICS_PORT = value("DEALSITE_METRICS_PORT")
 
 ROOT_URLCONF = "dealsite.urls"
 WSGI_APPLICATION = "dealsite.wsgi.application"

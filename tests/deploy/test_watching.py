@@ -1,7 +1,7 @@
 """The alarms, the dashboard, docs/runbooks.md and docs/metrics.md name what /metrics shows, and each other.
 
-That /metrics shows each metric of the chart, with its labels, is tested in tests/metrics/test_page.py. `UPDATE_DOCS=1` in
-the environment writes docs/metrics.md anew.
+That /metrics shows each metric of the chart, with its labels, is tested in tests/metrics/test_page.py.
+`UPDATE_DOCS=1` in the environment writes docs/metrics.md anew.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ INTRODUCTION = """\
 # What `/metrics` shows
 
 `/metrics` answers in the text of Prometheus, to callers on the machine itself and to who sends `DEALSITE_HEALTH_TOKEN`
-([operations](operations.md#metrics)). `dealsite/metrics/chart.py` declares these; a histogram also has `_bucket`, `_sum` and
-`_count`. No label holds what a visitor types.
+([operations](operations.md#metrics)). `dealsite/metrics/chart.py` declares these; a histogram also has `_bucket`,
+`_sum` and `_count`. No label holds what a visitor types.
 """
 
 
@@ -99,7 +99,9 @@ def test_each_alarm_says_who_is_woken_and_what_is_wrong():
 def test_prometheus_takes_the_alarms():
     promtool = shutil.which("promtool")
     if promtool is None:
-        pytest.skip("THE ALARMS ARE NOT READ BY PROMETHEUS: there is no promtool (Debian's package prometheus)")
+        pytest.skip(
+            "THE ALARMS ARE NOT READ BY PROMETHEUS: there is no promtool (Debian's package prometheus)"
+        )
     done = subprocess.run([promtool, "check", "rules", ALARMS], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
@@ -107,7 +109,10 @@ def test_prometheus_takes_the_alarms():
 def test_the_page_says_what_the_chart_declares():
     lines = [INTRODUCTION]
     for source in Source:
-        lines += [f"## {source.value[0].upper()}{source.value[1:]}\n", "| metric | kind | labels | what it is |"]
+        lines += [
+            f"## {source.value[0].upper()}{source.value[1:]}\n",
+            "| metric | kind | labels | what it is |",
+        ]
         lines += ["|---|---|---|---|"]
         for metric in CHART.values():
             if metric.source is source:

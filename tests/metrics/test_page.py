@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 
 from dealsite.data import table
+from dealsite.data.table import answers, connection, errors
 from dealsite.data.table import client as table_client
-from dealsite.data.table import errors
 from dealsite.metrics import table_gauges
 from dealsite.metrics.chart import CHART, Kind
 from dealsite.processes import parts
@@ -147,22 +147,22 @@ def test_a_503_is_counted_with_its_cause(processes, shown, monkeypatch, error, c
 def test_each_try_of_a_call_is_counted_by_how_it_ended(processes, shown, fresh_table, monkeypatch):
     processes.begin("web")
     monkeypatch.setattr(table_client, "pause", lambda seconds: None)
-    really = table_client.Connection.send
+    really = connection.Connection.send
     refused = [
         errors.Refused("ThrottlingException", "", []),
         errors.Refused(
             "TransactionCanceledException", "", [{"Code": "None"}, {"Code": "TransactionConflict"}]
         ),
         errors.Refused("InternalServerError", "", []),
-        table_client.NoAnswer("half an answer"),
+        answers.NoAnswer("half an answer"),
     ]
 
-    def send(connection, *request):
+    def send(one, *request):
         if refused:
             raise refused.pop(0)
-        return really(connection, *request)
+        return really(one, *request)
 
-    monkeypatch.setattr(table_client.Connection, "send", send)
+    monkeypatch.setattr(connection.Connection, "send", send)
     assert table.get(("A", "A")) is None
     for outcome in ("throttled", "conflict", "failed", "unreadable", "answered"):
         assert shown("dealsite_table_calls_total", operation="GetItem", outcome=outcome) == 1

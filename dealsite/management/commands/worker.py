@@ -7,7 +7,7 @@ import structlog
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from dealsite.metrics import counting, table_gauges
+from dealsite.metrics import counting, port, table_gauges
 from dealsite.processes.memory import use_few_arenas
 from dealsite.web import log_lines
 from dealsite.worker import charging, heartbeat, loop
@@ -28,6 +28,8 @@ class Command(BaseCommand):
         log_lines.note_uncaught()
         use_few_arenas()
         counting.begin("worker")
+        if settings.DEALSITE_METRICS_PORT:
+            port.serve(settings.DEALSITE_METRICS_PORT)
         stop = threading.Event()
 
         def end(*_: object) -> None:
