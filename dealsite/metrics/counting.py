@@ -26,12 +26,13 @@ from dealsite.processes.slots import first_free
 FOLDER = "metrics"  # in the data folder
 MOST = 99  # processes of a part on a machine
 NEWEST: Final = "livemostrecent"  # of several workers that read the same
-FILES = ("counter", "histogram", f"gauge_{NEWEST}")
-FILE_BYTES = 2_000_000  # taken in advance: a mapped file that grows on a full disk would kill the process
+# Bytes, twice what all views take, taken in advance: a mapped file that grows on a full disk would kill the process.
+FILES = {"counter": 400_000, "histogram": 2_400_000, f"gauge_{NEWEST}": 100_000}
 
 Part = Literal["web", "worker"]
 logger = structlog.get_logger(__name__)
-_made: dict[Metric, Any] = {}
+_made: dict[Metric, Any] = {}  # empty in processes that count nothing
+_ones: dict[tuple[Metric, tuple[object, ...]], Any] = {}  # since finding these takes longer than counting
 _slot: IO[str] | None = None  # held until the process ends
 
 
@@ -44,8 +45,9 @@ def begin(part: Part) -> None:
     """Count from now on; where the disk has no room for it, go on without."""
     try:
         name = _take_name(part)
-        for kind in FILES:
-            _allocate(folder() / f"{kind}_{name}.db")
+        for kind, size in FILES.items():
+            with (folder() / f"{kind}_{name}.db").open("ab") as file:
+                os.posix_fallocate(file.fileno(), 0, size)
     except OSError as error:
         logger.warning("not_counted", reason=repr(error))
         return
@@ -54,25 +56,31 @@ def begin(part: Part) -> None:
     registry = CollectorRegistry()
     _made.update({one: _make(one, registry) for one in chart.CHART.values() if one.source != Source.MACHINE})
     table.observe(_called, _happened)
-    os.register_at_fork(after_in_child=_made.clear)
+    os.register_at_fork(after_in_child=end)
+
+
+def end() -> None:
+    """Count nothing any more: two processes that write to the same files would damage them."""
+    _made.clear()
+    _ones.clear()
 
 
 def add(metric: Metric, *labels: object, by: float = 1) -> None:
     """Add to a counter."""
-    if (made := _made.get(metric)) is not None:
-        _child(made, labels).inc(by)
+    if (one := _one(metric, labels)) is not None:
+        one.inc(by)
 
 
 def took(metric: Metric, *labels: object, seconds: float) -> None:
     """Note in a histogram how long something took."""
-    if (made := _made.get(metric)) is not None:
-        _child(made, labels).observe(seconds)
+    if (one := _one(metric, labels)) is not None:
+        one.observe(seconds)
 
 
 def put(metric: Metric, *labels: object, value: float) -> None:
     """Give a gauge its value."""
-    if (made := _made.get(metric)) is not None:
-        _child(made, labels).set(value)
+    if (one := _one(metric, labels)) is not None:
+        one.set(value)
 
 
 def running() -> dict[str, int]:
@@ -115,11 +123,6 @@ def _take_name(part: Part) -> str:
     return Path(slot.name).stem
 
 
-def _allocate(file: Path) -> None:
-    with file.open("ab") as opened:
-        os.posix_fallocate(opened.fileno(), 0, FILE_BYTES)
-
-
 def _make(metric: Metric, registry: CollectorRegistry) -> Any:
     more: dict[str, Any] = {"registry": registry, "labelnames": metric.labels}
     if metric.kind is Kind.COUNTER:
@@ -129,8 +132,12 @@ def _make(metric: Metric, registry: CollectorRegistry) -> Any:
     return prometheus_client.Histogram(metric.name, metric.about, buckets=metric.buckets, **more)
 
 
-def _child(made: Any, labels: tuple[object, ...]) -> Any:
-    return made.labels(*labels) if labels else made
+def _one(metric: Metric, labels: tuple[object, ...]) -> Any:
+    """Return what counts a metric with some labels; None if this process counts nothing."""
+    one = _ones.get((metric, labels))
+    if one is None and (made := _made.get(metric)) is not None:
+        one = _ones[metric, labels] = made.labels(*labels) if labels else made
+    return one
 
 
 def _called(call: Call) -> None:

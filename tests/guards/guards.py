@@ -451,4 +451,32 @@ GUARDS = [
         "    # whoever",
         "tests/worker/test_nightly.py",
     ),
+    Guard(
+        "strangers see no metrics",
+        "dealsite/metrics/page.py",
+        "    if not may_see_details(request):\n        raise Http404\n",
+        "",
+        "tests/metrics/test_page.py",
+    ),
+    Guard(
+        "a method that a visitor made up is no series",
+        "dealsite/metrics/requests.py",
+        "request.method if request.method in METHODS else OTHER",
+        "request.method",
+        "tests/metrics/test_page.py",
+    ),
+    Guard(
+        "room for counts is taken in advance",
+        "dealsite/metrics/counting.py",
+        "os.posix_fallocate(file.fileno(), 0, size)",
+        "pass",
+        "tests/metrics/test_counting.py",
+    ),
+    Guard(
+        "two processes never count in the same files",
+        "dealsite/metrics/counting.py",
+        "    os.register_at_fork(after_in_child=end)\n",
+        "",
+        "tests/metrics/test_counting.py",
+    ),
 ]

@@ -21,13 +21,12 @@ begin = counting.begin  # before a fixture of all tests takes it away
 class Processes:
     """Those that this test began; one that is killed lets go of its name."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._patch = monkeypatch
+    def __init__(self) -> None:
         self._slots: dict[str, Any] = {}
 
     def begin(self, part: counting.Part) -> str:
         """Let what follows be counted by a new process; return its name."""
-        self._patch.setattr(counting, "_made", {})
+        counting.end()
         begin(part)
         assert counting._slot is not None
         name = Path(counting._slot.name).stem
@@ -54,9 +53,9 @@ def processes(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(meters, "_called", meters._called)
     monkeypatch.setattr(meters, "_happened", meters._happened)
     monkeypatch.setattr(counting, "_slot", None)
-    made = Processes(monkeypatch)
+    made = Processes()
     yield made
-    counting._made.clear()
+    counting.end()
     made.kill_all()
     values.close_all_multiprocess_files()
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import struct
 from typing import Any
 
 import pytest
 
 from dealsite.metrics import chart, counting
 from tests.metrics.conftest import begin
+from tests.pages import routes
 
 
 def test_what_all_processes_count_is_added_up(processes, shown):
@@ -70,8 +72,19 @@ def test_a_command_counts_nothing(processes, shown):
 
 def test_the_room_for_counts_is_taken_in_advance_since_a_full_disk_would_kill_the_process(processes):
     processes.begin("web")
-    sizes = {file.stat().st_blocks * 512 >= counting.FILE_BYTES for file in counting.folder().glob("*.db")}
-    assert sizes == {True}
+    for kind, size in counting.FILES.items():
+        assert (counting.folder() / f"{kind}_web-1.db").stat().st_blocks * 512 >= size
+
+
+def test_the_counts_of_all_views_have_room_in_it(processes):
+    name = processes.begin("web")
+    for route in routes():
+        for method in ("GET", "POST"):
+            counting.add(chart.REQUESTS, route.name, method, 200)
+            counting.took(chart.REQUEST_SECONDS, route.name, method, seconds=0.01)
+    for kind, size in counting.FILES.items():
+        used = struct.unpack("i", (counting.folder() / f"{kind}_{name}.db").read_bytes()[:4])[0]
+        assert used < size * 0.6
 
 
 def test_a_process_that_finds_no_room_for_its_counts_goes_on_without(
@@ -90,3 +103,15 @@ def test_a_name_that_somebody_asks_about_is_still_taken_by_whoever_has_it(proces
     name = processes.begin("web")
     assert counting.running() == {name: os.getpid()}
     assert counting.running() == {name: os.getpid()}
+
+
+def test_a_forked_child_leaves_the_files_of_its_parent_alone(
+    processes, shown, monkeypatch: pytest.MonkeyPatch
+):
+    registered: dict[str, Any] = {}
+    monkeypatch.setattr(os, "register_at_fork", lambda **functions: registered.update(functions))
+    processes.begin("web")
+    counting.add(chart.MESSAGES)
+    registered["after_in_child"]()
+    counting.add(chart.MESSAGES)
+    assert shown("dealsite_messages_total") == 1
