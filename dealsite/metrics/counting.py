@@ -100,7 +100,7 @@ def files() -> Iterator[Path]:
     alive = running()
     for file in sorted(folder().glob("*.db")):
         kind, _, name = file.stem.rpartition("_")
-        if name in alive or kind in ("counter", "histogram"):
+        if (name in alive or kind in ("counter", "histogram")) and file.stat().st_size:
             yield file
 
 

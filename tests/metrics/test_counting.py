@@ -87,6 +87,12 @@ def test_the_counts_of_all_views_have_room_in_it(processes):
         assert used < size * 0.6
 
 
+def test_a_process_that_is_just_beginning_disturbs_nobody_who_asks(processes, shown):
+    processes.begin("web")
+    (counting.folder() / "counter_web-2.db").touch()
+    assert shown("dealsite_messages_total") == 0
+
+
 def test_a_process_that_finds_no_room_for_its_counts_goes_on_without(
     processes, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
