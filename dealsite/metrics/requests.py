@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 
 from dealsite.data.table.errors import Busy, Misconfigured, Unavailable
 from dealsite.metrics import chart, counting
+from dealsite.middleware import WAITED
 
 METHODS = {"GET", "HEAD", "POST", "OPTIONS"}
 OTHER = "other"  # in place of a method that a visitor made up, or an address that leads nowhere
@@ -21,7 +22,7 @@ class MetricsMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = time.perf_counter()
         response = self.get_response(request)
-        taken = time.perf_counter() - started + request.META.get("dealsite.waited", 0)
+        taken = time.perf_counter() - started + request.META.get(WAITED, 0)
         view = request.resolver_match.view_name if request.resolver_match else OTHER
         method = request.method if request.method in METHODS else OTHER
         counting.add(chart.REQUESTS, view, method, response.status_code)
