@@ -28,7 +28,7 @@ DATA_SECONDS = 2.4
 # large a file may be that its visitor sends there.
 WAITED, IS_TOO_LARGE, FILE_BYTES = "dealsite.waited", "dealsite.is_too_large", "dealsite.file_bytes"
 REQUEST_ID = "X-Request-ID"
-PROBES = ("/healthz", "/readyz")
+PROBES = ("/healthz", "/readyz", "/metrics")
 RETRY_AFTER = "5"  # seconds
 FROM_PROXY = re.compile(r"[A-Za-z0-9._-]{1,64}")  # what may stand in a line of the log
 PAGES = {400, 403, 404, 409, 429, 503}

@@ -194,9 +194,16 @@ SECTIONS: dict[str, tuple[Setting, ...]] = {
         Setting(
             "DEALSITE_HEALTH_TOKEN",
             kinds.text,
-            "shows the details of [`/readyz`](operations.md#readyz) to who sends it",
+            "shows [`/metrics`](operations.md#metrics) and the details of [`/readyz`](operations.md#readyz) to who"
+            " sends it",
             otherwise="none",
             is_secret=True,
+        ),
+        Setting(
+            "DEALSITE_METRICS_PORT",
+            kinds.port,
+            "a worker answers [`/metrics`](operations.md#metrics) here, too: for machines without web processes",
+            otherwise="none",
         ),
         Setting(
             "DEALSITE_FREE_DISK_MB",

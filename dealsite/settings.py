@@ -69,6 +69,8 @@ DEALSITE_CLOSE_DAY = value("DEALSITE_CLOSE_DAY")
 # What /readyz tells beside yes or no, to whom sends this token; and below how many free megabytes it says no.
 DEALSITE_HEALTH_TOKEN = value("DEALSITE_HEALTH_TOKEN")
 DEALSITE_FREE_DISK_MB = value("DEALSITE_FREE_DISK_MB")
+# Where a worker answers /metrics, too; None for nowhere.
+DEALSITE_METRICS_PORT = value("DEALSITE_METRICS_PORT")
 
 ROOT_URLCONF = "dealsite.urls"
 WSGI_APPLICATION = "dealsite.wsgi.application"
@@ -88,6 +90,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "dealsite.metrics.requests.MetricsMiddleware",
     "dealsite.middleware.RequestIdMiddleware",
     "dealsite.middleware.BrowserHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -253,7 +256,7 @@ SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = value("DEALSITE_HSTS_SUBDOMAINS")
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS and DEALSITE_TRUSTED_PROXIES else None
 SECURE_SSL_REDIRECT = HTTPS and DEALSITE_TRUSTED_PROXIES > 0
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
 SESSION_COOKIE_NAME = "__Host-session" if HTTPS else f"session-{PORT}"  # browsers share cookies between ports
 SESSION_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = True

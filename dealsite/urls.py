@@ -3,12 +3,14 @@
 from django.conf import settings
 from django.urls import URLPattern, URLResolver, include, path
 
+from dealsite.metrics import page
 from dealsite.pictures import media
 from dealsite.web import health
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", health.process, name="healthz"),
     path("readyz", health.ready, name="readyz"),
+    path("metrics", page.metrics, name="metrics"),
     path("account/", include("dealsite.accounts.urls")),
     path("account/", include("shopping.my.urls")),
     path("cms/", include("cms.urls")),

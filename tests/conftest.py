@@ -26,6 +26,7 @@ from dealsite.data.catalogue import buckets, lists
 from dealsite.data.integrity import checks
 from dealsite.data.table import client, schema
 from dealsite.engine.server import Engine
+from dealsite.metrics import counting
 from dealsite.search import reader
 from dealsite.web import readiness
 from tests.faults.unkind import READS, WRITES, Faults
@@ -89,8 +90,9 @@ def local_stream_engine(engine_folder: Path) -> Iterator[str]:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_counted() -> None:
-    """Let no test use up what another may do."""
+def _nothing_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no test use up what another may do, nor count for /metrics until the process ends."""
+    monkeypatch.setattr(counting, "begin", lambda part: None)
     limits.forget()
     readiness.of_process = readiness.Readiness()
 

@@ -14,6 +14,7 @@ from dealsite.front_door.connections import Connection
 from dealsite.front_door.environ import environ_of
 from dealsite.front_door.limits import SMALL_BYTES
 from dealsite.front_door.pools import Busy, Pool
+from dealsite.metrics import chart, counting
 from dealsite.middleware import IS_TOO_LARGE, PROBES, WAITED
 from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
 from dealsite.web import traffic
@@ -62,6 +63,7 @@ class FrontDoor:
             return
         except (Busy, Unavailable):
             traffic.of_process.refuse(traffic.NO_THREAD)
+            counting.add(chart.UNAVAILABLE, "threads")
             answer = self._busy
         except (OSError, MemoryError) as error:  # no disk for a body, no memory for the page of an error
             if not is_shortage(error):

@@ -22,6 +22,7 @@ from dealsite.front_door import limits
 from dealsite.front_door.application import FrontDoor
 from dealsite.front_door.connections import Connections
 from dealsite.front_door.warm_up import warm_up
+from dealsite.metrics import counting
 from dealsite.processes import heartbeat, shortage
 from dealsite.web import builds, log_lines, readiness, traffic
 from dealsite.wsgi import application
@@ -122,6 +123,7 @@ def serve(listening: socket.socket, tells: int | None = None) -> None:
     keep_static_files()
     bounds = with_open_files(limits.from_settings())
     warm_up(application)
+    counting.begin("web")
     traffic.of_process = traffic.Traffic()  # nobody waited for what warmed up
     door = FrontDoor(application, get_template("503.html").render())
     with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises again the signal that ended it

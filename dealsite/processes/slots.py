@@ -13,7 +13,7 @@ def first_free(folder: Path, names: Iterable[object]) -> IO[str] | None:
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in names:
-        slot = (folder / str(name)).open("w")
+        slot = (folder / str(name)).open("a")
         try:
             fcntl.flock(slot, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from dealsite.data.table.errors import DataError
+from dealsite.metrics import chart, counting
 from dealsite.stream import leases, rebuilding, skipped, status
 from dealsite.stream.leases import Lease
 from dealsite.stream.panics import is_panic
@@ -97,6 +98,7 @@ class Consumer:
             self._upto.append(began)
         if changes:
             self._apply(changes)
+            counting.add(chart.STREAM_RECORDS, self.projection.name, by=len(changes))
             if not self._uncommitted:
                 self._waiting_since = self._ticks()
             self._uncommitted += len(changes)

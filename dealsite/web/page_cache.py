@@ -32,6 +32,7 @@ from dealsite.accounts.security_log import note
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.table.errors import Unavailable
+from dealsite.metrics import chart, counting
 from dealsite.web.message_cookie import MessageCookie
 from dealsite.web.request_log import route_of
 
@@ -128,6 +129,7 @@ def for_visitors(view: View) -> View:
         key, is_personal, now = _key_of(name, request), _is_personal(request), clock()
         kept = None if is_personal else _pages.get(key)
         if kept is not None and now < kept.made_at + fresh:
+            counting.add(chart.PAGE_CACHE, "kept")
             return _copy(kept.answer)
         try:
             response = view(request, *args, **kwargs)
@@ -136,7 +138,9 @@ def for_visitors(view: View) -> View:
             if kept is None or clock() >= kept.good_until:
                 raise
             logger.warning("page_from_memory", page=route_of(request), reason=repr(error.__cause__ or error))
+            counting.add(chart.PAGE_CACHE, "stale")
             return _stale(request, kept)
+        counting.add(chart.PAGE_CACHE, "personal" if is_personal else "made")
         if (fresh or stale) and not is_personal and _is_shareable(request, response):
             ends_in: float = getattr(response, "ends_in", stale)
             _pages.put(key, KeptPage(_copy(response), now, now + min(stale, ends_in)))

@@ -27,6 +27,7 @@ from dealsite.data.people.fan_out import send_message
 from dealsite.data.table import schema
 from dealsite.data.table.errors import Conflict, Unavailable
 from dealsite.lake.projection import Lake
+from dealsite.metrics import chart, counting
 from dealsite.pictures import renditions
 from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
 from dealsite.search.projection import SearchIndex
@@ -77,6 +78,10 @@ logger = structlog.get_logger(__name__)
 
 class PartDied(Exception):
     """A thread of this worker has ended by an error: a new process is to take the worker's place."""
+
+
+class JobFailed(Conflict):
+    """A job's handler failed: it is tried again later, or was given up."""
 
 
 class Part(threading.Thread):
@@ -164,17 +169,23 @@ def run_next(*, now: datetime) -> bool:
     job = jobs.take_next(now=now, kinds=HANDLERS, note_unknown=lambda kind: note_unknown(kind, now=now))
     if job is None:
         return False
+    began, outcome = time.monotonic(), "left"
     try:
         again = _handle(job, now)
         if again is None:
             jobs.finish(job)
         else:
             jobs.wait_until(job, again)
+        outcome = "done" if again is None else "again"
         logger.info("job_run", job=job.id, kind=job.kind, again=again)
-    except Conflict:
+    except Conflict as left:
+        outcome = "failed" if isinstance(left, JobFailed) else "left"
         logger.info(
             "job_left", job=job.id, kind=job.kind
         )  # cancelled, failed, handed over, or no longer ours
+    finally:
+        counting.add(chart.JOBS_RUN, job.kind, outcome)
+        counting.took(chart.JOB_SECONDS, job.kind, seconds=time.monotonic() - began)
     return True
 
 
@@ -201,4 +212,4 @@ def _handle(job: jobs.Job, now: datetime) -> datetime | None:
         logger.warning("job_failed", job=job.id, kind=job.kind, error=repr(error))
         jobs.fail(job, str(error), now=now + timedelta(seconds=time.monotonic() - began))
         end_if_out_of_memory(error)
-        raise Conflict() from error
+        raise JobFailed() from error

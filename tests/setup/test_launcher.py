@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import socket
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,14 @@ def test_an_engine_that_is_killed_comes_back_under_the_running_site_and_is_told_
     wait_for(lambda: engine not in site.children() and status(site, "/readyz") == 200)
     wait_for(lambda: restarts(site) == {"engine": 1, "web process 1": 0, "web process 2": 0, "worker": 0})
     assert site.said().count("event='part_restarted' part='engine' restarts=1 ended='SIGKILL'") == 1
+    shown = {'dealsite_processes{part="web"} 2.0', 'dealsite_processes{part="worker"} 1.0'}
+    shown.add('dealsite_part_restarts_total{part="engine"} 1.0')
+    wait_for(lambda: shown <= set(metrics(site)))
+
+
+def metrics(site) -> list[str]:
+    with urllib.request.urlopen(f"{site.url}/metrics", timeout=5) as answer:  # noqa: S310 - this site
+        return answer.read().decode().splitlines()
 
 
 def restarts(site) -> dict[str, int]:

@@ -133,6 +133,7 @@ class _FanOut:
     def _send_batch(self, segment: Segment, batch: list[Recipient], *, done: bool) -> None:
         wanted = [one.username for one in batch if not one.muted]
         messages.deliver(messages.message_item(name, self.job.id, **self.message) for name in wanted)
+        table.tell("messages", len(wanted))
         start = batch[-1].row if batch else segment.start
         sent, skipped = segment.sent + len(wanted), segment.skipped + len(batch) - len(wanted)
         table.write(

@@ -16,7 +16,7 @@ from .items import (
     transact,
     write,
 )
-from .meters import Meter, deadline, metered, restart_deadline, working
+from .meters import Meter, deadline, metered, observe, restart_deadline, tell, working
 
 __all__ = [
     "Configuration",
@@ -39,6 +39,7 @@ __all__ = [
     "metered",
     "name",
     "names",
+    "observe",
     "query",
     "query_all",
     "query_page",
@@ -46,6 +47,7 @@ __all__ = [
     "restart_deadline",
     "scan_all",
     "scan_page",
+    "tell",
     "transact",
     "working",
     "write",

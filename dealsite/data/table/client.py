@@ -16,6 +16,7 @@ import orjson
 from botocore.exceptions import BotoCoreError, ClientError
 
 from . import reports
+from .answers import NoAnswer
 from .configuration import configuration, name
 from .connection import NOT_SENT, STREAMS, TABLES, UNANSWERED, Connection
 from .convert import key_attributes
@@ -32,7 +33,7 @@ from .errors import (
     UnknownOperation,
 )
 from .errors import Sentence as _
-from .meters import check_deadline, count_units, note, seconds_left, timed
+from .meters import check_deadline, note, seconds_left, tell, timed
 
 READ_TIMEOUT = 1.0  # seconds for an attempt: connecting, sending, and the whole answer
 PATIENT_READ_TIMEOUT = 5.0  # seconds; what is written in batches must end within the lease of its job
@@ -96,6 +97,7 @@ def tries() -> Iterator[None]:
     """Yield once for each try of what comes back in part, after a pause for all but the first; Busy at the end."""
     for attempt in range(ATTEMPTS_WHEN_REFUSED):
         if attempt:
+            tell("retries")
             back_off(attempt)
         yield
     raise Busy()
@@ -135,14 +137,15 @@ def _answer(
         has_time = (
             seconds_left() > READ_TIMEOUT / 2
         )  # so little is left that no answer says nothing of the table
-        with timed(operation, parameters.get("IndexName")) as meters:
+        with timed(operation, parameters.get("IndexName")) as call:
             try:
                 answer = connection.send(operation, body, parameters, service)
                 connection.gate.answered(now=time.monotonic())
-                count_units(answer, operation, meters)
+                call.answered(answer)
                 return answer
             except UNANSWERED as error:
                 unanswered += 1
+                call.outcome = "unreadable" if isinstance(error, NoAnswer) else "unanswered"
                 if is_page and has_time:
                     connection.gate.failed(error, now=time.monotonic())
                 was_sent = not isinstance(error, NOT_SENT)
@@ -152,7 +155,7 @@ def _answer(
                 refused = None
                 _wait(RESTART_PAUSE)
             except Refused as error:
-                refused = error
+                refused, call.outcome = error, error.outcome
         if refused is not None:
             refused_before += 1
             refused.is_repeat = is_repeat
@@ -164,6 +167,7 @@ def _answer(
             if failure is not None:
                 raise failure from None if failure is refused else refused
             back_off(refused_before)
+        tell("retries")
 
 
 def _meaning(refused: Refused, service: str, times: int) -> Exception | None:

@@ -165,20 +165,21 @@ class UnknownOperation(Misconfigured):
     """The engine cannot do this: engines other than Amazon's know only what stores and finds items."""
 
 
+# What may succeed a little later, and what it is. The codes without "Exception" are of cancelled transactions.
 TRY_AGAIN = {
-    "TransactionConflictException",
-    "TransactionInProgressException",
-    "ProvisionedThroughputExceededException",
-    "ThrottlingException",
-    "RequestLimitExceeded",
-    "InternalServerError",
-    "ServiceUnavailable",
-    "InternalFailure",
-    # reasons within a cancelled transaction
-    "TransactionConflict",
-    "ThrottlingError",
-    "ProvisionedThroughputExceeded",
+    "TransactionConflictException": "conflict",
+    "TransactionConflict": "conflict",
+    "TransactionInProgressException": "conflict",
+    "ProvisionedThroughputExceededException": "throttled",
+    "ProvisionedThroughputExceeded": "throttled",
+    "ThrottlingException": "throttled",
+    "ThrottlingError": "throttled",
+    "RequestLimitExceeded": "throttled",
+    "InternalServerError": "failed",
+    "ServiceUnavailable": "failed",
+    "InternalFailure": "failed",
 }
+CONDITIONS = {"ConditionalCheckFailedException", "ConditionalCheckFailed"}
 OUR_MISTAKES = {
     "ValidationException",
     "ValidationError",
@@ -199,7 +200,18 @@ class Refused(Exception):
     @property
     def passing(self) -> bool:
         """Tell whether the same request may succeed a little later."""
-        if self.code == "TransactionCanceledException":
-            codes = {reason.get("Code") for reason in self.reasons} - {"None", None}
-            return bool(codes) and codes <= TRY_AGAIN
-        return self.code in TRY_AGAIN
+        return bool(self._codes) and self._codes <= TRY_AGAIN.keys()
+
+    @property
+    def outcome(self) -> str:
+        """What it is in a word: condition, conflict, throttled, failed or refused."""
+        if self._codes & CONDITIONS:
+            return "condition"
+        return next((word for code, word in TRY_AGAIN.items() if code in self._codes), "refused")
+
+    @property
+    def _codes(self) -> set[Any]:
+        """Its own code, or those of the reasons why a transaction was cancelled."""
+        if self.code != "TransactionCanceledException":
+            return {self.code}
+        return {reason.get("Code") for reason in self.reasons} - {"None", None}

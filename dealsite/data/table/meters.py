@@ -1,10 +1,10 @@
-"""Counting what a page costs in calls, capacity units and time, and the deadline of its calls."""
+"""Counting what a page costs in calls, capacity units and time, and the deadline of its calls; and who else is told."""
 
 import contextlib
 import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -29,6 +29,40 @@ class Meter:
         return round(self.seconds * 1000, 1)
 
 
+READS = {"GetItem", "BatchGetItem", "Query", "Scan"}
+
+
+@dataclass(slots=True)
+class Call:
+    """One attempt of a request: how long it took, the capacity units that its answer names, and how it ended.
+
+    `outcome`: answered, unanswered, unreadable, or what `errors.Refused.outcome` says.
+    """
+
+    operation: str
+    index: str | None
+    seconds: float = 0.0
+    units: float = 0.0
+    outcome: str = "answered"
+
+    @property
+    def units_kind(self) -> str:
+        return "read" if self.operation in READS else "write"
+
+    def answered(self, answer: dict[str, Any]) -> None:
+        """Take the capacity units that an answer names."""
+        consumed = answer.get("ConsumedCapacity") or ()
+        self.units = sum(
+            c.get("CapacityUnits", 0.0) for c in ([consumed] if isinstance(consumed, dict) else consumed)
+        )
+
+
+def _nobody(*_: Any) -> None:
+    pass
+
+
+_called: Callable[[Call], None] = _nobody
+_happened: Callable[[str, float], None] = _nobody
 _meters: ContextVar[tuple[Meter, ...]] = ContextVar("meters", default=())
 _deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
 _counting = threading.Lock()  # calls that run side by side share the meters of their page
@@ -90,38 +124,39 @@ def seconds_left() -> float:
     return math.inf if limit is None else limit - time.monotonic()
 
 
+def observe(called: Callable[[Call], None], happened: Callable[[str, float], None]) -> None:
+    """Tell `called` of every attempt of this process, and `happened` by name and number of what else counts."""
+    global _called, _happened
+    _called, _happened = called, happened
+
+
+def tell(what: str, number: float = 1) -> None:
+    """Tell the observer of this process that something happened so many times."""
+    _happened(what, number)
+
+
 @contextlib.contextmanager
-def timed(operation: str, index: str | None) -> Iterator[tuple[Meter, ...]]:
-    """Count one call and its time on every meter of the block; yields those meters."""
-    meters = _meters.get()
+def timed(operation: str, index: str | None) -> Iterator[Call]:
+    """Count one call on every meter of the block, and tell the observer; yields it, to say how it ended."""
+    call = Call(operation, index)
     started = time.perf_counter()
     try:
-        yield meters
+        yield call
     finally:
-        taken = time.perf_counter() - started
+        call.seconds = time.perf_counter() - started
         with _counting:
-            for meter in meters:
+            for meter in _meters.get():
                 meter.calls += 1
-                meter.seconds += taken
+                meter.seconds += call.seconds
                 meter.log.append((operation, index))
+                if call.units_kind == "read":
+                    meter.read_units += call.units
+                else:
+                    meter.write_units += call.units
+        _called(call)
 
 
 def note(failure: Unavailable) -> None:
     """Let every meter of the block know why the table did not answer."""
     for meter in _meters.get():
         meter.failure = failure
-
-
-READS = {"GetItem", "BatchGetItem", "Query", "Scan"}
-
-
-def count_units(answer: dict[str, Any], operation: str, meters: tuple[Meter, ...]) -> None:
-    """Add the capacity units that an answer names."""
-    consumed = answer.get("ConsumedCapacity") or ()
-    units = sum(c.get("CapacityUnits", 0.0) for c in ([consumed] if isinstance(consumed, dict) else consumed))
-    with _counting:
-        for meter in meters:
-            if operation in READS:
-                meter.read_units += units
-            else:
-                meter.write_units += units

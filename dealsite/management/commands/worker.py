@@ -7,6 +7,7 @@ import structlog
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from dealsite.metrics import counting, port, table_gauges
 from dealsite.processes import heartbeat
 from dealsite.processes.memory import use_few_arenas
 from dealsite.web import log_lines
@@ -27,6 +28,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         log_lines.note_uncaught()
         use_few_arenas()
+        counting.begin("worker")
+        if settings.DEALSITE_METRICS_PORT:
+            port.serve(settings.DEALSITE_METRICS_PORT)
         stop = threading.Event()
 
         def end(*_: object) -> None:
@@ -46,6 +50,7 @@ class Command(BaseCommand):
                     "charging", lambda: charging.run(stop)
                 ),  # a gateway that takes its time holds up no job
                 heart,
+                loop.Part("metrics", lambda: table_gauges.keep(stop)),
             ]
             for part in parts:
                 part.start()

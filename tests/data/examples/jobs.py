@@ -5,7 +5,7 @@ from __future__ import annotations
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deals
 from dealsite.data.entities.work import EXPORT
-from dealsite.data.jobs import command_runs, exports, heartbeats, jobs, processes, queue
+from dealsite.data.jobs import command_runs, exports, heartbeats, job_counts, jobs, processes, queue
 from dealsite.data.jobs.processes import Process
 from dealsite.data.table.writes import Update
 from tests.builders import EDITOR, HOUR, NOW, make_announcement, make_brand, make_deal, make_id
@@ -51,6 +51,7 @@ measures(jobs.resume, lambda: paused(order()))(lambda job_id: jobs.resume(job_id
 measures(jobs.retry, lambda: failed(order()))(lambda job_id: jobs.retry(job_id, by=EDITOR, now=NOW))
 measures(jobs.get, lambda: rename(make_brand()))(lambda brand: jobs.get(brand.last_edit))
 measures(jobs.of_month, order)(lambda _: jobs.of_month("2026-11"))
+measures(job_counts.read, order)(lambda _: job_counts.read(now=NOW))
 measures(exports.request)(ask_for_file)
 measures(exports.newest, ask_for_file)(lambda _: exports.newest())
 measures(exports.get, ask_for_file)(lambda job_id: exports.get(job_id, now=NOW))

@@ -90,18 +90,17 @@ class SlowMeter(table.Meter):
 
 
 def test_the_callers_meter_counts_the_calls_of_all():
-    def call() -> None:
-        with meters.timed("GetItem", None):
-            pass
+    answer = {"ConsumedCapacity": {"CapacityUnits": 0.5}}
+
+    def call(operation: str) -> None:
+        with meters.timed(operation, None) as call:
+            call.answered(answer)
 
     meter = SlowMeter()
     with meters._within(meters._meters, (meter,)):
-        together(*[call] * 30)
-    answer = {"ConsumedCapacity": {"CapacityUnits": 0.5}}
-    together(*[partial(meters.count_units, answer, "GetItem", (meter,))] * 30)
-    together(*[partial(meters.count_units, answer, "PutItem", (meter,))] * 30)
-    assert meter.write_units == 15
-    assert (meter.calls, len(meter.log), meter.read_units) == (30, 30, 15)
+        together(*[partial(call, "GetItem")] * 30, *[partial(call, "PutItem")] * 30)
+    assert (meter.calls, len(meter.log)) == (60, 60)
+    assert (meter.read_units, meter.write_units) == (15, 15)
     assert meter.seconds > 0
 
 

@@ -1,0 +1,55 @@
+"""A worker's own port shows /metrics to those who may see it, and nothing else."""
+
+from __future__ import annotations
+
+import socket
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from dealsite.metrics import port
+
+
+@pytest.fixture
+def address(processes) -> Iterator[str]:
+    processes.begin("worker")
+    server = port.serve(0)
+    assert server is not None
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def opened(url: str, **headers: str) -> Any:
+    return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=10)  # noqa: S310 - of this test
+
+
+def status(url: str, **headers: str) -> int:
+    try:
+        with opened(url, **headers) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
+
+
+def test_it_shows_the_metrics_of_the_machine(address):
+    with opened(f"{address}/metrics") as answer:
+        assert b'dealsite_processes{part="worker"} 1.0' in answer.read()
+
+
+def test_it_shows_nothing_else_and_nothing_to_strangers(address, settings):
+    settings.DEALSITE_HEALTH_TOKEN = "a token of ours"
+    through_proxy = {"X-Forwarded-For": "203.0.113.7"}
+    assert status(f"{address}/") == 404
+    assert status(f"{address}/metrics", **through_proxy) == 404
+    assert status(f"{address}/metrics", **through_proxy, Authorization="Bearer a token of ours") == 200
+
+
+def test_a_second_worker_of_the_machine_works_without_a_port(caplog: pytest.LogCaptureFixture):
+    with socket.create_server(("", 0)) as taken:
+        assert port.serve(taken.getsockname()[1]) is None
+    assert "event='metrics_port_taken'" in caplog.text
