@@ -22,4 +22,5 @@ def site(request: HttpRequest) -> dict[str, Any]:
         "has_cart": bool(cookies.cart(request)),
         "meter": getattr(request, "meter", None),
         "now": timezone.now(),
+        "request_id": getattr(request, "request_id", ""),
     }

@@ -2,6 +2,7 @@
 
 import re
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,7 +18,7 @@ from dealsite.data import table
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
 from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
-from dealsite.web.request_log import route_of
+from dealsite.web.request_log import due_to, note_answer, route_of
 
 # No call waits beyond this many seconds into a view, so that a visitor waits for less than 3 s in all,
 # whatever the engine does. It holds two attempts of `client.READ_TIMEOUT` and the pause between them.
@@ -47,7 +48,10 @@ logger = structlog.get_logger(__name__)
 
 
 class RequestIdMiddleware:
-    """Gives each request an id, or keeps that of a trusted proxy; each line of the log and the answer say it."""
+    """Gives each request an id, or keeps that of a trusted proxy; each line of the log and the answer say it.
+
+    Each gets a line of its own, but for files, probes that succeed, and what the site asks itself while it warms up.
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -60,10 +64,17 @@ class RequestIdMiddleware:
         given = request.headers.get(REQUEST_ID, "") if settings.DEALSITE_TRUSTED_PROXIES else ""
         request_id = given if FROM_PROXY.fullmatch(given) else new_ulid(timezone.now())
         request.request_id = request_id  # type: ignore[attr-defined]
-        with structlog.contextvars.bound_contextvars(request_id=request_id):
+        began = time.perf_counter() - request.META.get(WAITED, 0)
+        with due_to(request_id):
             response = self.get_response(request)
-        if not _is_file(request, response):
-            response[REQUEST_ID] = request_id
+            if _is_file(request, response):
+                return response
+            is_healthy = request.path_info in PROBES and response.status_code < 400
+            if not is_healthy and "REMOTE_ADDR" in request.META:
+                note_answer(
+                    request, response.status_code, milliseconds=(time.perf_counter() - began) * 1000
+                )
+        response[REQUEST_ID] = request_id
         return response
 
 
@@ -187,6 +198,11 @@ def _say_unavailable(request: HttpRequest, response: HttpResponse, error: errors
     if error is None or not error.is_said:
         reason = error and (error.reason or repr(error.__cause__ or error))
         logger.warning("data_unavailable", page=route_of(request), reason=reason)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer what makes no sense before a view sees it; Django's own page would know nothing of the request."""
+    return render(request, "400.html", status=400)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -267,7 +267,7 @@ SILENCED_SYSTEM_CHECKS = [
     *value("DEALSITE_ACCEPTED_RISKS"),  # ids of dealsite/checks.py
 ]
 
-_log_format = value("DEALSITE_LOG_FORMAT")
+_log_format = value("DEALSITE_LOG_FORMAT", log_lines.usual_format())
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -12,7 +12,7 @@ import uvicorn
 from django.template.loader import get_template
 
 from dealsite.front_door import limits
-from dealsite.front_door.application import FrontDoor
+from dealsite.front_door.application import ID_PLACE, FrontDoor
 from dealsite.front_door.connections import Connections
 from dealsite.front_door.warm_up import warm_up
 from dealsite.web import log_lines, readiness
@@ -68,7 +68,7 @@ def serve(listening: socket.socket) -> None:
     log_lines.note_uncaught()
     bounds = with_open_files(limits.from_settings())
     warm_up(application)
-    door = FrontDoor(application, get_template("503.html").render())
+    door = FrontDoor(application, get_template("503.html").render({"request_id": ID_PLACE}))
     web_server(door, bounds).run(sockets=[listening])
 
 

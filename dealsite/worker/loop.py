@@ -33,6 +33,7 @@ from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
 from dealsite.search.projection import SearchIndex
 from dealsite.stream.consumer import consume
 from dealsite.stream.projection import Projection
+from dealsite.web.request_log import due_to
 from dealsite.worker import accounts, alarms, bulk, charging, exports, imports, links, mails, nightly
 
 HANDLERS: dict[str, jobs.Handler] = {
@@ -154,17 +155,16 @@ def run_next(*, now: datetime) -> bool:
     job = jobs.take_next(now=now)
     if job is None:
         return False
-    try:
-        again = _handle(job, now)
-        if again is None:
-            jobs.finish(job)
-        else:
-            jobs.wait_until(job, again)
-        logger.info("job_run", job=job.id, kind=job.kind, again=again)
-    except Conflict:
-        logger.info(
-            "job_left", job=job.id, kind=job.kind
-        )  # cancelled, failed, handed over, or no longer ours
+    with due_to(job.request, job=job.id, kind=job.kind):
+        try:
+            again = _handle(job, now)
+            if again is None:
+                jobs.finish(job)
+            else:
+                jobs.wait_until(job, again)
+            logger.info("job_run", again=again)
+        except Conflict:
+            logger.info("job_left")  # cancelled, failed, handed over, or no longer ours
     return True
 
 
@@ -182,9 +182,9 @@ def _handle(job: jobs.Job, now: datetime) -> datetime | None:
         raise Conflict() from reason
     except Exception as error:  # a job must not take the worker down; its error is kept with it
         if is_shortage(error) and not isinstance(error, MemoryError):
-            logger.warning("job_waits", job=job.id, kind=job.kind, reason=repr(error))
+            logger.warning("job_waits", reason=repr(error))
             return now + SHORTAGE_PAUSE
-        logger.warning("job_failed", job=job.id, kind=job.kind, error=repr(error))
+        logger.warning("job_failed", error=repr(error))
         jobs.fail(job, str(error), now=now + timedelta(seconds=time.monotonic() - began))
         end_if_out_of_memory(error)
         raise Conflict() from error

@@ -8,6 +8,7 @@ site itself damages would hide it, so that is for somebody who looks.
 import contextlib
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from datetime import datetime
 
 import structlog
@@ -42,7 +43,8 @@ def check_table(job: Job, now: datetime) -> None:
 
 def start(work: Callable[[], None]) -> None:
     """Work in a thread, which ends with the process."""
-    threading.Thread(target=work, name="nightly-check", daemon=True).start()
+    run_in_context = copy_context().run
+    threading.Thread(target=run_in_context, args=(work,), name="nightly-check", daemon=True).start()
 
 
 HANDLERS: dict[str, Handler] = {CHECK_TABLE: check_table}
@@ -56,9 +58,9 @@ def run(job: Job, *, clock: Callable[[], datetime] = timezone.now, pace: Pace | 
         _check(job, clock, pace)
         jobs.finish(job)
     except Conflict:
-        logger.info("nightly_check_left", job=job.id)
+        logger.info("nightly_check_left")
     except Exception as error:  # noqa: BLE001 - kept with the job, which is tried again
-        logger.warning("nightly_check_failed", job=job.id, error=repr(error))
+        logger.warning("nightly_check_failed", error=repr(error))
         with contextlib.suppress(DataError):  # without a table the lease ends by itself
             jobs.fail(job, str(error), now=clock())
         end_if_out_of_memory(error)
@@ -101,4 +103,4 @@ def _check(job: Job, clock: Callable[[], datetime], pace: Pace) -> None:
     jobs.save_checkpoint(job, {}, now=clock())  # whoever has taken it meanwhile notes what they find
     check_runs.save(found, now=clock())
     level = logger.warning if kept.new else logger.info
-    level("nightly_check", job=job.id, items=items, problems=len(problems), new=kept.new)
+    level("nightly_check", items=items, problems=len(problems), new=kept.new)

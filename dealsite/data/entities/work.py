@@ -77,6 +77,7 @@ JOB = Entity(
         "error": ForeignText(most=ERROR_CHARACTERS, optional=True),
         "applied": Flag(optional=True, about="its counts are counted"),
         "undone_by": Ulid(optional=True, about="the job that takes its changes back"),
+        "request": Text(most=64, optional=True, about="the id of the request that caused it"),
     },
 )
 

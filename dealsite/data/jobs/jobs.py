@@ -20,6 +20,7 @@ from dealsite.data import keys, table
 from dealsite.data.editing import audit
 from dealsite.data.entities.conversion import reader
 from dealsite.data.entities.work import ERROR_CHARACTERS, JOB, SEND_MESSAGE
+from dealsite.data.jobs import causes
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, NotFound
@@ -55,7 +56,8 @@ class HandedOver(Exception):
 class Job:
     """One job; `taken_by` is the token of the worker's take, by which it knows that the job is still its own.
 
-    `progress` is what a long one has done so far: counts, and the seconds that it took.
+    `progress` is what a long one has done so far: counts, and the seconds that it took. `request` is the id of the
+    request that caused it, "" where the site itself did.
     """
 
     id: str
@@ -67,6 +69,7 @@ class Job:
     error: str = ""
     taken_by: str = ""
     progress: dict[str, Any] = field(default_factory=dict)
+    request: str = ""
 
     @property
     def created_at(self) -> datetime:
@@ -97,6 +100,7 @@ def job_write(
     """Return the write that adds a job, for the transaction that causes it; `card` is what its lists show."""
     card = {"kind": kind, "state": state} | (card or {})
     item = {"id": job_id, "kind": kind, "payload": payload, "state": state, "tries": 0, "card": card}
+    item["request"] = causes.request() or None
     rows = keys.job_rows(job_id, due if state == "open" else None)
     return Put(key=keys.job(job_id), item=JOB.item(item | rows), when=(absent(),))
 

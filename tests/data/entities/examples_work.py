@@ -33,6 +33,7 @@ EXAMPLES: dict[str, Item] = {
                 "error": "It was too late.",
                 "applied": True,
                 "undone_by": OTHER_ID,
+                "request": ID,
                 **keys.job_rows(ID, from_iso(LATER)),
             }
         ),
