@@ -57,9 +57,7 @@ class RequestIdMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if (
-            request.path_info in PROBES
-        ):  # load balancers ask by a machine's address
+        if request.path_info in PROBES:  # load balancers ask by a machine's address
             request.META["HTTP_HOST"] = urlsplit(settings.DEALSITE_URL).netloc
         given = request.headers.get(REQUEST_ID, "") if settings.DEALSITE_TRUSTED_PROXIES else ""
         request_id = given if FROM_PROXY.fullmatch(given) else new_ulid(timezone.now())
@@ -71,9 +69,7 @@ class RequestIdMiddleware:
                 return response
             is_healthy = request.path_info in PROBES and response.status_code < 400
             if not is_healthy and "REMOTE_ADDR" in request.META:
-                note_answer(
-                    request, response.status_code, milliseconds=(time.perf_counter() - began) * 1000
-                )
+                note_answer(request, response.status_code, milliseconds=(time.perf_counter() - began) * 1000)
         response[REQUEST_ID] = request_id
         return response
 

@@ -1,6 +1,6 @@
 """What the log says of a request: a line when it is answered, and its id in every other line that is due to it.
 
-Of its address stands there the pattern, since addresses hold tokens; and an event gets one line, whatever text it holds.
+Of its address the pattern stands there, since addresses hold tokens; an event gets one line, whatever text it holds.
 """
 
 import contextlib

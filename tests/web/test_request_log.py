@@ -1,4 +1,4 @@
-"""What the log says of a request: a line, its id in every other line, and never its address, in which a token may stand."""
+"""What the log says of a request: a line, its id in every other line, and no address, in which a token may stand."""
 
 from __future__ import annotations
 
@@ -116,7 +116,9 @@ def test_the_line_names_who_is_signed_in_where_the_answer_depended_on_it(
     browser.get("/account/sessions/")
     browser.get("/nowhere/")
     Client().post("/account/sign-in/", {"name": "ada", "password": "wrong"})
-    said = [(text.split(" view=")[1].split(" calls")[0], text.split("user=")[1].split()[0]) for text in lines()]
+    said = [
+        (text.split(" view=")[1].split(" calls")[0], text.split("user=")[1].split()[0]) for text in lines()
+    ]
     assert said == [
         ("'sessions' method='GET' status=200", "'ada'"),
         ("'' method='GET' status=404", "'ada'"),  # in whose language the page is
@@ -168,9 +170,7 @@ def test_djangos_lines_in_json_have_the_id_beside_the_words(request_: HttpReques
     request_.request_id = "R1"  # type: ignore[attr-defined]
     made = log_lines.formatter("json")
     formatter = made.pop("()")(**made)
-    said = json.loads(
-        formatter.format(filtered("django.request", "Gone: %s", PATH, request=request_))
-    )
+    said = json.loads(formatter.format(filtered("django.request", "Gone: %s", PATH, request=request_)))
     assert (said["event"], said["request_id"]) == (
         "Gone: /account/password-reset/<str:username>/<str:token>/",
         "R1",
