@@ -99,6 +99,7 @@ MIDDLEWARE = [
     "dealsite.accounts.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "dealsite.web.closed_site.ClosedSiteMiddleware",
 ]
 
 TEMPLATES = [

@@ -22,7 +22,7 @@ from dealsite.data.entities.batches import REFUSED
 from dealsite.data.integrity import check_runs, migrations, quarantine
 from dealsite.data.integrity.check_runs import CheckRun
 from dealsite.data.integrity.problem import Problem
-from dealsite.data.jobs import heartbeats, jobs
+from dealsite.data.jobs import heartbeats, jobs, site_switch
 from dealsite.data.people import (
     announcements,
     fan_out,
@@ -192,6 +192,7 @@ def look_in() -> None:
     security_events.add(SecurityEvent("signed_in", NOW, "ann", "127.0.0.1"))
     security_events.count_failures(1, now=NOW)
     heartbeats.write("worker", now=NOW)
+    site_switch.switch_site("open", message="", by=EDITOR, now=NOW)
     migrations.save(migrations.begin("all"))
     check_runs.save(CheckRun(JOB, "whole", "worker", 1, 1, 1), now=NOW)
     quarantine.keep([Problem(keys.deal(LIVE), "It is odd.")], is_complete=False, now=NOW)

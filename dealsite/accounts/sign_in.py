@@ -30,7 +30,7 @@ from dealsite.data.people.sessions import Session
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import AlreadyExists, Invalid, TooManyRequests
 from dealsite.data.table.ids import hash_of, new_ulid
-from dealsite.web.pages import action, page
+from dealsite.web.pages import CLOSED, action, open_while, page
 
 # How somebody signed in, for the security log
 SIGN_UP, PASSWORD, CODE, PASSKEY = "sign-up", "password", "password and second step", "passkey"
@@ -77,6 +77,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
 
 
 @page("none")
+@open_while(*CLOSED)
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
@@ -99,6 +100,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 
 
 @page("1 get")
+@open_while(*CLOSED)
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in_code(request: HttpRequest) -> HttpResponse:
@@ -122,6 +124,7 @@ def sign_in_code(request: HttpRequest) -> HttpResponse:
 
 
 @action
+@open_while(*CLOSED)
 @require_POST
 def sign_out(request: SiteRequest) -> HttpResponse:
     """End this session, here and in the table; harmless when it has ended."""

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from dealsite.accounts.requests import client_address
 from dealsite.web import readiness
-from dealsite.web.pages import feed
+from dealsite.web.pages import CLOSED, feed, open_while
 
 # Any of these says that a proxy passed a request on, so that the caller's address is not who asks.
 OF_PROXIES = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP")
@@ -19,6 +19,7 @@ RETRY_SECONDS = "5"
 
 
 @feed("none")
+@open_while(*CLOSED)
 @never_cache
 @require_safe
 def process(request: HttpRequest) -> HttpResponse:
@@ -27,6 +28,7 @@ def process(request: HttpRequest) -> HttpResponse:
 
 
 @feed("2 gets + 3 queries + 1 scan + 1 put")
+@open_while(*CLOSED)
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:

@@ -27,6 +27,7 @@ LEFT_OUT = {
     "Presence": "who has a form open just now is gone a minute later",
     "Migration": "it says how far a migration has come",
     "Heartbeat": "it says that a process lives",
+    "SiteSwitch": "it says whether the site is open; the audit log, who turned it",
     "CheckRun": "it says how a check of the table went",
     "Quarantined": "it repeats an item that is wrong, secrets and all",
     "FailureCount": "it counts security events for the alarm",

@@ -20,7 +20,7 @@ from dealsite.data import keys, table
 from dealsite.data.editing import audit
 from dealsite.data.entities.conversion import reader
 from dealsite.data.entities.work import ERROR_CHARACTERS, JOB, SEND_MESSAGE
-from dealsite.data.jobs import causes
+from dealsite.data.jobs import causes, site_switch
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, NotFound
@@ -40,7 +40,7 @@ ALREADY = {
     "failed": gettext_lazy("This job is failed already."),
     "cancelled": gettext_lazy("This job is cancelled already."),
 }
-# May be paused and cancelled: nothing else depends on them.
+# May be paused and cancelled, and rest while the site is not open: nothing else depends on them.
 PAUSABLE = frozenset({SEND_MESSAGE, BULK_CHANGE, BULK_UNDO, CHECK_IMPORT, RUN_IMPORT})
 
 
@@ -145,9 +145,16 @@ def of_month(month: str, *, after: str | None = None, before: str | None = None)
 
 @access_pattern("take the next job", "GSI3 JOBS#OPEN / due time and id", "1 query + 1 update + 1 get")
 def take_next(*, now: datetime) -> Job | None:
-    """Take the open job that is due longest, for the time of a lease; None if none is due."""
+    """Take the open job that is due longest, for the time of a lease; None if none is due.
+
+    While the site is not open, those that may rest do.
+    """
     token, due = new_ulid(now), keys.open_jobs.until(now)[1]
-    for row in table.query(keys.open_jobs.partition(), index=keys.GSI3, high=due, limit=10):
+    rests = PAUSABLE if not site_switch.of_process.current().is_open else frozenset()
+    limit = 100 if rests else 10
+    for row in table.query(keys.open_jobs.partition(), index=keys.GSI3, high=due, limit=limit):
+        if row["card"]["kind"] in rests:
+            continue
         job_id = row["SK"].removeprefix("JOB#")
         take = Update(
             key=keys.job(job_id),
@@ -165,14 +172,16 @@ def take_next(*, now: datetime) -> Job | None:
 
 @access_pattern("note how far a job has come", "JOB#id", "1 update")
 def save_checkpoint(job: Job, checkpoint: dict[str, Any], *, now: datetime) -> Job:
-    """Keep how far a job has come and renew its lease; Conflict if another worker has taken it."""
+    """Keep how far a job has come and renew its lease; Conflict if another worker has taken it, or it is to rest."""
+    _rest(job, now)
     _change(job, {"checkpoint": checkpoint, "GSI3SK": _position(job.id, now + LEASE)})
     return replace(job, checkpoint=checkpoint)
 
 
 @access_pattern("note what a job has done", "JOB#id", "1 update")
 def save_progress(job: Job, progress: dict[str, Any], *, now: datetime) -> None:
-    """Keep what a job has done, forgive its tries and renew its lease; Conflict if it is no longer ours."""
+    """Keep what a job has done, forgive its tries and renew its lease; Conflict if it is no longer ours, or rests."""
+    _rest(job, now)
     _change(job, {"progress": progress, "tries": 0, "GSI3SK": _position(job.id, now + LEASE)})
 
 
@@ -261,6 +270,13 @@ def _set_state(
     except Conflict:
         if get(job_id).state != state:  # else it was this very write, whose answer was lost
             raise
+
+
+def _rest(job: Job, now: datetime) -> None:
+    """Give a job back that rests while the site is not open: it goes on from its last checkpoint."""
+    if job.kind in PAUSABLE and not site_switch.of_process.current().is_open:
+        _change(job, {"GSI3SK": _position(job.id, now), "tries": 0}, remove=("taken_by",))
+        raise Conflict()
 
 
 def _close(job: Job, state: str, error: str = "") -> None:

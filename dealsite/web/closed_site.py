@@ -1,0 +1,63 @@
+"""What visitors see while the site's switch says read-only or maintenance: a page that says so and keeps their form.
+
+Read-only, every page can be read and no form is carried out. In maintenance only admins get in. Signing in, the switch
+and what load balancers ask work always: `pages.open_while` says so of a view.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from dealsite.accounts import kept_form
+from dealsite.accounts.requests import SiteRequest
+from dealsite.data.entities.work import READ_ONLY
+from dealsite.data.jobs import site_switch
+from dealsite.data.jobs.site_switch import SiteSwitch
+from dealsite.data.table.errors import DataError
+from dealsite.web.page_cache import is_from_this_site
+from dealsite.web.pages import CLOSED
+
+RETRY_SECONDS = "120"
+READS = ("GET", "HEAD", "OPTIONS")
+
+
+class ClosedSiteMiddleware:
+    """Answers in place of a view that the site's switch shuts."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(
+        self, request: SiteRequest, view: Callable[..., Any], args: Any, kwargs: Any
+    ) -> HttpResponse | None:
+        always: frozenset[str] = getattr(view, "open_while", frozenset())
+        if always.issuperset(CLOSED):
+            return None
+        switch = site_switch.of_process.current()
+        if switch.is_open or switch.state in always:
+            return None
+        lets_in = request.method in READS if switch.state == READ_ONLY else _is_admin(request)
+        return None if lets_in else _closed(request, view, switch)
+
+
+def _is_admin(request: SiteRequest) -> bool:
+    try:
+        return request.user.has_role("admin")
+    except DataError:  # nobody knows
+        return False
+
+
+def _closed(request: SiteRequest, view: Callable[..., Any], switch: SiteSwitch) -> HttpResponse:
+    context: dict[str, Any] = {"switch": switch}
+    is_form = request.method == "POST" and not request.htmx  # a part's form still stands on its page
+    if is_form and (not getattr(view, "csrf_exempt", False) or is_from_this_site(request)):
+        context |= kept_form.kept_of(request, without_secrets=True)
+    response = render(request, "closed.html", context, status=503)
+    response["Retry-After"], response["Cache-Control"] = RETRY_SECONDS, "no-store"
+    response._has_been_logged = True  # type: ignore[attr-defined]  # it is meant so
+    return response
