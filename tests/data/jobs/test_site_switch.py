@@ -132,7 +132,9 @@ def test_nobody_waits_for_a_read_of_another_thread(time, monkeypatch):
     assert here.current().state == "read-only"
 
 
-def test_while_the_site_is_not_open_messages_and_bulk_changes_rest_and_other_jobs_do_not(turn, wait_for_indexes):
+def test_while_the_site_is_not_open_messages_and_bulk_changes_rest_and_other_jobs_do_not(
+    turn, wait_for_indexes
+):
     message = make_announcement(make_deal().id, make_id(NOW))
     brand = rename(make_brand())
     turn("read-only")
@@ -176,4 +178,3 @@ def test_race_of_a_worker_that_gives_its_job_back_with_one_that_has_taken_it(tur
     with pytest.raises(Conflict):
         jobs.save_progress(mine, {"sent": 1}, now=NOW)
     assert jobs.get(message).taken_by == make_id(NOW, 9)
-
