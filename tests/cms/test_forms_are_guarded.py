@@ -57,7 +57,6 @@ def posts():
         reverse("cms_unfeature", args=["front"]): {"deal": deal.id},
         reverse("cms_feature_again", args=["front"]): {"deal": deal.id, "place": "0"},
         reverse("cms_new_brand"): {"name": "Vela"},
-        reverse("cms_switch_site"): {"state": "open"},
         reverse("cms_brand", args=["nordlicht"]): {"name": "Vela", "version": "1"},
         reverse("cms_category", args=["toys-hobbies"]): {"name": "Vela", "version": "1"},
         reverse("cms_featured_page", args=["front"]): {"do": "save", "version": "0"},

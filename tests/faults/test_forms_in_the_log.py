@@ -10,7 +10,8 @@ import pytest
 from django.test import Client
 
 from tests.accounts.test_no_secret_is_logged import HIDDEN, Log, collected
-from tests.faults.forms import CODE, FORMS, NEW, OWN, PASSWORD, SECRET
+from tests.browser.conftest import PASSWORD
+from tests.faults.forms import CODE, FORMS, NEW, OWN, SECRET
 from tests.faults.site import Site
 
 CARD = "4242 4242 4242 4242"

@@ -150,7 +150,9 @@ def test_the_time_that_a_request_waited_for_a_thread_counts(
     rf: RequestFactory, caplog: pytest.LogCaptureFixture
 ):
     caplog.set_level(logging.INFO, logger="dealsite.web.request_log")
-    RequestIdMiddleware(lambda _: HttpResponse())(rf.get("/", **{WAITED: 2.0}))
+    request = rf.get("/")
+    request.META[WAITED] = 2.0
+    RequestIdMiddleware(lambda _: HttpResponse())(request)
     (said,) = caplog.messages
     assert 2000 <= float(said.partition("ms=")[2].split()[0]) < 2900
 

@@ -71,6 +71,11 @@ def test_what_makes_no_sense_is_refused_in_its_form(admin, sent):
     assert site_switch.read() == SiteSwitch()
 
 
+def test_the_form_needs_the_token_of_its_page(sign_in):
+    assert sign_in("admin", csrf=True).post(ADDRESS, {"state": "maintenance"}).status_code == 403
+    assert site_switch.read().is_open
+
+
 @pytest.mark.parametrize("roles", [(), ("editor",), ("back office",)])
 def test_the_switch_is_for_admins(sign_in, roles):
     browser = sign_in(*roles)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deals
-from dealsite.data.entities.work import EXPORT
+from dealsite.data.entities.work import EXPORT, SiteState
 from dealsite.data.jobs import exports, heartbeats, jobs, site_switch
 from dealsite.data.table.writes import Update
 from tests.builders import EDITOR, HOUR, NOW, make_announcement, make_brand, make_deal, make_id
@@ -36,7 +36,7 @@ def ask_for_file(job_id: str = "") -> str:
     return job_id
 
 
-def turned(state: site_switch.SiteState) -> site_switch.SiteSwitch:
+def turned(state: SiteState) -> site_switch.SiteSwitch:
     return site_switch.switch_site(state, message="", by=EDITOR, now=NOW)
 
 

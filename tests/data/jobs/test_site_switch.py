@@ -11,6 +11,7 @@ import pytest
 from dealsite.data import keys, table
 from dealsite.data.catalogue.brand_renames import rename_brand
 from dealsite.data.editing import audit
+from dealsite.data.entities.work import SiteState
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs, site_switch
 from dealsite.data.jobs.site_switch import KnownSwitch, SiteSwitch
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("whole_table")
 def turn() -> Callable[..., SiteSwitch]:
     """A function that turns the switch."""
 
-    def to(state: site_switch.SiteState, message: str = "") -> SiteSwitch:
+    def to(state: SiteState, message: str = "") -> SiteSwitch:
         return site_switch.switch_site(state, message=message, by=EDITOR, now=NOW)
 
     return to
@@ -75,8 +76,13 @@ def test_a_process_knows_what_another_one_did_two_seconds_later(turn, time):
 
 @pytest.mark.budget
 def test_it_is_read_once_in_two_seconds_and_no_page_pays_for_it(time, monkeypatch):
-    read, reads = site_switch.read, []
-    monkeypatch.setattr(site_switch, "read", lambda: reads.append(1) or read())
+    read, reads = site_switch.read, list[int]()
+
+    def counted() -> SiteSwitch:
+        reads.append(1)
+        return read()
+
+    monkeypatch.setattr(site_switch, "read", counted)
     here = KnownSwitch()
     with table.metered() as meter:
         for _ in range(40):
@@ -107,7 +113,12 @@ def test_while_the_table_is_away_what_was_known_goes_on_and_is_seldom_asked_for(
 
 def test_it_takes_no_more_than_what_a_page_has_left(time, monkeypatch):
     left: list[float] = []
-    monkeypatch.setattr(site_switch, "read", lambda: left.append(meters.seconds_left()) or SiteSwitch())
+
+    def noted() -> SiteSwitch:
+        left.append(meters.seconds_left())
+        return SiteSwitch()
+
+    monkeypatch.setattr(site_switch, "read", noted)
     with table.deadline(0.05):
         KnownSwitch().current()
     assert left[0] <= 0.05
