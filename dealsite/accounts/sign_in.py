@@ -23,6 +23,7 @@ from dealsite.accounts.forms import CodeForm, SignInForm, SignUpForm, answer_for
 from dealsite.accounts.limits import Tries
 from dealsite.accounts.requests import SiteRequest, client_address, is_behind_unknown_proxy
 from dealsite.accounts.security_log import note
+from dealsite.data.jobs import site_switch
 from dealsite.data.names import normalise_sign_in_name
 from dealsite.data.people import devices, sessions, users
 from dealsite.data.people import passwords as stored_passwords
@@ -214,11 +215,11 @@ def enter(
 ) -> HttpResponse:
     """Start a session and redirect. 1 put + 1 delete, on a new device 1 update and a transaction in place of the put.
 
-    What the visitor wanted to do before they were asked to sign in is done now: 1 transaction. Their cart
-    is merged: 1 query + 1 get + 1 transaction.
+    What the visitor wanted to do before they were asked to sign in is done now, unless the site is closed: 1
+    transaction. Their cart is merged: 1 query + 1 get + 1 transaction.
     """
     _, *begun = begin(request, user, how=how, now=now)
-    if pending:
+    if pending and site_switch.of_process.current().is_open:
         pending.carry_out(request, user.username, now=now)
     response = HttpResponseRedirect(to)
     after_sign_in.follow_up(request, response, user.username, now=now)

@@ -76,6 +76,9 @@ class Job:
         return time_of(self.id)
 
 
+job_from_item = reader(JOB.shape, Job)
+
+
 @dataclass(frozen=True, slots=True)
 class JobsPage:
     """Up to 25 jobs of a month, newest first, and the cursors of the older and newer page."""
@@ -153,7 +156,7 @@ def take_next(*, now: datetime) -> Job | None:
     rests = PAUSABLE if not site_switch.of_process.current().is_open else frozenset()
     limit = 100 if rests else 10
     for row in table.query(keys.open_jobs.partition(), index=keys.GSI3, high=due, limit=limit):
-        if row["card"]["kind"] in rests:
+        if rests and row.get("card", {}).get("kind") in rests:
             continue
         job_id = row["SK"].removeprefix("JOB#")
         take = Update(
@@ -294,11 +297,3 @@ def _change(job: Job, changes: Mapping[Path, Any], *, remove: tuple[str, ...] = 
 
 def _position(job_id: str, due: datetime) -> str:
     return keys.job_rows(job_id, due)["GSI3SK"]
-
-
-def job_from_item(item: Item) -> Job:
-    """Return the job of its item."""
-    return _read_job(item)
-
-
-_read_job = reader(JOB.shape, Job)
