@@ -87,6 +87,7 @@ def _site(var: Path, port: int, log: Path) -> Iterator[int]:
         "DEALSITE_DEMO": "no",
     }
     os.environ["PORT"] = str(port or free_port())
+    os.environ["DEALSITE_LOG_FORMAT"] = "text"  # as it is read here
     os.environ["DEALSITE_LIMITS"] = _no_limits()
     with log.open("wb") as output:
         site = subprocess.Popen(

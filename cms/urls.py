@@ -23,7 +23,7 @@ from cms.imports import imports, rejected_rows, upload
 from cms.jobs import exports, jobs
 from cms.lists import attention, deal_list, list_address, price_and_expiry, quick_actions, saved_views
 from cms.messages import messages
-from cms.operations import operations
+from cms.operations import operations, switch_site
 from cms.orders import order_actions, orders
 from cms.payments import payment_actions, payments
 from cms.people import audit, limits, security, users
@@ -167,6 +167,7 @@ urlpatterns = [
     path("security/", security.security_log, name="cms_security"),
     path("limits/", limits.limit_list, name="cms_limits"),
     path("operations/", operations.operations, name="cms_operations"),
+    path("operations/switch/", switch_site.switch_site, name="cms_switch_site"),
     path("quarantine/", quarantine.quarantine_list, name="cms_quarantine"),
     path("quarantine/decide/", quarantine.decide_quarantined, name="cms_decide_quarantined"),
     path("quarantine/<str:entry_id>/", quarantine.quarantined, name="cms_quarantined"),

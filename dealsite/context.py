@@ -9,6 +9,7 @@ from django.utils import timezone
 from dealsite.accounts import cookies
 from dealsite.accounts.requests import is_behind_unknown_proxy
 from dealsite.data.catalogue.display_names import category_names, missing_categories
+from dealsite.data.jobs import site_switch
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
@@ -23,4 +24,6 @@ def site(request: HttpRequest) -> dict[str, Any]:
         "has_cart": bool(cookies.cart(request)),
         "meter": getattr(request, "meter", None),
         "now": timezone.now(),
+        "site_switch": site_switch.of_process.known,
+        "request_id": getattr(request, "request_id", ""),
     }

@@ -19,7 +19,8 @@ from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
 from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
 from dealsite.web import traffic
-from dealsite.web.request_log import route_of
+from dealsite.web.request_log import due_to, route_of
+from dealsite.web.traffic import PROBES, is_file
 
 # No call waits beyond this many seconds into a view, so that a visitor waits for less than 3 s in all,
 # whatever the engine does. It holds two attempts of `client.READ_TIMEOUT` and the pause between them.
@@ -28,7 +29,6 @@ DATA_SECONDS = 2.4
 # large a file may be that its visitor sends there.
 WAITED, IS_TOO_LARGE, FILE_BYTES = "dealsite.waited", "dealsite.is_too_large", "dealsite.file_bytes"
 REQUEST_ID = "X-Request-ID"
-PROBES = ("/healthz", "/readyz", "/metrics")
 RETRY_AFTER = "5"  # seconds
 FROM_PROXY = re.compile(r"[A-Za-z0-9._-]{1,64}")  # what may stand in a line of the log
 PAGES = {400, 403, 404, 409, 429, 503}
@@ -49,7 +49,10 @@ logger = structlog.get_logger(__name__)
 
 
 class RequestIdMiddleware:
-    """Gives each request an id, or keeps that of a trusted proxy; each line of the log and the answer say it."""
+    """Gives each request an id, or keeps that of a trusted proxy; each line of the log and the answer say it.
+
+    Each gets a line of its own, but for files, probes that succeed, and what the site asks itself while it warms up.
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -60,17 +63,26 @@ class RequestIdMiddleware:
         given = request.headers.get(REQUEST_ID, "") if settings.DEALSITE_TRUSTED_PROXIES else ""
         request_id = given if FROM_PROXY.fullmatch(given) else new_ulid(timezone.now())
         request.request_id = request_id  # type: ignore[attr-defined]
-        with structlog.contextvars.bound_contextvars(request_id=request_id):
+        began = time.perf_counter() - request.META.get(WAITED, 0)
+        with due_to(request_id):
             response = self.get_response(request)
-        if not _is_file(request, response):
+            if "REMOTE_ADDR" in request.META:
+                traffic.note_answer(
+                    request,
+                    response.status_code,
+                    seconds=time.perf_counter() - began,
+                    cause=_cause(request, response),
+                )
+        if not is_file(request, response.status_code):
             response[REQUEST_ID] = request_id
         return response
 
 
-def _is_file(request: HttpRequest, response: HttpResponse) -> bool:
-    """Tell whether an answer is a picture or static file, the same for everybody, which says nothing of its request."""
-    folders = (settings.STATIC_URL, settings.MEDIA_URL)
-    return response.status_code < 400 and request.path_info.startswith(folders)
+def _cause(request: HttpRequest, response: HttpResponse) -> str:
+    """Return the word for why a page was answered 503."""
+    if response.status_code != 503:
+        return ""
+    return getattr(response, "cause", "") or traffic.cause_of(request.meter.failure)  # type: ignore[attr-defined]
 
 
 class MeterMiddleware:
@@ -84,15 +96,9 @@ class MeterMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        began = time.perf_counter()
         with table.metered() as meter, table.deadline(DATA_SECONDS):
             request.meter = meter  # type: ignore[attr-defined]
             response = self.get_response(request)
-        if request.path_info not in PROBES:
-            view = request.resolver_match and request.resolver_match.view_name
-            traffic.of_process.note(view or traffic.NO_VIEW, time.perf_counter() - began)
-            if response.status_code == 503:
-                traffic.of_process.refuse(traffic.cause_of(meter.failure))
         if response.status_code == 503:
             _say_unavailable(request, response, meter.failure)
         return response
@@ -154,7 +160,7 @@ class BrowserHeadersMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        if not _is_file(request, response):
+        if not is_file(request, response.status_code):
             response.headers.setdefault("Permissions-Policy", PERMISSIONS)
             response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         return response
@@ -193,6 +199,11 @@ def _say_unavailable(request: HttpRequest, response: HttpResponse, error: errors
     if error is None or not error.is_said:
         reason = error and (error.reason or repr(error.__cause__ or error))
         logger.warning("data_unavailable", page=route_of(request), reason=reason)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer what makes no sense before a view sees it; Django's own page would know nothing of the request."""
+    return render(request, "400.html", status=400)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -189,7 +189,7 @@ SECTIONS: dict[str, tuple[Setting, ...]] = {
             "DEALSITE_LOG_FORMAT",
             kinds.one_of("text", "json"),
             "`text` or `json`, see [logs](operations.md#logs)",
-            "text",
+            otherwise="text at a terminal, else json",
         ),
         Setting(
             "DEALSITE_HEALTH_TOKEN",

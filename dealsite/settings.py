@@ -90,7 +90,6 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "dealsite.metrics.requests.MetricsMiddleware",
     "dealsite.middleware.RequestIdMiddleware",
     "dealsite.middleware.BrowserHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -105,6 +104,7 @@ MIDDLEWARE = [
     "dealsite.accounts.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "dealsite.web.closed_site.ClosedSiteMiddleware",
 ]
 
 TEMPLATES = [
@@ -275,7 +275,7 @@ SILENCED_SYSTEM_CHECKS = [
     *value("DEALSITE_ACCEPTED_RISKS"),  # ids of dealsite/checks.py
 ]
 
-_log_format = value("DEALSITE_LOG_FORMAT")
+_log_format = value("DEALSITE_LOG_FORMAT", log_lines.usual_format())
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -19,4 +19,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
 if not settings.DEALSITE_MEDIA_BUCKET:  # pictures in a bucket are served from there
     urlpatterns.insert(0, path("media/<path:name>", media.serve, name="media"))
 
+handler400 = "dealsite.middleware.bad_request"
 handler500 = "dealsite.middleware.server_error"

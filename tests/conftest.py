@@ -24,6 +24,7 @@ from dealsite.accounts.security_log import failures
 from dealsite.data import table
 from dealsite.data.catalogue import buckets, lists
 from dealsite.data.integrity import checks
+from dealsite.data.jobs import site_switch
 from dealsite.data.table import client, schema
 from dealsite.engine.server import Engine
 from dealsite.metrics import counting
@@ -95,6 +96,9 @@ def _nothing_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counting, "begin", lambda part: None)
     limits.forget()
     readiness.of_process = readiness.Readiness()
+    # Open, and never read again unless a test asks for it: nobody's calls count that one.
+    site_switch.of_process = site_switch.KnownSwitch()
+    site_switch.of_process._read_at = float("inf")
 
 
 @pytest.fixture(autouse=True)

@@ -22,7 +22,7 @@ from dealsite.data.entities.batches import REFUSED
 from dealsite.data.integrity import check_runs, migrations, quarantine
 from dealsite.data.integrity.check_runs import CheckRun
 from dealsite.data.integrity.problem import Problem
-from dealsite.data.jobs import command_runs, heartbeats, jobs, processes
+from dealsite.data.jobs import command_runs, heartbeats, jobs, processes, site_switch
 from dealsite.data.jobs.processes import Process
 from dealsite.data.people import (
     announcements,
@@ -195,6 +195,7 @@ def look_in() -> None:
     heartbeats.write("worker", now=NOW)
     processes.save(Process(JOB, "worker", "one", 1, "1.0", NOW))
     command_runs.note("backup", by="command", began=NOW, now=NOW, ok=True, said="It is written.")
+    site_switch.switch_site("open", message="", by=EDITOR, now=NOW)
     migrations.save(migrations.begin("all"))
     check_runs.save(CheckRun(JOB, "whole", "worker", 1, 1, 1), now=NOW)
     quarantine.keep([Problem(keys.deal(LIVE), "It is odd.")], is_complete=False, now=NOW)

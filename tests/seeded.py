@@ -284,7 +284,7 @@ def quarantined(deal: Deal, now: datetime) -> str:
     check_runs.save(CheckRun(new_ulid(now), "whole", "worker", 700, 1, 3, 0, kept.new), now=now)
     living = Process(new_ulid(now - DAY, 1), "worker", LONG[:60], 4711, "1.2.3", now)
     living = replace(living, jobs=(JobAtWork("send_message", now),), requests=1000)
-    living = replace(living, pages=(PageTimes("cms_operations", 900, 9000, 400),), refused={"no_thread": 2})
+    living = replace(living, pages=(PageTimes("cms_operations", 900, 9000, 400),), refused={"threads": 2})
     living = replace(living, disks={"data": DiskSpace(10**9, 3, "little")})
     processes.save(living)
     processes.save(replace(living, id=new_ulid(now - DAY, 2), at=now - DAY / 2))

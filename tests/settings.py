@@ -13,6 +13,8 @@ for _name in [name for name in os.environ if name.startswith(("AWS_", "DEALSITE_
 os.environ["DEALSITE_VAR"] = _var
 os.environ["DYNAMODB_ENDPOINT_URL"] = "http://127.0.0.1:9"  # nothing listens there: fixtures name a real one
 
+os.environ["DEALSITE_LOG_FORMAT"] = "text"  # as tests read it
+
 from dealsite.settings import *  # noqa: E402, F403
 
 DEALSITE_SECURITY_CONTACT = "mailto:security@deals.example"
@@ -24,3 +26,4 @@ WHITENOISE_AUTOREFRESH = (
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.MD5PasswordHasher"
 ]  # what takes long is dealsite.settings' own
+LOGGING["loggers"]["dealsite.web.request_log"] = {"level": "WARNING"}  # type: ignore[index]  # noqa: F405 - tests of it ask for its lines

@@ -28,7 +28,7 @@ from dealsite.data.entities.work import LONGEST_SQL, LONGEST_TITLE
 from dealsite.data.table.errors import DataError, Invalid, NotFound, TooManyRequests, VersionConflict
 from dealsite.data.table.ids import is_ulid, new_ulid
 from dealsite.text.digits import number_in
-from dealsite.web.pages import action, page, part
+from dealsite.web.pages import action, open_while, page, part
 
 SHOWN = 100  # rows on a page
 LONGEST_CELL = 500  # characters on a page
@@ -184,6 +184,7 @@ def answer_csv(request: EditorRequest, run_id: str) -> StreamingHttpResponse:
 
 
 @action
+@open_while("read-only")
 @role("back office")
 @require_POST
 def cancel_answer(request: EditorRequest, run_id: str) -> HttpResponse:

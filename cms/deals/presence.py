@@ -13,9 +13,11 @@ from dealsite.data.editing import presence
 from dealsite.data.editing.presence import Heartbeat
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import is_ulid
+from dealsite.web.pages import open_while
 
 
 @editor_action
+@open_while("read-only")
 def heartbeat(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
     """Note that the form is open; answers with who else has it open, or 204 if nothing is new since the last time."""
     _check(kind, thing_id)
@@ -33,6 +35,7 @@ def heartbeat(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
 
 
 @editor_action
+@open_while("read-only")
 def leave(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
     """Note that the form was closed."""
     _check(kind, thing_id)

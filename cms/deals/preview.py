@@ -35,7 +35,7 @@ from dealsite.data.names import slugify
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import epoch_seconds, is_ulid, new_ulid, time_of
 from dealsite.web.deal_page import deal_context
-from dealsite.web.pages import page, part
+from dealsite.web.pages import open_while, page, part
 from dealsite.web.uploads import PICTURE_FORM, takes_files
 
 HOLDS_FOR = timedelta(days=7)
@@ -64,6 +64,7 @@ def preview_frame(request: EditorRequest) -> HttpResponse:
 
 
 @takes_files(PICTURE_FORM)
+@open_while("read-only")
 @editor_action
 def preview_deal(request: EditorRequest) -> HttpResponse:
     """What is in a form as a card and as a page; `deal` names the deal that it would change.

@@ -16,9 +16,11 @@ from dealsite.data.catalogue import deals, featured, feeds
 from dealsite.data.catalogue.cards import EDITORS_CHOICE, FRONT, DealCard
 from dealsite.data.catalogue.featured import PAGES
 from dealsite.data.catalogue.relations import RelationState
+from dealsite.web.pages import open_while
 
 
 @editor_form("1 get + 2 batch gets + d queries", at="?plan={plan}")
+@open_while("read-only")
 def preview_featured(request: EditorRequest, page_id: str) -> HttpResponse:
     """The shop's page with the list in the form (by POST), of a plan as it will be at its time, or of now.
 

@@ -34,7 +34,7 @@ CAUSES: dict[str, tuple[Text, Text]] = {  # of 503: what it was, and what to do
             "The log has the table's own words; check the settings of table, region and credentials."
         ),
     ),
-    "no_thread": (
+    "threads": (
         gettext_lazy("All threads of a web process were busy"),
         gettext_lazy("Look at the slowest pages below; start more web processes or machines."),
     ),

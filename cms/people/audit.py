@@ -35,6 +35,7 @@ KINDS = {
     "import": gettext_lazy("Import"),
     "question": gettext_lazy("Question"),
     "quarantine": gettext_lazy("Quarantine"),
+    "site": gettext_lazy("Site"),
 }
 PAGES = {  # kind -> the page of such a thing
     "deal": "cms_deal",

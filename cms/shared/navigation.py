@@ -56,6 +56,7 @@ PLACES = (
     ),
     Place("cms_limits", _("Limits"), "gauge", ADMIN, "", _("attacks abuse throttled stopped")),
     Place("cms_operations", _("Operations"), "cpu", ADMIN, "", _("checks table nightly worker")),
+    Place("cms_switch_site", _("Site’s switch"), "wrench", ADMIN, "", _("maintenance read-only close open")),
     Place(
         "cms_quarantine", _("Quarantine"), "triangle-alert", ADMIN, "g q", _("wrong items damage check table")
     ),

@@ -15,6 +15,8 @@ from dealsite.data.table.errors import TooManyRequests
 
 PROOF = "proof-"
 TOKEN = "csrfmiddlewaretoken"  # noqa: S105 - a field's name: the page has one of its own
+# What has to be typed again, or is worth nothing later: passwords, codes, cards, and what the second factor signs.
+SECRETS = ("password", "old_password", "code", "number", "secret", "half", "passkey")
 
 
 def ask(
@@ -31,12 +33,13 @@ def ask(
     return response
 
 
-def kept_of(request: HttpRequest) -> dict[str, Any]:
+def kept_of(request: HttpRequest, *, without_secrets: bool = False) -> dict[str, Any]:
     """Return what `accounts/_kept_form.html` keeps of a form that was sent, and the address that it was sent to."""
+    left_out = {TOKEN, *(SECRETS if without_secrets else ())}
     kept = [
         (name, value)
         for name, values in request.POST.lists()
-        if name != TOKEN and not name.startswith(PROOF)
+        if name not in left_out and not name.startswith(PROOF)
         for value in values
     ]
     # A browser gives no page a file of another one: it can only be chosen again.

@@ -46,6 +46,7 @@ class AccountMiddleware:
             patch_vary_headers(response, ("Cookie",))
         if visit.begun:
             give_cookies(response, *visit.begun)
+            visit.username = visit.begun[0]
         if visit.is_stale and has_cookie and settings.SESSION_COOKIE_NAME not in response.cookies:
             cookies.forget_session(response)
         return response

@@ -24,10 +24,11 @@ from dealsite.data.people import passkeys as stored
 from dealsite.data.people import two_factor
 from dealsite.data.people.two_factor import TwoFactor
 from dealsite.data.table.errors import Conflict, Forbidden, NotFound, TooManyRequests
-from dealsite.web.pages import action, page, part
+from dealsite.web.pages import CLOSED, action, open_while, page, part
 
 
 @part("none")
+@open_while(*CLOSED)
 @never_cache
 @require_safe
 def passkey_options(request: HttpRequest) -> HttpResponse:

@@ -122,6 +122,7 @@ class Visit:
     request: SiteRequest
     was_read: bool = False
     is_stale: bool = False
+    username: str = ""  # of whom it is, once that was found out
     begun: tuple[str, str, str] | None = (
         None  # user name, key and device of a session that this request began
     )
@@ -137,6 +138,7 @@ class Visit:
             self.is_stale = True
             return Anonymous()
         session, user, self.state = found
+        self.username = user.username
         user_agent = self.request.headers.get("User-Agent", "")
         sessions.see(session, user_agent=user_agent, address=client_address(self.request), now=now)
         return SignedIn(session, user)

@@ -23,6 +23,7 @@ from dealsite.accounts.forms import CodeForm, SignInForm, SignUpForm, answer_for
 from dealsite.accounts.limits import Tries
 from dealsite.accounts.requests import SiteRequest, client_address, is_behind_unknown_proxy
 from dealsite.accounts.security_log import note
+from dealsite.data.jobs import site_switch
 from dealsite.data.names import normalise_sign_in_name
 from dealsite.data.people import devices, sessions, users
 from dealsite.data.people import passwords as stored_passwords
@@ -30,7 +31,7 @@ from dealsite.data.people.sessions import Session
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import AlreadyExists, Invalid, TooManyRequests
 from dealsite.data.table.ids import hash_of, new_ulid
-from dealsite.web.pages import action, page
+from dealsite.web.pages import CLOSED, action, open_while, page
 
 # How somebody signed in, for the security log
 SIGN_UP, PASSWORD, CODE, PASSKEY = "sign-up", "password", "password and second step", "passkey"
@@ -77,6 +78,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
 
 
 @page("1 scan + 1 batch get")
+@open_while(*CLOSED)
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
@@ -100,6 +102,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 
 
 @page("1 get")
+@open_while(*CLOSED)
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in_code(request: HttpRequest) -> HttpResponse:
@@ -123,6 +126,7 @@ def sign_in_code(request: HttpRequest) -> HttpResponse:
 
 
 @action
+@open_while(*CLOSED)
 @require_POST
 def sign_out(request: SiteRequest) -> HttpResponse:
     """End this session, here and in the table; harmless when it has ended."""
@@ -212,11 +216,11 @@ def enter(
 ) -> HttpResponse:
     """Start a session and redirect. 1 put + 1 delete, on a new device 1 update and a transaction in place of the put.
 
-    What the visitor wanted to do before they were asked to sign in is done now: 1 transaction. Their cart
-    is merged: 1 query + 1 get + 1 transaction.
+    What the visitor wanted to do before they were asked to sign in is done now, unless the site is closed: 1
+    transaction. Their cart is merged: 1 query + 1 get + 1 transaction.
     """
     _, *begun = begin(request, user, how=how, now=now)
-    if pending:
+    if pending and site_switch.of_process.current().is_open:
         pending.carry_out(request, user.username, now=now)
     response = HttpResponseRedirect(to)
     after_sign_in.follow_up(request, response, user.username, now=now)

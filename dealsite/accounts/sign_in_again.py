@@ -34,7 +34,7 @@ from dealsite.accounts.sign_in import (
 )
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import TooManyRequests
-from dealsite.web.pages import part
+from dealsite.web.pages import CLOSED, open_while, part
 
 DIALOG, PAGE = "accounts/_sign_in_here.html", "accounts/ended_session.html"
 MOST_CHARACTERS = 254
@@ -42,6 +42,7 @@ IDS = "here_%s"  # the page has forms of its own
 
 
 @part("none")
+@open_while(*CLOSED)
 @never_cache
 @require_safe
 def session(request: HttpRequest) -> HttpResponse:
@@ -50,6 +51,7 @@ def session(request: HttpRequest) -> HttpResponse:
 
 
 @part("none")
+@open_while(*CLOSED)
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in_here(request: HttpRequest) -> HttpResponse:

@@ -191,6 +191,7 @@ closed_quarantine = index(GSI1, "QUARANTINE#{state:decided|gone}", "{at:time?}#{
 quarantine_rows = rows("entry, *, state, group, at", open_quarantine, closed_quarantine)
 
 # Who is alive
+site_switch = key("SITESWITCH", "SITESWITCH", "whether the site is open, and what visitors are told")
 heartbeat = key(
     "HEARTBEAT#{part:worker|web|unknown}", "HEARTBEAT#{part}", "when one of its processes last wrote"
 )

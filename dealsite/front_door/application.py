@@ -2,28 +2,33 @@
 
 import asyncio
 import io
+import time
 from typing import Any
 
 import structlog
+from django.http import HttpRequest
+from django.utils import timezone
 from uvicorn._types import ASGIReceiveCallable, ASGISendCallable, HTTPScope
 
 from dealsite.data.table.errors import Unavailable
+from dealsite.data.table.ids import new_ulid
 from dealsite.front_door.answers import Answer, Application, answer_of
 from dealsite.front_door.bodies import Gone, TooLarge, read_body
 from dealsite.front_door.connections import Connection
 from dealsite.front_door.environ import environ_of
 from dealsite.front_door.limits import SMALL_BYTES
 from dealsite.front_door.pools import Busy, Pool
-from dealsite.metrics import chart, counting
-from dealsite.middleware import IS_TOO_LARGE, PROBES, WAITED
+from dealsite.middleware import IS_TOO_LARGE, REQUEST_ID, RETRY_AFTER, WAITED
 from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
 from dealsite.web import traffic
+from dealsite.web.request_log import due_to
 from dealsite.web.uploads import most_bytes_of
 
 PAGE_THREADS = 4  # 8 in all with two processes, since the embedded engine slows down above ten connections
 SIDE_THREADS = 2
 LINGER_SECONDS = 2.0
 CLOSE = (b"connection", b"close")
+ID_PLACE = "-" * 26  # in the page for those who waited in vain: where the request's id goes
 logger = structlog.get_logger(__name__)
 
 
@@ -35,22 +40,14 @@ class FrontDoor:
         self._pages = Pool(PAGE_THREADS, "page")
         self._uploads = Pool(SIDE_THREADS, "uploads")  # asks who may send one
         self._files = Pool(SIDE_THREADS, "files", patience=None)  # reads the rest of long answers
-        self._health = {path: Pool(1, path[1:]) for path in PROBES}
-        page = busy_page.encode()
-        headers = {
-            "content-type": "text/html; charset=utf-8",
-            "cache-control": "no-store",
-            "retry-after": "5",
-        }
-        headers["content-length"] = str(len(page))
-        encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
-        self._busy = Answer(503, encoded, page, None, lambda: None)
+        self._health = {path: Pool(1, path[1:]) for path in traffic.PROBES}
+        self._busy_page = busy_page
 
     async def __call__(self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         """Read a request, let Django answer it, and send that."""
         connection: Connection = scope["connection"]  # type: ignore[typeddict-item]
         environ = environ_of(scope)
-        is_read = False
+        is_read, began = False, time.perf_counter()
         try:
             try:
                 await read_body(environ, receive, lambda: self._uploads.run(lambda _: most_bytes_of(environ)))
@@ -62,21 +59,35 @@ class FrontDoor:
         except Gone:
             return
         except (Busy, Unavailable):
-            traffic.of_process.refuse(traffic.NO_THREAD)
-            counting.add(chart.UNAVAILABLE, "threads")
-            answer = self._busy
+            answer = self._busy(environ, began, traffic.THREADS)
         except (OSError, MemoryError) as error:  # no disk for a body, no memory for the page of an error
             if not is_shortage(error):
                 raise
             logger.warning("request_refused", reason=repr(error))
             end_if_out_of_memory(error)
-            traffic.of_process.refuse(traffic.SHORTAGE)
-            answer = self._busy
+            answer = self._busy(environ, began, traffic.SHORTAGE)
         finally:
             environ["wsgi.input"].close()
         if not is_read:
             answer.headers = [*answer.headers, CLOSE]
         await self._send(answer, connection, send, None if is_read else receive)
+
+    def _busy(self, environ: dict[str, Any], began: float, cause: str) -> Answer:
+        """Return the page for a request that Django does not see, and note that."""
+        request, request_id = HttpRequest(), new_ulid(timezone.now())
+        request.META, request.method = environ, environ["REQUEST_METHOD"]
+        with due_to(request_id):
+            traffic.note_answer(request, 503, seconds=time.perf_counter() - began, cause=cause)
+        page = self._busy_page.replace(ID_PLACE, request_id).encode()
+        headers = {
+            "content-type": "text/html; charset=utf-8",
+            "cache-control": "no-store",
+            "retry-after": RETRY_AFTER,
+            "content-length": str(len(page)),
+            REQUEST_ID.lower(): request_id,
+        }
+        encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
+        return Answer(503, encoded, page, None, lambda: None)
 
     def _leave_out_body(self, environ: dict[str, Any]) -> None:
         environ["wsgi.input"].close()

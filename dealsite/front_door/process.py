@@ -19,7 +19,7 @@ from django.template.loader import get_template
 from django.utils import timezone
 
 from dealsite.front_door import limits
-from dealsite.front_door.application import FrontDoor
+from dealsite.front_door.application import ID_PLACE, FrontDoor
 from dealsite.front_door.connections import Connections
 from dealsite.front_door.warm_up import warm_up
 from dealsite.metrics import counting
@@ -125,7 +125,7 @@ def serve(listening: socket.socket, tells: int | None = None) -> None:
     warm_up(application)
     counting.begin("web")
     traffic.of_process = traffic.Traffic()  # nobody waited for what warmed up
-    door = FrontDoor(application, get_template("503.html").render())
+    door = FrontDoor(application, get_template("503.html").render({"request_id": ID_PLACE}))
     with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises again the signal that ended it
         web_server(door, bounds, tells).run(sockets=[listening])
 

@@ -53,7 +53,8 @@ REQUEST_SECONDS = Metric(
 UNAVAILABLE = Metric(
     "dealsite_unavailable_total",
     "answers with 503, by cause: `threads` (all were busy), `table` (no answer in time), `busy` (throttled or"
-    " contended), `misconfigured` (no such table, or no right to it), `other`",
+    " contended), `misconfigured` (no such table, or no right to it), `shortage` (of memory or"
+    " disk), `closed` (by the site's switch)",
     ("cause",),
 )
 PAGE_CACHE = Metric(

@@ -7,12 +7,13 @@ from django.http import FileResponse, Http404, HttpRequest
 from django.views.decorators.http import require_safe
 
 from dealsite.pictures import renditions
-from dealsite.web.pages import feed
+from dealsite.web.pages import CLOSED, feed, open_while
 
 PICTURE_FILE = re.compile(r"pictures/[0-9a-f]{2}/[0-9a-f]{32}-[0-9]{2,4}\.(webp|avif)")
 
 
 @feed("none")
+@open_while(*CLOSED)
 @require_safe
 def serve(request: HttpRequest, name: str) -> FileResponse:
     """Answer with one stored picture; only names that pictures.py makes exist here."""

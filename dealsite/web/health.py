@@ -10,12 +10,13 @@ from django.views.decorators.http import require_safe
 
 from dealsite.accounts.requests import asks_from_here, proxies_of
 from dealsite.web import readiness
-from dealsite.web.pages import feed
+from dealsite.web.pages import CLOSED, feed, open_while
 
 RETRY_SECONDS = "5"
 
 
 @feed("none")
+@open_while(*CLOSED)
 @never_cache
 @require_safe
 def process(request: HttpRequest) -> HttpResponse:
@@ -24,6 +25,7 @@ def process(request: HttpRequest) -> HttpResponse:
 
 
 @feed("2 gets + 1 batch get + 3 queries + 1 scan + 1 put")
+@open_while(*CLOSED)
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:

@@ -3,6 +3,7 @@
 Whoever runs the site lets journald, Docker or a file's rotation keep them: docs/operations.md says how.
 """
 
+import sys
 import threading
 from typing import Any
 
@@ -11,6 +12,12 @@ from structlog.typing import Processor
 
 FORMATS = ("text", "json")
 SHARED: list[Processor] = [structlog.contextvars.merge_contextvars, structlog.processors.format_exc_info]
+
+
+def usual_format() -> str:
+    """Return the format of a log that nobody chose one for: text for people, JSON for what collects lines."""
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    return "text" if is_terminal else "json"
 
 
 def formatter(log_format: str) -> dict[str, Any]:
@@ -28,7 +35,8 @@ def formatter(log_format: str) -> dict[str, Any]:
         structlog.processors.JSONRenderer(),
     ]
     formatter = structlog.stdlib.ProcessorFormatter
-    return {"()": formatter, "foreign_pre_chain": SHARED, "processors": processors}
+    foreign = [*SHARED, structlog.stdlib.ExtraAdder(["request_id"])]
+    return {"()": formatter, "foreign_pre_chain": foreign, "processors": processors}
 
 
 def configure_events(log_format: str) -> None:

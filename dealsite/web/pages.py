@@ -10,6 +10,9 @@ from typing import Literal, TypeVar
 
 from django.http import HttpResponseBase
 
+from dealsite.data.entities.work import CLOSED_FOR_MAINTENANCE, READ_ONLY, SiteState
+
+CLOSED = READ_ONLY, CLOSED_FOR_MAINTENANCE
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
 
@@ -48,6 +51,16 @@ def feed(requests: str, *, at: str | tuple[str, ...] = "") -> Callable[[View], V
 def action(view: View) -> View:
     """Declare a view that answers POST alone: what it does is a question of the data layer, with its own row."""
     return _declare(Page("action", "none"))(view)
+
+
+def open_while(*states: SiteState) -> Callable[[View], View]:
+    """Declare a view that works although the site's switch says otherwise: it changes nothing of the shop."""
+
+    def declare(view: View) -> View:
+        view.open_while = frozenset(states)  # type: ignore[attr-defined]
+        return view
+
+    return declare
 
 
 def page_of(view: Callable[..., HttpResponseBase]) -> Page | None:

@@ -1,12 +1,29 @@
-"""What the log says of a request: its id in every line, and of its address the pattern, since addresses hold tokens.
+"""What the log says of a request: a line when it is answered, and its id in every other line that is due to it.
 
-And the one line that an event gets, whatever text it holds.
+Of its address the pattern stands there, since addresses hold tokens; an event gets one line, whatever text it holds.
 """
 
+import contextlib
 import logging
+from collections.abc import Iterator
 
 import structlog
 from django.http import HttpRequest
+
+from dealsite.accounts.requests import Visit, client_address, network_of
+from dealsite.data.jobs import causes
+from dealsite.data.table.meters import Meter
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"})
+logger = structlog.get_logger(__name__)
+
+
+@contextlib.contextmanager
+def due_to(request_id: str, **more: str) -> Iterator[None]:
+    """Let lines of the log, and jobs that are added, name a request; "" for what nobody asked for."""
+    said = ({"request_id": request_id} if request_id else {}) | more
+    with structlog.contextvars.bound_contextvars(**said), causes.caused_by(request_id):
+        yield
 
 
 def current_id() -> str:
@@ -19,22 +36,47 @@ def route_of(request: HttpRequest) -> str:
     return f"/{request.resolver_match.route}" if request.resolver_match else ""
 
 
+def view_of(request: HttpRequest) -> str:
+    """Return the name of the view that answers a request, '' where none does."""
+    return str(request.resolver_match.view_name or "") if request.resolver_match else ""
+
+
+def method_of(request: HttpRequest) -> str:
+    """Return the method of a request; whatever else may stand there is `other`."""
+    return request.method if request.method in METHODS else "other"
+
+
+def log_answer(request: HttpRequest, status: int, *, milliseconds: float, **more: str) -> None:
+    """Write the line of a request that is answered. Who made it stands there where the answer depended on that."""
+    meter: Meter = getattr(request, "meter", None) or Meter()
+    visit: Visit | None = getattr(request, "visit", None)
+    logger.info(
+        "request",
+        view=view_of(request),
+        method=method_of(request),
+        status=status,
+        ms=round(milliseconds, 1),
+        calls=meter.calls,
+        read_units=meter.read_units,
+        write_units=meter.write_units,
+        user=visit.username if visit else "",
+        network=network_of(client_address(request)),
+        **more,
+    )
+
+
 class RequestFilter(logging.Filter):
-    """Puts the request's id into Django's own lines as well, and takes the address out of them."""
+    """Gives Django's own lines their request's id as well, and takes the address out of them."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if record.name.partition(".")[0] == "django" and not hasattr(
-            record, "request_id"
-        ):  # of another handler
+        if record.name.partition(".")[0] == "django":
             request = getattr(record, "request", None)
             if isinstance(request, HttpRequest) and isinstance(record.args, tuple):
                 route = route_of(request)
                 record.args = tuple(route if arg == request.path else arg for arg in record.args)
             # Django logs the status of an answer when the middleware is through with it.
-            request_id = getattr(request, "request_id", "") or current_id()
-            vars(record)["request_id"] = request_id
-            if request_id:
-                record.msg = f"{record.msg} request_id={request_id!r}"
+            if request_id := getattr(request, "request_id", "") or current_id():
+                vars(record)["request_id"] = request_id
         return True
 
 
@@ -44,6 +86,10 @@ class OneLine(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         text = super().format(record)
         return text if text.isprintable() else "".join(map(_printable, text))
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
+        request_id = getattr(record, "request_id", "")
+        return super().formatMessage(record) + (f" request_id={request_id!r}" if request_id else "")
 
 
 def _printable(character: str) -> str:

@@ -1,7 +1,7 @@
-"""What this web process answered within the last hour: requests, its slowest pages, and why it answered 503.
+"""What this web process answers: a line of the log, counts for /metrics, and those of the last hour.
 
-Counted by the name of the view, so there are never more counts than the site has views; the hour is made of spans of
-five minutes, the oldest of which is dropped.
+The hour's are of requests, of the slowest pages, and of why it answered 503. They go by the name of the view, so that
+there are no more of them than views. The hour is made of spans of five minutes, the oldest of which is dropped.
 """
 
 import threading
@@ -11,13 +11,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.conf import settings
+from django.http import HttpRequest
+
 from dealsite.data.entities.operations import MOST_PAGES
 from dealsite.data.jobs.processes import PageTimes
 from dealsite.data.table import errors
+from dealsite.metrics import chart, counting
+from dealsite.web.request_log import log_answer, method_of, view_of
 
+PROBES = ("/healthz", "/readyz", "/metrics")  # what machines ask
 SPAN_SECONDS, SPANS = 300.0, 12
 NO_VIEW = ""  # an address that leads nowhere
-NO_THREAD, SHORTAGE = "no_thread", "shortage"  # causes that are not the table's
+THREADS, SHORTAGE, CLOSED = "threads", "shortage", "closed"  # causes that are not the table's
 
 
 @dataclass
@@ -93,6 +99,29 @@ def cause_of(failure: errors.Unavailable | None) -> str:
         case errors.Busy():
             return "busy"
     return "table"
+
+
+def is_file(request: HttpRequest, status: int) -> bool:
+    """Tell whether an answer is a picture or static file, the same for everybody, which says nothing of its request."""
+    return status < 400 and request.path_info.startswith((settings.STATIC_URL, settings.MEDIA_URL))
+
+
+def note_answer(request: HttpRequest, status: int, *, seconds: float, cause: str) -> None:
+    """Note an answer wherever it is to be seen; `cause` is the word for why it is a 503.
+
+    The log has no line of a file, nor of a probe that goes well.
+    """
+    is_probe, view, method = request.path_info in PROBES, view_of(request), method_of(request)
+    counting.add(chart.REQUESTS, view or "other", method, status)
+    counting.took(chart.REQUEST_SECONDS, view or "other", method, seconds=seconds)
+    if not is_probe:
+        of_process.note(view, seconds)
+        if cause:
+            counting.add(chart.UNAVAILABLE, cause)
+        if cause not in ("", CLOSED):
+            of_process.refuse(cause)
+    if not is_file(request, status) and not (is_probe and status < 400):
+        log_answer(request, status, milliseconds=seconds * 1000, **({"cause": cause} if cause else {}))
 
 
 of_process = Traffic()

@@ -33,6 +33,7 @@ from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
 from dealsite.search.projection import SearchIndex
 from dealsite.stream.consumer import consume
 from dealsite.stream.projection import Projection
+from dealsite.web.request_log import due_to
 from dealsite.worker import (
     accounts,
     alarms,
@@ -170,22 +171,21 @@ def run_next(*, now: datetime) -> bool:
     if job is None:
         return False
     began, outcome = time.monotonic(), "left"
-    try:
-        again = _handle(job, now)
-        if again is None:
-            jobs.finish(job)
-        else:
-            jobs.wait_until(job, again)
-        outcome = "done" if again is None else "again"
-        logger.info("job_run", job=job.id, kind=job.kind, again=again)
-    except Conflict as left:
-        outcome = "failed" if isinstance(left, JobFailed) else "left"
-        logger.info(
-            "job_left", job=job.id, kind=job.kind
-        )  # cancelled, failed, handed over, or no longer ours
-    finally:
-        counting.add(chart.JOBS_RUN, job.kind, outcome)
-        counting.took(chart.JOB_SECONDS, job.kind, seconds=time.monotonic() - began)
+    with due_to(job.request, job=job.id, kind=job.kind):
+        try:
+            again = _handle(job, now)
+            if again is None:
+                jobs.finish(job)
+            else:
+                jobs.wait_until(job, again)
+            outcome = "done" if again is None else "again"
+            logger.info("job_run", again=again)
+        except Conflict as left:
+            outcome = "failed" if isinstance(left, JobFailed) else "left"
+            logger.info("job_left")  # cancelled, failed, handed over, or no longer ours
+        finally:
+            counting.add(chart.JOBS_RUN, job.kind, outcome)
+            counting.took(chart.JOB_SECONDS, job.kind, seconds=time.monotonic() - began)
     return True
 
 
@@ -207,9 +207,9 @@ def _handle(job: jobs.Job, now: datetime) -> datetime | None:
         raise Conflict() from reason
     except Exception as error:  # a job must not take the worker down; its error is kept with it
         if is_shortage(error) and not isinstance(error, MemoryError):
-            logger.warning("job_waits", job=job.id, kind=job.kind, reason=repr(error))
+            logger.warning("job_waits", reason=repr(error))
             return now + SHORTAGE_PAUSE
-        logger.warning("job_failed", job=job.id, kind=job.kind, error=repr(error))
+        logger.warning("job_failed", error=repr(error))
         jobs.fail(job, str(error), now=now + timedelta(seconds=time.monotonic() - began))
         end_if_out_of_memory(error)
         raise JobFailed() from error

@@ -7,6 +7,7 @@ written that it can be.
 import contextlib
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from datetime import datetime
 
 import structlog
@@ -40,7 +41,8 @@ HANDLERS: dict[str, Handler] = dict.fromkeys(COMMANDS, hand_over)
 
 def start(work: Callable[[], None]) -> None:
     """Work in a thread, which ends with the process."""
-    threading.Thread(target=work, name="nightly", daemon=True).start()
+    run_in_context = copy_context().run
+    threading.Thread(target=run_in_context, args=(work,), name="nightly", daemon=True).start()
 
 
 def run(job: Job, *, clock: Callable[[], datetime] = timezone.now, command: Command | None = None) -> None:
@@ -53,9 +55,9 @@ def run(job: Job, *, clock: Callable[[], datetime] = timezone.now, command: Comm
         _note(held, ok=True, said=said)
         jobs.finish(job)
     except Conflict:
-        logger.info("nightly_command_left", job=job.id, kind=job.kind)
+        logger.info("nightly_command_left")
     except Exception as error:  # noqa: BLE001 - kept with the job, which is tried again
-        logger.warning("nightly_command_failed", job=job.id, kind=job.kind, error=repr(error))
+        logger.warning("nightly_command_failed", error=repr(error))
         with contextlib.suppress(DataError):  # without a table the lease ends by itself
             jobs.fail(job, str(error), now=clock())
             _note(held, ok=False, said=str(error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import logging
 import re
@@ -49,17 +50,26 @@ class Log:
         return self.out.getvalue()
 
 
-@pytest.fixture
-def log() -> Iterator[Log]:
+@contextlib.contextmanager
+def collected(*more: str) -> Iterator[Log]:
+    """Collect what the log holds, also of some loggers that are quiet in tests."""
     made, root = Log(), logging.getLogger()
-    levels = {name: logging.getLogger(name).level for name in ("", "django.request", "stripe")}
+    levels = {name: logging.getLogger(name).level for name in ("", "django.request", "stripe", *more)}
     root.addHandler(made.handler)
     for name in levels:
         logging.getLogger(name).setLevel(logging.DEBUG)
-    yield made
-    root.removeHandler(made.handler)
-    for name, level in levels.items():
-        logging.getLogger(name).setLevel(level)
+    try:
+        yield made
+    finally:
+        root.removeHandler(made.handler)
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
+
+
+@pytest.fixture
+def log() -> Iterator[Log]:
+    with collected() as made:
+        yield made
 
 
 class Planted:

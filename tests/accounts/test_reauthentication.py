@@ -207,6 +207,7 @@ def test_these_pages_ask_for_the_password():
         "cms_refund_payment",
         "cms_reset_two_factor",
         "cms_suspend_user",
+        "cms_switch_site",
         "cms_take_role",
         "remove_passkey",
     }

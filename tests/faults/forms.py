@@ -259,6 +259,7 @@ FORMS: dict[str, Form] = {
     "cms_end_sessions": Form(of()),
     "cms_suspend_user": Form(of(reason="spam")),
     "cms_lift_suspension": Form(of(), at="/cms/users/banned/lift-suspension/"),
+    "cms_switch_site": Form(of(state="open", message="As always")),
     "cms_quarantined": Form(
         of(path="at", kind="text", value="2026-11-21T12:00:00.000Z", sure="on"),
         at="/cms/quarantine/{quarantined}/",

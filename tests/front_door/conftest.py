@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from dealsite.front_door.application import FrontDoor
+from dealsite.front_door.application import ID_PLACE, FrontDoor
 from dealsite.front_door.limits import Limits
 from dealsite.front_door.process import web_server
 
@@ -35,7 +35,7 @@ class Web:
         self._application = application
         listening = socket.create_server(("127.0.0.1", 0), backlog=512)
         self.port: int = listening.getsockname()[1]
-        self.server = web_server(FrontDoor(self._noted, "<p>busy</p>"), limits)
+        self.server = web_server(FrontDoor(self._noted, f"<p>busy {ID_PLACE}</p>"), limits)
         self.connections = self.server.config.http.__self__  # type: ignore[union-attr]
         self._thread = threading.Thread(target=self.server.run, args=([listening],))
         self._thread.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from types import SimpleNamespace
@@ -53,12 +54,17 @@ def test_health_never_waits_behind_pages(hanging, address):
     assert seconds < 0.9
 
 
-def test_who_waits_in_vain_for_a_thread_gets_a_503_that_says_when_to_come_back(hanging):
+def test_who_waits_in_vain_for_a_thread_gets_a_503_that_says_when_to_come_back(hanging, caplog):
+    caplog.set_level(logging.INFO, logger="dealsite.web.request_log")
     began = time.monotonic()
     answer = hanging.ask(GET % b"/")
     assert status_of(answer) == 503
     assert b"\r\nretry-after: 5\r\n" in answer
-    assert answer.endswith(b"<p>busy</p>")
+    request_id = answer.partition(b"\r\nx-request-id: ")[2][:26].decode()
+    assert answer.endswith(f"<p>busy {request_id}</p>".encode())
+    (said,) = [text for text in caplog.messages if text.startswith("event='request'")]
+    assert said.startswith("event='request' view='' method='GET' status=503 ms=")
+    assert said.endswith(f" user='' network='127.0.0.1' reason='busy' request_id='{request_id}'")
     assert QUEUE_SECONDS - 0.1 < time.monotonic() - began < 2.5
 
 

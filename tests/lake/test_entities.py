@@ -29,6 +29,7 @@ LEFT_OUT = {
     "Heartbeat": "it says that a process lives",
     "Process": "it says how a process is doing",
     "CommandRun": "it says how a command went",
+    "SiteSwitch": "it says whether the site is open; the audit log, who turned it",
     "CheckRun": "it says how a check of the table went",
     "Quarantined": "it repeats an item that is wrong, secrets and all",
     "FailureCount": "it counts security events for the alarm",

@@ -38,7 +38,10 @@ class Site:
             self.process = subprocess.Popen(
                 [*before, sys.executable, "manage.py", "run"],
                 cwd=ROOT,
-                env=kept | {"DEALSITE_VAR": str(var), "PORT": str(port), "DEALSITE_DEMO": "no"} | environ,
+                env=kept
+                | {"DEALSITE_VAR": str(var), "PORT": str(port), "DEALSITE_DEMO": "no"}
+                | {"DEALSITE_LOG_FORMAT": "text"}
+                | environ,
                 stdout=output,
                 stderr=output,
                 process_group=0,

@@ -7,6 +7,7 @@ import io
 import json
 import logging
 import os
+import pty
 import resource
 import socket
 import subprocess
@@ -54,7 +55,7 @@ print("at the end")
 def run(code: str, stderr: Any = subprocess.PIPE, **environ: str) -> subprocess.CompletedProcess[str]:
     """Run code as the site's processes run theirs."""
     environ = {
-        **os.environ,
+        **{name: text for name, text in os.environ.items() if name != "DEALSITE_LOG_FORMAT"},
         "DJANGO_SETTINGS_MODULE": "dealsite.settings",
         "PYTHONUNBUFFERED": "1",
         **environ,
@@ -71,7 +72,7 @@ def run(code: str, stderr: Any = subprocess.PIPE, **environ: str) -> subprocess.
 
 @pytest.fixture(scope="module")
 def lines() -> list[str]:
-    return run(EVENTS).stderr.split("\n")
+    return run(EVENTS, DEALSITE_LOG_FORMAT="text").stderr.split("\n")
 
 
 def test_each_event_is_one_line_with_its_traceback(lines: list[str]):
@@ -100,8 +101,8 @@ def test_each_event_is_one_line_with_its_traceback(lines: list[str]):
     )
 
 
-def test_lines_can_be_json():
-    found = [json.loads(line) for line in run(EVENTS, DEALSITE_LOG_FORMAT="json").stderr.splitlines()]
+def test_lines_are_json_where_the_output_is_no_terminal():
+    found = [json.loads(line) for line in run(EVENTS).stderr.splitlines()]
     assert [one["level"] for one in found] == ["info", "error", "error", "error", "warning", "error"]
     assert found[0] | {"timestamp": ""} == {
         "event": "signed_in",
@@ -123,6 +124,17 @@ def test_lines_can_be_json():
 def test_a_full_disk_under_the_log_stops_nothing(log_format: str):
     with Path("/dev/full").open("w") as full:
         assert run(EVENTS, full, DEALSITE_LOG_FORMAT=log_format).stdout == "at the end\n"
+
+
+def test_lines_are_text_at_a_terminal_and_where_there_is_no_output_at_all_nothing_fails(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    terminal, other = pty.openpty()
+    with os.fdopen(terminal), os.fdopen(other, "w") as stderr:
+        monkeypatch.setattr(sys, "stderr", stderr)
+        assert log_lines.usual_format() == "text"
+    monkeypatch.setattr(sys, "stderr", None)
+    assert log_lines.usual_format() == "json"
 
 
 def test_another_format_is_an_error():

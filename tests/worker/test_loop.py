@@ -7,8 +7,9 @@ from django.core.management import CommandError, call_command
 from dealsite.data import keys, table
 from dealsite.data.jobs import heartbeats, jobs
 from dealsite.data.table import errors, ids, schema
-from dealsite.worker import loop
-from tests.builders import NOW
+from dealsite.web.request_log import due_to
+from dealsite.worker import loop, nightly
+from tests.builders import DAY, NOW
 
 pytestmark = pytest.mark.usefixtures("fresh_table")
 
@@ -32,6 +33,43 @@ def test_due_jobs_are_run_in_turn_and_finished(handled):
     assert loop.run_next(now=NOW + timedelta(seconds=1))
     assert handled == ["song 1", "song 2"]
     assert {jobs.get(first).state, jobs.get(second).state} == {"done"}
+
+
+def said(caplog):
+    return sorted(caplog.messages[-1].split())
+
+
+def test_the_lines_of_a_job_name_the_request_that_caused_it_and_so_do_the_jobs_that_it_causes(
+    monkeypatch, caplog
+):
+    caplog.set_level("INFO")
+    caused = []
+    monkeypatch.setitem(loop.HANDLERS, "sing", lambda job, now: caused.append(add_job("dance", 2, NOW + DAY)))
+    with due_to("R1"):
+        first = add_job()
+    own = add_job("hum", 3)
+    assert [jobs.get(one).request for one in (first, own)] == ["R1", ""]
+    assert loop.run_next(now=NOW)
+    assert said(caplog) == [
+        "again=None",
+        "event='job_run'",
+        f"job='{first}'",
+        "kind='sing'",
+        "request_id='R1'",
+    ]
+    assert jobs.get(caused[0]).request == "R1"
+    assert loop.run_next(now=NOW)
+    assert said(caplog) == ["event='job_left'", f"job='{own}'", "kind='hum'"]
+
+
+def test_what_a_job_does_in_its_thread_is_due_to_the_same_request():
+    made: list[str] = []
+    with due_to("R1"):
+        nightly.start(lambda: made.append(add_job("dance", 2)))
+    for thread in threading.enumerate():
+        if thread.name == "nightly-check":
+            thread.join()
+    assert jobs.get(made[0]).request == "R1"
 
 
 def test_a_job_that_wants_to_run_again_waits_until_then(monkeypatch):

@@ -77,6 +77,7 @@ JOB = Entity(
         "error": ForeignText(most=ERROR_CHARACTERS, optional=True),
         "applied": Flag(optional=True, about="its counts are counted"),
         "undone_by": Ulid(optional=True, about="the job that takes its changes back"),
+        "request": Text(most=64, optional=True, about="the id of the request that caused it"),
     },
 )
 
@@ -109,9 +110,27 @@ HEARTBEAT = Entity(
     is_passing=True,
 )
 
+SITE = "-"  # stands for whoever does things by itself: nobody is called so
+SiteState = Literal["open", "read-only", "maintenance"]
+OPEN: SiteState = "open"
+READ_ONLY: SiteState = "read-only"
+CLOSED_FOR_MAINTENANCE: SiteState = "maintenance"
+NOTICE_CHARACTERS = 300
+
+SITE_SWITCH = Entity(
+    type="SiteSwitch",
+    about="whether the site is open",
+    key=At(keys.site_switch),
+    shape={
+        "state": Text(one_of=get_args(SiteState)),
+        "message": ForeignText(least=0, most=NOTICE_CHARACTERS, about="what visitors are told"),
+        "by": Username(also=(SITE,), personal=True, about="may have been deleted; -: the command"),
+        "at": Time(),
+    },
+)
+
 # Logs
 
-SITE = "-"  # stands for whoever does things by itself: nobody is called so
 Event = Literal[
     "signed_in",
     "sign_in_failed",

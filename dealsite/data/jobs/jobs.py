@@ -20,6 +20,7 @@ from dealsite.data import keys, table
 from dealsite.data.editing import audit
 from dealsite.data.entities.conversion import reader
 from dealsite.data.entities.work import ERROR_CHARACTERS, JOB, SEND_MESSAGE
+from dealsite.data.jobs import causes, site_switch
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, NotFound
@@ -40,7 +41,7 @@ ALREADY = {
     "failed": gettext_lazy("This job is failed already."),
     "cancelled": gettext_lazy("This job is cancelled already."),
 }
-# May be paused and cancelled: nothing else depends on them.
+# May be paused and cancelled, and rest while the site is not open: nothing else depends on them.
 PAUSABLE = frozenset({SEND_MESSAGE, BULK_CHANGE, BULK_UNDO, CHECK_IMPORT, RUN_IMPORT})
 
 
@@ -56,7 +57,8 @@ class HandedOver(Exception):
 class Job:
     """One job; `taken_by` is the token of the worker's take, by which it knows that the job is still its own.
 
-    `progress` is what a long one has done so far: counts, and the seconds that it took.
+    `progress` is what a long one has done so far: counts, and the seconds that it took. `request` is the id of the
+    request that caused it, "" where the site itself did.
     """
 
     id: str
@@ -68,10 +70,14 @@ class Job:
     error: str = ""
     taken_by: str = ""
     progress: dict[str, Any] = field(default_factory=dict)
+    request: str = ""
 
     @property
     def created_at(self) -> datetime:
         return time_of(self.id)
+
+
+job_from_item = reader(JOB.shape, Job)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +104,7 @@ def job_write(
     """Return the write that adds a job, for the transaction that causes it; `card` is what its lists show."""
     card = {"kind": kind, "state": state} | (card or {})
     item = {"id": job_id, "kind": kind, "payload": payload, "state": state, "tries": 0, "card": card}
+    item["request"] = causes.request() or None
     rows = keys.job_rows(job_id, due if state == "open" else None)
     return Put(key=keys.job(job_id), item=JOB.item(item | rows), when=(absent(),))
 
@@ -151,9 +158,14 @@ def take_next(
 
     Of a kind that is not among `kinds` none is taken: it is put off by a few seconds, its tries as they were, so
     that workers of a newer build find it. Each costs 1 update more, and `note_unknown` hears of its kind.
+    While the site is not open, those that may rest do.
     """
     token, due = new_ulid(now), keys.open_jobs.until(now)[1]
-    for row in table.query(keys.open_jobs.partition(), index=keys.GSI3, high=due, limit=10):
+    rests = PAUSABLE if not site_switch.of_process.current().is_open else frozenset()
+    limit = 100 if rests else 10
+    for row in table.query(keys.open_jobs.partition(), index=keys.GSI3, high=due, limit=limit):
+        if rests and row.get("card", {}).get("kind") in rests:
+            continue
         job_id = row["SK"].removeprefix("JOB#")
         kind = row["card"]["kind"]
         is_known = kinds is None or kind in kinds
@@ -179,14 +191,16 @@ def take_next(
 
 @access_pattern("note how far a job has come", "JOB#id", "1 update")
 def save_checkpoint(job: Job, checkpoint: dict[str, Any], *, now: datetime) -> Job:
-    """Keep how far a job has come and renew its lease; Conflict if another worker has taken it."""
+    """Keep how far a job has come and renew its lease; Conflict if another worker has taken it, or it is to rest."""
+    _rest(job, now)
     _change(job, {"checkpoint": checkpoint, "GSI3SK": _position(job.id, now + LEASE)})
     return replace(job, checkpoint=checkpoint)
 
 
 @access_pattern("note what a job has done", "JOB#id", "1 update")
 def save_progress(job: Job, progress: dict[str, Any], *, now: datetime) -> None:
-    """Keep what a job has done, forgive its tries and renew its lease; Conflict if it is no longer ours."""
+    """Keep what a job has done, forgive its tries and renew its lease; Conflict if it is no longer ours, or rests."""
+    _rest(job, now)
     _change(job, {"progress": progress, "tries": 0, "GSI3SK": _position(job.id, now + LEASE)})
 
 
@@ -277,6 +291,13 @@ def _set_state(
             raise
 
 
+def _rest(job: Job, now: datetime) -> None:
+    """Give a job back that rests while the site is not open: it goes on from its last checkpoint."""
+    if job.kind in PAUSABLE and not site_switch.of_process.current().is_open:
+        _change(job, {"GSI3SK": _position(job.id, now), "tries": 0}, remove=("taken_by",))
+        raise Conflict()
+
+
 def _close(job: Job, state: str, error: str = "") -> None:
     changes: dict[Path, Any] = {"state": state, ("card", "state"): state}
     if error:
@@ -292,11 +313,3 @@ def _change(job: Job, changes: Mapping[Path, Any], *, remove: tuple[str, ...] = 
 
 def _position(job_id: str, due: datetime) -> str:
     return keys.job_rows(job_id, due)["GSI3SK"]
-
-
-def job_from_item(item: Item) -> Job:
-    """Return the job of its item."""
-    return _read_job(item)
-
-
-_read_job = reader(JOB.shape, Job)

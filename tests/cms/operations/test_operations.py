@@ -96,7 +96,7 @@ def test_a_new_site_says_what_it_lacks(admin):
             {"refused": {"table": 2}},
             "The table did not answer in time: 2 requests were answered 503 within an hour.",
         ),
-        ({"refused": {"no_thread": 1}}, "All threads of a web process were busy: 1 request was answered 503"),
+        ({"refused": {"threads": 1}}, "All threads of a web process were busy: 1 request was answered 503"),
         ({"refused": {"unheard_of": 1}}, "unheard_of: 1 request was answered 503"),
         ({"version": "1.3"}, "Several versions run: 1.2, 1.3."),
     ],

@@ -33,6 +33,7 @@ EXAMPLES: dict[str, Item] = {
                 "error": "It was too late.",
                 "applied": True,
                 "undone_by": OTHER_ID,
+                "request": ID,
                 **keys.job_rows(ID, from_iso(LATER)),
             }
         ),
@@ -52,6 +53,10 @@ EXAMPLES: dict[str, Item] = {
         ),
     ),
     "Heartbeat": at(keys.heartbeat("web"), work.HEARTBEAT.item({"part": "web", "at": AT, "ttl": TTL})),
+    "SiteSwitch": at(
+        keys.site_switch(),
+        work.SITE_SWITCH.item({"state": "read-only", "message": "Until noon.", "by": "ada", "at": AT}),
+    ),
     "AuditEntry": at(
         keys.audit(from_iso(AT), ID),
         work.AUDIT_ENTRY.item(

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deals
-from dealsite.data.entities.work import EXPORT
-from dealsite.data.jobs import command_runs, exports, heartbeats, job_counts, jobs, processes, queue
+from dealsite.data.entities.work import EXPORT, SiteState
+from dealsite.data.jobs import (
+    command_runs,
+    exports,
+    heartbeats,
+    job_counts,
+    jobs,
+    processes,
+    queue,
+    site_switch,
+)
 from dealsite.data.jobs.processes import Process
 from dealsite.data.table.writes import Update
 from tests.builders import EDITOR, HOUR, NOW, make_announcement, make_brand, make_deal, make_id
@@ -37,6 +46,10 @@ def ask_for_file(job_id: str = "") -> str:
     return job_id
 
 
+def turned(state: SiteState) -> site_switch.SiteSwitch:
+    return site_switch.switch_site(state, message="", by=EDITOR, now=NOW)
+
+
 def taken() -> jobs.Job:
     order()
     job = jobs.take_next(now=NOW)
@@ -64,6 +77,8 @@ measures(jobs.wait_until, taken)(lambda job: jobs.wait_until(job, NOW + HOUR))
 measures(jobs.cancel_own, taken)(lambda job: jobs.cancel_own(job, "x"))
 measures(jobs.fail, taken)(lambda job: jobs.fail(job, "x", now=NOW))
 measures(heartbeats.write)(lambda: heartbeats.write("worker", now=NOW))
+measures(site_switch.read, lambda: turned("read-only"))(lambda _: site_switch.read())
+measures(site_switch.switch_site)(lambda: turned("read-only"))
 measures(heartbeats.last, lambda: heartbeats.write("worker", now=NOW))(lambda _: heartbeats.last("worker"))
 
 

@@ -9,6 +9,7 @@ from django.test import Client
 
 from dealsite.data.catalogue import relations
 from dealsite.data.catalogue.display_names import brand_names, category_names
+from dealsite.data.jobs import site_switch
 from dealsite.data.people.users import User
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
@@ -67,6 +68,15 @@ def test_the_sign_in_form_does_it_and_leads_back(browser: Client, ada: User, wis
     assert answer["Location"] == "/brands/"
     assert done() == {wish}
     assert WISHES[wish] in browser.get("/brands/").content.decode()
+
+
+def test_while_the_site_is_read_only_signing_in_does_no_more_than_that(browser: Client, ada: User):
+    site_switch.switch_site("read-only", message="", by="root", now=NOW)
+    answer = browser.post(
+        "/account/sign-in/", {"name": "ada", "password": PASSWORD, "then": "like_brand:nordlicht"}
+    )
+    assert answer.status_code == 302
+    assert done() == set()
 
 
 def test_a_wish_outlives_a_wrong_password_and_the_way_to_another_form(browser: Client, ada: User):

@@ -1,0 +1,95 @@
+"""The site's switch: open, read-only, or closed for maintenance; one item, which each process reads now and then.
+
+A process knows it as of two seconds ago. While the table is away it goes by what it knew last: the switch makes no page
+fail, and none wait for longer than a moment.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from dealsite.data import keys, table
+from dealsite.data.editing import audit
+from dealsite.data.entities.conversion import reader
+from dealsite.data.entities.work import CLOSED_FOR_MAINTENANCE, OPEN, READ_ONLY, SITE, SITE_SWITCH, SiteState
+from dealsite.data.table import meters
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.errors import DataError
+from dealsite.data.table.ids import iso
+from dealsite.data.table.writes import Put
+
+SECONDS = 2.0
+CALL_SECONDS = 0.4  # for a read: so little says nothing of the table, and is no more than a page can spare
+
+clock: Callable[[], float] = time.monotonic
+DONE = {OPEN: "opened", READ_ONLY: "made read-only", CLOSED_FOR_MAINTENANCE: "closed for maintenance"}
+
+
+@dataclass(frozen=True, slots=True)
+class SiteSwitch:
+    """How the switch stands: since when, by whom ("-" for the command), and what visitors are told."""
+
+    state: SiteState = OPEN
+    message: str = ""
+    by: str = SITE
+    at: datetime | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.state == OPEN
+
+
+@access_pattern("how the site's switch stands", "SITESWITCH", "1 get")
+def read() -> SiteSwitch:
+    """Return how the switch stands; open where nobody ever touched it."""
+    item = table.get(keys.site_switch())
+    return _read_switch(item) if item else SiteSwitch()
+
+
+@access_pattern("turn the site's switch", "SITESWITCH, AUDIT#day / itself, time#id", "1 transaction")
+def switch_site(state: SiteState, *, message: str, by: str, now: datetime) -> SiteSwitch:
+    """Open or close the site, whatever it was before; other processes know it two seconds later."""
+    item = SITE_SWITCH.item({"state": state, "message": message, "by": by, "at": iso(now)})
+    entry = audit.entry_write(by=by, kind="site", subject=SITE, what=DONE[state], now=now, note=message)
+    table.transact([Put(key=keys.site_switch(), item=item), entry])
+    switched = SiteSwitch(state, message, by, now)
+    of_process.keep(switched)
+    return switched
+
+
+_read_switch = reader(SITE_SWITCH.shape, SiteSwitch)
+
+
+class KnownSwitch:
+    """What a process knows of the switch: one thread at a time reads it, and no other waits for that."""
+
+    def __init__(self) -> None:
+        self.known = SiteSwitch()
+        self._read_at = float("-inf")
+        self._lock = threading.Lock()
+
+    def current(self) -> SiteSwitch:
+        """Return how the switch stands, as of two seconds ago at most, or as it was known last. 1 get every 2 s."""
+        if clock() - self._read_at >= SECONDS and self._lock.acquire(blocking=False):
+            try:
+                with meters.unmetered(), meters.deadline(min(CALL_SECONDS, meters.seconds_left())):
+                    self.known = read()
+            except DataError:
+                pass  # what was known goes on
+            finally:
+                self._read_at = clock()
+                self._lock.release()
+        return self.known
+
+    def keep(self, switch: SiteSwitch) -> None:
+        """Go by what this process knows anyway."""
+        self.known, self._read_at = switch, clock()
+
+    def forget(self) -> None:
+        """Read it again at the next look."""
+        self._read_at = float("-inf")
+
+
+of_process = KnownSwitch()

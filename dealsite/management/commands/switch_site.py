@@ -1,0 +1,31 @@
+from typing import Any, get_args
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from dealsite.data.entities.work import NOTICE_CHARACTERS, SITE, SiteState
+from dealsite.data.jobs import site_switch
+from dealsite.data.table.errors import DataError
+
+
+class Command(BaseCommand):
+    help = (
+        "Open the site, make it read-only, or close it to all but admins; without a state, say how it stands. "
+        "All processes know it within two seconds."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("state", nargs="?", choices=get_args(SiteState))
+        parser.add_argument("--message", default="", help="what visitors are told")
+
+    def handle(self, *args: Any, state: SiteState | None, message: str, **options: Any) -> None:
+        if len(message) > NOTICE_CHARACTERS:
+            raise CommandError(f"The message can have {NOTICE_CHARACTERS} characters at most.")
+        try:
+            if state:
+                switch = site_switch.switch_site(state, message=message, by=SITE, now=timezone.now())
+            else:
+                switch = site_switch.read()
+        except DataError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(" ".join([f"The site's switch says {switch.state}.", switch.message]).rstrip())

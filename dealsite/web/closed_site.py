@@ -1,0 +1,70 @@
+"""What visitors see while the site's switch says read-only or maintenance: a page that says so and keeps their form.
+
+Read-only, every page can be read and no form is carried out. In maintenance only admins get in. Signing in, the switch
+and what load balancers ask work always: `pages.open_while` says so of a view.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from dealsite.accounts import kept_form, locales
+from dealsite.accounts.requests import Anonymous, SiteRequest
+from dealsite.data.entities.work import READ_ONLY
+from dealsite.data.jobs import site_switch
+from dealsite.data.jobs.site_switch import SiteSwitch
+from dealsite.data.table.errors import DataError
+from dealsite.web.page_cache import is_from_this_site
+from dealsite.web.pages import CLOSED
+from dealsite.web.traffic import CLOSED as CLOSED_SITE
+
+RETRY_SECONDS = "120"
+READS = ("GET", "HEAD", "OPTIONS")
+
+
+class ClosedSiteMiddleware:
+    """Answers in place of a view that the site's switch shuts."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(
+        self, request: SiteRequest, view: Callable[..., Any], args: Any, kwargs: Any
+    ) -> HttpResponse | None:
+        always: frozenset[str] = getattr(view, "open_while", frozenset())
+        if always.issuperset(CLOSED):
+            return None
+        switch = site_switch.of_process.current()
+        if switch.is_open or switch.state in always:
+            return None
+        if switch.state == READ_ONLY and request.method in READS:
+            return None
+        is_admin = _is_admin(request)
+        return None if switch.state != READ_ONLY and is_admin else _closed(request, view, switch)
+
+
+def _is_admin(request: SiteRequest) -> bool:
+    """Tell whether an admin asks; where nobody can know, the page is a visitor's."""
+    try:
+        return request.user.has_role("admin")
+    except DataError:
+        request.user = Anonymous()
+        locales.show_as_to_visitors()
+        return False
+
+
+def _closed(request: SiteRequest, view: Callable[..., Any], switch: SiteSwitch) -> HttpResponse:
+    context: dict[str, Any] = {"switch": switch}
+    is_form = request.method == "POST" and not request.htmx  # a part's form still stands on its page
+    if is_form and (not getattr(view, "csrf_exempt", False) or is_from_this_site(request)):
+        context |= kept_form.kept_of(request, without_secrets=True)
+    response = render(request, "closed.html", context, status=503)
+    response["Retry-After"], response["Cache-Control"] = RETRY_SECONDS, "no-store"
+    response._has_been_logged = True  # type: ignore[attr-defined]  # it is meant so
+    response.cause = CLOSED_SITE  # type: ignore[attr-defined]
+    return response
