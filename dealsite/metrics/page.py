@@ -15,10 +15,11 @@ from prometheus_client.registry import Collector
 from dealsite.metrics import counting, machine
 from dealsite.metrics.chart import Kind, Metric
 from dealsite.web.health import may_see_details
-from dealsite.web.pages import feed
+from dealsite.web.pages import CLOSED, feed, open_while
 
 
 @feed("none")
+@open_while(*CLOSED)
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:

@@ -569,6 +569,8 @@ GUARDS = [
         "for name in set(_files(place, note)) - needed:",
         "for name in set(_files(place, note)):",
         "tests/web/test_builds.py",
+    ),
+    Guard(
         "a worker whose nightly command another has taken notes nothing",
         "dealsite/worker/nightly.py",
         "        held.hold()  # whoever",
@@ -602,6 +604,8 @@ GUARDS = [
         "        views.pop(NO_VIEW, None)\n",
         "",
         "tests/web/test_traffic.py",
+    ),
+    Guard(
         "strangers see no metrics",
         "dealsite/metrics/page.py",
         "    if not may_see_details(request):\n        raise Http404\n",
@@ -610,9 +614,9 @@ GUARDS = [
     ),
     Guard(
         "a method that a visitor made up is no series",
-        "dealsite/metrics/requests.py",
-        "request.method if request.method in METHODS else OTHER",
-        "request.method",
+        "dealsite/web/request_log.py",
+        'request.method if request.method in METHODS else "other"',
+        'request.method or ""',
         "tests/metrics/test_page.py",
     ),
     Guard(

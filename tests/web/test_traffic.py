@@ -10,7 +10,7 @@ from django.test import Client, RequestFactory
 
 from dealsite.data.jobs.processes import PageTimes
 from dealsite.data.table import errors, meters
-from dealsite.middleware import MeterMiddleware
+from dealsite.middleware import MeterMiddleware, RequestIdMiddleware
 from dealsite.web import traffic
 from dealsite.web.traffic import SPAN_SECONDS, SPANS, Traffic
 
@@ -108,5 +108,5 @@ def test_a_page_that_fails_with_its_table_is_counted_with_the_cause(of_process: 
         meters.note(errors.Busy())
         return HttpResponse(status=503)
 
-    MeterMiddleware(page)(RequestFactory().get("/"))
+    RequestIdMiddleware(MeterMiddleware(page))(RequestFactory().get("/"))
     assert of_process.last_hour()["refused"] == {"busy": 1}
