@@ -5,7 +5,7 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dealsite.processes.memory import use_few_arenas
 from dealsite.web import log_lines
@@ -23,6 +23,13 @@ class Command(BaseCommand):
         "Several workers may run at once."
     )
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--only-projections",
+            action="store_true",
+            help="run no jobs and charge nothing: for a machine whose role allows no more",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         log_lines.note_uncaught()
         use_few_arenas()
@@ -37,23 +44,28 @@ class Command(BaseCommand):
         signal.signal(signal.SIGALRM, give_up)
         signal.alarm(START_SECONDS)
         try:
-            parts = [
-                loop.Part(
-                    "charging", lambda: charging.run(stop)
-                ),  # a gateway that takes its time holds up no job
-                loop.Part("heartbeat", lambda: heartbeat.keep(stop)),
-            ]
+            parts = [] if options["only_projections"] else _parts(stop)
             for part in parts:
                 part.start()
             with loop.feeding(stop) as consumers:
                 signal.alarm(STOP_SECONDS if stop.is_set() else 0)
-                loop.run(stop, expire=settings.DEALSITE_EMBEDDED, parts=[*parts, *consumers])
+                if options["only_projections"]:
+                    loop.watch(stop, consumers)
+                else:
+                    loop.run(stop, expire=settings.DEALSITE_EMBEDDED, parts=[*parts, *consumers])
         except loop.PartDied as error:
             raise CommandError(str(error)) from error
         except Exception:
             # It would wait for its threads, which do not know that it is over.
             logger.exception("worker_failed")
             os._exit(1)
+
+
+def _parts(stop: threading.Event) -> list[loop.Part]:
+    return [
+        loop.Part("charging", lambda: charging.run(stop)),  # a gateway that takes its time holds up no job
+        loop.Part("heartbeat", lambda: heartbeat.keep(stop)),
+    ]
 
 
 def give_up(*_: object) -> None:
