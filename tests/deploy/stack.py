@@ -70,3 +70,19 @@ def with_table(text: str) -> str:
         return found[1] + "".join(f"  {line}\n" for line in part.splitlines()) + found[4]
 
     return DERIVED.sub(derive, text)
+
+
+def environment(container: Parts, **given: str) -> dict[str, str]:
+    """What a container is told, where parameters have their defaults or what is given, and resources their names."""
+    parameters = {name: str(one.get("Default", "")) for name, one in template()["Parameters"].items()} | given
+
+    def text(value: Any) -> str:
+        if isinstance(value, str):
+            return value
+        if "Ref" in value:
+            return parameters.get(value["Ref"], value["Ref"].replace("AWS::Region", "eu-central-1").lower())
+        if "Fn::If" in value:
+            return text(value["Fn::If"][1])
+        return re.sub(r"\$\{([\w:]+)\}", lambda found: text({"Ref": found[1]}), value["Fn::Sub"])
+
+    return {one["Name"]: text(one["Value"]) for one in container["Environment"]}

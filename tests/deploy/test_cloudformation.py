@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from typing import Any
@@ -22,6 +24,7 @@ from tests.deploy.stack import (
     PATH,
     as_list,
     containers,
+    environment,
     properties,
     resources,
     statements,
@@ -33,6 +36,9 @@ pytestmark = pytest.mark.promise
 
 KEPT = ("DynamoDB::Table", "S3::Bucket", "SecretsManager::Secret", "Logs::LogGroup")
 TEXT = PATH.read_text("utf-8")
+SECRET_KEY = (
+    "Zt0pV8kQe3LrW6yBn1MuXa9HsJ5cFd2GiKoE7vTxNwRqYbPlmUzDgC4fShO"  # of no site, as long as a made one
+)
 
 
 def test_cfn_lint_finds_nothing():
@@ -306,3 +312,28 @@ def test_every_alarm_says_what_it_means_and_tells_somebody():
 def test_the_dashboard_is_json():
     text, _names = properties("Dashboard")["DashboardBody"]["Fn::Sub"]
     assert len(json.loads(text)["widgets"]) == 6
+
+
+def test_a_site_of_the_template_may_be_shown_to_the_public(tmp_path):
+    """What `check --deploy` refuses or warns of, nobody has to find out on Amazon."""
+    web = containers()["web"]
+    told = environment(
+        web,
+        Host="deals.example",
+        MailFrom="Deals <noreply@deals.example>",
+        SmtpHost="smtp.example",
+        AlarmMail="ops@deals.example",
+        SecurityContact="mailto:security@deals.example",
+    )
+    secrets = {one["Name"]: " " for one in web["Secrets"]}
+    secrets |= {"DEALSITE_SECRET_KEY": SECRET_KEY, "STRIPE_SECRET_KEY": "sk_live_1"}
+    var = tmp_path / "var"
+    var.mkdir(mode=0o700)
+    said = subprocess.run(
+        [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
+        cwd=settings.BASE_DIR,
+        env={"PATH": os.environ["PATH"], **told, **secrets, "DEALSITE_VAR": str(var)},
+        capture_output=True,
+        text=True,
+    )
+    assert said.returncode == 0, said.stderr

@@ -15,7 +15,18 @@ from pathlib import Path
 
 from tests.guards.guards import GUARDS, ROOT, Guard
 
-SOURCES = ("benchmarks", "cms", "dealsite", "docs", "locale", "shopping", "static", "templates", "tests")
+SOURCES = (
+    "benchmarks",
+    "cms",
+    "dealsite",
+    "deploy",
+    "docs",
+    "locale",
+    "shopping",
+    "static",
+    "templates",
+    "tests",
+)
 FILES = ("CHANGELOG.md", "Makefile", "README.md", "manage.py", "pyproject.toml")
 LINKED = (".venv", "build", "node_modules")
 

@@ -451,4 +451,32 @@ GUARDS = [
         "    # whoever",
         "tests/worker/test_nightly.py",
     ),
+    Guard(
+        "a worker that only feeds projections charges nothing",
+        "dealsite/management/commands/worker.py",
+        '[] if options["only_projections"] else _parts(stop)',
+        "_parts(stop)",
+        "tests/worker/test_projections.py",
+    ),
+    Guard(
+        "a worker whose consumer died ends, also if it only feeds",
+        "dealsite/worker/loop.py",
+        "    while not stop.wait(IDLE_SECONDS):\n        check_parts(parts)",
+        "    stop.set()",
+        "tests/worker/test_projections.py",
+    ),
+    Guard(
+        "the CDN keeps no visitor's refusal for others",
+        "deploy/cloudformation.yml",
+        "{ErrorCode: 403, ErrorCachingMinTTL: 0}",
+        "{ErrorCode: 403, ErrorCachingMinTTL: 10}",
+        "tests/deploy/test_cloudformation.py",
+    ),
+    Guard(
+        "the lake's machine may not write to the table, which its code never does",
+        "deploy/cloudformation.yml",
+        "[dynamodb:GetItem, dynamodb:DescribeTable]",
+        "[dynamodb:GetItem, dynamodb:PutItem, dynamodb:DescribeTable]",
+        "tests/deploy/test_roles.py",
+    ),
 ]
