@@ -108,7 +108,8 @@ def _source(function: Function) -> ast.AST:
         return ast.Module([], [])  # made by a library, as a dataclass's methods are
 
 
-def named_in(function: Function) -> Iterator[object]:
+@functools.cache
+def named_in(function: Function) -> tuple[object, ...]:
     """What of the site a function names, also as `module.name`."""
     tree, scope = _source(function), dict(getattr(function, "__globals__", {}))
     for node in ast.walk(tree):
@@ -125,10 +126,8 @@ def named_in(function: Function) -> Iterator[object]:
                 return getattr(of, node.attr, None)
         return None
 
-    for node in ast.walk(tree):
-        found = value(node)
-        if found is not None and not isinstance(found, ModuleType | str | int):
-            yield found
+    found = [value(node) for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute)]
+    return tuple(one for one in found if one is not None and not isinstance(one, ModuleType | str | int))
 
 
 def rights(functions: Iterable[Function]) -> set[str]:

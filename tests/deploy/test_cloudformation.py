@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -291,6 +292,25 @@ def test_each_request_gets_its_id_from_the_cdn():
     assert FROM_PROXY.fullmatch("EXAMPLE4fBcHQ-_x8Rc3kVsQGAG6Kxhb5qYxn5sfMbg0zH9yT4n5Xw==".rstrip("="))
 
 
+@pytest.mark.thorough
+def test_a_visitor_cannot_choose_the_id_of_a_request():
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("There is no Node here.")
+    event = {
+        "context": {"requestId": "EXAMPLE4fBc-_x8Rc3kVs=="},
+        "request": {
+            "uri": "/",
+            "headers": {"x-request-id": {"value": "mine"}, "host": {"value": "deals.example"}},
+        },
+    }
+    code = properties("CdnRequestId")["FunctionCode"]
+    script = f"{code}\nconsole.log(JSON.stringify(handler({json.dumps(event)})));"
+    said = subprocess.run([node, "-e", script], capture_output=True, text=True, check=True)
+    headers = json.loads(said.stdout)["headers"]
+    assert headers == {"x-request-id": {"value": "EXAMPLE4fBc-_x8Rc3kVs"}, "host": {"value": "deals.example"}}
+
+
 def test_the_cdn_reads_what_pages_show_and_nothing_else():
     (_tls, reads, not_uploads) = properties("MediaBucketPolicy")["PolicyDocument"]["Statement"]
     assert reads["Resource"] == {"Fn::Sub": "${MediaBucket.Arn}/pictures/*"}
@@ -314,6 +334,7 @@ def test_the_dashboard_is_json():
     assert len(json.loads(text)["widgets"]) == 6
 
 
+@pytest.mark.thorough
 def test_a_site_of_the_template_may_be_shown_to_the_public(tmp_path):
     """What `check --deploy` refuses or warns of, nobody has to find out on Amazon."""
     web = containers()["web"]
