@@ -22,6 +22,7 @@ from dealsite.middleware import FROM_PROXY
 from dealsite.setting_chart import SETTINGS
 from dealsite.web.pages import page_of
 from tests.deploy.stack import (
+    FOLDER,
     PATH,
     as_list,
     containers,
@@ -139,11 +140,23 @@ def test_every_way_for_visitors_is_tls():
 
 
 @pytest.mark.parametrize("name", sorted(containers()))
-def test_a_container_can_write_to_its_volumes_alone(name):
+def test_a_container_can_write_to_its_data_folder_alone(name):
     container = containers()[name]
     assert container["ReadonlyRootFilesystem"] is True
     assert container["LinuxParameters"]["Capabilities"] == {"Drop": ["ALL"]}
-    assert {one["ContainerPath"] for one in container["MountPoints"]} == {"/var/lib/dealsite", "/tmp"}  # noqa: S108
+    assert [one["ContainerPath"] for one in container["MountPoints"]] == ["/data"]
+    told = environment(container)
+    assert (told["DEALSITE_VAR"], told["TMPDIR"]) == ("/data", "/data")
+
+
+def test_the_image_gives_the_volume_to_its_user():
+    """Elsewhere than at a VOLUME of the image, a task's volume belongs to root."""
+    image = FOLDER / "Dockerfile"
+    if not image.exists():
+        pytest.skip("There is no image yet.")
+    lines = image.read_text("utf-8").splitlines()
+    assert "VOLUME /data" in lines
+    assert 'ENTRYPOINT ["dealsite"]' in lines
 
 
 # What the code says
@@ -154,7 +167,7 @@ def test_a_container_is_told_settings_that_there_are_and_no_secret(name):
     container = containers()[name]
     given = {one["Name"]: one["Value"] for one in container["Environment"]}
     for setting, value in given.items():
-        if setting == "FIRST_ADMIN":
+        if setting in ("FIRST_ADMIN", "TMPDIR"):
             continue
         assert not SETTINGS[setting].is_secret
         if isinstance(value, str):
@@ -204,7 +217,7 @@ def test_the_first_command_is_there():
 def test_the_load_balancer_asks_what_stays_well_while_the_table_is_away():
     assert properties("Targets")["HealthCheckPath"] == "/healthz"
     *_, health = containers()["web"]["HealthCheck"]["Command"]
-    assert health.startswith("if test -e /tmp/was-ready; then page=healthz; else page=readyz; fi;")
+    assert health.startswith("if test -e /data/.was-ready; then page=healthz; else page=readyz; fi;")
 
 
 def test_nobody_asks_where_the_next_one_has_hung_up():
