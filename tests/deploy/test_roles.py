@@ -34,7 +34,7 @@ pytestmark = pytest.mark.promise
 
 FEEDING = [loop.feeding, loop.watch, SearchIndex]  # worker --only-projections
 # What commands can do and no machine of the deployment may: the stack makes and changes its table.
-BY_THE_STACK = {"CreateTable", "UpdateTimeToLive"}
+BY_THE_STACK = {"CreateTable", "UpdateTable", "UpdateTimeToLive", "UpdateContinuousBackups"}
 # The rights that a method of a storage, or of the lake's store, needs. Without ListBucket, what is missing is refused.
 READ, WRITTEN = {"GetObject", "ListBucket"}, {"PutObject", "AbortMultipartUpload"}
 STORAGE_RIGHTS = {
