@@ -68,7 +68,7 @@ def reached(role: str) -> frozenset[Any]:
             *(*views(get_resolver().url_patterns), *middleware, site, process.serve, web.Command),
             *FEEDING,
         ],
-        "WorkerRole": [worker.Command, worker._parts, loop.HANDLERS, *FEEDING],
+        "WorkerRole": [worker.Command, loop.HANDLERS, *FEEDING],
         "LakeRole": [loop.feeding, loop.watch, loop.PROJECTIONS["lake"]],
         "ManageRole": [
             import_module(f"{commands.__name__}.{found.name}").Command

@@ -67,8 +67,8 @@ def test_a_worker_may_feed_projections_alone(monkeypatch):
     monkeypatch.setattr(worker.log_lines, "note_uncaught", lambda: None)
     monkeypatch.setattr(loop, "feeding", lambda stop: contextlib.nullcontext(["a consumer"]))
     monkeypatch.setattr(loop, "watch", lambda stop, parts: fed.append(parts))
+    monkeypatch.setattr(loop, "Part", lambda *given: pytest.fail("It charges payments."))
     monkeypatch.setattr(loop, "run", lambda *given, **more: pytest.fail("It runs jobs."))
-    monkeypatch.setattr(worker, "_parts", lambda stop: pytest.fail("It charges payments."))
     call_command("worker", "--only-projections")
     assert fed == [["a consumer"]]
 

@@ -44,28 +44,28 @@ class Command(BaseCommand):
         signal.signal(signal.SIGALRM, give_up)
         signal.alarm(START_SECONDS)
         try:
-            parts = [] if options["only_projections"] else _parts(stop)
+            if options["only_projections"]:
+                with loop.feeding(stop) as consumers:
+                    signal.alarm(STOP_SECONDS if stop.is_set() else 0)
+                    loop.watch(stop, consumers)
+                return
+            parts = [
+                loop.Part(
+                    "charging", lambda: charging.run(stop)
+                ),  # a gateway that takes its time holds up no job
+                loop.Part("heartbeat", lambda: heartbeat.keep(stop)),
+            ]
             for part in parts:
                 part.start()
             with loop.feeding(stop) as consumers:
                 signal.alarm(STOP_SECONDS if stop.is_set() else 0)
-                if options["only_projections"]:
-                    loop.watch(stop, consumers)
-                else:
-                    loop.run(stop, expire=settings.DEALSITE_EMBEDDED, parts=[*parts, *consumers])
+                loop.run(stop, expire=settings.DEALSITE_EMBEDDED, parts=[*parts, *consumers])
         except loop.PartDied as error:
             raise CommandError(str(error)) from error
         except Exception:
             # It would wait for its threads, which do not know that it is over.
             logger.exception("worker_failed")
             os._exit(1)
-
-
-def _parts(stop: threading.Event) -> list[loop.Part]:
-    return [
-        loop.Part("charging", lambda: charging.run(stop)),  # a gateway that takes its time holds up no job
-        loop.Part("heartbeat", lambda: heartbeat.keep(stop)),
-    ]
 
 
 def give_up(*_: object) -> None:
