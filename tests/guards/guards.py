@@ -470,7 +470,7 @@ GUARDS = [
         "deploy/cloudformation.yml",
         "{ErrorCode: 403, ErrorCachingMinTTL: 0}",
         "{ErrorCode: 403, ErrorCachingMinTTL: 10}",
-        "tests/deploy/test_cloudformation.py",
+        "tests/deploy/test_cdn.py",
     ),
     Guard(
         "the lake's machine may not write to the table, which its code never does",

@@ -7,7 +7,6 @@ import pytest
 from django.core.management import call_command
 
 from dealsite.lake.projection import Lake
-from dealsite.management.commands import worker
 from dealsite.stream import consumer as consumers
 from dealsite.worker import loop
 from tests.builders import make_deal
@@ -62,9 +61,9 @@ def test_every_projection_is_known_by_its_name(settings, tmp_path):
 
 def test_a_worker_may_feed_projections_alone(monkeypatch):
     fed = []
-    monkeypatch.setattr(worker.signal, "signal", lambda *given: None)
-    monkeypatch.setattr(worker.signal, "alarm", lambda seconds: None)
-    monkeypatch.setattr(worker.log_lines, "note_uncaught", lambda: None)
+    monkeypatch.setattr("signal.signal", lambda *given: None)
+    monkeypatch.setattr("signal.alarm", lambda seconds: None)
+    monkeypatch.setattr("dealsite.web.log_lines.note_uncaught", lambda: None)
     monkeypatch.setattr(loop, "feeding", lambda stop: contextlib.nullcontext(["a consumer"]))
     monkeypatch.setattr(loop, "watch", lambda stop, parts: fed.append(parts))
     monkeypatch.setattr(loop, "Part", lambda *given: pytest.fail("It charges payments."))
