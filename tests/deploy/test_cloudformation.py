@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import subprocess
@@ -16,6 +17,7 @@ from django.conf import settings
 from django.core.management import get_commands, load_command_class
 
 from dealsite.setting_chart import SETTINGS
+from dealsite.web import log_lines
 from tests.deploy.stack import (
     FOLDER,
     PATH,
@@ -234,6 +236,14 @@ def test_every_alarm_says_what_it_means_and_tells_somebody():
     for name, alarm in resources("CloudWatch::Alarm").items():
         assert alarm["Properties"]["AlarmActions"] == [{"Ref": "Alarms"}]
         assert alarm["Properties"]["AlarmDescription"].endswith("."), name
+
+
+def test_the_alarm_of_errors_reads_lines_as_the_log_writes_them():
+    configured = log_lines.formatter("json")
+    formatter = configured.pop("()")(**configured)
+    for level, name in ((logging.ERROR, "error"), (logging.CRITICAL, "critical"), (logging.WARNING, "")):
+        line = json.loads(formatter.format(logging.LogRecord("dealsite", level, "", 1, "said", None, None)))
+        assert (f'$.level = "{line["level"]}"' in properties("Errors")["FilterPattern"]) == bool(name)
 
 
 def test_the_dashboard_is_json():
