@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from dealsite.data.table.configuration import configuration
 from dealsite.data.table.errors import DataError
 from dealsite.metrics import chart, counting
 from dealsite.stream import leases, rebuilding, skipped, status
@@ -19,6 +20,7 @@ from dealsite.stream.status import ConsumerStatus
 from dealsite.stream.troubles import Poison, Troubles
 
 IDLE_SECONDS = 0.2  # between two looks at a stream with nothing new
+AMAZON_IDLE_SECONDS = 1.0  # where each look costs, and a third reader of a shard may be throttled
 TURN_SECONDS = 1.0  # between two looks whether the projection is free
 CHECK_SECONDS = 1.0  # between two looks whether its files are still there
 SHARDS_SECONDS = 10.0  # between two looks for new shards
@@ -208,7 +210,7 @@ def _take_turn(
                 _note_status(projection, clock(), "following", read_at=consumer.checkpoint.read_at)
                 checked = time.monotonic()
             if not consumer.round():
-                stop.wait(IDLE_SECONDS)
+                stop.wait(IDLE_SECONDS if configuration().endpoint_url else AMAZON_IDLE_SECONDS)
         consumer.commit()
     finally:
         try:

@@ -140,6 +140,12 @@ def run(
             stop.wait(IDLE_SECONDS)
 
 
+def watch(stop: threading.Event, parts: Iterable[Part]) -> None:
+    """Do nothing but see that a worker's threads live, until `stop` is set. Raises PartDied."""
+    while not stop.wait(IDLE_SECONDS):
+        check_parts(parts)
+
+
 def check_parts(parts: Iterable[Part]) -> None:
     """Raise PartDied where one of a worker's threads has died."""
     for part in parts:

@@ -194,6 +194,8 @@ def test_cfn_lint_finds_nothing_in_the_template():
 
 def test_the_template_describes_the_table_that_setup_site_makes():
     properties = json.loads(printed_template())["Resources"]["Table"]["Properties"]
+    for index in properties["GlobalSecondaryIndexes"]:
+        assert index.pop("WarmThroughput") == properties["WarmThroughput"]
     for name in ("KeySchema", "AttributeDefinitions", "GlobalSecondaryIndexes", "BillingMode"):
         assert properties[name] == schema.definition()[name]
     assert properties["StreamSpecification"] == {"StreamViewType": "NEW_AND_OLD_IMAGES"}

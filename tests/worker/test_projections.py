@@ -1,8 +1,10 @@
 """The worker keeps the projections up to date, one worker each."""
 
+import contextlib
 import threading
 
 import pytest
+from django.core.management import call_command
 
 from dealsite.lake.projection import Lake
 from dealsite.stream import consumer as consumers
@@ -55,3 +57,24 @@ def test_a_worker_feeds_only_what_the_settings_name(settings, monkeypatch):
 def test_every_projection_is_known_by_its_name(settings, tmp_path):
     settings.VAR = tmp_path
     assert {make().name for make in loop.PROJECTIONS.values()} == set(loop.PROJECTIONS)
+
+
+def test_a_worker_may_feed_projections_alone(monkeypatch):
+    fed = []
+    monkeypatch.setattr("signal.signal", lambda *given: None)
+    monkeypatch.setattr("signal.alarm", lambda seconds: None)
+    monkeypatch.setattr("dealsite.web.log_lines.note_uncaught", lambda: None)
+    monkeypatch.setattr(loop, "feeding", lambda stop: contextlib.nullcontext(["a consumer"]))
+    monkeypatch.setattr(loop, "watch", lambda stop, parts: fed.append(parts))
+    monkeypatch.setattr(loop, "Part", lambda *given: pytest.fail("It charges payments."))
+    monkeypatch.setattr(loop, "run", lambda *given, **more: pytest.fail("It runs jobs."))
+    call_command("worker", "--only-projections")
+    assert fed == [["a consumer"]]
+
+
+def test_one_whose_consumer_dies_ends(monkeypatch):
+    monkeypatch.setattr(loop, "IDLE_SECONDS", 0.001)
+    part = loop.Part("consumer-search", lambda: None)
+    part.error = RuntimeError("gone")
+    with pytest.raises(loop.PartDied, match="The consumer-search of this worker died"):
+        loop.watch(threading.Event(), [part])

@@ -168,10 +168,22 @@ def answer() -> None:
 
 
 def cloudformation_template(description: str, *, table_name: str) -> dict[str, Any]:
-    """A CloudFormation template of the table, kept when its stack is deleted, with point-in-time recovery."""
+    """A CloudFormation template of the table, kept when its stack is deleted, with point-in-time recovery.
+
+    Its parameters warm the table up for a launch; without them it grows with what is asked of it.
+    """
+    warm = {
+        f"{kind}UnitsPerSecond": {"Ref": parameter}
+        for kind, parameter in (("Read", "WarmReads"), ("Write", "WarmWrites"))
+    }
+    warmed = {"WarmThroughput": {"Fn::If": ["IsWarmed", warm, {"Ref": "AWS::NoValue"}]}}
+    parts = definition()
+    indexes = [index | warmed for index in parts.get("GlobalSecondaryIndexes", [])]
     properties = {
         "TableName": {"Ref": "TableName"},
-        **definition(),
+        **parts,
+        **({"GlobalSecondaryIndexes": indexes} if indexes else {}),
+        **warmed,
         "StreamSpecification": {"StreamViewType": STREAM["StreamViewType"]},
         "TimeToLiveSpecification": TTL,
         "PointInTimeRecoverySpecification": RECOVERY,
@@ -185,10 +197,22 @@ def cloudformation_template(description: str, *, table_name: str) -> dict[str, A
         "Properties": properties,
     }
     name = {"Type": "String", "Default": table_name, "AllowedPattern": "[a-zA-Z0-9_.-]{3,255}"}
+    units = "units a second that table and indexes take at once, from {}; 0 leaves it to DynamoDB"
     return {
         "AWSTemplateFormatVersion": "2010-09-09",
         "Description": description,
-        "Parameters": {"TableName": name},
+        "Parameters": {
+            "TableName": name,
+            "WarmReads": {"Type": "Number", "Default": 0, "Description": f"Read {units.format('12000')}"},
+            "WarmWrites": {"Type": "Number", "Default": 0, "Description": f"Write {units.format('4000')}"},
+        },
+        "Conditions": {
+            "IsWarmed": {
+                "Fn::Not": [
+                    {"Fn::Or": [{"Fn::Equals": [{"Ref": one}, 0]} for one in ("WarmReads", "WarmWrites")]}
+                ]
+            }
+        },
         "Resources": {"Table": table},
         "Outputs": {
             "TableName": {"Value": {"Ref": "Table"}},

@@ -5,7 +5,7 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dealsite.metrics import counting, port, table_gauges
 from dealsite.processes import heartbeat
@@ -25,6 +25,13 @@ class Command(BaseCommand):
         "Several workers may run at once."
     )
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--only-projections",
+            action="store_true",
+            help="run no jobs and charge nothing: for a machine whose role allows no more",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         log_lines.note_uncaught()
         use_few_arenas()
@@ -42,6 +49,11 @@ class Command(BaseCommand):
         signal.signal(signal.SIGALRM, give_up)
         signal.alarm(START_SECONDS)
         try:
+            if options["only_projections"]:
+                with loop.feeding(stop) as consumers:
+                    signal.alarm(STOP_SECONDS if stop.is_set() else 0)
+                    loop.watch(stop, consumers)
+                return
             heart = loop.Part(
                 "heartbeat", lambda: heartbeat.keep(stop, "worker", lambda: {"jobs": at_work.jobs()})
             )

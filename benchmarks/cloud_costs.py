@@ -1,0 +1,125 @@
+"""What the deployment of deploy/cloudformation.yml costs in a month, for sites of three sizes: plain arithmetic.
+
+List prices of us-east-1 in dollars, as of November 2025; other regions cost up to a third more. Free tiers count only
+where they are for ever. The units of a question are those of docs/access-patterns.md, which tests measure.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ACCESS_PATTERNS = Path(__file__).resolve().parent.parent / "docs" / "access-patterns.md"
+HOURS = 730
+MILLION = 1_000_000
+SECONDS = HOURS * 3600
+
+VCPU_HOUR, GB_HOUR = 0.04048, 0.004445  # Fargate, Linux on x86
+READ_UNIT, WRITE_UNIT = 0.125 / MILLION, 0.625 / MILLION  # on demand
+STREAM_READ, FREE_STREAM_READS = 0.02 / 100_000, 2.5 * MILLION
+TABLE_GB, RECOVERY_GB, FREE_TABLE_GB = 0.25, 0.20, 25
+BALANCER_HOUR, BALANCER_GB = 0.0225, 0.008
+NAT_HOUR, ADDRESS_HOUR = 0.045, 0.005
+CDN_GB = (
+    (1_000, 0.0),
+    (9_000, 0.085),
+    (40_000, 0.080),
+    (100_000, 0.060),
+    (350_000, 0.040),
+)  # the first is free
+CDN_REQUEST, CDN_FUNCTION, FREE_CDN_REQUESTS, FREE_CDN_FUNCTIONS = 1 / MILLION, 0.1 / MILLION, 1e7, 2e6
+LOG_GB, BUCKET_GB, SECRET, ALARM = 0.50, 0.023, 0.40, 0.10
+
+# What one page is, on average.
+PAGE_QUESTIONS = ("feeds.front_page", "feeds.category_page", "feeds.brand_page", "deals.get_visible")
+SIGNED_IN = 0.2  # of all pages
+PAGE_KB, VISIT_KB, REQUESTS = (
+    60,
+    200,
+    6,
+)  # HTML as the site sends it; all that a browser loads; how many requests
+LOG_LINE_KB = 0.4
+POLLS = 4  # of a consumer in a second, once for each shard; a table on demand begins with about four
+WRITES_OF_ORDER = (("carts.add", 2), ("orders.place", 1), ("charging.claim", 1), ("orders.deliver", 1))
+WRITES_OF_NOTICE = 2  # a message in one inbox: docs/operations.md
+
+
+@dataclass(frozen=True)
+class Site:
+    """A size of site: what happens in a month, what there is, and the machines for it."""
+
+    name: str
+    pages: int
+    orders: int
+    notices: int  # messages in inboxes
+    published: int
+    table_gb: int
+    picture_gb: int
+    web: tuple[int, float, float]  # tasks, vCPU, GB
+    workers: int = 1
+    nats: int = 1
+
+
+SITES = (
+    Site("small", 1 * MILLION, 2_000, 50_000, 200, 2, 2, (1, 0.5, 2)),
+    Site("medium", 30 * MILLION, 50_000, 2 * MILLION, 4_000, 40, 40, (2, 1, 3)),
+    Site("large", 600 * MILLION, 1 * MILLION, 100 * MILLION, 40_000, 500, 400, (8, 2, 6), 4, 2),
+)
+
+
+def units() -> dict[str, tuple[float, int]]:
+    """Return the read and write units of each question, by its function."""
+    found = {}
+    for line in ACCESS_PATTERNS.read_text("utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 7 and (writes := re.fullmatch(r"(\d+) \+ (\d+)", cells[6])):
+            found[cells[3].strip("`")] = (float(cells[5]), int(writes[1]) + int(writes[2]))
+    return found
+
+
+def costs(site: Site) -> dict[str, float]:
+    """Return the dollars of a month, by what they are for."""
+    of = units()
+    tasks, vcpu, gb = site.web
+    machines = [(tasks, vcpu, gb), (site.workers, 0.5, 2), (1, 0.25, 1)]
+    page_reads = sum(of[name][0] for name in PAGE_QUESTIONS) / len(PAGE_QUESTIONS)
+    reads = site.pages * (page_reads + SIGNED_IN * of["sessions.read"][0])
+    writes = site.orders * sum(of[name][1] * times for name, times in WRITES_OF_ORDER)
+    writes += site.notices * WRITES_OF_NOTICE + site.published * of["deals.publish"][1]
+    polls = (tasks + site.workers + 1) * POLLS * SECONDS
+    stored = max(0, site.table_gb - FREE_TABLE_GB) * TABLE_GB + site.table_gb * RECOVERY_GB
+    requests = site.pages * REQUESTS
+    return {
+        "machines": sum(n * (v * VCPU_HOUR + g * GB_HOUR) * HOURS for n, v, g in machines),
+        "table: reads": reads * READ_UNIT,
+        "table: writes": writes * WRITE_UNIT,
+        "table: storage and recovery": stored,
+        "table: stream": (polls - FREE_STREAM_READS) * STREAM_READ,
+        "load balancer": BALANCER_HOUR * HOURS + site.pages * PAGE_KB / MILLION * BALANCER_GB,
+        "way out (NAT)": site.nats * (NAT_HOUR + ADDRESS_HOUR) * HOURS,
+        "CDN: bytes": sum(_tiers(site.pages * VISIT_KB / MILLION)),
+        "CDN: requests": max(0.0, requests - FREE_CDN_REQUESTS) * CDN_REQUEST
+        + max(0.0, requests - FREE_CDN_FUNCTIONS) * CDN_FUNCTION,
+        "logs": site.pages * LOG_LINE_KB / MILLION * LOG_GB,
+        "pictures, secrets, alarms": site.picture_gb * BUCKET_GB + 6 * SECRET + 11 * ALARM,
+    }
+
+
+def _tiers(gb: float) -> Iterator[float]:
+    for most, price in CDN_GB:
+        yield min(gb, most) * price
+        gb -= min(gb, most)
+
+
+def rows() -> list[str]:
+    """Return the table of deploy/README.md, a line each."""
+    by_site = [costs(site) for site in SITES]
+    found = [f"| dollars a month | {' | '.join(site.name for site in SITES)} |", "|---|---:|---:|---:|"]
+    for name in by_site[0]:
+        found.append(f"| {name} | {' | '.join(f'{one[name]:,.0f}' for one in by_site)} |")
+    total = " | ".join(f"**{sum(one.values()):,.0f}**" for one in by_site)
+    return [*found, f"| **in all** | {total} |"]
+
+
+if __name__ == "__main__":
+    print("\n".join(rows()))

@@ -1,0 +1,55 @@
+"""The table of costs in deploy/README.md is what the arithmetic gives, and its sizes are those of the arithmetic."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+
+import pytest
+
+from benchmarks import cloud_costs
+from tests.deploy.stack import FOLDER, resources
+
+pytestmark = pytest.mark.promise
+
+PAGE = FOLDER / "README.md"
+TABLE = re.compile(r"(<!-- costs -->\n).*?(<!-- costs end -->)", re.DOTALL)
+
+
+def test_the_page_shows_what_the_arithmetic_gives():
+    text = PAGE.read_text("utf-8")
+    derived = TABLE.sub(lambda found: found[1] + "\n".join(["", *cloud_costs.rows(), "", found[2]]), text)
+    if os.environ.get("UPDATE_DOCS") == "1":
+        PAGE.write_text(derived, "utf-8")
+    assert derived == PAGE.read_text("utf-8"), "UPDATE_DOCS=1 pytest tests/deploy/test_costs.py"
+
+
+def test_twice_the_pages_cost_twice_the_reads():
+    site = cloud_costs.SITES[1]
+    once, twice = cloud_costs.costs(site), cloud_costs.costs(replace(site, pages=2 * site.pages))
+    assert twice["table: reads"] == pytest.approx(2 * once["table: reads"])
+    assert twice["table: writes"] == once["table: writes"]
+
+
+def test_an_order_costs_the_units_that_its_questions_take():
+    of = cloud_costs.units()
+    units = 2 * of["carts.add"][1] + of["orders.place"][1] + of["charging.claim"][1] + of["orders.deliver"][1]
+    nothing = replace(cloud_costs.SITES[0], orders=0, notices=0, published=0)
+    assert cloud_costs.costs(nothing)["table: writes"] == 0
+    million = cloud_costs.costs(replace(nothing, orders=1_000_000))["table: writes"]
+    assert million == pytest.approx(units * 0.625)
+
+
+def test_secrets_and_alarms_are_counted_as_the_template_has_them():
+    nothing = replace(cloud_costs.SITES[0], picture_gb=0)
+    secrets, alarms = resources("SecretsManager::Secret"), resources("CloudWatch::Alarm")
+    assert cloud_costs.costs(nothing)["pictures, secrets, alarms"] == pytest.approx(
+        len(secrets) * 0.40 + len(alarms) * 0.10
+    )
+
+
+def test_every_alarm_is_explained():
+    text = PAGE.read_text("utf-8").partition("## Alarms")[2].partition("\n## ")[0]
+    explained = set(re.findall(r"`(\w+)`", text))
+    assert {name.removesuffix("Alarm") for name in resources("CloudWatch::Alarm")} <= explained
