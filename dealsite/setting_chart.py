@@ -224,6 +224,14 @@ SECTIONS: dict[str, tuple[Setting, ...]] = {
             ("lake", "search"),
         ),
     ),
+    "Data over the years": (
+        Setting(
+            "DEALSITE_BACKUPS",
+            kinds.folder,
+            "where `manage.py backup` writes its archives, and `restore_drill` finds the newest",
+            otherwise="`backups` in the data folder",
+        ),
+    ),
     "Pictures and files": (
         Setting(
             "DEALSITE_MEDIA_BUCKET",
