@@ -38,6 +38,8 @@ DEALSITE_PROJECTIONS = value("DEALSITE_PROJECTIONS")  # a worker feeds these
 
 # -- Data over the years -------------------------------------------------------------------------------------------
 DEALSITE_BACKUPS: Path = value("DEALSITE_BACKUPS", VAR / "backups")
+DEALSITE_DRILL = value("DEALSITE_DRILL")  # whether a worker tries the newest one out each month
+DEALSITE_RETENTION = value("DEALSITE_RETENTION")  # by kind, how long things are kept
 
 # -- The site --------------------------------------------------------------------------------------------------
 PORT = value("PORT")

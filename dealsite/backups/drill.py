@@ -53,5 +53,7 @@ def newest() -> Path:
     """Return the newest backup in the folder of backups; ArchiveError if there is none."""
     found = sorted(settings.DEALSITE_BACKUPS.glob("*.tar"), key=lambda path: path.stat().st_mtime)
     if not found:
-        raise ArchiveError(f"There is no backup in {settings.DEALSITE_BACKUPS}: `manage.py backup` makes one.")
+        raise ArchiveError(
+            f"There is no backup in {settings.DEALSITE_BACKUPS}: `manage.py backup` makes one."
+        )
     return Path(found[-1])

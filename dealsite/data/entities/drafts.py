@@ -1,7 +1,7 @@
 """Drafts, and what deals and drafts were, are to become, or were when they were deleted."""
 
 from dealsite.data import keys
-from dealsite.data.entities.attributes import Flag, Map, Plain, Shape, Time, Whole
+from dealsite.data.entities.attributes import Expiry, Flag, Map, Plain, Shape, Time, Whole
 from dealsite.data.entities.deals import (
     BY,
     DEAL,
@@ -14,6 +14,7 @@ from dealsite.data.entities.deals import (
 from dealsite.data.entities.entity import At, Entity
 from dealsite.data.entities.texts import Link, Text, Ulid
 from dealsite.data.table.convert import Item
+from dealsite.data.table.ids import from_iso
 
 LAST_VERSION = 99_999_999  # no version has a higher number; what stands after it in a partition is no version
 EDIT = "[0-7][0-9A-HJKMNP-TV-Z]{25}|[0-9a-f]{32}"  # a ULID, or what a form made up for its autosaves
@@ -99,7 +100,9 @@ VERSION = Entity(
         **content("of"),
         "made_at": Time(),
         "made_by": BY,
+        "ttl": Expiry(optional=True),
     },
+    kept=lambda item: ("versions", from_iso(item["made_at"])),
 )
 
 

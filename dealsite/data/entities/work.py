@@ -1,5 +1,6 @@
 """Jobs, who is at work, what was done by whom, and what editors keep for themselves."""
 
+from datetime import datetime
 from typing import Literal, get_args
 
 from dealsite.data import keys
@@ -24,6 +25,10 @@ EXPORT, EDITORS_EXPORT, ADMINS_EXPORT = "export", "editors_export", "admins_expo
 EXPORTS = {EXPORT: "", EDITORS_EXPORT: "editors", ADMINS_EXPORT: "admins"}  # jobs that write files, for whom
 ERROR_CHARACTERS = 1_000
 WORD = "[a-z][a-z_]*"
+CHECK_IMPORT, RUN_IMPORT = "check_import", "run_import"  # what is done with a file of deals
+BULK_CHANGE, BULK_UNDO = "bulk_change", "bulk_undo"  # those that change many deals, and take that back
+# Editors can pause and cancel them; messages, imports and rows of results name them for good.
+PAUSABLE = frozenset({SEND_MESSAGE, BULK_CHANGE, BULK_UNDO, CHECK_IMPORT, RUN_IMPORT})
 
 DUE = Time()
 AUDIENCE: Shape = {
@@ -59,6 +64,13 @@ def listed_rows(kind: str, job_id: str) -> keys.Row:
     return keys.export_rows(job_id, EXPORTS[kind]) if kind in EXPORTS else {}
 
 
+def job_is_kept(item: Item) -> tuple[str, datetime] | None:
+    """Tell since when a job is kept that is over and that nothing names; one that failed waits for somebody."""
+    if item["state"] not in ("done", "cancelled") or item["kind"] in PAUSABLE:
+        return None
+    return "jobs", time_of(item.get("taken_by") or item["id"])
+
+
 JOB = Entity(
     type="Job",
     about="work that outlives a request",
@@ -77,7 +89,9 @@ JOB = Entity(
         "error": ForeignText(most=ERROR_CHARACTERS, optional=True),
         "applied": Flag(optional=True, about="its counts are counted"),
         "undone_by": Ulid(optional=True, about="the job that takes its changes back"),
+        "ttl": Expiry(optional=True),
     },
+    kept=job_is_kept,
 )
 
 JOB_SEGMENT = Entity(
@@ -155,7 +169,9 @@ AUDIT_ENTRY = Entity(
         "card": Map(AUDIT_CARD),
         "before": MapOf(Text(), Attribute(), personal=True, optional=True, about="what changed, by field"),
         "after": MapOf(Text(), Attribute(), personal=True, optional=True),
+        "ttl": Expiry(optional=True),
     },
+    kept=lambda item: ("audit", from_iso(item["card"]["at"])),
 )
 
 SECURITY_CARD: Shape = {
@@ -181,7 +197,8 @@ SECURITY_EVENT = Entity(
             network="card.network",
         )
     ],
-    shape={"id": Ulid(), "card": Map(SECURITY_CARD)},
+    shape={"id": Ulid(), "card": Map(SECURITY_CARD), "ttl": Expiry(optional=True)},
+    kept=lambda item: ("events", from_iso(item["card"]["at"])),
 )
 
 

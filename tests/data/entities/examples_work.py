@@ -33,6 +33,7 @@ EXAMPLES: dict[str, Item] = {
                 "error": "It was too late.",
                 "applied": True,
                 "undone_by": OTHER_ID,
+                "ttl": TTL,
                 **keys.job_rows(ID, from_iso(LATER)),
             }
         ),
@@ -67,6 +68,7 @@ EXAMPLES: dict[str, Item] = {
                 },
                 "before": {"price": "5.00"},
                 "after": {"price": "4.00"},
+                "ttl": TTL,
             }
         ),
     ),
