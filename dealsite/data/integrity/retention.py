@@ -7,7 +7,7 @@ a migration: page by page, each item only while its `ttl` is as it was read, and
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.utils.translation import gettext_noop
@@ -54,7 +54,8 @@ def apply(*, now: datetime, renew: Callable[[], object] = lambda: None, pace: Pa
             change=write,
         )
         changed = done.total(migrations.MIGRATED)
-    return Applied(changed, discard_drafts(now=now, renew=renew))
+    span = settings.DEALSITE_RETENTION["drafts"]
+    return Applied(changed, 0 if span is None else discard_drafts(span, now=now, renew=renew))
 
 
 def write(item: Item) -> Update | None:
@@ -76,11 +77,8 @@ def write(item: Item) -> Update | None:
     "GSI1 DRAFTS; DRAFT#id, JOB#id / itself, TRASH",
     "1 query + 1 get + 1 transaction",
 )
-def discard_drafts(*, now: datetime, renew: Callable[[], object] = lambda: None) -> int:
-    """Move drafts to the trash that were not saved for their span; return how many. 1 get and 1 transaction each."""
-    span = settings.DEALSITE_RETENTION["drafts"]
-    if span is None:
-        return 0
+def discard_drafts(span: timedelta, *, now: datetime, renew: Callable[[], object] = lambda: None) -> int:
+    """Move drafts to the trash that were not saved for a span; return how many. 1 get and 1 transaction each."""
     discarded = 0
     for row in table.query_all(keys.drafts.partition(), index=keys.GSI1):
         renew()
