@@ -75,10 +75,10 @@ def write(item: Item) -> Update | None:
 @access_pattern(
     "move drafts to the trash that nobody has saved for long",
     "GSI1 DRAFTS; DRAFT#id, JOB#id / itself, TRASH",
-    "1 query + 1 get + 1 transaction",
+    "1 query + 2 gets + 1 transaction",
 )
 def discard_drafts(span: timedelta, *, now: datetime, renew: Callable[[], object] = lambda: None) -> int:
-    """Move drafts to the trash that were not saved for a span; return how many. 1 get and 1 transaction each."""
+    """Move drafts to the trash that were not saved for a span; return how many. 2 gets and 1 transaction each."""
     discarded = 0
     for row in table.query_all(keys.drafts.partition(), index=keys.GSI1):
         renew()

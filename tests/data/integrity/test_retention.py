@@ -144,9 +144,9 @@ def test_a_message_that_is_read_while_a_span_is_applied_keeps_the_time_of_its_re
     assert ttl_of(*key) == days_from_now(3)
 
 
-def test_a_message_that_is_deleted_meanwhile_does_not_come_back(spans, monkeypatch):
+def test_a_message_that_is_deleted_meanwhile_does_not_come_back(monkeypatch):
     *key, message_id = message()
-    spans("messages=90d")
+    table.write(Update(key=tuple(key), remove=("ttl",)))
     transact = table.transact
 
     def delete_first(writes):
