@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.utils.translation import gettext_noop
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import drafts
@@ -28,6 +27,7 @@ from dealsite.data.table.writes import Update, equals, exists, missing
 NAME = "retention"  # of the migration
 AT_ONCE = 1000.0  # items a second
 TTL = "ttl"
+UNSAVED = "Nobody has saved it for long."  # in the audit log
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,6 @@ def discard_drafts(span: timedelta, *, now: datetime, renew: Callable[[], object
         with suppress(NotFound, Conflict):  # published, deleted or saved meanwhile
             draft = drafts.get(row["card"]["id"])
             if draft.updated_at <= now - span:
-                note = gettext_noop("Nobody has saved it for long.")
-                drafts.delete(draft, by=SITE, now=now, audit_context=AuditContext(note=note))
+                drafts.delete(draft, by=SITE, now=now, audit_context=AuditContext(note=UNSAVED))
                 discarded += 1
     return discarded
