@@ -14,7 +14,7 @@ from dealsite.data import keys, table
 from dealsite.data.integrity.pace import Pace
 from dealsite.data.table.configuration import configuration
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import Busy, Conflict, Invalid, VersionConflict
+from dealsite.data.table.errors import Busy, Conflict, Invalid, Misconfigured, VersionConflict
 from dealsite.data.table.ids import hash_of
 from dealsite.data.table.upgrading import upgrade_write
 from dealsite.data.table.writes import Put, Update, absent, equals
@@ -157,7 +157,12 @@ def _migrate(
         try:
             table.transact([update for _, update in some])
             yield from ((item, MIGRATED) for item, _ in some)
-        except (Conflict, Busy, Invalid):  # one was changed meanwhile, or they are too much together
+        except (
+            Conflict,
+            Busy,
+            Invalid,
+            Misconfigured,
+        ):  # one was changed meanwhile, may not be, or is too much
             yield from ((item, _migrate_one(item, change)) for item, _ in some)
 
 
@@ -175,6 +180,8 @@ def _migrate_one(item: Item, change: Change) -> str:
             table.write(update)
         except Conflict:
             continue
+        except Misconfigured:  # a role may be denied to change logs
+            return CONTENDED
         return MIGRATED
     return CONTENDED
 

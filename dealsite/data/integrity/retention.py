@@ -32,30 +32,37 @@ UNSAVED = "Nobody has saved it for long."  # in the audit log
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What a run came to: items whose time was changed, and drafts that went to the trash."""
+    """What a run came to: items whose time was changed, those that refused it, and drafts that went to the trash."""
 
     items: int
+    refused: int
     drafts: int
 
 
-def apply(*, now: datetime, renew: Callable[[], object] = lambda: None, pace: Pace | None = None) -> Applied:
-    """Apply the spans to what is there, if they have changed since that was last done; drafts each time.
+def apply(
+    *,
+    now: datetime,
+    renew: Callable[[], object] = lambda: None,
+    pace: Pace | None = None,
+    again: bool = False,
+) -> Applied:
+    """Apply the spans to what is there, if they have changed since that was last done, or `again`; drafts each time.
 
     `renew` is called at least each 500 items. VersionConflict if another process is at it. 1 get and 1 query for each
     100 drafts; after a change 1 scan for each 500 items, and 1 transaction for each 25 of another time.
     """
     spans = " ".join(f"{kind}={span}" for kind, span in sorted(settings.DEALSITE_RETENTION.items()))
-    found, changed = migrations.find(NAME), 0
-    if found is None or not found.is_done or found.aim != hash_of(spans):
+    found, changed, refused = migrations.find(NAME), 0, 0
+    if again or found is None or not found.is_done or found.aim != hash_of(spans):
         done = migrations.run(
             migrations.begin(NAME, aim=spans),
             pace=pace or Pace(AT_ONCE),
             advance=lambda _: renew(),
             change=write,
         )
-        changed = done.total(migrations.MIGRATED)
+        changed, refused = done.total(migrations.MIGRATED), done.total(migrations.CONTENDED)
     span = settings.DEALSITE_RETENTION["drafts"]
-    return Applied(changed, 0 if span is None else discard_drafts(span, now=now, renew=renew))
+    return Applied(changed, refused, 0 if span is None else discard_drafts(span, now=now, renew=renew))
 
 
 def write(item: Item) -> Update | None:

@@ -10,14 +10,14 @@ from dealsite.worker.keeping import apply_retention
 
 class Command(BaseCommand):
     help = (
-        "Apply the spans of DEALSITE_RETENTION to what is there, as a worker does each night. "
+        "Apply the spans of DEALSITE_RETENTION to all that is there, as a worker does after a change of them. "
         "Safe while the site runs. Ended at any point, it goes on where it was."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
         table.be_patient()
         try:
-            said = apply_retention(lambda: None, now=timezone.now())
+            said = apply_retention(lambda: None, now=timezone.now(), again=True)
         except VersionConflict:
             raise CommandError("Another process is at it.") from None
         except DataError as error:

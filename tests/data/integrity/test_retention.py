@@ -16,7 +16,7 @@ from dealsite.data.jobs import jobs
 from dealsite.data.people import messages, security_events
 from dealsite.data.people.security_events import SecurityEvent
 from dealsite.data.table import schema
-from dealsite.data.table.errors import VersionConflict
+from dealsite.data.table.errors import Misconfigured, VersionConflict
 from dealsite.data.table.ids import epoch_seconds
 from dealsite.data.table.writes import Update
 from tests.builders import DAY, NOW, make_deal, make_draft, make_id
@@ -121,6 +121,8 @@ def test_a_changed_span_is_applied_to_what_is_there_once(spans):
     scans = []
     assert retention.apply(now=NOW, renew=lambda: scans.append(1)).items == 0
     assert scans == []
+    retention.apply(now=NOW, renew=lambda: scans.append(1), again=True)
+    assert scans == [1]
 
 
 def test_what_was_stored_before_there_were_spans_gets_its_own():
@@ -156,6 +158,25 @@ def test_a_message_that_is_deleted_meanwhile_does_not_come_back(monkeypatch):
     monkeypatch.setattr(table, "transact", delete_first)
     retention.apply(now=NOW)
     assert table.get(tuple(key)) is None
+
+
+def test_logs_that_the_sites_role_may_not_change_hold_up_nothing_else(spans, monkeypatch):
+    *key, _ = message()
+    entry = audit.entry_write(by="ada", kind="deal", subject=make_id(), what="changed", now=NOW)
+    table.write(entry)
+    spans("messages=7d audit=never")
+    transact, write = table.transact, table.write
+
+    def denied(writes):
+        if any(one.key[0].startswith("AUDIT#") for one in writes):
+            raise Misconfigured(reason="AccessDeniedException")
+        return transact(writes) if len(writes) > 1 else write(*writes)
+
+    monkeypatch.setattr(table, "transact", denied)
+    monkeypatch.setattr(table, "write", lambda one: denied([one]))
+    assert retention.apply(now=NOW) == retention.Applied(items=1, refused=1, drafts=0)
+    assert ttl_of(*key) == days_from_now(7)
+    assert ttl_of(*entry.key) == days_from_now(30)
 
 
 def test_of_two_workers_at_it_one_goes_on():
