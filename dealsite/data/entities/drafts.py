@@ -11,10 +11,9 @@ from dealsite.data.entities.deals import (
     OFFER,
     card,
 )
-from dealsite.data.entities.entity import At, Entity
+from dealsite.data.entities.entity import At, Entity, since
 from dealsite.data.entities.texts import Link, Text, Ulid
 from dealsite.data.table.convert import Item
-from dealsite.data.table.ids import from_iso
 
 LAST_VERSION = 99_999_999  # no version has a higher number; what stands after it in a partition is no version
 EDIT = "[0-7][0-9A-HJKMNP-TV-Z]{25}|[0-9a-f]{32}"  # a ULID, or what a form made up for its autosaves
@@ -102,7 +101,7 @@ VERSION = Entity(
         "made_by": BY,
         "ttl": Expiry(optional=True),
     },
-    kept=lambda item: ("versions", from_iso(item["made_at"])),
+    kept=since("versions", "made_at"),
 )
 
 

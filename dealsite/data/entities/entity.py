@@ -29,6 +29,12 @@ Upgrade = Callable[[Item], Item]
 Kept = Callable[[Item], tuple[str, datetime] | None]
 
 
+def since(span: str, path: str) -> Kept:
+    """Return that items are kept by a span of DEALSITE_RETENTION from the time at a path of them."""
+    first, _, last = path.partition(".")
+    return lambda item: (span, from_iso(item[first][last] if last else item[first]))
+
+
 class At:
     """A key or index rows, computed from attributes.
 

@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 from dealsite.data import keys
 from dealsite.data.entities.attributes import Attribute, Expiry, Flag, ListOf, Map, MapOf, Shape, Time, Whole
-from dealsite.data.entities.entity import At, Entity
+from dealsite.data.entities.entity import At, Entity, since
 from dealsite.data.entities.people import (
     COLUMN_CHARACTERS,
     HEADLINE_CHARACTERS,
@@ -171,7 +171,7 @@ AUDIT_ENTRY = Entity(
         "after": MapOf(Text(), Attribute(), personal=True, optional=True),
         "ttl": Expiry(optional=True),
     },
-    kept=lambda item: ("audit", from_iso(item["card"]["at"])),
+    kept=since("audit", "card.at"),
 )
 
 SECURITY_CARD: Shape = {
@@ -198,7 +198,7 @@ SECURITY_EVENT = Entity(
         )
     ],
     shape={"id": Ulid(), "card": Map(SECURITY_CARD), "ttl": Expiry(optional=True)},
-    kept=lambda item: ("events", from_iso(item["card"]["at"])),
+    kept=since("events", "card.at"),
 )
 
 
