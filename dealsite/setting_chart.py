@@ -6,6 +6,7 @@ environment.py reads the variables by it, `manage.py check` names those that are
 from dataclasses import dataclass
 from typing import Any
 
+from dealsite import retention_chart
 from dealsite import setting_kinds as kinds
 from dealsite.accounts import limit_table
 from dealsite.setting_kinds import Kind
@@ -242,6 +243,26 @@ SECTIONS: dict[str, tuple[Setting, ...]] = {
             kinds.some_of("lake", "search"),
             "the projections that workers on this machine feed",
             ("lake", "search"),
+        ),
+    ),
+    "Data over the years": (
+        Setting(
+            "DEALSITE_BACKUPS",
+            kinds.folder,
+            "where `manage.py backup` writes its archives, and `restore_drill` finds the newest",
+            otherwise="`backups` in the data folder",
+        ),
+        Setting(
+            "DEALSITE_DRILL",
+            kinds.flag,
+            "on the first of each month, a worker [tries the newest backup out](operations.md#a-drill)",
+            False,
+        ),
+        Setting(
+            "DEALSITE_RETENTION",
+            retention_chart.read,
+            "other [spans](operations.md#how-long-things-are-kept), as `messages=30d audit=never`",
+            retention_chart.read(""),
         ),
     ),
     "Pictures and files": (

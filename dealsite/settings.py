@@ -36,6 +36,11 @@ DATABASES: dict[str, dict[str, str]] = {}
 DEALSITE_LAKE = value("DEALSITE_LAKE")  # '' for the data folder's own
 DEALSITE_PROJECTIONS = value("DEALSITE_PROJECTIONS")  # a worker feeds these
 
+# -- Data over the years -------------------------------------------------------------------------------------------
+DEALSITE_BACKUPS: Path = value("DEALSITE_BACKUPS", VAR / "backups")
+DEALSITE_DRILL = value("DEALSITE_DRILL")  # whether a worker tries the newest one out each month
+DEALSITE_RETENTION = value("DEALSITE_RETENTION")  # by kind, how long things are kept
+
 # -- The site --------------------------------------------------------------------------------------------------
 PORT = value("PORT")
 DEALSITE_URL = value("DEALSITE_URL", f"http://127.0.0.1:{PORT}")

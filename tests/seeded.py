@@ -363,5 +363,5 @@ def interest(username: str, deal: Deal) -> str:
     ids = [new_ulid(now - DAY, number) for number in range(120)]
     made = {"kind": "hot_deal", "headline": LONG, "deal": deal.id, "text": "Only today.\n\nReally."}
     messages.deliver([messages.message_item(username, message_id, **made) for message_id in ids])
-    messages.mark_read(username, ids[-1])
+    messages.mark_read(username, ids[-1], now=now)
     return ids[-1]

@@ -187,7 +187,7 @@ def export_list(request: EditorRequest) -> HttpResponse:
         "rows": rows,
         "busy": any(row.export.job.state == "open" and not row.is_over for row in rows),
         "here": reverse("cms_exports") + query(link | {"after": after or "", "before": before or ""}),
-        "days": exports.KEPT.days,
+        "days": exports.kept_for().days,
         "chosen": chosen,
         "lists": [(name, one.label, query({"list": name})) for name, (_kind, one) in own.items()],
         "after": page.after and query(link | {"after": page.after}),

@@ -1,16 +1,12 @@
-"""The embedded engine's SQLite files: the stream's index and trimming, and copies of a data folder in use.
+"""The embedded engine's SQLite files: the stream's index and trimming, and copies of a file in use.
 
 docs/decisions/0002-stream-mend.md says why the native engine's stream needs that.
 """
 
 import contextlib
-import os
 import sqlite3
-import tarfile
-import tempfile
 import time
 from pathlib import Path
-from typing import IO
 
 from dealsite.engine.programs import DATABASE, EngineError
 from dealsite.environment import ENGINE_ENV
@@ -19,9 +15,10 @@ INDEX = "app_stream_seq"
 BUSY_SECONDS = 10
 KEPT_SECONDS = 24 * 3600  # as long as Amazon keeps a stream's records
 BATCH = 500  # records deleted at once: the engine's writes wait no longer than for that
-ALSO_KEPT = ("secret_key", "demo-loaded", "media")
+RESTORING = ".restoring"  # in a data folder: what is being restored into it
 RESTORE = (
-    "Restore a backup: unpack it into an empty folder, and name that with DEALSITE_VAR (docs/operations.md)."
+    "Restore a backup into an empty folder: manage.py restore ARCHIVE --folder FOLDER, and name that with"
+    " DEALSITE_VAR (docs/operations.md)."
 )
 
 
@@ -81,7 +78,12 @@ def databases(var: Path) -> list[Path]:
 
 
 def check_there(var: Path) -> None:
-    """Refuse a data folder that was in use and whose table is gone: nobody wants an empty one in its place."""
+    """Refuse a data folder that was in use and whose table is gone: nobody wants an empty one in its place.
+
+    Likewise one that a restore has left half full.
+    """
+    if (var / RESTORING).exists():
+        raise EngineError(f"A restore into {var} did not end. Call it again: it begins anew.")
     if (var / ENGINE_ENV).exists() and not any(_holds_tables(path) for path in databases(var)):
         raise EngineError(
             f"The table is gone: the data folder {var} was in use, and its {DATABASE['native']} is missing or empty."
@@ -113,41 +115,6 @@ def explained(var: Path, trouble: str) -> EngineError:
                 f"The table's file {path} is damaged: {found[0].strip()}. {RESTORE}\n{trouble}"
             )
     return EngineError(trouble)
-
-
-def back_up(var: Path, archive: Path) -> None:
-    """Write a tar archive of a data folder; unpacked, it is a data folder again. EngineError if that cannot be.
-
-    The database is copied first and in one piece: a picture is stored before the deal that shows it is
-    written, and never changes, so the archive holds every picture that its database names.
-    """
-    files = databases(var)
-    if not files:
-        raise EngineError(f"There is no engine's data in {var}. Amazon's tables have backups of their own.")
-    if archive.exists():
-        raise EngineError(f"{archive} exists already.")
-    # Made aside in the same folder, for its owner alone, and named when whole.
-    handle, made = tempfile.mkstemp(dir=archive.resolve().parent, prefix=f".{archive.name}-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            _write(var, files, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(made, archive)  # unlike a rename, never overwrites
-    finally:
-        Path(made).unlink()
-
-
-def _write(var: Path, files: list[Path], file: IO[bytes]) -> None:
-    scratch = tempfile.TemporaryDirectory(prefix="dealsite-backup-")
-    with scratch as folder, tarfile.open(fileobj=file, mode="w") as tar:
-        for number, database in enumerate(files):
-            copy = Path(folder) / str(number)
-            copy_database(database, copy)
-            tar.add(copy, database.relative_to(var).as_posix())
-        for name in ALSO_KEPT:
-            if (var / name).exists():
-                tar.add(var / name, name)
 
 
 def copy_database(database: Path, copy: Path) -> None:

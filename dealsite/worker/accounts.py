@@ -47,7 +47,7 @@ def remove_user(job: Job, now: datetime) -> datetime | None:
 def read_all(job: Job, now: datetime) -> datetime | None:
     """Mark many messages read, some hundreds at a time. 1 query for each 100 + 1 update each."""
     payload = from_item(messages.ReadAllPayload, job.payload)
-    read = partial(messages.mark_all_read, payload.username, until=payload.until, limit=BATCH)
+    read = partial(messages.mark_all_read, payload.username, until=payload.until, limit=BATCH, now=now)
     return now if all(read() == BATCH for _ in range(BATCHES_AT_ONCE)) else None
 
 

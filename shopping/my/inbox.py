@@ -52,7 +52,7 @@ def open_message(request: UserRequest, message_id: str) -> HttpResponse:
     message = messages.get(request.user.username, message_id)
     looked_ahead = "prefetch" in request.headers.get("Sec-Purpose", "")
     if message.unread and request.method == "GET" and not looked_ahead:
-        messages.mark_read(request.user.username, message_id)
+        messages.mark_read(request.user.username, message_id, now=timezone.now())
     return render(request, "shopping/my/message.html", {"message": message})
 
 
@@ -61,7 +61,7 @@ def open_message(request: UserRequest, message_id: str) -> HttpResponse:
 @require_POST
 def mark_read(request: UserRequest, message_id: str) -> HttpResponse:
     """Mark a message read without opening it. 1 update."""
-    messages.mark_read(request.user.username, message_id)
+    messages.mark_read(request.user.username, message_id, now=timezone.now())
     return HttpResponseRedirect(destination(request, reverse("inbox")))
 
 
@@ -74,7 +74,7 @@ def mark_all_read(request: UserRequest) -> HttpResponse:
     if not is_ulid(until):
         raise BadCursor()
     if messages.count_unread(username) < MOST_AT_ONCE:
-        messages.mark_all_read(username, until=until, limit=MOST_AT_ONCE)
+        messages.mark_all_read(username, until=until, limit=MOST_AT_ONCE, now=timezone.now())
         notes.success(request, _("All your messages are marked read."))
     else:
         messages.mark_all_read_later(username, until=until, now=timezone.now())

@@ -145,7 +145,7 @@ def mark_read(ask: Ask) -> Both:
     username, message_id = SHOPPERS[2], make_id()
     messages.deliver([message_to(username, message_id)])
     before = newest(unread_of(username))
-    ask(username, message_id)
+    ask(username, message_id, now=NOW)
     return [one for one in before if one != message_id], newest(unread_of(username))
 
 

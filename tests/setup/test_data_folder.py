@@ -27,7 +27,7 @@ from tests.setup.conftest import ROOT
 
 ITEMS = 300
 RUNS = ("run", "web", "worker", "check")
-RESTORE = "Restore a backup: unpack it into an empty folder, and name that with DEALSITE_VAR"
+RESTORE = "Restore a backup into an empty folder: manage.py restore ARCHIVE --folder FOLDER"
 
 
 @pytest.fixture(scope="module")
@@ -276,7 +276,7 @@ def test_the_check_looks_at_the_folder_or_at_where_it_would_be_made(settings, tm
 
 def test_a_backup_of_a_damaged_table_is_refused_in_a_sentence(settings, var, tmp_path):
     truncated(var / "engine.db")
-    settings.VAR = var
+    settings.VAR, settings.DEALSITE_EMBEDDED = var, True
     with pytest.raises(CommandError, match="malformed"):
         call_command("backup", str(tmp_path / "copy.tar"))
     assert not (tmp_path / "copy.tar").exists()

@@ -1,7 +1,7 @@
 """Drafts, and what deals and drafts were, are to become, or were when they were deleted."""
 
 from dealsite.data import keys
-from dealsite.data.entities.attributes import Flag, Map, Plain, Shape, Time, Whole
+from dealsite.data.entities.attributes import Expiry, Flag, Map, Plain, Shape, Time, Whole
 from dealsite.data.entities.deals import (
     BY,
     DEAL,
@@ -11,7 +11,7 @@ from dealsite.data.entities.deals import (
     OFFER,
     card,
 )
-from dealsite.data.entities.entity import At, Entity
+from dealsite.data.entities.entity import At, Entity, since
 from dealsite.data.entities.texts import Link, Text, Ulid
 from dealsite.data.table.convert import Item
 
@@ -99,7 +99,9 @@ VERSION = Entity(
         **content("of"),
         "made_at": Time(),
         "made_by": BY,
+        "ttl": Expiry(optional=True),
     },
+    kept=since("versions", "made_at"),
 )
 
 

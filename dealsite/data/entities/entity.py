@@ -10,20 +10,29 @@ map. Declarations know no queries: access patterns are functions of the rooms.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
 from functools import cached_property
 from typing import Any
+
+from django.conf import settings
 
 from dealsite.data.entities.attributes import Attribute, Day, Map, Money, Shape, Time, problems
 from dealsite.data.keys import GSI1, GSI2, GSI3, USER_INDEX
 from dealsite.data.table.configuration import SCHEMA, schema_of
 from dealsite.data.table.convert import Item, Key
-from dealsite.data.table.ids import from_iso
+from dealsite.data.table.ids import epoch_seconds, from_iso
 from dealsite.data.table.key_templates import Part, Pieces, Row
 
 INDEX_KEYS = (*(f"{name}{part}" for name in (GSI1, GSI2, GSI3) for part in ("PK", "SK")), USER_INDEX)
 OWN = frozenset(("PK", "SK", "type", SCHEMA, *INDEX_KEYS))  # what an item has beside its attributes
 Upgrade = Callable[[Item], Item]
+Kept = Callable[[Item], tuple[str, datetime] | None]
+
+
+def since(span: str, path: str) -> Kept:
+    """Return that items are kept by a span of DEALSITE_RETENTION from the time at a path of them."""
+    first, _, last = path.partition(".")
+    return lambda item: (span, from_iso(item[first][last] if last else item[first]))
 
 
 class At:
@@ -119,7 +128,8 @@ class Entity:
 
     `named` are attributes whose names are data: what they begin with, and what they hold. `rules` are functions of an
     item that return what is wrong with attributes that are each right, as a sentence, or ''. A root must be there where
-    something names it; what is passing may be taken away at any time, and nothing is lost. `schema` counts the
+    something names it; what is passing may be taken away at any time, and nothing is lost. `kept` tells of an item by
+    which span of DEALSITE_RETENTION it is kept and since when, None for one that stays. `schema` counts the
     versions of this declaration from 1; the n-th of `upgrades` makes an item of version n + 1 of one of version n
     (0: written before there were versions).
     """
@@ -133,6 +143,7 @@ class Entity:
     rules: tuple[Callable[[Item], str], ...] = ()
     is_root: bool = False
     is_passing: bool = False
+    kept: Kept | None = None
     schema: int = 1
     upgrades: tuple[Upgrade, ...] = ()
 
@@ -195,7 +206,16 @@ class Entity:
     def item(self, values: Mapping[str, Any]) -> Item:
         """Return an item as it is stored, but for its key: its type, what is there of it, and its index rows."""
         there = {name: value for name, value in values.items() if value is not None}
-        return {"type": self.type, **there, **self.rows_of(there)}
+        made = {"type": self.type, **there, **self.rows_of(there)}
+        if self.kept is not None and (ends := self.expiry(made)) is not None:
+            made.setdefault("ttl", ends)
+        return made
+
+    def expiry(self, item: Item) -> int | None:
+        """Return when an item is to go by the span of its kind, in seconds since 1970; None for one that stays."""
+        said = self.kept(item) if self.kept else None
+        span = settings.DEALSITE_RETENTION[said[0]] if said else None
+        return None if said is None or span is None else epoch_seconds(said[1] + span)
 
     def problems(self, item: Item) -> Iterator[str]:
         """Yield what is wrong with an item's attributes, a sentence each."""

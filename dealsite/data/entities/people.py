@@ -1,7 +1,7 @@
 """Users, what signs them in, what keeps strangers from trying, and their messages."""
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from dealsite.data import keys
@@ -11,7 +11,7 @@ from dealsite.data.entities.entity import At, Entity
 from dealsite.data.entities.payments import METHOD_CHARACTERS
 from dealsite.data.entities.texts import Email, ForeignText, Hash, Text, Ulid, Username
 from dealsite.data.table.convert import Item
-from dealsite.data.table.ids import epoch_seconds, from_iso
+from dealsite.data.table.ids import epoch_seconds, from_iso, time_of
 
 ROLES = ("editor", "back office", "admin")
 NAME_CHARACTERS = 50  # of a user, and of a passkey
@@ -218,6 +218,11 @@ def message_rows(item: Item) -> keys.Row:
     return keys.unread_messages(item["username"], item["id"]) if is_unread else {}
 
 
+def message_is_kept(item: Item) -> tuple[str, datetime]:
+    """Tell since when a message is kept; when it was read stands nowhere."""
+    return "messages" if "GSI1PK" in item else "read", time_of(item["id"])
+
+
 MESSAGE = Entity(
     type="Message",
     about="a message in a user's inbox; unread while it stands in the index",
@@ -228,5 +233,7 @@ MESSAGE = Entity(
         "username": Username(personal=True, refers="User"),
         "card": Map(MESSAGE_CARD),
         "text": Text(most=TEXT_CHARACTERS, optional=True),
+        "ttl": Expiry(optional=True),
     },
+    kept=message_is_kept,
 )

@@ -1,10 +1,11 @@
 """Jobs, who is at work, what was done by whom, and what editors keep for themselves."""
 
+from datetime import datetime
 from typing import Literal, get_args
 
 from dealsite.data import keys
 from dealsite.data.entities.attributes import Attribute, Expiry, Flag, ListOf, Map, MapOf, Shape, Time, Whole
-from dealsite.data.entities.entity import At, Entity
+from dealsite.data.entities.entity import At, Entity, since
 from dealsite.data.entities.people import (
     COLUMN_CHARACTERS,
     HEADLINE_CHARACTERS,
@@ -24,6 +25,10 @@ EXPORT, EDITORS_EXPORT, ADMINS_EXPORT = "export", "editors_export", "admins_expo
 EXPORTS = {EXPORT: "", EDITORS_EXPORT: "editors", ADMINS_EXPORT: "admins"}  # jobs that write files, for whom
 ERROR_CHARACTERS = 1_000
 WORD = "[a-z][a-z_]*"
+CHECK_IMPORT, RUN_IMPORT = "check_import", "run_import"  # what is done with a file of deals
+BULK_CHANGE, BULK_UNDO = "bulk_change", "bulk_undo"  # those that change many deals, and take that back
+# Editors can pause and cancel them; messages, imports and rows of results name them for good.
+PAUSABLE = frozenset({SEND_MESSAGE, BULK_CHANGE, BULK_UNDO, CHECK_IMPORT, RUN_IMPORT})
 
 DUE = Time()
 AUDIENCE: Shape = {
@@ -59,6 +64,13 @@ def listed_rows(kind: str, job_id: str) -> keys.Row:
     return keys.export_rows(job_id, EXPORTS[kind]) if kind in EXPORTS else {}
 
 
+def job_is_kept(item: Item) -> tuple[str, datetime] | None:
+    """Tell since when a job is kept that is over and that nothing names; one that failed waits for somebody."""
+    if item["state"] not in ("done", "cancelled") or item["kind"] in PAUSABLE:
+        return None
+    return "jobs", time_of(item.get("taken_by") or item["id"])
+
+
 JOB = Entity(
     type="Job",
     about="work that outlives a request",
@@ -78,7 +90,9 @@ JOB = Entity(
         "applied": Flag(optional=True, about="its counts are counted"),
         "undone_by": Ulid(optional=True, about="the job that takes its changes back"),
         "request": Text(most=64, optional=True, about="the id of the request that caused it"),
+        "ttl": Expiry(optional=True),
     },
+    kept=job_is_kept,
 )
 
 JOB_SEGMENT = Entity(
@@ -174,7 +188,9 @@ AUDIT_ENTRY = Entity(
         "card": Map(AUDIT_CARD),
         "before": MapOf(Text(), Attribute(), personal=True, optional=True, about="what changed, by field"),
         "after": MapOf(Text(), Attribute(), personal=True, optional=True),
+        "ttl": Expiry(optional=True),
     },
+    kept=since("audit", "card.at"),
 )
 
 SECURITY_CARD: Shape = {
@@ -200,7 +216,8 @@ SECURITY_EVENT = Entity(
             network="card.network",
         )
     ],
-    shape={"id": Ulid(), "card": Map(SECURITY_CARD)},
+    shape={"id": Ulid(), "card": Map(SECURITY_CARD), "ttl": Expiry(optional=True)},
+    kept=since("events", "card.at"),
 )
 
 

@@ -14,7 +14,7 @@ from dealsite.data import keys, table
 from dealsite.data.integrity.pace import Pace
 from dealsite.data.table.configuration import configuration
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import Busy, Conflict, Invalid, VersionConflict
+from dealsite.data.table.errors import Busy, Conflict, Invalid, Misconfigured, VersionConflict
 from dealsite.data.table.ids import hash_of
 from dealsite.data.table.upgrading import upgrade_write
 from dealsite.data.table.writes import Put, Update, absent, equals
@@ -25,6 +25,8 @@ TRIES = 5
 RATE = 1000.0  # items a second
 MIGRATED, CURRENT, NEWER, CONTENDED = "migrated", "current", "newer", "contended"
 OTHER = "other"  # of a type that was not asked for
+
+Change = Callable[[Item], Update | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +75,14 @@ def estimate() -> int:
     return sum(one.get("ItemCount", 0) for one in described)
 
 
-def begin(name: str, *, only: str = "") -> Migration:
-    """Return a migration to go on with: a new one, unless one of the same aim was ended before its end. 1 get."""
-    aim = hash_of(" ".join(f"{kind}:{known.version}" for kind, known in sorted(_schemas(only).items())))
+def begin(name: str, *, only: str = "", aim: str = "") -> Migration:
+    """Return a migration to go on with: a new one, unless one of the same aim was ended before its end. 1 get.
+
+    What it is to lead to is the schemas of now, if no other `aim` is said.
+    """
+    aim = hash_of(
+        aim or " ".join(f"{kind}:{known.version}" for kind, known in sorted(_schemas(only).items()))
+    )
     found = find(name)
     if found is None:
         return Migration(name, aim)
@@ -90,12 +97,14 @@ def run(
     only: str = "",
     dry_run: bool = False,
     pace: Pace,
-    advance: Callable[[Migration], None] = lambda _: None,
+    advance: Callable[[Migration], object] = lambda _: None,
+    change: Change = upgrade_write,
 ) -> Migration:
     """Migrate the items that are left, all or those of a type; VersionConflict if another process is at it, too.
 
-    `advance` is told after each page. A dry run reads and counts only. For each 500 items 1 scan, 1 transaction for
-    each 25 of an older schema, and 1 put; for what was changed meanwhile 1 get and 1 update each.
+    `change` returns the write that an item needs, None if it needs none; `advance` is told after each page. A dry run
+    reads and counts only. For each 500 items 1 scan, 1 transaction for each 25 that are changed, and 1 put; for what
+    was changed meanwhile 1 get and 1 update each.
     """
     names = table.names()
     while not migration.is_done:
@@ -107,7 +116,7 @@ def run(
             as_stored=True,
         )
         counts = {kind: dict(of_type) for kind, of_type in migration.counts.items()}
-        for item, outcome in _migrate(rows.items, only, dry_run=dry_run, pace=pace):
+        for item, outcome in _migrate(rows.items, only, change, dry_run=dry_run, pace=pace):
             of_type = counts.setdefault(str(item.get("type", "-")), {})
             of_type[outcome] = of_type.get(outcome, 0) + 1
         migration = replace(migration, counts=counts, start=rows.start)
@@ -125,7 +134,9 @@ def _schemas(only: str = "") -> table.Schemas:
     return table.Schemas({only: schemas[only]}) if only else schemas
 
 
-def _migrate(items: list[Item], only: str, *, dry_run: bool, pace: Pace) -> Iterator[tuple[Item, str]]:
+def _migrate(
+    items: list[Item], only: str, change: Change, *, dry_run: bool, pace: Pace
+) -> Iterator[tuple[Item, str]]:
     """Yield what became of each item of a page."""
     schemas, left = configuration().schemas, list[tuple[Item, Update]]()
     for item in items:
@@ -133,7 +144,7 @@ def _migrate(items: list[Item], only: str, *, dry_run: bool, pace: Pace) -> Iter
             yield item, OTHER
         elif schemas.is_newer(item):
             yield item, NEWER
-        elif (update := upgrade_write(item)) is None:
+        elif (update := change(item)) is None:
             yield item, CURRENT
         else:
             left.append((item, update))
@@ -146,24 +157,31 @@ def _migrate(items: list[Item], only: str, *, dry_run: bool, pace: Pace) -> Iter
         try:
             table.transact([update for _, update in some])
             yield from ((item, MIGRATED) for item, _ in some)
-        except (Conflict, Busy, Invalid):  # one was changed meanwhile, or they are too much together
-            yield from ((item, _migrate_one(item)) for item, _ in some)
+        except (
+            Conflict,
+            Busy,
+            Invalid,
+            Misconfigured,
+        ):  # one was changed meanwhile, may not be, or is too much
+            yield from ((item, _migrate_one(item, change)) for item, _ in some)
 
 
-def _migrate_one(item: Item) -> str:
+def _migrate_one(item: Item, change: Change) -> str:
     """Migrate an item as it is now; what was deleted meanwhile needs nothing."""
     schemas = configuration().schemas
     for _ in range(TRIES):
         found = table.get((item["PK"], item["SK"]), as_stored=True)
         if found is not None and schemas.is_newer(found):
             return NEWER
-        update = upgrade_write(found) if found else None
+        update = change(found) if found else None
         if update is None:
             return CURRENT
         try:
             table.write(update)
         except Conflict:
             continue
+        except Misconfigured:  # a role may be denied to change logs
+            return CONTENDED
         return MIGRATED
     return CONTENDED
 

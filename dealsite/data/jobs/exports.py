@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 
 from dealsite.data import keys, table
@@ -30,7 +31,6 @@ from dealsite.data.table.ids import iso, new_ulid, time_of
 from dealsite.data.table.paging import newest_first, to_end
 from dealsite.data.table.writes import Put, absent
 
-KEPT = timedelta(days=7)
 DELETE_EXPORT = "delete_export"  # the kind of job
 ORDERS, PAYMENTS, DEALS, DRAFTS, AUDIT = "orders", "payments", "deals", "drafts", "audit"
 OFFICE, EDITORS, ADMINS = (EXPORTS[kind] for kind in (EXPORT, EDITORS_EXPORT, ADMINS_EXPORT))  # the audiences
@@ -40,6 +40,12 @@ PAGE_SIZE = 25
 READ_AT_ONCE = 1000
 ORDERS_AT_ONCE = 100
 PAYMENTS_AT_ONCE = 500
+
+
+def kept_for() -> timedelta:
+    """Return how long a file is kept."""
+    span: timedelta = settings.DEALSITE_RETENTION["exports"]
+    return span
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +117,7 @@ class Export:
 
     @property
     def kept_until(self) -> datetime:
-        return time_of(self.job.id) + KEPT
+        return time_of(self.job.id) + kept_for()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +134,7 @@ def request(payload: Payload, *, kind: str, job_id: str, now: datetime) -> None:
     """Ask for a file; `kind` is its job's, and says for whom. The same id again is harmless."""
     put = job_write(kind, to_item(payload), job_id=job_id, due=now)
     delete = to_item(DeletionPayload(job_id))
-    deletion = job_write(DELETE_EXPORT, delete, job_id=new_ulid(now), due=time_of(job_id) + KEPT)
+    deletion = job_write(DELETE_EXPORT, delete, job_id=new_ulid(now), due=time_of(job_id) + kept_for())
     what = f"asked for a file of {payload.what}"
     by, note = payload.by, payload.note
     entry = audit.entry_write(by=by, kind="export", subject=job_id, what=what, note=note, now=now)
@@ -141,9 +147,9 @@ def request(payload: Payload, *, kind: str, job_id: str, now: datetime) -> None:
 def get(job_id: str, *, now: datetime) -> Export:
     """Return a file that is asked for and still kept; NotFound."""
     job = jobs.get(job_id)
-    if job.kind in EXPORTS and time_of(job_id) + KEPT > now:
+    if job.kind in EXPORTS and time_of(job_id) + kept_for() > now:
         return Export(job, payload_of(job))
-    raise NotFound(_("There is no such file. Files are kept for %(days)s days.") % {"days": KEPT.days})
+    raise NotFound(_("There is no such file. Files are kept for %(days)s days.") % {"days": kept_for().days})
 
 
 @access_pattern(

@@ -19,7 +19,11 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from dealsite.data import keys, table
 from dealsite.data.editing import audit
 from dealsite.data.entities.conversion import reader
-from dealsite.data.entities.work import ERROR_CHARACTERS, JOB, SEND_MESSAGE
+from dealsite.data.entities.work import BULK_CHANGE as BULK_CHANGE
+from dealsite.data.entities.work import BULK_UNDO as BULK_UNDO
+from dealsite.data.entities.work import CHECK_IMPORT as CHECK_IMPORT
+from dealsite.data.entities.work import ERROR_CHARACTERS, JOB, PAUSABLE
+from dealsite.data.entities.work import RUN_IMPORT as RUN_IMPORT
 from dealsite.data.jobs import causes, site_switch
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
@@ -32,8 +36,6 @@ LEASE = timedelta(seconds=60)
 SHORTEST_PAUSE, LONGEST_PAUSE = timedelta(seconds=2), timedelta(minutes=1)  # of a job of an unknown kind
 MAX_TRIES = 8
 PAGE_SIZE = 25
-CHECK_IMPORT, RUN_IMPORT = "check_import", "run_import"  # what is done with a file of deals
-BULK_CHANGE, BULK_UNDO = "bulk_change", "bulk_undo"  # those that change many deals, and take that back
 ALREADY = {
     "open": gettext_lazy("This job is open already."),
     "paused": gettext_lazy("This job is paused already."),
@@ -41,8 +43,6 @@ ALREADY = {
     "failed": gettext_lazy("This job is failed already."),
     "cancelled": gettext_lazy("This job is cancelled already."),
 }
-# May be paused and cancelled, and rest while the site is not open: nothing else depends on them.
-PAUSABLE = frozenset({SEND_MESSAGE, BULK_CHANGE, BULK_UNDO, CHECK_IMPORT, RUN_IMPORT})
 
 
 class Cancelled(Exception):
@@ -302,6 +302,9 @@ def _close(job: Job, state: str, error: str = "") -> None:
     changes: dict[Path, Any] = {"state": state, ("card", "state"): state}
     if error:
         changes["error"] = error
+    ends = JOB.expiry({"id": job.id, "kind": job.kind, "state": state, "taken_by": job.taken_by})
+    if ends is not None:
+        changes["ttl"] = ends
     _change(job, changes, remove=("GSI3PK", "GSI3SK"))
 
 

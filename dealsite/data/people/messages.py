@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
@@ -19,7 +20,7 @@ from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import NotFound
-from dealsite.data.table.ids import is_ulid, new_ulid, time_of
+from dealsite.data.table.ids import epoch_seconds, is_ulid, new_ulid, time_of
 from dealsite.data.table.paging import newest_first
 from dealsite.data.table.writes import Delete, Update, exists
 
@@ -69,8 +70,9 @@ def message_item(
     pk, sk = keys.message(username, message_id)
     card = {"id": message_id, "kind": kind, "headline": headline, "deal": deal}
     card |= {"order": order} if order else {}
-    item = {"PK": pk, "SK": sk, "type": MESSAGE.type, "id": message_id, "username": username, "card": card}
-    return item | keys.unread_messages(username, message_id) | ({"text": text} if text else {})
+    values = {"id": message_id, "username": username, "card": card, "text": text or None}
+    unread = keys.unread_messages(username, message_id)
+    return {"PK": pk, "SK": sk, **MESSAGE.item(values | unread)}
 
 
 @access_pattern("a user's messages, or unread ones", "MESSAGES#u, or GSI1 MESSAGES#u / MESSAGE#id", "1 query")
@@ -106,14 +108,24 @@ def get(username: str, message_id: str) -> Message:
 
 
 @access_pattern("mark a message read", "MESSAGES#u / MESSAGE#id", "1 update")
-def mark_read(username: str, message_id: str) -> None:
-    """Mark a message read; harmless if it is, NotFound if there is none."""
+def mark_read(username: str, message_id: str, *, now: datetime) -> None:
+    """Mark a message read, which may shorten its time; harmless if it is, NotFound if there is none."""
     key = _key(username, message_id)
-    table.write(Update(key=key, remove=("GSI1PK", "GSI1SK"), when=(exists(),), otherwise=_no_message()))
+    ends, remove = _expiry_of_read(message_id, now), ("GSI1PK", "GSI1SK")
+    shortened = {"ttl": ends} if ends else {}
+    table.write(Update(key=key, set=shortened, remove=remove, when=(exists(),), otherwise=_no_message()))
+
+
+def _expiry_of_read(message_id: str, now: datetime) -> int | None:
+    """Return when a message goes that is read now: never later than if it had stayed unread."""
+    spans, sent = settings.DEALSITE_RETENTION, time_of(message_id)
+    read, unread = spans["read"], spans["messages"]
+    ends = [since + span for since, span in ((now, read), (sent, unread)) if span is not None]
+    return epoch_seconds(min(ends)) if ends else None
 
 
 @access_pattern("mark unread messages read one by one", "GSI1 MESSAGES#u / MESSAGE#id", "1 query + 1 update")
-def mark_all_read(username: str, *, until: str, limit: int) -> int:
+def mark_all_read(username: str, *, until: str, limit: int, now: datetime) -> int:
     """Mark up to `limit` messages read that came no later than the id `until`; return how many were found.
 
     1 query and 1 update for each. A message that was deleted meanwhile stays deleted.
@@ -122,7 +134,7 @@ def mark_all_read(username: str, *, until: str, limit: int) -> int:
     rows = table.query(keys.message.partition(username), index=keys.GSI1, high=high, limit=limit)
     for row in rows:
         try:
-            mark_read(username, row["card"]["id"])
+            mark_read(username, row["card"]["id"], now=now)
         except NotFound:
             continue
     return len(rows)

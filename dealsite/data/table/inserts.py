@@ -6,15 +6,17 @@ from typing import Any
 
 from . import client
 from .client import as_error
-from .configuration import configuration, name
+from .configuration import configuration
 from .convert import Item, to_attributes
 from .errors import TRY_AGAIN, Refused
 
 BATCH_STATEMENTS = 25
 
 
-def insert(items: Sequence[Item]) -> int:
+def insert(items: Sequence[Item], *, as_stored: bool = False) -> int:
     """Write items that are not there yet and leave the others as they are; return how many were new.
+
+    `as_stored`: they come from a table, and keep the schema that they note there, or that they note none.
 
     Keys must differ from each other. What an attempt whose answer was lost had written may count as there before.
     1 request for each 25 (PartiQL INSERT, which batches and refuses existing keys one by one), more for what was not
@@ -22,7 +24,7 @@ def insert(items: Sequence[Item]) -> int:
     """
     new = 0
     for first in range(0, len(items), BATCH_STATEMENTS):
-        left = [_insert_statement(item) for item in items[first : first + BATCH_STATEMENTS]]
+        left = [_insert_statement(item, as_stored) for item in items[first : first + BATCH_STATEMENTS]]
         for _ in client.tries():
             answer = client.send("BatchExecuteStatement", {"Statements": left})
             again = []
@@ -40,9 +42,10 @@ def insert(items: Sequence[Item]) -> int:
     return new
 
 
-def _insert_statement(item: Item) -> dict[str, Any]:
-    attributes = to_attributes(configuration().schemas.noted_in(item))
-    text = _insert_text(name(), tuple(attributes))
+def _insert_statement(item: Item, as_stored: bool) -> dict[str, Any]:
+    configured = configuration()
+    attributes = to_attributes(item if as_stored else configured.schemas.noted_in(item))
+    text = _insert_text(configured.name_of(item["PK"]), tuple(attributes))
     return {"Statement": text, "Parameters": list(attributes.values())}
 
 

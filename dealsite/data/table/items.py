@@ -170,12 +170,14 @@ def scan_page(
     return _pages("Scan", request, limit, start, as_stored=as_stored)
 
 
-def scan_all(*, limit: int = 500, consistent: bool = False) -> Iterator[Item]:
+def scan_all(*, limit: int = 500, consistent: bool = False, as_stored: bool = False) -> Iterator[Item]:
     """Yield every item of the table, and of those that it routes to, for repairs and exports; never for a page."""
     for table_name in names():
         start: dict[str, Any] | None = None
         while True:
-            rows = scan_page(limit=limit, start=start, consistent=consistent, table_name=table_name)
+            rows = scan_page(
+                limit=limit, start=start, consistent=consistent, table_name=table_name, as_stored=as_stored
+            )
             yield from rows.items
             if (start := rows.start) is None:
                 break

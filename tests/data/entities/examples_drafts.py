@@ -57,6 +57,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         **CONTENT | {"stock": 0},
         "made_at": PUBLISHED,
         "made_by": "eve",
+        "ttl": 1_900_000_000,
     },
     "Trash": {
         "PK": f"DEAL#{DEAL}",

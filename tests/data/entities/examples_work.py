@@ -34,6 +34,7 @@ EXAMPLES: dict[str, Item] = {
                 "applied": True,
                 "undone_by": OTHER_ID,
                 "request": ID,
+                "ttl": TTL,
                 **keys.job_rows(ID, from_iso(LATER)),
             }
         ),
@@ -72,6 +73,7 @@ EXAMPLES: dict[str, Item] = {
                 },
                 "before": {"price": "5.00"},
                 "after": {"price": "4.00"},
+                "ttl": TTL,
             }
         ),
     ),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dealsite.data import table
-from dealsite.data.integrity import check_runs, decisions, quarantine
+from dealsite.data.integrity import check_runs, decisions, quarantine, retention
 from dealsite.data.integrity.check_runs import CheckRun
 from dealsite.data.integrity.problem import Problem
 from dealsite.data.integrity.quarantine_record import Quarantined, entry_of
 from dealsite.data.table.writes import Put
-from tests.builders import NOW, make_id
+from tests.builders import HOUR, NOW, make_draft, make_id
 from tests.data.examples import measures
 
 
@@ -47,3 +49,8 @@ measures(decisions.undo, deleted)(lambda entry_id: decisions.undo(entry_id, by="
 measures(decisions.state_of_item, entry)(decisions.state_of_item)
 measures(check_runs.save)(lambda: check_runs.save(CheckRun(make_id(), "whole", "worker", 1, 1, 0), now=NOW))
 measures(check_runs.newest)(check_runs.newest)
+
+
+@measures(retention.discard_drafts, make_draft)
+def discard_drafts(_: Any) -> None:
+    assert retention.discard_drafts(HOUR, now=NOW + HOUR) == 1

@@ -190,9 +190,9 @@ measures(profiles.save_preferences)(lambda: profiles.save_preferences("ann", lan
 measures(messages.inbox, send_message)(lambda _: messages.inbox("ann"))
 measures(messages.count_unread, send_message)(lambda _: messages.count_unread("ann"))
 measures(messages.get, send_message)(lambda message_id: messages.get("ann", message_id))
-measures(messages.mark_read, send_message)(lambda message_id: messages.mark_read("ann", message_id))
+measures(messages.mark_read, send_message)(lambda message_id: messages.mark_read("ann", message_id, now=NOW))
 measures(messages.mark_all_read, send_message)(
-    lambda message_id: messages.mark_all_read("ann", until=message_id, limit=100)
+    lambda message_id: messages.mark_all_read("ann", until=message_id, limit=100, now=NOW)
 )
 measures(messages.mark_all_read_later)(lambda: messages.mark_all_read_later("ann", until=make_id(), now=NOW))
 measures(messages.delete, send_message)(lambda message_id: messages.delete("ann", message_id))

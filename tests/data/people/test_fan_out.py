@@ -159,7 +159,7 @@ def test_a_message_that_was_read_stays_read_when_it_is_sent_again(wait_for_index
     send()
     wait_for_indexes()
     work()
-    messages.mark_read("ann", JOB)
+    messages.mark_read("ann", JOB, now=NOW)
     wait_for_indexes()
     for number in range(fan_out.SEGMENTS):  # as if no worker had noted anything
         key = keys.job_segment(JOB, str(number))

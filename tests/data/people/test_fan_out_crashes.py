@@ -66,7 +66,7 @@ def test_a_worker_may_end_at_any_request(audience, when, threads, requests, new_
         read = stored()
         seen.add(len(read))
         for name in read:
-            messages.mark_read(name, JOB)
+            messages.mark_read(name, JOB, now=NOW)
         assert [str(problem) for problem in checks.find()] == []
         work(NOW + jobs.LEASE + timedelta(seconds=1))
         assert stored() == list(NAMES)

@@ -44,7 +44,7 @@ def test_a_message_is_delivered_once_however_often_it_is_sent():
 def test_sending_again_leaves_a_read_message_read(wait_for_indexes):
     item = make_message()
     messages.deliver([item])
-    messages.mark_read("sam", item["id"])
+    messages.mark_read("sam", item["id"], now=NOW)
     messages.deliver([item])
     wait_for_indexes()
     assert messages.get("sam", item["id"]).unread is False
@@ -93,7 +93,7 @@ def test_a_damaged_cursor_is_refused(cursor):
 def test_what_is_not_there_cannot_be_read_and_leaves_no_ghost():
     for message_id in (ids.new_ulid(NOW), "nonsense", ""):
         with pytest.raises(errors.NotFound):
-            messages.mark_read("sam", message_id)
+            messages.mark_read("sam", message_id, now=NOW)
         with pytest.raises(errors.NotFound):
             messages.get("sam", message_id)
     assert messages.inbox("sam").messages == []
@@ -102,7 +102,7 @@ def test_what_is_not_there_cannot_be_read_and_leaves_no_ghost():
 def test_anothers_message_is_not_there():
     (message_id,) = send(1, "tom")
     with pytest.raises(errors.NotFound):
-        messages.mark_read("sam", message_id)
+        messages.mark_read("sam", message_id, now=NOW)
     messages.delete("sam", message_id)
     assert messages.get("tom", message_id).unread is True
 
@@ -110,7 +110,7 @@ def test_anothers_message_is_not_there():
 def test_all_are_marked_read_up_to_the_newest_that_was_seen(wait_for_indexes):
     ids_ = send(5)
     wait_for_indexes()
-    assert messages.mark_all_read("sam", until=ids_[2], limit=100) == 3
+    assert messages.mark_all_read("sam", until=ids_[2], limit=100, now=NOW) == 3
     wait_for_indexes()
     assert [m.id for m in messages.inbox("sam", unread=True).messages] == [ids_[4], ids_[3]]
     assert len(messages.inbox("sam").messages) == 5
@@ -152,7 +152,7 @@ def test_many_senders_of_one_message_write_it_once():
 def test_reading_and_sending_at_once_never_unread_a_message():
     item = make_message()
     messages.deliver([item])
-    at_once(*[lambda: messages.deliver([item])] * 6, lambda: messages.mark_read("sam", item["id"]))
+    at_once(*[lambda: messages.deliver([item])] * 6, lambda: messages.mark_read("sam", item["id"], now=NOW))
     assert messages.get("sam", item["id"]).unread is False
 
 
@@ -164,7 +164,7 @@ def test_what_an_inbox_costs():
         messages.inbox("sam")
         messages.inbox("sam", unread=True)
         messages.count_unread("sam")
-        messages.mark_read("sam", item["id"])
+        messages.mark_read("sam", item["id"], now=NOW)
     assert meter.log == [
         ("BatchExecuteStatement", None),
         ("Query", None),

@@ -1,0 +1,188 @@
+"""The archive of a backup: a tar with the table's items, the files and the keys, which is checked by its manifest.
+
+table.jsonl.gz                       the items, a line each, as DynamoDB's own exports have them
+media/ private/                      pictures, and files that only the back office sees
+secret_key secret_key_fallbacks demo-loaded
+backup.json                          the manifest, last: what is there, how large, and its hash
+"""
+
+import gzip
+import hashlib
+import io
+import tarfile
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+
+from dealsite.data.table.convert import Item, from_attributes, to_attributes
+
+FORMAT = 1
+TABLE, MANIFEST = "table.jsonl.gz", "backup.json"
+MEDIA, PRIVATE = "media", "private"
+KEYS = ("secret_key", "secret_key_fallbacks", "demo-loaded")
+CHUNK = 1_000_000
+DAMAGED = (tarfile.TarError, OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError)
+
+
+class ArchiveError(Exception):
+    """An archive cannot be written, read or restored; the message says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What an archive holds: items by type, and the size and SHA-256 of each file; `schemas` are those of its build."""
+
+    made_at: str
+    release: str
+    schemas: dict[str, int]
+    items: dict[str, int]
+    files: dict[str, tuple[int, str]] = field(default_factory=dict)
+    format: int = FORMAT
+
+    @property
+    def total(self) -> int:
+        """How many items there are."""
+        return sum(self.items.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """An archive that was read to its end and is whole; `missing` are pictures that its items name and it lacks."""
+
+    manifest: Manifest
+    missing: list[str]
+
+
+class HashingReader(io.RawIOBase):
+    """A file that is read once, and what came of it so far."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._hash, self.size = file, hashlib.sha256(), 0
+
+    def read(self, size: int = -1) -> bytes:
+        content = self._file.read(size)
+        self._hash.update(content)
+        self.size += len(content)
+        return content
+
+    @property
+    def found(self) -> tuple[int, str]:
+        return self.size, self._hash.hexdigest()
+
+    def drain(self) -> None:
+        while self.read(CHUNK):
+            pass
+
+
+class Writer:
+    """Adds files to an archive, and their sizes and hashes to its manifest."""
+
+    def __init__(self, tar: tarfile.TarFile) -> None:
+        self._tar = tar
+        self.files: dict[str, tuple[int, str]] = {}
+
+    def add(self, name: str, file: IO[bytes], size: int) -> None:
+        """Add a file of a size under a name."""
+        reader = HashingReader(file)
+        self._tar.addfile(_info(name, size), reader)
+        self.files[name] = reader.found
+
+    def close(self, manifest: Manifest) -> None:
+        """Add the manifest: an archive without it is not whole."""
+        content = orjson.dumps(asdict(manifest))
+        self._tar.addfile(_info(MANIFEST, len(content)), io.BytesIO(content))
+
+
+def _info(name: str, size: int) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.size, info.mode = size, 0o600
+    return info
+
+
+def write_items(items: Iterable[Item], path: Path) -> dict[str, int]:
+    """Write items into a compressed file, a line each; return their numbers by type."""
+    counts = Counter[str]()
+    with gzip.open(path, "wb", compresslevel=4) as file:
+        for item in items:
+            file.write(orjson.dumps({"Item": to_attributes(item)}, option=orjson.OPT_APPEND_NEWLINE))
+            counts[_type(item)] += 1
+    return dict(counts)
+
+
+def read_items(file: IO[bytes] | io.RawIOBase) -> Iterator[Item]:
+    """Yield the items of a compressed file."""
+    with gzip.open(file, "rb") as lines:
+        for line in lines:
+            yield from_attributes(orjson.loads(line)["Item"])
+
+
+def _type(item: Item) -> str:
+    return str(item.get("type", "-"))
+
+
+def members(tar: tarfile.TarFile) -> Iterator[tuple[str, IO[bytes]]]:
+    """Yield each file of an archive with its name, in their order; ArchiveError for what no backup holds."""
+    for member in tar:
+        file = tar.extractfile(member) if member.isfile() else None
+        first, _, rest = member.name.partition("/")
+        is_ours = (first in (MEDIA, PRIVATE) and rest) or member.name in (TABLE, MANIFEST, *KEYS)
+        if file is None or not is_ours or not {"", ".", ".."}.isdisjoint(member.name.split("/")):
+            raise ArchiveError(
+                f"It holds {member.name!r}, which is part of no backup. Archives of releases without"
+                " `manage.py restore` are unpacked into an empty folder, as their own operations.md says."
+            )
+        yield member.name, file
+
+
+def check(path: Path) -> Contents:
+    """Read an archive to its end, and compare all of it with its manifest; ArchiveError unless it is whole."""
+    try:
+        return _check(path)
+    except ArchiveError as error:
+        raise ArchiveError(f"{path} is no backup: {error}") from None
+    except DAMAGED as error:
+        raise ArchiveError(f"{path} is damaged, or no backup: {error}") from error
+
+
+def _check(path: Path) -> Contents:
+    manifest: Manifest | None = None
+    found, counts, pictures = dict[str, tuple[int, str]](), Counter[str](), set[str]()
+    with tarfile.open(path) as tar:
+        for name, file in members(tar):
+            if name == MANIFEST:
+                manifest = _manifest(orjson.loads(file.read()))
+                continue
+            reader = HashingReader(file)
+            if name == TABLE:
+                for item in read_items(reader):
+                    counts[_type(item)] += 1
+                    pictures.update(_pictures(item))
+            reader.drain()
+            found[name] = reader.found
+    if manifest is None:
+        raise ArchiveError("it ends before its manifest.")
+    wrong = sorted(n for n in {**found, **manifest.files} if found.get(n) != manifest.files.get(n))
+    if wrong:
+        raise ArchiveError(f"{', '.join(wrong[:5])}: missing, or not as it was written.")
+    if counts != manifest.items:
+        raise ArchiveError(f"it holds {counts.total():,} items instead of {manifest.total:,}.")
+    return Contents(manifest, sorted(name for name in pictures if f"{MEDIA}/{name}" not in found))
+
+
+def _manifest(read: dict[str, Any]) -> Manifest:
+    if read["format"] != FORMAT:
+        raise ArchiveError(f"it is of the format {read['format']}, which a newer release restores.")
+    return Manifest(**read | {"files": {name: (size, said) for name, (size, said) in read["files"].items()}})
+
+
+def _pictures(item: Item) -> Iterator[str]:
+    """Yield the names of the pictures that an item shows."""
+    for holder in (item, item.get("card")):
+        for name in ("picture", "logo"):
+            if isinstance(holder, dict) and isinstance(picture := holder.get(name), dict):
+                yield picture["name"]

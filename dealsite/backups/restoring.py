@@ -1,0 +1,166 @@
+"""Restoring a backup, of whatever engine: into an empty data folder, or into a new table and its buckets."""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tarfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import IO
+
+from django.core.files.base import File
+from django.core.files.storage import storages
+
+from dealsite.backups import archive
+from dealsite.backups.archive import MANIFEST, MEDIA, TABLE, ArchiveError
+from dealsite.backups.aside import engine_aside
+from dealsite.data import SCHEMAS, table
+from dealsite.data.table import schema
+from dealsite.data.table.convert import Item
+from dealsite.engine.database import RESTORING
+from dealsite.engine.programs import DATABASE
+
+BATCH = 25
+BATCH_BYTES = 1_000_000
+OWN_KEY = "secret_key"  # that a command makes in a folder before it can ask what is there
+
+Advance = Callable[
+    [int, int], None
+]  # is told how many more items were written, and how many there are in all
+
+
+def into_folder(path: Path, folder: Path, *, now: datetime, advance: Advance) -> archive.Contents:
+    """Restore an archive into an empty folder, which is a data folder then; ArchiveError, EngineError, OSError.
+
+    Ended before its end it leaves a folder that no site starts on, and into which it can be called again.
+    """
+    contents = _checked(path)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _alone(folder):
+        _empty(folder)
+        made = folder / RESTORING
+        made.mkdir(mode=0o700)
+        _unpack(path, made)
+        with engine_aside(made):
+            schema.create_table()
+            with (made / TABLE).open("rb") as file:
+                _compare(_load(file, contents.manifest, now, advance))
+        (made / TABLE).unlink()
+        database = tuple(DATABASE.values())
+        for one in sorted(made.iterdir(), key=lambda one: one.name.startswith(database)):
+            if not one.name.startswith("engine") or one.name.startswith(database):
+                one.replace(folder / one.name)
+        shutil.rmtree(made)
+    return contents
+
+
+def into_table(path: Path, *, now: datetime, advance: Advance, resume: bool = False) -> archive.Contents:
+    """Restore an archive into the table and the storages of the settings; ArchiveError, DataError.
+
+    The table must be missing or empty. With `resume` what is missing is added to what an earlier call wrote; nothing
+    that is there is written over.
+    """
+    contents = _checked(path)
+    schema.create_table()
+    is_empty = not any(table.scan_page(limit=1, table_name=name).items for name in table.names())
+    if not is_empty and not resume:
+        raise ArchiveError(
+            f"The table {table.name()} holds items already. Name a new one with DEALSITE_TABLE; or, if an earlier"
+            " restore of this archive did not end, go on with --resume."
+        )
+    with tarfile.open(path) as tar:
+        for name, file in archive.members(tar):
+            first, _, rest = name.partition("/")
+            if name == TABLE:
+                loaded = _load(file, contents.manifest, now, advance)
+            elif rest:
+                storage = storages["default" if first == MEDIA else "private"]
+                if not storage.exists(rest):
+                    storage.save(rest, File(file, rest))
+    _compare(loaded)
+    return contents
+
+
+def _checked(path: Path) -> archive.Contents:
+    contents = archive.check(path)
+    known = {kind: one.version for kind, one in SCHEMAS.items()}
+    newer = [kind for kind, version in contents.manifest.schemas.items() if version > known.get(kind, 0)]
+    if newer:
+        raise ArchiveError(
+            f"{path} was made by release {contents.manifest.release}, which knows more than this one of"
+            f" {', '.join(sorted(newer)[:5])}. Restore it with that release, or a later one."
+        )
+    return contents
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Lock a folder as a running site does."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise ArchiveError(f"{folder} is in use by a site, or by another restore.") from None
+    finally:
+        os.close(opened)
+
+
+def _empty(folder: Path) -> None:
+    """Refuse a folder that holds anything, but for what an earlier restore left in it: that is removed."""
+    is_left_over = (folder / RESTORING).exists()
+    there = sorted(one for one in folder.iterdir() if one.name not in (OWN_KEY, RESTORING))
+    if there and not is_left_over:
+        raise ArchiveError(f"{folder} is not empty: it holds {there[0].name}. Name an empty folder.")
+    for one in [*there, folder / RESTORING]:  # the mark of an ended restore goes last
+        if one.is_dir():
+            shutil.rmtree(one)
+        else:
+            one.unlink(missing_ok=True)
+
+
+def _unpack(path: Path, folder: Path) -> None:
+    with tarfile.open(path) as tar:
+        for name, file in archive.members(tar):
+            if name == MANIFEST:
+                continue
+            target = folder / name
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as made:
+                shutil.copyfileobj(file, made)
+
+
+def _load(file: IO[bytes], manifest: archive.Manifest, now: datetime, advance: Advance) -> Counter[str]:
+    """Write items that are not there yet, but for those that have expired; return the numbers of all by type."""
+    loaded = Counter[str]()
+    for batch in _batches(item for item in archive.read_items(file) if not schema.has_expired(item, now=now)):
+        table.insert(batch, as_stored=True)
+        loaded.update(str(item.get("type", "-")) for item in batch)
+        advance(len(batch), manifest.total)
+    return loaded
+
+
+def _batches(items: Iterator[Item]) -> Iterator[list[Item]]:
+    """Yield items 25 at a time, or fewer where they are large."""
+    batch, size = list[Item](), 0
+    for item in items:
+        length = len(str(item))
+        if batch and (len(batch) == BATCH or size + length > BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(item)
+        size += length
+    if batch:
+        yield batch
+
+
+def _compare(loaded: Counter[str]) -> None:
+    """Read the table again; ArchiveError where it has fewer items of a type than were written."""
+    found = Counter(str(item.get("type", "-")) for item in table.scan_all(consistent=True, as_stored=True))
+    if lost := loaded - found:
+        raise ArchiveError(
+            f"{lost.total():,} items are missing in the table after the restore: {dict(lost)}."
+        )

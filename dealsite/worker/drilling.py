@@ -1,0 +1,48 @@
+"""The worker's part of drills: the command in a process of its own, since it talks to another engine."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+
+from django.conf import settings
+
+from dealsite.data.table.errors import DataError
+
+DRILL = (sys.executable, "-m", "django", "restore_drill")
+POLL_SECONDS = 2.0
+
+
+def restore_drill(renew: Callable[[], object], command: Sequence[str] = DRILL) -> str:
+    """Run a drill to its end and return its last words; DataError with them if something is wrong.
+
+    `renew` is called each two seconds; where it raises, the drill ends.
+    """
+    environ = os.environ | {"DJANGO_SETTINGS_MODULE": "dealsite.settings"}
+    running = subprocess.Popen(
+        command,
+        cwd=settings.BASE_DIR,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    with running:
+        try:
+            said = _wait(running, renew)
+        except BaseException:
+            running.kill()
+            raise
+    last = (said.strip().splitlines() or ["It said nothing."])[-1].removeprefix("CommandError: ")
+    if running.returncode:
+        raise DataError(last)
+    return last
+
+
+def _wait(running: subprocess.Popen[str], renew: Callable[[], object]) -> str:
+    while True:
+        try:
+            return running.communicate(timeout=POLL_SECONDS)[0]
+        except subprocess.TimeoutExpired:
+            renew()
