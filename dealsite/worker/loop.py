@@ -33,7 +33,7 @@ from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
 from dealsite.search.projection import SearchIndex
 from dealsite.stream.consumer import consume
 from dealsite.stream.projection import Projection
-from dealsite.worker import accounts, alarms, bulk, charging, exports, imports, links, mails, nightly
+from dealsite.worker import accounts, alarms, bulk, charging, exports, imports, links, mails, my_data, nightly
 
 HANDLERS: dict[str, jobs.Handler] = {
     "rename_brand": rename_brand,
@@ -51,7 +51,9 @@ HANDLERS: dict[str, jobs.Handler] = {
     **renditions.HANDLERS,
     **links.HANDLERS,
     **nightly.HANDLERS,
+    **my_data.HANDLERS,
 }
+OF_PERSONS = {*accounts.HANDLERS, *mails.HANDLERS, *my_data.HANDLERS}  # once done, they name nobody any more
 PROJECTIONS: dict[str, Callable[[], Projection]] = {Lake.name: Lake, SearchIndex.name: SearchIndex}
 IDLE_SECONDS = 1.0
 EXPIRE_EVERY = timedelta(hours=1)
@@ -157,7 +159,7 @@ def run_next(*, now: datetime) -> bool:
     try:
         again = _handle(job, now)
         if again is None:
-            jobs.finish(job)
+            jobs.finish(job, forget=job.kind in OF_PERSONS)
         else:
             jobs.wait_until(job, again)
         logger.info("job_run", job=job.id, kind=job.kind, again=again)
