@@ -27,9 +27,9 @@ and the keys of its index rows.
 
 An attribute may be *absent* where that is said. *secret*: could let somebody in, so no page, export, question or
 log shows it. *personal*: tells who somebody is. `= Brand.name` repeats another attribute; `-> Brand` names an item
-that must be there. A *root* that is lost is made anew where something names it; what is *passing* may go at any time. What *stays* still names
-a person who was deleted: since their *name* is never given out again, since the *law* asks for it, in logs for
-*security*, on *work* that they did, or *passing*, until it goes by itself.
+that must be there. A *root* that is lost is made anew where something names it; what is *passing* may go at any time.
+What *stays* still names a person who was deleted: because of their *name*, which is never given out again, the *law*,
+*security* (logs), *work* that they did, or in *passing*, until it goes by itself.
 """
 
 
