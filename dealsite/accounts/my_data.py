@@ -45,7 +45,7 @@ STAYS: dict[Stays, tuple[Text, Text]] = {  # by why the entity chart says that i
     ),
     "passing": (
         gettext_lazy("Traces in work that is under way, such as a mail that could not be sent yet"),
-        gettext_lazy("they go by themselves within weeks"),
+        gettext_lazy("they go by themselves after a time"),
     ),
 }
 
