@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -180,7 +180,6 @@ def test_while_one_is_written_no_other_is():
 @pytest.mark.engines("native", "local")
 def test_of_several_requests_at_once_one_is_carried_out():
     make_user("ann")
-    requests: list[Callable[[], Any]] = [lambda number=number: ask(number) for number in range(1, 5)]
-    outcomes = at_once(*requests)
+    outcomes = at_once(*(partial(ask, number) for number in range(1, 5)))
     assert sorted(type(one).__name__ for one in outcomes) == ["Conflict"] * 3 + ["str"]
     assert Counter(item["type"] for item in everything().values())["Job"] == 2
