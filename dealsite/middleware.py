@@ -53,7 +53,9 @@ class RequestIdMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.path_info in PROBES:  # load balancers ask by a machine's address
+        if (
+            request.path_info in PROBES
+        ):  # load balancers ask by a machine's address
             request.META["HTTP_HOST"] = urlsplit(settings.DEALSITE_URL).netloc
         given = request.headers.get(REQUEST_ID, "") if settings.DEALSITE_TRUSTED_PROXIES else ""
         request_id = given if FROM_PROXY.fullmatch(given) else new_ulid(timezone.now())
