@@ -61,6 +61,7 @@ ROWS = (
     LimitRow("retry", _("Payments and jobs tried again, or paid early"), "20/15m", "60/15m", "1000/15m"),
     LimitRow("message", _("Messages sent by editors"), "20/1h", "40/1h", "60/1h"),
     LimitRow("export", _("Files asked for in the CMS"), "30/1h", "60/1h", "200/1h"),
+    LimitRow("my-data", _("Files of all that is stored about oneself"), "3/1d", "20/1h", "200/1h"),
     LimitRow("question", _("Questions asked of the data"), "60/10m", "120/10m", "600/10m"),
 )
 

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from dealsite.accounts import cookies, limits, locales
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.forms import DeleteAccountForm, ProfileForm, answer_form, form_page
+from dealsite.accounts.my_data import what_stays
 from dealsite.accounts.password import is_confirmed
 from dealsite.accounts.requests import UserRequest
 from dealsite.accounts.security_log import note
@@ -81,7 +82,7 @@ def delete_account(request: UserRequest) -> HttpResponse:
         cookies.DEVICE.forget(response)
         return response
 
-    return answer_form(request, "accounts/delete.html", form, delete)
+    return answer_form(request, "accounts/delete.html", form, delete, stays=what_stays(request))
 
 
 def _save(request: UserRequest, form: ProfileForm, profile: Profile) -> bool:

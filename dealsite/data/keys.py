@@ -117,7 +117,7 @@ export_rows = rows("job, audience", exports, exports_of)
 
 # Saved questions and views
 question = key("QUESTIONS", "QUESTION#{question:ulid}")
-saved_views = key("VIEWS#{owner:text}", "VIEWS#{owner}", "an editor's views of lists, or the team's")
+saved_views = key("VIEWS#{owner:username}", "VIEWS#{owner}", "an editor's views of lists, or the team's")
 
 # Carts
 cart_head = key("CART#{username}", "HEAD", "what is in a user's cart")

@@ -44,6 +44,7 @@ from dealsite.worker import (
     imports,
     links,
     mails,
+    my_data,
     nightly,
     schedule,
 )
@@ -64,7 +65,9 @@ HANDLERS: dict[str, jobs.Handler] = {
     **renditions.HANDLERS,
     **links.HANDLERS,
     **nightly.HANDLERS,
+    **my_data.HANDLERS,
 }
+OF_PERSONS = {*accounts.HANDLERS, *mails.HANDLERS, *my_data.HANDLERS}  # once done, they name nobody any more
 PROJECTIONS: dict[str, Callable[[], Projection]] = {Lake.name: Lake, SearchIndex.name: SearchIndex}
 IDLE_SECONDS = 1.0
 EXPIRE_EVERY = timedelta(hours=1)
@@ -181,7 +184,7 @@ def run_next(*, now: datetime) -> bool:
         try:
             again = _handle(job, now)
             if again is None:
-                jobs.finish(job)
+                jobs.finish(job, forget=job.kind in OF_PERSONS)
             else:
                 jobs.wait_until(job, again)
             outcome = "done" if again is None else "again"

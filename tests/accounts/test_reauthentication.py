@@ -202,6 +202,8 @@ def test_these_pages_ask_for_the_password():
         "cms_lift_suspension",
         "end_other_sessions",
         "end_session",
+        "my_data",
+        "download_my_data",
         "cms_new_message",
         "cms_purge",
         "cms_refund_payment",

@@ -28,6 +28,8 @@ and the keys of its index rows.
 An attribute may be *absent* where that is said. *secret*: could let somebody in, so no page, export, question or
 log shows it. *personal*: tells who somebody is. `= Brand.name` repeats another attribute; `-> Brand` names an item
 that must be there. A *root* that is lost is made anew where something names it; what is *passing* may go at any time.
+What *stays* still names a person who was deleted: because of their *name*, which is never given out again, the *law*,
+*security* (logs), *work* that they did, or in *passing*, until it goes by itself.
 """
 
 
@@ -60,6 +62,7 @@ def of_entity(one: Entity, seen: dict[int, str]) -> Iterator[str]:
         f"schema {one.schema}",
         *(["a root"] if one.is_root else []),
         *(["passing"] if one.is_passing else []),
+        *([f"stays ({one.stays_for})"] if one.stays_for else []),
     ]
     yield f"{one.about[:1].upper()}{one.about[1:]}. {', '.join(notes)[:1].upper()}{', '.join(notes)[1:]}.\n"
     yield "| | partition key | sort key | |"

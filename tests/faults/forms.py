@@ -161,6 +161,7 @@ FORMS: dict[str, Form] = {
     "end_other_sessions": Form(of()),
     "renew_recovery_codes": Form(of(code=CODE, old_password=PASSWORD), CAREFUL),
     "turn_off_two_factor": Form(of(code=CODE, old_password=PASSWORD), CAREFUL),
+    "my_data": Form(of()),
     "delete_account": Form(of(old_password=PASSWORD)),
     # What a shopper has
     "mark_all_read": Form(of(until="{message}")),
@@ -278,6 +279,7 @@ LEFT_OUT = {
     "begin_card": "leads to the gateway",
     "add_passkey": "needs an authenticator: tests/accounts/test_passkeys.py",
     "remove_passkey": "needs an authenticator: tests/accounts/test_passkeys.py",
+    "download_my_data": "stores a line of the security log; needs a file: tests/accounts/test_my_data.py",
     "accept_changes": "changes what is seen alone",
     "cms_preview_deal": "shows, and stores nothing",
     "cms_preview_featured": "shows, and stores nothing",

@@ -54,3 +54,19 @@ def test_what_the_site_runs_on_names_its_licence(text):
     found = [*components(text, "pypi").values(), *components(text, "npm").values()]
     silent = [one["name"] for one in found if one["scope"] == "required" and not one.get("licenses")]
     assert silent == []
+
+
+# "Dual License" is python-dateutil's: Apache 2.0 or BSD.
+GO_WITH_OURS = re.compile(r"MIT|BSD|0BSD|ISC|Apache|MPL-2\.0|PSF|OFL-1\.1|BlueOak-1\.0|Dual License")
+
+
+def test_what_the_site_runs_on_goes_with_its_own_licence(text):
+    assert (ROOT / "LICENSE").read_text("utf-8").split()[:4] == ["Apache", "License", "Version", "2.0,"]
+    assert json.loads((ROOT / "package.json").read_text("utf-8"))["license"] == "Apache-2.0"
+    others = {}
+    for one in [*components(text, "pypi").values(), *components(text, "npm").values()]:
+        for said in one.get("licenses", []) if one["scope"] != "excluded" else []:
+            name = said.get("expression") or said["license"].get("id") or said["license"]["name"]
+            if not all(GO_WITH_OURS.match(part.strip("() ")) for part in re.split("OR|AND", name)):
+                others[one["name"]] = name
+    assert others == {}

@@ -22,6 +22,7 @@ from dealsite.data.editing.trash_record import EmptyTrashPayload
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.command_runs import CommandPayload
 from dealsite.data.jobs.payloads import UnknownVersion, from_item, to_item
+from dealsite.data.people import my_data
 from dealsite.data.people.announcements import (
     AnnouncementCheckpoint,
     AnnouncementPayload,
@@ -35,6 +36,7 @@ from dealsite.data.people.mails import (
     PasswordResetPayload,
 )
 from dealsite.data.people.messages import ReadAllPayload
+from dealsite.data.people.my_data import MyDataPayload
 from dealsite.data.people.users import RemovalPayload
 from dealsite.data.table import ids
 from dealsite.worker import loop
@@ -73,6 +75,8 @@ PAYLOADS: dict[str, tuple[type, dict[str, Any]]] = {  # by kind of job: the clas
     ),
     "use_card": (UseCardPayload, {"username": "ann", "method": "token"}),
     "remove_user": (RemovalPayload, {"username": "ann"}),
+    "my_data": (MyDataPayload, {"username": "ann"}),
+    "delete_my_data": (my_data.DeletionPayload, {"file": ID}),
     "read_all": (ReadAllPayload, {"username": "ann", "until": ID}),
     "mute_all": (MuteAllPayload, {"username": "ann", "muted": False}),
     "mark_sold_out": (StockPayload, {"deals": [ID]}),

@@ -33,7 +33,9 @@ PLANS = (1, 3, 6, 12)  # numbers of instalments
 ADDRESS_CHARACTERS = 120
 NOTE_CHARACTERS = 500
 TRACKING_PATTERN = r"[A-Za-z0-9][A-Za-z0-9 ._/-]{2,59}"
-TRANSACTION = Text(most=LONGEST, pattern="[^#]+", about="what the gateway calls the charge")
+TRANSACTION = Text(
+    most=LONGEST, pattern="[^#]+", copy_of="Payment.transaction_id", about="what the gateway calls the charge"
+)
 
 
 def _belongs_to_somebody(item: Item) -> str:
@@ -99,6 +101,7 @@ CART_LINE_CARD: Shape = {
 CART_LINE = Entity(
     type="CartLine",
     about="so many pieces of a deal in a cart, or bought from it; the deal may have been deleted since",
+    stays="law",
     key=(
         At(keys.cart_line, username="username", status="status", at="at", line="id", only_with="username"),
         At(
@@ -167,6 +170,7 @@ def _is_paid_as_planned(item: Item) -> str:
 ORDER = Entity(
     type="Order",
     about="what somebody bought, and what became of it; its lines are those that left the cart",
+    stays="law",
     key=At(keys.order, username="username", order="id"),
     rows=[At(keys.order_rows, order="id", username="username", status="status", placed_at="placed_at")],
     shape={
@@ -188,6 +192,7 @@ ORDER = Entity(
 TRANSACTION_GUARD = Entity(
     type="TransactionGuard",
     about="makes a transaction of the gateway one payment's own",
+    stays="law",
     key=At(keys.transaction, transaction="transaction_id"),
     shape={
         "transaction_id": TRANSACTION,

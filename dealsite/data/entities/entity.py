@@ -17,6 +17,7 @@ from typing import Any
 from django.conf import settings
 
 from dealsite.data.entities.attributes import Attribute, Day, Map, Money, Shape, Time, problems
+from dealsite.data.entities.personal import Stays, is_actor, who
 from dealsite.data.keys import GSI1, GSI2, GSI3, USER_INDEX
 from dealsite.data.table.configuration import SCHEMA, schema_of
 from dealsite.data.table.convert import Item, Key
@@ -129,9 +130,9 @@ class Entity:
     `named` are attributes whose names are data: what they begin with, and what they hold. `rules` are functions of an
     item that return what is wrong with attributes that are each right, as a sentence, or ''. A root must be there where
     something names it; what is passing may be taken away at any time, and nothing is lost. `kept` tells of an item by
-    which span of DEALSITE_RETENTION it is kept and since when, None for one that stays. `schema` counts the
-    versions of this declaration from 1; the n-th of `upgrades` makes an item of version n + 1 of one of version n
-    (0: written before there were versions).
+    which span of DEALSITE_RETENTION it is kept and since when, None for one that stays. `stays` says why it still
+    names a person who was deleted (see personal.py). `schema` counts the versions of this declaration from 1; the n-th
+    of `upgrades` makes an item of version n + 1 of one of version n (0: written before there were versions).
     """
 
     type: str
@@ -144,8 +145,15 @@ class Entity:
     is_root: bool = False
     is_passing: bool = False
     kept: Kept | None = None
+    stays: Stays = ""
     schema: int = 1
     upgrades: tuple[Upgrade, ...] = ()
+
+    @property
+    def stays_for(self) -> Stays:
+        """Why items still name a person who was deleted; '' where none does."""
+        names = list(who(self.shape))
+        return self.stays or ("work" if names and all(map(is_actor, names)) else "")
 
     @property
     def keys(self) -> Sequence[At]:

@@ -39,6 +39,7 @@ QUARANTINE_CARD: Shape = {
 QUARANTINED = Entity(
     type="Quarantined",
     about="an item that a check found wrong, and what was decided",
+    stays="passing",
     key=At(keys.quarantined, entry="id"),
     rows=[At(keys.quarantine_rows, entry="id", state="state", group="group", at="at")],
     shape={

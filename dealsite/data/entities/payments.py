@@ -119,6 +119,7 @@ def _has_come_to_its_status(item: Item) -> str:
 PAYMENT = Entity(
     type="Payment",
     about="one instalment of an order, or a payment that was loaded from a file",
+    stays="law",
     key=(
         At(keys.past_payment, account="account", due_at="due_at", payment="id", only_with="closed"),
         At(keys.payment, account="account", due_at="due_at", payment="id", unless="closed"),

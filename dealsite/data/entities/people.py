@@ -52,6 +52,7 @@ def user_is_whole_or_deleted(item: Item) -> str:
 USER = Entity(
     type="User",
     about="who can sign in; of a deleted one it says only when, so that the name is never given out again",
+    stays="name",
     key=At(keys.user, username="username"),
     rows=user_rows,
     shape={
@@ -95,6 +96,7 @@ PROFILE = Entity(
         "version": Whole(least=1, about="counts changes of both"),
         "address": Map(TYPED_ADDRESS, personal=True, optional=True, about="where the last order went"),
         "card": Map(CARD, optional=True, about="pays for the next order"),
+        "my_data": Ulid(optional=True, about="the job that wrote a file of all that is theirs, last"),
     },
 )
 
@@ -102,7 +104,7 @@ EMAIL_GUARD = Entity(
     type="EmailGuard",
     about="makes a confirmed e-mail address one user's own",
     key=At(keys.email_guard, email="email"),
-    shape={"email": Email(), "username": Username(personal=True, refers="User")},
+    shape={"email": Email(copy_of="User.email"), "username": Username(personal=True, refers="User")},
 )
 
 
@@ -156,7 +158,7 @@ FACTOR_OWNER = Entity(
     type="FactorOwner",
     about="whose the passkeys of a factor are",
     key=At(keys.factor_owner, factor="id"),
-    shape={"id": Ulid(about="of a TwoFactor"), "username": Username(personal=True, refers="User")},
+    shape={"id": Ulid(copy_of="TwoFactor.id"), "username": Username(personal=True, refers="User")},
 )
 
 USED_CHALLENGE = Entity(

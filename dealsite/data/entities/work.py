@@ -74,6 +74,7 @@ def job_is_kept(item: Item) -> tuple[str, datetime] | None:
 JOB = Entity(
     type="Job",
     about="work that outlives a request",
+    stays="passing",
     key=At(keys.job, job="id"),
     rows=job_rows,
     shape={
@@ -98,6 +99,7 @@ JOB = Entity(
 JOB_SEGMENT = Entity(
     type="JobSegment",
     about="how far one part of an announcement has come",
+    stays="passing",
     key=At(keys.job_segment, job="job", name="name"),
     shape={
         "job": Ulid(refers="Job"),
@@ -179,6 +181,7 @@ AUDIT_CARD: Shape = {
 AUDIT_ENTRY = Entity(
     type="AuditEntry",
     about="what somebody did to what; never changed",
+    stays="security",
     key=At(keys.audit, at="card.at", entry="id"),
     rows=[
         At(keys.audit_rows, at="card.at", entry="id", by="card.by", kind="card.kind", subject="card.subject")
@@ -205,6 +208,7 @@ SECURITY_CARD: Shape = {
 SECURITY_EVENT = Entity(
     type="SecurityEvent",
     about="what happened at the site's doors; never changed",
+    stays="security",
     key=At(keys.security_event, at="card.at", entry="id"),
     rows=[
         At(
@@ -278,6 +282,7 @@ SAVED_VIEWS = Entity(
 PRESENCE = Entity(
     type="Presence",
     about="who has the form of a deal or a draft open, which need not be there any more",
+    stays="passing",
     key=At(keys.presence, kind="kind", target="of", username="username"),
     shape={
         "kind": Text(one_of=("deal", "draft")),
@@ -294,6 +299,7 @@ OUTCOMES = ("migrated", "current", "newer", "contended", "other")  # of an item 
 MIGRATION = Entity(
     type="Migration",
     about="how far a migration of all items has come",
+    stays="passing",
     key=At(keys.migration, name="name"),
     shape={
         "name": Text(pattern=r"[^#]+", most=100),

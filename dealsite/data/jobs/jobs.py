@@ -205,9 +205,9 @@ def save_progress(job: Job, progress: dict[str, Any], *, now: datetime) -> None:
 
 
 @access_pattern("mark a job done", "JOB#id", "1 update")
-def finish(job: Job) -> None:
-    """Mark a job done."""
-    _close(job, "done")
+def finish(job: Job, *, forget: bool = False) -> None:
+    """Mark a job done; `forget` what it was to do, where that names people and nobody reads it any more."""
+    _close(job, "done", forget=forget)
 
 
 @access_pattern("end a job that has become pointless", "JOB#id", "1 update")
@@ -298,14 +298,16 @@ def _rest(job: Job, now: datetime) -> None:
         raise Conflict()
 
 
-def _close(job: Job, state: str, error: str = "") -> None:
+def _close(job: Job, state: str, error: str = "", *, forget: bool = False) -> None:
     changes: dict[Path, Any] = {"state": state, ("card", "state"): state}
     if error:
         changes["error"] = error
+    if forget:
+        changes["payload"] = {}
     ends = JOB.expiry({"id": job.id, "kind": job.kind, "state": state, "taken_by": job.taken_by})
     if ends is not None:
         changes["ttl"] = ends
-    _change(job, changes, remove=("GSI3PK", "GSI3SK"))
+    _change(job, changes, remove=("GSI3PK", "GSI3SK", *(["error"] if forget else [])))
 
 
 def _change(job: Job, changes: Mapping[Path, Any], *, remove: tuple[str, ...] = ()) -> None:

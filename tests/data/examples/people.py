@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from dealsite.data.jobs import jobs
 from dealsite.data.people import (
     announcements,
     devices,
@@ -12,6 +13,7 @@ from dealsite.data.people import (
     fan_out,
     mails,
     messages,
+    my_data,
     passkeys,
     passwords,
     profiles,
@@ -212,3 +214,18 @@ measures(messages.delete_all, send_message)(lambda _: messages.delete_all("ann")
 measures(throttles.undo_attempt, lambda: throttles.count(LIMIT, "ann", now=NOW))(
     lambda _: throttles.undo_attempt(LIMIT, "ann", now=NOW)
 )
+
+
+def asked_for_data() -> None:
+    """Have Ann ask for a file of her data, and the job done."""
+    my_data.request("ann", job_id=make_id(NOW), now=NOW)
+    job = jobs.take_next(now=NOW)
+    assert job is not None
+    jobs.finish(job, forget=True)
+
+
+measures(my_data.request, asked_for_data)(lambda _: my_data.request("ann", job_id=make_id(NOW, 2), now=NOW))
+measures(my_data.newest, asked_for_data)(lambda _: my_data.newest("ann", now=NOW))
+measures(my_data.tell, lambda: users.get("ann"))(lambda ann: my_data.tell(ann, now=NOW))
+measures(my_data.note_export)(lambda: my_data.note_export("ann", by="-", now=NOW))
+measures(my_data.all_items, turn_on_two_factor)(lambda _: list(my_data.all_items("ann")))

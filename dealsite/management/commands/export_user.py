@@ -1,0 +1,48 @@
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from dealsite.data import table
+from dealsite.data.entities.work import SITE
+from dealsite.data.people import my_data
+from dealsite.data.table.errors import DataError
+from dealsite.worker.my_data import write_zip
+
+
+class Command(BaseCommand):
+    help = (
+        "Write all that is stored about a person into a zip file (JSON and CSV), for who asks by letter, "
+        "also after they deleted their account."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name", help="the user name")
+        parser.add_argument("--out", metavar="FILE", help="NAME-data.zip here if left out")
+        parser.add_argument(
+            "--everywhere",
+            action="store_true",
+            help="also what they made or changed, and jobs about them: reads the whole table",
+        )
+
+    def handle(self, *args: Any, name: str, **options: Any) -> None:
+        path, now = Path(options["out"] or f"{name}-data.zip"), timezone.now()
+        table.be_patient()
+        try:
+            items = my_data.all_items(name, everywhere=options["everywhere"])
+            with path.open("xb") as file:
+                path.chmod(0o600)
+                counts = write_zip(items, file, username=name, now=now)
+            if not counts:
+                path.unlink()
+                raise CommandError(f"Nothing is stored about {name!r}.")
+            my_data.note_export(name, by=SITE, now=now)
+        except FileExistsError:
+            raise CommandError(f"{path} is there already.") from None
+        except (DataError, ValueError) as error:
+            path.unlink(missing_ok=True)
+            raise CommandError(str(error)) from error
+        for type_, number in sorted(counts.items()):
+            self.stdout.write(f"{number:8,} {type_}")
+        self.stdout.write(f"Wrote {path}. It holds personal data: delete it when it is handed over.")

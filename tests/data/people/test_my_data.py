@@ -1,0 +1,185 @@
+"""All that is stored about a person is found and is theirs alone; what is left of a deleted one, the chart says."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from functools import partial
+from typing import Any
+
+import pytest
+
+from dealsite.data import keys, table
+from dealsite.data.commerce.order import fulfilment
+from dealsite.data.commerce.payment import charging
+from dealsite.data.editing import audit, saved_views
+from dealsite.data.entities.chart import ENTITIES
+from dealsite.data.entities.personal import SOMEBODY_ELSE, columns, is_actor, own_part, who
+from dealsite.data.jobs import jobs
+from dealsite.data.people import messages, my_data, users
+from dealsite.data.people.messages import message_item
+from dealsite.data.table.errors import Conflict, NotFound
+from dealsite.gateways.testing import TestGateway
+from dealsite.worker import loop
+from tests.builders import DAY, HOUR, NOW, make_id
+from tests.data.entities.examples import EXAMPLES
+from tests.every_type import ORDER, copy_every_type, everything, look_in
+from tests.payments import owe
+from tests.people import make_user
+from tests.races import at_once
+from tests.shop import ADDRESS
+
+pytestmark = [pytest.mark.usefixtures("whole_table"), pytest.mark.engines("native", "local")]
+LATER = NOW + 2 * DAY
+
+
+def store_everything_about_ann() -> None:
+    copy_every_type()
+    look_in()
+    owe(order_number=97, method="test:approve")
+    charging.run_due(TestGateway(), currency="EUR", clock=lambda: NOW)
+    saved_views.save("ann", saved_views.SavedView(make_id(NOW, 99), "Mine"), by="ann", now=NOW)
+
+
+def naming(text: str) -> Counter[str]:
+    """Return how many items of each type hold a text as a word anywhere, by a search of the whole table."""
+    word = re.compile(rf"(?<!\w){re.escape(text)}(?![\w@])", re.IGNORECASE)
+    return Counter(item["type"] for item in everything().values() if word.search(repr(item)))
+
+
+def of_ann(**how: bool) -> Counter[str]:
+    return Counter(one.type for one in my_data.all_items("ann", **how))
+
+
+def test_all_that_names_a_person_is_found_of_every_type_without_a_search_but_passing_work():
+    store_everything_about_ann()
+    wanted = {
+        name: number
+        for name, number in naming("ann").items()
+        if ENTITIES[name].stays_for not in ("work", "passing")
+    }
+    assert of_ann() == wanted
+    of_people = {
+        entity.type
+        for entity in ENTITIES.values()
+        if any(not is_actor(name) for name in who(entity.shape)) and entity.stays_for != "passing"
+    }
+    assert wanted.keys() == of_people, "tests/every_type.py lacks an item about ann of these types"
+    assert of_ann(everywhere=True) >= Counter(wanted)
+    assert of_ann(everywhere=True) == naming("ann")
+
+
+def test_what_is_left_of_a_deleted_person_is_what_the_chart_says_stays():
+    store_everything_about_ann()
+    there = naming("ann").keys()
+    users.delete(users.get("ann"), job_id=make_id(NOW, 98), now=NOW)
+    for moment in (NOW + HOUR, LATER):
+        while loop.run_next(now=moment):
+            pass
+    left = naming("ann").keys()
+    stays = {name for name in there if ENTITIES[name].stays_for}
+    assert stays >= left >= {name for name in stays if ENTITIES[name].stays_for != "passing"}
+    assert "Job" not in left, "a job that is done names nobody any more"
+    assert naming("ann@example.org").keys() == {"Order"}
+    assert naming(ADDRESS.name).keys() == naming(ADDRESS.street).keys() == {"Order"}
+    assert table.get(keys.user("ann"), as_stored=True).keys() == {
+        "PK", "SK", "schema", "type", "username", "created_at", "deleted_at"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(ENTITIES))
+def test_no_type_gives_away_a_secret(name: str):
+    entity, item = ENTITIES[name], EXAMPLES[name]
+    secret = [one for one, kind in entity.shape.items() if kind.secret]
+    part = own_part(entity.shape, item, {"ann"})
+    assert not part.keys() & {*secret, "PK", "SK"}
+    assert not set(columns(entity.shape)) & set(secret)
+    for one in secret:
+        if isinstance(item.get(one), str) and item[one]:
+            assert item[one] not in repr(part)
+
+
+def test_a_card_is_shown_without_its_token():
+    item = EXAMPLES["Profile"]
+    assert "token" in item["card"]
+    assert own_part(ENTITIES["Profile"].shape, item, {item["username"]})["card"].keys() == {
+        "gateway",
+        "label",
+    }
+
+
+def test_other_peoples_names_are_left_out_of_what_is_ones_own():
+    store_everything_about_ann()
+    fulfilment.ship("ann", ORDER, tracking="", by="eve", now=NOW)
+    found = [one.attributes for one in my_data.all_items("ann") if one.type == "Order"]
+    (order,) = [one for one in found if one["id"] == ORDER]
+    assert [step["by"] for step in order["timeline"]] == ["ann", SOMEBODY_ELSE]
+    assert order["address"]["street"] == ADDRESS.street
+
+
+def test_of_what_somebody_only_did_nobody_else_is_told():
+    make_user("root", roles=["admin"])
+    make_user("ann")
+    users.give_role("ann", "editor", by="root", now=NOW)
+    (entry,) = [one.attributes for one in my_data.all_items("root") if one.type == "AuditEntry"]
+    assert entry["card"].keys() == {"at", "by", "kind", "what"}
+    assert "ann" not in json.dumps(entry)
+    (entry,) = [one.attributes for one in my_data.all_items("ann") if one.type == "AuditEntry"]
+    assert (entry["card"]["subject"], entry["card"]["by"]) == ("ann", SOMEBODY_ELSE)
+
+
+def test_many_items_are_read_to_the_end():
+    make_user("ann")
+    messages.deliver(
+        message_item("ann", make_id(NOW, number), kind="hot_deal", headline="Look", deal="")
+        for number in range(250)
+    )
+    assert of_ann() == {"User": 1, "Profile": 1, "EmailGuard": 1, "Message": 250}
+
+
+def test_of_nobody_there_is_nothing():
+    assert list(my_data.all_items("ann", everywhere=True)) == []
+
+
+# Asking for it
+
+
+def ask(number: int = 1, username: str = "ann", now: Any = NOW) -> str:
+    my_data.request(username, job_id=make_id(now, number), now=now)
+    return make_id(now, number)
+
+
+def test_a_file_is_asked_for_and_noted():
+    make_user("ann")
+    assert my_data.newest("ann", now=NOW).job is None
+    job_id = ask()
+    newest = my_data.newest("ann", now=NOW)
+    assert newest.job
+    assert (newest.job.id, newest.job.state, newest.kept_until) == (job_id, "open", NOW + DAY)
+    assert [(one.by, one.what) for one in audit.page(by="ann").entries] == [
+        ("ann", "asked for all that is stored about them")
+    ]
+    assert my_data.newest("ann", now=NOW + DAY).job is None
+    with pytest.raises(NotFound):
+        ask(username="nobody")
+
+
+def test_while_one_is_written_no_other_is():
+    make_user("ann")
+    first = ask()
+    with pytest.raises(Conflict, match="being written already"):
+        ask(2)
+    job = jobs.take_next(now=NOW)
+    assert job
+    jobs.finish(job, forget=True)
+    assert ask(2) != first
+    assert jobs.get(first).payload == {}
+
+
+@pytest.mark.engines("native", "local")
+def test_of_several_requests_at_once_one_is_carried_out():
+    make_user("ann")
+    outcomes = at_once(*(partial(ask, number) for number in range(1, 5)))
+    assert sorted(type(one).__name__ for one in outcomes) == ["Conflict"] * 3 + ["str"]
+    assert Counter(item["type"] for item in everything().values())["Job"] == 2
