@@ -3,12 +3,14 @@
 import io
 import tarfile
 
+import orjson
 import pytest
 
 from dealsite.backups import archive
 from dealsite.backups.archive import ArchiveError, Manifest, Writer
+from dealsite.data.table.convert import Item
 
-ITEMS = [{"PK": "A", "SK": "A", "type": "test", "n": 1}, {"PK": "B", "SK": "B"}]
+ITEMS: list[Item] = [{"PK": "A", "SK": "A", "type": "test", "n": 1}, {"PK": "B", "SK": "B"}]
 
 
 @pytest.fixture
@@ -64,10 +66,10 @@ def test_items_that_are_fewer_than_the_manifest_counts_are_missed(path, tmp_path
     def change(read):
         archive.write_items(ITEMS[:1], tmp_path / "fewer")
         read["table.jsonl.gz"] = content = (tmp_path / "fewer").read_bytes()
-        size, said = archive.HashingReader(io.BytesIO(content)), archive.orjson.loads(read["backup.json"])
+        size, said = archive.HashingReader(io.BytesIO(content)), orjson.loads(read["backup.json"])
         size.drain()
         said["files"]["table.jsonl.gz"] = list(size.found)
-        read["backup.json"] = archive.orjson.dumps(said)
+        read["backup.json"] = orjson.dumps(said)
 
     with pytest.raises(ArchiveError, match="holds 1 items instead of 2"):
         archive.check(rewritten(path, change))

@@ -6,6 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from dealsite.backups import backing_up, drill
+from dealsite.backups.archive import ArchiveError
 from dealsite.data import table
 from dealsite.data.integrity import checks
 from dealsite.data.table.writes import Put
@@ -39,5 +40,5 @@ def test_a_backup_of_a_table_that_is_not_whole_fails_the_drill(backups, capsys):
 
 def test_without_a_backup_there_is_no_drill(settings, tmp_path):
     settings.DEALSITE_BACKUPS = tmp_path
-    with pytest.raises(drill.ArchiveError, match="There is no backup in"):
+    with pytest.raises(ArchiveError, match="There is no backup in"):
         drill.newest()

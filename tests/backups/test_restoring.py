@@ -4,9 +4,11 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from dealsite.backups import backing_up, restoring
+from dealsite.backups.archive import ArchiveError
 from dealsite.backups.aside import engine_aside
 from dealsite.data import table
-from dealsite.data.table import schema
+from dealsite.data.table import drift
+from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Unavailable
 from dealsite.data.table.ids import epoch_seconds
 from dealsite.data.table.writes import Put
@@ -15,13 +17,19 @@ from dealsite.engine.programs import EngineError
 from tests.backups.conftest import name_storages
 from tests.builders import NOW
 
-ODD = {"type": "Deal", "schema": 0, "n": 12, "texts": {"a", "b"}, "map": {"none": None, "list": [b"x", True]}}
+ODD: Item = {
+    "type": "Deal",
+    "schema": 0,
+    "n": 12,
+    "texts": {"a", "b"},
+    "map": {"none": None, "list": [b"x", True]},
+}
 
 
 @pytest.fixture
 def path(own_site, tmp_path):
     """An archive of sixty items, one of them of another schema than this build writes, one that has expired."""
-    items = [{"PK": f"T#{n}", "SK": "T", "type": "test", "text": "x" * 50_000} for n in range(58)]
+    items: list[Item] = [{"PK": f"T#{n}", "SK": "T", "type": "test", "text": "x" * 50_000} for n in range(58)]
     items += [{"PK": "ODD", "SK": "ODD", **ODD}, {"PK": "OVER", "SK": "OVER", "ttl": epoch_seconds(NOW)}]
     table.insert(items, as_stored=True)
     backing_up.back_up(tmp_path / "copy.tar", now=NOW)
@@ -49,7 +57,7 @@ def test_a_backup_restores_into_an_empty_folder_and_the_same_once_more_from_ther
     assert (new / "secret_key").read_text() == "key"
     check_there(new)
     with engine_aside(new):
-        assert schema.drift() == []
+        assert drift.drift() == []
         assert table.get(("ODD", "ODD"), as_stored=True) == {"PK": "ODD", "SK": "ODD", **ODD}
         assert table.get(("OVER", "OVER")) is None
         assert len(list(table.scan_all())) == 59
@@ -87,7 +95,7 @@ def test_a_restore_that_ends_before_its_end_begins_anew_and_no_site_starts_meanw
 
 def test_two_restores_do_not_share_a_folder(path, tmp_path):
     (tmp_path / "new").mkdir()
-    with restoring._alone(tmp_path / "new"), pytest.raises(restoring.ArchiveError, match="in use"):
+    with restoring._alone(tmp_path / "new"), pytest.raises(ArchiveError, match="in use"):
         restoring.into_folder(path, tmp_path / "new", now=NOW, advance=quiet)
 
 
@@ -129,12 +137,12 @@ def test_a_table_of_amazon_is_backed_up_by_a_scan_and_restores_into_a_folder(own
 
 def test_what_a_newer_release_wrote_is_not_restored(path, tmp_path, monkeypatch):
     monkeypatch.setattr(restoring, "SCHEMAS", {})
-    with pytest.raises(restoring.ArchiveError, match="knows more than this one of"):
+    with pytest.raises(ArchiveError, match="knows more than this one of"):
         restoring.into_folder(path, tmp_path / "new", now=NOW, advance=quiet)
     assert not (tmp_path / "new").exists()
 
 
 def test_items_that_the_table_lacks_after_a_restore_are_told(path, tmp_path, monkeypatch):
     monkeypatch.setattr(table, "insert", lambda items, **options: 0)
-    with pytest.raises(restoring.ArchiveError, match="59 items are missing"):
+    with pytest.raises(ArchiveError, match="59 items are missing"):
         restoring.into_folder(path, tmp_path / "new", now=NOW, advance=quiet)

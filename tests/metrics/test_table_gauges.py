@@ -14,7 +14,7 @@ from dealsite.metrics import table_gauges
 from dealsite.worker import loop
 from tests.builders import HOUR, NOW
 from tests.data.examples.jobs import order, paused
-from tests.worker.test_heartbeat import Rounds
+from tests.processes.test_heartbeat import Rounds
 from tests.worker.test_loop import add_job
 
 pytestmark = pytest.mark.usefixtures("fresh_table")
