@@ -40,9 +40,9 @@ class WebServer(uvicorn.Server):
         self._connections, self._tells = connections, tells
         self._ends_at = float("inf")
         self._ending = threading.Event()
-        self.heart = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+        self.heart = threading.Thread(target=self._say_alive, name="heartbeat", daemon=True)
 
-    def _beat(self) -> None:
+    def _say_alive(self) -> None:
         heartbeat.keep(self._ending, "web", traffic.of_process.last_hour)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

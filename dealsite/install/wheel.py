@@ -67,5 +67,15 @@ def files(*, with_engine: bool) -> Iterator[Path]:
             }
         yield from (OBJECTS / f"{one}.webp" for one in sorted(found))
     yield FONT
+    yield from notices()
     if with_engine:
         yield ENGINE
+
+
+def notices() -> Iterator[Path]:
+    """Yield the licences of what comes from npm, as they want it where their work is passed on."""
+    wanted = json.loads((ROOT / "package.json").read_text("utf-8"))
+    for name in sorted([*wanted["dependencies"], *wanted["optionalDependencies"], "zrender"]):
+        folder = ROOT / "node_modules" / name
+        texts = [path for pattern in ("LICENSE*", "NOTICE*") for path in sorted(folder.glob(pattern))]
+        yield from (path.relative_to(ROOT) for path in texts or sorted(folder.glob("package.json")))

@@ -23,6 +23,7 @@ def test_a_wheel_takes_along_what_is_built_and_of_node_modules_only_what_a_site_
     assert {"templates/404.html", "build/locale/de/LC_MESSAGES/django.mo"} <= files
     manifest = json.loads((ROOT / "build/static/staticfiles.json").read_text())
     assert f"build/static/{manifest['paths']['site.css']}" in files
+    assert {"node_modules/echarts/NOTICE", "node_modules/@fontsource-variable/figtree/LICENSE"} <= files
     assert (wheel.ENGINE.as_posix() in files) == with_engine
     assert 50 < len([name for name in files if name.startswith("node_modules/@lobehub")]) < 400
 
