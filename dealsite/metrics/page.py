@@ -31,9 +31,9 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 def text() -> bytes:
     """Return all metrics of this machine. No requests."""
-    registry = CollectorRegistry()
-    registry.register(_AllProcesses())
-    return generate_latest(registry)
+    all_processes = CollectorRegistry()
+    all_processes.register(_AllProcesses())
+    return generate_latest(all_processes)
 
 
 class _AllProcesses(Collector):

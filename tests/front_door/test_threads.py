@@ -64,7 +64,7 @@ def test_who_waits_in_vain_for_a_thread_gets_a_503_that_says_when_to_come_back(h
     assert answer.endswith(f"<p>busy {request_id}</p>".encode())
     (said,) = [text for text in caplog.messages if text.startswith("event='request'")]
     assert said.startswith("event='request' view='' method='GET' status=503 ms=")
-    assert said.endswith(f" user='' network='127.0.0.1' reason='busy' request_id='{request_id}'")
+    assert said.endswith(f" user='' network='127.0.0.1' cause='threads' request_id='{request_id}'")
     assert QUEUE_SECONDS - 0.1 < time.monotonic() - began < 2.5
 
 

@@ -15,6 +15,7 @@ from dealsite.data.jobs import heartbeats, processes
 from dealsite.data.table.errors import Unavailable
 from dealsite.front_door.process import web_server
 from dealsite.management.commands import worker
+from dealsite.metrics import counting, table_gauges
 from dealsite.processes import heartbeat
 from dealsite.web import log_lines, node, readiness, traffic
 from dealsite.worker import at_work, charging, loop
@@ -127,11 +128,13 @@ def test_the_worker_command_has_a_heartbeat_and_logs_what_ends_a_thread(monkeypa
     kept, noted = threading.Event(), threading.Event()
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     monkeypatch.setattr(charging, "run", lambda stop: None)
+    monkeypatch.setattr(counting, "begin", lambda part: None)
+    monkeypatch.setattr(table_gauges, "keep", lambda stop: None)
     monkeypatch.setattr(heartbeat, "keep", lambda stop, part, doing: kept.set())
     monkeypatch.setattr(log_lines, "note_uncaught", noted.set)
     monkeypatch.setattr(loop, "PROJECTIONS", {})
     monkeypatch.setattr(loop, "run", lambda stop, **options: kept.wait(10))
-    worker.Command().handle()
+    worker.Command().handle(only_projections=False)
     assert kept.is_set()
     assert noted.is_set()
 

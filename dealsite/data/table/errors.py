@@ -14,7 +14,7 @@ DataError
 └── Unavailable         503  the table does not answer, or not in a way that can be believed
     ├── Busy            503  it answers, but is overloaded or contended
     └── Misconfigured   503  it answers that this is no table, or not for who asks: an operator has to do something
-        ├── Incomplete  503  the table lacks an index
+        ├── Incomplete        503  the table lacks an index
         └── UnknownOperation  503  the engine cannot do this
 """
 
