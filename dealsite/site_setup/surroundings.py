@@ -6,6 +6,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.core.mail import get_connection, send_mail
@@ -17,6 +18,7 @@ from dealsite.web import node
 
 SECONDS = 5.0  # for each thing that is tried
 WARN_AFTER, REFUSED_AFTER = timedelta(seconds=2), timedelta(seconds=60)
+NO_SITE = (502, 503, 504)  # what a proxy answers in its place
 DATE_STEP = timedelta(seconds=1)  # a Date header says no more
 
 
@@ -58,29 +60,35 @@ def proxy() -> Iterator[Finding]:
     asked = urllib.request.Request(address, headers={"Authorization": f"Bearer {token}"} if token else {})  # noqa: S310 - ours
     try:
         with urllib.request.urlopen(asked, timeout=SECONDS) as answer:  # noqa: S310 - the site's own address
-            body = answer.read(100_000)
+            told, reason = _told(answer.read(100_000)), ""
     except urllib.error.HTTPError as error:
-        body = error.read(100_000)
+        told, reason = _told(error.read(100_000)), f"{error}" if error.code in NO_SITE else ""
     except OSError as error:
-        todo = f"Start it, and set this up again to see what the proxy passes on; now: {error}"
+        told, reason = None, f"{error}"
+    if told is None and reason:
+        todo = f"Start it, and set this up again to see what the proxy passes on; now: {reason}"
         yield Finding("proxy", f"{settings.DEALSITE_URL} does not answer.", todo, is_needed=False)
         return
-    yield _seen(body)
+    yield _seen(told)
 
 
-def _seen(body: bytes) -> Finding:
+def _told(body: bytes) -> dict[str, Any] | None:
+    """Return what /readyz says, None where something else answers in its place."""
     try:
         told = json.loads(body)
-        caller = told.get("caller", {})
-        is_ours = "ready" in told
-    except (ValueError, AttributeError):
-        is_ours = False
-    if not is_ours:
+    except ValueError:
+        return None
+    return told if isinstance(told, dict) and "ready" in told else None
+
+
+def _seen(told: dict[str, Any] | None) -> Finding:
+    if told is None:
         return Finding(
             "proxy",
             f"{settings.DEALSITE_URL}/readyz is answered by something else.",
             "Let the proxy pass everything on to the site.",
         )
+    caller = told.get("caller", {})
     if not caller:
         todo = "Set DEALSITE_HEALTH_TOKEN, here and where the site runs, to see what reaches it."
         return Finding(

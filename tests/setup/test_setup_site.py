@@ -310,7 +310,7 @@ def test_the_proxy_is_seen_from_the_sites_own_address(
     in_front: dict[str, Any], settings: Any, body: bytes, https: bool, sentence: str, is_missing: bool
 ):
     settings.HTTPS = https
-    for status in (200, 503):  # a site that is not ready says it all the same
+    for status in (200, 503 if b"ready" in body else 404):  # a site that is not ready says it all the same
         in_front |= {"body": body, "status": status}
         (found,) = surroundings.proxy()
         assert sentence in found.text
@@ -322,6 +322,16 @@ def test_a_site_that_does_not_run_yet_is_told_to_look_again(settings: Any):
     settings.DEALSITE_URL = "http://127.0.0.2:9"
     (found,) = surroundings.proxy()
     assert (found.text, found.is_needed) == ("http://127.0.0.2:9 does not answer.", False)
+
+
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_a_proxy_without_a_site_behind_it_is_no_reason_not_to_start_one(
+    in_front: dict[str, Any], status: int
+):
+    in_front |= {"body": b"<h1>Bad Gateway</h1>", "status": status}
+    (found,) = surroundings.proxy()
+    assert found.text.endswith(" does not answer.")
+    assert not found.is_needed
 
 
 # The clock and the disk
