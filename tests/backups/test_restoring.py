@@ -143,6 +143,6 @@ def test_what_a_newer_release_wrote_is_not_restored(path, tmp_path, monkeypatch)
 
 
 def test_items_that_the_table_lacks_after_a_restore_are_told(path, tmp_path, monkeypatch):
-    monkeypatch.setattr(table, "insert", lambda items, **options: 0)
+    monkeypatch.setattr(table, "load", lambda items: None)
     with pytest.raises(ArchiveError, match="59 items are missing"):
         restoring.into_folder(path, tmp_path / "new", now=NOW, advance=quiet)

@@ -27,14 +27,14 @@ MONTHLY = NightlyCommand("drill", 4, "DEALSITE_DRILL", is_monthly=True)
 def test_each_line_of_the_schedule_has_what_it_does_a_setting_and_a_name(settings):
     assert {one.kind for one in SCHEDULE} == nightly.COMMANDS.keys()
     assert {one.kind for one in SCHEDULE} <= loop.HANDLERS.keys() & KINDS.keys()
-    for command in SCHEDULE:
-        assert command.is_on
+    for command in SCHEDULE:  # the others are a matter of room on the disk
+        assert command.is_on is (command.kind not in {"backup", "restore_drill"})
         setattr(settings, command.setting, False)
         assert not command.is_on
 
 
 def test_operations_md_says_when_each_command_runs_and_how_to_turn_it_off():
-    rows = re.findall(r"^\| (\d+) h \| .* \| `(\w+)=no` \|$", OPERATIONS.read_text("utf-8"), re.MULTILINE)
+    rows = re.findall(r"^\| (\d+) h[^|]* \| .* \| `(\w+)", OPERATIONS.read_text("utf-8"), re.MULTILINE)
     assert rows == [(str(one.hour), one.setting) for one in SCHEDULE]
 
 
@@ -56,8 +56,11 @@ def test_what_is_turned_off_is_not_planned(fresh_table, settings):
     schedule.plan(now=NOW)
     job = jobs.take_next(now=NOW + DAY)
     assert job is not None
-    assert (job.kind, job.id[:10]) == ("close_day", new_ulid(SCHEDULE[0].next_run(NOW))[:10])
-    assert jobs.take_next(now=NOW + DAY) is None
+    assert (job.kind, job.id[:10]) == ("close_day", new_ulid(SCHEDULE[1].next_run(NOW))[:10])
+    kinds = set()
+    while job := jobs.take_next(now=NOW + DAY):
+        kinds.add(job.kind)
+    assert kinds == {"retention"}
 
 
 def test_at_night_yesterdays_payments_move_to_the_history(fresh_table, wait_for_indexes):
