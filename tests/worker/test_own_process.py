@@ -2,6 +2,7 @@
 
 import sys
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,7 @@ def test_a_command_whose_job_another_worker_has_is_ended(monkeypatch):
 def test_the_backup_and_the_drill_of_a_night_run_so(monkeypatch, settings):
     settings.DEALSITE_NIGHTLY_BACKUPS = 7
     monkeypatch.setattr(own_process, "run", lambda command, renew: " ".join(command[3:]))
-    held = SimpleNamespace(renew=None)
+    held: Any = SimpleNamespace(renew=None)
     assert nightly.back_up(held) == "backup --keep 7 --unnoted"
     assert nightly.restore_drill(held) == "restore_drill --unnoted"
 

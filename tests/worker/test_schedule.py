@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 
 from cms.jobs.jobs import KINDS
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import command_runs, jobs
+from dealsite.data.table import client
 from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import new_ulid
 from dealsite.worker import loop, nightly, schedule
 from dealsite.worker.held_job import HeldJob
 from dealsite.worker.schedule import SCHEDULE, NightlyCommand
-from tests.builders import DAY, HOUR, NOW
+from tests.builders import DAY, HOUR, NOW, make_deal
 from tests.gateways.ledger import Ledger
 from tests.payments import owe, read, run, work
 
@@ -78,6 +81,21 @@ def test_at_night_yesterdays_payments_move_to_the_history(fresh_table, wait_for_
     assert noted is not None
     assert (noted.ok, noted.by, noted.said) == (True, "worker", "2 payments moved to the history.")
     assert jobs.get(job.id).state == "done"
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [("close_day", "close_day"), ("apply_retention", "retention"), ("check_table", "check_table")],
+)
+def test_a_command_by_hand_is_noted_as_that_of_a_night_is(fresh_table, monkeypatch, command, kind):
+    monkeypatch.setattr(client, "READ_TIMEOUT", client.READ_TIMEOUT)  # which commands change
+    make_deal()
+    said = StringIO()
+    call_command(command, stdout=said, stderr=StringIO())
+    noted = command_runs.newest(kind)
+    assert noted is not None
+    assert (noted.ok, noted.by) == (True, "command")
+    assert noted.said in said.getvalue()
 
 
 def test_what_is_said_of_a_run_is_cut_to_what_fits(fresh_table):
