@@ -253,6 +253,13 @@ SECTIONS: dict[str, tuple[Setting, ...]] = {
             otherwise="`backups` in the data folder",
         ),
         Setting(
+            "DEALSITE_NIGHTLY_BACKUPS",
+            kinds.number,
+            "each night, a worker [backs up](operations.md#backup) to `DEALSITE_BACKUPS` and keeps so many archives;"
+            " 0 for none",
+            0,
+        ),
+        Setting(
             "DEALSITE_DRILL",
             kinds.flag,
             "on the first of each month, a worker [tries the newest backup out](operations.md#a-drill)",

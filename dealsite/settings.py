@@ -38,6 +38,9 @@ DEALSITE_PROJECTIONS = value("DEALSITE_PROJECTIONS")  # a worker feeds these
 
 # -- Data over the years -------------------------------------------------------------------------------------------
 DEALSITE_BACKUPS: Path = value("DEALSITE_BACKUPS", VAR / "backups")
+DEALSITE_NIGHTLY_BACKUPS = value(
+    "DEALSITE_NIGHTLY_BACKUPS"
+)  # how many of a worker's are kept; 0: it makes none
 DEALSITE_DRILL = value("DEALSITE_DRILL")  # whether a worker tries the newest one out each month
 DEALSITE_RETENTION = value("DEALSITE_RETENTION")  # by kind, how long things are kept
 

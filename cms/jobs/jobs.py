@@ -30,7 +30,7 @@ from dealsite.data.editing.trash import EMPTY_TRASH
 from dealsite.data.entities.work import EXPORT, SEND_MESSAGE
 from dealsite.data.integrity.check_runs import CHECK_TABLE
 from dealsite.data.jobs import heartbeats, jobs
-from dealsite.data.jobs.command_runs import CLOSE_DAY
+from dealsite.data.jobs.command_runs import BACKUP, CLOSE_DAY, RESTORE_DRILL, RETENTION
 from dealsite.data.jobs.exports import DELETE_EXPORT
 from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, Job
 from dealsite.data.people.my_data import DELETE_MY_DATA, MY_DATA
@@ -64,6 +64,9 @@ KINDS = {
     CHECK_LINK: gettext_lazy("Check of a link"),
     CHECK_TABLE: gettext_lazy("Check of the table"),
     CLOSE_DAY: gettext_lazy("Closing of the day"),
+    BACKUP: gettext_lazy("Backup"),
+    RETENTION: gettext_lazy("Removal of what is old"),
+    RESTORE_DRILL: gettext_lazy("Trial restore of the newest backup"),
 }
 MAIL = gettext_lazy("Mail")  # of whatever kind; to whom stays the worker's business
 STATES = {

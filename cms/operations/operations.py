@@ -18,7 +18,7 @@ SECTIONS = ("problems", "machines", "queue", "requests", "schedule", "checks")
 HASH_CHARACTERS = 12
 
 
-@page("7 queries")
+@page("9 queries")
 @role("admin")
 @require_safe
 @vary_on_headers("HX-Request")

@@ -17,7 +17,6 @@ from dealsite.web.readiness import LAG_SECONDS
 
 LONG_WAIT = timedelta(minutes=10)  # for a job that is due
 BACKUP_EVERY = timedelta(days=7)
-COMMANDS: dict[str, Text] = {**KINDS, "backup": gettext_lazy("Backup")}
 PROJECTIONS: dict[str, Text] = {"search": gettext_lazy("search index"), "lake": gettext_lazy("lake")}
 CAUSES: dict[str, tuple[Text, Text]] = {  # of 503: what it was, and what to do
     "table": (
@@ -168,14 +167,13 @@ def _queue(state: SiteState) -> Iterator[SiteProblem]:
 
 
 def _commands(state: SiteState) -> Iterator[SiteProblem]:
-    runs = [*(line.last for line in state.schedule), state.backup]
-    for run in runs:
+    for run in (line.last for line in state.schedule):
         if run and not run.ok:
             yield SiteProblem(
                 "warning",
                 format_html(
                     _("{what} failed at {at}: {said}"),
-                    what=COMMANDS.get(run.kind, run.kind),
+                    what=KINDS.get(run.kind, run.kind),
                     at=moment(run.ended_at),
                     said=run.said,
                 ),
@@ -185,7 +183,7 @@ def _commands(state: SiteState) -> Iterator[SiteProblem]:
         yield SiteProblem(
             "warning",
             _("There was no backup within a week."),
-            _("Run manage.py backup each night, and keep the archive on another machine."),
+            _("Let a worker make one each night (DEALSITE_NIGHTLY_BACKUPS), and copy it to another machine."),
         )
     if state.waiting.entries:
         number = len(state.waiting.entries)

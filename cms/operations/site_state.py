@@ -67,13 +67,17 @@ class SiteState:
     machines: list[Machine]
     queue: Queue
     schedule: list[ScheduledCommand]
-    backup: CommandRun | None
     checks: list[CheckRun]
     waiting: QuarantinePage
 
     @property
     def living(self) -> list[Process]:
         return [process for machine in self.machines for process in machine.living]
+
+    @property
+    def backup(self) -> CommandRun | None:
+        """The last one, also by hand."""
+        return next(line.last for line in self.schedule if line.command.kind == command_runs.BACKUP)
 
     @property
     def versions(self) -> list[str]:
@@ -98,25 +102,22 @@ class SiteState:
 
 
 def read(*, now: datetime) -> SiteState:
-    """Read how the site is doing. A query for each of five lists, and one for each command."""
-    kinds = [command_runs.BACKUP, *(command.kind for command in SCHEDULE)]
+    """Read how the site is doing. A query for each of four lists, and one for each command."""
     listed, waiting_jobs, checks, waiting, *runs = together(
         lambda: processes.listed(now=now),
         lambda: queue.waiting(now=now),
         check_runs.newest,
         lambda: quarantine.page(now=now),
-        *((lambda kind=kind: command_runs.newest(kind)) for kind in kinds),
+        *((lambda kind=kind: command_runs.newest(kind)) for kind in (command.kind for command in SCHEDULE)),
     )
-    last = dict(zip(kinds, runs, strict=True))
     return SiteState(
         now=now,
         machines=_machines(listed, now),
         queue=waiting_jobs,
         schedule=[
-            ScheduledCommand(one, one.next_run(now) if one.is_on else None, last[one.kind])
-            for one in SCHEDULE
+            ScheduledCommand(one, one.next_run(now) if one.is_on else None, last)
+            for one, last in zip(SCHEDULE, runs, strict=True)
         ],
-        backup=last[command_runs.BACKUP],
         checks=checks,
         waiting=waiting,
     )

@@ -6,8 +6,8 @@ from django import template
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from cms.jobs.jobs import MAIL
-from cms.operations.problems import CAUSES, COMMANDS
+from cms.jobs.jobs import KINDS, MAIL
+from cms.operations.problems import CAUSES
 from dealsite.data.jobs.processes import PartRestarts, ProjectionState
 from dealsite.templatetags.design import grouped
 from dealsite.text.lazy import Text
@@ -33,7 +33,7 @@ register = template.Library()
 @register.filter
 def job_name(kind: str) -> Text:
     """What a job or a command does; all kinds that the list of jobs does not know are mails."""
-    return COMMANDS.get(kind, MAIL)
+    return KINDS.get(kind, MAIL)
 
 
 @register.filter

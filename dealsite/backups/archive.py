@@ -171,7 +171,8 @@ def _check(path: Path) -> Contents:
         raise ArchiveError(f"{', '.join(wrong[:5])}: missing, or not as it was written.")
     if counts != manifest.items:
         raise ArchiveError(f"it holds {counts.total():,} items instead of {manifest.total:,}.")
-    return Contents(manifest, sorted(name for name in pictures if f"{MEDIA}/{name}" not in found))
+    there = {name.rpartition("-")[0] for name in found}  # each size has a file of its own: NAME-480.webp
+    return Contents(manifest, sorted(name for name in pictures if f"{MEDIA}/{name}" not in there))
 
 
 def _manifest(read: dict[str, Any]) -> Manifest:

@@ -5,10 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from django.conf import settings
-
 from dealsite.backups import restoring
-from dealsite.backups.archive import ArchiveError
 from dealsite.backups.aside import engine_aside
 from dealsite.data.integrity import checks
 from dealsite.data.integrity.pace import Pace
@@ -47,13 +44,3 @@ def run(path: Path, *, now: datetime, advance: restoring.Advance) -> Drill:
         len(contents.missing),
         problems,
     )
-
-
-def newest() -> Path:
-    """Return the newest backup in the folder of backups; ArchiveError if there is none."""
-    found = sorted(settings.DEALSITE_BACKUPS.glob("*.tar"), key=lambda path: path.stat().st_mtime)
-    if not found:
-        raise ArchiveError(
-            f"There is no backup in {settings.DEALSITE_BACKUPS}: `manage.py backup` makes one."
-        )
-    return Path(found[-1])

@@ -23,7 +23,7 @@ from dealsite.data.table.convert import Item
 from dealsite.engine.database import RESTORING
 from dealsite.engine.programs import DATABASE
 
-BATCH = 25
+BATCH = 100
 BATCH_BYTES = 1_000_000
 OWN_KEY = "secret_key"  # that a command makes in a folder before it can ask what is there
 
@@ -47,7 +47,7 @@ def into_folder(path: Path, folder: Path, *, now: datetime, advance: Advance) ->
         with engine_aside(made):
             schema.create_table()
             with (made / TABLE).open("rb") as file:
-                _compare(_load(file, contents.manifest, now, advance))
+                _compare(_load(file, contents.manifest, now, advance, table.load))
         (made / TABLE).unlink()
         database = tuple(DATABASE.values())
         for one in sorted(made.iterdir(), key=lambda one: one.name.startswith(database)):
@@ -75,7 +75,7 @@ def into_table(path: Path, *, now: datetime, advance: Advance, resume: bool = Fa
         for name, file in archive.members(tar):
             first, _, rest = name.partition("/")
             if name == TABLE:
-                loaded = _load(file, contents.manifest, now, advance)
+                loaded = _load(file, contents.manifest, now, advance, _insert)
             elif rest:
                 storage = storages["default" if first == MEDIA else "private"]
                 if not storage.exists(rest):
@@ -133,18 +133,28 @@ def _unpack(path: Path, folder: Path) -> None:
                 shutil.copyfileobj(file, made)
 
 
-def _load(file: IO[bytes], manifest: archive.Manifest, now: datetime, advance: Advance) -> Counter[str]:
-    """Write items that are not there yet, but for those that have expired; return the numbers of all by type."""
+def _insert(items: list[Item]) -> None:
+    table.insert(items, as_stored=True)
+
+
+def _load(
+    file: IO[bytes],
+    manifest: archive.Manifest,
+    now: datetime,
+    advance: Advance,
+    write: Callable[[list[Item]], None],
+) -> Counter[str]:
+    """Write items, but for those that have expired; return the numbers of all by type."""
     loaded = Counter[str]()
     for batch in _batches(item for item in archive.read_items(file) if not schema.has_expired(item, now=now)):
-        table.insert(batch, as_stored=True)
+        write(batch)
         loaded.update(str(item.get("type", "-")) for item in batch)
         advance(len(batch), manifest.total)
     return loaded
 
 
 def _batches(items: Iterator[Item]) -> Iterator[list[Item]]:
-    """Yield items 25 at a time, or fewer where they are large."""
+    """Yield items 100 at a time, or fewer where they are large."""
     batch, size = list[Item](), 0
     for item in items:
         length = len(str(item))

@@ -11,6 +11,7 @@ from contextvars import copy_context
 from datetime import datetime
 
 import structlog
+from django.conf import settings
 from django.utils import timezone
 
 from dealsite.data.integrity.check_runs import CHECK_TABLE
@@ -20,13 +21,37 @@ from dealsite.data.jobs.jobs import Handler, Job
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.errors import Conflict, DataError
 from dealsite.processes.shortage import end_if_out_of_memory
-from dealsite.worker import at_work, checking, closing
+from dealsite.worker import at_work, checking, closing, keeping, own_process
 from dealsite.worker.held_job import HeldJob
 
 Command = Callable[[HeldJob], str]  # calls `renew` at least each half minute, and says what came of it
-COMMANDS: dict[str, Command] = {command_runs.CLOSE_DAY: closing.close_day, CHECK_TABLE: checking.check_table}
 
 logger = structlog.get_logger(__name__)
+
+
+def back_up(held: HeldJob) -> str:
+    """Back up, and remove archives beyond the number that is kept."""
+    keep = str(settings.DEALSITE_NIGHTLY_BACKUPS)
+    return own_process.run(own_process.manage("backup", "--keep", keep), held.renew)
+
+
+def restore_drill(held: HeldJob) -> str:
+    """Try the newest backup out."""
+    return own_process.run(own_process.manage("restore_drill"), held.renew)
+
+
+def apply_retention(held: HeldJob) -> str:
+    """Apply changed spans of keeping, and move old drafts to the trash."""
+    return keeping.apply_retention(held.renew, now=held.clock())
+
+
+COMMANDS: dict[str, Command] = {
+    command_runs.BACKUP: back_up,
+    command_runs.CLOSE_DAY: closing.close_day,
+    command_runs.RETENTION: apply_retention,
+    CHECK_TABLE: checking.check_table,
+    command_runs.RESTORE_DRILL: restore_drill,
+}
 
 
 def hand_over(job: Job, now: datetime) -> None:

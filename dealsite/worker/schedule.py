@@ -17,7 +17,7 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class NightlyCommand:
-    """A command that runs at an hour (UTC), each night or on the first of each month.
+    """A command that runs at an hour (UTC), each night or on the first of each month, where a setting says so.
 
     `kind` is that of its jobs and of the runs that are kept of it.
     """
@@ -42,8 +42,11 @@ class NightlyCommand:
 
 
 SCHEDULE = (
+    NightlyCommand(command_runs.BACKUP, 0, "DEALSITE_NIGHTLY_BACKUPS"),
     NightlyCommand(command_runs.CLOSE_DAY, 1, "DEALSITE_CLOSE_DAY"),
+    NightlyCommand(command_runs.RETENTION, 2, "DEALSITE_RETENTION"),
     NightlyCommand(CHECK_TABLE, 3, "DEALSITE_NIGHTLY_CHECK"),
+    NightlyCommand(command_runs.RESTORE_DRILL, 4, "DEALSITE_DRILL", is_monthly=True),
 )
 
 

@@ -21,7 +21,7 @@ def own_site(own_engine, settings) -> Path:  # noqa: F811
     settings.VAR, settings.MEDIA_ROOT, settings.DEALSITE_EMBEDDED = var, var / "media", True
     name_storages(settings, var)
     (var / "media" / "pictures").mkdir(parents=True)
-    (var / "media" / "pictures" / "one.webp").write_bytes(b"picture")
+    (var / "media" / "pictures" / "one-480.webp").write_bytes(b"picture")
     (var / "private" / "exports").mkdir(parents=True)
     (var / "private" / "exports" / "orders.csv").write_bytes(b"id;total")
     (var / "secret_key").write_text("key")

@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 
 from dealsite.backups import archive, backing_up
 from dealsite.data import table
+from dealsite.data.jobs import command_runs
 from dealsite.data.table.writes import Put
 from dealsite.engine.database import copy_database
 from tests.builders import NOW
@@ -43,7 +44,7 @@ def test_a_backup_holds_the_table_pictures_private_files_and_all_keys(own_site, 
     (item,) = archive.read_items(io.BytesIO(read.pop("table.jsonl.gz")))
     assert (item["PK"], item["SK"], item["type"]) == ("TEST#000001", "TEST", "test")
     assert read == {
-        "media/pictures/one.webp": b"picture",
+        "media/pictures/one-480.webp": b"picture",
         "private/exports/orders.csv": b"id;total",
         "secret_key": b"key",
         "secret_key_fallbacks": b"before",
@@ -64,13 +65,43 @@ def test_a_backup_without_a_name_gets_one_in_the_folder_of_backups(own_site, set
     assert made.suffix == ".tar"
 
 
+def test_of_its_own_archives_the_newest_are_kept_and_nobody_elses_is_touched(own_site, settings, tmp_path):
+    settings.DEALSITE_BACKUPS = tmp_path
+    for name in ("dealsite-20261118-000000.tar", "dealsite-20261119-000000.tar", "before-the-move.tar"):
+        (tmp_path / name).write_text("an archive")
+    call_command("backup", "--keep", "2", verbosity=0)
+    left = sorted(path.name for path in tmp_path.glob("*.tar"))
+    assert left[:2] == ["before-the-move.tar", "dealsite-20261119-000000.tar"]
+    assert len(left) == 3
+    noted = command_runs.newest("backup")
+    assert noted is not None
+    assert (noted.ok, noted.by) == (True, "command")
+    assert noted.said.endswith(f"{left[2]}, and read it again.")
+
+
+def test_a_backup_that_fails_removes_no_archive(own_site, settings, tmp_path, monkeypatch):
+    def full(database, copy):
+        raise OSError("No space left on device")
+
+    settings.DEALSITE_BACKUPS = tmp_path
+    (tmp_path / "dealsite-20261118-000000.tar").write_text("an archive")
+    (tmp_path / "dealsite-20261119-000000.tar").write_text("an archive")
+    monkeypatch.setattr(backing_up, "copy_database", full)
+    with pytest.raises(CommandError, match="No space left"):
+        call_command("backup", "--keep", "1")
+    assert len(list(tmp_path.glob("*.tar"))) == 2
+    noted = command_runs.newest("backup")
+    assert noted is not None
+    assert (noted.ok, noted.said) == (False, "No space left on device")
+
+
 def test_a_picture_that_an_item_names_and_the_site_lacks_is_told(own_site, tmp_path, capsys):
     for name in ("one", "two"):
-        picture = {"name": f"pictures/{name}.webp", "width": 1, "height": 1}
+        picture = {"name": f"pictures/{name}", "width": 1, "height": 1}
         table.write(Put(key=(f"TEST#{name}", "TEST"), item={"type": "test", "card": {"picture": picture}}))
     call_command("backup", str(tmp_path / "copy.tar"))
     assert capsys.readouterr().err.endswith(
-        "1 pictures that items name are missing on the site: pictures/two.webp\n"
+        "1 pictures that items name are missing on the site: pictures/two\n"
     )
 
 

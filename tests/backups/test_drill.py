@@ -5,10 +5,10 @@ import os
 import pytest
 from django.core.management import CommandError, call_command
 
-from dealsite.backups import backing_up, drill
-from dealsite.backups.archive import ArchiveError
+from dealsite.backups import backing_up
 from dealsite.data import table
 from dealsite.data.integrity import checks
+from dealsite.data.jobs import command_runs
 from dealsite.data.table.writes import Put
 from tests.builders import NOW
 
@@ -26,7 +26,11 @@ def backups(own_site, settings, tmp_path):
 
 def test_a_drill_restores_the_newest_backup_checks_it_and_removes_it(backups, capsys):
     call_command("restore_drill")
-    assert "a.tar, of 2026-11-21 12:00 UTC, restores whole: " in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "a.tar, of 2026-11-21 12:00 UTC, restores whole: " in said
+    noted = command_runs.newest("restore_drill")
+    assert noted is not None
+    assert (noted.ok, noted.said) == (True, said.strip())
     assert sorted(one.name for one in backups.iterdir()) == ["a.tar", "b.tar"]
 
 
@@ -38,7 +42,17 @@ def test_a_backup_of_a_table_that_is_not_whole_fails_the_drill(backups, capsys):
     assert "BRAND#odd" in capsys.readouterr().err
 
 
-def test_without_a_backup_there_is_no_drill(settings, tmp_path):
+def test_without_a_backup_a_drill_says_so_and_that_is_noted(own_site, settings, tmp_path):
     settings.DEALSITE_BACKUPS = tmp_path
-    with pytest.raises(ArchiveError, match="There is no backup in"):
-        drill.newest()
+    with pytest.raises(CommandError, match="There is no backup in"):
+        call_command("restore_drill")
+    noted = command_runs.newest("restore_drill")
+    assert noted is not None
+    assert (noted.ok, noted.by, noted.said[:18]) == (False, "command", "There is no backup")
+
+
+def test_a_drill_of_a_worker_is_noted_by_the_worker_alone(own_site, settings, tmp_path):
+    settings.DEALSITE_BACKUPS = tmp_path
+    with pytest.raises(CommandError, match="There is no backup in"):
+        call_command("restore_drill", "--unnoted")
+    assert command_runs.newest("restore_drill") is None

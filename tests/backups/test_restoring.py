@@ -52,7 +52,7 @@ def test_a_backup_restores_into_an_empty_folder_and_the_same_once_more_from_ther
         "secret_key",
         "secret_key_fallbacks",
     ]
-    assert (new / "media" / "pictures" / "one.webp").read_bytes() == b"picture"
+    assert (new / "media" / "pictures" / "one-480.webp").read_bytes() == b"picture"
     assert (new / "private" / "exports" / "orders.csv").read_bytes() == b"id;total"
     assert (new / "secret_key").read_text() == "key"
     check_there(new)
@@ -122,7 +122,7 @@ def test_a_backup_restores_into_a_new_table_and_goes_on_where_it_was_ended(
     call_command("restore", str(path), "--table", "--resume")
     assert len(list(table.scan_all())) == 59
     assert table.get(("T#0", "T"))["text"] == "written since"
-    assert (tmp_path / "elsewhere" / "pictures" / "one.webp").read_bytes() == b"picture"
+    assert (tmp_path / "elsewhere" / "pictures" / "one-480.webp").read_bytes() == b"picture"
     assert (tmp_path / "elsewhere" / "private" / "exports" / "orders.csv").read_bytes() == b"id;total"
 
 
@@ -143,6 +143,6 @@ def test_what_a_newer_release_wrote_is_not_restored(path, tmp_path, monkeypatch)
 
 
 def test_items_that_the_table_lacks_after_a_restore_are_told(path, tmp_path, monkeypatch):
-    monkeypatch.setattr(table, "insert", lambda items, **options: 0)
+    monkeypatch.setattr(table, "load", lambda items: None)
     with pytest.raises(ArchiveError, match="59 items are missing"):
         restoring.into_folder(path, tmp_path / "new", now=NOW, advance=quiet)

@@ -155,7 +155,9 @@ def storage_calls(functions: Iterable[Function]) -> set[tuple[str, str]]:
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
                 continue
             of = ast.unparse(node.func.value)
-            if of == "default_storage":
+            if of == "storage":  # either of them, one after the other
+                found |= {("media", node.func.attr), ("private", node.func.attr)}
+            elif of == "default_storage":
                 found.add(("media", node.func.attr))
             elif of.endswith("storage()") or of.startswith("storages["):
                 found.add(("private", node.func.attr))

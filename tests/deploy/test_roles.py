@@ -23,7 +23,7 @@ from dealsite.data.table import access_patterns
 from dealsite.front_door import process
 from dealsite.lake.store import Bucket
 from dealsite.management import commands
-from dealsite.management.commands import web, worker
+from dealsite.management.commands import backup, web, worker
 from dealsite.search.projection import SearchIndex
 from dealsite.web.pages import page_of
 from dealsite.worker import loop
@@ -45,7 +45,11 @@ STORAGE_RIGHTS = {
     ("media", "delete"): {"DeleteObject"},
     ("media", "listdir"): {"ListBucket"},
     ("media", "url"): set(),
+    ("private", "exists"): READ,
     ("private", "open"): READ,
+    ("private", "size"): READ,
+    ("private", "listdir"): {"ListBucket"},
+    ("private", "url"): set(),
     ("private", "save"): WRITTEN,
     ("private", "delete"): {"DeleteObject"},
 }
@@ -68,7 +72,7 @@ def reached(role: str) -> frozenset[Any]:
             *(*views(get_resolver().url_patterns), *middleware, site, process.serve, web.Command),
             *FEEDING,
         ],
-        "WorkerRole": [worker.Command, loop.HANDLERS, *FEEDING],
+        "WorkerRole": [worker.Command, loop.HANDLERS, *FEEDING, backup.Command],
         "LakeRole": [loop.feeding, loop.watch, loop.PROJECTIONS["lake"]],
         "ManageRole": [
             import_module(f"{commands.__name__}.{found.name}").Command

@@ -221,8 +221,9 @@ def test_amazon(first_day, local_engine, settings):
         s3 = f"http://127.0.0.1:{server.get_host_and_port()[1]}"
         keys = {"aws_access_key_id": "x", "aws_secret_access_key": "x"}
         buckets = boto3.client("s3", "us-east-1", endpoint_url=s3, **keys)
-        for name in ("deals-example-media", "deals-example-private"):
-            buckets.create_bucket(Bucket=name)
+        for name in ("media", "private"):
+            buckets.create_bucket(Bucket=f"deals-example-{name}")
+            buckets.create_bucket(Bucket=f"deals-example-copy-{name}")
         day = first_day(
             "Amazon",
             DYNAMODB_ENDPOINT_URL=local_engine,
@@ -243,6 +244,25 @@ def test_amazon(first_day, local_engine, settings):
         publish(visitor)
         stored = buckets.list_objects_v2(Bucket="deals-example-media")["Contents"]
         assert all(one["Key"].startswith("pictures/") for one in stored)
-        order(visitor, find(visitor))
+        deal = find(visitor)
+        order_id = order(visitor, deal)
+        buckets.put_object(Bucket="deals-example-private", Key="exports/orders.csv", Body=b"id;total")
+        assert "The table deals-copy is whole." in day.next("manage.py restore")
+        for name in ("media", "private"):
+            assert files_in(buckets, f"deals-example-copy-{name}") == files_in(
+                buckets, f"deals-example-{name}"
+            )
+        day.next("manage.py web")
+        elsewhere = Visitor(int(day.renamed["8001"]), HOST)
+        elsewhere.cookies = visitor.cookies
+        wait_until_ready(elsewhere)
+        assert "deals-example-copy-media" in elsewhere.open(deal)
+        assert "Mechanical keyboard" in elsewhere.open(f"/account/orders/{order_id}/")
         assert day.next("migrate_items")
         assert day.blocks == []
+
+
+def files_in(buckets: Any, bucket: str) -> dict[str, str]:
+    """The names of a bucket's files, each with what tells if it is the same."""
+    listed = buckets.list_objects_v2(Bucket=bucket)
+    return {one["Key"]: one["ETag"] for one in listed["Contents"]}

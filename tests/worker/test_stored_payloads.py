@@ -92,6 +92,9 @@ PAYLOADS: dict[str, tuple[type, dict[str, Any]]] = {  # by kind of job: the clas
     "check_link": (LinkPayload, {"deal": ID}),
     "check_table": (CommandPayload, {}),
     "close_day": (CommandPayload, {}),
+    "backup": (CommandPayload, {}),
+    "retention": (CommandPayload, {}),
+    "restore_drill": (CommandPayload, {}),
 }
 OTHERS = [  # further ones, and what is kept of a job's way
     (AnnouncementPayload, ANNOUNCEMENT | {"audience": {"brand": "aurora"}, "follows_deal": True}),

@@ -2,7 +2,7 @@
 
 from .client import ask_stream, back_off, be_patient, call, events, reset
 from .configuration import Configuration, Index, Schema, Schemas, configure, name, names
-from .inserts import insert
+from .inserts import insert, load
 from .items import (
     Rows,
     batch_get,
@@ -36,6 +36,7 @@ __all__ = [
     "events",
     "get",
     "insert",
+    "load",
     "metered",
     "name",
     "names",

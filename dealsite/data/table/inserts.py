@@ -1,6 +1,7 @@
-"""Many new items, written side by side, each only where there is none yet."""
+"""Many new items at once: each only where there is none yet, or all of them into a table that is empty."""
 
 import functools
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from .convert import Item, to_attributes
 from .errors import TRY_AGAIN, Refused
 
 BATCH_STATEMENTS = 25
+TRANSACTION_WRITES = 100
 
 
 def insert(items: Sequence[Item], *, as_stored: bool = False) -> int:
@@ -40,6 +42,20 @@ def insert(items: Sequence[Item], *, as_stored: bool = False) -> int:
             if not left:
                 break
     return new
+
+
+def load(items: Sequence[Item]) -> None:
+    """Write items as they are, over whatever is there: for a table that nobody else uses. Keys must differ.
+
+    1 transaction for each 100. An engine of one's own waits for the disk once for each, and once for each item of
+    `insert`; on Amazon it would cost twice as much.
+    """
+    for first in range(0, len(items), TRANSACTION_WRITES):
+        puts = []
+        for item in items[first : first + TRANSACTION_WRITES]:
+            name = configuration().name_of(item["PK"])
+            puts.append({"Put": {"TableName": name, "Item": to_attributes(item)}})
+        client.send("TransactWriteItems", {"TransactItems": puts, "ClientRequestToken": str(uuid.uuid4())})
 
 
 def _insert_statement(item: Item, as_stored: bool) -> dict[str, Any]:

@@ -4,7 +4,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from dealsite.data import table
+from dealsite.data.jobs.command_runs import RETENTION
 from dealsite.data.table.errors import DataError, VersionConflict
+from dealsite.management.noted import run_noted
 from dealsite.worker.keeping import apply_retention
 
 
@@ -16,10 +18,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         table.be_patient()
+        self.stdout.write(run_noted(RETENTION, self._apply))
+
+    def _apply(self) -> str:
         try:
-            said = apply_retention(lambda: None, now=timezone.now(), again=True)
+            return apply_retention(lambda: None, now=timezone.now(), again=True)
         except VersionConflict:
             raise CommandError("Another process is at it.") from None
         except DataError as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(said)

@@ -15,6 +15,7 @@ from dealsite.data.integrity.pace import STEP, Pace
 from dealsite.data.integrity.problem import Problem
 from dealsite.data.table.errors import DataError
 from dealsite.data.table.ids import new_ulid
+from dealsite.management.noted import run_noted
 from dealsite.management.progress import Progress, printable
 
 SAMPLE = re.compile(r"(?P<share>\d{1,3}(\.\d+)?)%|(?P<seconds>\d{1,6})s?")
@@ -50,6 +51,10 @@ class Command(BaseCommand):
         asked = SAMPLE.fullmatch(sample)
         if (sample and not asked) or rate < 0:
             raise CommandError("Say --sample 10% or --sample 30s, and a --rate above 0.")
+        said = run_noted(check_runs.CHECK_TABLE, lambda: self._run(asked, repair, rate))
+        self.stdout.write(self.style.SUCCESS(said))
+
+    def _run(self, asked: re.Match[str] | None, repair: bool, rate: int) -> str:
         began = timezone.now()
         try:
             known = check_runs.known_items()
@@ -85,7 +90,7 @@ class Command(BaseCommand):
             raise CommandError(f"The table {table.name()} has {_problems(len(left))}.{hint}")
         also = f", {_problems(len(repaired))} repaired" if repaired else ""
         what = "sample of the table" if asked else "table"
-        self.stdout.write(self.style.SUCCESS(f"The {what} {table.name()} is whole{also}."))
+        return f"The {what} {table.name()} is whole{also}."
 
     def _check(
         self, asked: re.Match[str] | None, repair: bool, pace: Pace, known: int

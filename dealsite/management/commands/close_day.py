@@ -1,6 +1,5 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -9,8 +8,9 @@ from django.utils import timezone
 
 from dealsite.data import table
 from dealsite.data.commerce.payment import day_closing
-from dealsite.data.jobs import command_runs
+from dealsite.data.jobs.command_runs import CLOSE_DAY
 from dealsite.data.table.errors import DataError
+from dealsite.management.noted import run_noted
 from dealsite.management.progress import Progress
 
 THREADS = 4
@@ -38,30 +38,25 @@ class Command(BaseCommand):
             with lock:
                 moved += number
 
-        label = f"Closing {day}, part"
-        try:
-            with (
-                Progress(label, day_closing.SHARDS, self.stderr) as progress,  # type: ignore[arg-type]
-                ThreadPoolExecutor(THREADS, "close") as threads,
-            ):
-                shards = range(day_closing.SHARDS)
-                for _ in threads.map(
-                    lambda shard: day_closing.close_shard(day, shard, advance=count), shards
+        def close() -> str:
+            try:
+                with (
+                    Progress(f"Closing {day}, part", day_closing.SHARDS, self.stderr) as progress,  # type: ignore[arg-type]
+                    ThreadPoolExecutor(THREADS, "close") as threads,
                 ):
-                    progress.advance()
-            note(began, ok=True, said=day_closing.in_words(moved))
-        except DataError as error:
-            said = f"{error} {moved:,} payments were moved; run this again to go on."
-            with suppress(DataError):
-                note(began, ok=False, said=said)
-            raise CommandError(said) from None
+                    shards = range(day_closing.SHARDS)
+                    for _ in threads.map(
+                        lambda shard: day_closing.close_shard(day, shard, advance=count), shards
+                    ):
+                        progress.advance()
+            except DataError as error:
+                said = f"{error} {moved:,} payments were moved; run this again to go on."
+                raise CommandError(said) from None
+            return day_closing.in_words(moved)
+
+        said = run_noted(CLOSE_DAY, close)
         seconds = max((datetime.now(UTC) - began).total_seconds(), 0.001)
-        self.stdout.write(f"{day_closing.in_words(moved)} {moved / seconds:,.0f} a second.")
-
-
-def note(began: datetime, *, ok: bool, said: str) -> None:
-    """Note for the page of operations how it went."""
-    command_runs.note(command_runs.CLOSE_DAY, by="command", began=began, now=timezone.now(), ok=ok, said=said)
+        self.stdout.write(f"{said} {moved / seconds:,.0f} a second.")
 
 
 def _day(text: str) -> date:

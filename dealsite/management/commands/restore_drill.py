@@ -1,15 +1,18 @@
 import time
+from argparse import SUPPRESS
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from dealsite.backups import drill
+from dealsite.backups import drill, folder
 from dealsite.backups.archive import ArchiveError
 from dealsite.data import table
+from dealsite.data.jobs.command_runs import RESTORE_DRILL
 from dealsite.data.table.errors import DataError
 from dealsite.engine.programs import EngineError
+from dealsite.management.noted import run_noted
 from dealsite.management.progress import Progress, printable
 
 SHOWN = 20
@@ -26,12 +29,16 @@ class Command(BaseCommand):
         parser.add_argument(
             "archive", type=Path, nargs="?", help="if not said, the newest one in DEALSITE_BACKUPS"
         )
+        parser.add_argument("--unnoted", action="store_true", help=SUPPRESS)  # a worker notes it itself
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        began = time.monotonic()
+    def handle(self, *args: Any, unnoted: bool = False, **options: Any) -> None:
         table.be_patient()
+        self.stdout.write(run_noted(RESTORE_DRILL, lambda: self._drill(options["archive"]), unnoted=unnoted))
+
+    def _drill(self, archive: Path | None) -> str:
+        began = time.monotonic()
         try:
-            path = options["archive"] or drill.newest()
+            path = archive or folder.newest()
             with Progress("Restoring", 1, self.stderr) as progress:  # type: ignore[arg-type]
 
                 def advance(items: int, total: int) -> None:
@@ -47,7 +54,7 @@ class Command(BaseCommand):
         if done.problems:
             raise CommandError(f"{what} was restored, and its table has {len(done.problems):,} problems.")
         missing = f" {done.missing:,} pictures that items name are missing." if done.missing else ""
-        self.stdout.write(
+        return (
             f"{what} restores whole: {done.items:,} items and {done.files:,} files"
             f" in {time.monotonic() - began:,.0f} s.{missing}"
         )

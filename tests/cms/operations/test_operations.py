@@ -234,4 +234,4 @@ def test_the_page_is_for_admins(sign_in, roles):
 def test_what_the_page_costs(admin):
     with table.metered() as meter:
         page(admin)
-    assert [operation for operation, _ in meter.log[1:]] == ["Query"] * 7
+    assert [operation for operation, _ in meter.log[1:]] == ["Query"] * 9

@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 from dealsite.data import table
 from dealsite.data.integrity import check_runs, checks, quarantine, sample
 from dealsite.data.integrity.pace import Pace
+from dealsite.data.jobs import command_runs
 from dealsite.data.table import schema
 from dealsite.data.table.writes import Put, Update
 from dealsite.management.commands import check_table
@@ -57,6 +58,10 @@ def test_what_is_not_repaired_goes_to_the_quarantine_with_repair_alone():
     table.write(Update(key=COUNTS, set={"deals": 7}))
     assert "quarantine" not in check(fails=r"has 3 problems\. Run it with --repair\.")
     assert quarantine.page(now=NOW).entries == []
+    noted = command_runs.newest("check_table")
+    assert noted is not None
+    assert (noted.ok, noted.by) == (False, "command")
+    assert noted.said.endswith("has 3 problems. Run it with --repair.")
     said = check("--repair", fails=r"has 2 problems\.$")
     assert "2 problems in the quarantine of the CMS, 2 new: /cms/quarantine/" in said
     assert "2 problems in the quarantine of the CMS, 0 new" in check("--repair", fails="2 problems")

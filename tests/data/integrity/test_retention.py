@@ -15,8 +15,8 @@ from dealsite.data.integrity import checks, migrations, retention
 from dealsite.data.jobs import jobs
 from dealsite.data.people import messages, security_events
 from dealsite.data.people.security_events import SecurityEvent
-from dealsite.data.table import schema
-from dealsite.data.table.errors import Misconfigured, VersionConflict
+from dealsite.data.table import client, schema
+from dealsite.data.table.errors import Refused, VersionConflict
 from dealsite.data.table.ids import epoch_seconds
 from dealsite.data.table.writes import Update
 from tests.builders import DAY, NOW, make_deal, make_draft, make_id
@@ -160,23 +160,31 @@ def test_a_message_that_is_deleted_meanwhile_does_not_come_back(monkeypatch):
     assert table.get(tuple(key)) is None
 
 
-def test_logs_that_the_sites_role_may_not_change_hold_up_nothing_else(spans, monkeypatch):
+def test_logs_that_the_sites_role_may_not_change_hold_up_nothing_else(spans, monkeypatch, wait_for_indexes):
+    """Amazon denies changes of AUDIT#* and SECURITY#* to the roles of deploy/cloudformation.yml."""
     *key, _ = message()
     entry = audit.entry_write(by="ada", kind="deal", subject=make_id(), what="changed", now=NOW)
     table.write(entry)
-    spans("messages=7d audit=never")
-    transact, write = table.transact, table.write
+    security_events.add(SecurityEvent("signed_in", NOW, username="ada", network="192.0.2.0/24"))
+    wait_for_indexes()
+    spans("messages=7d audit=never events=never")
+    send = client.send
 
-    def denied(writes):
-        if any(one.key[0].startswith("AUDIT#") for one in writes):
-            raise Misconfigured(reason="AccessDeniedException")
-        return transact(writes) if len(writes) > 1 else write(*writes)
+    def as_amazon(operation, parameters, **options):
+        changes = [change for one in parameters.get("TransactItems", []) for change in one.items()]
+        changes.append((operation.removesuffix("Item"), parameters))
+        for kind, change in changes:
+            if kind in ("Update", "Delete") and change["Key"]["PK"]["S"].startswith(("AUDIT#", "SECURITY#")):
+                raise Refused("AccessDeniedException", "It is denied explicitly.", [])
+        return send(operation, parameters, **options)
 
-    monkeypatch.setattr(table, "transact", denied)
-    monkeypatch.setattr(table, "write", lambda one: denied([one]))
-    assert retention.apply(now=NOW) == retention.Applied(items=1, refused=1, drafts=0)
+    monkeypatch.setattr(client, "send", as_amazon)
+    assert retention.apply(now=NOW) == retention.Applied(items=1, refused=2, drafts=0)
     assert ttl_of(*key) == days_from_now(7)
     assert ttl_of(*entry.key) == days_from_now(30)
+    (event,) = table.query(keys.security_event.partition(NOW.date()))
+    assert event["ttl"] == days_from_now(40)
+    assert retention.apply(now=NOW) == retention.Applied(items=0, refused=0, drafts=0)
 
 
 def test_of_two_workers_at_it_one_goes_on():

@@ -1,4 +1,4 @@
-"""The worker's part of drills: the command in a process of its own, since it talks to another engine."""
+"""The worker's part of commands that talk to another engine: each runs in a process of its own."""
 
 import os
 import subprocess
@@ -9,14 +9,18 @@ from django.conf import settings
 
 from dealsite.data.table.errors import DataError
 
-DRILL = (sys.executable, "-m", "django", "restore_drill")
 POLL_SECONDS = 2.0
 
 
-def restore_drill(renew: Callable[[], object], command: Sequence[str] = DRILL) -> str:
-    """Run a drill to its end and return its last words; DataError with them if something is wrong.
+def manage(*words: str) -> tuple[str, ...]:
+    """Return the command line of a command whose run the worker notes."""
+    return (sys.executable, "-m", "django", *words, "--unnoted")
 
-    `renew` is called each two seconds; where it raises, the drill ends.
+
+def run(command: Sequence[str], renew: Callable[[], object]) -> str:
+    """Run a command to its end and return its last words; DataError with them if something is wrong.
+
+    `renew` is called each two seconds; where it raises, the command is ended.
     """
     environ = os.environ | {"DJANGO_SETTINGS_MODULE": "dealsite.settings"}
     running = subprocess.Popen(

@@ -1,0 +1,31 @@
+"""The folder of backups: what a new archive is called, which is the newest, and which are removed."""
+
+from datetime import datetime
+from pathlib import Path
+
+from django.conf import settings
+
+from dealsite.backups.archive import ArchiveError
+
+OURS = f"dealsite-{'[0-9]' * 8}-{'[0-9]' * 6}.tar"  # what `new` calls them; others are somebody's own
+
+
+def new(now: datetime) -> Path:
+    """Return the path of an archive that is made now."""
+    return Path(settings.DEALSITE_BACKUPS / f"dealsite-{now:%Y%m%d-%H%M%S}.tar")
+
+
+def newest() -> Path:
+    """Return the newest archive; ArchiveError if there is none."""
+    found = sorted(settings.DEALSITE_BACKUPS.glob("*.tar"), key=lambda path: path.stat().st_mtime)
+    if not found:
+        raise ArchiveError(
+            f"There is no backup in {settings.DEALSITE_BACKUPS}: `manage.py backup` makes one."
+        )
+    return Path(found[-1])
+
+
+def remove_all_but(kept: int) -> None:
+    """Remove the oldest archives that were named by their time, all but the `kept` newest."""
+    for path in sorted(settings.DEALSITE_BACKUPS.glob(OURS), reverse=True)[kept:]:
+        path.unlink()
