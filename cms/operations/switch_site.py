@@ -12,7 +12,8 @@ from django.views.decorators.http import require_http_methods
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.accounts.reauthentication import fresh
-from dealsite.data.entities.work import CLOSED_FOR_MAINTENANCE, NOTICE_CHARACTERS, OPEN, READ_ONLY, SITE
+from dealsite.data.entities.operations import CLOSED_FOR_MAINTENANCE, NOTICE_CHARACTERS, OPEN, READ_ONLY
+from dealsite.data.entities.work import SITE
 from dealsite.data.jobs import site_switch
 from dealsite.web.pages import CLOSED, open_while, page
 

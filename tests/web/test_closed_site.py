@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from dealsite.data import table
 from dealsite.data.catalogue import relations
-from dealsite.data.entities.work import SiteState
+from dealsite.data.entities.operations import SwitchState
 from dealsite.data.jobs import site_switch
 from dealsite.data.people import users
 from dealsite.web import page_cache
@@ -39,7 +39,7 @@ def _moment(monkeypatch: pytest.MonkeyPatch) -> None:
 def turn(fresh_table: None) -> Callable[..., None]:
     """A function that turns the switch, as another process would."""
 
-    def to(state: SiteState, message: str = "") -> None:
+    def to(state: SwitchState, message: str = "") -> None:
         site_switch.switch_site(state, message=message, by="root", now=NOW)
         site_switch.of_process = site_switch.KnownSwitch()
 

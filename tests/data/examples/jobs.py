@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deals
-from dealsite.data.entities.work import EXPORT, SiteState
+from dealsite.data.entities.operations import SwitchState
+from dealsite.data.entities.work import EXPORT
 from dealsite.data.jobs import (
     command_runs,
     exports,
     heartbeats,
+    job_actions,
     job_counts,
     jobs,
     processes,
@@ -31,7 +33,7 @@ def order(deal: deals.Deal | None = None) -> str:
 
 
 def paused(job_id: str) -> str:
-    jobs.pause(job_id, by=EDITOR, now=NOW)
+    job_actions.pause(job_id, by=EDITOR, now=NOW)
     return job_id
 
 
@@ -46,7 +48,7 @@ def ask_for_file(job_id: str = "") -> str:
     return job_id
 
 
-def turned(state: SiteState) -> site_switch.SiteSwitch:
+def turned(state: SwitchState) -> site_switch.SiteSwitch:
     return site_switch.switch_site(state, message="", by=EDITOR, now=NOW)
 
 
@@ -58,10 +60,14 @@ def taken() -> jobs.Job:
 
 
 measures(jobs.take_next, lambda: rename(make_brand()))(lambda _: jobs.take_next(now=NOW))
-measures(jobs.pause, order)(lambda job_id: jobs.pause(job_id, by=EDITOR, now=NOW))
-measures(jobs.cancel, order)(lambda job_id: jobs.cancel(job_id, by=EDITOR, now=NOW))
-measures(jobs.resume, lambda: paused(order()))(lambda job_id: jobs.resume(job_id, by=EDITOR, now=NOW))
-measures(jobs.retry, lambda: failed(order()))(lambda job_id: jobs.retry(job_id, by=EDITOR, now=NOW))
+measures(job_actions.pause, order)(lambda job_id: job_actions.pause(job_id, by=EDITOR, now=NOW))
+measures(job_actions.cancel, order)(lambda job_id: job_actions.cancel(job_id, by=EDITOR, now=NOW))
+measures(job_actions.resume, lambda: paused(order()))(
+    lambda job_id: job_actions.resume(job_id, by=EDITOR, now=NOW)
+)
+measures(job_actions.retry, lambda: failed(order()))(
+    lambda job_id: job_actions.retry(job_id, by=EDITOR, now=NOW)
+)
 measures(jobs.get, lambda: rename(make_brand()))(lambda brand: jobs.get(brand.last_edit))
 measures(jobs.of_month, order)(lambda _: jobs.of_month("2026-11"))
 measures(job_counts.read, order)(lambda _: job_counts.read(now=NOW))
