@@ -10,13 +10,14 @@ from django.conf import settings
 from dealsite.data.integrity import check_runs, quarantine
 from dealsite.data.integrity.check_runs import CheckRun
 from dealsite.data.integrity.quarantine import QuarantinePage
-from dealsite.data.jobs import command_runs, processes, queue
+from dealsite.data.jobs import command_runs, processes, queue, site_switch
 from dealsite.data.jobs.command_runs import CommandRun
 from dealsite.data.jobs.processes import DiskSpace, PageTimes, Process, ProjectionState
 from dealsite.data.jobs.queue import Queue
+from dealsite.data.jobs.site_switch import SiteSwitch
 from dealsite.data.table.parallel import together
 from dealsite.web.traffic import merged
-from dealsite.worker.schedule import SCHEDULE, NightlyCommand
+from dealsite.worker.schedule import SCHEDULE
 
 SLOWEST = 10  # pages that are shown
 
@@ -51,10 +52,11 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class ScheduledCommand:
-    """A line of the schedule, when it runs next (None: it is turned off), and its last run."""
+class CommandState:
+    """A command and its last run; when it runs next, None if it is turned off by a `setting`, or run by hand."""
 
-    command: NightlyCommand
+    kind: str
+    setting: str
     next_run: datetime | None
     last: CommandRun | None
 
@@ -65,9 +67,9 @@ class SiteState:
 
     now: datetime
     machines: list[Machine]
+    switch: SiteSwitch
     queue: Queue
-    schedule: list[ScheduledCommand]
-    backup: CommandRun | None
+    commands: list[CommandState]
     checks: list[CheckRun]
     waiting: QuarantinePage
 
@@ -98,25 +100,28 @@ class SiteState:
 
 
 def read(*, now: datetime) -> SiteState:
-    """Read how the site is doing. A query for each of five lists, and one for each command."""
-    kinds = [command_runs.BACKUP, *(command.kind for command in SCHEDULE)]
-    listed, waiting_jobs, checks, waiting, *runs = together(
+    """Read how the site is doing. 1 get, 6 queries, and 1 for each command: those of the schedule, and the backup."""
+    scheduled = {command.kind: command for command in SCHEDULE}
+    kinds = [*scheduled, command_runs.BACKUP]
+    listed, switch, jobs, checks, waiting, *runs = together(
         lambda: processes.listed(now=now),
-        lambda: queue.waiting(now=now),
+        site_switch.read,
+        lambda: queue.read(now=now),
         check_runs.newest,
         lambda: quarantine.page(now=now),
         *((lambda kind=kind: command_runs.newest(kind)) for kind in kinds),
     )
-    last = dict(zip(kinds, runs, strict=True))
+    commands = []
+    for kind, last in zip(kinds, runs, strict=True):
+        command = scheduled.get(kind)
+        next_run = command.next_run(now) if command and command.is_on else None
+        commands.append(CommandState(kind, command.setting if command else "", next_run, last))
     return SiteState(
         now=now,
         machines=_machines(listed, now),
-        queue=waiting_jobs,
-        schedule=[
-            ScheduledCommand(one, one.next_run(now) if one.is_on else None, last[one.kind])
-            for one in SCHEDULE
-        ],
-        backup=last[command_runs.BACKUP],
+        switch=switch,
+        queue=jobs,
+        commands=commands,
         checks=checks,
         waiting=waiting,
     )

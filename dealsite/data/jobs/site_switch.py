@@ -47,6 +47,10 @@ class SiteSwitch:
     def is_open(self) -> bool:
         return self.state == OPEN
 
+    @property
+    def is_by_command(self) -> bool:
+        return self.by == SITE
+
 
 @access_pattern("how the site's switch stands", "SITESWITCH", "1 get")
 def read() -> SiteSwitch:

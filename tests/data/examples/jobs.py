@@ -11,7 +11,6 @@ from dealsite.data.jobs import (
     exports,
     heartbeats,
     job_actions,
-    job_counts,
     jobs,
     processes,
     queue,
@@ -70,7 +69,7 @@ measures(job_actions.retry, lambda: failed(order()))(
 )
 measures(jobs.get, lambda: rename(make_brand()))(lambda brand: jobs.get(brand.last_edit))
 measures(jobs.of_month, order)(lambda _: jobs.of_month("2026-11"))
-measures(job_counts.read, order)(lambda _: job_counts.read(now=NOW))
+measures(queue.read, order)(lambda _: queue.read(now=NOW))
 measures(exports.request)(ask_for_file)
 measures(exports.newest, ask_for_file)(lambda _: exports.newest())
 measures(exports.get, ask_for_file)(lambda job_id: exports.get(job_id, now=NOW))
@@ -99,7 +98,6 @@ def backed_up() -> command_runs.CommandRun:
 measures(processes.save, process)(processes.save)
 measures(processes.remove, process)(lambda one: processes.remove(one.id))
 measures(processes.listed, lambda: processes.save(process()))(lambda _: processes.listed(now=NOW))
-measures(queue.waiting, order)(lambda _: queue.waiting(now=NOW))
 measures(command_runs.note)(backed_up)
 measures(command_runs.newest, backed_up)(lambda run: command_runs.newest(run.kind))
 measures(command_runs.plan)(lambda: command_runs.plan("close_day", due=NOW))
