@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("whole_table")
 
 
 def kind(name: str, oldest: datetime | None = None, last_failed: str = "", **jobs: int) -> KindOfJob:
-    return KindOfJob(name, dict.fromkeys(queue.STATES, 0) | jobs, oldest, last_failed)
+    return KindOfJob(name, {state: jobs.get(state, 0) for state in queue.STATES}, oldest, last_failed)
 
 
 def test_what_is_due_waits_until_a_worker_takes_it(wait_for_indexes: Callable[[], None], monkeypatch):
