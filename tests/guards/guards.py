@@ -550,6 +550,13 @@ GUARDS = [
         "tests/processes/test_heartbeat.py",
     ),
     Guard(
+        "the page of operations says that the site is not open",
+        "cms/operations/problems.py",
+        "if not state.switch.is_open:",
+        "if False:",
+        "tests/cms/operations/test_operations.py",
+    ),
+    Guard(
         "the page of operations counts a bounded number of jobs",
         f"{DATA}/jobs/queue.py",
         "index=keys.GSI3, limit=MOST_OPEN)",
