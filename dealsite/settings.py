@@ -1,4 +1,4 @@
-"""Django's settings, and the site's own as the setting chart reads them: safe by default."""
+"""Django's settings, and the site's own, whose meaning is in setting_chart.py: safe by default."""
 
 import os
 from pathlib import Path
@@ -33,16 +33,14 @@ DEALSITE_REGION = value("AWS_REGION", os.environ.get("AWS_DEFAULT_REGION") or "e
 DATABASES: dict[str, dict[str, str]] = {}
 
 # -- What is made of the table's stream ---------------------------------------------------------------------------
-DEALSITE_LAKE = value("DEALSITE_LAKE")  # '' for the data folder's own
-DEALSITE_PROJECTIONS = value("DEALSITE_PROJECTIONS")  # a worker feeds these
+DEALSITE_LAKE = value("DEALSITE_LAKE")
+DEALSITE_PROJECTIONS = value("DEALSITE_PROJECTIONS")
 
 # -- Data over the years -------------------------------------------------------------------------------------------
 DEALSITE_BACKUPS: Path = value("DEALSITE_BACKUPS", VAR / "backups")
-DEALSITE_NIGHTLY_BACKUPS = value(
-    "DEALSITE_NIGHTLY_BACKUPS"
-)  # how many of a worker's are kept; 0: it makes none
-DEALSITE_DRILL = value("DEALSITE_DRILL")  # whether a worker tries the newest one out each month
-DEALSITE_RETENTION = value("DEALSITE_RETENTION")  # by kind, how long things are kept
+DEALSITE_NIGHTLY_BACKUPS = value("DEALSITE_NIGHTLY_BACKUPS")
+DEALSITE_DRILL = value("DEALSITE_DRILL")
+DEALSITE_RETENTION = value("DEALSITE_RETENTION")
 
 # -- The site --------------------------------------------------------------------------------------------------
 PORT = value("PORT")
@@ -50,34 +48,24 @@ DEALSITE_URL = value("DEALSITE_URL", f"http://127.0.0.1:{PORT}")
 DEALSITE_NAME = value("DEALSITE_NAME")
 DEALSITE_CURRENCY = value("DEALSITE_CURRENCY")
 DEALSITE_TIME_ZONE = value("DEALSITE_TIME_ZONE")  # of the times shown; stored times are UTC
-# How long a public page is answered from memory to visitors who are not signed in; 0 for never.
 DEALSITE_PAGE_CACHE_SECONDS = value("DEALSITE_PAGE_CACHE_SECONDS")
-# How old a public page may be that stands in while the table is away; 0 for none.
 DEALSITE_STALE_SECONDS = value("DEALSITE_STALE_SECONDS")
-# How many proxies in front of the site append the true address to X-Forwarded-For.
 DEALSITE_TRUSTED_PROXIES = value("DEALSITE_TRUSTED_PROXIES")
-# What one web process takes: seconds of a silent or slow client, connections of one address, and in all.
 DEALSITE_CLIENT_SECONDS = value("DEALSITE_CLIENT_SECONDS")
 DEALSITE_CONNECTIONS_PER_ADDRESS = value("DEALSITE_CONNECTIONS_PER_ADDRESS")
 DEALSITE_CONNECTIONS = value("DEALSITE_CONNECTIONS")
-# How long a process that was told to end still takes visitors, for a load balancer to notice /readyz.
 DEALSITE_DRAIN_SECONDS = value("DEALSITE_DRAIN_SECONDS")
 HTTPS = DEALSITE_URL.startswith("https://")
 ALLOWED_HOSTS = [*environment.hosts_of(DEALSITE_URL), *value("DEALSITE_HOSTS")]
 CSRF_TRUSTED_ORIGINS = [DEALSITE_URL]
-# Where to report a hole in the site, for /.well-known/security.txt; empty for nowhere.
 DEALSITE_SECURITY_CONTACT = value("DEALSITE_SECURITY_CONTACT")
 
-# Whether a worker looks, once a week, if the shops' pages are still there; on a machine of one's own it does not.
 DEALSITE_CHECK_LINKS = value("DEALSITE_CHECK_LINKS", HTTPS)
-# Whether a worker checks the table, or a sample of a large one, each night.
 DEALSITE_NIGHTLY_CHECK = value("DEALSITE_NIGHTLY_CHECK")
 DEALSITE_CLOSE_DAY = value("DEALSITE_CLOSE_DAY")
 
-# What /readyz tells beside yes or no, to whom sends this token; and below how many free megabytes it says no.
 DEALSITE_HEALTH_TOKEN = value("DEALSITE_HEALTH_TOKEN")
 DEALSITE_FREE_DISK_MB = value("DEALSITE_FREE_DISK_MB")
-# Where a worker answers /metrics, too; None for nowhere.
 DEALSITE_METRICS_PORT = value("DEALSITE_METRICS_PORT")
 
 ROOT_URLCONF = "dealsite.urls"
@@ -152,21 +140,17 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "dealsite.accounts.password_rules.NotGuessable"},
 ]
 PASSWORD_RESET_TIMEOUT = 3600
-# Whether everybody with a role has to sign in with a second factor: on a public site they do, unless it says no.
 DEALSITE_REQUIRE_TWO_FACTOR = value("DEALSITE_REQUIRE_TWO_FACTOR", HTTPS)
 
-# So many failed tries (sign-ins, codes, refusals) in ten minutes raise an alarm; and who gets a mail then.
 DEALSITE_ALARM_FAILURES = value("DEALSITE_ALARM_FAILURES")
 DEALSITE_ALARM_MAIL = value("DEALSITE_ALARM_MAIL")
 
-# How often things may be done: tries and span of every limit, by its name (accounts/limit_table.py).
 DEALSITE_LIMITS = value("DEALSITE_LIMITS")
 
 # -- Payments: the built-in test gateway moves no money, so a public site has to say that it wants it ------------------
 DEALSITE_GATEWAY = value("DEALSITE_GATEWAY", "" if HTTPS else "test")  # or stripe
 STRIPE_SECRET_KEY = value("STRIPE_SECRET_KEY")
 STRIPE_API_BASE = value("STRIPE_API_BASE")
-# Where payments of closed days go: another table of the same keys and indexes; empty for the site's own.
 DEALSITE_HISTORY_TABLE = value("DEALSITE_HISTORY_TABLE")
 
 # -- Mail ---------------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from dealsite.accounts.decorators import role, sent_again
 from dealsite.data.editing import imports
 from dealsite.data.editing.imports import Import
 from dealsite.data.entities.batches import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED
-from dealsite.data.jobs import jobs
+from dealsite.data.jobs import job_actions
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, Unavailable
@@ -160,7 +160,7 @@ def _cancel(request: EditorRequest, one: Import) -> HttpResponse:
     if not one.job:
         raise NotFound(_("Nothing is being done with this file."))
     try:
-        jobs.cancel(one.job, by=request.user.username, now=timezone.now())
+        job_actions.cancel(one.job, by=request.user.username, now=timezone.now())
     except Conflict as conflict:
         messages.warning(request, str(conflict))
     else:

@@ -29,7 +29,7 @@ from dealsite.data.editing.links import CHECK_LINK, CHECK_LINKS
 from dealsite.data.editing.trash import EMPTY_TRASH
 from dealsite.data.entities.work import EXPORT, SEND_MESSAGE
 from dealsite.data.integrity.check_runs import CHECK_TABLE
-from dealsite.data.jobs import heartbeats, jobs
+from dealsite.data.jobs import heartbeats, job_actions, jobs
 from dealsite.data.jobs.command_runs import BACKUP, CLOSE_DAY, RESTORE_DRILL, RETENTION
 from dealsite.data.jobs.exports import DELETE_EXPORT
 from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, Job
@@ -131,7 +131,9 @@ def row(job: Job, now: datetime) -> JobRow:
         percent = 100 if job.state == "done" or not total else min(99, done * 100 // total)
     seconds = progress.get("milliseconds", 0) / 1000
     rate = round((progress.get("sent", 0) or done) / seconds) if seconds >= 1 else None
-    return JobRow(job, KINDS.get(job.kind, MAIL), state, look, done, total, percent, rate, jobs.may(job))
+    return JobRow(
+        job, KINDS.get(job.kind, MAIL), state, look, done, total, percent, rate, job_actions.may(job)
+    )
 
 
 @editor_page("1 query + 1 batch get + 1 get")
@@ -181,23 +183,23 @@ def _act(request: EditorRequest, job_id: str, act: Callable[..., None], said: st
 @editor_action
 def pause_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """Let a job rest until it is resumed."""
-    return _act(request, job_id, jobs.pause, _("The job is paused."))
+    return _act(request, job_id, job_actions.pause, _("The job is paused."))
 
 
 @editor_action
 def resume_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """Let a paused job go on."""
-    return _act(request, job_id, jobs.resume, _("The job goes on."))
+    return _act(request, job_id, job_actions.resume, _("The job goes on."))
 
 
 @editor_action
 def cancel_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """End a job for good; messages that were sent stay."""
-    return _act(request, job_id, jobs.cancel, _("The job is cancelled. What it did already stays."))
+    return _act(request, job_id, job_actions.cancel, _("The job is cancelled. What it did already stays."))
 
 
 @editor_action
 def retry_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """Try a failed job again."""
     limits.count_use(request, "retry", now=timezone.now())
-    return _act(request, job_id, jobs.retry, _("The job is tried again."))
+    return _act(request, job_id, job_actions.retry, _("The job is tried again."))

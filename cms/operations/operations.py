@@ -13,12 +13,13 @@ from cms.operations import problems, site_state
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.web.pages import page
+from dealsite.worker.schedule import SCHEDULE
 
-SECTIONS = ("problems", "machines", "queue", "requests", "schedule", "checks")
+SECTIONS = ("problems", "switch", "machines", "queue", "requests", "commands", "checks")
 HASH_CHARACTERS = 12
 
 
-@page("9 queries")
+@page(f"1 get + {6 + len(SCHEDULE)} queries")
 @role("admin")
 @require_safe
 @vary_on_headers("HX-Request")

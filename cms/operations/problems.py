@@ -9,8 +9,13 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from cms.jobs.jobs import KINDS
+from cms.jobs.jobs import KINDS, MAIL
+from cms.lists.deal_list import query
 from cms.operations.site_state import Machine, SiteState, has_own_engine
+from dealsite.data.entities.operations import CLOSED_FOR_MAINTENANCE
+from dealsite.data.jobs.command_runs import BACKUP
+from dealsite.data.jobs.queue import KindOfJob
+from dealsite.data.table.ids import next_ulid, time_of
 from dealsite.templatetags.design import moment
 from dealsite.text.lazy import Text
 from dealsite.web.readiness import LAG_SECONDS
@@ -56,8 +61,28 @@ class SiteProblem:
 
 def find(state: SiteState) -> list[SiteProblem]:
     """Return the problems of a site, errors first."""
-    found = [*_workers(state), *_machines(state), *_requests(state), *_queue(state), *_commands(state)]
+    found = [
+        *_switch(state),
+        *_workers(state),
+        *_machines(state),
+        *_requests(state),
+        *_queue(state),
+        *_commands(state),
+        *_quarantine(state),
+    ]
     return sorted(found, key=lambda one: ("error", "warning", "info").index(one.tone))
+
+
+def _switch(state: SiteState) -> Iterator[SiteProblem]:
+    if not state.switch.is_open:
+        yield SiteProblem(
+            "warning",
+            _("The site is closed for maintenance: only admins get in.")
+            if state.switch.state == CLOSED_FOR_MAINTENANCE
+            else _("The site is read-only for now: nothing can be changed."),
+            _("Open it at the site’s switch when the work is done."),
+            reverse("cms_switch_site"),
+        )
 
 
 def _workers(state: SiteState) -> Iterator[SiteProblem]:
@@ -157,18 +182,32 @@ def _requests(state: SiteState) -> Iterator[SiteProblem]:
 
 
 def _queue(state: SiteState) -> Iterator[SiteProblem]:
-    if state.queue.kinds and state.now - state.queue.kinds[0].oldest > LONG_WAIT:
+    if state.queue.oldest and state.now - state.queue.oldest > LONG_WAIT:
         yield SiteProblem(
             "warning",
-            format_html(_("A job has waited since {at}."), at=moment(state.queue.kinds[0].oldest)),
+            format_html(_("A job has waited since {at}."), at=moment(state.queue.oldest)),
             _("Start another worker. If one runs, its log says what it tries again."),
             reverse("cms_jobs"),
+        )
+    if failed := [one for one in state.queue.kinds if one.jobs["failed"]]:
+        number = sum(one.jobs["failed"] for one in failed)
+        said = ngettext(
+            "%(number)d job failed for good: %(kinds)s.",
+            "%(number)d jobs failed for good: %(kinds)s.",
+            number,
+        )
+        names = dict.fromkeys(str(KINDS.get(one.kind, MAIL)) for one in failed)
+        yield SiteProblem(
+            "warning",
+            said % {"number": number, "kinds": ", ".join(names)},
+            _("Read under Jobs what went wrong, repair the cause, then try them again there."),
+            failed_address(max(failed, key=lambda one: one.last_failed)),
         )
 
 
 def _commands(state: SiteState) -> Iterator[SiteProblem]:
-    for run in (line.last for line in state.schedule):
-        if run and not run.ok:
+    for command in state.commands:
+        if (run := command.last) and not run.ok:
             yield SiteProblem(
                 "warning",
                 format_html(
@@ -177,14 +216,20 @@ def _commands(state: SiteState) -> Iterator[SiteProblem]:
                     at=moment(run.ended_at),
                     said=run.said,
                 ),
-                _("It is tried again by itself at night; the log has more on what went wrong."),
+                _("It is tried again by itself at night; the log has more on what went wrong.")
+                if command.next_run
+                else _("Nobody tries it again by itself: repair the cause, then run it once more."),
             )
-    if has_own_engine() and (not state.backup or state.now - state.backup.ended_at > BACKUP_EVERY):
+    backup = next(command.last for command in state.commands if command.kind == BACKUP)
+    if has_own_engine() and (not backup or state.now - backup.ended_at > BACKUP_EVERY):
         yield SiteProblem(
             "warning",
             _("There was no backup within a week."),
             _("Let a worker make one each night (DEALSITE_NIGHTLY_BACKUPS), and copy it to another machine."),
         )
+
+
+def _quarantine(state: SiteState) -> Iterator[SiteProblem]:
     if state.waiting.entries:
         number = len(state.waiting.entries)
         yield SiteProblem(
@@ -200,3 +245,9 @@ def _commands(state: SiteState) -> Iterator[SiteProblem]:
             _("Correct, delete or leave them in the quarantine."),
             reverse("cms_quarantine"),
         )
+
+
+def failed_address(one: KindOfJob) -> str:
+    """Return the address of the list of jobs that begins with the last one of a kind that failed."""
+    month = f"{time_of(one.last_failed):%Y-%m}"
+    return reverse("cms_jobs") + query({"month": month, "after": next_ulid(one.last_failed)})

@@ -10,13 +10,14 @@ from django.conf import settings
 from dealsite.data.integrity import check_runs, quarantine
 from dealsite.data.integrity.check_runs import CheckRun
 from dealsite.data.integrity.quarantine import QuarantinePage
-from dealsite.data.jobs import command_runs, processes, queue
+from dealsite.data.jobs import command_runs, processes, queue, site_switch
 from dealsite.data.jobs.command_runs import CommandRun
 from dealsite.data.jobs.processes import DiskSpace, PageTimes, Process, ProjectionState
 from dealsite.data.jobs.queue import Queue
+from dealsite.data.jobs.site_switch import SiteSwitch
 from dealsite.data.table.parallel import together
 from dealsite.web.traffic import merged
-from dealsite.worker.schedule import SCHEDULE, NightlyCommand
+from dealsite.worker.schedule import SCHEDULE
 
 SLOWEST = 10  # pages that are shown
 
@@ -51,10 +52,11 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class ScheduledCommand:
-    """A line of the schedule, when it runs next (None: it is turned off), and its last run."""
+class CommandState:
+    """A nightly command, its last run, also by hand, and when it runs next; None if its `setting` turns it off."""
 
-    command: NightlyCommand
+    kind: str
+    setting: str
     next_run: datetime | None
     last: CommandRun | None
 
@@ -65,19 +67,15 @@ class SiteState:
 
     now: datetime
     machines: list[Machine]
+    switch: SiteSwitch
     queue: Queue
-    schedule: list[ScheduledCommand]
+    commands: list[CommandState]
     checks: list[CheckRun]
     waiting: QuarantinePage
 
     @property
     def living(self) -> list[Process]:
         return [process for machine in self.machines for process in machine.living]
-
-    @property
-    def backup(self) -> CommandRun | None:
-        """The last one, also by hand."""
-        return next(line.last for line in self.schedule if line.command.kind == command_runs.BACKUP)
 
     @property
     def versions(self) -> list[str]:
@@ -102,10 +100,11 @@ class SiteState:
 
 
 def read(*, now: datetime) -> SiteState:
-    """Read how the site is doing. A query for each of four lists, and one for each command."""
-    listed, waiting_jobs, checks, waiting, *runs = together(
+    """Read how the site is doing. 1 get, 6 queries, and 1 for each command of the schedule."""
+    listed, switch, jobs, checks, waiting, *runs = together(
         lambda: processes.listed(now=now),
-        lambda: queue.waiting(now=now),
+        site_switch.read,
+        lambda: queue.read(now=now),
         check_runs.newest,
         lambda: quarantine.page(now=now),
         *((lambda kind=kind: command_runs.newest(kind)) for kind in (command.kind for command in SCHEDULE)),
@@ -113,9 +112,10 @@ def read(*, now: datetime) -> SiteState:
     return SiteState(
         now=now,
         machines=_machines(listed, now),
-        queue=waiting_jobs,
-        schedule=[
-            ScheduledCommand(one, one.next_run(now) if one.is_on else None, last)
+        switch=switch,
+        queue=jobs,
+        commands=[
+            CommandState(one.kind, one.setting, one.next_run(now) if one.is_on else None, last)
             for one, last in zip(SCHEDULE, runs, strict=True)
         ],
         checks=checks,

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.accounts.reauthentication import fresh
-from dealsite.data.entities.work import CLOSED_FOR_MAINTENANCE, NOTICE_CHARACTERS, OPEN, READ_ONLY, SITE
+from dealsite.data.entities.operations import CLOSED_FOR_MAINTENANCE, NOTICE_CHARACTERS, OPEN, READ_ONLY
 from dealsite.data.jobs import site_switch
 from dealsite.web.pages import CLOSED, open_while, page
 
@@ -48,8 +48,7 @@ def switch_site(request: EditorRequest) -> HttpResponse:
     if request.method != "POST":
         switch = site_switch.read()
         form = SwitchForm(initial={"state": switch.state, "message": switch.message})
-        context = {"form": form, "switch": switch, "is_by_command": switch.by == SITE}
-        return render(request, "cms/operations/switch_site.html", context)
+        return render(request, "cms/operations/switch_site.html", {"form": form, "switch": switch})
     form = SwitchForm(request.POST)
     if not form.is_valid():
         return render(request, "cms/operations/switch_site.html", {"form": form}, status=422)

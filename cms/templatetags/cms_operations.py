@@ -7,7 +7,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from cms.jobs.jobs import KINDS, MAIL
+from cms.operations import problems
 from cms.operations.problems import CAUSES
+from cms.operations.switch_site import STATES as SWITCH_STATES
+from dealsite.data.entities.operations import SwitchState
 from dealsite.data.jobs.processes import PartRestarts, ProjectionState
 from dealsite.templatetags.design import grouped
 from dealsite.text.lazy import Text
@@ -28,12 +31,19 @@ STATES: dict[str, Text] = {
 
 WORTH_SAYING = 10  # seconds that a projection is behind
 register = template.Library()
+register.filter(problems.failed_address)
 
 
 @register.filter
 def job_name(kind: str) -> Text:
     """What a job or a command does; all kinds that the list of jobs does not know are mails."""
     return KINDS.get(kind, MAIL)
+
+
+@register.filter
+def switch_state(state: SwitchState) -> Text:
+    """How the site's switch stands, as its form says it."""
+    return SWITCH_STATES[state]
 
 
 @register.filter

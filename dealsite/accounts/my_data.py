@@ -40,7 +40,7 @@ STAYS: dict[Stays, tuple[Text, Text]] = {  # by why the entity chart says that i
         gettext_lazy("they show what happened if something goes wrong, and are cleared after a time"),
     ),
     "work": (
-        gettext_lazy("Your user name on what you made or changed for this site"),
+        gettext_lazy("If you worked for this site: your user name on what you made or changed"),
         gettext_lazy("others have to know who did it"),
     ),
     "passing": (
@@ -68,7 +68,7 @@ def my_data(request: UserRequest) -> HttpResponse:
     context = {
         "file": stored.newest(username, now=now),
         "hours": stored.KEPT // timedelta(hours=1),
-        "stays": what_stays(request),
+        "stays": what_stays(),
         "sends_mail": settings.DEALSITE_SENDS_MAIL and request.user.account.email,
     }
     return render(request, "accounts/my_data.html", context)
@@ -95,9 +95,7 @@ def download_my_data(request: UserRequest) -> HttpResponseBase:
     return response
 
 
-def what_stays(request: UserRequest) -> list[tuple[Text, Text]]:
+def what_stays() -> list[tuple[Text, Text]]:
     """Return what still names a user after their account is deleted, and why, by the reasons in the entity chart."""
     reasons = {one.stays_for for one in ENTITIES.values()}
-    if not request.user.account.roles:
-        reasons.discard("work")
     return [words for reason, words in STAYS.items() if reason in reasons]

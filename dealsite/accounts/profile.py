@@ -82,7 +82,7 @@ def delete_account(request: UserRequest) -> HttpResponse:
         cookies.DEVICE.forget(response)
         return response
 
-    return answer_form(request, "accounts/delete.html", form, delete, stays=what_stays(request))
+    return answer_form(request, "accounts/delete.html", form, delete, stays=what_stays())
 
 
 def _save(request: UserRequest, form: ProfileForm, profile: Profile) -> bool:

@@ -40,10 +40,12 @@ class WebServer(uvicorn.Server):
         self._connections, self._tells = connections, tells
         self._ends_at = float("inf")
         self._ending = threading.Event()
-        self.heart = threading.Thread(target=self._say_alive, name="heartbeat", daemon=True)
-
-    def _say_alive(self) -> None:
-        heartbeat.keep(self._ending, "web", traffic.of_process.last_hour)
+        self.heart = threading.Thread(
+            target=heartbeat.keep,
+            args=(self._ending, "web", traffic.of_process.last_hour),
+            name="heartbeat",
+            daemon=True,
+        )
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to serve, and tell the launcher."""

@@ -100,8 +100,8 @@ STREAM_RECORDS = Metric(
 )
 JOBS = Metric(
     "dealsite_jobs",
-    "jobs that are `due`, `later` (put off, or running), and of the month's newest 500 the `paused` and `failed` ones;"
-    " of the open ones the first 1,000 are counted",
+    "jobs that are `due`, `later` (put off, or running), and of the newest 500 of this month and the last the"
+    " `paused` and `failed` ones; of the open ones the first 1,000 are counted",
     ("kind", "state"),
     Kind.GAUGE,
     Source.WORKER,

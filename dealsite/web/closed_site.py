@@ -12,7 +12,7 @@ from django.shortcuts import render
 
 from dealsite.accounts import kept_form, locales
 from dealsite.accounts.requests import Anonymous, SiteRequest
-from dealsite.data.entities.work import READ_ONLY
+from dealsite.data.entities.operations import READ_ONLY
 from dealsite.data.jobs import site_switch
 from dealsite.data.jobs.site_switch import SiteSwitch
 from dealsite.data.table.errors import DataError

@@ -10,7 +10,7 @@ from typing import Literal, TypeVar
 
 from django.http import HttpResponseBase
 
-from dealsite.data.entities.work import CLOSED_FOR_MAINTENANCE, READ_ONLY, SiteState
+from dealsite.data.entities.operations import CLOSED_FOR_MAINTENANCE, READ_ONLY, SwitchState
 
 CLOSED = READ_ONLY, CLOSED_FOR_MAINTENANCE
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
@@ -53,7 +53,7 @@ def action(view: View) -> View:
     return _declare(Page("action", "none"))(view)
 
 
-def open_while(*states: SiteState) -> Callable[[View], View]:
+def open_while(*states: SwitchState) -> Callable[[View], View]:
     """Declare a view that works although the site's switch says otherwise: it changes nothing of the shop."""
 
     def declare(view: View) -> View:

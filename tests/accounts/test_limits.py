@@ -15,6 +15,7 @@ from django.utils import timezone
 from dealsite.accounts import cookies, limit_table, limits, requests
 from dealsite.accounts.requests import Anonymous, Visit, is_behind_unknown_proxy, wide_network_of
 from dealsite.data import table
+from dealsite.data.catalogue import categories
 from dealsite.data.names import normalise_sign_in_name
 from dealsite.data.people import devices, security_events, throttles, two_factor, users
 from dealsite.data.people.throttles import window
@@ -386,6 +387,7 @@ def test_uses_through_an_unknown_proxy_are_limited_by_user_and_in_all(few: None)
 def test_the_log_says_so_once_a_minute(
     browser: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
+    categories.create_all()
     times = [0.0]
     monkeypatch.setattr(requests, "clock", lambda: times[-1])
     monkeypatch.setattr(requests, "_warned", {"at": float("-inf")})

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from dealsite.data import keys, table
 from dealsite.data.catalogue import relations
 from dealsite.data.catalogue.display_names import brand_names
-from dealsite.data.jobs import jobs
+from dealsite.data.jobs import job_actions, jobs
 from dealsite.data.people import announcements
 from dealsite.data.people.announcements import Audience
 from dealsite.data.table.ids import new_ulid
@@ -175,7 +175,7 @@ def test_messages_and_jobs_are_for_everybody_on_every_screen(editor_window, view
         order(f"{word} message about a drill") for word in ("One", "Another", "A third")
     )
     note(running, 120_000)
-    jobs.pause(paused, by=EDITOR, now=timezone.now())
+    job_actions.pause(paused, by=EDITOR, now=timezone.now())
     table.write(
         Update(
             key=keys.job(failed),

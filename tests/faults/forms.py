@@ -21,7 +21,7 @@ from dealsite.data.editing import pending_edits, saved_views
 from dealsite.data.integrity import quarantine
 from dealsite.data.integrity.problem import Problem
 from dealsite.data.integrity.quarantine_record import entry_of
-from dealsite.data.jobs import jobs
+from dealsite.data.jobs import job_actions, jobs
 from dealsite.data.people import sessions, suspension, two_factor, users
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.data.table.writes import Put, Update
@@ -366,6 +366,6 @@ def _quarantine(more: More) -> None:
 def _jobs(more: More) -> None:
     for number, name in enumerate(("job", "paused", "failed")):
         more[name] = make_announcement(more["live"], new_ulid(NOW, 4720 + number))
-    jobs.pause(more["paused"], by=EDITOR, now=NOW)
+    job_actions.pause(more["paused"], by=EDITOR, now=NOW)
     table.write(Update(key=keys.job(more["failed"]), set={"taken_by": WORKER, "tries": jobs.MAX_TRIES}))
     jobs.fail(jobs.get(more["failed"]), "Broken", now=NOW)

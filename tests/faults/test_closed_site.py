@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dealsite.accounts.kept_form import SECRETS
-from dealsite.data.entities.work import SiteState
+from dealsite.data.entities.operations import SwitchState
 from dealsite.data.jobs import site_switch
 from dealsite.data.jobs.site_switch import SiteSwitch
 from dealsite.web.pages import CLOSED
@@ -44,7 +44,7 @@ def lost(sent: dict[str, Any], html: str) -> list[str]:
 
 @pytest.mark.parametrize("state", CLOSED)
 @pytest.mark.parametrize("which", ["some", pytest.param("others", marks=pytest.mark.thorough)])
-def test_a_form_is_kept_and_not_carried_out(which: str, state: SiteState, closed: Site):
+def test_a_form_is_kept_and_not_carried_out(which: str, state: SwitchState, closed: Site):
     wrong = []
     for number, name in enumerate(NAMES):
         if ((number + CLOSED.index(state)) % EVERY == 0) != (which == "some"):

@@ -120,6 +120,11 @@ def listed() -> Act:
     return lambda **more: browser.post("/cms/exports/of/deals/", {"token": new_ulid(NOW)}, **more)
 
 
+def my_data() -> Act:
+    browser = signed_in(make_user("ada"))
+    return lambda **more: browser.post("/account/my-data/", {"token": new_ulid(NOW)}, **more)
+
+
 def sign_up() -> Act:
     names = iter(("eve", "mallory"))
 
@@ -151,6 +156,7 @@ ACTIONS: list[tuple[str, Callable[[], Act]]] = [
     ("message", message),
     ("export", export),
     ("export", listed),
+    ("my-data", my_data),
     ("sign-up", sign_up),
     ("reset", reset),
 ]

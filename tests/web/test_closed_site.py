@@ -12,8 +12,8 @@ from django.test import Client
 from django.utils import timezone
 
 from dealsite.data import table
-from dealsite.data.catalogue import relations
-from dealsite.data.entities.work import SiteState
+from dealsite.data.catalogue import categories, relations
+from dealsite.data.entities.operations import SwitchState
 from dealsite.data.jobs import site_switch
 from dealsite.data.people import users
 from dealsite.web import page_cache
@@ -39,7 +39,7 @@ def _moment(monkeypatch: pytest.MonkeyPatch) -> None:
 def turn(fresh_table: None) -> Callable[..., None]:
     """A function that turns the switch, as another process would."""
 
-    def to(state: SiteState, message: str = "") -> None:
+    def to(state: SwitchState, message: str = "") -> None:
         site_switch.switch_site(state, message=message, by="root", now=NOW)
         site_switch.of_process = site_switch.KnownSwitch()
 
@@ -72,7 +72,7 @@ def text(answer: Any) -> str:
 def test_these_views_work_whatever_the_switch_says():
     always = {name for name, route in ROUTES.items() if getattr(route.view, "open_while", ()) == set(CLOSED)}
     assert always == {
-        *("healthz", "readyz", "media", "cms_switch_site"),
+        *("healthz", "readyz", "metrics", "media", "cms_switch_site"),
         *("sign_in", "sign_in_code", "sign_in_here", "session", "passkey_options", "sign_out"),
     }
     read_only = {name for name, route in ROUTES.items() if getattr(route.view, "open_while", ())} - always
@@ -108,6 +108,7 @@ def test_in_maintenance_a_visitor_costs_no_call(turn):
 
 def test_in_maintenance_signing_in_and_probes_work(turn):
     make_user("ada")
+    categories.create_all()
     turn("maintenance")
     assert Client().get("/account/sign-in/").status_code == 200
     assert Client().post("/account/sign-in/", {"name": "ada", "password": "wrong"}).status_code == 422

@@ -18,7 +18,7 @@ from dealsite.data.editing import imports
 from dealsite.data.editing.imports import SourceFile
 from dealsite.data.entities.batches import CHECKED, CHECKING, IMPORTED, IMPORTING
 from dealsite.data.integrity import checks
-from dealsite.data.jobs import jobs
+from dealsite.data.jobs import job_actions, jobs
 from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import new_ulid, time_of
@@ -274,7 +274,7 @@ def test_progress_is_noted_and_an_editor_can_cancel_it(monkeypatch):
     def note(job, progress, *, now):
         noted.append(progress["done"])
         if progress["done"] >= 40 and imports.load(import_id)[1].state != "cancelled":
-            jobs.cancel(job.id, by="eve", now=NOW)
+            job_actions.cancel(job.id, by="eve", now=NOW)
         save(job, progress, now=now)
 
     monkeypatch.setattr(jobs, "save_progress", note)

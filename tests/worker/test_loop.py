@@ -39,6 +39,10 @@ def said(caplog):
     return sorted(caplog.messages[-1].split())
 
 
+def leave(job, now):
+    raise errors.Conflict()
+
+
 def test_the_lines_of_a_job_name_the_request_that_caused_it_and_so_do_the_jobs_that_it_causes(
     monkeypatch, caplog
 ):
@@ -48,6 +52,7 @@ def test_the_lines_of_a_job_name_the_request_that_caused_it_and_so_do_the_jobs_t
     with due_to("R1"):
         first = add_job()
     own = add_job("hum", 3)
+    monkeypatch.setitem(loop.HANDLERS, "hum", leave)
     assert [jobs.get(one).request for one in (first, own)] == ["R1", ""]
     assert loop.run_next(now=NOW)
     assert said(caplog) == [
@@ -67,7 +72,7 @@ def test_what_a_job_does_in_its_thread_is_due_to_the_same_request():
     with due_to("R1"):
         nightly.start(lambda: made.append(add_job("dance", 2)))
     for thread in threading.enumerate():
-        if thread.name == "nightly-check":
+        if thread.name == "nightly":
             thread.join()
     assert jobs.get(made[0]).request == "R1"
 

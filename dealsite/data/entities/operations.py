@@ -1,9 +1,11 @@
-"""What processes and commands say of themselves, for whoever runs the site."""
+"""What processes and commands say of themselves, for whoever runs the site, and how its switch stands."""
+
+from typing import Literal, get_args
 
 from dealsite.data import keys
 from dealsite.data.entities.attributes import Expiry, Flag, ListOf, Map, MapOf, Shape, Time, Whole
 from dealsite.data.entities.entity import At, Entity
-from dealsite.data.entities.texts import ForeignText, Text, Ulid, Username
+from dealsite.data.entities.texts import ForeignText, Hash, Text, Ulid, Username
 from dealsite.data.entities.work import SITE, WORD
 
 SAID_CHARACTERS = 500
@@ -29,6 +31,20 @@ PAGE_TIMES: Shape = {
     "milliseconds": Whole(about="of all its requests", unit="ms"),
     "slowest": Whole(unit="ms"),
 }
+
+HEARTBEAT = Entity(
+    type="Heartbeat",
+    about="when one of the workers or web processes last wrote, or a worker met a job of an unknown kind",
+    key=At(keys.heartbeat, part="part"),
+    shape={
+        "part": Text(one_of=("worker", "web", "unknown")),
+        "at": Time(),
+        "ttl": Expiry(
+            optional=True, about="of workers alone: for web processes one stays, which `/readyz` writes"
+        ),
+    },
+    is_passing=True,
+)
 
 PROCESS = Entity(
     type="Process",
@@ -67,4 +83,39 @@ COMMAND_RUN = Entity(
         "ttl": Expiry(),
     },
     is_passing=True,
+)
+
+SwitchState = Literal["open", "read-only", "maintenance"]
+OPEN: SwitchState = "open"
+READ_ONLY: SwitchState = "read-only"
+CLOSED_FOR_MAINTENANCE: SwitchState = "maintenance"
+NOTICE_CHARACTERS = 300
+
+SITE_SWITCH = Entity(
+    type="SiteSwitch",
+    about="whether the site is open",
+    key=At(keys.site_switch),
+    shape={
+        "state": Text(one_of=get_args(SwitchState)),
+        "message": ForeignText(least=0, most=NOTICE_CHARACTERS, about="what visitors are told"),
+        "by": Username(also=(SITE,), personal=True, about="may have been deleted; -: the command"),
+        "at": Time(),
+    },
+)
+
+OUTCOMES = ("migrated", "current", "newer", "contended", "other")  # of an item that a migration sees
+MIGRATION = Entity(
+    type="Migration",
+    about="how far a migration of all items has come",
+    stays="passing",
+    key=At(keys.migration, name="name"),
+    shape={
+        "name": Text(pattern=r"[^#]+", most=100),
+        "aim": Hash(about="of the schemas that it leads to"),
+        "number": Whole(about="of the table, among those that partitions are routed to"),
+        "start": MapOf(Text(), Text(), optional=True, most=10, personal=True, about="the key to go on after"),
+        "counts": MapOf(Text(), MapOf(Text(one_of=OUTCOMES), Whole()), about="items by type and outcome"),
+        "version": Whole(least=1),
+        "is_done": Flag(),
+    },
 )

@@ -1,4 +1,4 @@
-"""Jobs, who is at work, what was done by whom, and what editors keep for themselves."""
+"""Jobs, what was done by whom, what editors keep for themselves, and who has a form open."""
 
 from datetime import datetime
 from typing import Literal, get_args
@@ -13,7 +13,7 @@ from dealsite.data.entities.people import (
     NAME_CHARACTERS,
     NETWORK_CHARACTERS,
 )
-from dealsite.data.entities.texts import ForeignText, Hash, Slug, Text, Ulid, Username
+from dealsite.data.entities.texts import ForeignText, Slug, Text, Ulid, Username
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import from_iso, time_of
 
@@ -25,6 +25,7 @@ EXPORT, EDITORS_EXPORT, ADMINS_EXPORT = "export", "editors_export", "admins_expo
 EXPORTS = {EXPORT: "", EDITORS_EXPORT: "editors", ADMINS_EXPORT: "admins"}  # jobs that write files, for whom
 ERROR_CHARACTERS = 1_000
 WORD = "[a-z][a-z_]*"
+SITE = "-"  # stands for whoever does things by itself: nobody is called so
 CHECK_IMPORT, RUN_IMPORT = "check_import", "run_import"  # what is done with a file of deals
 BULK_CHANGE, BULK_UNDO = "bulk_change", "bulk_undo"  # those that change many deals, and take that back
 # Editors can pause and cancel them; messages, imports and rows of results name them for good.
@@ -109,39 +110,6 @@ JOB_SEGMENT = Entity(
         "sent": Whole(optional=True, counts="Message"),
         "skipped": Whole(optional=True),
         "done": Flag(optional=True),
-    },
-)
-
-HEARTBEAT = Entity(
-    type="Heartbeat",
-    about="when one of the workers or web processes last wrote, or a worker met a job of an unknown kind",
-    key=At(keys.heartbeat, part="part"),
-    shape={
-        "part": Text(one_of=("worker", "web", "unknown")),
-        "at": Time(),
-        "ttl": Expiry(
-            optional=True, about="of workers alone: for web processes one stays, which `/readyz` writes"
-        ),
-    },
-    is_passing=True,
-)
-
-SITE = "-"  # stands for whoever does things by itself: nobody is called so
-SiteState = Literal["open", "read-only", "maintenance"]
-OPEN: SiteState = "open"
-READ_ONLY: SiteState = "read-only"
-CLOSED_FOR_MAINTENANCE: SiteState = "maintenance"
-NOTICE_CHARACTERS = 300
-
-SITE_SWITCH = Entity(
-    type="SiteSwitch",
-    about="whether the site is open",
-    key=At(keys.site_switch),
-    shape={
-        "state": Text(one_of=get_args(SiteState)),
-        "message": ForeignText(least=0, most=NOTICE_CHARACTERS, about="what visitors are told"),
-        "by": Username(also=(SITE,), personal=True, about="may have been deleted; -: the command"),
-        "at": Time(),
     },
 )
 
@@ -293,21 +261,4 @@ PRESENCE = Entity(
         "ttl": Expiry(),
     },
     is_passing=True,
-)
-
-OUTCOMES = ("migrated", "current", "newer", "contended", "other")  # of an item that a migration sees
-MIGRATION = Entity(
-    type="Migration",
-    about="how far a migration of all items has come",
-    stays="passing",
-    key=At(keys.migration, name="name"),
-    shape={
-        "name": Text(pattern=r"[^#]+", most=100),
-        "aim": Hash(about="of the schemas that it leads to"),
-        "number": Whole(about="of the table, among those that partitions are routed to"),
-        "start": MapOf(Text(), Text(), optional=True, most=10, personal=True, about="the key to go on after"),
-        "counts": MapOf(Text(), MapOf(Text(one_of=OUTCOMES), Whole()), about="items by type and outcome"),
-        "version": Whole(least=1),
-        "is_done": Flag(),
-    },
 )

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from dealsite.data import keys, table
-from dealsite.data.entities.work import HEARTBEAT
+from dealsite.data.entities.operations import HEARTBEAT
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.ids import epoch_seconds, from_iso, iso
 from dealsite.data.table.writes import Put

@@ -13,7 +13,14 @@ from datetime import datetime
 from dealsite.data import keys, table
 from dealsite.data.editing import audit
 from dealsite.data.entities.conversion import reader
-from dealsite.data.entities.work import CLOSED_FOR_MAINTENANCE, OPEN, READ_ONLY, SITE, SITE_SWITCH, SiteState
+from dealsite.data.entities.operations import (
+    CLOSED_FOR_MAINTENANCE,
+    OPEN,
+    READ_ONLY,
+    SITE_SWITCH,
+    SwitchState,
+)
+from dealsite.data.entities.work import SITE
 from dealsite.data.table import meters
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import DataError
@@ -31,7 +38,7 @@ DONE = {OPEN: "opened", READ_ONLY: "made read-only", CLOSED_FOR_MAINTENANCE: "cl
 class SiteSwitch:
     """How the switch stands: since when, by whom ("-" for the command), and what visitors are told."""
 
-    state: SiteState = OPEN
+    state: SwitchState = OPEN
     message: str = ""
     by: str = SITE
     at: datetime | None = None
@@ -39,6 +46,10 @@ class SiteSwitch:
     @property
     def is_open(self) -> bool:
         return self.state == OPEN
+
+    @property
+    def is_by_command(self) -> bool:
+        return self.by == SITE
 
 
 @access_pattern("how the site's switch stands", "SITESWITCH", "1 get")
@@ -49,7 +60,7 @@ def read() -> SiteSwitch:
 
 
 @access_pattern("turn the site's switch", "SITESWITCH, AUDIT#day / itself, time#id", "1 transaction")
-def switch_site(state: SiteState, *, message: str, by: str, now: datetime) -> SiteSwitch:
+def switch_site(state: SwitchState, *, message: str, by: str, now: datetime) -> SiteSwitch:
     """Open or close the site, whatever it was before; other processes know it two seconds later."""
     item = SITE_SWITCH.item({"state": state, "message": message, "by": by, "at": iso(now)})
     entry = audit.entry_write(by=by, kind="site", subject=SITE, what=DONE[state], now=now, note=message)

@@ -3,7 +3,8 @@ from typing import Any, get_args
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from dealsite.data.entities.work import NOTICE_CHARACTERS, SITE, SiteState
+from dealsite.data.entities.operations import NOTICE_CHARACTERS, SwitchState
+from dealsite.data.entities.work import SITE
 from dealsite.data.jobs import site_switch
 from dealsite.data.table.errors import DataError
 
@@ -15,10 +16,10 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("state", nargs="?", choices=get_args(SiteState))
+        parser.add_argument("state", nargs="?", choices=get_args(SwitchState))
         parser.add_argument("--message", default="", help="what visitors are told")
 
-    def handle(self, *args: Any, state: SiteState | None, message: str, **options: Any) -> None:
+    def handle(self, *args: Any, state: SwitchState | None, message: str, **options: Any) -> None:
         if len(message) > NOTICE_CHARACTERS:
             raise CommandError(f"The message can have {NOTICE_CHARACTERS} characters at most.")
         try:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 from html import unescape
 
 import pytest
 
-from dealsite.data import table
+from cms.operations.problems import CAUSES
+from dealsite.data import keys, table
 from dealsite.data.integrity import check_runs, quarantine
 from dealsite.data.integrity.check_runs import CheckRun
 from dealsite.data.integrity.problem import Problem
-from dealsite.data.jobs import command_runs, processes
+from dealsite.data.jobs import command_runs, jobs, processes, site_switch
 from dealsite.data.jobs.processes import (
     DiskSpace,
     JobAtWork,
@@ -22,7 +24,12 @@ from dealsite.data.jobs.processes import (
     Process,
     ProjectionState,
 )
+from dealsite.data.table import errors
+from dealsite.data.table.writes import Update
+from dealsite.web import traffic
+from dealsite.worker.schedule import SCHEDULE
 from tests.builders import DAY, HOUR, NOW, make_announcement, make_deal, make_id
+from tests.data.examples.jobs import order
 
 ADDRESS = "/cms/operations/"
 MINUTE = timedelta(minutes=1)
@@ -66,7 +73,7 @@ def test_a_site_on_which_all_is_well_says_so(admin):
     runs(projections={"search": FOLLOWING})
     html = page(admin)
     assert "Everything runs as it should." in html
-    assert "No job waits for a worker." in html
+    assert "No job waits, rests or failed." in html
     assert "No web process has counted a request yet." in html
 
 
@@ -153,6 +160,58 @@ def test_without_copies_of_its_own_a_site_asks_for_backups(admin, settings):
     assert "It is written." in html
 
 
+@pytest.mark.parametrize("kind", [command.kind for command in SCHEDULE] + ["backup"])
+def test_a_command_that_failed_says_whether_it_is_tried_again(admin, settings, kind):
+    runs()
+    command_runs.note(kind, by="worker", began=NOW - HOUR, now=NOW, ok=False, said="No room.")
+    for command in SCHEDULE:
+        setattr(settings, command.setting, True)
+    html = page(admin)
+    assert "failed at 21 Nov 2026, 12:00 UTC : No room." in html
+    assert ("It is tried again by itself at night" in html) == (kind != "backup")
+    assert ("Nobody tries it again by itself" in html) == (kind == "backup")
+
+
+def test_a_job_that_failed_leads_to_itself_in_the_list(admin):
+    runs()
+    message, failed = order(), [make_id(NOW - 2 * HOUR), make_id(NOW - HOUR)]
+    state = {"state": "failed", ("card", "state"): "failed"}
+    for job_id in failed:
+        table.transact([jobs.job_write("rename_brand", {}, job_id=job_id, due=NOW)])
+        table.write(Update(key=keys.job(job_id), set=state, remove=("GSI3PK", "GSI3SK")))
+    assert "2 jobs failed for good: New name of a brand." in page(admin)
+    assert "New name of a brand 0 – 0 0 2" in page(admin)
+    links = re.findall(r'href="(/cms/jobs/\?[^"]*)"', admin.get(ADDRESS).content.decode())
+    assert links == links[:1] * 2  # in the problem, and in the table
+    shown = admin.get(unescape(links[0])).content.decode()
+    assert [job_id in shown for job_id in (*failed, message)] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ("maintenance", "The site is closed for maintenance: only admins get in."),
+        ("read-only", "The site is read-only for now: nothing can be changed."),
+    ],
+)
+def test_the_switch_says_how_it_stands_and_is_a_problem_unless_open(admin, state, sentence):
+    runs()
+    assert "The site’s switch Open To the site’s switch" in page(admin)
+    site_switch.switch_site(state, message="Until <noon>.", by="root", now=NOW)
+    html = page(admin)
+    assert f"{sentence} Open it at the site’s switch when the work is done." in html
+    assert "As it is now since 21 Nov 2026, 12:00 UTC , by root. Until <noon>." in html
+    site_switch.switch_site("open", message="Until noon.", by="-", now=NOW)
+    html = page(admin)
+    assert "Everything runs as it should." in html
+    assert "by the command switch_site. To the site’s switch" in html
+
+
+def test_every_cause_of_503_that_processes_count_has_words():
+    failures = (None, errors.Misconfigured(), errors.Busy(), errors.Unavailable())
+    assert {traffic.THREADS, *map(traffic.cause_of, failures)} == CAUSES.keys()
+
+
 # What else it shows
 
 
@@ -212,7 +271,7 @@ def test_only_what_changed_is_sent_again(admin):
     runs()
     whole = admin.get(ADDRESS).content.decode()
     marks = re.findall('name="have" type="hidden" value="([^"]*)"', whole)
-    assert len(marks) == 6
+    assert len(marks) == 7
     again = {"headers": {"HX-Request": "true"}}
     assert admin.get(ADDRESS, {"have": marks}, **again).status_code == 204
     command_runs.note(
@@ -220,10 +279,10 @@ def test_only_what_changed_is_sent_again(admin):
     )
     part = admin.get(ADDRESS, {"have": marks}, **again)
     html = part.content.decode()
-    assert re.findall(r'<section[^>]*id="([^"]*)"', html) == ["operations-schedule"]
+    assert re.findall(r'<section[^>]*id="([^"]*)"', html) == ["operations-commands"]
     assert 'hx-swap-oob="true"' in html
     assert part["Vary"].count("HX-Request") == 1
-    assert len(re.findall("<section", admin.get(ADDRESS, **again).content.decode())) == 6
+    assert len(re.findall("<section", admin.get(ADDRESS, **again).content.decode())) == 7
 
 
 @pytest.mark.parametrize("roles", [(), ("editor",), ("back office",)])
@@ -234,4 +293,4 @@ def test_the_page_is_for_admins(sign_in, roles):
 def test_what_the_page_costs(admin):
     with table.metered() as meter:
         page(admin)
-    assert [operation for operation, _ in meter.log[1:]] == ["Query"] * 9
+    assert Counter(operation for operation, _ in meter.log[1:]) == {"Query": 6 + len(SCHEDULE), "GetItem": 1}

@@ -13,7 +13,7 @@ from dealsite.data.catalogue import brands, categories, deals, drafts, featured
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.editing import audit
 from dealsite.data.editing.audit import Entry
-from dealsite.data.jobs import jobs
+from dealsite.data.jobs import job_actions
 from dealsite.data.people import announcements, users
 from dealsite.data.table.errors import BadCursor, Conflict, NotFound, VersionConflict
 from tests.builders import DAY, HOUR, NOW, make_announcement, make_brand, make_deal, make_draft, make_id
@@ -125,10 +125,10 @@ def test_featured_lists_are_noted_in_their_order():
 
 def test_messages_and_the_pausing_of_jobs_are_noted():
     message = make_announcement(make_deal().id, make_id(NOW + HOUR), by="eve")
-    jobs.pause(message, by="oscar", now=NOW)
-    jobs.pause(message, by="oscar", now=NOW)
-    jobs.resume(message, by="oscar", now=NOW + HOUR)
-    jobs.cancel(message, by="eve", now=NOW + 2 * HOUR)
+    job_actions.pause(message, by="oscar", now=NOW)
+    job_actions.pause(message, by="oscar", now=NOW)
+    job_actions.resume(message, by="oscar", now=NOW + HOUR)
+    job_actions.cancel(message, by="eve", now=NOW + 2 * HOUR)
     (sent,) = noted("message", message)
     assert (sent.by, sent.what, sent.after["to"]) == ("eve", "planned", "all users")
     assert words("job", message) == [("oscar", "paused"), ("oscar", "resumed"), ("eve", "cancelled")]

@@ -17,7 +17,7 @@ from dealsite.data.editing import bulk, trash
 from dealsite.data.editing.bulk import BulkChange, BulkTarget
 from dealsite.data.editing.bulk_change import applying, bulk_progress
 from dealsite.data.entities.batches import CHANGED, REFUSED
-from dealsite.data.jobs import jobs
+from dealsite.data.jobs import job_actions, jobs
 from dealsite.data.table import errors
 from dealsite.data.table.ids import iso
 from dealsite.worker import bulk as running
@@ -461,7 +461,7 @@ def test_a_job_that_was_cancelled_half_way_is_undone_as_far_as_it_came(monkeypat
     made = make_deals(5)
     order(targets=chosen(*made))
     loop.run_next(now=NOW + SOON)
-    jobs.cancel(JOB, by=EDITOR, now=NOW + SOON)
+    job_actions.cancel(JOB, by=EDITOR, now=NOW + SOON)
     work(NOW + HOUR)
     assert counts() == ("cancelled", 2, 0)
     undo(NOW + 2 * HOUR)
@@ -490,7 +490,7 @@ def test_a_failed_job_that_is_undone_is_not_tried_again(monkeypatch):
     assert {category_of(deal) for deal in made} == {KEYBOARDS}
     assert counts() == ("cancelled", 1, 0)
     with pytest.raises(errors.Conflict):
-        jobs.retry(JOB, by=EDITOR, now=NOW + DAY)
+        job_actions.retry(JOB, by=EDITOR, now=NOW + DAY)
 
 
 def test_a_paused_job_changes_nothing_until_it_goes_on(monkeypatch):
@@ -503,14 +503,14 @@ def test_a_paused_job_changes_nothing_until_it_goes_on(monkeypatch):
         deal = save(*args, **more)
         if not paused:
             paused.append(deal.id)
-            jobs.pause(JOB, by=EDITOR, now=NOW)
+            job_actions.pause(JOB, by=EDITOR, now=NOW)
         return deal
 
     monkeypatch.setattr(deals, "edit", edit_then_pause)
     work()
     assert counts() == ("paused", 1, 0)
     assert [category_of(deal) for deal in made].count("toys-hobbies") == 1
-    jobs.resume(JOB, by=EDITOR, now=NOW + HOUR)
+    job_actions.resume(JOB, by=EDITOR, now=NOW + HOUR)
     work(NOW + HOUR)
     assert counts() == ("done", 3, 0)
     assert [deals.get(deal.id).version for deal in made] == [2, 2, 2]

@@ -16,7 +16,7 @@ from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BulkChange, BulkTarget
 from dealsite.data.editing.bulk_change import bulk_progress
 from dealsite.data.entities.batches import CHANGED, REFUSED
-from dealsite.data.jobs import jobs
+from dealsite.data.jobs import job_actions, jobs
 from dealsite.data.table import errors
 from dealsite.worker import bulk as running
 from dealsite.worker import loop
@@ -126,7 +126,7 @@ def test_cancelling_at_any_moment_leaves_the_count_right():
     order(made)
     races.at_once(
         lambda: loop.run_next(now=NOW + SECOND),
-        lambda: jobs.cancel(JOB, by=EDITOR, now=NOW + SECOND),
+        lambda: job_actions.cancel(JOB, by=EDITOR, now=NOW + SECOND),
     )
     job = jobs.get(JOB)
     changed = [deal for deal in made if deals.get(deal.id).content.category == "toys-hobbies"]

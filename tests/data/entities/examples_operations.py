@@ -44,4 +44,21 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             }
         ),
     ),
+    "Heartbeat": at(keys.heartbeat("web"), operations.HEARTBEAT.item({"part": "web", "at": AT, "ttl": TTL})),
+    "SiteSwitch": at(
+        keys.site_switch(),
+        operations.SITE_SWITCH.item({"state": "read-only", "message": "Until noon.", "by": "ada", "at": AT}),
+    ),
+}
+EXAMPLES["Migration"] = {
+    "PK": "MIGRATION#all",
+    "SK": "MIGRATION#all",
+    "type": "Migration",
+    "name": "all",
+    "aim": "ab" * 32,
+    "number": 0,
+    "start": {"PK": "DEAL#1", "SK": "DEAL#1"},
+    "counts": {"Deal": {"migrated": 3}},
+    "version": 2,
+    "is_done": False,
 }

@@ -53,11 +53,6 @@ EXAMPLES: dict[str, Item] = {
             }
         ),
     ),
-    "Heartbeat": at(keys.heartbeat("web"), work.HEARTBEAT.item({"part": "web", "at": AT, "ttl": TTL})),
-    "SiteSwitch": at(
-        keys.site_switch(),
-        work.SITE_SWITCH.item({"state": "read-only", "message": "Until noon.", "by": "ada", "at": AT}),
-    ),
     "AuditEntry": at(
         keys.audit(from_iso(AT), ID),
         work.AUDIT_ENTRY.item(
@@ -129,16 +124,4 @@ EXAMPLES: dict[str, Item] = {
             {"kind": "deal", "of": ID, "username": "ada", "name": "Ada", "since": AT, "ttl": TTL}
         ),
     ),
-}
-EXAMPLES["Migration"] = {
-    "PK": "MIGRATION#all",
-    "SK": "MIGRATION#all",
-    "type": "Migration",
-    "name": "all",
-    "aim": "ab" * 32,
-    "number": 0,
-    "start": {"PK": "DEAL#1", "SK": "DEAL#1"},
-    "counts": {"Deal": {"migrated": 3}},
-    "version": 2,
-    "is_done": False,
 }

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deals
-from dealsite.data.entities.work import EXPORT, SiteState
+from dealsite.data.entities.operations import SwitchState
+from dealsite.data.entities.work import EXPORT
 from dealsite.data.jobs import (
     command_runs,
     exports,
     heartbeats,
-    job_counts,
+    job_actions,
     jobs,
     processes,
     queue,
@@ -31,7 +32,7 @@ def order(deal: deals.Deal | None = None) -> str:
 
 
 def paused(job_id: str) -> str:
-    jobs.pause(job_id, by=EDITOR, now=NOW)
+    job_actions.pause(job_id, by=EDITOR, now=NOW)
     return job_id
 
 
@@ -46,7 +47,7 @@ def ask_for_file(job_id: str = "") -> str:
     return job_id
 
 
-def turned(state: SiteState) -> site_switch.SiteSwitch:
+def turned(state: SwitchState) -> site_switch.SiteSwitch:
     return site_switch.switch_site(state, message="", by=EDITOR, now=NOW)
 
 
@@ -58,13 +59,17 @@ def taken() -> jobs.Job:
 
 
 measures(jobs.take_next, lambda: rename(make_brand()))(lambda _: jobs.take_next(now=NOW))
-measures(jobs.pause, order)(lambda job_id: jobs.pause(job_id, by=EDITOR, now=NOW))
-measures(jobs.cancel, order)(lambda job_id: jobs.cancel(job_id, by=EDITOR, now=NOW))
-measures(jobs.resume, lambda: paused(order()))(lambda job_id: jobs.resume(job_id, by=EDITOR, now=NOW))
-measures(jobs.retry, lambda: failed(order()))(lambda job_id: jobs.retry(job_id, by=EDITOR, now=NOW))
+measures(job_actions.pause, order)(lambda job_id: job_actions.pause(job_id, by=EDITOR, now=NOW))
+measures(job_actions.cancel, order)(lambda job_id: job_actions.cancel(job_id, by=EDITOR, now=NOW))
+measures(job_actions.resume, lambda: paused(order()))(
+    lambda job_id: job_actions.resume(job_id, by=EDITOR, now=NOW)
+)
+measures(job_actions.retry, lambda: failed(order()))(
+    lambda job_id: job_actions.retry(job_id, by=EDITOR, now=NOW)
+)
 measures(jobs.get, lambda: rename(make_brand()))(lambda brand: jobs.get(brand.last_edit))
 measures(jobs.of_month, order)(lambda _: jobs.of_month("2026-11"))
-measures(job_counts.read, order)(lambda _: job_counts.read(now=NOW))
+measures(queue.read, order)(lambda _: queue.read(now=NOW))
 measures(exports.request)(ask_for_file)
 measures(exports.newest, ask_for_file)(lambda _: exports.newest())
 measures(exports.get, ask_for_file)(lambda job_id: exports.get(job_id, now=NOW))
@@ -93,7 +98,6 @@ def backed_up() -> command_runs.CommandRun:
 measures(processes.save, process)(processes.save)
 measures(processes.remove, process)(lambda one: processes.remove(one.id))
 measures(processes.listed, lambda: processes.save(process()))(lambda _: processes.listed(now=NOW))
-measures(queue.waiting, order)(lambda _: queue.waiting(now=NOW))
 measures(command_runs.note)(backed_up)
 measures(command_runs.newest, backed_up)(lambda run: command_runs.newest(run.kind))
 measures(command_runs.plan)(lambda: command_runs.plan("close_day", due=NOW))

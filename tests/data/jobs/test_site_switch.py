@@ -11,7 +11,7 @@ import pytest
 from dealsite.data import keys, table
 from dealsite.data.catalogue.brand_renames import rename_brand
 from dealsite.data.editing import audit
-from dealsite.data.entities.work import SiteState
+from dealsite.data.entities.operations import SwitchState
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs, site_switch
 from dealsite.data.jobs.site_switch import KnownSwitch, SiteSwitch
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("whole_table")
 def turn() -> Callable[..., SiteSwitch]:
     """A function that turns the switch."""
 
-    def to(state: SiteState, message: str = "") -> SiteSwitch:
+    def to(state: SwitchState, message: str = "") -> SiteSwitch:
         return site_switch.switch_site(state, message=message, by=EDITOR, now=NOW)
 
     return to

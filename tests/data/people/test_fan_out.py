@@ -13,7 +13,7 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, deals, relations
 from dealsite.data.catalogue.relations import BRAND_WATCH, CATEGORY_WATCH
 from dealsite.data.integrity import checks
-from dealsite.data.jobs import jobs
+from dealsite.data.jobs import job_actions, jobs
 from dealsite.data.people import announcements, fan_out, messages, users
 from dealsite.data.people.announcements import Audience
 from dealsite.data.table import errors
@@ -257,7 +257,7 @@ def test_a_paused_announcement_stops_and_goes_on_when_it_is_resumed(wait_for_ind
     send()
     wait_for_indexes()
     with monkeypatch.context() as patch:
-        interrupt(patch, lambda: jobs.pause(JOB, by=EDITOR, now=NOW))
+        interrupt(patch, lambda: job_actions.pause(JOB, by=EDITOR, now=NOW))
         work()
     assert jobs.get(JOB).state == "paused"
     sent = sum(received().values())
@@ -265,7 +265,7 @@ def test_a_paused_announcement_stops_and_goes_on_when_it_is_resumed(wait_for_ind
     wait_for_indexes()
     work(NOW + DAY)
     assert sum(received().values()) == sent
-    jobs.resume(JOB, by=EDITOR, now=NOW + HOUR)
+    job_actions.resume(JOB, by=EDITOR, now=NOW + HOUR)
     wait_for_indexes()
     work(NOW + HOUR)
     assert received() == once(NAMES)
@@ -277,26 +277,26 @@ def test_a_cancelled_announcement_sends_nothing_more(wait_for_indexes, monkeypat
     wait_for_indexes()
     send()
     wait_for_indexes()
-    interrupt(monkeypatch, lambda: jobs.cancel(JOB, by=EDITOR, now=NOW))
+    interrupt(monkeypatch, lambda: job_actions.cancel(JOB, by=EDITOR, now=NOW))
     work()
     wait_for_indexes()
     work(NOW + DAY)
     assert jobs.get(JOB).state == "cancelled"
     assert 0 < sum(received().values()) < len(NAMES)
     with pytest.raises(errors.Conflict, match="cancelled already"):
-        jobs.resume(JOB, by=EDITOR, now=NOW)
+        job_actions.resume(JOB, by=EDITOR, now=NOW)
 
 
 def test_a_planned_announcement_can_be_paused_and_keeps_its_minute(wait_for_indexes):
     seed()
     wait_for_indexes()
     later = send(message_id=new_ulid(NOW + HOUR, 5))
-    jobs.pause(later, by=EDITOR, now=NOW)
-    jobs.pause(later, by=EDITOR, now=NOW)
+    job_actions.pause(later, by=EDITOR, now=NOW)
+    job_actions.pause(later, by=EDITOR, now=NOW)
     wait_for_indexes()
     work(NOW + 2 * HOUR)
-    jobs.resume(later, by=EDITOR, now=NOW)
-    jobs.resume(later, by=EDITOR, now=NOW)
+    job_actions.resume(later, by=EDITOR, now=NOW)
+    job_actions.resume(later, by=EDITOR, now=NOW)
     wait_for_indexes()
     work(NOW + HOUR - timedelta(seconds=1))
     assert received(later) == Counter()
@@ -382,7 +382,7 @@ def test_an_announcement_without_any_progress_fails_and_can_be_tried_again(wait_
             now += timedelta(minutes=5)
     job = jobs.get(JOB)
     assert (job.state, job.error) == ("failed", "division by zero")
-    jobs.retry(JOB, by=EDITOR, now=now)
+    job_actions.retry(JOB, by=EDITOR, now=now)
     wait_for_indexes()
     work(now)
     assert received() == once(NAMES)
@@ -452,7 +452,7 @@ def test_what_an_announcement_says_does_not_change_while_it_is_sent(wait_for_ind
     wait_for_indexes()
 
     def edit():
-        jobs.pause(deal.id, by=EDITOR, now=NOW)
+        job_actions.pause(deal.id, by=EDITOR, now=NOW)
         stored = deals.get(deal.id)
         content = make_content(title="New title", category="toys-hobbies")
         deals.edit(stored, content, version=1, brand=brands.get("nordlicht"), by=EDITOR, now=NOW)
@@ -460,7 +460,7 @@ def test_what_an_announcement_says_does_not_change_while_it_is_sent(wait_for_ind
     with monkeypatch.context() as patch:
         interrupt(patch, edit)
         work()
-    jobs.resume(deal.id, by=EDITOR, now=NOW + HOUR)
+    job_actions.resume(deal.id, by=EDITOR, now=NOW + HOUR)
     wait_for_indexes()
     work(NOW + HOUR)
     expected = {*NAMES[::2], *NAMES[::3]}
@@ -473,7 +473,7 @@ def test_an_announcement_moves_with_its_deal(paused, wait_for_indexes):
     seed()
     deal = publish_later()
     if paused:
-        jobs.pause(deal.id, by=EDITOR, now=NOW)
+        job_actions.pause(deal.id, by=EDITOR, now=NOW)
     new_id = make_id(NOW + 2 * HOUR, 9)
     moved = deals.reschedule(deal, NOW + 2 * HOUR, new_id=new_id, by=EDITOR, now=NOW)
     assert moved.announced
@@ -485,7 +485,7 @@ def test_an_announcement_moves_with_its_deal(paused, wait_for_indexes):
     work(NOW + 2 * HOUR)
     if paused:
         assert received(new_id) == Counter()
-        jobs.resume(new_id, by=EDITOR, now=NOW + 2 * HOUR)
+        job_actions.resume(new_id, by=EDITOR, now=NOW + 2 * HOUR)
         wait_for_indexes()
         work(NOW + 2 * HOUR)
     assert received(new_id) == once({*NAMES[::2], *NAMES[::3]})
@@ -494,7 +494,7 @@ def test_an_announcement_moves_with_its_deal(paused, wait_for_indexes):
 def test_a_cancelled_announcement_does_not_move_with_its_deal(wait_for_indexes):
     seed()
     deal = publish_later()
-    jobs.cancel(deal.id, by=EDITOR, now=NOW)
+    job_actions.cancel(deal.id, by=EDITOR, now=NOW)
     new_id = make_id(NOW + 2 * HOUR, 9)
     moved = deals.reschedule(deal, NOW + 2 * HOUR, new_id=new_id, by=EDITOR, now=NOW)
     assert not moved.announced
@@ -550,7 +550,7 @@ def test_moving_a_deal_while_its_announcement_is_steered_leaves_the_two_together
     for number in range(20, 26):
         deal = publish_later(number)
         new_id = make_id(NOW + 2 * HOUR, number)
-        at_once(partial(move, deal, new_id), partial(jobs.pause, deal.id, by=EDITOR, now=NOW))
+        at_once(partial(move, deal, new_id), partial(job_actions.pause, deal.id, by=EDITOR, now=NOW))
         assert jobs.get(new_id).state in ("open", "paused")
         assert deals.get(new_id).announced
 
@@ -610,7 +610,7 @@ def test_the_table_is_whole_while_an_announcement_is_on_its_way(wait_for_indexes
     send()
     wait_for_indexes()
     with monkeypatch.context() as patch:
-        interrupt(patch, lambda: jobs.pause(JOB, by=EDITOR, now=NOW))
+        interrupt(patch, lambda: job_actions.pause(JOB, by=EDITOR, now=NOW))
         work()
     assert checks.find() == []
 
