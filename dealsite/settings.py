@@ -76,6 +76,7 @@ DEALSITE_HEALTH_TOKEN = value("DEALSITE_HEALTH_TOKEN")
 DEALSITE_FREE_DISK_MB = value("DEALSITE_FREE_DISK_MB")
 # Where a worker answers /metrics, too; None for nowhere.
 DEALSITE_METRICS_PORT = value("DEALSITE_METRICS_PORT")
+DEALSITE_TRACES_URL = value("DEALSITE_TRACES_URL")
 
 ROOT_URLCONF = "dealsite.urls"
 WSGI_APPLICATION = "dealsite.wsgi.application"
