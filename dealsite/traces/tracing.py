@@ -104,7 +104,7 @@ def of_request(request: HttpRequest) -> Iterator[Callable[[HttpResponse], None]]
         def answered(response: HttpResponse) -> None:
             if span.is_recording():
                 method, route, status = method_of(request), route_of(request), response.status_code
-                span.update_name(f"{method} {route}")
+                span.update_name(f"{method} {route}".strip())
                 said = {
                     "http.request.method": method,
                     "http.route": route,
