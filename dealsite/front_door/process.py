@@ -73,10 +73,8 @@ class WebServer(uvicorn.Server):
         """Finish what is running; the signal ends the process right after this, so all has to be done."""
         self._ending.set()
         await super().shutdown(sockets)
-        ends = [asyncio.to_thread(tracing.end)]
-        if self.heart.is_alive():
-            ends.append(asyncio.to_thread(self.heart.join, heartbeat.END_SECONDS))
-        await asyncio.gather(*ends)
+        last = [one for one in (self.heart, *tracing.ending()) if one.is_alive()]
+        await asyncio.gather(*(asyncio.to_thread(one.join, heartbeat.END_SECONDS) for one in last))
 
 
 def web_server(door: FrontDoor, bounds: limits.Limits, tells: int | None = None) -> WebServer:

@@ -77,7 +77,7 @@ class Collector:
 
     def span(self, name: str, parent: str) -> Span:
         """Begin the span of a request or job; `parent` is a traceparent, or nothing of sense."""
-        context = PROPAGATOR.extract({"traceparent": parent}, Context())
+        context = PROPAGATOR.extract({"traceparent": parent}, Context()) if parent else Context()
         kind = SpanKind.SERVER if name == "request" else SpanKind.CONSUMER
         return self._tracer.start_span(name, context, kind)
 
@@ -110,6 +110,5 @@ class Collector:
 
     def traceparent(self, span: Span) -> str:
         """Return what names a span to others, as the W3C writes it."""
-        said: dict[str, str] = {}
-        PROPAGATOR.inject(said, set_span_in_context(span, Context()))
-        return said.get("traceparent", "")
+        said = span.get_span_context()
+        return f"00-{said.trace_id:032x}-{said.span_id:016x}-{said.trace_flags:02x}"

@@ -73,12 +73,18 @@ def begin(part: Part) -> None:
 
 def end() -> None:
     """Trace nothing any more; what is not sent within a second is lost."""
+    for thread in ending():
+        thread.join(END_SECONDS)
+
+
+def ending() -> list[threading.Thread]:
+    """Trace nothing any more; return the thread that sends what is left, for who waits for others, too."""
     if (collector := _collector) is None:
-        return
+        return []
     _forget()
-    ending = threading.Thread(target=collector.end, name="traces-end", daemon=True)
-    ending.start()
-    ending.join(END_SECONDS)
+    thread = threading.Thread(target=collector.end, name="traces-end", daemon=True)
+    thread.start()
+    return [thread]
 
 
 def _forget() -> None:
