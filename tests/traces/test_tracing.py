@@ -226,6 +226,7 @@ def test_without_its_packages_the_setting_is_an_error_and_a_process_goes_on(sett
     assert "not_traced" in caplog.text
 
 
+@pytest.mark.thorough
 def test_without_the_setting_nothing_of_opentelemetry_is_imported():
     code = (
         "import sys, django; django.setup()\n"
