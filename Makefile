@@ -92,7 +92,7 @@ bench-payments: setup $(STAMPS)/python-dev ## Load a million payments of 8 KB: t
 
 .PHONY: requirements
 requirements: $(STAMPS)/python-dev ## Pin the newest versions of what the requirements*.in files name
-	for name in requirements requirements-dev requirements-node requirements-java; do \
+	for name in requirements requirements-otel requirements-dev requirements-node requirements-java; do \
 	  $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --python-version 3.11 \
 	    --upgrade $$name.in --output-file $$name.txt || exit 1; \
 	done

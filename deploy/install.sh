@@ -1,8 +1,9 @@
 #!/bin/sh
-# install.sh DIST TARGET: installs the wheel of `make dist` beside earlier ones, in TARGET/VERSION, and makes it TARGET/current.
-# It needs python3 with venv, and the package index; no Node, no compiler. The image is made by the same steps.
+# install.sh DIST TARGET [otel]: installs the wheel of `make dist` beside earlier ones, in TARGET/VERSION, and makes it TARGET/current.
+# With otel it also installs what sends traces. It needs python3 with venv, and the package index; no Node, no compiler. The image is made by the same steps.
 set -eu
 dist=$1 target=$2
+shift 2
 wheel=$(ls "$dist"/dealsite-*-linux_"$(uname -m)".whl 2>/dev/null || ls "$dist"/dealsite-*-none-any.whl)
 version=$(basename "$wheel" | cut -d- -f2)-$(sha256sum "$wheel" | cut -c1-8)
 venv=$target/$version
@@ -14,6 +15,9 @@ if [ ! -e "$venv/.complete" ]; then
     "$venv/bin/python" -m pip install --quiet --no-cache-dir --disable-pip-version-check --no-deps "$wheel"
     touch "$venv/.complete"
 fi
+for extra in "$@"; do
+    "$venv/bin/python" -m pip install --quiet --no-cache-dir --disable-pip-version-check --require-hashes -r "$dist/requirements-$extra.txt"
+done
 ln -sfn "$version" "$target/.next"
 mv -T "$target/.next" "$target/current" # at once: whoever starts meanwhile finds the one or the other
 echo "$target/current is Dealsite $version."

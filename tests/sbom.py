@@ -25,6 +25,7 @@ SBOM = ROOT / "build" / "sbom.json"
 # What the site needs to run comes first: a package named again further down stays what it was.
 REQUIREMENTS = {
     "requirements.txt": ComponentScope.REQUIRED,
+    "requirements-otel.txt": ComponentScope.OPTIONAL,
     "requirements-node.txt": ComponentScope.OPTIONAL,
     "requirements-java.txt": ComponentScope.OPTIONAL,
     "requirements-dev.txt": ComponentScope.EXCLUDED,

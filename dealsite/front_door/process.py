@@ -24,6 +24,7 @@ from dealsite.front_door.connections import Connections
 from dealsite.front_door.warm_up import warm_up
 from dealsite.metrics import counting
 from dealsite.processes import heartbeat, shortage
+from dealsite.traces import tracing
 from dealsite.web import builds, log_lines, readiness, traffic
 from dealsite.wsgi import application
 
@@ -71,11 +72,11 @@ class WebServer(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Finish what is running; the signal ends the process right after this, so its heart has to be done."""
+        """Finish what is running; the signal ends the process right after this, so all has to be done."""
         self._ending.set()
         await super().shutdown(sockets)
-        if self.heart.is_alive():
-            await asyncio.to_thread(self.heart.join, heartbeat.END_SECONDS)
+        last = [one for one in (self.heart, *tracing.ending()) if one.is_alive()]
+        await asyncio.gather(*(asyncio.to_thread(one.join, heartbeat.END_SECONDS) for one in last))
 
 
 def web_server(door: FrontDoor, bounds: limits.Limits, tells: int | None = None) -> WebServer:
@@ -126,6 +127,7 @@ def serve(listening: socket.socket, tells: int | None = None) -> None:
     bounds = with_open_files(limits.from_settings())
     warm_up(application)
     counting.begin("web")
+    tracing.begin("web")
     traffic.of_process = traffic.Traffic()  # nobody waited for what warmed up
     door = FrontDoor(application, get_template("503.html").render({"request_id": ID_PLACE}))
     with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises again the signal that ended it

@@ -14,7 +14,7 @@ from dealsite.install.system import InstallError
 STAGE = ROOT / "build" / "wheel"
 DIST = ROOT / "dist"
 PACKAGES = ("dealsite", "cms", "shopping")
-BESIDE = ("pyproject.toml", "README.md", "LICENSE", "requirements.in")
+BESIDE = ("pyproject.toml", "README.md", "LICENSE", "requirements.in", "requirements-otel.in")
 ENGINE = Path("node_modules/@dynoxide/linux-x64/dynoxide")
 OBJECTS = Path("node_modules/@lobehub/fluent-emoji-3d/assets")
 FONT = Path("node_modules/@fontsource-variable/figtree/files/figtree-latin-wght-normal.woff2")
@@ -25,7 +25,8 @@ def build() -> None:
     """Write both wheels, and the requirements that they were tested with, into dist/."""
     shutil.rmtree(DIST, ignore_errors=True)
     DIST.mkdir()
-    shutil.copy(ROOT / "requirements.txt", DIST)
+    for name in ("requirements.txt", "requirements-otel.txt"):
+        shutil.copy(ROOT / name, DIST)
     for platform in ("", PLATFORM):
         stage(with_engine=bool(platform))
         options = [f"--config-settings=--build-option=--plat-name={platform}"] if platform else []

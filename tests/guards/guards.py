@@ -545,8 +545,8 @@ GUARDS = [
     Guard(
         "a web process that ends waits until its item is away",
         "dealsite/front_door/process.py",
-        "await asyncio.to_thread(self.heart.join, heartbeat.END_SECONDS)",
-        "pass",
+        "(self.heart, *tracing.ending())",
+        "tracing.ending()",
         "tests/processes/test_heartbeat.py",
     ),
     Guard(
@@ -597,6 +597,41 @@ GUARDS = [
         "    os.register_at_fork(after_in_child=end)\n",
         "",
         "tests/metrics/test_counting.py",
+    ),
+    Guard(
+        "a stranger's traceparent is not taken over",
+        "dealsite/traces/tracing.py",
+        'request.headers.get(HEADER, "") if settings.DEALSITE_TRUSTED_PROXIES else ""',
+        'request.headers.get(HEADER, "")',
+        "tests/traces/test_tracing.py",
+    ),
+    Guard(
+        "a trace of a long job has an end",
+        "dealsite/traces/tracing.py",
+        "    if doing.calls <= MOST_CALLS:\n        collector.call(",
+        "    if doing.calls:\n        collector.call(",
+        "tests/traces/test_tracing.py",
+    ),
+    Guard(
+        "a collector that hangs does not hold up the end of a process",
+        "dealsite/traces/tracing.py",
+        "thread.join(END_SECONDS)",
+        "thread.join()",
+        "tests/traces/test_tracing.py",
+    ),
+    Guard(
+        "a collector that is away gets one line of the log",
+        "dealsite/traces/collector.py",
+        "if fails and not self._fails:",
+        "if fails:",
+        "tests/traces/test_tracing.py",
+    ),
+    Guard(
+        "a process that began twice tells each observer once",
+        "dealsite/data/table/meters.py",
+        "_called | {called}",
+        "frozenset((*_called, lambda call: called(call)))",
+        "tests/traces/test_tracing.py",
     ),
     Guard(
         "a form that is sent to a closed site is not carried out",

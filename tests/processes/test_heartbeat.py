@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import threading
+import time
 
 import pytest
 import uvicorn
@@ -144,6 +145,7 @@ def test_a_web_process_that_is_told_to_end_waits_until_its_heart_is_done(monkeyp
 
     def keep(stop: threading.Event, part: str, doing: object) -> None:
         stop.wait(10)
+        time.sleep(0.05)  # as a call of the table takes
         said.append(part)
 
     async def finish(server: object, sockets: object) -> None:

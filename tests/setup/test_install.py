@@ -42,7 +42,8 @@ def test_package_json_names_exact_versions():
 
 
 @pytest.mark.parametrize(
-    "name", ["requirements", "requirements-dev", "requirements-node", "requirements-java"]
+    "name",
+    ["requirements", "requirements-otel", "requirements-dev", "requirements-node", "requirements-java"],
 )
 def test_every_requirement_is_pinned_and_hashed(name):
     blocks = re.split(r"\n(?=[a-z0-9])", (ROOT / f"{name}.txt").read_text())
@@ -55,6 +56,16 @@ def test_every_requirement_is_pinned_and_hashed(name):
     ] == []
     named = re.findall(r"^([a-z][\w-]*)", (ROOT / f"{name}.in").read_text(), re.MULTILINE)
     assert [one for one in named if not any(entry.startswith(f"{one}==") for entry in entries)] == []
+
+
+def test_what_a_site_may_install_beside_its_requirements_changes_none_of_them():
+    pinned = [
+        dict(re.findall(r"^([\w.-]+)(?:\[[\w,-]+\])?==(\S+)", (ROOT / name).read_text(), re.MULTILINE))
+        for name in ("requirements.txt", "requirements-otel.txt")
+    ]
+    both = pinned[0].keys() & pinned[1].keys()
+    assert "urllib3" in both
+    assert {name: pinned[1][name] for name in both} == {name: pinned[0][name] for name in both}
 
 
 def test_no_file_names_a_package_registry():

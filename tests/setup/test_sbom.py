@@ -57,7 +57,9 @@ def test_what_the_site_runs_on_names_its_licence(text):
 
 
 # "Dual License" is python-dateutil's: Apache 2.0 or BSD.
-GO_WITH_OURS = re.compile(r"MIT|BSD|0BSD|ISC|Apache|MPL-2\.0|PSF|OFL-1\.1|BlueOak-1\.0|Dual License")
+GO_WITH_OURS = re.compile(
+    r"MIT|BSD|3-Clause BSD|0BSD|ISC|Apache|MPL-2\.0|PSF|OFL-1\.1|BlueOak-1\.0|Dual License"
+)
 
 
 def test_what_the_site_runs_on_goes_with_its_own_licence(text):

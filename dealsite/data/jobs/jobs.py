@@ -50,7 +50,7 @@ class Job:
     """One job; `taken_by` is the token of the worker's take, by which it knows that the job is still its own.
 
     `progress` is what a long one has done so far: counts, and the seconds that it took. `request` is the id of the
-    request that caused it, "" where the site itself did.
+    request that caused it, "" where the site itself did; `traceparent` names its trace.
     """
 
     id: str
@@ -63,6 +63,7 @@ class Job:
     taken_by: str = ""
     progress: dict[str, Any] = field(default_factory=dict)
     request: str = ""
+    traceparent: str = ""
 
     @property
     def created_at(self) -> datetime:
@@ -96,9 +97,8 @@ def job_write(
     """Return the write that adds a job, for the transaction that causes it; `card` is what its lists show."""
     card = {"kind": kind, "state": state} | (card or {})
     item = {"id": job_id, "kind": kind, "payload": payload, "state": state, "tries": 0, "card": card}
-    item["request"] = causes.request() or None
     rows = keys.job_rows(job_id, due if state == "open" else None)
-    return Put(key=keys.job(job_id), item=JOB.item(item | rows), when=(absent(),))
+    return Put(key=keys.job(job_id), item=JOB.item(item | causes.attributes() | rows), when=(absent(),))
 
 
 def cancel_write(job_id: str) -> Update:

@@ -138,6 +138,7 @@ def _answer(
             seconds_left() > READ_TIMEOUT / 2
         )  # so little is left that no answer says nothing of the table
         with timed(operation, parameters.get("IndexName")) as call:
+            call.retries = unanswered + refused_before
             try:
                 answer = connection.send(operation, body, parameters, service)
                 connection.gate.answered(now=time.monotonic())

@@ -36,7 +36,7 @@ READS = {"GetItem", "BatchGetItem", "Query", "Scan"}
 class Call:
     """One attempt of a request: how long it took, the capacity units that its answer names, and how it ended.
 
-    `outcome`: answered, unanswered, unreadable, or what `errors.Refused.outcome` says.
+    `outcome`: answered, unanswered, unreadable, or what `errors.Refused.outcome` says; `retries` counts those before.
     """
 
     operation: str
@@ -44,6 +44,7 @@ class Call:
     seconds: float = 0.0
     units: float = 0.0
     outcome: str = "answered"
+    retries: int = 0
 
     @property
     def units_kind(self) -> str:
@@ -57,12 +58,10 @@ class Call:
         )
 
 
-def _nobody(*_: Any) -> None:
-    pass
-
-
-_called: Callable[[Call], None] = _nobody
-_happened: Callable[[str, float], None] = _nobody
+Called = Callable[[Call], None]
+Happened = Callable[[str, float], None]
+_called: frozenset[Called] = frozenset()
+_happened: frozenset[Happened] = frozenset()
 _meters: ContextVar[tuple[Meter, ...]] = ContextVar("meters", default=())
 _deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
 _counting = threading.Lock()  # calls that run side by side share the meters of their page
@@ -124,20 +123,21 @@ def seconds_left() -> float:
     return math.inf if limit is None else limit - time.monotonic()
 
 
-def observe(called: Callable[[Call], None], happened: Callable[[str, float], None]) -> None:
-    """Tell `called` of every attempt of this process, and `happened` by name and number of what else counts."""
+def observe(called: Called, *happened: Happened) -> None:
+    """Tell `called`, too, of every attempt of this process, and `happened` by name and number of what else counts."""
     global _called, _happened
-    _called, _happened = called, happened
+    _called, _happened = _called | {called}, _happened.union(happened)
 
 
 def tell(what: str, number: float = 1) -> None:
-    """Tell the observer of this process that something happened so many times."""
-    _happened(what, number)
+    """Tell the observers of this process that something happened so many times."""
+    for happened in _happened:
+        happened(what, number)
 
 
 @contextlib.contextmanager
 def timed(operation: str, index: str | None) -> Iterator[Call]:
-    """Count one call on every meter of the block, and tell the observer; yields it, to say how it ended."""
+    """Count one call on every meter of the block, and tell the observers; yields it, to say how it ended."""
     call = Call(operation, index)
     started = time.perf_counter()
     try:
@@ -153,7 +153,8 @@ def timed(operation: str, index: str | None) -> Iterator[Call]:
                     meter.read_units += call.units
                 else:
                     meter.write_units += call.units
-        _called(call)
+        for called in _called:
+            called(call)
 
 
 def note(failure: Unavailable) -> None:

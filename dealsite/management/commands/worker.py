@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from dealsite.metrics import counting, port, table_gauges
 from dealsite.processes import heartbeat
 from dealsite.processes.memory import use_few_arenas
+from dealsite.traces import tracing
 from dealsite.web import log_lines
 from dealsite.worker import at_work, charging, loop
 
@@ -36,6 +37,7 @@ class Command(BaseCommand):
         log_lines.note_uncaught()
         use_few_arenas()
         counting.begin("worker")
+        tracing.begin("worker")
         if settings.DEALSITE_METRICS_PORT:
             port.serve(settings.DEALSITE_METRICS_PORT)
         stop = threading.Event()
@@ -70,6 +72,7 @@ class Command(BaseCommand):
                 signal.alarm(STOP_SECONDS if stop.is_set() else 0)
                 loop.run(stop, expire=settings.DEALSITE_EMBEDDED, parts=[*parts, *consumers])
             heart.join(heartbeat.END_SECONDS)
+            tracing.end()
         except loop.PartDied as error:
             raise CommandError(str(error)) from error
         except Exception:

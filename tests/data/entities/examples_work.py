@@ -34,6 +34,7 @@ EXAMPLES: dict[str, Item] = {
                 "applied": True,
                 "undone_by": OTHER_ID,
                 "request": ID,
+                "traceparent": f"00-{'4b' * 16}-{'5c' * 8}-01",
                 "ttl": TTL,
                 **keys.job_rows(ID, from_iso(LATER)),
             }
