@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 from dealsite.engine.programs import DATABASE
-from dealsite.setting_chart import SETTINGS, Setting
+from dealsite.setting_chart import SETTINGS
+from dealsite.setting_kinds import Setting
 
 ENGINE_ENV = "engine.env"
 CREDENTIALS = (

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,6 +10,21 @@ from zoneinfo import ZoneInfo
 
 Kind = Callable[[str], Any]  # of a text without white space around it; ValueError says what it should be
 MAIL = re.compile(r"[^@\s<>,;]+@[^@\s<>,;]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One variable: how its text is read, what it means, and its value where it is not set or empty.
+
+    `otherwise` says in words what that value is, where it depends on other things. A secret is never shown.
+    """
+
+    name: str
+    kind: Kind
+    meaning: str
+    default: Any = ""
+    otherwise: str = ""
+    is_secret: bool = False
 
 
 def text(given: str) -> str:

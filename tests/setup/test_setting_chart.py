@@ -18,7 +18,8 @@ from django.core.checks import run_checks
 from django.core.exceptions import ImproperlyConfigured
 
 from dealsite.environment import FILE, unknown, value
-from dealsite.setting_chart import SECTIONS, SETTINGS, Setting
+from dealsite.setting_chart import SECTIONS, SETTINGS
+from dealsite.setting_kinds import Setting
 
 pytestmark = pytest.mark.promise
 ROOT = Path(__file__).resolve().parent.parent.parent
