@@ -47,6 +47,7 @@ class LaunchPlan:
 
 def serve(plan: LaunchPlan, say: Say) -> None:
     """Run web processes alone, until a signal ends them; what else a site needs runs elsewhere."""
+    listeners.open_standard_streams()
     with contextlib.suppress(Stopped), caught() as reload, no_orphans(say), ExitStack() as stack:
         settings.VAR.mkdir(mode=0o700, parents=True, exist_ok=True)  # at Amazon nothing else makes it
         check_code()
@@ -60,6 +61,7 @@ def serve(plan: LaunchPlan, say: Say) -> None:
 
 def run(plan: LaunchPlan, say: Say) -> None:
     """Run the site until a signal ends it; LaunchError when a part of it does not start or stay up."""
+    listeners.open_standard_streams()
     with contextlib.suppress(Stopped), caught() as reload, no_orphans(say), ExitStack() as stack:
         listening = stack.enter_context(listener(plan))
         if plan.dev:

@@ -6,6 +6,13 @@ import socket
 FIRST_FD = 3  # sd_listen_fds(3)
 
 
+def open_standard_streams() -> None:
+    """Open those that are closed, to nothing: a socket that got one's number would be a child's stream."""
+    while (number := os.open(os.devnull, os.O_RDWR)) < FIRST_FD:
+        pass
+    os.close(number)
+
+
 def inherited() -> socket.socket | None:
     """Return the socket that this process was started with, by systemd's protocol; None if there is none.
 

@@ -62,6 +62,7 @@ def test_nginx_passes_on_no_header_that_says_who_asks_but_its_own():
         'X-Forwarded-Host ""',
         'Forwarded ""',
         'traceparent ""',
+        "X-Request-ID $request_id",
     ):
         assert f"proxy_set_header {name};" in NGINX
     inside = NGINX.partition("    location / {")[2]

@@ -175,3 +175,19 @@ def test_none_of_400_requests_is_refused_while_a_site_is_replaced(tmp_path, is_r
         finally:
             site.terminate()
             site.wait(60)
+
+
+def test_a_site_that_is_started_without_standard_input_gives_its_number_to_no_socket():
+    code = (
+        "from dealsite.processes import listeners; listeners.open_standard_streams();"
+        "made = listeners.opened('127.0.0.1', 0, 1); print(made.fileno())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        preexec_fn=lambda: os.close(0),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert int(done.stdout) >= listeners.FIRST_FD

@@ -160,16 +160,17 @@ def test_without_copies_of_its_own_a_site_asks_for_backups(admin, settings):
     assert "It is written." in html
 
 
-@pytest.mark.parametrize("kind", [command.kind for command in SCHEDULE] + ["backup"])
-def test_a_command_that_failed_says_whether_it_is_tried_again(admin, settings, kind):
+@pytest.mark.parametrize("is_on", [True, False])
+@pytest.mark.parametrize("kind", [command.kind for command in SCHEDULE])
+def test_a_command_that_failed_says_whether_it_is_tried_again(admin, settings, kind, is_on):
     runs()
     command_runs.note(kind, by="worker", began=NOW - HOUR, now=NOW, ok=False, said="No room.")
     for command in SCHEDULE:
-        setattr(settings, command.setting, True)
+        setattr(settings, command.setting, is_on)
     html = page(admin)
     assert "failed at 21 Nov 2026, 12:00 UTC : No room." in html
-    assert ("It is tried again by itself at night" in html) == (kind != "backup")
-    assert ("Nobody tries it again by itself" in html) == (kind == "backup")
+    assert ("It is tried again by itself at night" in html) == is_on
+    assert ("Nobody tries it again by itself" in html) == (not is_on)
 
 
 def test_a_job_that_failed_leads_to_itself_in_the_list(admin):
