@@ -27,6 +27,19 @@ def test_the_image_is_made_by_the_script_that_installs_on_a_machine_and_runs_as_
     assert not {"node", "make", "COPY"} & set(final.split())
 
 
+def test_an_installed_command_goes_by_the_link_so_that_a_reload_starts_the_release_it_names(tmp_path):
+    venv = 'mkdir -p "$3/bin"; echo "#!$3/bin/python" | tee "$3/bin/python" > "$3/bin/dealsite"'
+    (tmp_path / "python3").write_text(f"#!/bin/sh\n{venv}; ln -sf /bin/true $3/bin/python\n")
+    (tmp_path / "python3").chmod(0o755)
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / "dealsite-1.0-py3-none-any.whl").touch()
+    environ = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    install = ["sh", str(DEPLOY / "install.sh"), "dist", "opt"]
+    subprocess.run(install, cwd=tmp_path, env=environ, check=True, capture_output=True)
+    command = (tmp_path / "opt" / "current" / "bin" / "dealsite").read_text()
+    assert command == f"#!{tmp_path}/opt/current/bin/python\n"
+
+
 def test_compose_gives_the_container_one_place_to_write_to_and_no_rights():
     assert SITE["read_only"]
     assert (SITE["volumes"], SITE["tmpfs"]) == (["data:/data"], ["/tmp"])  # noqa: S108 - the container's own
