@@ -37,6 +37,7 @@ def into_folder(path: Path, folder: Path, *, now: datetime, advance: Advance) ->
 
     Ended before its end it leaves a folder that no site starts on, and into which it can be called again.
     """
+    folder = folder.resolve()  # the engine works in another one
     contents = _checked(path)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _alone(folder):

@@ -1,5 +1,7 @@
 """A backup of either kind of site restores into a data folder, and into another table."""
 
+from pathlib import Path
+
 import pytest
 from django.core.management import CommandError, call_command
 
@@ -41,10 +43,11 @@ def quiet(items: int, total: int) -> None:
 
 
 def test_a_backup_restores_into_an_empty_folder_and_the_same_once_more_from_there(
-    path, own_site, settings, tmp_path
+    path, own_site, settings, tmp_path, monkeypatch
 ):
     new = tmp_path / "new"
-    restoring.into_folder(path, new, now=NOW, advance=quiet)
+    monkeypatch.chdir(tmp_path)
+    restoring.into_folder(path, Path("new"), now=NOW, advance=quiet)
     assert sorted(one.name for one in new.iterdir()) == [
         "engine.db",
         "media",
