@@ -5,5 +5,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 RELEASE = ROOT / "dealsite" / "release"  # in a wheel; it holds what a site needs of the folders of a checkout
 HOME = RELEASE if RELEASE.is_dir() else ROOT
+# Where the parts of a site work: what they were started from may be removed while they run.
+PARTS = Path("/") if HOME == RELEASE else ROOT
 # Where the data folder is by default: beside the code, or where an installed site is started.
 WORK = Path.cwd() if RELEASE.is_dir() else ROOT

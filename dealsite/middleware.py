@@ -84,7 +84,8 @@ def _cause(request: HttpRequest, response: HttpResponse) -> str:
     """Return the word for why a page was answered 503."""
     if response.status_code != 503:
         return ""
-    return getattr(response, "cause", "") or traffic.cause_of(request.meter.failure)  # type: ignore[attr-defined]
+    failure = getattr(getattr(request, "meter", None), "failure", None)  # none where a file could not be read
+    return getattr(response, "cause", "") or traffic.cause_of(failure)
 
 
 class MeterMiddleware:

@@ -58,7 +58,7 @@ class Supervisor:
         self.failed = threading.Event()
         self._environ, self._folder, self._output = environ, folder, output
         self._input, self._umask, self._pass_fds = input, umask, pass_fds
-        self._is_needed = is_needed
+        self.is_needed = is_needed
         self._stopping = threading.Event()
         self._started = threading.Event()
         self._lock = threading.Lock()  # held while the process is reaped: then its id may be another's
@@ -112,7 +112,7 @@ class Supervisor:
                 self.ended = str(error)
             ran = time.monotonic() - began
             failures = 0 if ran >= QUICK_SECONDS else failures + (self.ended != KILLED)
-            if self._is_needed and failures >= FAILURES:
+            if self.is_needed and failures >= FAILURES:
                 return
             if self._stopping.wait(min(PAUSE * 2**failures, LONGEST_PAUSE)):
                 return

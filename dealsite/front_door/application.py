@@ -58,8 +58,9 @@ class FrontDoor:
             answer = await pool.run(lambda waited: self._answer(environ, waited))
         except Gone:
             return
-        except (Busy, Unavailable):
-            answer = self._busy(environ, began, traffic.THREADS)
+        except (Busy, Unavailable) as refused:
+            cause = traffic.THREADS if isinstance(refused, Busy) else traffic.cause_of(refused)
+            answer = self._busy(environ, began, cause)
         except (OSError, MemoryError) as error:  # no disk for a body, no memory for the page of an error
             if not is_shortage(error):
                 raise

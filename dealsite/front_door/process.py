@@ -24,6 +24,7 @@ from dealsite.front_door.connections import Connections
 from dealsite.front_door.warm_up import warm_up
 from dealsite.metrics import counting
 from dealsite.processes import heartbeat, shortage
+from dealsite.processes.children import tell_that_it_serves
 from dealsite.traces import tracing
 from dealsite.web import builds, log_lines, readiness, traffic
 from dealsite.wsgi import application
@@ -51,9 +52,7 @@ class WebServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to serve, and tell the launcher."""
         await super().startup(sockets)
-        if self._tells is not None:
-            with contextlib.suppress(OSError):  # nobody listens any more
-                os.write(self._tells, b"%d\n" % os.getpid())
+        tell_that_it_serves(self._tells)
         self.heart.start()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:

@@ -127,7 +127,11 @@ BUILD = Metric(
     "dealsite_build_info", "1, with the version that answers", ("version",), Kind.GAUGE, Source.MACHINE
 )
 PROCESSES = Metric(
-    "dealsite_processes", "processes that run, `web` and `worker`", ("part",), Kind.GAUGE, Source.MACHINE
+    "dealsite_processes",
+    "processes that run: `web`, `worker`, and `feeder`, a worker that feeds projections only",
+    ("part",),
+    Kind.GAUGE,
+    Source.MACHINE,
 )
 PROCESS_MEMORY = Metric(
     "dealsite_process_memory_bytes", "memory that a process holds", ("process",), Kind.GAUGE, Source.MACHINE

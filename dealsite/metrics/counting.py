@@ -29,7 +29,7 @@ NEWEST: Final = "livemostrecent"  # of several workers that read the same
 # Bytes, twice what all views take, taken in advance: a mapped file that grows on a full disk would kill the process.
 FILES = {"counter": 400_000, "histogram": 2_400_000, f"gauge_{NEWEST}": 100_000}
 
-Part = Literal["web", "worker"]
+Part = Literal["web", "worker", "feeder"]
 logger = structlog.get_logger(__name__)
 _made: dict[Metric, Any] = {}  # empty in processes that count nothing
 _ones: dict[tuple[Metric, tuple[object, ...]], Any] = {}  # since finding these takes longer than counting

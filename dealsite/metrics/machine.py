@@ -5,7 +5,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, get_args
 
 import orjson
 
@@ -42,8 +42,8 @@ def samples(now: datetime) -> Iterator[Sample]:
 
 def _processes() -> Iterator[Sample]:
     running = counting.running()
-    parts = Counter({"web": 0, "worker": 0}) + Counter(name.partition("-")[0] for name in running)
-    for part in ("web", "worker"):
+    parts = Counter(name.partition("-")[0] for name in running)
+    for part in get_args(counting.Part):
         yield chart.PROCESSES, (part,), parts[part]
     for name, pid in running.items():
         with contextlib.suppress(OSError, ValueError, LookupError):

@@ -11,6 +11,7 @@ from django.http import Http404, HttpResponse
 
 from dealsite.metrics import page
 
+RETRY_SECONDS = 10.0
 CLIENT_SECONDS = 5.0  # for a request, since one is answered at a time
 
 logger = structlog.get_logger(__name__)
@@ -35,13 +36,23 @@ def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Itera
     return [response.content]
 
 
-def serve(number: int) -> WSGIServer | None:
-    """Answer at a port of all addresses in a thread; None where another worker of this machine does already."""
-    try:
-        server = WSGIServer(("", number), _Silent)
-    except OSError as error:
-        logger.warning("metrics_port_taken", port=number, reason=repr(error))
-        return None
+def keep(stop: threading.Event, number: int) -> None:
+    """Answer at a port as soon as no other worker of this machine does, such as the one that this one replaces."""
+    is_said = False
+    while not stop.is_set():
+        try:
+            serve(number)
+            return
+        except OSError as error:
+            if not is_said:
+                logger.warning("metrics_port_taken", port=number, reason=repr(error))
+            is_said = True
+        stop.wait(RETRY_SECONDS)
+
+
+def serve(number: int) -> WSGIServer:
+    """Answer at a port of all addresses in a thread; OSError where that is taken."""
+    server = WSGIServer(("", number), _Silent)
     server.set_app(answer)
     threading.Thread(target=server.serve_forever, name="metrics-port", daemon=True).start()
     return server

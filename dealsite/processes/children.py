@@ -17,6 +17,13 @@ END_SECONDS = 10.0  # for what a part is doing, once it is told to end
 logger = structlog.get_logger(__name__)
 
 
+def tell_that_it_serves(tells: int | None) -> None:
+    """Tell the launcher that this process has begun its work, where one listens."""
+    if tells is not None:
+        with contextlib.suppress(OSError):  # nobody listens any more
+            os.write(tells, b"%d\n" % os.getpid())
+
+
 class Children:
     """Supervisors that run. Of those that serve, each process writes its id to the pipe `tells` when it begins to."""
 
@@ -28,15 +35,15 @@ class Children:
         self.running: list[Supervisor] = []
 
     def start(self, make: Callable[[], Supervisor], *, serves: bool = False) -> None:
-        """Start a part; with `serves`, it is one that will write to `tells`."""
+        """Start a part; with `serves`, it is one that will write to `tells` once it has begun its work."""
         self._made.append((make, serves))
         self.running.append(make())
         self.running[-1].start()
 
     def wait_until_they_serve(self) -> None:
-        """Wait until every part that serves does; EngineError where one does not come to it."""
+        """Wait until every part does that serves and is needed; EngineError where one does not come to it."""
         for (_, serves), one in zip(self._made, self.running, strict=True):
-            if serves:
+            if serves and one.is_needed:
                 self._wait_for(one)
 
     def replace(self) -> bool:

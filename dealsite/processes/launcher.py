@@ -17,7 +17,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.wsgi import get_wsgi_application
 
-from dealsite import environment
+from dealsite import environment, home
 from dealsite.checks import DEMO_LOADED, settings_that_are_none
 from dealsite.data.people import users
 from dealsite.demo.people import ADMIN, SIGN_INS
@@ -180,7 +180,9 @@ def started(
             for number in range(1, plan.workers + 1):
                 children.start(part(f"web process {number}", command, environ, pass_fds=fds), serves=True)
         if is_whole:
-            children.start(part("worker", [*DEALSITE, "worker"], environ, is_needed=False))
+            worker = [*DEALSITE, "worker", f"--tells={children.tells}"]
+            options = {"is_needed": False, "pass_fds": (children.tells,)}
+            children.start(part("worker", worker, environ, **options), serves=True)
         yield children
     finally:
         children.stop(settings.DEALSITE_DRAIN_SECONDS)
@@ -190,7 +192,7 @@ def part(
     name: str, command: list[str], environ: Mapping[str, str], **options: Any
 ) -> Callable[[], Supervisor]:
     """What makes the supervisor of a part, whenever one is started."""
-    return functools.partial(Supervisor, name, command, environ, settings.BASE_DIR, **options)
+    return functools.partial(Supervisor, name, command, environ, home.PARTS, **options)
 
 
 def child_environ(plan: LaunchPlan) -> dict[str, str]:

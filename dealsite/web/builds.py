@@ -20,11 +20,15 @@ from dealsite.processes.whole_files import write_whole
 MANIFEST = "staticfiles.json"
 LISTS = "builds"
 BUILDS, DAYS = 5, timedelta(days=7)  # older builds than these are pruned
+LONGEST = 200  # characters of a file's name with its folders
 HASHED = re.compile(r"(?:[\w-]+/)*[\w.-]+\.[0-9a-f]{12}\.[a-z0-9]+")
 
 
 class Folder(FileSystemStorage):
     """A folder in which a file is there whole or not at all, whoever is killed or writes the same one."""
+
+    def get_available_name(self, name: str, max_length: int | None = None) -> str:
+        return name  # what is there is replaced
 
     def _save(self, name: str, content: Any) -> str:
         path = Path(self.path(name))
@@ -43,8 +47,6 @@ def keep(build: Path, place: Storage, *, now: datetime) -> None:
         for name in files:
             if not place.exists(name):
                 place.save(name, ContentFile((build / name).read_bytes()))
-    else:
-        place.delete(note)  # written again it is the newest
     place.save(note, ContentFile(json.dumps(files).encode()))
     _prune(place, now=now)
 
@@ -77,7 +79,7 @@ class StaticFilesMiddleware(WhiteNoiseMiddleware):  # type: ignore[misc]
         if path.startswith(self.static_prefix) and path not in self.files and not self.autorefresh:
             name = path.removeprefix(self.static_prefix)
             file = settings.DEALSITE_STATIC_FOLDER / name
-            if HASHED.fullmatch(name) and file.is_file():
+            if len(name) <= LONGEST and HASHED.fullmatch(name) and file.is_file():
                 found: HttpResponseBase = self.serve(self.get_static_file(str(file), path), request)
                 return found
         answer: HttpResponseBase = super().__call__(request)

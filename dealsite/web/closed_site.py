@@ -45,7 +45,7 @@ class ClosedSiteMiddleware:
         if switch.state == READ_ONLY and request.method in READS:
             return None
         is_admin = _is_admin(request)
-        return None if switch.state != READ_ONLY and is_admin else _closed(request, view, switch)
+        return None if switch.state != READ_ONLY and is_admin else closed_page(request, view, switch)
 
 
 def _is_admin(request: SiteRequest) -> bool:
@@ -58,7 +58,8 @@ def _is_admin(request: SiteRequest) -> bool:
         return False
 
 
-def _closed(request: SiteRequest, view: Callable[..., Any], switch: SiteSwitch) -> HttpResponse:
+def closed_page(request: SiteRequest, view: Callable[..., Any], switch: SiteSwitch) -> HttpResponse:
+    """Return what a visitor sees in place of a view; also for one that would change something at a GET."""
     context: dict[str, Any] = {"switch": switch}
     is_form = request.method == "POST" and not request.htmx  # a part's form still stands on its page
     if is_form and (not getattr(view, "csrf_exempt", False) or is_from_this_site(request)):

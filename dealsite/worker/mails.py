@@ -1,6 +1,7 @@
 """The jobs that send mail: about accounts, orders and payments. A mail may be sent twice, and is never lost."""
 
 from datetime import datetime
+from smtplib import SMTPException, SMTPRecipientsRefused
 
 import structlog
 from django.conf import settings
@@ -175,6 +176,20 @@ def _send(kind: str, text: str, to: str, now: datetime, *, limit: str = "mail") 
     subject = f"{settings.DEALSITE_NAME}: {SUBJECTS.get(kind) or HEADLINES[kind]}"
     try:
         send_mail(subject, text, settings.DEFAULT_FROM_EMAIL, [to])
+    except SMTPException as refused:
+        tries.succeeded()
+        raise MailRefused(_without_addresses(refused)) from None
     except Exception:
         tries.succeeded()
         raise
+
+
+class MailRefused(Exception):
+    """The mail server did not take a mail; the message has no address in it, since logs and jobs keep it."""
+
+
+def _without_addresses(refused: SMTPException) -> str:
+    """Return what was refused, with the code of each answer, and none of its text: servers repeat addresses in it."""
+    answers = refused.recipients.values() if isinstance(refused, SMTPRecipientsRefused) else [refused.args]
+    codes = sorted({str(one[0]) for one in answers if one and isinstance(one[0], int)})
+    return " ".join([type(refused).__name__, *codes])

@@ -13,6 +13,7 @@ from dealsite.accounts import cookies
 from dealsite.accounts.requests import Anonymous, SignedIn, SiteRequest
 from dealsite.data.commerce import carts
 from dealsite.data.commerce.carts import CartOwner, Line, MergeResult
+from dealsite.data.jobs import site_switch
 from dealsite.data.table.errors import DataError
 
 logger = structlog.get_logger(__name__)
@@ -43,7 +44,8 @@ def merge_visitor_cart(request: HttpRequest, response: HttpResponse, username: s
 
 def add_visitor_cart(request: HttpRequest, response: HttpResponse, username: str, *, now: datetime) -> None:
     """Do the same, and raise what keeps it from being done."""
-    if key := cookies.cart(request):
+    key = cookies.cart(request)
+    if key and site_switch.of_process.current().is_open:  # else the cart waits with its cookie
         _tell(request, carts.merge(carts.visitor_cart(key), username, now=now))
         cookies.forget_cart(response)
 

@@ -24,10 +24,12 @@ from dealsite.accounts.forms import form_page
 from dealsite.accounts.requests import UserRequest
 from dealsite.data.commerce.order import saved_details
 from dealsite.data.commerce.order.saved_details import PaymentCard
+from dealsite.data.jobs import site_switch
 from dealsite.data.table.ids import new_ulid
 from dealsite.gateways import choice
 from dealsite.gateways.interface import CardRefused, GatewayUnavailable
 from dealsite.text import stored_words
+from dealsite.web.closed_site import closed_page
 from dealsite.web.pages import action, page
 
 SILENT = gettext_lazy("The payment service does not answer just now. Please try again in a moment.")
@@ -81,6 +83,9 @@ def to_gateway(request: UserRequest, *, back: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def finish_card(request: UserRequest) -> HttpResponse:
     """Keep the card that was entered at the gateway, and go on. 1 transaction."""
+    switch = site_switch.of_process.current()
+    if not switch.is_open:  # a gateway sends its visitors here by GET
+        return closed_page(request, finish_card, switch)
     if not choice.current().takes_card_numbers:
         try:
             return _keep(request, request.GET.dict())

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.destinations import destination
 from dealsite.accounts.requests import SiteRequest, UserRequest
+from dealsite.data.jobs import site_switch
 from dealsite.data.people import messages
 from dealsite.data.table.errors import BadCursor, DataError
 from dealsite.data.table.ids import is_ulid, last_ulid_until
@@ -51,7 +52,8 @@ def open_message(request: UserRequest, message_id: str) -> HttpResponse:
     """Show a message, which is read with that. 1 get, and 1 update the first time."""
     message = messages.get(request.user.username, message_id)
     looked_ahead = "prefetch" in request.headers.get("Sec-Purpose", "")
-    if message.unread and request.method == "GET" and not looked_ahead:
+    is_open = site_switch.of_process.current().is_open
+    if message.unread and request.method == "GET" and not looked_ahead and is_open:
         messages.mark_read(request.user.username, message_id, now=timezone.now())
     return render(request, "shopping/my/message.html", {"message": message})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -17,7 +18,6 @@ from dealsite.metrics import port
 def address(processes) -> Iterator[str]:
     processes.begin("worker")
     server = port.serve(0)
-    assert server is not None
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()
@@ -49,7 +49,26 @@ def test_it_shows_nothing_else_and_nothing_to_strangers(address, settings):
     assert status(f"{address}/metrics", **through_proxy, Authorization="Bearer a token of ours") == 200
 
 
-def test_a_second_worker_of_the_machine_works_without_a_port(caplog: pytest.LogCaptureFixture):
-    with socket.create_server(("", 0)) as taken:
-        assert port.serve(taken.getsockname()[1]) is None
-    assert "event='metrics_port_taken'" in caplog.text
+def test_a_second_worker_of_the_machine_takes_the_port_once_the_first_has_left_it(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    taken, opened = socket.create_server(("", 0)), []
+
+    class Leaving(threading.Event):
+        """The first worker ends while the second one waits for the third time."""
+
+        rounds = 0
+
+        def wait(self, timeout: float | None = None) -> bool:
+            self.rounds += 1
+            if self.rounds == 3:
+                taken.close()
+            return False
+
+    serve = port.serve
+    monkeypatch.setattr(port, "serve", lambda number: opened.append(serve(number)))
+    port.keep(Leaving(), taken.getsockname()[1])
+    (server,) = opened
+    server.shutdown()
+    server.server_close()
+    assert caplog.text.count("event='metrics_port_taken'") == 1

@@ -8,6 +8,7 @@ import signal
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import uvicorn
@@ -135,7 +136,7 @@ def test_the_worker_command_has_a_heartbeat_and_logs_what_ends_a_thread(monkeypa
     monkeypatch.setattr(log_lines, "note_uncaught", noted.set)
     monkeypatch.setattr(loop, "PROJECTIONS", {})
     monkeypatch.setattr(loop, "run", lambda stop, **options: kept.wait(10))
-    worker.Command().handle(only_projections=False)
+    worker.Command().handle(only_projections=False, tells=None)
     assert kept.is_set()
     assert noted.is_set()
 
@@ -158,6 +159,7 @@ def test_a_web_process_that_is_told_to_end_waits_until_its_heart_is_done(monkeyp
     server.heart.start()
     assert said == []
     server.handle_exit(15, None)
-    asyncio.run(server.shutdown())
+    with ThreadPoolExecutor(1) as pool:  # a browser's loop may run in this thread
+        pool.submit(lambda: asyncio.run(server.shutdown())).result()
     assert sorted(said) == ["finished", "web"]
     assert not server.heart.is_alive()

@@ -17,6 +17,7 @@ import pytest
 
 from dealsite.engine.supervisor import Supervisor
 from dealsite.front_door.limits import BACKLOG
+from dealsite.processes import children as children_module
 from dealsite.processes import launcher, listeners, signals
 from dealsite.processes.children import Children
 from tests.setup.conftest import ROOT, alive, wait_for
@@ -63,6 +64,30 @@ def test_a_part_that_does_not_come_up_leaves_the_old_one(children, tmp_path, cap
     assert children.running == [first]
     assert (first.pid, alive(old)) == (old, True)
     assert "event='reload_failed' part='web' reason='The web does not start.'" in caplog.text
+
+
+def test_a_worker_that_does_not_come_up_leaves_the_old_one_and_keeps_no_site_from_starting(
+    children, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(children_module, "SERVES_SECONDS", 0.5)
+    broken = tmp_path / "broken"
+    broken.touch()
+    command = [
+        "/bin/sh",
+        "-c",
+        f"test ! -e {broken} || exit 3; echo $$ > /dev/fd/{children.tells}; exec sleep 60",
+    ]
+    children.start(
+        lambda: Supervisor("worker", command, pass_fds=(children.tells,), is_needed=False), serves=True
+    )
+    children.wait_until_they_serve()
+    broken.unlink()
+    assert children.replace()
+    broken.touch()
+    (good,) = children.running
+    old = good.pid
+    assert not children.replace()
+    assert (children.running, alive(old)) == ([good], True)
 
 
 def test_all_parts_are_told_to_end_before_one_of_them_is_waited_for():

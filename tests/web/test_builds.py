@@ -31,9 +31,16 @@ def make_build(folder: Path, *hashes: str) -> Path:
     return folder
 
 
+class Bucket(InMemoryStorage):
+    """Where a file takes the place of another one of its name, as in S3."""
+
+    def get_available_name(self, name: str, max_length: int | None = None) -> str:
+        return name
+
+
 @pytest.fixture(params=["folder", "store"])
 def place(request, tmp_path) -> Storage:
-    return builds.Folder(tmp_path / "kept") if request.param == "folder" else InMemoryStorage()
+    return builds.Folder(tmp_path / "kept") if request.param == "folder" else Bucket()
 
 
 def sheets(place: Storage) -> list[str]:
@@ -44,6 +51,7 @@ def test_two_builds_stand_side_by_side(place, tmp_path):
     for number, name in enumerate(("111111111111", "222222222222", "222222222222")):
         builds.keep(make_build(tmp_path / str(number), name), place, now=NOW)
     assert sheets(place) == ["site.111111111111.css", "site.222222222222.css"]
+    assert sorted(place.listdir("builds")[1]) == ["111111111111.json", "222222222222.json"]
     for name, content in (
         ("site.111111111111.css", b"of site.111111111111.css"),
         ("js/menus.aaaaaaaaaaaa.js.gz", b"small"),
@@ -103,7 +111,14 @@ def test_what_another_build_made_is_served_for_good(kept):
 
 
 @pytest.mark.parametrize(
-    "name", ["site.222222222222.css", "builds/111111111111.json", "../secret.111111111111.key", "site.css.gz"]
+    "name",
+    [
+        "site.222222222222.css",
+        "builds/111111111111.json",
+        "../secret.111111111111.key",
+        "site.css.gz",
+        "a" * 300 + ".111111111111.css",
+    ],  # no system has a file of such a name
 )
 def test_nothing_but_files_of_builds_is_served(kept, name):
     (kept.parent / "secret.111111111111.key").touch()

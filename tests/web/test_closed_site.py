@@ -15,10 +15,11 @@ from dealsite.data import table
 from dealsite.data.catalogue import categories, relations
 from dealsite.data.entities.operations import SwitchState
 from dealsite.data.jobs import site_switch
-from dealsite.data.people import users
+from dealsite.data.people import messages, users
+from dealsite.data.table.ids import new_ulid
 from dealsite.web import page_cache
 from dealsite.web.pages import CLOSED
-from tests.builders import NOW, make_brand
+from tests.builders import NOW, make_brand, make_deal
 from tests.cms.conftest import break_table
 from tests.pages import ROUTES
 from tests.people import make_user, signed_in
@@ -198,3 +199,13 @@ def test_closing_the_site_is_no_fault_in_the_log(turn, caplog: pytest.LogCapture
     turn("maintenance")
     Client().get("/brands/")
     assert [one.message for one in caplog.records if one.levelname in ("WARNING", "ERROR")] == []
+
+
+def test_read_only_a_page_that_is_opened_changes_nothing(turn, ada: Client):
+    message_id = new_ulid(NOW)
+    item = messages.message_item("ada", message_id, kind="hot_deal", headline="Look", deal=make_deal().id)
+    messages.deliver([item])
+    turn("read-only")
+    assert ada.get(f"/account/messages/{message_id}/").status_code == 200
+    assert messages.get("ada", message_id).unread
+    assert ada.get("/account/card/finish/?session_id=one").status_code == 503

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from smtplib import SMTPRecipientsRefused
 
 import pytest
 from django.core import mail
@@ -126,6 +127,21 @@ def test_a_mail_that_could_not_be_sent_counts_once(monkeypatch: pytest.MonkeyPat
     for minutes in range(1, 30):
         loop.run_next(now=NOW + timedelta(minutes=minutes))
     assert len(mail.outbox) == 1
+
+
+def test_a_mail_server_that_refuses_an_address_puts_it_into_no_log_and_no_job(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    def refuse(*_: object) -> None:
+        raise SMTPRecipientsRefused({"ann@example.org": (550, b"ann@example.org is not here")})
+
+    passwords.change(make_user("ann"), password="another", now=NOW)
+    monkeypatch.setattr("dealsite.worker.mails.send_mail", refuse)
+    loop.run_next(now=NOW)
+    assert "MailRefused('SMTPRecipientsRefused 550')" in caplog.text
+    assert "ann@example.org" not in caplog.text
+    (item,) = [item for item in table.scan_all() if item["type"] == "Job"]
+    assert item["error"] == "SMTPRecipientsRefused 550"
 
 
 def test_a_shopper_hears_of_each_of_many_payments_up_to_their_own_limit(settings):

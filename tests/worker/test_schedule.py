@@ -14,7 +14,7 @@ from cms.jobs.jobs import KINDS
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import command_runs, jobs
 from dealsite.data.table import client
-from dealsite.data.table.errors import Conflict
+from dealsite.data.table.errors import Conflict, Unavailable
 from dealsite.data.table.ids import new_ulid
 from dealsite.worker import loop, nightly, schedule
 from dealsite.worker.held_job import HeldJob
@@ -119,3 +119,22 @@ def test_of_a_job_that_hangs_the_lease_is_not_renewed(fresh_table):
     assert jobs.take_next(now=NOW + timedelta(seconds=61)) is not None
     with pytest.raises(Conflict):
         held.renew()
+
+
+def test_a_table_that_is_away_for_a_moment_ends_no_work(fresh_table, monkeypatch):
+    command_runs.plan("close_day", due=NOW)
+    job = jobs.take_next(now=NOW)
+    assert job is not None
+    seconds = 0
+    held = HeldJob(job, lambda: NOW + timedelta(seconds=seconds))
+    with monkeypatch.context() as away:
+        away.setattr(jobs, "save_checkpoint", unavailable)
+        for seconds in (11, 22, 33):  # noqa: B007 - the clock shows it
+            held.renew()
+        seconds = 44
+        with pytest.raises(Unavailable):  # another worker may take it at 60
+            held.renew()
+
+
+def unavailable(*_: object, **__: object) -> None:
+    raise Unavailable()

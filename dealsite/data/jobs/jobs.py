@@ -153,13 +153,13 @@ def take_next(
     While the site is not open, those that may rest do.
     """
     token, due = new_ulid(now), keys.open_jobs.until(now)[1]
-    rests = PAUSABLE if not site_switch.of_process.current().is_open else frozenset()
-    limit = 100 if rests else 10
+    rests = resting()
+    limit = 1_000 if rests else 10
     for row in table.query(keys.open_jobs.partition(), index=keys.GSI3, high=due, limit=limit):
-        if rests and row.get("card", {}).get("kind") in rests:
-            continue
         job_id = row["SK"].removeprefix("JOB#")
         kind = row["card"]["kind"]
+        if kind in rests:
+            continue
         is_known = kinds is None or kind in kinds
         pause = min(max((now - time_of(job_id)) / 4, SHORTEST_PAUSE), LONGEST_PAUSE)
         change = Update(
@@ -225,9 +225,14 @@ def fail(job: Job, error: str, *, now: datetime) -> None:
         _close(job, "failed", error[:ERROR_CHARACTERS])
 
 
+def resting() -> frozenset[str]:
+    """Return the kinds of jobs that rest just now, since the site's switch says that it is not open."""
+    return frozenset() if site_switch.of_process.current().is_open else PAUSABLE
+
+
 def _rest(job: Job, now: datetime) -> None:
     """Give a job back that rests while the site is not open: it goes on from its last checkpoint."""
-    if job.kind in PAUSABLE and not site_switch.of_process.current().is_open:
+    if job.kind in resting():
         _change(job, {"GSI3SK": _position(job.id, now), "tries": 0}, remove=("taken_by",))
         raise Conflict()
 

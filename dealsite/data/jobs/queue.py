@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Literal, get_args
 
 from dealsite.data import keys, table
+from dealsite.data.jobs import jobs
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.ids import from_iso
 
@@ -46,7 +47,8 @@ class Queue:
 def read(*, now: datetime) -> Queue:
     """Count the first 1,000 open jobs, and of the newest 500 of this month and the last the paused and failed ones.
 
-    A job that a worker has taken waits for a later time: the end of its lease. 3 queries.
+    A job that a worker has taken waits for a later time: the end of its lease. One that rests while the site is not
+    open counts as paused. 3 queries.
     """
     counts: dict[str, dict[JobState, int]] = {}
     oldest: dict[str, datetime] = {}
@@ -55,12 +57,15 @@ def read(*, now: datetime) -> Queue:
     def count(kind: str, state: JobState) -> None:
         counts.setdefault(kind, dict.fromkeys(STATES, 0))[state] += 1
 
+    rests = jobs.resting()
     page = table.query_page(keys.open_jobs.partition(), index=keys.GSI3, limit=MOST_OPEN)
     for row in page.items:
         kind, due = row["card"]["kind"], from_iso(row["GSI3SK"].partition("#")[0])
-        if due <= now:
+        if due > now or kind in rests:
+            count(kind, "later" if due > now else "paused")
+        else:
             oldest.setdefault(kind, due)
-        count(kind, "due" if due <= now else "later")
+            count(kind, "due")
     for day in (now, now.replace(day=1) - timedelta(days=1)):
         month = keys.jobs_of_month.partition(f"{day:%Y-%m}")
         for row in table.query(month, index=keys.GSI1, newest_first=True, limit=MOST_RECENT):

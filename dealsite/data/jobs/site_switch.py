@@ -74,7 +74,10 @@ _read_switch = reader(SITE_SWITCH.shape, SiteSwitch)
 
 
 class KnownSwitch:
-    """What a process knows of the switch: one thread at a time reads it, and no other waits for that."""
+    """What a process knows of the switch: one thread at a time reads it.
+
+    Others wait for that only in a process that nobody asked for long, whose knowledge may be of yesterday.
+    """
 
     def __init__(self) -> None:
         self.known = SiteSwitch()
@@ -83,16 +86,24 @@ class KnownSwitch:
 
     def current(self) -> SiteSwitch:
         """Return how the switch stands, as of two seconds ago at most, or as it was known last. 1 get every 2 s."""
-        if clock() - self._read_at >= SECONDS and self._lock.acquire(blocking=False):
+        age = clock() - self._read_at
+        patience = CALL_SECONDS if age >= 2 * SECONDS else 0
+        if age >= SECONDS and self._lock.acquire(timeout=patience):
             try:
-                with meters.unmetered(), meters.deadline(min(CALL_SECONDS, meters.seconds_left())):
-                    self.known = read()
-            except DataError:
-                pass  # what was known goes on
+                if clock() - self._read_at >= SECONDS:  # no other thread has read it meanwhile
+                    self._read()
             finally:
-                self._read_at = clock()
                 self._lock.release()
         return self.known
+
+    def _read(self) -> None:
+        try:
+            with meters.unmetered(), meters.deadline(min(CALL_SECONDS, meters.seconds_left())):
+                self.known = read()
+        except DataError:
+            pass  # what was known goes on
+        finally:
+            self._read_at = clock()
 
     def keep(self, switch: SiteSwitch) -> None:
         """Go by what this process knows anyway."""

@@ -1,6 +1,7 @@
 import os
 import signal
 import threading
+from argparse import SUPPRESS
 from typing import Any
 
 import structlog
@@ -9,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dealsite.metrics import counting, port, table_gauges
 from dealsite.processes import heartbeat
+from dealsite.processes.children import tell_that_it_serves
 from dealsite.processes.memory import use_few_arenas
 from dealsite.traces import tracing
 from dealsite.web import log_lines
@@ -32,14 +34,13 @@ class Command(BaseCommand):
             action="store_true",
             help="run no jobs and charge nothing: for a machine whose role allows no more",
         )
+        parser.add_argument("--tells", type=int, help=SUPPRESS)  # where the launcher hears that it has begun
 
     def handle(self, *args: Any, **options: Any) -> None:
         log_lines.note_uncaught()
         use_few_arenas()
-        counting.begin("worker")
+        counting.begin("feeder" if options["only_projections"] else "worker")
         tracing.begin("worker")
-        if settings.DEALSITE_METRICS_PORT:
-            port.serve(settings.DEALSITE_METRICS_PORT)
         stop = threading.Event()
 
         def end(*_: object) -> None:
@@ -51,6 +52,8 @@ class Command(BaseCommand):
         signal.signal(signal.SIGALRM, give_up)
         signal.alarm(START_SECONDS)
         try:
+            if number := settings.DEALSITE_METRICS_PORT:
+                loop.Part("metrics-port", lambda: port.keep(stop, number)).start()
             if options["only_projections"]:
                 with loop.feeding(stop) as consumers:
                     signal.alarm(STOP_SECONDS if stop.is_set() else 0)
@@ -70,6 +73,7 @@ class Command(BaseCommand):
                 part.start()
             with loop.feeding(stop) as consumers:
                 signal.alarm(STOP_SECONDS if stop.is_set() else 0)
+                tell_that_it_serves(options["tells"])
                 loop.run(stop, expire=settings.DEALSITE_EMBEDDED, parts=[*parts, *consumers])
             heart.join(heartbeat.END_SECONDS)
             tracing.end()

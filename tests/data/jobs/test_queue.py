@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from dealsite.data import keys, table
+from dealsite.data.entities.work import PAUSABLE
 from dealsite.data.jobs import jobs, queue
 from dealsite.data.jobs.queue import KindOfJob, Queue
 from dealsite.data.table.writes import Update
@@ -66,3 +67,14 @@ def test_paused_and_failed_jobs_count_until_somebody_takes_care_of_them(
     assert queue.read(now=NOW + 60 * DAY).kinds == ()
     monkeypatch.setattr(queue, "MOST_RECENT", 1)
     assert queue.read(now=NOW).kinds == (kind("sing", failed=1, last_failed=last),)
+
+
+def test_a_job_that_rests_while_the_site_is_not_open_is_not_due(
+    wait_for_indexes: Callable[[], None], monkeypatch
+):
+    add_job("sing", 1, due=NOW)
+    order()
+    wait_for_indexes()
+    assert queue.read(now=NOW).kinds[0].jobs["due"] == 1
+    monkeypatch.setattr(jobs, "resting", lambda: PAUSABLE)
+    assert queue.read(now=NOW).kinds == (kind("sing", due=1, oldest=NOW), kind("send_message", paused=1))

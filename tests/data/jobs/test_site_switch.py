@@ -134,6 +134,8 @@ def test_nobody_waits_for_a_read_of_another_thread(time, monkeypatch):
 
     monkeypatch.setattr(site_switch, "read", slowly)
     here = KnownSwitch()
+    here.keep(SiteSwitch())
+    time.now += site_switch.SECONDS
     other = threading.Thread(target=here.current)
     other.start()
     assert reading.wait(10)
@@ -189,3 +191,22 @@ def test_race_of_a_worker_that_gives_its_job_back_with_one_that_has_taken_it(tur
     with pytest.raises(Conflict):
         jobs.save_progress(mine, {"sent": 1}, now=NOW)
     assert jobs.get(message).taken_by == make_id(NOW, 9)
+
+
+def test_a_process_that_was_idle_for_long_waits_for_the_read_of_another_thread(time, monkeypatch):
+    here = KnownSwitch()
+    here.keep(SiteSwitch())
+    time.now += 3600
+    reading = threading.Event()
+
+    def slowly() -> SiteSwitch:
+        reading.set()
+        threading.Event().wait(0.05)
+        return SiteSwitch("read-only")
+
+    monkeypatch.setattr(site_switch, "read", slowly)
+    other = threading.Thread(target=here.current)
+    other.start()
+    assert reading.wait(10)
+    assert here.current().state == "read-only"  # not what it was an hour ago
+    other.join()

@@ -13,6 +13,8 @@ from dealsite.accounts import cookies
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.commerce import carts
 from dealsite.data.commerce.carts import CartAddition
+from dealsite.data.jobs import site_switch
+from dealsite.data.jobs.site_switch import SiteSwitch
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Busy, Conflict, DataError, Unavailable
 from dealsite.data.table.ids import new_ulid
@@ -129,3 +131,14 @@ def test_signing_in_works_though_the_cart_cannot_come_over(
 
 def test_a_visitor_brings_nothing_over(client: Client, whole_table: None):
     assert client.post("/cart/merge/")["Location"].startswith("/account/sign-in/")
+
+
+def test_while_the_site_is_read_only_the_cart_waits_for_another_sign_in(
+    browser: Client, ada: User, key: str, monkeypatch: pytest.MonkeyPatch
+):
+    put(carts.visitor_cart(key), make_deal(title="Lamp"))
+    with monkeypatch.context() as closed:
+        closed.setattr(site_switch.of_process, "current", lambda: SiteSwitch("read-only"))
+        answer = sign_in(browser)
+    assert (answer.status_code, COOKIE in answer.cookies) == (302, False)
+    assert (held(), held(carts.visitor_cart(key))) == (({}, {}), ({"Lamp": 1}, {}))
