@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 
 import pytest
+from botocore.exceptions import BotoCoreError
 
 from dealsite.data import table
-from dealsite.data.table import errors
+from dealsite.data.table import client, errors, meters
 from dealsite.data.table.writes import (
     Check,
     Delete,
@@ -260,3 +261,38 @@ def test_counters_of_many_threads_add_up():
     item = table.get(A)
     assert item is not None
     assert item["n"] == 60
+
+
+@pytest.mark.parametrize(
+    ("environ", "code"),
+    [
+        ({"AWS_ACCESS_KEY_ID": "half"}, "PartialCredentialsError"),
+        ({"AWS_PROFILE": "nobodys"}, "ProfileNotFound"),
+    ],
+    ids=["half a key", "no such profile"],
+)
+@pytest.mark.parametrize("ask", [lambda: table.get(A), lambda: table.call("ListTables")], ids=["get", "call"])
+def test_credentials_that_cannot_be_read_are_an_error_of_ours(monkeypatch, settings, environ, code, ask):
+    table.reset()
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    settings.DYNAMODB_ENDPOINT_URL = ""
+    with pytest.raises(errors.Misconfigured) as refused:
+        ask()
+    assert code in f"{refused.value.reason}"
+    table.reset()
+
+
+def test_a_call_that_failed_is_not_counted_as_answered(monkeypatch):
+    seen = []
+    monkeypatch.setattr(meters, "_called", frozenset([seen.append]))
+    with pytest.raises(errors.NotFound):
+        table.call("DescribeTable", TableName="not-there")
+    monkeypatch.setattr(
+        client.connect().client, "describe_table", lambda **_: (_ for _ in ()).throw(BotoCoreError())
+    )
+    with pytest.raises(errors.Unavailable):
+        table.call("DescribeTable", TableName="not-there")
+    assert [one.outcome for one in seen] == ["refused", "unanswered"]
