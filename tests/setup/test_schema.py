@@ -58,7 +58,7 @@ def test_create_table_waits_for_every_index(no_table, monkeypatch):
     def slow(operation, **parameters):
         answer = really(operation, **parameters)
         if operation == "DescribeTable" and "Table" in answer:
-            answer["Table"]["GlobalSecondaryIndexes"][1]["IndexStatus"] = next(states)
+            answer["Table"]["GlobalSecondaryIndexes"][1]["IndexStatus"] = next(states, "ACTIVE")
         return answer
 
     monkeypatch.setattr(client, "call", slow)
