@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from botocore.config import Config
 from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.files.storage import Storage, storages
@@ -40,8 +39,9 @@ def _impatient(alias: str) -> Any:
     """Return a storage of the site's that gives up soon: where nothing answers, S3's would try for minutes."""
     storage: Any = storages.create_storage(settings.STORAGES[alias])
     retries = {"total_max_attempts": 2, "mode": "standard"}
-    soon = Config(connect_timeout=SECONDS, read_timeout=SECONDS, retries=retries)
-    storage.client_config = storage.client_config.merge(soon)
+    config = storage.client_config
+    soon = type(config)(connect_timeout=SECONDS, read_timeout=SECONDS, retries=retries)
+    storage.client_config = config.merge(soon)
     return storage
 
 

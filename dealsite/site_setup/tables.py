@@ -45,7 +45,8 @@ def _is_unfinished() -> bool:
     others = [one for one in drift() if one.startswith(KEYS) and " is missing, " not in one]
     if not others and len(categories.missing()) < len(categories.CATEGORIES):
         return False
-    if not others and all(item.get("type") in ENTITIES for item in table.scan_page(limit=1).items):
+    first = table.scan_page(limit=1, as_stored=True).items
+    if not others and all(item.get("type") in ENTITIES for item in first):
         return True
     reason = " ".join(others) or "It holds items of something else."
     raise DataError(

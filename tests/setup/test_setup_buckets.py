@@ -73,10 +73,11 @@ def test_it_asks_for_a_picture_where_the_cdn_shows_pictures_alone(site: Any, mon
 
 @pytest.mark.parametrize("alias", ["default", "private"])
 def test_a_bucket_that_does_not_answer_is_given_up_soon(site: Any, alias: str):
+    of_site: Any = storages[alias]
     config = buckets._impatient(alias).connection.meta.client.meta.config
     assert (config.connect_timeout, config.read_timeout) == (5.0, 5.0)
     assert config.retries["total_max_attempts"] == 2
-    assert storages[alias].connection.meta.client.meta.config.connect_timeout == 60
+    assert of_site.connection.meta.client.meta.config.connect_timeout == 60
 
 
 def test_pictures_that_nobody_can_see_are_named_and_private_files_that_all_can(site: Any):

@@ -264,7 +264,7 @@ def test_counters_of_many_threads_add_up():
 
 
 def test_a_call_that_failed_is_not_counted_as_answered(monkeypatch):
-    seen = []
+    seen: list[meters.Call] = []
     monkeypatch.setattr(meters, "_called", frozenset([seen.append]))
     with pytest.raises(errors.NotFound):
         table.call("DescribeTable", TableName="not-there")
