@@ -87,7 +87,7 @@ SECTIONS: dict[str, tuple[Setting, ...]] = {
         ),
         Setting(
             "DEALSITE_CLIENT_SECONDS",
-            kinds.number,
+            kinds.positive,
             "how long a silent or slow client is waited for, see"
             " [operations](operations.md#silent-slow-and-many-clients)",
             10,
@@ -105,7 +105,7 @@ SECTIONS: dict[str, tuple[Setting, ...]] = {
             " balancer needs to notice",
             0,
         ),
-        Setting("DEALSITE_CONNECTIONS", kinds.number, "how many it takes in all", 1000),
+        Setting("DEALSITE_CONNECTIONS", kinds.positive, "how many it takes in all", 1000),
     ),
     "Secrets and limits": (
         Setting(

@@ -58,6 +58,16 @@ def number(given: str) -> int:
     return int(given)
 
 
+def positive(given: str) -> int:
+    """A whole number of one or more."""
+    try:
+        if found := number(given):
+            return found
+    except ValueError:
+        pass
+    raise ValueError("a whole number of 1 or more")
+
+
 def port(given: str) -> int:
     """A port of TCP."""
     if given.isascii() and given.isdigit() and 0 < int(given) < 65_536:
@@ -165,11 +175,17 @@ def time_zone(given: str) -> str:
 
 
 def currency(given: str) -> str:
-    """A currency by its ISO 4217 code, which has two decimal places as the prices do."""
+    """A currency that people pay with now, by its ISO 4217 code, with two decimal places as the prices have."""
     from babel.core import get_global  # reads a file, which sites with the default need not
 
     code = given.upper()
     decimals = get_global("currency_fractions").get(code, get_global("currency_fractions")["DEFAULT"])[0]
-    if code not in get_global("all_currencies") or decimals != 2:
+    used = {
+        one
+        for of_territory in get_global("territory_currencies").values()
+        for one, _begin, end, is_tender in of_territory
+        if is_tender and end is None
+    }
+    if code not in used or decimals != 2:
         raise ValueError("the code of a currency with two decimal places, like EUR")
     return code

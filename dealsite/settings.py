@@ -5,6 +5,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
 
 from dealsite import environment, home
 from dealsite.environment import value
@@ -161,6 +162,10 @@ EMAIL_HOST_USER = value("DEALSITE_SMTP_USER")
 EMAIL_HOST_PASSWORD = value("DEALSITE_SMTP_PASSWORD")
 EMAIL_USE_TLS = value("DEALSITE_SMTP_STARTTLS", EMAIL_PORT == 587)
 EMAIL_USE_SSL = EMAIL_PORT == 465
+if EMAIL_USE_TLS and EMAIL_USE_SSL:
+    raise ImproperlyConfigured(
+        "DEALSITE_SMTP_STARTTLS should be no with port 465, which is encrypted from the start."
+    )
 EMAIL_TIMEOUT = 5
 # Without a server a site on loopback prints its mails; one that others can reach sends none: they hold links.
 DEALSITE_SENDS_MAIL = bool(EMAIL_HOST) or environment.is_loopback(DEALSITE_URL)

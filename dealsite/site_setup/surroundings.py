@@ -37,7 +37,7 @@ def mail(to: str = "") -> Iterator[Finding]:
             if to:
                 words = f"{settings.DEALSITE_NAME} sends mail.", f"From {settings.DEALSITE_URL}, to try it.\n"
                 send_mail(*words, settings.DEFAULT_FROM_EMAIL, [to], connection=connection)
-    except (smtplib.SMTPException, OSError) as error:  # those of TLS are among the second
+    except (smtplib.SMTPException, OSError, ValueError) as error:  # those of TLS are among the second
         todo = f"Check DEALSITE_SMTP_HOST, _PORT, _STARTTLS, _USER and _PASSWORD; {type(error).__name__}: {error}"
         yield Finding("mail", f"{server} does not take mails.", todo)
         return

@@ -6,30 +6,52 @@ from django.conf import settings
 
 from dealsite.data import table
 from dealsite.data.catalogue import categories
+from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.people import users
 from dealsite.data.table import schema
 from dealsite.data.table.configuration import names
 from dealsite.data.table.drift import drift
+from dealsite.data.table.errors import DataError, Misconfigured
 from dealsite.data.table.schema import Throughput
 from dealsite.site_setup.finding import Finding
 
 WAIT_SECONDS = 600.0  # for a new table and its indexes; one with warm throughput takes minutes
-SWITCHES = ("The TTL attribute is off", "The protection", "The point-in-time")
+SWITCHES = ("The TTL attribute is off", "The stream is off", "The protection", "The point-in-time")
+KEYS = ("The table's key ", "The key attribute ")
 FIRST_ADMIN = "manage.py setup_site --admin NAME --email E"
 
 
 def prepare(*, warm: Throughput | None = None, repair: bool = False) -> bool:
     """Make what is missing of the table and of what every site has in it; True if the table is new.
 
-    On Amazon it is protected. `repair` turns on what is off of an existing one.
+    On Amazon it is protected. `repair` turns on what is off of an existing one, as is done where making it was cut
+    short. Raises DataError, and writes nothing, where the table is not a site's.
     """
     is_protected = not settings.DEALSITE_EMBEDDED
     made = schema.create_table(protected=is_protected, warm=warm, wait=WAIT_SECONDS)
-    if repair:
-        for name in names():
+    is_unfinished = _is_unfinished() and not made
+    for name in names() if repair or is_unfinished else ():
+        try:
             schema.switch_on(name, protected=is_protected)
+        except Misconfigured:
+            if repair:
+                raise  # else problems() names what is off
     categories.create_all()
     return made
+
+
+def _is_unfinished() -> bool:
+    """Tell whether the table lacks all that a site has. Raises DataError where it is something else's."""
+    others = [one for one in drift() if one.startswith(KEYS) and " is missing, " not in one]
+    if not others and len(categories.missing()) < len(categories.CATEGORIES):
+        return False
+    first = table.scan_page(limit=1, as_stored=True).items
+    if not others and all(item.get("type") in ENTITIES for item in first):
+        return True
+    reason = " ".join(others) or "It holds items of something else."
+    raise DataError(
+        f"The table {table.name()} is not a site's: {reason} Nothing was written to it. Set DEALSITE_TABLE to another."
+    )
 
 
 def problems(*, warm: Throughput | None = None, protected: bool = False) -> Iterator[Finding]:

@@ -466,6 +466,20 @@ GUARDS = [
         "tests/setup/test_setup_site.py",
     ),
     Guard(
+        "nothing is written to a table with other keys",
+        "dealsite/site_setup/tables.py",
+        "one.startswith(KEYS)",
+        "one.startswith('no')",
+        "tests/setup/test_setup_site.py",
+    ),
+    Guard(
+        "nothing is written to a table of another application",
+        "dealsite/site_setup/tables.py",
+        'item.get("type") in ENTITIES',
+        "True",
+        "tests/setup/test_setup_site.py",
+    ),
+    Guard(
         "nobody from elsewhere is told that an admin is missing",
         "dealsite/accounts/first_admin.py",
         " or not asks_from_here(request)",

@@ -4,6 +4,7 @@ import contextlib
 import copy
 import io
 import json
+from functools import partial
 
 import pytest
 from django.core.management import call_command
@@ -12,6 +13,7 @@ from dealsite.data import table
 from dealsite.data.table import client, errors, schema
 from dealsite.data.table.drift import drift
 from dealsite.data.table.schema import Throughput
+from tests.races import at_once
 
 
 @pytest.fixture
@@ -56,7 +58,7 @@ def test_create_table_waits_for_every_index(no_table, monkeypatch):
     def slow(operation, **parameters):
         answer = really(operation, **parameters)
         if operation == "DescribeTable" and "Table" in answer:
-            answer["Table"]["GlobalSecondaryIndexes"][1]["IndexStatus"] = next(states)
+            answer["Table"]["GlobalSecondaryIndexes"][1]["IndexStatus"] = next(states, "ACTIVE")
         return answer
 
     monkeypatch.setattr(client, "call", slow)
@@ -152,10 +154,61 @@ def test_a_protected_table_can_be_restored_and_not_deleted_and_takes_the_first_r
     assert protections() == []
 
 
+STREAM_OFF = "The stream is off, and should be NEW_AND_OLD_IMAGES."
+
+
+def refused(code: str) -> errors.DataError:
+    return client.as_error(errors.Refused(code, "Backups are being enabled.", []))
+
+
+@pytest.mark.parametrize("engine_kind", ["moto"])
+def test_recovery_of_a_new_table_is_waited_for(no_table, monkeypatch):
+    really, answers = client.call, iter([refused("ContinuousBackupsUnavailableException")] * 2)
+    waited: list[float] = []
+
+    def call(operation, **parameters):
+        if operation == "UpdateContinuousBackups" and (error := next(answers, None)):
+            raise error
+        return really(operation, **parameters)
+
+    monkeypatch.setattr(client, "call", call)
+    schema.create_table(protected=True, sleep=waited.append)
+    assert waited == [0.5, 0.5]
+    assert drift(protected=True) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "calls"), [("ContinuousBackupsUnavailableException", 3), ("AccessDeniedException", 1)]
+)
+def test_a_switch_that_stays_refused_is_an_error(no_table, monkeypatch, code, calls):
+    schema.create_table()
+    asked: list[str] = []
+
+    def call(operation, **parameters):
+        asked.append(operation)
+        raise refused(code)
+
+    monkeypatch.setattr(schema, "_has_ttl", lambda name: False)
+    monkeypatch.setattr(client, "call", call)
+    with pytest.raises(errors.Unavailable):
+        schema.switch_on(
+            table.name(), protected=False, clock=lambda: 40.0 * len(asked), sleep=lambda seconds: None
+        )
+    assert asked == ["UpdateTimeToLive"] * calls
+
+
+def test_two_that_turn_on_at_once_both_succeed(no_table):
+    table.call("CreateTable", TableName=table.name(), **changed(DRIFTS[STREAM_OFF]))
+    one = partial(schema.switch_on, table.name(), protected=True)
+    assert at_once(one, one, one) == [None] * 3
+    assert drift(protected=True) == []
+
+
 @pytest.mark.parametrize("engine_kind", ["moto"])
 def test_what_is_off_is_named_and_turned_on(no_table):
-    table.call("CreateTable", TableName=table.name(), **schema.definition())
+    table.call("CreateTable", TableName=table.name(), **changed(DRIFTS[STREAM_OFF]))
     assert drift(protected=True) == [
+        STREAM_OFF,
         "The TTL attribute is off, and should be ttl.",
         "The protection against deletion is off, and should be on.",
         "The point-in-time recovery is off, and should be on.",

@@ -50,10 +50,11 @@ GOOD = {
 BAD = {
     "PORT": ("0", "65536", "-1", "8o", "1.5", "²", "9" * 5000),
     "DEALSITE_SMTP_PORT": ("0", "smtp"),
-    "DEALSITE_CONNECTIONS": ("-1", "1.5", "²", "9" * 5000),
+    "DEALSITE_CLIENT_SECONDS": ("0", "00"),
+    "DEALSITE_CONNECTIONS": ("0", "-1", "1.5", "²", "9" * 5000),
     "DEALSITE_DEBUG": ("maybe", "2"),
     "DEALSITE_TIME_ZONE": ("Berlin", "../../etc/passwd", "/etc/localtime", "Europe", "CEST+1"),
-    "DEALSITE_CURRENCY": ("€", "EURO", "XYZ", "JPY", "KWD"),
+    "DEALSITE_CURRENCY": ("€", "EURO", "XYZ", "JPY", "KWD", "XXX", "XTS", "XAU", "XDR", "DEM", "HRK"),
     "DEALSITE_LANGUAGE": ("fr", "english"),
     "DEALSITE_GATEWAY": ("paypal", "strip"),
     "DEALSITE_PROJECTIONS": ("serach", "lake,search", "none"),
@@ -108,6 +109,17 @@ def test_a_site_with_variables_that_cannot_be_names_all_of_them_in_sentences(tmp
         "DEALSITE_TIME_ZONE",
     ]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_mail_server_is_spoken_to_with_one_kind_of_encryption(tmp_path):
+    wrong = {"DEALSITE_SMTP_PORT": "465", "DEALSITE_SMTP_STARTTLS": "yes"}
+    environ = {"PATH": os.environ["PATH"], "DEALSITE_VAR": str(tmp_path), **wrong}
+    command = [sys.executable, "manage.py", "check"]
+    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "DEALSITE_SMTP_STARTTLS should be no with port 465, which is encrypted from the start.\n"
+    )
 
 
 @pytest.mark.parametrize(

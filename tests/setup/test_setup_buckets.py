@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import boto3
 import pytest
@@ -52,8 +53,31 @@ def test_buckets_that_work_are_left_as_they_were(site: Any, s3: str):
     media, private = buckets.buckets(NOW)
     assert (media.text, media.todo) == ("media takes, returns and deletes files.", "")
     assert (private.text, private.todo) == ("private takes, returns and deletes files.", "")
+    assert_nothing_is_left()
+
+
+def assert_nothing_is_left() -> None:
     for name in ("default", "private"):
-        assert storages[name].listdir("setup") == ([], [])
+        for folder in ("", "pictures"):
+            assert storages[name].listdir(folder) == ([], [])
+
+
+def test_it_asks_for_a_picture_where_the_cdn_shows_pictures_alone(site: Any, monkeypatch: pytest.MonkeyPatch):
+    asked: list[str] = []
+    monkeypatch.setattr(buckets, "_can_be_seen", asked.append)
+    list(buckets.buckets(NOW))
+    media, private = (urlsplit(address).path for address in asked)
+    assert media.startswith("/media/pictures/setup-")
+    assert private.startswith("/private/setup-")
+
+
+@pytest.mark.parametrize("alias", ["default", "private"])
+def test_a_bucket_that_does_not_answer_is_given_up_soon(site: Any, alias: str):
+    of_site: Any = storages[alias]
+    config = buckets._impatient(alias).connection.meta.client.meta.config
+    assert (config.connect_timeout, config.read_timeout) == (5.0, 5.0)
+    assert config.retries["total_max_attempts"] == 2
+    assert of_site.connection.meta.client.meta.config.connect_timeout == 60
 
 
 def test_pictures_that_nobody_can_see_are_named_and_private_files_that_all_can(site: Any):
@@ -61,8 +85,7 @@ def test_pictures_that_nobody_can_see_are_named_and_private_files_that_all_can(s
     media, private = buckets.buckets(NOW)
     assert (media.text, media.is_needed) == ("media: visitors cannot see its pictures.", False)
     assert (private.text, private.is_needed) == ("private: everybody can read it.", True)
-    for name in ("default", "private"):
-        assert storages[name].listdir("setup") == ([], [])
+    assert_nothing_is_left()
 
 
 def test_a_bucket_that_is_not_there_is_missing(site: Any):

@@ -19,7 +19,8 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import categories, deals
 from dealsite.data.integrity import checks
 from dealsite.data.people import users
-from dealsite.data.table import schema
+from dealsite.data.table import errors, schema
+from dealsite.data.table.drift import drift
 from dealsite.data.table.writes import Delete
 from dealsite.processes import launcher
 from dealsite.site_setup import surroundings, tables
@@ -128,12 +129,52 @@ def test_a_table_that_answers_nothing_is_an_error(settings: Any, capsys: Any):
 
 def test_what_is_off_of_a_table_is_named_and_repair_turns_it_on(setup_site: Run):
     table.call("CreateTable", TableName="first-day", **schema.definition())
+    categories.create_all()
     said = setup_site(*ADMIN)
     assert "The TTL attribute is off, and should be ttl.\n" in said
     assert "The protection against deletion is off, and should be on.\n" in said
     assert said.count("manage.py setup_site --repair turns it on.") == 2
     assert said.endswith("2 of these are missing.\n")
     assert setup_site("--yes", "--repair").endswith("The site is ready.\n")
+
+
+def test_a_table_whose_making_was_cut_short_is_finished(setup_site: Run):
+    definition = schema.definition()
+    del definition["StreamSpecification"]
+    table.call("CreateTable", TableName="first-day", **definition)
+    assert setup_site(*ADMIN).endswith("The site is ready.\n")
+
+
+def test_who_may_not_turn_on_is_told_what_is_off(setup_site: Run, monkeypatch: pytest.MonkeyPatch):
+    def denied(name: str, **_: Any) -> None:
+        raise errors.Misconfigured(reason="AccessDeniedException")
+
+    table.call("CreateTable", TableName="first-day", **schema.definition())
+    monkeypatch.setattr(schema, "switch_on", denied)
+    assert "AccessDeniedException" in setup_site("--yes", "--repair")
+    assert setup_site(*ADMIN).endswith("2 of these are missing.\n")
+
+
+@pytest.mark.parametrize(("sort_key", "why"), [("Order", "The table's key is"), ("SK", "something else")])
+def test_the_table_of_another_application_is_left_as_it_is(setup_site: Run, sort_key: str, why: str):
+    definition = schema.definition()
+    definition["KeySchema"][1]["AttributeName"] = sort_key
+    definition["AttributeDefinitions"].append({"AttributeName": sort_key, "AttributeType": "S"})
+    del definition["GlobalSecondaryIndexes"], definition["StreamSpecification"]
+    used = {"PK", sort_key}
+    of_keys = {one["AttributeName"]: one for one in definition["AttributeDefinitions"]}
+    definition["AttributeDefinitions"] = [of_keys[name] for name in sorted(used)]
+    table.call("CreateTable", TableName="first-day", **definition)
+    theirs = {"PK": {"S": "PERSON#1"}, sort_key: {"S": "ORDER#1"}}
+    table.call("PutItem", TableName="first-day", Item=theirs, ReturnConsumedCapacity="TOTAL")
+    for more in ((), ("--repair",)):
+        said = setup_site(*ADMIN, *more)
+        assert "The table first-day is not a site's: " in said
+        assert why in said
+    (left,) = table.scan_all(as_stored=True)
+    assert left == {"PK": "PERSON#1", sort_key: "ORDER#1"}
+    off = [one for one in drift(protected=True) if " is off" in one]
+    assert len(off) == 3
 
 
 def test_two_that_set_it_up_at_once_make_one_site(no_table: None):
@@ -240,6 +281,7 @@ def test_mail_is_tried_as_far_as_it_should_be(mail_server: list[str], settings: 
         ({"EMAIL_HOST_USER": "site", "EMAIL_HOST_PASSWORD": "x"}, "SMTPAuthenticationError"),
         ({"EMAIL_USE_TLS": True}, "STARTTLS"),
         ({"EMAIL_PORT": 9}, "ConnectionRefusedError"),
+        ({"EMAIL_USE_TLS": True, "EMAIL_USE_SSL": True}, "mutually exclusive"),
     ],
     ids=str,
 )
@@ -383,7 +425,8 @@ def test_a_folder_that_cannot_be_written_to_is_missing(settings: Any, tmp_path: 
 @pytest.mark.parametrize(
     ("sentence", "todo", "is_needed"),
     [
-        ("The stream is off, and should be NEW_AND_OLD_IMAGES.", "docs/upgrading.md", True),
+        ("The stream is off, and should be NEW_AND_OLD_IMAGES.", "--repair", True),
+        ("The stream is NEW_IMAGE, and should be NEW_AND_OLD_IMAGES.", "docs/upgrading.md", True),
         (
             "The table takes 1 reads and 1 writes a second from the start, and should take 2 and 2.",
             "aws",

@@ -49,12 +49,19 @@ _lock = threading.Lock()
 
 
 def connect() -> Connection:
-    """Return this process's connection, made on first use and thus after any fork."""
+    """Return this process's connection, made on first use and thus after any fork.
+
+    Raises Misconfigured where the credentials cannot be read.
+    """
     global _connection
     if (kept := _connection) is None or kept.pid != os.getpid():
         with _lock:
             if (kept := _connection) is None or kept.pid != os.getpid():
-                kept = _connection = Connection(lambda: READ_TIMEOUT, _is_back)
+                try:
+                    kept = _connection = Connection(lambda: READ_TIMEOUT, _is_back)
+                except BotoCoreError as error:  # half a key, or a profile that is not there
+                    said = reports.misconfigured(type(error).__name__, f"{error}", now=time.monotonic())
+                    raise Misconfigured(reason=said) from error
     return kept
 
 
@@ -204,18 +211,20 @@ def ask_stream(operation: str, **parameters: Any) -> dict[str, Any]:
 def call(operation: str, **parameters: Any) -> dict[str, Any]:
     """Call any operation through boto3, for administration; NotFound for a missing table or resource."""
     method = getattr(connect().client, _boto3_name(operation))
-    with timed(operation, None):
+    with timed(operation, None) as noted:
         try:
             answer: dict[str, Any] = method(**parameters)
         except ClientError as error:
             details = error.response.get("Error", {})
             refused = Refused(details.get("Code", ""), details.get("Message", ""), [])
+            noted.outcome = refused.outcome
             if refused.code in MISSING:
                 raise NotFound(configuration().missing) from error
             if refused.code == "UnknownOperationException":
                 raise UnknownOperation(reason=refused.code) from error
             raise as_error(refused) from error
         except BotoCoreError as error:
+            noted.outcome = "unanswered"
             raise Unavailable(reason=error) from error
     return answer
 

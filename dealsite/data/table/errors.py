@@ -178,6 +178,7 @@ TRY_AGAIN = {
     "InternalServerError": "failed",
     "ServiceUnavailable": "failed",
     "InternalFailure": "failed",
+    "ContinuousBackupsUnavailableException": "failed",  # of a new table: they are being enabled
 }
 CONDITIONS = {"ConditionalCheckFailedException", "ConditionalCheckFailed"}
 OUR_MISTAKES = {

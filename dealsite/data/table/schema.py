@@ -19,6 +19,8 @@ TTL_ATTRIBUTE = "ttl"
 STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
 RECOVERY = {"PointInTimeRecoveryEnabled": True}
 TTL = {"Enabled": True, "AttributeName": TTL_ATTRIBUTE}
+SWITCH_SECONDS = 90.0  # how long a switch may be refused, as recovery is of a table that is new
+PASSING = (errors.DataError, errors.Busy)  # exactly these: with the others, trying again is no use
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +80,20 @@ def create_table(
     """
     made = [name for name in names() if _create_table(name, protected, warm)]
     for name in names():
-        end = clock() + wait
-        while not _active(name):
-            if clock() > end:
-                raise errors.Unavailable(f"The table {name} is not active after {wait:g} seconds.")
-            sleep(0.2)
+        _wait_until_active(name, wait, clock, sleep)
     for name in made:
-        switch_on(name, protected=protected)
+        switch_on(name, protected=protected, clock=clock, sleep=sleep)
     return bool(made)
+
+
+def _wait_until_active(
+    name: str, wait: float, clock: Callable[[], float], sleep: Callable[[float], None]
+) -> None:
+    end = clock() + wait
+    while not _active(name):
+        if clock() > end:
+            raise errors.Unavailable(f"The table {name} is not active after {wait:g} seconds.")
+        sleep(0.2)
 
 
 def _create_table(name: str, protected: bool, warm: Throughput | None) -> bool:
@@ -108,20 +116,55 @@ def _create_table(name: str, protected: bool, warm: Throughput | None) -> bool:
     return True
 
 
-def switch_on(name: str, *, protected: bool) -> None:
-    """Turn on what a table of ours has, and what needs no new one: TTL, and protection and recovery if `protected`.
+def switch_on(
+    name: str,
+    *,
+    protected: bool,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Turn on what a table of ours has, and what needs no new one: TTL, stream, protection and recovery if `protected`.
 
-    Harmless where it is on. 2 requests, 3 more for protection.
+    Harmless where it is on, and where another process does the same. 2 requests, 2 more for protection.
     """
+    switches: list[tuple[Callable[[str], bool], str, dict[str, Any]]] = [
+        (_has_ttl, "UpdateTimeToLive", {"TimeToLiveSpecification": TTL}),
+        (_has_stream, "UpdateTable", {"StreamSpecification": STREAM}),
+    ]
+    if protected:
+        switches += [
+            (_is_protected, "UpdateTable", {"DeletionProtectionEnabled": True}),
+            (
+                lambda name: recovery(name) is not False,
+                "UpdateContinuousBackups",
+                {"PointInTimeRecoverySpecification": RECOVERY},
+            ),
+        ]
+    for is_on, operation, parameters in switches:
+        end = clock() + SWITCH_SECONDS
+        while not is_on(name):
+            try:
+                client.call(operation, TableName=name, **parameters)
+                _wait_until_active(name, SWITCH_SECONDS, clock, sleep)
+                break
+            except errors.DataError as error:
+                if type(error) not in PASSING or clock() > end:
+                    raise
+                sleep(0.5)
+
+
+def _has_ttl(name: str) -> bool:
     ttl = client.call("DescribeTimeToLive", TableName=name)["TimeToLiveDescription"]
-    if ttl.get("TimeToLiveStatus") not in ("ENABLED", "ENABLING"):
-        client.call("UpdateTimeToLive", TableName=name, TimeToLiveSpecification=TTL)
-    if not protected:
-        return
-    if not client.call("DescribeTable", TableName=name)["Table"].get("DeletionProtectionEnabled"):
-        client.call("UpdateTable", TableName=name, DeletionProtectionEnabled=True)
-    if recovery(name) is False:
-        client.call("UpdateContinuousBackups", TableName=name, PointInTimeRecoverySpecification=RECOVERY)
+    return ttl.get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
+
+
+def _has_stream(name: str) -> bool:
+    stream = client.call("DescribeTable", TableName=name)["Table"].get("StreamSpecification", {})
+    return bool(stream.get("StreamEnabled"))
+
+
+def _is_protected(name: str) -> bool:
+    return bool(client.call("DescribeTable", TableName=name)["Table"].get("DeletionProtectionEnabled"))
 
 
 def recovery(name: str) -> bool | None:

@@ -31,7 +31,9 @@ class Command(BaseCommand):
         parser.add_argument("--email", default="", help="their e-mail address")
         parser.add_argument("--yes", action="store_true", help="make what is missing without a question")
         parser.add_argument(
-            "--repair", action="store_true", help="turn on what is off of an existing table: TTL, protection"
+            "--repair",
+            action="store_true",
+            help="turn on what is off of an existing table: TTL, stream, protection",
         )
         parser.add_argument("--warm-read", type=int, metavar="UNITS", help="read units that it takes at once")
         parser.add_argument(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 
 import pytest
+from botocore.exceptions import BotoCoreError
 
 from dealsite.data import table
-from dealsite.data.table import errors
+from dealsite.data.table import client, errors, meters
 from dealsite.data.table.writes import (
     Check,
     Delete,
@@ -260,3 +261,16 @@ def test_counters_of_many_threads_add_up():
     item = table.get(A)
     assert item is not None
     assert item["n"] == 60
+
+
+def test_a_call_that_failed_is_not_counted_as_answered(monkeypatch):
+    seen: list[meters.Call] = []
+    monkeypatch.setattr(meters, "_called", frozenset([seen.append]))
+    with pytest.raises(errors.NotFound):
+        table.call("DescribeTable", TableName="not-there")
+    monkeypatch.setattr(
+        client.connect().client, "describe_table", lambda **_: (_ for _ in ()).throw(BotoCoreError())
+    )
+    with pytest.raises(errors.Unavailable):
+        table.call("DescribeTable", TableName="not-there")
+    assert [one.outcome for one in seen] == ["refused", "unanswered"]
