@@ -25,7 +25,7 @@ from dealsite.engine.programs import DATABASE
 
 BATCH = 100
 BATCH_BYTES = 1_000_000
-MADE_BEFORE = ("secret_key", "lock")  # what a command or a site makes in a folder before it looks what is there
+MADE_BEFORE = ("secret_key", "lock")  # by a command or a site, before it can ask what is there
 SQLITE = [DATABASE["native"] + ending for ending in ("-wal", "-shm", "-journal")]
 MOVED = {MEDIA, PRIVATE, *archive.KEYS, *DATABASE.values(), *SQLITE}  # by a restore into its folder
 

@@ -1,7 +1,7 @@
 """The worker's part of nightly commands: runs one in a thread of its own, and notes how it went.
 
-So other jobs do not wait for it; if the process ends, another worker begins it anew, and so has each command to be
-written that it can be.
+So other jobs do not wait for it; if the process ends, another worker begins it anew, up to 8 times, and so has each
+command to be written that it can be.
 """
 
 import contextlib
@@ -74,6 +74,8 @@ def run(job: Job, *, clock: Callable[[], datetime] = timezone.now, command: Comm
     """Run a command, note how it went, and finish the job; ends where another worker has taken it."""
     held = HeldJob(job, clock)
     try:
+        if job.tries > jobs.MAX_TRIES:
+            raise DataError(f"The worker has ended {jobs.MAX_TRIES} times before this did.")
         with at_work.on(job.kind, held.began):
             said = (command or COMMANDS[job.kind])(held)
         held.hold()  # whoever has taken it meanwhile notes how it went for them
