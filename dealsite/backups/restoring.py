@@ -66,7 +66,7 @@ def into_table(path: Path, *, now: datetime, advance: Advance, resume: bool = Fa
     """Restore an archive into the table and the storages of the settings; ArchiveError, DataError.
 
     The table must be missing or empty. With `resume` what is missing is added to what an earlier call wrote; nothing
-    that is there is written over.
+    that is there is written over, but for files of another size.
     """
     contents = _checked(path)
     schema.create_table()
@@ -83,8 +83,11 @@ def into_table(path: Path, *, now: datetime, advance: Advance, resume: bool = Fa
                 loaded = _load(file, contents.manifest, now, advance, _insert)
             elif rest:
                 storage = storages["default" if first == MEDIA else "private"]
-                if not storage.exists(rest):
-                    storage.save(rest, File(file, rest))
+                size, _ = contents.manifest.files[name]
+                if storage.exists(rest) and storage.size(rest) == size:
+                    continue
+                storage.delete(rest)  # a part, as it is left where a process or a disk ended
+                storage.save(rest, File(file, rest))
     _compare(loaded)
     return contents
 

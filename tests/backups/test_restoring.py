@@ -143,6 +143,8 @@ def test_a_backup_restores_into_a_new_table_and_goes_on_where_it_was_ended(
     with pytest.raises(CommandError, match="holds items already"):
         call_command("restore", str(path), "--table")
     table.write(Put(key=("T#0", "T"), item={"type": "test", "text": "written since"}))
+    (tmp_path / "elsewhere" / "pictures").mkdir(parents=True)
+    (tmp_path / "elsewhere" / "pictures" / "one-480.webp").write_bytes(b"pict")
     call_command("restore", str(path), "--table", "--resume")
     assert len(list(table.scan_all())) == 59
     assert table.get(("T#0", "T"))["text"] == "written since"
