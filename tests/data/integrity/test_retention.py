@@ -187,6 +187,21 @@ def test_logs_that_the_sites_role_may_not_change_hold_up_nothing_else(spans, mon
     assert retention.apply(now=NOW) == retention.Applied(items=0, refused=0, drafts=0)
 
 
+def test_damaged_items_and_drafts_hold_up_nothing_else(spans, wait_for_indexes):
+    *key, _ = message()
+    entry = audit.entry_write(by="ada", kind="deal", subject=make_id(), what="changed", now=NOW)
+    table.write(entry)
+    table.write(Update(key=entry.key, remove=("card",)))
+    damaged, old = (make_draft(now=NOW - days * DAY) for days in (32, 31))
+    table.write(Update(key=keys.draft(damaged.id), remove=("version",)))
+    table.write(Update(key=tuple(key), remove=("ttl",)))
+    wait_for_indexes()
+    spans("messages=7d audit=never drafts=30d")
+    assert retention.apply(now=NOW) == retention.Applied(items=3, refused=2, drafts=1)
+    assert ttl_of(*key) == days_from_now(7)
+    assert trash_record.find("draft", old.id).by == "-"
+
+
 def test_of_two_workers_at_it_one_goes_on():
     for number in range(3):
         message(NOW - number * DAY)
