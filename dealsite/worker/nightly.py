@@ -23,6 +23,7 @@ from dealsite.data.table.errors import Conflict, DataError
 from dealsite.processes.shortage import end_if_out_of_memory
 from dealsite.worker import at_work, checking, closing, keeping, own_process
 from dealsite.worker.held_job import HeldJob
+from dealsite.worker.schedule import SCHEDULE
 
 Command = Callable[[HeldJob], str]  # calls `renew` at least each half minute, and says what came of it
 
@@ -55,8 +56,11 @@ COMMANDS: dict[str, Command] = {
 
 
 def hand_over(job: Job, now: datetime) -> None:
-    """Hand a night's command to a thread of its own."""
+    """Hand a night's command to a thread of its own; Cancelled where its setting was turned off since."""
     from_item(CommandPayload, job.payload)
+    command = next(one for one in SCHEDULE if one.kind == job.kind)
+    if not command.is_on:
+        raise jobs.Cancelled(f"{command.setting} turns this off.")
     start(lambda: run(job))
     raise jobs.HandedOver()
 

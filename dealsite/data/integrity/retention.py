@@ -32,9 +32,7 @@ UNSAVED = "Nobody has saved it for long."  # in the audit log
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What a run came to: items whose time was changed, those that refused it or are damaged, and drafts that went
-    to the trash.
-    """
+    """What a run came to: items of a new time, those that refused it or are damaged, drafts that went to the trash."""
 
     items: int
     refused: int
