@@ -20,12 +20,14 @@ from dealsite.data.integrity.pace import Pace
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, NotFound
-from dealsite.data.table.ids import hash_of
+from dealsite.data.table.ids import epoch_seconds, hash_of
 from dealsite.data.table.writes import Update, equals, exists, missing
 
 NAME = "retention"  # of the migration
 AT_ONCE = 1000.0  # items a second
 TTL = "ttl"
+DAY = timedelta(days=1)
+REACH = timedelta(days=5 * 365 - 30)  # Amazon deletes nothing whose `ttl` passed five years ago
 DAMAGED = (AttributeError, KeyError, OverflowError, TypeError, ValueError)  # what reading such an item raises
 UNSAVED = "Nobody has saved it for long."  # in the audit log
 
@@ -57,7 +59,7 @@ def apply(
 
     def change(item: Item) -> Update | None:
         try:
-            return write(item)
+            return write(item, now=now)
         except DAMAGED:
             damaged.append(item)
             return None
@@ -75,10 +77,17 @@ def apply(
     return Applied(changed, refused + len(damaged) + damaged_drafts, discarded)
 
 
-def write(item: Item) -> Update | None:
-    """Return the write that lets an item go when its span says so; None if it does, or stays."""
+def write(item: Item, *, now: datetime) -> Update | None:
+    """Return the write that lets an item go when its span says so, or yesterday; None if it does, or stays."""
     entity = ENTITIES.get(str(item.get("type")))
-    if entity is None or entity.kept is None or (ends := entity.expiry(item)) == item.get(TTL):
+    if entity is None or entity.kept is None:
+        return None
+    ends, stored = entity.expiry(item), item.get(TTL)
+    if ends is not None and ends <= epoch_seconds(now):
+        if stored is not None and epoch_seconds(now - REACH) <= stored <= epoch_seconds(now):
+            return None  # it goes already
+        ends = max(ends, epoch_seconds(now - DAY))
+    if ends == stored:
         return None
     as_seen = equals(TTL, item[TTL]) if TTL in item else missing(TTL)
     return Update(

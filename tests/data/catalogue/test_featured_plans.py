@@ -164,7 +164,7 @@ def test_a_cancelled_plan_is_not_set(work):
     assert featured_plans.cancel(cancelled, by=EDITOR, now=NOW) == cancelled
     job = table.get(keys.job(planned.job))
     assert job["ttl"] == epoch_seconds(NOW + settings.DEALSITE_RETENTION["jobs"])
-    assert retention.write(job) is None
+    assert retention.write(job, now=NOW) is None
     work(LATER)
     assert featured.get("front").version == 0
     with pytest.raises(PlanChanged):

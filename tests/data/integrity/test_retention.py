@@ -91,7 +91,7 @@ def test_jobs_that_others_name_and_those_that_failed_stay(wait_for_indexes):
     failed = make_id()
     table.write(jobs.job_write("nothing", {}, job_id=failed, due=NOW))
     table.write(Update(key=keys.job(failed), set={"state": "failed"}))
-    assert retention.write(table.get(keys.job(failed))) is None
+    assert retention.write(table.get(keys.job(failed)), now=NOW) is None
 
 
 def test_entries_of_both_logs_go_by_their_own_spans(wait_for_indexes):
@@ -130,6 +130,20 @@ def test_what_was_stored_before_there_were_spans_gets_its_own():
     table.write(Update(key=tuple(key), remove=("ttl",)))
     assert retention.apply(now=NOW).items == 1
     assert ttl_of(*key) == days_from_now(100)
+
+
+@pytest.mark.parametrize(
+    ("stored", "after"),
+    [(None, -1), (-6 * 365, -1), (50, -1), (-4 * 365, -4 * 365)],
+    ids=["stayed", "out of reach", "later", "goes already"],
+)
+def test_what_was_to_go_years_ago_gets_a_time_that_amazon_still_looks_at(stored, after):
+    *key, _ = message(NOW - 7 * 365 * DAY)
+    change = {"remove": ("ttl",)} if stored is None else {"set": {"ttl": days_from_now(stored)}}
+    table.write(Update(key=tuple(key), **change))
+    assert retention.apply(now=NOW).items == (stored != after)
+    assert ttl_of(*key) == days_from_now(after)
+    assert retention.apply(now=NOW + DAY, again=True).items == 0
 
 
 def test_a_message_that_is_read_while_a_span_is_applied_keeps_the_time_of_its_reading(spans, monkeypatch):
