@@ -13,6 +13,7 @@ from django.core.files.storage import Storage, storages
 from dealsite import __version__
 from dealsite.backups import archive
 from dealsite.backups.aside import engine_aside
+from dealsite.backups.scratch import scratch
 from dealsite.data import SCHEMAS, table
 from dealsite.data.table.ids import iso
 from dealsite.engine.database import copy_database, databases
@@ -30,11 +31,11 @@ def back_up(path: Path, *, now: datetime) -> archive.Contents:
     folder = path.resolve().parent
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Made aside in the same folder, for its owner alone, and named when whole.
-    with tempfile.TemporaryDirectory(dir=folder, prefix=f".{path.name}-") as scratch:
-        made = Path(scratch) / "archive"
+    with scratch(folder) as aside:
+        made = aside / "archive"
         with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             with tarfile.open(fileobj=file, mode="w") as tar:
-                _write(archive.Writer(tar), Path(scratch), now)
+                _write(archive.Writer(tar), aside, now)
             file.flush()
             os.fsync(file.fileno())
         contents = archive.check(made)
@@ -42,9 +43,9 @@ def back_up(path: Path, *, now: datetime) -> archive.Contents:
     return contents
 
 
-def _write(writer: archive.Writer, scratch: Path, now: datetime) -> None:
-    items = scratch / archive.TABLE
-    counts = _copy_table(items, scratch)
+def _write(writer: archive.Writer, aside: Path, now: datetime) -> None:
+    items = aside / archive.TABLE
+    counts = _copy_table(items, aside)
     with items.open("rb") as file:
         writer.add(archive.TABLE, file, items.stat().st_size)
     items.unlink()
@@ -58,14 +59,14 @@ def _write(writer: archive.Writer, scratch: Path, now: datetime) -> None:
     writer.close(archive.Manifest(iso(now), __version__, schemas, counts, writer.files))
 
 
-def _copy_table(items: Path, scratch: Path) -> dict[str, int]:
+def _copy_table(items: Path, aside: Path) -> dict[str, int]:
     """Write the table's items into a file; of the embedded engine through a copy of its file, which is checked."""
     if not settings.DEALSITE_EMBEDDED:
         return _scan(items)
     found = databases(settings.VAR)
     if not found:
         raise EngineError(f"There is no engine's data in {settings.VAR}.")
-    with tempfile.TemporaryDirectory(dir=scratch) as folder:
+    with tempfile.TemporaryDirectory(dir=aside) as folder:
         for database in found:
             copy = Path(folder) / database.relative_to(settings.VAR)
             copy.parent.mkdir(exist_ok=True)

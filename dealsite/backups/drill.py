@@ -1,12 +1,12 @@
 """A drill: the newest backup is restored beside the site, checked as a whole, and removed again."""
 
-import tempfile
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from dealsite.backups import restoring
 from dealsite.backups.aside import engine_aside
+from dealsite.backups.scratch import scratch
 from dealsite.data.integrity import checks
 from dealsite.data.integrity.pace import Pace
 from dealsite.data.integrity.problem import Problem
@@ -30,8 +30,8 @@ def run(path: Path, *, now: datetime, advance: restoring.Advance) -> Drill:
 
     It needs as much room on the disk of the backups as the site's own data take.
     """
-    with tempfile.TemporaryDirectory(dir=path.resolve().parent, prefix=".drill-") as scratch:
-        folder = Path(scratch) / "var"
+    with scratch(path.resolve().parent) as aside:
+        folder = aside / "var"
         contents = restoring.into_folder(path, folder, now=now, advance=advance)
         with engine_aside(folder):
             problems = checks.find(Pace())

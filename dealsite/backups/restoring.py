@@ -15,7 +15,7 @@ from django.core.files.base import File
 from django.core.files.storage import storages
 
 from dealsite.backups import archive
-from dealsite.backups.archive import MANIFEST, MEDIA, TABLE, ArchiveError
+from dealsite.backups.archive import MANIFEST, MEDIA, PRIVATE, TABLE, ArchiveError
 from dealsite.backups.aside import engine_aside
 from dealsite.data import SCHEMAS, table
 from dealsite.data.table import schema
@@ -25,7 +25,9 @@ from dealsite.engine.programs import DATABASE
 
 BATCH = 100
 BATCH_BYTES = 1_000_000
-OWN_KEY = "secret_key"  # that a command makes in a folder before it can ask what is there
+MADE_BEFORE = ("secret_key", "lock")  # by a command or a site, before it can ask what is there
+SQLITE = [DATABASE["native"] + ending for ending in ("-wal", "-shm", "-journal")]
+MOVED = {MEDIA, PRIVATE, *archive.KEYS, *DATABASE.values(), *SQLITE}  # by a restore into its folder
 
 Advance = Callable[
     [int, int], None
@@ -38,6 +40,8 @@ def into_folder(path: Path, folder: Path, *, now: datetime, advance: Advance) ->
     Ended before its end it leaves a folder that no site starts on, and into which it can be called again.
     """
     folder = folder.resolve()  # the engine works in another one
+    if path.resolve().is_relative_to(folder):
+        raise ArchiveError(f"{path} lies in {folder}, which has to be empty. Move it elsewhere.")
     contents = _checked(path)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _alone(folder):
@@ -62,7 +66,7 @@ def into_table(path: Path, *, now: datetime, advance: Advance, resume: bool = Fa
     """Restore an archive into the table and the storages of the settings; ArchiveError, DataError.
 
     The table must be missing or empty. With `resume` what is missing is added to what an earlier call wrote; nothing
-    that is there is written over.
+    that is there is written over, but for files of another size.
     """
     contents = _checked(path)
     schema.create_table()
@@ -79,8 +83,11 @@ def into_table(path: Path, *, now: datetime, advance: Advance, resume: bool = Fa
                 loaded = _load(file, contents.manifest, now, advance, _insert)
             elif rest:
                 storage = storages["default" if first == MEDIA else "private"]
-                if not storage.exists(rest):
-                    storage.save(rest, File(file, rest))
+                size, _ = contents.manifest.files[name]
+                if storage.exists(rest) and storage.size(rest) == size:
+                    continue
+                storage.delete(rest)  # a part, as it is left where a process or a disk ended
+                storage.save(rest, File(file, rest))
     _compare(loaded)
     return contents
 
@@ -111,11 +118,12 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _empty(folder: Path) -> None:
-    """Refuse a folder that holds anything, but for what an earlier restore left in it: that is removed."""
+    """Refuse a folder that holds anything, but for what an earlier restore moved into it: that is removed."""
     is_left_over = (folder / RESTORING).exists()
-    there = sorted(one for one in folder.iterdir() if one.name not in (OWN_KEY, RESTORING))
-    if there and not is_left_over:
-        raise ArchiveError(f"{folder} is not empty: it holds {there[0].name}. Name an empty folder.")
+    there = sorted(one for one in folder.iterdir() if one.name not in (*MADE_BEFORE, RESTORING))
+    for one in there:
+        if not (is_left_over and one.name in MOVED):
+            raise ArchiveError(f"{folder} is not empty: it holds {one.name}. Name an empty folder.")
     for one in [*there, folder / RESTORING]:  # the mark of an ended restore goes last
         if one.is_dir():
             shutil.rmtree(one)

@@ -1,7 +1,7 @@
 """The worker's part of nightly commands: runs one in a thread of its own, and notes how it went.
 
-So other jobs do not wait for it; if the process ends, another worker begins it anew, and so has each command to be
-written that it can be.
+So other jobs do not wait for it; if the process ends, another worker begins it anew, up to 8 times, and so has each
+command to be written that it can be.
 """
 
 import contextlib
@@ -23,6 +23,7 @@ from dealsite.data.table.errors import Conflict, DataError
 from dealsite.processes.shortage import end_if_out_of_memory
 from dealsite.worker import at_work, checking, closing, keeping, own_process
 from dealsite.worker.held_job import HeldJob
+from dealsite.worker.schedule import SCHEDULE
 
 Command = Callable[[HeldJob], str]  # calls `renew` at least each half minute, and says what came of it
 
@@ -55,8 +56,11 @@ COMMANDS: dict[str, Command] = {
 
 
 def hand_over(job: Job, now: datetime) -> None:
-    """Hand a night's command to a thread of its own."""
+    """Hand a night's command to a thread of its own; Cancelled where its setting was turned off since."""
     from_item(CommandPayload, job.payload)
+    command = next(one for one in SCHEDULE if one.kind == job.kind)
+    if not command.is_on:
+        raise jobs.Cancelled(f"{command.setting} turns this off.")
     start(lambda: run(job))
     raise jobs.HandedOver()
 
@@ -74,6 +78,8 @@ def run(job: Job, *, clock: Callable[[], datetime] = timezone.now, command: Comm
     """Run a command, note how it went, and finish the job; ends where another worker has taken it."""
     held = HeldJob(job, clock)
     try:
+        if job.tries > jobs.MAX_TRIES:
+            raise DataError(f"The worker has ended {jobs.MAX_TRIES} times before this did.")
         with at_work.on(job.kind, held.began):
             said = (command or COMMANDS[job.kind])(held)
         held.hold()  # whoever has taken it meanwhile notes how it went for them

@@ -10,6 +10,7 @@ from django.conf import settings
 from dealsite.data.table.errors import DataError
 
 POLL_SECONDS = 2.0
+END_SECONDS = 20.0  # for a command to remove what it was making, once it is told to end
 
 
 def manage(*words: str) -> tuple[str, ...]:
@@ -36,7 +37,7 @@ def run(command: Sequence[str], renew: Callable[[], object]) -> str:
         try:
             said = _wait(running, renew)
         except BaseException:
-            running.kill()
+            _end(running)
             raise
     last = (said.strip().splitlines() or ["It said nothing."])[-1].removeprefix("CommandError: ")
     if running.returncode:
@@ -50,3 +51,11 @@ def _wait(running: subprocess.Popen[str], renew: Callable[[], object]) -> str:
             return running.communicate(timeout=POLL_SECONDS)[0]
         except subprocess.TimeoutExpired:
             renew()
+
+
+def _end(running: subprocess.Popen[str]) -> None:
+    running.terminate()
+    try:
+        running.communicate(timeout=END_SECONDS)
+    except subprocess.TimeoutExpired:
+        running.kill()

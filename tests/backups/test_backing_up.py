@@ -8,6 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from dealsite.backups import archive, backing_up
+from dealsite.backups.scratch import PREFIX
 from dealsite.data import table
 from dealsite.data.jobs import command_runs
 from dealsite.data.table.writes import Put
@@ -52,6 +53,7 @@ def test_a_backup_holds_the_table_pictures_private_files_and_all_keys(own_site, 
 
 
 def test_a_backup_is_for_its_owners_eyes_alone_and_leaves_nothing_beside_it(own_site, tmp_path):
+    (tmp_path / f"{PREFIX}left").mkdir()  # by one that was killed
     backing_up.back_up(tmp_path / "copy.tar", now=NOW)
     assert stat.S_IMODE((tmp_path / "copy.tar").stat().st_mode) == 0o600
     assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.tar", "engine"]

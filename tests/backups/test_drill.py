@@ -6,6 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from dealsite.backups import backing_up
+from dealsite.backups.scratch import PREFIX
 from dealsite.data import table
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import command_runs
@@ -25,6 +26,7 @@ def backups(own_site, settings, tmp_path):
 
 
 def test_a_drill_restores_the_newest_backup_checks_it_and_removes_it(backups, capsys):
+    (backups / f"{PREFIX}left").mkdir()  # by one that was killed
     call_command("restore_drill")
     said = capsys.readouterr().out
     assert "a.tar, of 2026-11-21 12:00 UTC, restores whole: " in said

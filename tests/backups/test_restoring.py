@@ -91,9 +91,30 @@ def test_a_restore_that_ends_before_its_end_begins_anew_and_no_site_starts_meanw
     assert (new / RESTORING).exists()
     with pytest.raises(EngineError, match="did not end"):
         check_there(new)
+    (new / "lock").touch()  # of a site that was refused
     restoring.into_folder(path, new, now=NOW, advance=quiet)
     check_there(new)
     assert (new / "engine.db").exists()
+
+
+def test_a_restore_that_begins_anew_removes_only_what_a_restore_makes(path, tmp_path):
+    new = tmp_path / "new"
+    (new / RESTORING).mkdir(parents=True)
+    (new / "media").mkdir()
+    (new / "media.before").mkdir()
+    with pytest.raises(ArchiveError, match=r"is not empty: it holds media\.before"):
+        restoring.into_folder(path, new, now=NOW, advance=quiet)
+    assert {one.name for one in new.iterdir()} == {RESTORING, "media", "media.before"}
+
+
+def test_an_archive_in_the_folder_that_is_to_be_emptied_is_refused(path, tmp_path):
+    inside = tmp_path / "new" / "media" / "copy.tar"
+    inside.parent.mkdir(parents=True)
+    (tmp_path / "new" / RESTORING).mkdir()
+    path.rename(inside)
+    with pytest.raises(ArchiveError, match="Move it elsewhere"):
+        restoring.into_folder(inside, tmp_path / "new", now=NOW, advance=quiet)
+    assert inside.exists()
 
 
 def test_two_restores_do_not_share_a_folder(path, tmp_path):
@@ -122,6 +143,8 @@ def test_a_backup_restores_into_a_new_table_and_goes_on_where_it_was_ended(
     with pytest.raises(CommandError, match="holds items already"):
         call_command("restore", str(path), "--table")
     table.write(Put(key=("T#0", "T"), item={"type": "test", "text": "written since"}))
+    (tmp_path / "elsewhere" / "pictures").mkdir(parents=True)
+    (tmp_path / "elsewhere" / "pictures" / "one-480.webp").write_bytes(b"pict")
     call_command("restore", str(path), "--table", "--resume")
     assert len(list(table.scan_all())) == 59
     assert table.get(("T#0", "T"))["text"] == "written since"

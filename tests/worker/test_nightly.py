@@ -234,6 +234,18 @@ def test_a_check_that_fails_is_tried_again_later_and_in_the_end_with_a_sample(ti
     assert run(time, third).scope == "sample"
 
 
+def test_a_command_whose_worker_ends_each_time_is_given_up():
+    plan(NOW)
+    for number in range(jobs.MAX_TRIES + 1):
+        job = jobs.take_next(now=NIGHT + number * HOUR)
+        assert job is not None
+    nightly.run(job, clock=lambda: NIGHT + 9 * HOUR, command=lambda held: "It went well.")
+    assert jobs.get(job.id).state == "failed"
+    noted = command_runs.newest(CHECK.kind)
+    assert noted is not None
+    assert (noted.ok, noted.said) == (False, "The worker has ended 8 times before this did.")
+
+
 def test_other_jobs_do_not_wait_for_a_check(monkeypatch):
     plan(NOW)
     works: list[Callable[[], None]] = []

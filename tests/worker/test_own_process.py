@@ -34,6 +34,28 @@ def test_a_command_whose_job_another_worker_has_is_ended(monkeypatch):
         own_process.run(say("import time; time.sleep(60)"), renew)
 
 
+ENDS_ITSELF = "def end(*_): print('ended', file=open(sys.argv[2], 'w', 1)); sys.exit()"
+
+
+@pytest.mark.parametrize(
+    ("at_end", "is_asked"), [(ENDS_ITSELF, True), ("end = signal.SIG_IGN", False)], ids=["ends", "stays"]
+)
+def test_a_command_is_asked_to_end_before_it_is_killed(monkeypatch, tmp_path, at_end, is_asked):
+    monkeypatch.setattr(own_process, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(own_process, "END_SECONDS", 30 if is_asked else 0.1)
+    began, ended = tmp_path / "began", tmp_path / "ended"
+
+    def renew() -> None:
+        if began.exists():
+            raise Conflict()
+
+    lines = ["import signal, sys, time", at_end, "signal.signal(signal.SIGTERM, end)"]
+    code = "\n".join([*lines, "open(sys.argv[1], 'w')", "time.sleep(60)"])
+    with pytest.raises(Conflict):
+        own_process.run((*say(code), str(began), str(ended)), renew)
+    assert ended.exists() is is_asked
+
+
 def test_the_backup_and_the_drill_of_a_night_run_so(monkeypatch, settings):
     settings.DEALSITE_NIGHTLY_BACKUPS = 7
     monkeypatch.setattr(own_process, "run", lambda command, renew: " ".join(command[3:]))

@@ -11,6 +11,7 @@ import pytest
 from django.core.management import call_command
 
 from cms.jobs.jobs import KINDS
+from dealsite.data import table
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import command_runs, jobs
 from dealsite.data.table import client
@@ -64,6 +65,15 @@ def test_what_is_turned_off_is_not_planned(fresh_table, settings):
     while job := jobs.take_next(now=NOW + DAY):
         kinds.add(job.kind)
     assert kinds == {"retention"}
+
+
+def test_what_was_turned_off_since_it_was_planned_does_not_run(fresh_table, settings, monkeypatch):
+    settings.DEALSITE_DRILL = False
+    monkeypatch.setattr(nightly, "start", lambda work: pytest.fail("It runs."))
+    command_runs.plan(command_runs.RESTORE_DRILL, due=NOW)
+    assert loop.run_next(now=NOW)
+    (item,) = [one for one in table.scan_all(consistent=True) if one["type"] == "Job"]
+    assert (item["state"], item["error"]) == ("cancelled", "DEALSITE_DRILL turns this off.")
 
 
 def test_at_night_yesterdays_payments_move_to_the_history(fresh_table, wait_for_indexes):

@@ -255,7 +255,7 @@ def _put(plan: FeaturedPlan, changed: FeaturedPlan, now: datetime) -> Put:
 
 def _end_job(plan: FeaturedPlan) -> list[Write]:
     """Return the write that ends the job of a plan which still waits for it."""
-    return [cancel_write(plan.job)] if plan.state == PLANNED else []
+    return [cancel_write(SET_PLANNED, plan.job)] if plan.state == PLANNED else []
 
 
 def _job(plan: FeaturedPlan) -> Put:

@@ -5,7 +5,6 @@ a migration: page by page, each item only while its `ttl` is as it was read, and
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -21,18 +20,21 @@ from dealsite.data.integrity.pace import Pace
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, NotFound
-from dealsite.data.table.ids import hash_of
+from dealsite.data.table.ids import epoch_seconds, hash_of
 from dealsite.data.table.writes import Update, equals, exists, missing
 
 NAME = "retention"  # of the migration
 AT_ONCE = 1000.0  # items a second
 TTL = "ttl"
+DAY = timedelta(days=1)
+REACH = timedelta(days=5 * 365 - 30)  # Amazon deletes nothing whose `ttl` passed five years ago
+DAMAGED = (AttributeError, KeyError, OverflowError, TypeError, ValueError)  # what reading such an item raises
 UNSAVED = "Nobody has saved it for long."  # in the audit log
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What a run came to: items whose time was changed, those that refused it, and drafts that went to the trash."""
+    """What a run came to: items of a new time, those that refused it or are damaged, drafts that went to the trash."""
 
     items: int
     refused: int
@@ -53,22 +55,39 @@ def apply(
     """
     spans = " ".join(f"{kind}={span}" for kind, span in sorted(settings.DEALSITE_RETENTION.items()))
     found, changed, refused = migrations.find(NAME), 0, 0
+    damaged = list[Item]()
+
+    def change(item: Item) -> Update | None:
+        try:
+            return write(item, now=now)
+        except DAMAGED:
+            damaged.append(item)
+            return None
+
     if again or found is None or not found.is_done or found.aim != hash_of(spans):
         done = migrations.run(
             migrations.begin(NAME, aim=spans),
             pace=pace or Pace(AT_ONCE),
             advance=lambda _: renew(),
-            change=write,
+            change=change,
         )
         changed, refused = done.total(migrations.MIGRATED), done.total(migrations.CONTENDED)
     span = settings.DEALSITE_RETENTION["drafts"]
-    return Applied(changed, refused, 0 if span is None else discard_drafts(span, now=now, renew=renew))
+    discarded, damaged_drafts = (0, 0) if span is None else discard_drafts(span, now=now, renew=renew)
+    return Applied(changed, refused + len(damaged) + damaged_drafts, discarded)
 
 
-def write(item: Item) -> Update | None:
-    """Return the write that lets an item go when its span says so; None if it does, or stays."""
+def write(item: Item, *, now: datetime) -> Update | None:
+    """Return the write that lets an item go when its span says so, or yesterday; None if it does, or stays."""
     entity = ENTITIES.get(str(item.get("type")))
-    if entity is None or entity.kept is None or (ends := entity.expiry(item)) == item.get(TTL):
+    if entity is None or entity.kept is None:
+        return None
+    ends, stored = entity.expiry(item), item.get(TTL)
+    if ends is not None and ends <= epoch_seconds(now):
+        if stored is not None and epoch_seconds(now - REACH) <= stored <= epoch_seconds(now):
+            return None  # it goes already
+        ends = max(ends, epoch_seconds(now - DAY))
+    if ends == stored:
         return None
     as_seen = equals(TTL, item[TTL]) if TTL in item else missing(TTL)
     return Update(
@@ -84,14 +103,23 @@ def write(item: Item) -> Update | None:
     "GSI1 DRAFTS; DRAFT#id, JOB#id / itself, TRASH",
     "1 query + 2 gets + 1 transaction",
 )
-def discard_drafts(span: timedelta, *, now: datetime, renew: Callable[[], object] = lambda: None) -> int:
-    """Move drafts to the trash that were not saved for a span; return how many. 2 gets and 1 transaction each."""
-    discarded = 0
+def discard_drafts(
+    span: timedelta, *, now: datetime, renew: Callable[[], object] = lambda: None
+) -> tuple[int, int]:
+    """Move drafts to the trash that were not saved for a span; return how many, and how many are damaged.
+
+    2 gets and 1 transaction each.
+    """
+    discarded = damaged = 0
     for row in table.query_all(keys.drafts.partition(), index=keys.GSI1):
         renew()
-        with suppress(NotFound, Conflict):  # published, deleted or saved meanwhile
+        try:
             draft = drafts.get(row["card"]["id"])
             if draft.updated_at <= now - span:
                 drafts.delete(draft, by=SITE, now=now, audit_context=AuditContext(note=UNSAVED))
                 discarded += 1
-    return discarded
+        except (NotFound, Conflict):
+            continue  # published, deleted or saved meanwhile
+        except DAMAGED:
+            damaged += 1
+    return discarded, damaged

@@ -101,14 +101,15 @@ def job_write(
     return Put(key=keys.job(job_id), item=JOB.item(item | causes.attributes() | rows), when=(absent(),))
 
 
-def cancel_write(job_id: str) -> Update:
+def cancel_write(kind: str, job_id: str) -> Update:
     """Return the write that ends a job which has become pointless, for the transaction that makes it so.
 
     Whoever has taken it notices when they write to it.
     """
+    ends = JOB.expiry({"id": job_id, "kind": kind, "state": "cancelled"})
     return Update(
         key=keys.job(job_id),
-        set={"state": "cancelled", ("card", "state"): "cancelled"},
+        set={"state": "cancelled", ("card", "state"): "cancelled"} | ({} if ends is None else {"ttl": ends}),
         remove=("taken_by", "GSI3PK", "GSI3SK"),
         when=(exists(),),
     )

@@ -7,14 +7,18 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.conf import settings
 
+from dealsite.data import keys, table
 from dealsite.data.catalogue import deals, featured, featured_plans, featured_versions
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.featured_plans import FeaturedPlan, PlanChanged
 from dealsite.data.catalogue.featured_versions import FeaturedEntry, ListDiff
 from dealsite.data.editing import audit
+from dealsite.data.integrity import retention
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
+from dealsite.data.table.ids import epoch_seconds
 from dealsite.worker import loop
 from tests import races
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_deal, make_id
@@ -158,6 +162,9 @@ def test_a_cancelled_plan_is_not_set(work):
     planned = plan(make_deal())
     cancelled = featured_plans.cancel(planned, by=EDITOR, now=NOW)
     assert featured_plans.cancel(cancelled, by=EDITOR, now=NOW) == cancelled
+    job = table.get(keys.job(planned.job))
+    assert job["ttl"] == epoch_seconds(NOW + settings.DEALSITE_RETENTION["jobs"])
+    assert retention.write(job, now=NOW) is None
     work(LATER)
     assert featured.get("front").version == 0
     with pytest.raises(PlanChanged):

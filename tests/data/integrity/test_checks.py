@@ -675,7 +675,7 @@ UNDERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         "its job is lost",
     ),
     "a plan whose job was cancelled": (
-        lambda: table.write(jobs.cancel_write(featured_plans.get(PLAN).job)),
+        lambda: table.write(jobs.cancel_write(featured_plans.SET_PLANNED, featured_plans.get(PLAN).job)),
         keys.featured_plan(PLAN),
         "its job is lost",
     ),

@@ -91,7 +91,7 @@ def test_jobs_that_others_name_and_those_that_failed_stay(wait_for_indexes):
     failed = make_id()
     table.write(jobs.job_write("nothing", {}, job_id=failed, due=NOW))
     table.write(Update(key=keys.job(failed), set={"state": "failed"}))
-    assert retention.write(table.get(keys.job(failed))) is None
+    assert retention.write(table.get(keys.job(failed)), now=NOW) is None
 
 
 def test_entries_of_both_logs_go_by_their_own_spans(wait_for_indexes):
@@ -130,6 +130,20 @@ def test_what_was_stored_before_there_were_spans_gets_its_own():
     table.write(Update(key=tuple(key), remove=("ttl",)))
     assert retention.apply(now=NOW).items == 1
     assert ttl_of(*key) == days_from_now(100)
+
+
+@pytest.mark.parametrize(
+    ("stored", "after"),
+    [(None, -1), (-6 * 365, -1), (50, -1), (-4 * 365, -4 * 365)],
+    ids=["stayed", "out of reach", "later", "goes already"],
+)
+def test_what_was_to_go_years_ago_gets_a_time_that_amazon_still_looks_at(stored, after):
+    *key, _ = message(NOW - 7 * 365 * DAY)
+    change = {"remove": ("ttl",)} if stored is None else {"set": {"ttl": days_from_now(stored)}}
+    table.write(Update(key=tuple(key), **change))
+    assert retention.apply(now=NOW).items == (stored != after)
+    assert ttl_of(*key) == days_from_now(after)
+    assert retention.apply(now=NOW + DAY, again=True).items == 0
 
 
 def test_a_message_that_is_read_while_a_span_is_applied_keeps_the_time_of_its_reading(spans, monkeypatch):
@@ -185,6 +199,21 @@ def test_logs_that_the_sites_role_may_not_change_hold_up_nothing_else(spans, mon
     (event,) = table.query(keys.security_event.partition(NOW.date()))
     assert event["ttl"] == days_from_now(40)
     assert retention.apply(now=NOW) == retention.Applied(items=0, refused=0, drafts=0)
+
+
+def test_damaged_items_and_drafts_hold_up_nothing_else(spans, wait_for_indexes):
+    *key, _ = message()
+    entry = audit.entry_write(by="ada", kind="deal", subject=make_id(), what="changed", now=NOW)
+    table.write(entry)
+    table.write(Update(key=entry.key, remove=("card",)))
+    damaged, old = (make_draft(now=NOW - days * DAY) for days in (32, 31))
+    table.write(Update(key=keys.draft(damaged.id), remove=("version",)))
+    table.write(Update(key=tuple(key), remove=("ttl",)))
+    wait_for_indexes()
+    spans("messages=7d audit=never drafts=30d")
+    assert retention.apply(now=NOW) == retention.Applied(items=3, refused=2, drafts=1)
+    assert ttl_of(*key) == days_from_now(7)
+    assert trash_record.find("draft", old.id).by == "-"
 
 
 def test_of_two_workers_at_it_one_goes_on():
