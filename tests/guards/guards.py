@@ -802,6 +802,20 @@ GUARDS = [
         "tests/data/people/test_my_data.py",
     ),
     Guard(
+        "an address that nobody has confirmed gives out nothing of whose it is",
+        f"{DATA}/people/my_data.py",
+        'user.get("email", "")}',
+        'user.get("email", ""), user.get("pending_email", "")}',
+        "tests/data/people/test_my_data.py",
+    ),
+    Guard(
+        "who is called as another one's town is given nothing of theirs",
+        f"{DATA}/entities/personal.py",
+        "isinstance(value, str) and _names_a_user(name, kind, item, inside)",
+        "isinstance(value, str)",
+        "tests/data/people/test_my_data.py",
+    ),
+    Guard(
         "a job about a person names nobody once it is done",
         "dealsite/worker/loop.py",
         "jobs.finish(job, forget=job.kind in OF_PERSONS)",

@@ -186,9 +186,9 @@ def all_items(username: str, *, everywhere: bool = False) -> Iterator[OwnItem]:
 
 
 def _names(username: str) -> set[str]:
-    """Return what a person is called in items: their name and addresses."""
+    """Return what a person is called in items: their name and their address, once they have confirmed it."""
     user = table.get(keys.user(username)) or {}
-    return {username, user.get("email", ""), user.get("pending_email", "")} - {""}
+    return {username, user.get("email", "")} - {""}
 
 
 def _items(username: str, names: set[str], *, everywhere: bool) -> Iterator[Item]:
