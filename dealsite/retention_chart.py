@@ -28,7 +28,7 @@ class Retention:
 
 CHART = (
     Retention("messages", "messages in users' inboxes, read or not", "it was sent", "180d"),
-    Retention("read", "messages that were read", "it was read, or else `messages`", "90d"),
+    Retention("read", "messages that were read", "it was read, never longer than `messages`", "90d"),
     Retention(
         "jobs",
         "jobs that are done or cancelled; not those of announcements, bulk changes and imports, which others name",

@@ -802,6 +802,13 @@ GUARDS = [
         "tests/data/people/test_my_data.py",
     ),
     Guard(
+        "a message that was read is kept no longer than an unread one",
+        f"{DATA}/entities/people.py",
+        '[("messages", sent), ("read", ',
+        '[("read", ',
+        "tests/data/integrity/test_retention.py",
+    ),
+    Guard(
         "an address that nobody has confirmed gives out nothing of whose it is",
         f"{DATA}/people/my_data.py",
         'user.get("email", "")}',

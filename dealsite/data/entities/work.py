@@ -65,11 +65,11 @@ def listed_rows(kind: str, job_id: str) -> keys.Row:
     return keys.export_rows(job_id, EXPORTS[kind]) if kind in EXPORTS else {}
 
 
-def job_is_kept(item: Item) -> tuple[str, datetime] | None:
+def job_is_kept(item: Item) -> list[tuple[str, datetime]]:
     """Tell since when a job is kept that is over and that nothing names; one that failed waits for somebody."""
     if item["state"] not in ("done", "cancelled") or item["kind"] in PAUSABLE:
-        return None
-    return "jobs", time_of(item.get("taken_by") or item["id"])
+        return []
+    return [("jobs", time_of(item.get("taken_by") or item["id"]))]
 
 
 JOB = Entity(

@@ -72,6 +72,35 @@ def test_a_message_that_was_read_late_stays_no_longer_than_an_unread_one():
     assert ttl_of(*key) == days_from_now(5)
 
 
+@pytest.mark.parametrize(
+    ("changed", "days"),
+    [
+        ("messages=30d", 20),
+        ("messages=30d read=never", 20),
+        ("messages=never read=40d", 40),
+        ("audit=never", 90),
+        ("messages=never read=never", None),
+    ],
+)
+def test_changed_spans_count_for_a_message_from_when_it_was_sent_and_read(spans, changed, days):
+    spans("")
+    *key, message_id = message(NOW - 10 * DAY)
+    messages.mark_read("ada", message_id, now=NOW)
+    assert ttl_of(*key) == days_from_now(90)
+    spans(changed)
+    retention.apply(now=NOW)
+    assert ttl_of(*key) == (None if days is None else days_from_now(days))
+
+
+def test_a_message_that_was_read_long_after_it_was_sent_is_not_ended_by_a_change_of_other_spans(spans):
+    spans("")
+    *key, message_id = message(NOW - 100 * DAY)
+    messages.mark_read("ada", message_id, now=NOW)
+    spans("audit=never")
+    retention.apply(now=NOW)
+    assert ttl_of(*key) == days_from_now(80)
+
+
 def test_the_number_of_unread_messages_follows(wait_for_indexes):
     message(NOW - 100 * DAY)
     message()
