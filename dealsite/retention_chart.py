@@ -31,7 +31,8 @@ CHART = (
     Retention("read", "messages that were read", "it was read, never longer than `messages`", "90d"),
     Retention(
         "jobs",
-        "jobs that are done or cancelled; not those of announcements, bulk changes and imports, which others name",
+        "jobs that are done or cancelled, and mails that failed; "
+        "not those of announcements, bulk changes and imports, which others name",
         "a worker took it last",
         "90d",
     ),

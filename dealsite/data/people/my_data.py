@@ -18,6 +18,7 @@ from dealsite.data.editing import audit
 from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.entities.entity import At
 from dealsite.data.entities.personal import is_about, mentions, own_part
+from dealsite.data.entities.work import MY_DATA as MY_DATA
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import Job, job_write
 from dealsite.data.jobs.payloads import to_item
@@ -31,7 +32,7 @@ from dealsite.data.table.key_templates import Part, Template
 from dealsite.data.table.writes import Update, equals, missing
 
 KEPT = timedelta(days=1)
-MY_DATA, DELETE_MY_DATA = "my_data", "delete_my_data"  # kinds of jobs
+DELETE_MY_DATA = "delete_my_data"  # the kind of job
 AT_ONCE = 100
 
 

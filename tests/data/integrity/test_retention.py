@@ -11,14 +11,16 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import drafts
 from dealsite.data.editing import audit, trash_record
 from dealsite.data.entities.chart import ENTITIES
+from dealsite.data.entities.work import TELLING
 from dealsite.data.integrity import checks, migrations, retention
-from dealsite.data.jobs import jobs
-from dealsite.data.people import messages, security_events
+from dealsite.data.jobs import job_actions, jobs
+from dealsite.data.people import mails, messages, my_data, security_events
 from dealsite.data.people.security_events import SecurityEvent
 from dealsite.data.table import client, schema
 from dealsite.data.table.errors import Refused, VersionConflict
 from dealsite.data.table.ids import epoch_seconds
 from dealsite.data.table.writes import Update
+from dealsite.worker import mails as mail_jobs
 from tests.builders import DAY, NOW, make_deal, make_draft, make_id
 from tests.races import at_once
 
@@ -121,6 +123,19 @@ def test_jobs_that_others_name_and_those_that_failed_stay(wait_for_indexes):
     table.write(jobs.job_write("nothing", {}, job_id=failed, due=NOW))
     table.write(Update(key=keys.job(failed), set={"state": "failed"}))
     assert retention.write(table.get(keys.job(failed))) is None
+
+
+def test_a_mail_that_failed_goes_with_its_address_unless_somebody_tries_it_again(wait_for_indexes):
+    assert {*mail_jobs.HANDLERS, my_data.MY_DATA} == TELLING
+    key = keys.job(job_id := make_id())
+    mail = {"to": "ann@example.org", "name": "Ann"}
+    table.write(jobs.job_write(mails.NOTICE, mail, job_id=job_id, due=NOW))
+    table.write(Update(key=key, set={"tries": jobs.MAX_TRIES - 1}))
+    wait_for_indexes()
+    jobs.fail(jobs.take_next(now=NOW), "There is no such mailbox.", now=NOW)
+    assert (jobs.get(job_id).state, ttl_of(*key)) == ("failed", days_from_now(20))
+    job_actions.retry(job_id, by="eve", now=NOW)
+    assert (jobs.get(job_id).state, ttl_of(*key)) == ("open", None)
 
 
 def test_entries_of_both_logs_go_by_their_own_spans(wait_for_indexes):
