@@ -28,10 +28,11 @@ class Retention:
 
 CHART = (
     Retention("messages", "messages in users' inboxes, read or not", "it was sent", "180d"),
-    Retention("read", "messages that were read", "it was read, or else `messages`", "90d"),
+    Retention("read", "messages that were read", "it was read, never longer than `messages`", "90d"),
     Retention(
         "jobs",
-        "jobs that are done or cancelled; not those of announcements, bulk changes and imports, which others name",
+        "jobs that are done or cancelled, and mails that failed; "
+        "not those of announcements, bulk changes and imports, which others name",
         "a worker took it last",
         "90d",
     ),

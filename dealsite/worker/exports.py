@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import IO
 
 from django.core.files.base import File
 from django.core.files.storage import Storage, storages
@@ -33,6 +34,20 @@ def storage() -> Storage:
     return storages["private"]
 
 
+def save(name: str, file: IO[bytes], *, until: datetime, clock: Callable[[], datetime]) -> None:
+    """Save a file that another job deletes at `until`; Cancelled once that is over, and then nothing is left of it."""
+    refuse_if_over(name, until, clock())
+    storage().save(name, File(file))
+    refuse_if_over(name, until, clock())
+
+
+def refuse_if_over(name: str, until: datetime, now: datetime) -> None:
+    """Raise Cancelled where a file's time is over, without the file: the job that deletes it may have come already."""
+    if now >= until:
+        storage().delete(name)
+        raise jobs.Cancelled("The time for which this file is kept is over.")
+
+
 def file_name(job_id: str) -> str:
     return f"exports/{job_id}.csv"
 
@@ -41,8 +56,13 @@ def write_export(job: Job, now: datetime) -> None:
     """Write the file of a job; it begins anew after a crash, and takes the place of whatever was there."""
     payload = exports.payload_of(job)
     listed = LISTS[payload.what]
+    name, until = file_name(job.id), job.created_at + exports.kept_for()
+    refuse_if_over(name, until, now)
     began = last = monotonic()
     progress = Progress()
+
+    def clock() -> datetime:
+        return now + timedelta(seconds=monotonic() - began)
 
     def note(**changes: int) -> None:
         nonlocal last, progress
@@ -61,9 +81,9 @@ def write_export(job: Job, now: datetime) -> None:
         text.flush()
         progress = replace(progress, bytes=file.tell())
         file.seek(0)
-        storage().save(file_name(job.id), File(file))
+        save(name, file, until=until, clock=clock)
         text.detach()
-    jobs.save_progress(job, to_item(progress), now=now + timedelta(seconds=monotonic() - began))
+    jobs.save_progress(job, to_item(progress), now=clock())
 
 
 def delete_export(job: Job, now: datetime) -> None:

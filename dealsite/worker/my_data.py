@@ -14,8 +14,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import IO, Any
 
-from django.core.files.base import File
-
 from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.entities.personal import cell, columns
 from dealsite.data.jobs import jobs
@@ -26,7 +24,7 @@ from dealsite.data.people.my_data import DeletionPayload, MyDataPayload, OwnItem
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import iso
 from dealsite.text.spreadsheets import safe_cell
-from dealsite.worker.exports import NOTE_SECONDS, storage
+from dealsite.worker.exports import NOTE_SECONDS, refuse_if_over, save, storage
 
 monotonic: Callable[[], float] = time.monotonic  # replaced in tests
 
@@ -35,13 +33,18 @@ def write_my_data(job: Job, now: datetime) -> None:
     """Write the file of a job, and tell whose it is; it begins anew after a crash."""
     username, began = from_item(MyDataPayload, job.payload).username, monotonic()
     last, written = began, 0
+    name, until = my_data.file_name(job.id), job.created_at + my_data.KEPT
+    refuse_if_over(name, until, now)
+
+    def clock() -> datetime:
+        return now + timedelta(seconds=monotonic() - began)
 
     def note() -> None:
         nonlocal last, written
         written += 1
         if monotonic() - last >= NOTE_SECONDS:
             last = monotonic()
-            jobs.save_progress(job, {"rows": written}, now=now + timedelta(seconds=last - began))
+            jobs.save_progress(job, {"rows": written}, now=clock())
 
     try:
         user = users.get(username)
@@ -50,7 +53,7 @@ def write_my_data(job: Job, now: datetime) -> None:
     with tempfile.TemporaryFile() as file:
         write_zip(my_data.all_items(username), file, username=username, now=now, note=note)
         file.seek(0)
-        storage().save(my_data.file_name(job.id), File(file))
+        save(name, file, until=until, clock=clock)
     my_data.tell(user, now=now)
 
 

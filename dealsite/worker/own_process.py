@@ -5,8 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 
-from django.conf import settings
-
+from dealsite import home
 from dealsite.data.table.errors import DataError
 
 POLL_SECONDS = 2.0
@@ -26,7 +25,7 @@ def run(command: Sequence[str], renew: Callable[[], object]) -> str:
     environ = os.environ | {"DJANGO_SETTINGS_MODULE": "dealsite.settings"}
     running = subprocess.Popen(
         command,
-        cwd=settings.BASE_DIR,
+        cwd=home.PARTS,
         env=environ,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

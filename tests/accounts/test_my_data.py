@@ -16,14 +16,17 @@ from django.test import Client
 from django.utils import timezone
 
 from dealsite.accounts.my_data import STAYS
+from dealsite.data import keys, table
 from dealsite.data.catalogue import relations
 from dealsite.data.editing import audit
 from dealsite.data.entities.chart import ENTITIES
+from dealsite.data.jobs import job_actions, jobs
 from dealsite.data.people import my_data, security_events, users
 from dealsite.data.people.users import User
-from dealsite.worker import loop
+from dealsite.data.table.writes import Update
+from dealsite.worker import exports, loop
 from tests.accounts.conftest import PASSWORD, sign_in
-from tests.builders import make_brand
+from tests.builders import NOW, make_brand
 from tests.people import make_user
 
 PAGE, FILE = "/account/my-data/", "/account/my-data/file/"
@@ -138,6 +141,32 @@ def test_a_user_who_is_gone_meanwhile_gets_no_file(browser: Client, ada: User, t
     browser.post(PAGE)
     browser.post("/account/delete/", {"old_password": PASSWORD})
     work()
+    assert not [path for path in (tmp_path / "private").rglob("*") if path.is_file()]
+
+
+def test_a_file_whose_time_is_over_is_not_written_any_more(
+    browser: Client, ada: User, clock: Any, mailoutbox: Any, tmp_path: Path
+):
+    sign_in(browser)
+    browser.post(PAGE)
+    job = my_data.newest("ada", now=timezone.now()).job
+    assert job
+    failed = {"state": "failed", ("card", "state"): "failed"}
+    table.write(Update(key=keys.job(job.id), set=failed, remove=("GSI3PK", "GSI3SK")))
+    clock(hours=24)
+    work()
+    job_actions.retry(job.id, by="eve", now=timezone.now())
+    work()
+    assert jobs.get(job.id).state == "cancelled"
+    assert not [path for path in (tmp_path / "private").rglob("*") if path.is_file()]
+    assert not [one for one in mailoutbox if "Your data are ready" in one.subject]
+
+
+@pytest.mark.parametrize("times", [[0, 60], [60]])
+def test_of_a_file_whose_time_ends_while_it_is_written_nothing_is_left(tmp_path: Path, times: list[int]):
+    clock = iter(NOW + timedelta(minutes=one) for one in times).__next__
+    with pytest.raises(jobs.Cancelled):
+        exports.save("a/file", io.BytesIO(b"what is ada's"), until=NOW + timedelta(hours=1), clock=clock)
     assert not [path for path in (tmp_path / "private").rglob("*") if path.is_file()]
 
 

@@ -27,13 +27,13 @@ from dealsite.data.table.key_templates import Part, Pieces, Row
 INDEX_KEYS = (*(f"{name}{part}" for name in (GSI1, GSI2, GSI3) for part in ("PK", "SK")), USER_INDEX)
 OWN = frozenset(("PK", "SK", "type", SCHEMA, *INDEX_KEYS))  # what an item has beside its attributes
 Upgrade = Callable[[Item], Item]
-Kept = Callable[[Item], tuple[str, datetime] | None]
+Kept = Callable[[Item], Sequence[tuple[str, datetime]]]
 
 
 def since(span: str, path: str) -> Kept:
     """Return that items are kept by a span of DEALSITE_RETENTION from the time at a path of them."""
     first, _, last = path.partition(".")
-    return lambda item: (span, from_iso(item[first][last] if last else item[first]))
+    return lambda item: [(span, from_iso(item[first][last] if last else item[first]))]
 
 
 class At:
@@ -130,7 +130,7 @@ class Entity:
     `named` are attributes whose names are data: what they begin with, and what they hold. `rules` are functions of an
     item that return what is wrong with attributes that are each right, as a sentence, or ''. A root must be there where
     something names it; what is passing may be taken away at any time, and nothing is lost. `kept` tells of an item by
-    which span of DEALSITE_RETENTION it is kept and since when, None for one that stays. `stays` says why it still
+    which spans of DEALSITE_RETENTION it is kept and since when, none for one that stays. `stays` says why it still
     names a person who was deleted (see personal.py). `schema` counts the versions of this declaration from 1; the n-th
     of `upgrades` makes an item of version n + 1 of one of version n (0: written before there were versions).
     """
@@ -220,10 +220,10 @@ class Entity:
         return made
 
     def expiry(self, item: Item) -> int | None:
-        """Return when an item is to go by the span of its kind, in seconds since 1970; None for one that stays."""
-        said = self.kept(item) if self.kept else None
-        span = settings.DEALSITE_RETENTION[said[0]] if said else None
-        return None if said is None or span is None else epoch_seconds(said[1] + span)
+        """Return when an item is to go, by the first of its spans to end, in seconds since 1970; None: it stays."""
+        spans, said = settings.DEALSITE_RETENTION, self.kept(item) if self.kept else ()
+        ends = [start + span for name, start in said if (span := spans[name]) is not None]
+        return epoch_seconds(min(ends)) if ends else None
 
     def problems(self, item: Item) -> Iterator[str]:
         """Yield what is wrong with an item's attributes, a sentence each."""

@@ -220,9 +220,12 @@ def message_rows(item: Item) -> keys.Row:
     return keys.unread_messages(item["username"], item["id"]) if is_unread else {}
 
 
-def message_is_kept(item: Item) -> tuple[str, datetime]:
-    """Tell since when a message is kept; when it was read stands nowhere."""
-    return "messages" if "GSI1PK" in item else "read", time_of(item["id"])
+def message_is_kept(item: Item) -> list[tuple[str, datetime]]:
+    """Tell since when a message is kept; one that was read goes no later than if it had stayed unread."""
+    sent = time_of(item["id"])
+    if "GSI1PK" in item:
+        return [("messages", sent)]
+    return [("messages", sent), ("read", from_iso(item["read_at"]) if "read_at" in item else sent)]
 
 
 MESSAGE = Entity(
@@ -235,6 +238,7 @@ MESSAGE = Entity(
         "username": Username(personal=True, refers="User"),
         "card": Map(MESSAGE_CARD),
         "text": Text(most=TEXT_CHARACTERS, optional=True),
+        "read_at": Time(optional=True, about="the last time; absent: unread, or read before this was kept"),
         "ttl": Expiry(optional=True),
     },
     kept=message_is_kept,

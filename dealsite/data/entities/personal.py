@@ -12,6 +12,8 @@ from dealsite.data.entities.texts import Username
 from dealsite.data.table.convert import Item
 
 SOMEBODY_ELSE = "(somebody else)"
+ACCOUNTS = ("username", "account", "owner")  # where user names stand, also in what has no shape
+MAILED_TO = ("to", "email")  # under which the payload of a mail's job has an address
 # Why an item still names somebody who was deleted: their name is never given out again; the law asks for what was
 # bought and paid; logs show what attackers did; it says who made or changed it; or it ends by itself.
 Stays = Literal["", "name", "law", "security", "work", "passing"]
@@ -38,30 +40,40 @@ def _within(kind: Attribute) -> Shape:
 
 def is_about(shape: Shape, item: Mapping[str, Any], names: Collection[str]) -> bool:
     """Tell whether an item is about a person of some names, and not only something that they did."""
-    return any(
-        not is_actor(path.rpartition(".")[2]) for path, value in _personal(shape, item) if value in names
-    )
+    return any(not is_actor(name) for name, value in _named(shape, item) if value in names)
 
 
 def mentions(shape: Shape, item: Mapping[str, Any], names: Collection[str]) -> bool:
     """Tell whether an item names a person of some names at all."""
-    return any(value in names for _, value in _personal(shape, item))
+    return any(value in names for _, value in _named(shape, item))
 
 
-def _personal(shape: Shape, item: Mapping[str, Any], within: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield the texts of an item that tell who somebody is, with the name under which each stands."""
+def _named(shape: Shape, item: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the texts of an item that say of which user it is, with the name under which each stands.
+
+    Anybody may be shown as, live in or ask for what another's user name is. An address counts only where a mail goes
+    to it: anybody may say that one is theirs. `within` names the personal map without a shape around it.
+    """
     for name, value in item.items():
         kind = shape.get(name, Attribute())
-        is_so = within or kind.personal
+        inside = within or (name if kind.personal else "")
         if isinstance(value, dict):
             shapes = dict.fromkeys(value, kind.of) if isinstance(kind, MapOf) else _within(kind)
-            yield from _personal(shapes, value, is_so)
+            yield from _named(shapes, value, inside)
         elif isinstance(value, (list, set)):
             inner = kind.of if isinstance(kind, Each) else Attribute()
             for one in value:
-                yield from _personal({name: inner}, {name: one}, is_so)
-        elif is_so and isinstance(value, str):
+                yield from _named({name: inner}, {name: one}, inside)
+        elif inside and isinstance(value, str) and _names_a_user(name, kind, item, inside):
             yield name, value
+
+
+def _names_a_user(name: str, kind: Attribute, item: Mapping[str, Any], within: str) -> bool:
+    if name == "subject":  # of an audit entry: the id of anything else may read as a user name does
+        return item.get("kind") == "user"
+    if name in MAILED_TO:
+        return within == "payload"
+    return isinstance(kind, Username) or name in ACCOUNTS or is_actor(name)
 
 
 def own_part(shape: Shape, item: Item, names: Collection[str]) -> Item:

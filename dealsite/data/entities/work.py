@@ -30,6 +30,13 @@ CHECK_IMPORT, RUN_IMPORT = "check_import", "run_import"  # what is done with a f
 BULK_CHANGE, BULK_UNDO = "bulk_change", "bulk_undo"  # those that change many deals, and take that back
 # Editors can pause and cancel them; messages, imports and rows of results name them for good.
 PAUSABLE = frozenset({SEND_MESSAGE, BULK_CHANGE, BULK_UNDO, CHECK_IMPORT, RUN_IMPORT})
+NOTICE, ORDER_NOTICE, PAYMENT_NOTICE = "account_notice", "order_notice", "payment_notice"
+PASSWORD_RESET, CONFIRMATION, EMAIL_CHANGED = "password_reset_mail", "confirmation_mail", "email_changed_mail"
+MY_DATA = "my_data"  # writes a file of all that is stored about a person
+# They tell a person something. Nobody is harmed when one that failed goes, with the address that it was for.
+TELLING = frozenset(
+    {NOTICE, ORDER_NOTICE, PAYMENT_NOTICE, PASSWORD_RESET, CONFIRMATION, EMAIL_CHANGED, MY_DATA}
+)
 
 DUE = Time()
 AUDIENCE: Shape = {
@@ -65,11 +72,12 @@ def listed_rows(kind: str, job_id: str) -> keys.Row:
     return keys.export_rows(job_id, EXPORTS[kind]) if kind in EXPORTS else {}
 
 
-def job_is_kept(item: Item) -> tuple[str, datetime] | None:
-    """Tell since when a job is kept that is over and that nothing names; one that failed waits for somebody."""
-    if item["state"] not in ("done", "cancelled") or item["kind"] in PAUSABLE:
-        return None
-    return "jobs", time_of(item.get("taken_by") or item["id"])
+def job_is_kept(item: Item) -> list[tuple[str, datetime]]:
+    """Tell since when a job is kept that is over and that nothing names; most that failed wait for somebody."""
+    over = ("done", "cancelled", "failed") if item["kind"] in TELLING else ("done", "cancelled")
+    if item["state"] not in over or item["kind"] in PAUSABLE:
+        return []
+    return [("jobs", time_of(item.get("taken_by") or item["id"]))]
 
 
 JOB = Entity(

@@ -89,12 +89,15 @@ def write(item: Item, *, now: datetime) -> Update | None:
         ends = max(ends, epoch_seconds(now - DAY))
     if ends == stored:
         return None
-    as_seen = equals(TTL, item[TTL]) if TTL in item else missing(TTL)
+    as_seen = [equals(TTL, item[TTL]) if TTL in item else missing(TTL)]
+    as_seen += (
+        [equals("state", item["state"])] if "state" in item else []
+    )  # a job may be tried again meanwhile
     return Update(
         key=(item["PK"], item["SK"]),
         set={} if ends is None else {TTL: ends},
         remove=(TTL,) if ends is None else (),
-        when=(exists(), as_seen),
+        when=(exists(), *as_seen),
     )
 
 

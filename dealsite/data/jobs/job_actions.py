@@ -74,7 +74,7 @@ def _set_state(
     if state == "open":
         rows = keys.job_rows(job_id, max(now, time_of(job_id)))
         changes |= {"tries": 0, "GSI3PK": rows["GSI3PK"], "GSI3SK": rows["GSI3SK"]}
-        remove = ["taken_by", "error"]
+        remove = ["taken_by", "error", "ttl"]
     update = Update(key=keys.job(job_id), set=changes, remove=remove, when=(equals("state", job.state),))
     entry = audit.entry_write(by=by, kind="job", subject=job_id, what=what, now=now, note=job.kind)
     try:

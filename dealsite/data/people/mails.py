@@ -7,6 +7,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from dealsite.data import table
+from dealsite.data.entities.work import CONFIRMATION as CONFIRMATION
+from dealsite.data.entities.work import EMAIL_CHANGED as EMAIL_CHANGED
+from dealsite.data.entities.work import NOTICE as NOTICE
+from dealsite.data.entities.work import ORDER_NOTICE as ORDER_NOTICE
+from dealsite.data.entities.work import PASSWORD_RESET as PASSWORD_RESET
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.access_patterns import access_pattern
@@ -15,12 +20,6 @@ from dealsite.data.table.writes import Write
 
 if TYPE_CHECKING:
     from dealsite.data.people.users import User
-
-NOTICE = "account_notice"  # kinds of jobs
-ORDER_NOTICE = "order_notice"
-PASSWORD_RESET = "password_reset_mail"  # noqa: S105
-CONFIRMATION = "confirmation_mail"
-EMAIL_CHANGED = "email_changed_mail"
 
 
 @dataclass(frozen=True, slots=True)

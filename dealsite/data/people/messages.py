@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.conf import settings
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
@@ -20,7 +19,7 @@ from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import NotFound
-from dealsite.data.table.ids import epoch_seconds, is_ulid, new_ulid, time_of
+from dealsite.data.table.ids import is_ulid, iso, new_ulid, time_of
 from dealsite.data.table.paging import newest_first
 from dealsite.data.table.writes import Delete, Update, exists
 
@@ -110,18 +109,10 @@ def get(username: str, message_id: str) -> Message:
 @access_pattern("mark a message read", "MESSAGES#u / MESSAGE#id", "1 update")
 def mark_read(username: str, message_id: str, *, now: datetime) -> None:
     """Mark a message read, which may shorten its time; harmless if it is, NotFound if there is none."""
-    key = _key(username, message_id)
-    ends, remove = _expiry_of_read(message_id, now), ("GSI1PK", "GSI1SK")
-    shortened = {"ttl": ends} if ends else {}
-    table.write(Update(key=key, set=shortened, remove=remove, when=(exists(),), otherwise=_no_message()))
-
-
-def _expiry_of_read(message_id: str, now: datetime) -> int | None:
-    """Return when a message goes that is read now: never later than if it had stayed unread."""
-    spans, sent = settings.DEALSITE_RETENTION, time_of(message_id)
-    read, unread = spans["read"], spans["messages"]
-    ends = [since + span for since, span in ((now, read), (sent, unread)) if span is not None]
-    return epoch_seconds(min(ends)) if ends else None
+    key, read = _key(username, message_id), {"read_at": iso(now)}
+    ends, remove = MESSAGE.expiry({"id": message_id, **read}), ("GSI1PK", "GSI1SK")
+    changes = {**read, "ttl": ends} if ends else read
+    table.write(Update(key=key, set=changes, remove=remove, when=(exists(),), otherwise=_no_message()))
 
 
 @access_pattern("mark unread messages read one by one", "GSI1 MESSAGES#u / MESSAGE#id", "1 query + 1 update")

@@ -18,6 +18,7 @@ from dealsite.data.editing import audit
 from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.entities.entity import At
 from dealsite.data.entities.personal import is_about, mentions, own_part
+from dealsite.data.entities.work import MY_DATA as MY_DATA
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import Job, job_write
 from dealsite.data.jobs.payloads import to_item
@@ -31,7 +32,7 @@ from dealsite.data.table.key_templates import Part, Template
 from dealsite.data.table.writes import Update, equals, missing
 
 KEPT = timedelta(days=1)
-MY_DATA, DELETE_MY_DATA = "my_data", "delete_my_data"  # kinds of jobs
+DELETE_MY_DATA = "delete_my_data"  # the kind of job
 AT_ONCE = 100
 
 
@@ -186,9 +187,9 @@ def all_items(username: str, *, everywhere: bool = False) -> Iterator[OwnItem]:
 
 
 def _names(username: str) -> set[str]:
-    """Return what a person is called in items: their name and addresses."""
+    """Return what a person is called in items: their name and their address, once they have confirmed it."""
     user = table.get(keys.user(username)) or {}
-    return {username, user.get("email", ""), user.get("pending_email", "")} - {""}
+    return {username, user.get("email", "")} - {""}
 
 
 def _items(username: str, names: set[str], *, everywhere: bool) -> Iterator[Item]:

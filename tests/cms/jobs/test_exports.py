@@ -282,6 +282,14 @@ def test_a_job_that_is_run_twice_leaves_one_whole_file(office, three, private):
     assert [path.name for path in (private / "exports").iterdir()] == [f"{job_id}.csv"]
 
 
+def test_a_file_whose_time_is_over_is_not_written_any_more(office, three, private):
+    job_id = ask(office, first="2026-11-01", last="2026-11-21")
+    job = jobs.get(job_id)
+    with pytest.raises(jobs.Cancelled):
+        files.write_export(job, job.created_at + exports.kept_for())
+    assert not (private / "exports").exists()
+
+
 def test_files_are_listed_newest_first_and_paged(office):
     wanted = exports.ExportRequest("orders", "", NOW - DAY, NOW, "UTC", "olga")
     made = [new_ulid(NOW + n * timedelta(seconds=1)) for n in range(30)]

@@ -121,6 +121,7 @@ EXAMPLES: dict[str, Item] = {
                 "username": "ada",
                 "card": {"id": ID, "kind": "order", "headline": "Shipped", "deal": "", "order": OTHER_ID},
                 "text": "It is on its way.",
+                "read_at": LATER,
                 **keys.unread_messages("ada", ID),
             }
         ),

@@ -11,14 +11,16 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import drafts
 from dealsite.data.editing import audit, trash_record
 from dealsite.data.entities.chart import ENTITIES
+from dealsite.data.entities.work import NOTICE, TELLING
 from dealsite.data.integrity import checks, migrations, retention
-from dealsite.data.jobs import jobs
-from dealsite.data.people import messages, security_events
+from dealsite.data.jobs import job_actions, jobs
+from dealsite.data.people import mails, messages, my_data, security_events
 from dealsite.data.people.security_events import SecurityEvent
 from dealsite.data.table import client, schema
-from dealsite.data.table.errors import Refused, VersionConflict
+from dealsite.data.table.errors import Conflict, Refused, VersionConflict
 from dealsite.data.table.ids import epoch_seconds
 from dealsite.data.table.writes import Update
+from dealsite.worker import mails as mail_jobs
 from tests.builders import DAY, NOW, make_deal, make_draft, make_id
 from tests.races import at_once
 
@@ -72,6 +74,35 @@ def test_a_message_that_was_read_late_stays_no_longer_than_an_unread_one():
     assert ttl_of(*key) == days_from_now(5)
 
 
+@pytest.mark.parametrize(
+    ("changed", "days"),
+    [
+        ("messages=30d", 20),
+        ("messages=30d read=never", 20),
+        ("messages=never read=40d", 40),
+        ("audit=never", 90),
+        ("messages=never read=never", None),
+    ],
+)
+def test_changed_spans_count_for_a_message_from_when_it_was_sent_and_read(spans, changed, days):
+    spans("")
+    *key, message_id = message(NOW - 10 * DAY)
+    messages.mark_read("ada", message_id, now=NOW)
+    assert ttl_of(*key) == days_from_now(90)
+    spans(changed)
+    retention.apply(now=NOW)
+    assert ttl_of(*key) == (None if days is None else days_from_now(days))
+
+
+def test_a_message_that_was_read_long_after_it_was_sent_is_not_ended_by_a_change_of_other_spans(spans):
+    spans("")
+    *key, message_id = message(NOW - 100 * DAY)
+    messages.mark_read("ada", message_id, now=NOW)
+    spans("audit=never")
+    retention.apply(now=NOW)
+    assert ttl_of(*key) == days_from_now(80)
+
+
 def test_the_number_of_unread_messages_follows(wait_for_indexes):
     message(NOW - 100 * DAY)
     message()
@@ -92,6 +123,19 @@ def test_jobs_that_others_name_and_those_that_failed_stay(wait_for_indexes):
     table.write(jobs.job_write("nothing", {}, job_id=failed, due=NOW))
     table.write(Update(key=keys.job(failed), set={"state": "failed"}))
     assert retention.write(table.get(keys.job(failed)), now=NOW) is None
+
+
+def test_a_mail_that_failed_goes_with_its_address_unless_somebody_tries_it_again(wait_for_indexes):
+    assert {*mail_jobs.HANDLERS, my_data.MY_DATA} == TELLING
+    key = keys.job(job_id := make_id())
+    mail = {"to": "ann@example.org", "name": "Ann"}
+    table.write(jobs.job_write(mails.NOTICE, mail, job_id=job_id, due=NOW))
+    table.write(Update(key=key, set={"tries": jobs.MAX_TRIES - 1}))
+    wait_for_indexes()
+    jobs.fail(jobs.take_next(now=NOW), "There is no such mailbox.", now=NOW)
+    assert (jobs.get(job_id).state, ttl_of(*key)) == ("failed", days_from_now(20))
+    job_actions.retry(job_id, by="eve", now=NOW)
+    assert (jobs.get(job_id).state, ttl_of(*key)) == ("open", None)
 
 
 def test_entries_of_both_logs_go_by_their_own_spans(wait_for_indexes):
@@ -243,3 +287,17 @@ def test_versions_may_be_gone_where_a_span_says_so(spans):
     spans("versions=30d")
     said = [str(problem) for problem in checks.find()]
     assert [one for one in said if "the last one kept before is" in one] == []
+
+
+def test_a_failed_job_that_is_tried_again_meanwhile_stays_for_its_worker():
+    job_id = make_id()
+    table.write(jobs.job_write(NOTICE, {"to": "ada@example.org"}, job_id=job_id, due=NOW))
+    state = {"state": "failed", ("card", "state"): "failed"}
+    table.write(Update(key=keys.job(job_id), set=state, remove=("GSI3PK", "GSI3SK")))
+    item = table.get(keys.job(job_id))
+    assert item is not None
+    change = retention.write(item, now=NOW)
+    assert change is not None
+    job_actions.retry(job_id, by="eve", now=NOW)
+    with pytest.raises(Conflict):
+        table.write(change)

@@ -17,9 +17,10 @@ from dealsite.data.editing import audit, saved_views
 from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.entities.personal import SOMEBODY_ELSE, columns, is_actor, own_part, who
 from dealsite.data.jobs import jobs
-from dealsite.data.people import messages, my_data, users
+from dealsite.data.people import mails, messages, my_data, users
 from dealsite.data.people.messages import message_item
 from dealsite.data.table.errors import Conflict, NotFound
+from dealsite.data.table.writes import Update
 from dealsite.gateways.testing import TestGateway
 from dealsite.worker import loop
 from tests.builders import DAY, HOUR, NOW, make_id
@@ -127,6 +128,39 @@ def test_of_what_somebody_only_did_nobody_else_is_told():
     assert "ann" not in json.dumps(entry)
     (entry,) = [one.attributes for one in my_data.all_items("ann") if one.type == "AuditEntry"]
     assert (entry["card"]["subject"], entry["card"]["by"]) == ("ann", SOMEBODY_ELSE)
+
+
+def found_everywhere(username: str) -> Counter[tuple[str, Any]]:
+    """Return what is found of somebody, by type and user name."""
+    return Counter(
+        (one.type, one.attributes.get("username")) for one in my_data.all_items(username, everywhere=True)
+    )
+
+
+OWN = {("User", "mallory"): 1, ("Profile", "mallory"): 1, ("EmailGuard", "mallory"): 1}
+
+
+def test_an_address_that_nobody_has_confirmed_finds_nothing():
+    make_user("ann")
+    make_user("mallory")
+    table.write(mails.notice("my_data", users.get("ann"), now=NOW))
+    for key in (keys.user("mallory"), keys.profile("mallory")):
+        table.write(Update(key=key, set={"pending_email": "ann@example.org"}))
+    assert found_everywhere("mallory") == OWN
+    assert {name for _, name in found_everywhere("ann")} == {"ann", None}
+    assert found_everywhere("ann")[("Job", None)] == 1
+
+
+def test_another_ones_address_name_and_work_are_not_theirs_who_is_called_so():
+    make_user("ann")
+    for key in (keys.user("ann"), keys.profile("ann")):
+        table.write(Update(key=key, set={"name": "mallory"}))
+    table.write(Update(key=keys.profile("ann"), set={"address": {"city": "mallory"}}))
+    make_user("mallory")
+    notice = mails.order_notice("mallory", order_id=ORDER, username="ann", to="ann@example.org", now=NOW)
+    about_a_brand = audit.entry_write(by="ann", kind="brand", subject="mallory", what="changed", now=NOW)
+    table.transact([notice, about_a_brand])
+    assert found_everywhere("mallory") == OWN
 
 
 def test_many_items_are_read_to_the_end():

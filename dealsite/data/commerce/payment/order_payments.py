@@ -33,6 +33,7 @@ from dealsite.data.entities.payments import (
     SCHEDULED,
 )
 from dealsite.data.entities.people import PAYMENT_NEWS
+from dealsite.data.entities.work import PAYMENT_NOTICE as PAYMENT_NOTICE
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.access_patterns import access_pattern
@@ -41,7 +42,6 @@ from dealsite.data.table.ids import RANDOM_BITS, from_iso, is_ulid, iso, new_uli
 from dealsite.data.table.writes import Put, Update, Write, absent, equals
 
 REFUND_PAYMENT = "refund_payment"  # the kinds of jobs
-PAYMENT_NOTICE = "payment_notice"
 MESSAGE_KIND = PAYMENT_NEWS
 SMALLEST_INSTALMENT = Decimal("1.00")
 CHANGED = gettext_lazy("This payment changed meanwhile. Load it again and repeat what you did.")
