@@ -94,6 +94,7 @@ def local_stream_engine(engine_folder: Path) -> Iterator[str]:
 def _nothing_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no test use up what another may do, nor count for /metrics until the process ends."""
     monkeypatch.setattr(counting, "begin", lambda part: None)
+    monkeypatch.setattr(client, "READ_TIMEOUT", client.READ_TIMEOUT)  # some commands are patient
     limits.forget()
     readiness.of_process = readiness.Readiness()
     # Open, and never read again unless a test asks for it: nobody's calls count that one.
