@@ -74,12 +74,16 @@ def start(work: Callable[[], None]) -> None:
     threading.Thread(target=run_in_context, args=(work,), name="nightly", daemon=True).start()
 
 
+class GivenUp(Exception):
+    """The processes that ran a command have ended too often before they were through with it."""
+
+
 def run(job: Job, *, clock: Callable[[], datetime] = timezone.now, command: Command | None = None) -> None:
     """Run a command, note how it went, and finish the job; ends where another worker has taken it."""
     held = HeldJob(job, clock)
     try:
         if job.tries > jobs.MAX_TRIES:
-            raise DataError(f"The worker has ended {jobs.MAX_TRIES} times before this did.")
+            raise GivenUp(f"The worker has ended {jobs.MAX_TRIES} times before this did.")
         with at_work.on(job.kind, held.began):
             said = (command or COMMANDS[job.kind])(held)
         held.hold()  # whoever has taken it meanwhile notes how it went for them

@@ -173,6 +173,7 @@ OF_DEVELOPERS = {
     "dealsite/data/table/client.py",
     "dealsite/data/table/example.py",
     "dealsite/data/table/schema.py",
+    "dealsite/site_setup/tables.py",  # of a command
     "dealsite/stream/rebuilding.py",
     "dealsite/stream/records.py",
     "dealsite/worker/loop.py",

@@ -147,11 +147,15 @@ def test_nothing_runs_any_more_once_an_error_is_raised():
 
 
 def test_what_waits_for_a_thread_does_not_run_after_an_error():
-    busy, ran = threading.Event(), []
-    full = [partial(busy.wait, 10)] * connection.CONNECTIONS
+    busy, entered, ran = threading.Event(), [], []
+
+    def hold() -> None:
+        entered.append(1)
+        busy.wait(10)
+
     with ThreadPoolExecutor(1) as other:
-        held = other.submit(together, lambda: busy.wait(10), *full)
-        while parallel._threads(os.getpid())._work_queue.qsize() or held.running() is False:
+        held = other.submit(together, *[hold] * (connection.CONNECTIONS + 1))
+        while len(entered) <= connection.CONNECTIONS:  # the caller, and every thread
             time.sleep(0.001)
 
         def fail() -> None:
