@@ -46,7 +46,7 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n 2 --dist wor
 MAY_BE_NONE := $(if $(TESTS),|| [ $$? -eq 5 ]) # of some tests, perhaps none belongs to a part
 
 .PHONY: test
-test: setup-dev ## Run what every change has to pass: some 10 minutes. TESTS=tests/data/test_deals.py for some of it
+test: setup-dev ## Run what every change has to pass: some 12 minutes. TESTS=tests/data/test_deals.py for some of it
 	@rm -f build/test-seconds.md
 	$(PYTEST) -m "not thorough" $(TESTS) $(MAY_BE_NONE)
 

@@ -28,7 +28,8 @@ REQUESTS = 400
 
 
 @pytest.fixture
-def children() -> Iterator[Children]:
+def children(monkeypatch: pytest.MonkeyPatch) -> Iterator[Children]:
+    monkeypatch.setattr(children_module, "END_SECONDS", 1.0)
     made = Children()
     yield made
     made.stop()
