@@ -46,12 +46,12 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n 2 --dist wor
 MAY_BE_NONE := $(if $(TESTS),|| [ $$? -eq 5 ]) # of some tests, perhaps none belongs to a part
 
 .PHONY: test
-test: setup-dev ## Run what every change has to pass: some 12 minutes. TESTS=tests/data/test_deals.py for some of it
+test: setup-dev ## Run what every change has to pass: some 14 minutes. TESTS=tests/data/test_deals.py for some of it
 	@rm -f build/test-seconds.md
 	$(PYTEST) -m "not thorough" $(TESTS) $(MAY_BE_NONE)
 
 .PHONY: test-all
-test-all: test ## Run make test and then what it leaves out: half an hour in all
+test-all: test ## Run make test and then what it leaves out: 40 minutes in all
 	$(PYTEST) -m thorough $(TESTS) $(MAY_BE_NONE)
 
 .PHONY: guards
