@@ -106,10 +106,9 @@ def cancel_write(kind: str, job_id: str) -> Update:
 
     Whoever has taken it notices when they write to it.
     """
-    ends = JOB.expiry({"id": job_id, "kind": kind, "state": "cancelled"})
     return Update(
         key=keys.job(job_id),
-        set={"state": "cancelled", ("card", "state"): "cancelled"} | ({} if ends is None else {"ttl": ends}),
+        set=_ended("cancelled", job_id, kind),
         remove=("taken_by", "GSI3PK", "GSI3SK"),
         when=(exists(),),
     )
@@ -239,15 +238,19 @@ def _rest(job: Job, now: datetime) -> None:
 
 
 def _close(job: Job, state: str, error: str = "", *, forget: bool = False) -> None:
-    changes: dict[Path, Any] = {"state": state, ("card", "state"): state}
+    changes = _ended(state, job.id, job.kind, job.taken_by)
     if error:
         changes["error"] = error
     if forget:
         changes["payload"] = {}
-    ends = JOB.expiry({"id": job.id, "kind": job.kind, "state": state, "taken_by": job.taken_by})
-    if ends is not None:
-        changes["ttl"] = ends
     _change(job, changes, remove=("GSI3PK", "GSI3SK", *(["error"] if forget else [])))
+
+
+def _ended(state: str, job_id: str, kind: str, taken_by: str = "") -> dict[Path, Any]:
+    """Return what a job that ends is set to: its state, and when it goes, if its kind has a span."""
+    ends = JOB.expiry({"id": job_id, "kind": kind, "state": state, "taken_by": taken_by})
+    changes: dict[Path, Any] = {"state": state, ("card", "state"): state}
+    return changes if ends is None else changes | {"ttl": ends}
 
 
 def _change(job: Job, changes: Mapping[Path, Any], *, remove: tuple[str, ...] = ()) -> None:
