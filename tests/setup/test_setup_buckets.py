@@ -18,7 +18,7 @@ from tests.builders import NOW
 
 @pytest.fixture(scope="module")
 def s3() -> Iterator[str]:
-    """The address of an S3 with the buckets media, which everybody can read, and private."""
+    """The address of an S3 with the buckets media, which everybody can read, private, and questions for a lake."""
     server = ThreadedMotoServer(port=0, verbose=False)
     server.start()
     _, port = server.get_host_and_port()
@@ -26,7 +26,7 @@ def s3() -> Iterator[str]:
     client = boto3.client(
         "s3", "us-east-1", endpoint_url=address, aws_access_key_id="x", aws_secret_access_key="x"
     )
-    for name in ("media", "private"):
+    for name in ("media", "private", "questions"):
         client.create_bucket(Bucket=name)
     yield address
     server.stop()
@@ -113,9 +113,9 @@ def test_the_lake_in_a_bucket_is_tried(settings: Any, s3: str, monkeypatch: pyte
         access_key="x", secret_key="x", region="us-east-1", endpoint_override=where, scheme="http"
     )
     monkeypatch.setattr(fs, "S3FileSystem", lambda **_: files)
-    settings.DEALSITE_LAKE, settings.DEALSITE_REGION = "s3://private/lake", "us-east-1"
+    settings.DEALSITE_LAKE, settings.DEALSITE_REGION = "s3://questions/lake", "us-east-1"
     (found,) = buckets.buckets(NOW)
-    assert (found.text, found.todo) == ("s3://private/lake takes, returns and deletes files.", "")
+    assert (found.text, found.todo) == ("s3://questions/lake takes, returns and deletes files.", "")
     settings.DEALSITE_LAKE = "s3://nowhere/lake"
     (found,) = buckets.buckets(NOW)
     assert "DEALSITE_LAKE: s3://nowhere/lake cannot be used: " in found.text
