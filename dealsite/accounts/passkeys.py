@@ -36,8 +36,8 @@ from webauthn.helpers.structs import (
 from dealsite.accounts import cookies, limits
 from dealsite.accounts.cookies import Signed
 from dealsite.accounts.security_log import note
-from dealsite.data.people import passkeys
-from dealsite.data.people.two_factor import Passkey, TwoFactor
+from dealsite.data.people import passkeys, two_factor
+from dealsite.data.people.two_factor import Passkey, Proof, TwoFactor
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import new_ulid
@@ -130,28 +130,28 @@ def user_of(request: HttpRequest, form: Form, *, now: datetime) -> User | None:
         if found is None:
             raise InvalidAuthenticationResponse("it is nobody's")
         username = found[0].username
-        _use(request, credential, found[1], now)
+        two_factor.use(_proof(request, credential, found[1], now))
     except WRONG as error:
-        _refuse(request, form, username, error)
+        refuse(request, form, username, error)
         return None
     tries.succeeded()
     return found[0]
 
 
-def passes(request: HttpRequest, factor: TwoFactor, form: Form, *, now: datetime) -> bool:
-    """Tell whether a passkey of a factor has signed, else say so in the form. 1 transaction."""
+def proof(request: HttpRequest, factor: TwoFactor, form: Form, *, now: datetime) -> Proof | None:
+    """Return what uses up what a passkey of a factor has signed; None if it has not, which the form then says."""
     try:
-        _use(request, parse_authentication_credential_json(form.cleaned_data["passkey"]), factor, now)
+        credential = parse_authentication_credential_json(form.cleaned_data["passkey"])
+        return _proof(request, credential, factor, now)
     except WRONG as error:
-        _refuse(request, form, factor.username, error)
-        return False
-    return True
+        refuse(request, form, factor.username, error)
+        return None
 
 
-def _use(
+def _proof(
     request: HttpRequest, credential: AuthenticationCredential, factor: TwoFactor, now: datetime
-) -> None:
-    """Check what a passkey has signed, and note it; one of WRONG. 1 transaction."""
+) -> Proof:
+    """Check what a passkey has signed, and return what uses it up; one of WRONG."""
     asked, handle = cookies.PASSKEY.read(request), credential.response.user_handle
     if asked is None:
         raise InvalidAuthenticationResponse("this browser was not asked")
@@ -170,9 +170,9 @@ def _use(
     count = verified.new_sign_count
     if (count or passkey.sign_count) and count <= passkey.sign_count:
         raise InvalidAuthenticationResponse("it has counted backwards: there may be a copy of it")
-    passkeys.use(factor, passkey, sign_count=count, challenge=asked.text, now=now)
+    return passkeys.by_passkey(factor, passkey, sign_count=count, challenge=asked.text, now=now)
 
 
-def _refuse(request: HttpRequest, form: Form, username: str, error: Exception) -> None:
+def refuse(request: HttpRequest, form: Form, username: str, error: Exception) -> None:
     note(request, "passkey_failed", username=username, detail=str(error)[:100])
     form.add_error(None, _("This passkey did not work. Try again, or sign in another way."))

@@ -8,6 +8,7 @@ import base64
 import hashlib
 import hmac
 import secrets
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import pyotp
@@ -23,7 +24,7 @@ from django.utils.translation import gettext_lazy
 from dealsite.accounts import limits, passkeys
 from dealsite.accounts.security_log import note
 from dealsite.data.people import throttles, two_factor
-from dealsite.data.people.two_factor import TwoFactor
+from dealsite.data.people.two_factor import Proof, TwoFactor
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Conflict, TooManyRequests
 
@@ -100,10 +101,17 @@ def plain(code: str) -> str:
     return "".join(c for c in code if c not in " -\u00a0\u2010\u2011\u2013")
 
 
-def passes(request: HttpRequest, user: User, form: Form, *, now: datetime) -> bool:
-    """Tell whether a form's `code` is a good one of a user, used up with that, or its passkey theirs; else it says so.
+def passes(
+    request: HttpRequest,
+    user: User,
+    form: Form,
+    *,
+    now: datetime,
+    use: Callable[[Proof], None] = two_factor.use,
+) -> bool:
+    """Tell whether a form's `code` is a good one of a user, or its passkey theirs, and `use` it; else it says so.
 
-    TooManyRequests after some tries. 1 get + 1 transaction, and 2 updates that count the try.
+    TooManyRequests after some tries. 1 get + 1 transaction, or `use`, and 2 updates that count the try.
     """
     # By the user, whatever the device: who knows the password could make as many devices as they like.
     subject = user.username
@@ -117,39 +125,38 @@ def passes(request: HttpRequest, user: User, form: Form, *, now: datetime) -> bo
     if factor is None or factor.id != user.two_factor:
         form.add_error("code", _("Your account was changed elsewhere meanwhile. Sign in again."))
         return False
-    if form.cleaned_data.get("passkey"):
-        good = passkeys.passes(request, factor, form, now=now)
-        if good:
-            tries.succeeded()
-        return good
+    by_passkey = bool(form.cleaned_data.get("passkey"))
     try:
-        good = _use(user, factor, plain(form.cleaned_data["code"]), now)
+        if by_passkey:
+            proof = passkeys.proof(request, factor, form, now=now)
+        elif (proof := _proof(user, factor, plain(form.cleaned_data["code"]), now)) is None:
+            note(request, "code_failed", username=user.username)
+            wrong = _("This code is not right. Enter the one that your app shows now, or a recovery code.")
+            form.add_error("code", wrong)
+        if proof is None:
+            return False
+        use(proof)
     except Conflict as error:
-        form.add_error("code", str(error))
+        if by_passkey:
+            passkeys.refuse(request, form, user.username, error)
+        else:
+            form.add_error("code", str(error))
         return False
-    if good:
-        tries.succeeded()
-    else:
-        note(request, "code_failed", username=user.username)
-        wrong = _("This code is not right. Enter the one that your app shows now, or a recovery code.")
-        form.add_error("code", wrong)
-    return good
+    tries.succeeded()
+    return True
 
 
-def _use(user: User, factor: TwoFactor, code: str, now: datetime) -> bool:
+def _proof(user: User, factor: TwoFactor, code: str, now: datetime) -> Proof | None:
+    """Return what uses up a code, None if it is not right."""
     if len(code) == RECOVERY_DIGITS:
         for key in _site_keys():
             code_hash = recovery_hash(user.username, code, key=key)
             if any(hmac.compare_digest(code_hash, known) for known in factor.recovery):
-                two_factor.use_recovery_code(user, factor, code_hash, now=now)
-                return True
-        return False
+                return two_factor.by_recovery_code(user, factor, code_hash, now=now)
+        return None
     secret = unseal(user.username, factor.secret)
     step = step_of(secret, code, now) if secret else None
-    if step is None:
-        return False
-    two_factor.use_code(factor, step)
-    return True
+    return two_factor.by_code(factor, step) if step is not None else None
 
 
 def _site_keys() -> list[str]:

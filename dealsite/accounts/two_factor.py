@@ -21,6 +21,7 @@ from dealsite.accounts.password import is_confirmed
 from dealsite.accounts.requests import SignedIn, UserRequest
 from dealsite.accounts.security_log import note
 from dealsite.data.people import two_factor as stored
+from dealsite.data.people.two_factor import Proof
 from dealsite.data.table.errors import Conflict, Forbidden, TooManyRequests
 from dealsite.web.pages import page
 
@@ -88,14 +89,16 @@ def set_up_two_factor(request: UserRequest) -> HttpResponse:
 def renew_recovery_codes(request: UserRequest) -> HttpResponse:
     """Make new recovery codes, by password and code, and show them once; the old ones are void."""
     user = request.user
+    codes, hashes = new_codes(user)
 
-    def renew() -> HttpResponse:
-        codes, hashes = new_codes(user)
-        stored.renew_recovery_codes(user.account, recovery=hashes, now=timezone.now())
+    def renew(proof: Proof) -> None:
+        stored.renew_recovery_codes(user.account, proof, recovery=hashes, now=timezone.now())
+
+    def done() -> HttpResponse:
         note(request, "factor_changed", username=user.username, detail="made new recovery codes")
         return codes_page(request, codes)
 
-    return _by_code(request, "accounts/renew_recovery_codes.html", renew)
+    return _by_code(request, "accounts/renew_recovery_codes.html", renew, done)
 
 
 @page("none", seen_by="admin")
@@ -107,34 +110,40 @@ def turn_off_two_factor(request: UserRequest) -> HttpResponse:
     if is_required(user):
         raise Forbidden(_("This site asks everybody with a role for two-factor sign-in."))
 
-    def turn_off() -> HttpResponse:
-        stored.turn_off(user.account, by=user.username, key=cookies.session_key(request), now=timezone.now())
+    def turn_off(proof: Proof) -> None:
+        key = cookies.session_key(request)
+        stored.turn_off(user.account, by=user.username, proof=proof, key=key, now=timezone.now())
+
+    def done() -> HttpResponse:
         note(request, "factor_changed", username=user.username, detail="turned two-factor sign-in off")
         messages.success(request, _("Two-factor sign-in is off. You are signed out everywhere else."))
         return HttpResponseRedirect(reverse("two_factor"))
 
-    return _by_code(request, "accounts/turn_off_two_factor.html", turn_off)
+    return _by_code(request, "accounts/turn_off_two_factor.html", turn_off, done)
 
 
-def _by_code(request: UserRequest, template: str, act: Callable[[], HttpResponse]) -> HttpResponse:
-    """Do something for a user who gives their password and a code; ask for them until they do."""
+def _by_code(
+    request: UserRequest, template: str, use: Callable[[Proof], None], done: Callable[[], HttpResponse]
+) -> HttpResponse:
+    """Use a code, or passkey, of a user who gives their password, too; ask for them until they do."""
     account = request.user.account
     if not account.two_factor:
         return HttpResponseRedirect(reverse("two_factor"))
     form = TwoFactorForm(request.POST or None)
 
     def confirm() -> HttpResponse | None:
-        return act() if is_proved(request, form) else None
+        return done() if is_proved(request, form, use=use) else None
 
     return answer_form(request, template, form, confirm, refusals=(TooManyRequests, Conflict))
 
 
-def is_proved(request: UserRequest, form: PasskeyForm) -> bool:
+def is_proved(request: UserRequest, form: PasskeyForm, *, use: Callable[[Proof], None] = stored.use) -> bool:
     """Tell whether a form holds the user's password and, where they have a factor, a code, or else a passkey."""
     if not form.by_passkey and not is_confirmed(request, form):
         return False
     account = request.user.account
-    return not account.two_factor or second_factor.passes(request, account, form, now=timezone.now())
+    now = timezone.now()
+    return not account.two_factor or second_factor.passes(request, account, form, now=now, use=use)
 
 
 def new_codes(user: SignedIn) -> tuple[list[str], list[str]]:

@@ -27,7 +27,7 @@ from dealsite.data.table.writes import Delete, Put
 from dealsite.web import page_cache
 from tests.builders import NOW
 from tests.faults.forms import Prepared
-from tests.faults.proxy import FAULTS, HITS, WAITING, Proxy
+from tests.faults.proxy import FAULTS, HITS, WAITING, Hits, Proxy
 from tests.faults.unkind import ItemKey
 from tests.people import signed_in
 from tests.seeded import Content
@@ -151,7 +151,7 @@ class Site:
         who: str | Client,
         request: Callable[[Client], Any],
         fault: str,
-        hits: str,
+        hits: str | Hits,
         calls: int,
         *,
         limits: tuple[float, float] | None = None,
@@ -161,7 +161,8 @@ class Site:
         is_short = fault in WAITING and limits is None
         answer, page = limits or (SHORT if is_short else PATIENT)
         self.proxy.scale = SCALE if is_short else 1.0
-        broken = self.proxy.broken(FAULTS[fault], HITS[hits], calls)
+        hit = HITS[hits] if isinstance(hits, str) else hits
+        broken = self.proxy.broken(FAULTS[fault], hit, calls)
         with limits_of_client(answer, page), same_secrets(), broken:
             return self._asked(browser, request)
 

@@ -10,7 +10,7 @@ from django.test import Client
 
 from tests.faults.forms import FORMS, LEFT_OUT, OWN
 from tests.faults.judge import wrong_answer
-from tests.faults.proxy import FAULTS, HITS
+from tests.faults.proxy import FAULTS, HITS, Exchange, Hits
 from tests.faults.site import Changes, Seen, Site
 from tests.pages import ROUTES
 from tests.seeded import SHOPPER
@@ -78,7 +78,7 @@ def is_part(changes: Changes, whole: Changes, before: Changes) -> bool:
     return True
 
 
-def send(site: Site, name: str, fault: str, hits: str) -> str:
+def send(site: Site, name: str, fault: str, hits: str | Hits) -> str:
     """Say what is wrong with a form that is sent while something is broken; "" if nothing is."""
     form = filled(site, name)
     site.forget()
@@ -152,4 +152,21 @@ def test_a_form_is_carried_out_whole_or_not_at_all_and_says_which(fault: str, wh
             site.repaired()
             if problem := send(site, name, fault, hits):
                 wrong.append((name, hits, problem))
+    assert wrong == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("fault", ["disk full", "reset after the engine has done it"])
+def test_a_form_is_not_half_done_wherever_it_is_broken_off(fault: str, site: Site):
+    """Each of its requests once is the last that is answered."""
+    wrong = []
+    for name in FORMS:
+        for last in range(filled(site, name).whole.calls):
+
+            def is_later(exchange: Exchange, calls: int, last: int = last) -> bool:
+                return exchange.number > last
+
+            site.repaired()
+            if problem := send(site, name, fault, is_later):
+                wrong.append((name, last, problem))
     assert wrong == []

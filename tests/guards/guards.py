@@ -137,6 +137,13 @@ GUARDS = [
         "tests/data/people/test_users.py tests/data/people/test_profiles.py",
     ),
     Guard(
+        "a code that was used turns no second factor off",
+        f"{DATA}/people/two_factor.py",
+        "when=proof.used.when, otherwise=proof.used.otherwise",
+        "when=()",
+        "tests/data/people/test_two_factor.py",
+    ),
+    Guard(
         "a code of the second factor is good once",
         f"{DATA}/people/two_factor.py",
         'when=(equals("id", factor.id), either(missing("last_step"), below("last_step", step)))',

@@ -12,7 +12,15 @@ from django.utils.translation import gettext_lazy
 from dealsite.data import keys, table
 from dealsite.data.entities.people import FACTOR_OWNER, MOST_PASSKEYS, USED_CHALLENGE
 from dealsite.data.people import mails, profiles, sessions
-from dealsite.data.people.two_factor import Passkey, TwoFactor, from_stored, passkey_item, told, turning_on
+from dealsite.data.people.two_factor import (
+    Passkey,
+    Proof,
+    TwoFactor,
+    from_stored,
+    passkey_item,
+    told,
+    turning_on,
+)
 from dealsite.data.people.users import User, as_user
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Conflict
@@ -84,9 +92,10 @@ def _one_more(factor: TwoFactor, passkey: Passkey) -> Update:
     )
 
 
-@access_pattern("sign with a passkey", "USER#u, CHALLENGE#hash / TWOFACTOR#u, USED", "1 transaction")
-def use(factor: TwoFactor, passkey: Passkey, *, sign_count: int, challenge: str, now: datetime) -> None:
-    """Note that a passkey has signed a challenge; Conflict if that was used, or the passkey meanwhile changed."""
+def by_passkey(
+    factor: TwoFactor, passkey: Passkey, *, sign_count: int, challenge: str, now: datetime
+) -> Proof:
+    """Return what notes that a passkey has signed a challenge, unless that was used, or the passkey changed."""
     here = ("passkeys", passkey.id)
     used = Update(
         key=keys.two_factor(factor.username),
@@ -94,7 +103,7 @@ def use(factor: TwoFactor, passkey: Passkey, *, sign_count: int, challenge: str,
         when=(equals("id", factor.id), equals((*here, "sign_count"), passkey.sign_count)),
         otherwise=profiles.changed(),
     )
-    table.transact([used, _used(challenge, now)])
+    return Proof(used, (_used(challenge, now),))
 
 
 @access_pattern(

@@ -63,6 +63,14 @@ class TwoFactor:
         return time_of(self.id)
 
 
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A good code or passkey, which is used up by a change of its factor, and by what is written `beside` it."""
+
+    used: Update
+    beside: tuple[Write, ...] = ()
+
+
 @access_pattern("a user's second factor", "USER#u / TWOFACTOR#u", "1 get")
 def get(username: str) -> TwoFactor | None:
     """Return a user's second factor, None if it is off."""
@@ -124,11 +132,15 @@ def add_app(user: User, *, secret: str, step: int, key: str, now: datetime) -> N
     "USER#u, TWOFACTOR#f, SESSIONS#u, JOB#id / TWOFACTOR#u, SESSION#hash",
     "1 query + 1 transaction",
 )
-def turn_off(user: User, *, by: str, key: str = "", now: datetime) -> None:
-    """Take app, passkeys and recovery codes from a user; an admin may do it for them.
+def turn_off(user: User, *, by: str, proof: Proof | None = None, key: str = "", now: datetime) -> None:
+    """Take app, passkeys and recovery codes from a user, who uses up a `proof` with that; an admin does it without.
 
     Conflict if that changed meanwhile. The session of `key`, if there is one, goes on, all others end.
     """
+    of_user = keys.two_factor(user.username)
+    gone = Delete(key=of_user)
+    if proof:
+        gone = Delete(key=of_user, when=proof.used.when, otherwise=proof.used.otherwise)
     switch = Update(
         key=keys.user(user.username),
         remove=("two_factor",),
@@ -136,17 +148,27 @@ def turn_off(user: User, *, by: str, key: str = "", now: datetime) -> None:
         otherwise=profiles.changed(),
     )
     entry = told(user, by=by, what="turned two-factor sign-in off", now=now)
-    gone = Delete(key=keys.two_factor(user.username)), Delete(key=keys.factor_owner(user.two_factor))
-    writes = [switch, *gone, entry, mails.notice("two_factor_off", user, now=now)]
+    beside = proof.beside if proof else ()
+    notice = mails.notice("two_factor_off", user, now=now)
+    writes = [switch, gone, Delete(key=keys.factor_owner(user.two_factor)), *beside, entry, notice]
     sessions.transact_and_end(replace(user, two_factor=""), writes, key=key)
 
 
-@access_pattern("use a code of the second factor", "USER#u / TWOFACTOR#u", "1 transaction")
-def use_code(factor: TwoFactor, step: int) -> None:
-    """Use the code of a step; Conflict if it, or a later one, was used before.
+@access_pattern(
+    "use up a code or passkey",
+    "USER#u, JOB#id, CHALLENGE#hash / TWOFACTOR#u, USED",
+    "1 transaction",
+)
+def use(proof: Proof) -> None:
+    """Use up a code or passkey; Conflict if it was used before, or the factor changed.
 
-    A transaction even so: its token tells a second attempt after a lost answer from a second use.
+    A transaction even of one write: its token tells a second attempt after a lost answer from a second use.
     """
+    table.transact([proof.used, *proof.beside])
+
+
+def by_code(factor: TwoFactor, step: int) -> Proof:
+    """Return what uses up the code of a step, unless it, or a later one, was used before."""
     used = Update(
         key=keys.two_factor(factor.username),
         set={"last_step": step},
@@ -154,31 +176,29 @@ def use_code(factor: TwoFactor, step: int) -> None:
         otherwise=Conflict(gettext_lazy("This code was used already. Wait for the next one.")),
         once=True,
     )
-    table.transact([used])
+    return Proof(used)
 
 
-@access_pattern("use up a recovery code", "USER#u, JOB#id / TWOFACTOR#u", "1 transaction")
-def use_recovery_code(user: User, factor: TwoFactor, code_hash: str, *, now: datetime) -> None:
-    """Use up a recovery code and have the user told; Conflict if it was used before."""
+def by_recovery_code(user: User, factor: TwoFactor, code_hash: str, *, now: datetime) -> Proof:
+    """Return what uses up a recovery code, unless it was used before, and has the user told."""
     used = Update(
         key=keys.two_factor(factor.username),
         discard={"recovery": {code_hash}},
         when=(equals("id", factor.id), contains("recovery", code_hash)),
         otherwise=Conflict(gettext_lazy("This recovery code was used already.")),
     )
-    table.transact([used, mails.notice("recovery_code_used", user, now=now)])
+    return Proof(used, (mails.notice("recovery_code_used", user, now=now),))
 
 
-@access_pattern("make new recovery codes", "USER#u / TWOFACTOR#u", "1 transaction")
-def renew_recovery_codes(user: User, *, recovery: Iterable[str], now: datetime) -> None:
-    """Give a user new recovery codes; the old ones are void. Conflict if the factor changed."""
-    renewed = Update(
-        key=keys.two_factor(user.username),
-        set={"recovery": set(recovery)},
-        when=(equals("id", user.two_factor),),
-        otherwise=profiles.changed(),
-    )
-    table.transact([renewed, told(user, by=user.username, what="made new recovery codes", now=now)])
+@access_pattern(
+    "make new recovery codes", "USER#u, JOB#id, CHALLENGE#hash / TWOFACTOR#u, USED", "1 transaction"
+)
+def renew_recovery_codes(user: User, proof: Proof, *, recovery: Iterable[str], now: datetime) -> None:
+    """Give a user new recovery codes by a proof, which is used up; the old ones are void. Conflict as of `use`."""
+    # One change of the factor: the code that it is proved by, if it is a recovery code, goes with the others.
+    renewed = replace(proof.used, set={**proof.used.set, "recovery": set(recovery)}, discard={})
+    entry = told(user, by=user.username, what="made new recovery codes", now=now)
+    table.transact([renewed, *proof.beside, entry])
 
 
 def told(user: User, *, by: str, what: str, now: datetime) -> Write:

@@ -168,12 +168,9 @@ measures(two_factor.turn_on, lambda: users.get("ann"))(
 measures(two_factor.turn_off, turn_on_two_factor)(
     lambda on: two_factor.turn_off(on[0], by="ann", key="secret", now=NOW)
 )
-measures(two_factor.use_code, turn_on_two_factor)(lambda on: two_factor.use_code(on[1], 2))
-measures(two_factor.use_recovery_code, turn_on_two_factor)(
-    lambda on: two_factor.use_recovery_code(on[0], on[1], "a hash", now=NOW)
-)
+measures(two_factor.use, turn_on_two_factor)(lambda on: two_factor.use(two_factor.by_code(on[1], 2)))
 measures(two_factor.renew_recovery_codes, turn_on_two_factor)(
-    lambda on: two_factor.renew_recovery_codes(on[0], recovery=["b"], now=NOW)
+    lambda on: two_factor.renew_recovery_codes(on[0], two_factor.by_code(on[1], 2), recovery=["b"], now=NOW)
 )
 measures(two_factor.add_app, add_passkey)(
     lambda on: two_factor.add_app(on[0], secret="x", step=1, key="secret", now=NOW)
@@ -181,9 +178,6 @@ measures(two_factor.add_app, add_passkey)(
 measures(passkeys.find, add_passkey)(lambda on: passkeys.find(on[1].id))
 measures(passkeys.add, turn_on_two_factor)(
     lambda on: passkeys.add(on[0], on[1], PASSKEY, challenge="asked", key="secret", now=NOW)
-)
-measures(passkeys.use, add_passkey)(
-    lambda on: passkeys.use(on[1], PASSKEY, sign_count=1, challenge="again", now=NOW)
 )
 measures(passkeys.remove, lambda: add_passkey(with_app=True))(
     lambda on: passkeys.remove(on[0], on[1], PASSKEY, key="secret", now=NOW)

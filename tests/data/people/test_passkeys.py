@@ -159,27 +159,25 @@ def test_of_two_passkeys_removed_at_the_same_moment_one_is_left():
 @pytest.mark.fast
 def test_its_use_is_noted():
     factor = with_some(1)
-    passkeys.use(factor, passkey(), sign_count=7, challenge="c", now=NOW)
+    two_factor.use(passkeys.by_passkey(factor, passkey(), sign_count=7, challenge="c", now=NOW))
     assert two_factor.get("ada").passkeys == (replace(passkey(), sign_count=7, used_at=NOW),)
 
 
 def test_of_ten_who_use_an_answer_at_the_same_moment_one_does():
     factor = with_some(1)
-    outcomes = at_once(
-        *[partial(passkeys.use, factor, passkey(), sign_count=0, challenge="same", now=NOW)] * 10
-    )
+    proof = passkeys.by_passkey(factor, passkey(), sign_count=0, challenge="same", now=NOW)
+    outcomes = at_once(*[partial(two_factor.use, proof)] * 10)
     assert outcomes.count(None) == 1
     assert {type(outcome) for outcome in outcomes} == {type(None), Conflict}
 
 
 def test_of_ten_uses_of_a_key_that_counts_from_the_same_number_one_is_taken():
     factor = with_some(1, count=4)
-    outcomes = at_once(
-        *[
-            partial(passkeys.use, factor, passkey(count=4), sign_count=5 + n, challenge=f"{n}", now=NOW)
-            for n in range(10)
-        ]
-    )
+    proofs = [
+        passkeys.by_passkey(factor, passkey(count=4), sign_count=5 + n, challenge=f"{n}", now=NOW)
+        for n in range(10)
+    ]
+    outcomes = at_once(*[partial(two_factor.use, proof) for proof in proofs])
     assert outcomes.count(None) == 1
 
 
@@ -188,8 +186,20 @@ def test_a_removed_passkey_is_used_no_more_and_does_not_come_back():
     factor = with_some(2)
     remove(factor.passkeys[0])
     with pytest.raises(Conflict):
-        passkeys.use(factor, factor.passkeys[0], sign_count=1, challenge="c", now=NOW)
+        two_factor.use(passkeys.by_passkey(factor, factor.passkeys[0], sign_count=1, challenge="c", now=NOW))
     assert two_factor.get("ada").passkeys == factor.passkeys[1:]
+
+
+@pytest.mark.fast
+def test_what_a_passkey_has_signed_turns_it_off_once():
+    factor, ada = with_some(1), users.get("ada")
+    proof = passkeys.by_passkey(factor, factor.passkeys[0], sign_count=0, challenge="c", now=NOW)
+    two_factor.use(proof)
+    with pytest.raises(Conflict):
+        two_factor.turn_off(ada, by="ada", proof=proof, now=NOW)
+    again = passkeys.by_passkey(factor, factor.passkeys[0], sign_count=0, challenge="d", now=NOW)
+    two_factor.turn_off(ada, by="ada", proof=again, now=NOW)
+    assert two_factor.get("ada") is None
 
 
 @pytest.mark.fast

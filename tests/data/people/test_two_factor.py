@@ -82,14 +82,14 @@ def test_turning_it_off_ends_all_other_sessions_and_forgets_the_secret():
 
 
 def test_another_factor_than_the_one_seen_is_not_turned_off():
-    old = turned_on()
+    old, seen = turned_on(), two_factor.get("ada")
     two_factor.turn_off(old, by="ada", now=NOW)
     later = NOW + timedelta(seconds=1)
     two_factor.turn_on(users.get("ada"), secret="new", recovery=["one"], step=1, key="", now=later)
     with pytest.raises(Conflict):
         two_factor.turn_off(old, by="ada", now=later)
     with pytest.raises(Conflict):
-        two_factor.renew_recovery_codes(old, recovery=["x"], now=later)
+        two_factor.renew_recovery_codes(old, two_factor.by_code(seen, 200), recovery=["x"], now=later)
     assert two_factor.get("ada").secret == "new"
 
 
@@ -98,13 +98,13 @@ def test_another_factor_than_the_one_seen_is_not_turned_off():
 def test_a_code_is_good_once_and_none_before_it_is(step: int):
     turned_on(step=100)
     with pytest.raises(Conflict, match="used already"):
-        two_factor.use_code(two_factor.get("ada"), step)
+        two_factor.use(two_factor.by_code(two_factor.get("ada"), step))
 
 
 def test_of_ten_who_use_a_code_at_the_same_moment_one_does():
     turned_on()
     factor = two_factor.get("ada")
-    outcomes = at_once(*[partial(two_factor.use_code, factor, 101)] * 10)
+    outcomes = at_once(*[partial(two_factor.use, two_factor.by_code(factor, 101))] * 10)
     assert outcomes.count(None) == 1
     # A request may have been lost, and nothing tells then whose code was taken.
     assert {type(outcome) for outcome in outcomes} <= {type(None), Conflict, Unavailable}
@@ -113,7 +113,8 @@ def test_of_ten_who_use_a_code_at_the_same_moment_one_does():
 def test_of_ten_who_use_a_recovery_code_at_the_same_moment_one_does():
     ada = turned_on()
     factor = two_factor.get("ada")
-    outcomes = at_once(*[partial(two_factor.use_recovery_code, ada, factor, "one", now=NOW)] * 10)
+    proofs = [two_factor.by_recovery_code(ada, factor, "one", now=NOW) for _ in range(10)]
+    outcomes = at_once(*[partial(two_factor.use, proof) for proof in proofs])
     assert outcomes.count(None) == 1
     assert two_factor.get("ada").recovery == {"two"}
 
@@ -134,10 +135,50 @@ def test_of_ten_who_turn_it_on_at_the_same_moment_one_does():
 def test_the_last_recovery_code_can_be_used_and_new_ones_made():
     ada = turned_on()
     for code in ("one", "two"):
-        two_factor.use_recovery_code(ada, two_factor.get("ada"), code, now=NOW)
+        two_factor.use(two_factor.by_recovery_code(ada, two_factor.get("ada"), code, now=NOW))
     assert two_factor.get("ada").recovery == frozenset()
-    two_factor.renew_recovery_codes(ada, recovery=["three"], now=NOW)
+    proof = two_factor.by_code(two_factor.get("ada"), 101)
+    two_factor.renew_recovery_codes(ada, proof, recovery=["three"], now=NOW)
     assert two_factor.get("ada").recovery == {"three"}
+    with pytest.raises(Conflict, match="used already"):
+        two_factor.renew_recovery_codes(ada, proof, recovery=["four"], now=NOW)
+    assert two_factor.get("ada").recovery == {"three"}
+
+
+@pytest.mark.fast
+def test_a_recovery_code_goes_with_the_others_that_it_renews():
+    ada = turned_on()
+    proof = two_factor.by_recovery_code(ada, two_factor.get("ada"), "one", now=NOW)
+    two_factor.renew_recovery_codes(ada, proof, recovery=["three"], now=NOW)
+    assert two_factor.get("ada").recovery == {"three"}
+
+
+PROOFS = {
+    "code": lambda ada, factor: two_factor.by_code(factor, 101),
+    "recovery code": lambda ada, factor: two_factor.by_recovery_code(ada, factor, "one", now=NOW),
+}
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("kind", PROOFS)
+def test_a_code_that_was_used_turns_nothing_off(kind: str):
+    ada, factor = turned_on(), two_factor.get("ada")
+    two_factor.use(PROOFS[kind](ada, factor))
+    with pytest.raises(Conflict, match="used already"):
+        two_factor.turn_off(ada, by="ada", proof=PROOFS[kind](ada, factor), now=NOW)
+    assert two_factor.get("ada")
+    assert users.get("ada").two_factor == factor.id
+
+
+@pytest.mark.parametrize("kind", PROOFS)
+def test_of_a_code_that_signs_in_and_turns_it_off_at_the_same_moment_one_use_is_taken(kind: str):
+    ada, factor = turned_on(), two_factor.get("ada")
+    outcomes = at_once(
+        partial(two_factor.use, PROOFS[kind](ada, factor)),
+        partial(two_factor.turn_off, ada, by="ada", proof=PROOFS[kind](ada, factor), now=NOW),
+    )
+    assert outcomes.count(None) == 1
+    assert (two_factor.get("ada") is None) == (outcomes[1] is None)
 
 
 @pytest.mark.fast
