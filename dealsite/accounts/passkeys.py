@@ -37,7 +37,7 @@ from dealsite.accounts import cookies, limits
 from dealsite.accounts.cookies import Signed
 from dealsite.accounts.security_log import note
 from dealsite.data.people import passkeys, two_factor
-from dealsite.data.people.two_factor import Passkey, Proof, TwoFactor
+from dealsite.data.people.two_factor import FactorUse, Passkey, TwoFactor
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import new_ulid
@@ -130,7 +130,7 @@ def user_of(request: HttpRequest, form: Form, *, now: datetime) -> User | None:
         if found is None:
             raise InvalidAuthenticationResponse("it is nobody's")
         username = found[0].username
-        two_factor.use(_proof(request, credential, found[1], now))
+        two_factor.use(_use_of(request, credential, found[1], now))
     except WRONG as error:
         refuse(request, form, username, error)
         return None
@@ -138,19 +138,19 @@ def user_of(request: HttpRequest, form: Form, *, now: datetime) -> User | None:
     return found[0]
 
 
-def proof(request: HttpRequest, factor: TwoFactor, form: Form, *, now: datetime) -> Proof | None:
+def use_of(request: HttpRequest, factor: TwoFactor, form: Form, *, now: datetime) -> FactorUse | None:
     """Return what uses up what a passkey of a factor has signed; None if it has not, which the form then says."""
     try:
         credential = parse_authentication_credential_json(form.cleaned_data["passkey"])
-        return _proof(request, credential, factor, now)
+        return _use_of(request, credential, factor, now)
     except WRONG as error:
         refuse(request, form, factor.username, error)
         return None
 
 
-def _proof(
+def _use_of(
     request: HttpRequest, credential: AuthenticationCredential, factor: TwoFactor, now: datetime
-) -> Proof:
+) -> FactorUse:
     """Check what a passkey has signed, and return what uses it up; one of WRONG."""
     asked, handle = cookies.PASSKEY.read(request), credential.response.user_handle
     if asked is None:

@@ -24,7 +24,7 @@ from django.utils.translation import gettext_lazy
 from dealsite.accounts import limits, passkeys
 from dealsite.accounts.security_log import note
 from dealsite.data.people import throttles, two_factor
-from dealsite.data.people.two_factor import Proof, TwoFactor
+from dealsite.data.people.two_factor import FactorUse, TwoFactor
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Conflict, TooManyRequests
 
@@ -107,7 +107,7 @@ def passes(
     form: Form,
     *,
     now: datetime,
-    use: Callable[[Proof], None] = two_factor.use,
+    use: Callable[[FactorUse], None] = two_factor.use,
 ) -> bool:
     """Tell whether a form's `code` is a good one of a user, or its passkey theirs, and `use` it; else it says so.
 
@@ -128,14 +128,14 @@ def passes(
     by_passkey = bool(form.cleaned_data.get("passkey"))
     try:
         if by_passkey:
-            proof = passkeys.proof(request, factor, form, now=now)
-        elif (proof := _proof(user, factor, plain(form.cleaned_data["code"]), now)) is None:
+            used = passkeys.use_of(request, factor, form, now=now)
+        elif (used := _use_of(user, factor, plain(form.cleaned_data["code"]), now)) is None:
             note(request, "code_failed", username=user.username)
             wrong = _("This code is not right. Enter the one that your app shows now, or a recovery code.")
             form.add_error("code", wrong)
-        if proof is None:
+        if used is None:
             return False
-        use(proof)
+        use(used)
     except Conflict as error:
         if by_passkey:
             passkeys.refuse(request, form, user.username, error)
@@ -146,7 +146,7 @@ def passes(
     return True
 
 
-def _proof(user: User, factor: TwoFactor, code: str, now: datetime) -> Proof | None:
+def _use_of(user: User, factor: TwoFactor, code: str, now: datetime) -> FactorUse | None:
     """Return what uses up a code, None if it is not right."""
     if len(code) == RECOVERY_DIGITS:
         for key in _site_keys():

@@ -21,7 +21,7 @@ from dealsite.accounts.password import is_confirmed
 from dealsite.accounts.requests import SignedIn, UserRequest
 from dealsite.accounts.security_log import note
 from dealsite.data.people import two_factor as stored
-from dealsite.data.people.two_factor import Proof
+from dealsite.data.people.two_factor import FactorUse
 from dealsite.data.table.errors import Conflict, Forbidden, TooManyRequests
 from dealsite.web.pages import page
 
@@ -91,8 +91,8 @@ def renew_recovery_codes(request: UserRequest) -> HttpResponse:
     user = request.user
     codes, hashes = new_codes(user)
 
-    def renew(proof: Proof) -> None:
-        stored.renew_recovery_codes(user.account, proof, recovery=hashes, now=timezone.now())
+    def renew(used: FactorUse) -> None:
+        stored.renew_recovery_codes(user.account, used, recovery=hashes, now=timezone.now())
 
     def done() -> HttpResponse:
         note(request, "factor_changed", username=user.username, detail="made new recovery codes")
@@ -110,9 +110,9 @@ def turn_off_two_factor(request: UserRequest) -> HttpResponse:
     if is_required(user):
         raise Forbidden(_("This site asks everybody with a role for two-factor sign-in."))
 
-    def turn_off(proof: Proof) -> None:
+    def turn_off(used: FactorUse) -> None:
         key = cookies.session_key(request)
-        stored.turn_off(user.account, by=user.username, proof=proof, key=key, now=timezone.now())
+        stored.turn_off(user.account, by=user.username, used=used, key=key, now=timezone.now())
 
     def done() -> HttpResponse:
         note(request, "factor_changed", username=user.username, detail="turned two-factor sign-in off")
@@ -123,7 +123,7 @@ def turn_off_two_factor(request: UserRequest) -> HttpResponse:
 
 
 def _by_code(
-    request: UserRequest, template: str, use: Callable[[Proof], None], done: Callable[[], HttpResponse]
+    request: UserRequest, template: str, use: Callable[[FactorUse], None], done: Callable[[], HttpResponse]
 ) -> HttpResponse:
     """Use a code, or passkey, of a user who gives their password, too; ask for them until they do."""
     account = request.user.account
@@ -137,7 +137,9 @@ def _by_code(
     return answer_form(request, template, form, confirm, refusals=(TooManyRequests, Conflict))
 
 
-def is_proved(request: UserRequest, form: PasskeyForm, *, use: Callable[[Proof], None] = stored.use) -> bool:
+def is_proved(
+    request: UserRequest, form: PasskeyForm, *, use: Callable[[FactorUse], None] = stored.use
+) -> bool:
     """Tell whether a form holds the user's password and, where they have a factor, a code, or else a passkey."""
     if not form.by_passkey and not is_confirmed(request, form):
         return False

@@ -139,7 +139,7 @@ GUARDS = [
     Guard(
         "a code that was used turns no second factor off",
         f"{DATA}/people/two_factor.py",
-        "when=proof.used.when, otherwise=proof.used.otherwise",
+        "when=used.change.when, otherwise=used.change.otherwise",
         "when=()",
         "tests/data/people/test_two_factor.py",
     ),

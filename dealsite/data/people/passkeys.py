@@ -13,8 +13,8 @@ from dealsite.data import keys, table
 from dealsite.data.entities.people import FACTOR_OWNER, MOST_PASSKEYS, USED_CHALLENGE
 from dealsite.data.people import mails, profiles, sessions
 from dealsite.data.people.two_factor import (
+    FactorUse,
     Passkey,
-    Proof,
     TwoFactor,
     from_stored,
     passkey_item,
@@ -94,16 +94,16 @@ def _one_more(factor: TwoFactor, passkey: Passkey) -> Update:
 
 def by_passkey(
     factor: TwoFactor, passkey: Passkey, *, sign_count: int, challenge: str, now: datetime
-) -> Proof:
+) -> FactorUse:
     """Return what notes that a passkey has signed a challenge, unless that was used, or the passkey changed."""
     here = ("passkeys", passkey.id)
-    used = Update(
+    change = Update(
         key=keys.two_factor(factor.username),
         set={(*here, "sign_count"): sign_count, (*here, "used_at"): iso(now)},
         when=(equals("id", factor.id), equals((*here, "sign_count"), passkey.sign_count)),
         otherwise=profiles.changed(),
     )
-    return Proof(used, (_used(challenge, now),))
+    return FactorUse(change, (_used(challenge, now),))
 
 
 @access_pattern(

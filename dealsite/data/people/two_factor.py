@@ -64,10 +64,10 @@ class TwoFactor:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class FactorUse:
     """A good code or passkey, which is used up by a change of its factor, and by what is written `beside` it."""
 
-    used: Update
+    change: Update
     beside: tuple[Write, ...] = ()
 
 
@@ -132,15 +132,15 @@ def add_app(user: User, *, secret: str, step: int, key: str, now: datetime) -> N
     "USER#u, TWOFACTOR#f, SESSIONS#u, JOB#id / TWOFACTOR#u, SESSION#hash",
     "1 query + 1 transaction",
 )
-def turn_off(user: User, *, by: str, proof: Proof | None = None, key: str = "", now: datetime) -> None:
-    """Take app, passkeys and recovery codes from a user, who uses up a `proof` with that; an admin does it without.
+def turn_off(user: User, *, by: str, used: FactorUse | None = None, key: str = "", now: datetime) -> None:
+    """Take app, passkeys and recovery codes from a user: by what they use up with that, or, by an admin, without.
 
     Conflict if that changed meanwhile. The session of `key`, if there is one, goes on, all others end.
     """
     of_user = keys.two_factor(user.username)
     gone = Delete(key=of_user)
-    if proof:
-        gone = Delete(key=of_user, when=proof.used.when, otherwise=proof.used.otherwise)
+    if used:
+        gone = Delete(key=of_user, when=used.change.when, otherwise=used.change.otherwise)
     switch = Update(
         key=keys.user(user.username),
         remove=("two_factor",),
@@ -148,7 +148,7 @@ def turn_off(user: User, *, by: str, proof: Proof | None = None, key: str = "", 
         otherwise=profiles.changed(),
     )
     entry = told(user, by=by, what="turned two-factor sign-in off", now=now)
-    beside = proof.beside if proof else ()
+    beside = used.beside if used else ()
     notice = mails.notice("two_factor_off", user, now=now)
     writes = [switch, gone, Delete(key=keys.factor_owner(user.two_factor)), *beside, entry, notice]
     sessions.transact_and_end(replace(user, two_factor=""), writes, key=key)
@@ -159,46 +159,46 @@ def turn_off(user: User, *, by: str, proof: Proof | None = None, key: str = "", 
     "USER#u, JOB#id, CHALLENGE#hash / TWOFACTOR#u, USED",
     "1 transaction",
 )
-def use(proof: Proof) -> None:
+def use(used: FactorUse) -> None:
     """Use up a code or passkey; Conflict if it was used before, or the factor changed.
 
     A transaction even of one write: its token tells a second attempt after a lost answer from a second use.
     """
-    table.transact([proof.used, *proof.beside])
+    table.transact([used.change, *used.beside])
 
 
-def by_code(factor: TwoFactor, step: int) -> Proof:
+def by_code(factor: TwoFactor, step: int) -> FactorUse:
     """Return what uses up the code of a step, unless it, or a later one, was used before."""
-    used = Update(
+    change = Update(
         key=keys.two_factor(factor.username),
         set={"last_step": step},
         when=(equals("id", factor.id), either(missing("last_step"), below("last_step", step))),
         otherwise=Conflict(gettext_lazy("This code was used already. Wait for the next one.")),
         once=True,
     )
-    return Proof(used)
+    return FactorUse(change)
 
 
-def by_recovery_code(user: User, factor: TwoFactor, code_hash: str, *, now: datetime) -> Proof:
+def by_recovery_code(user: User, factor: TwoFactor, code_hash: str, *, now: datetime) -> FactorUse:
     """Return what uses up a recovery code, unless it was used before, and has the user told."""
-    used = Update(
+    change = Update(
         key=keys.two_factor(factor.username),
         discard={"recovery": {code_hash}},
         when=(equals("id", factor.id), contains("recovery", code_hash)),
         otherwise=Conflict(gettext_lazy("This recovery code was used already.")),
     )
-    return Proof(used, (mails.notice("recovery_code_used", user, now=now),))
+    return FactorUse(change, (mails.notice("recovery_code_used", user, now=now),))
 
 
 @access_pattern(
     "make new recovery codes", "USER#u, JOB#id, CHALLENGE#hash / TWOFACTOR#u, USED", "1 transaction"
 )
-def renew_recovery_codes(user: User, proof: Proof, *, recovery: Iterable[str], now: datetime) -> None:
-    """Give a user new recovery codes by a proof, which is used up; the old ones are void. Conflict as of `use`."""
+def renew_recovery_codes(user: User, used: FactorUse, *, recovery: Iterable[str], now: datetime) -> None:
+    """Give a user new recovery codes by what they use up with that; the old ones are void. Conflict as of `use`."""
     # One change of the factor: the code that it is proved by, if it is a recovery code, goes with the others.
-    renewed = replace(proof.used, set={**proof.used.set, "recovery": set(recovery)}, discard={})
+    renewed = replace(used.change, set={**used.change.set, "recovery": set(recovery)}, discard={})
     entry = told(user, by=user.username, what="made new recovery codes", now=now)
-    table.transact([renewed, *proof.beside, entry])
+    table.transact([renewed, *used.beside, entry])
 
 
 def told(user: User, *, by: str, what: str, now: datetime) -> Write:

@@ -165,19 +165,19 @@ def test_its_use_is_noted():
 
 def test_of_ten_who_use_an_answer_at_the_same_moment_one_does():
     factor = with_some(1)
-    proof = passkeys.by_passkey(factor, passkey(), sign_count=0, challenge="same", now=NOW)
-    outcomes = at_once(*[partial(two_factor.use, proof)] * 10)
+    used = passkeys.by_passkey(factor, passkey(), sign_count=0, challenge="same", now=NOW)
+    outcomes = at_once(*[partial(two_factor.use, used)] * 10)
     assert outcomes.count(None) == 1
     assert {type(outcome) for outcome in outcomes} == {type(None), Conflict}
 
 
 def test_of_ten_uses_of_a_key_that_counts_from_the_same_number_one_is_taken():
     factor = with_some(1, count=4)
-    proofs = [
+    uses = [
         passkeys.by_passkey(factor, passkey(count=4), sign_count=5 + n, challenge=f"{n}", now=NOW)
         for n in range(10)
     ]
-    outcomes = at_once(*[partial(two_factor.use, proof) for proof in proofs])
+    outcomes = at_once(*[partial(two_factor.use, used) for used in uses])
     assert outcomes.count(None) == 1
 
 
@@ -193,12 +193,12 @@ def test_a_removed_passkey_is_used_no_more_and_does_not_come_back():
 @pytest.mark.fast
 def test_what_a_passkey_has_signed_turns_it_off_once():
     factor, ada = with_some(1), users.get("ada")
-    proof = passkeys.by_passkey(factor, factor.passkeys[0], sign_count=0, challenge="c", now=NOW)
-    two_factor.use(proof)
+    used = passkeys.by_passkey(factor, factor.passkeys[0], sign_count=0, challenge="c", now=NOW)
+    two_factor.use(used)
     with pytest.raises(Conflict):
-        two_factor.turn_off(ada, by="ada", proof=proof, now=NOW)
+        two_factor.turn_off(ada, by="ada", used=used, now=NOW)
     again = passkeys.by_passkey(factor, factor.passkeys[0], sign_count=0, challenge="d", now=NOW)
-    two_factor.turn_off(ada, by="ada", proof=again, now=NOW)
+    two_factor.turn_off(ada, by="ada", used=again, now=NOW)
     assert two_factor.get("ada") is None
 
 

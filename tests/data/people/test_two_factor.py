@@ -113,8 +113,8 @@ def test_of_ten_who_use_a_code_at_the_same_moment_one_does():
 def test_of_ten_who_use_a_recovery_code_at_the_same_moment_one_does():
     ada = turned_on()
     factor = two_factor.get("ada")
-    proofs = [two_factor.by_recovery_code(ada, factor, "one", now=NOW) for _ in range(10)]
-    outcomes = at_once(*[partial(two_factor.use, proof) for proof in proofs])
+    uses = [two_factor.by_recovery_code(ada, factor, "one", now=NOW) for _ in range(10)]
+    outcomes = at_once(*[partial(two_factor.use, used) for used in uses])
     assert outcomes.count(None) == 1
     assert two_factor.get("ada").recovery == {"two"}
 
@@ -137,45 +137,45 @@ def test_the_last_recovery_code_can_be_used_and_new_ones_made():
     for code in ("one", "two"):
         two_factor.use(two_factor.by_recovery_code(ada, two_factor.get("ada"), code, now=NOW))
     assert two_factor.get("ada").recovery == frozenset()
-    proof = two_factor.by_code(two_factor.get("ada"), 101)
-    two_factor.renew_recovery_codes(ada, proof, recovery=["three"], now=NOW)
+    used = two_factor.by_code(two_factor.get("ada"), 101)
+    two_factor.renew_recovery_codes(ada, used, recovery=["three"], now=NOW)
     assert two_factor.get("ada").recovery == {"three"}
     with pytest.raises(Conflict, match="used already"):
-        two_factor.renew_recovery_codes(ada, proof, recovery=["four"], now=NOW)
+        two_factor.renew_recovery_codes(ada, used, recovery=["four"], now=NOW)
     assert two_factor.get("ada").recovery == {"three"}
 
 
 @pytest.mark.fast
 def test_a_recovery_code_goes_with_the_others_that_it_renews():
     ada = turned_on()
-    proof = two_factor.by_recovery_code(ada, two_factor.get("ada"), "one", now=NOW)
-    two_factor.renew_recovery_codes(ada, proof, recovery=["three"], now=NOW)
+    used = two_factor.by_recovery_code(ada, two_factor.get("ada"), "one", now=NOW)
+    two_factor.renew_recovery_codes(ada, used, recovery=["three"], now=NOW)
     assert two_factor.get("ada").recovery == {"three"}
 
 
-PROOFS = {
+USES = {
     "code": lambda ada, factor: two_factor.by_code(factor, 101),
     "recovery code": lambda ada, factor: two_factor.by_recovery_code(ada, factor, "one", now=NOW),
 }
 
 
 @pytest.mark.fast
-@pytest.mark.parametrize("kind", PROOFS)
+@pytest.mark.parametrize("kind", USES)
 def test_a_code_that_was_used_turns_nothing_off(kind: str):
     ada, factor = turned_on(), two_factor.get("ada")
-    two_factor.use(PROOFS[kind](ada, factor))
+    two_factor.use(USES[kind](ada, factor))
     with pytest.raises(Conflict, match="used already"):
-        two_factor.turn_off(ada, by="ada", proof=PROOFS[kind](ada, factor), now=NOW)
+        two_factor.turn_off(ada, by="ada", used=USES[kind](ada, factor), now=NOW)
     assert two_factor.get("ada")
     assert users.get("ada").two_factor == factor.id
 
 
-@pytest.mark.parametrize("kind", PROOFS)
+@pytest.mark.parametrize("kind", USES)
 def test_of_a_code_that_signs_in_and_turns_it_off_at_the_same_moment_one_use_is_taken(kind: str):
     ada, factor = turned_on(), two_factor.get("ada")
     outcomes = at_once(
-        partial(two_factor.use, PROOFS[kind](ada, factor)),
-        partial(two_factor.turn_off, ada, by="ada", proof=PROOFS[kind](ada, factor), now=NOW),
+        partial(two_factor.use, USES[kind](ada, factor)),
+        partial(two_factor.turn_off, ada, by="ada", used=USES[kind](ada, factor), now=NOW),
     )
     assert outcomes.count(None) == 1
     assert (two_factor.get("ada") is None) == (outcomes[1] is None)
