@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
 from html import unescape
 from http.cookies import SimpleCookie
 from typing import Any
 
 import requests
+
+TRIES = 20  # of what a site that is busy answers with 503, a second apart
 
 
 class Visitor:
@@ -33,6 +36,15 @@ class Visitor:
         return self._page(self._ask("POST", address, data=sent, files=files))
 
     def _ask(self, method: str, path: str, **sent: Any) -> requests.Response:
+        """Return the answer; as the page of a 503 says, what was sent is sent again in a moment."""
+        for _ in range(TRIES):
+            answer = self._ask_once(method, path, **sent)
+            if answer.status_code != 503:
+                break
+            time.sleep(1)
+        return answer
+
+    def _ask_once(self, method: str, path: str, **sent: Any) -> requests.Response:
         cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         answer = requests.request(
             method,
