@@ -125,19 +125,13 @@ def passes(
     if factor is None or factor.id != user.two_factor:
         form.add_error("code", _("Your account was changed elsewhere meanwhile. Sign in again."))
         return False
-    by_passkey = bool(form.cleaned_data.get("passkey"))
+    used = _use_of(request, user, factor, form, now)
+    if used is None:
+        return False
     try:
-        if by_passkey:
-            used = passkeys.use_of(request, factor, form, now=now)
-        elif (used := _use_of(user, factor, plain(form.cleaned_data["code"]), now)) is None:
-            note(request, "code_failed", username=user.username)
-            wrong = _("This code is not right. Enter the one that your app shows now, or a recovery code.")
-            form.add_error("code", wrong)
-        if used is None:
-            return False
         use(used)
     except Conflict as error:
-        if by_passkey:
+        if form.cleaned_data.get("passkey"):
             passkeys.refuse(request, form, user.username, error)
         else:
             form.add_error("code", str(error))
@@ -146,8 +140,21 @@ def passes(
     return True
 
 
-def _use_of(user: User, factor: TwoFactor, code: str, now: datetime) -> FactorUse | None:
-    """Return what uses up a code, None if it is not right."""
+def _use_of(
+    request: HttpRequest, user: User, factor: TwoFactor, form: Form, now: datetime
+) -> FactorUse | None:
+    """Return what uses up the code or passkey of a form; None if it is not right, which the form then says."""
+    if form.cleaned_data.get("passkey"):
+        return passkeys.use_of(request, factor, form, now=now)
+    used = _found(user, factor, plain(form.cleaned_data["code"]), now)
+    if used is None:
+        note(request, "code_failed", username=user.username)
+        wrong = _("This code is not right. Enter the one that your app shows now, or a recovery code.")
+        form.add_error("code", wrong)
+    return used
+
+
+def _found(user: User, factor: TwoFactor, code: str, now: datetime) -> FactorUse | None:
     if len(code) == RECOVERY_DIGITS:
         for key in _site_keys():
             code_hash = recovery_hash(user.username, code, key=key)

@@ -89,9 +89,10 @@ def set_up_two_factor(request: UserRequest) -> HttpResponse:
 def renew_recovery_codes(request: UserRequest) -> HttpResponse:
     """Make new recovery codes, by password and code, and show them once; the old ones are void."""
     user = request.user
-    codes, hashes = new_codes(user)
+    codes: list[str] = []
 
     def renew(used: FactorUse) -> None:
+        codes[:], hashes = new_codes(user)
         stored.renew_recovery_codes(user.account, used, recovery=hashes, now=timezone.now())
 
     def done() -> HttpResponse:
