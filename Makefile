@@ -43,16 +43,24 @@ dev: setup ## Run the site, reload it when a file changes, show errors
 # Compiled tests are kept, whatever the environment says: to compile them anew takes longer than to collect them.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n 2 --dist worksteal \
   --durations=20 --seconds=build/test-seconds.md
-MAY_BE_NONE := $(if $(TESTS),|| [ $$? -eq 5 ]) # of some tests, perhaps none belongs to a part
+MAY_BE_NONE := $(if $(TESTS),|| [ $$? -eq 5 ]) # of some tests, perhaps none belongs to a run
 
 .PHONY: test
-test: setup-dev ## Run what every change has to pass: some 14 minutes. TESTS=tests/data/test_deals.py for some of it
+test: setup-dev ## Run what every change has to pass. TESTS=tests/data/test_deals.py for some of it, SEED=2026-11-25 for the samples of that day
 	@rm -f build/test-seconds.md
-	$(PYTEST) -m "not thorough" $(TESTS) $(MAY_BE_NONE)
+	$(PYTEST) --run=quick $(TESTS) $(MAY_BE_NONE)
 
 .PHONY: test-all
-test-all: test ## Run make test and then what it leaves out: 40 minutes in all
-	$(PYTEST) -m thorough $(TESTS) $(MAY_BE_NONE)
+test-all: test ## Run make test and then the thorough tests
+	$(PYTEST) --run=thorough $(TESTS) $(MAY_BE_NONE)
+
+.PHONY: test-part
+test-part: setup-dev ## Run one of twelve parts of the thorough tests: PART=7
+	$(PYTEST) --run=thorough --part=$(PART)
+
+.PHONY: test-release
+test-release: test-all ## Run make test-all and then what only a release has to pass
+	$(PYTEST) --run=release $(TESTS) $(MAY_BE_NONE)
 
 .PHONY: guards
 guards: setup-dev ## Take guards out of the code, one at a time, and expect that make test notices

@@ -33,7 +33,7 @@ from dealsite.web import readiness
 from tests.faults.unkind import READS, WRITES, Faults
 from tests.searching import index_table
 
-pytest_plugins = ["tests.seconds"]
+pytest_plugins = ["tests.sampling", "tests.seconds"]
 MEMORY = Path("/dev/shm")  # noqa: S108 - a folder in memory, where there is one: engines wait for disks otherwise
 if os.access(MEMORY, os.W_OK):
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))  # and tmp_path is there, too
