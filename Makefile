@@ -31,6 +31,7 @@ setup: $(STAMPS)/python $(STAMPS)/packages $(STAMPS)/assets ## Prepare everythin
 .PHONY: setup-dev
 setup-dev: setup $(STAMPS)/python-dev $(STAMPS)/local-engine ## Prepare everything that the tests need, too
 	@$(BIN)/python -m dealsite.install chromium
+	@git config core.hooksPath .githooks 2>/dev/null || true # in a checkout
 
 .PHONY: run
 run: setup ## Run the site until Ctrl-C
@@ -74,6 +75,11 @@ check: setup $(STAMPS)/python-dev ## Check style, types, templates, who imports 
 	$(BIN)/djlint templates --check --lint
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.dead_code
+	$(BIN)/python -m tests.derived --check
+
+.PHONY: docs
+docs: setup $(STAMPS)/python-dev ## Write what docs repeat of the code; a commit does so, too
+	$(BIN)/python -m tests.derived
 
 .PHONY: format
 format: $(STAMPS)/python-dev ## Format code and templates

@@ -67,14 +67,20 @@ SITES = (
 )
 
 
+def measured() -> dict[str, list[str]]:
+    """Return the read units, and the write units of items + index rows, of each question, as the page has them."""
+    lines = ACCESS_PATTERNS.read_text("utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return {
+        row[3].strip("`"): row[5:] for row in rows if len(row) == 7 and re.fullmatch(r"\d+ \+ \d+", row[6])
+    }
+
+
 def units() -> dict[str, tuple[float, int]]:
     """Return the read and write units of each question, by its function."""
-    found = {}
-    for line in ACCESS_PATTERNS.read_text("utf-8").splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if len(cells) == 7 and (writes := re.fullmatch(r"(\d+) \+ (\d+)", cells[6])):
-            found[cells[3].strip("`")] = (float(cells[5]), int(writes[1]) + int(writes[2]))
-    return found
+    return {
+        name: (float(read), sum(map(int, write.split(" + ")))) for name, (read, write) in measured().items()
+    }
 
 
 def costs(site: Site) -> dict[str, float]:

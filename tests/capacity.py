@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from botocore.awsrequest import AWSResponse
@@ -30,6 +31,7 @@ from tests.faults.unkind import (
 class Units:
     """Read units, write units of items and of index rows; `reported` is what the engine says of all together."""
 
+    operations: Counter[str] = field(default_factory=Counter)
     read: float = 0.0
     write: int = 0
     index: int = 0
@@ -50,6 +52,7 @@ class Recorder(Faults):
             return None
         body = json.loads(request.body)
         with self.lock:
+            self.units.operations[operation] += 1
             places = _places(operation, body) if operation in WRITES else []
             before = {place: self._item(request, *place) for place in places}
             status, answer = self._send(request, operation, body)

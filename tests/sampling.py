@@ -31,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("SEED", datetime.now(UTC).date().isoformat())  # which the workers inherit
-    os.environ["DEALSITE_TESTS_RUN"] = config.getoption("run") or ""
+    os.environ["TESTS_RUN"] = config.getoption("run") or ""
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -58,7 +58,7 @@ def pytest_runtest_makereport() -> Generator[None, Any, Any]:
 
 def is_due(name: str, *, quick: int = 1, whole: int = 1) -> bool:
     """Tell whether this run takes a case: one in `quick` (0: none) for make test, one in `whole` for make test-all."""
-    run = os.environ["DEALSITE_TESTS_RUN"]
+    run = os.environ["TESTS_RUN"]
     in_quick, in_whole = (_is_drawn(name, of) for of in (quick, whole))
     return {"": True, "quick": in_quick, "thorough": in_whole and not in_quick, "release": not whole}[run]
 

@@ -64,7 +64,7 @@ class BulkPreview:
 
 
 @editor_page(
-    "1 query + d queries + 3 batch gets",
+    "none or 3 queries + 3 batch gets",
     at=(
         "?all=1&action=expiry",
         "?all=1&action=expiry&to_expiry=2020-01-01T09:00",

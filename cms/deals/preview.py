@@ -149,7 +149,7 @@ def read_token(token: str, now: datetime) -> tuple[str, str, datetime]:
 
 
 @page(
-    "1 get + 1 batch get + 1 query",
+    "1 get or 1 get + 1 batch get + 1 query",
     at=("", "/cms/shared/{scheduled_token}/", "/cms/shared/{old_token}/", "/cms/shared/x/"),
 )
 @role("editor", "back office")

@@ -37,7 +37,7 @@ def featured_pages(request: EditorRequest) -> HttpResponse:
     return render(request, "cms/featured/featured.html", page)
 
 
-@editor_form("1 batch get + 2 queries + d queries")
+@editor_form("1 batch get + 3 queries")
 def featured_page(request: EditorRequest, page_id: str) -> HttpResponse:
     """The featured list of one page; POST changes the list in the form, saves it or plans it."""
     check_page(page_id)

@@ -19,7 +19,7 @@ from dealsite.data.catalogue.relations import RelationState
 from dealsite.web.pages import open_while
 
 
-@editor_form("1 get + 2 batch gets + d queries", at="?plan={plan}")
+@editor_form("2 batch gets + 1 get + 2 queries", at="?plan={plan}")
 @open_while("read-only")
 def preview_featured(request: EditorRequest, page_id: str) -> HttpResponse:
     """The shop's page with the list in the form (by POST), of a plan as it will be at its time, or of now.
@@ -59,7 +59,7 @@ def _wanted(request: EditorRequest, page_id: str, now: datetime) -> tuple[list[s
 
 
 def _shop_page(page_id: str, cards: list[DealCard], at: datetime) -> tuple[str, dict[str, Any]]:
-    """Return the template of a page of the shop and what it shows. 1 batch get + d queries."""
+    """Return the template of a page of the shop and what it shows. 1 batch get and a query for each bucket."""
     if page_id == EDITORS_CHOICE:
         return "shopping/catalogue/editors_choice.html", {"featured": cards}
     if page_id == FRONT:

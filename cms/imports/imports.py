@@ -62,7 +62,7 @@ class ImportRow:
 
 
 @takes_files(2 * csv_files.MAX_BYTES, file_bytes=csv_files.MAX_BYTES)  # a form says better what is too large
-@editor_form("1 query + 1 batch get")
+@editor_form("1 query")
 @sent_again
 def import_list(request: EditorRequest) -> HttpResponse:
     """The imports so far, and a form to upload another one."""

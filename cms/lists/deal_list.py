@@ -85,7 +85,7 @@ class DealRow:
 EXAMPLES = ("", "?state=draft", "?brand=nobody", "?q=deal", f"?columns={','.join(COLUMNS)}")
 
 
-@editor_page("1 query + d queries + 1 batch get or 2 batch gets", at=EXAMPLES)
+@editor_page("3 queries + 1 batch get or 2 batch gets", at=EXAMPLES)
 @vary_on_headers("HX-Request")
 def deal_list(request: EditorRequest) -> HttpResponse:
     """One page of deals, newest first; of those that hold some words, by how well they fit."""

@@ -96,7 +96,7 @@ class MessageForm(forms.Form):
             self.add_error("send_at", _("The deal has expired by then. Choose an earlier time."))
 
 
-@editor_page("1 query + 1 batch get")
+@editor_page("1 query")
 def message_list(request: EditorRequest) -> HttpResponse:
     """One page of the messages that are planned, on their way and sent."""
     now = timezone.now()
@@ -131,7 +131,7 @@ def _sends_to_all(request: HttpRequest) -> bool:
     return request.POST.get("action") == "send" and request.POST.get("audience") == ALL
 
 
-@page("1 batch get", at=("", "?deal={live.id}"))
+@page("none or 1 batch get", at=("", "?deal={live.id}"))
 @role("editor")
 @fresh(when=_sends_to_all)
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -133,7 +133,7 @@ def _shown_page(request: EditorRequest) -> str:
     return address if address.startswith(reverse("cms_orders")) else reverse("cms_orders")
 
 
-@page("1 query + 1 batch get + 2 gets", at="?q=nothing")
+@page("none", at="?q=nothing")
 @role("back office")
 @require_safe
 def find_order(request: EditorRequest) -> HttpResponse:
@@ -263,7 +263,7 @@ def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
     return render(request, "cms/orders/order.html", context)
 
 
-@page("1 batch get + 25 queries", at="?order={shopper}/{order}")
+@page("1 batch get + 1 query", at="?order={shopper}/{order}")
 @role("back office")
 @require_safe
 def packing_slips(request: EditorRequest) -> HttpResponse:

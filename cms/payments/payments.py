@@ -90,7 +90,10 @@ def read_span(request: EditorRequest, today: date) -> Span:
     return Span(first, last, (first.isoformat(), last.isoformat()))
 
 
-@page("20 queries + 4 batch gets", at=("", "?list=processed", "?list=scheduled&first=2026-11-21&last=x"))
+@page(
+    "1 batch get + 10 queries or 20 queries + 4 batch gets",
+    at=("", "?list=processed", "?list=scheduled&first=2026-11-21&last=x"),
+)
 @role("back office")
 @require_safe
 def payment_list(request: EditorRequest) -> HttpResponse:

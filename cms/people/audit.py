@@ -101,7 +101,7 @@ class FilterForm(LogForm):
 
 
 @page(
-    "1 query + 1 batch get",
+    "1 query or 1 query + 1 batch get",
     at=("", "?by=eve", "?kind=deal&subject={live.id}", "?kind=deal", "?day=2020-01-01"),
 )
 @role("admin")

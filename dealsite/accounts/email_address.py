@@ -35,7 +35,7 @@ def send_confirmation(request: UserRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("account"))
 
 
-@page("1 get")
+@page("none or 1 get")
 @never_cache
 @require_safe
 def follow_confirmation_link(request: HttpRequest, token: str) -> HttpResponse:
@@ -63,7 +63,7 @@ def confirm_email(request: HttpRequest) -> HttpResponse:
     return response
 
 
-@page("1 get")
+@page("none or 1 get")
 @never_cache
 @require_safe
 def follow_take_back_link(request: HttpRequest, token: str) -> HttpResponse:

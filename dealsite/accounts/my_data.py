@@ -50,7 +50,7 @@ STAYS: dict[Stays, tuple[Text, Text]] = {  # by why the entity chart says that i
 }
 
 
-@page("2 gets")
+@page("1 get")
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 @fresh

@@ -101,7 +101,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     return answer_form(request, "accounts/sign_in.html", form, go, **context)
 
 
-@page("1 get")
+@page("none or 1 get")
 @open_while(*CLOSED)
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])

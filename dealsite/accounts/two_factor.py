@@ -37,7 +37,7 @@ def two_factor(request: UserRequest) -> HttpResponse:
     return render(request, "accounts/two_factor.html", context)
 
 
-@page("1 get")
+@page("none")
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def set_up_two_factor(request: UserRequest) -> HttpResponse:

@@ -21,9 +21,7 @@ class Page:
     """One page. Who may see it is what @signed_in or @role say."""
 
     kind: Literal["page", "part", "feed", "action"]
-    requests: (
-        str  # of a GET at most, as in `1 batch get + d queries`; who is signed in costs a batch get more
-    )
+    requests: str  # of a GET: at its first address; after ` or `, at most at others. Who is signed in costs a batch get
     at: tuple[str, ...] = ("",)
     seen_by: str = ""
 

@@ -148,7 +148,7 @@ def merge_cart(request: UserRequest) -> HttpResponse:
     return response
 
 
-@part("1 get")
+@part("none or 1 get")
 @require_safe
 def cart_badge(request: SiteRequest) -> HttpResponse:
     """Show how many deals are in the cart, on any page. 1 get.

@@ -33,7 +33,7 @@ for_some_minutes = cache_control(public=True, max_age=300)
 for_an_hour = cache_control(public=True, max_age=3600)
 
 
-@feed("1 batch get + d queries")
+@feed("1 batch get + 1 query")
 @require_safe
 @for_visitors
 @for_some_minutes
@@ -43,7 +43,7 @@ def front_page_feed(request: HttpRequest) -> HttpResponse:
     return _atom(request, _("Latest deals"), reverse("front_page"), page.cards)
 
 
-@feed("1 batch get + d queries")
+@feed("1 batch get + 1 query")
 @require_safe
 @for_visitors
 @for_some_minutes
@@ -54,7 +54,7 @@ def brand_feed(request: HttpRequest, slug: str) -> HttpResponse:
     return _atom(request, title, reverse("brand", args=[slug]), page.cards)
 
 
-@feed("1 batch get + d queries")
+@feed("1 batch get + 1 query")
 @require_safe
 @for_visitors
 @for_some_minutes

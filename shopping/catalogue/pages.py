@@ -25,7 +25,7 @@ from dealsite.web.pages import page
 from shopping.catalogue.page_metadata import absolute, canonical, deal_path, picture, product
 
 
-@page("1 batch get + d queries", at=("", "?after={live.id}"))
+@page("1 batch get + 1 query", at=("", "?after={live.id}"))
 @require_safe
 @for_visitors
 def front_page(request: SiteRequest) -> HttpResponse:
@@ -67,7 +67,7 @@ def brands(request: SiteRequest) -> HttpResponse:
     return render(request, "shopping/catalogue/brands.html", context)
 
 
-@page("1 batch get + d queries", at=("", "/brands/nobody/"))
+@page("1 batch get + 1 query", at=("", "/brands/nobody/"))
 @require_safe
 @for_visitors
 def brand(request: SiteRequest, slug: str) -> HttpResponse:
@@ -80,7 +80,7 @@ def brand(request: SiteRequest, slug: str) -> HttpResponse:
     return ending(_list_page(request, "shopping/catalogue/deals_of.html", context), page.cards)
 
 
-@page("1 batch get + d queries", at=("", "/categories/toys-hobbies/"))
+@page("1 batch get + 1 query", at=("", "/categories/toys-hobbies/"))
 @require_safe
 @for_visitors
 def category(request: SiteRequest, slug: str) -> HttpResponse:

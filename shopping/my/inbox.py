@@ -45,7 +45,7 @@ def inbox(request: UserRequest) -> HttpResponse:
     return render(request, "shopping/my/inbox.html", context)
 
 
-@page("1 get + 1 update")
+@page("1 get")
 @signed_in
 @require_safe
 def open_message(request: UserRequest, message_id: str) -> HttpResponse:
@@ -94,7 +94,7 @@ def delete_message(request: UserRequest, message_id: str) -> HttpResponse:
     return HttpResponseRedirect(destination(request, reverse("inbox")))
 
 
-@part("1 query")
+@part("none or 1 query")
 @require_safe
 def unread_badge(request: SiteRequest) -> HttpResponse:
     """Show how many messages are unread, on any page. 1 query.

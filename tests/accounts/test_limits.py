@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -414,21 +413,3 @@ def test_a_right_password_is_refused_as_a_wrong_one_is_once_the_tries_are_used_u
     statuses(5, **STRANGER)
     answers = [sign_in(Client(), "ada", password, **STRANGER) for password in (PASSWORD, "wrong")]
     assert {(answer.status_code, *errors_of(answer)) for answer in answers} == {(429, WAIT)}
-
-
-@pytest.mark.promise
-def test_the_docs_list_every_limit():
-    """UPDATE_DOCS=1 writes the table anew."""
-    page = OPERATIONS.read_text("utf-8")
-    head = "| name | what | own | network | total |\n|---|---|---|---|---|\n"
-    before, _, after = page.partition(head)
-    listed, _, after = after.partition("\n\n")
-    cells = [
-        (f"`{row.name}`{'*' if row.in_memory else ''}", row.what, row.own, row.network, row.total)
-        for row in limit_table.ROWS
-    ]
-    table = "\n".join(f"| {' | '.join(str(cell) for cell in row)} |" for row in cells)
-    if os.environ.get("UPDATE_DOCS") == "1":
-        OPERATIONS.write_text(f"{before}{head}{table}\n\n{after}", "utf-8")
-        return
-    assert listed == table

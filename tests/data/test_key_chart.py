@@ -1,14 +1,9 @@
-"""What follows from the key chart itself: docs/access-patterns.md shows it, and no two of its lines ever meet.
-
-`UPDATE_DOCS=1` in the environment writes its section of the page anew.
-"""
+"""What follows from the key chart itself: no two of its lines ever meet."""
 
 from __future__ import annotations
 
-import os
 import re
 from datetime import date
-from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, settings
@@ -22,10 +17,6 @@ from dealsite.data.entities.commerce import ORDER_STATUSES
 from dealsite.data.table import ids
 from dealsite.data.table.key_templates import GIVEN, TEXT, Part, Template, key
 from tests.hostile import moments, texts
-
-PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "access-patterns.md"
-UPDATE = os.environ.get("UPDATE_DOCS") == "1"
-HEADING = "## The key chart\n"
 
 # Lists that stand in one partition of an index on purpose: one query reads both, or each has a range of its own.
 TOGETHER = [{"order_head", "order_lines"}, {"relations_of_user", "orders_of_user"}]
@@ -230,48 +221,3 @@ def test_a_choice_is_one_of_its_words(text):
 def test_a_template_that_is_not_well_written_is_refused_at_once(template):
     with pytest.raises(ValueError, match=r"part of a key|between its parts"):
         key(template, "SONG")
-
-
-# The page
-
-
-def section() -> str:
-    items, lists = [], []
-    for name, line in keys.CHART.items():
-        entry = line.entry
-        stored = [f"`{text}`".replace("|", "\\|") if text else "" for text in (entry.partition, entry.sort)]
-        if entry.index:
-            condition = f" (if `{entry.condition}`)" if entry.condition else ""
-            lists.append(f"| {entry.about}{condition} | {entry.index} | {' | '.join(stored)} | `{name}` |")
-        else:
-            items.append(f"| `{name}` | {' | '.join(stored)} | {entry.about} |")
-    return "\n".join(
-        [
-            "",
-            "All keys of `dealsite/data/keys.py`. `UPDATE_DOCS=1 pytest tests/data/test_key_chart.py` writes this.",
-            "`{deal:ulid}` is a part with its type, `{day of deal}` one that is computed from another.",
-            "",
-            "### Items",
-            "",
-            "| key | partition | sort key | what it is |",
-            "|---|---|---|---|",
-            *items,
-            "",
-            "### Lists",
-            "",
-            "| question | index | partition | sort key | row |",
-            "|---|---|---|---|---|",
-            *lists,
-            "",
-        ]
-    )
-
-
-def test_the_page_shows_the_chart():
-    before, heading, rest = PAGE.read_text("utf-8").partition(HEADING)
-    if UPDATE:
-        after = rest.partition("\n## ")[2]
-        PAGE.write_text(f"{before}{HEADING}{section()}" + (f"\n## {after}" if after else ""), "utf-8")
-        before, heading, rest = PAGE.read_text("utf-8").partition(HEADING)
-    assert heading
-    assert rest.partition("\n## ")[0] == section()

@@ -1,4 +1,4 @@
-"""The deployment's template, as CloudFormation reads it, and the table's part of it, which is derived."""
+"""The deployment's template, as CloudFormation reads it, and the table's part of it, which tests/derived.py writes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from dealsite.data.table import schema
 
 FOLDER = Path(__file__).resolve().parents[2] / "deploy"
 PATH = FOLDER / "cloudformation.yml"
-DERIVED = re.compile(r"(  # -- table: (\w+)[^\n]*\n)(.*?)(  # -- table: end\n)", re.DOTALL)
 
 Parts = dict[str, Any]
 
@@ -61,15 +60,11 @@ def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def with_table(text: str) -> str:
-    """The template's text with the table as its definition is now."""
+def table_part(name: str) -> list[str]:
+    """A part of the template, `resources` for one, as the table's definition has it now."""
     table = json.loads(json.dumps(schema.cloudformation_template("", table_name="dealsite")))  # no aliases
-
-    def derive(found: re.Match[str]) -> str:
-        part = yaml.safe_dump(table[found[2].capitalize()], sort_keys=False, width=120)
-        return found[1] + "".join(f"  {line}\n" for line in part.splitlines()) + found[4]
-
-    return DERIVED.sub(derive, text)
+    part = yaml.safe_dump(table[name.capitalize()], sort_keys=False, width=120)
+    return [f"  {line}" for line in part.splitlines()]
 
 
 def environment(container: Parts, **given: str) -> dict[str, str]:

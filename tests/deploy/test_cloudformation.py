@@ -28,7 +28,6 @@ from tests.deploy.stack import (
     resources,
     statements,
     template,
-    with_table,
 )
 
 pytestmark = pytest.mark.promise
@@ -42,13 +41,6 @@ SECRET_KEY = (
 
 def test_cfn_lint_finds_nothing():
     assert [str(match) for match in lint(TEXT, config=ManualArgs(regions=["eu-central-1"]))] == []
-
-
-def test_the_table_is_the_one_that_the_code_defines():
-    derived = with_table(TEXT)
-    if os.environ.get("UPDATE_DOCS") == "1":
-        PATH.write_text(derived, "utf-8")
-    assert derived == PATH.read_text("utf-8"), "UPDATE_DOCS=1 pytest tests/deploy/test_cloudformation.py"
 
 
 # What nobody may do

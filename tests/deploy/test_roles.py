@@ -29,6 +29,7 @@ from dealsite.web.pages import page_of
 from dealsite.worker import loop
 from tests.deploy import calls
 from tests.deploy.stack import as_list, containers, resources, statements
+from tests.questions import budget
 
 pytestmark = pytest.mark.promise
 
@@ -130,10 +131,10 @@ def test_a_role_can_answer_each_request_that_pages_and_questions_declare():
     named["BatchExecuteStatement"] = {"PartiQLInsert"}
     pages = [page for view in views(get_resolver().url_patterns) if (page := page_of(view))]
     for requests in {requests for page in pages for requests in page.requests.split(" or ")}:
-        for operation in access_patterns.budget(requests, partitions=1):
+        for operation in budget(requests):
             assert named.get(operation, {operation}) <= allowed("WebRole", "dynamodb")["Table"], requests
     for pattern in access_patterns.ACCESS_PATTERNS.values():
-        for operation in access_patterns.budget(pattern.requests, partitions=1):
+        for operation in budget(pattern.requests):
             assert named.get(operation, {operation}) <= allowed("ManageRole", "dynamodb")["Table"], pattern
 
 

@@ -1,13 +1,11 @@
 """The alarms, the dashboard, docs/runbooks.md and docs/metrics.md name what /metrics shows, and each other.
 
 That /metrics shows each metric of the chart, with its labels, is tested in tests/metrics/test_page.py.
-`UPDATE_DOCS=1` in the environment writes docs/metrics.md anew.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -17,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dealsite.metrics.chart import CHART, Kind, Metric, Source
+from dealsite.metrics.chart import CHART, Kind, Metric
 
 pytestmark = pytest.mark.promise
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -27,13 +25,6 @@ OF_PROMETHEUS = {"up", "instance", "job", "le"}
 METRIC = re.compile(r"\b(dealsite_\w+)(?:\{([^}]*)\})?")
 MATCHER = re.compile(r'(\w+)\s*(?:=~|!~|!=|=)\s*"([^"]*)"')
 WORD = re.compile(r"`([a-z_]+)`")
-INTRODUCTION = """\
-# What `/metrics` shows
-
-`/metrics` answers in the text of Prometheus, to callers on the machine itself and to who sends `DEALSITE_HEALTH_TOKEN`
-([operations](operations.md#metrics)). `dealsite/metrics/chart.py` declares these; a histogram also has `_bucket`,
-`_sum` and `_count`. No label holds what a visitor types.
-"""
 
 
 def rules() -> list[dict[str, Any]]:
@@ -104,22 +95,3 @@ def test_prometheus_takes_the_alarms():
         )
     done = subprocess.run([promtool, "check", "rules", ALARMS], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-def test_the_page_says_what_the_chart_declares():
-    lines = [INTRODUCTION]
-    for source in Source:
-        lines += [
-            f"## {source.value[0].upper()}{source.value[1:]}\n",
-            "| metric | kind | labels | what it is |",
-        ]
-        lines += ["|---|---|---|---|"]
-        for metric in CHART.values():
-            if metric.source is source:
-                labels = ", ".join(metric.labels)
-                lines.append(f"| `{metric.name}` | {metric.kind.value} | {labels} | {metric.about} |")
-        lines.append("")
-    text = "\n".join(lines)
-    if os.environ.get("UPDATE_DOCS") == "1":
-        PAGE.write_text(text, "utf-8")
-    assert PAGE.read_text("utf-8") == text

@@ -1,11 +1,7 @@
-"""Every question and entity of the published models: our answer is that of a scan, for so many requests.
-
-`UPDATE_DOCS=1` in the environment writes the tables of the page anew.
-"""
+"""Every question and entity of the published models: our answer is that of a scan, for so many requests."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -19,18 +15,18 @@ from dealsite.data.catalogue import buckets
 from dealsite.data.integrity import checks
 from dealsite.data.people import fan_out
 from dealsite.data.table import schema
-from dealsite.data.table.access_patterns import ACCESS_PATTERNS, budget
+from dealsite.data.table.access_patterns import ACCESS_PATTERNS
 from dealsite.data.table.convert import Item
 from tests.faults.unkind import WRITES
-from tests.seeds import Ask, Entity, Question, forget, page, shop, stored
-from tests.seeds.page import MODELS
+from tests.questions import budget
+from tests.seeds import Ask, Entity, Question, forget, shop, stored
+from tests.seeds.models import MODELS
 
 QUESTIONS = [question for model in MODELS for question in model.questions]
 ENTITIES = [entity for model in MODELS for entity in model.entities]
 AS_LARGE_AS_THE_JOB = (
     fan_out.send_message,
 )  # "Work in the background" of docs/access-patterns.md says how large
-UPDATE = os.environ.get("UPDATE_DOCS") == "1"
 
 
 @pytest.fixture(scope="module")
@@ -78,9 +74,9 @@ def test_a_question_of_the_models_is_answered_as_a_scan_answers_it(site: None, q
     answer, expected = question.example(ask)
     assert answer == expected
     assert all(expected), "Nothing to find proves nothing"
-    assert ask.sent[0] == budget(question.requests, partitions=ask.d)
+    assert ask.sent[0] == budget(question.requests, d=ask.d)
     if question.requests != "none" and question.function not in AS_LARGE_AS_THE_JOB:
-        most = budget(ACCESS_PATTERNS[question.function].requests, partitions=ask.d)
+        most = budget(ACCESS_PATTERNS[question.function].requests, d=ask.d)
         assert ask.sent[0] - most == Counter()
 
 
@@ -118,9 +114,3 @@ def test_every_question_has_its_line():
 def test_every_entity_has_its_line():
     found = {model.name: len(model.entities) for model in MODELS}
     assert found == {"Deals site": 12, "Retail cart": 1, "Bank payments": 2, "E-commerce store": 3}
-
-
-def test_the_page_shows_what_is_tried():
-    if UPDATE:
-        page.write()
-    assert page.written() == page.tables(), "UPDATE_DOCS=1 pytest tests/seeds writes the tables"

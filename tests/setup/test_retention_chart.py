@@ -1,8 +1,6 @@
 """How long things are kept is written as spans, and what cannot be is refused in words."""
 
-import os
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -39,18 +37,3 @@ def test_what_is_no_span_is_refused(text, said):
 
 def test_files_may_be_kept_as_long_as_jobs_are_kept_for_good():
     assert retention_chart.read("exports=1y jobs=never")["exports"] == timedelta(days=365)
-
-
-@pytest.mark.promise
-def test_the_docs_have_the_chart():
-    """Write it with UPDATE_DOCS=1."""
-    path = Path(retention_chart.__file__).parent.parent / "docs" / "operations.md"
-    text = path.read_text("utf-8")
-    before, _, rest = text.partition("<!-- retention -->\n")
-    old, _, after = rest.partition("<!-- end of retention -->\n")
-    rows = [f"| `{one.kind}` | {one.what} | {one.since} | `{one.span}` |\n" for one in retention_chart.CHART]
-    new = "".join(["| kind | what | since | span |\n", "|---|---|---|---|\n", *rows])
-    if os.environ.get("UPDATE_DOCS"):
-        path.write_text(f"{before}<!-- retention -->\n{new}<!-- end of retention -->\n{after}", "utf-8")
-    else:
-        assert old == new

@@ -1,7 +1,4 @@
-"""The setting chart: what may stand in a variable, what is said of one that cannot be or is none, and docs/settings.md.
-
-`UPDATE_DOCS=1` in the environment writes the page anew.
-"""
+"""The setting chart: what may stand in a variable, and what is said of one that cannot be or is none."""
 
 from __future__ import annotations
 
@@ -9,29 +6,21 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.checks import run_checks
 from django.core.exceptions import ImproperlyConfigured
 
 from dealsite.environment import FILE, unknown, value
-from dealsite.setting_chart import SECTIONS, SETTINGS
+from dealsite.setting_chart import SETTINGS
 from dealsite.setting_kinds import Setting
 
 pytestmark = pytest.mark.promise
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = ROOT / "docs" / "settings.md"
-INTRODUCTION = """\
-# Settings
 
-All settings are environment variables, and `dealsite/setting_chart.py` declares them; you need none to run on one
-machine. Yes and no are written `yes` and `no`; an empty variable counts as one that is not set. A site whose settings
-cannot be says which, and does not start. A variable that begins with `DEALSITE_` and is none of these is named by
-`manage.py check` and at the start of the site. A secret may also stand in a file: `DEALSITE_SECRET_KEY_FILE` names it.
-"""
+
 GOOD = {
     "DEALSITE_TIME_ZONE": ("America/Argentina/Buenos_Aires", "America/Argentina/Buenos_Aires"),
     "DEALSITE_CURRENCY": ("gbp", "GBP"),
@@ -163,28 +152,3 @@ def test_each_is_read_somewhere_and_only_by_the_chart():
             read |= set(re.findall(r'\bvalue\(\s*"(\w+)"', code))
             assert not re.findall(r'environ(?:\.get\(|\[)"DEALSITE_(?!ENGINE|TABLE)\w+"\)', code), path
     assert read | {"DEALSITE_ENGINE"} == set(SETTINGS)
-
-
-def test_the_page_shows_the_chart():
-    page = "\n".join([INTRODUCTION, *lines()])
-    if os.environ.get("UPDATE_DOCS") == "1":
-        PAGE.write_text(page, encoding="utf-8")
-    assert PAGE.read_text(encoding="utf-8") == page
-
-
-def lines() -> Iterator[str]:
-    for section, settings in SECTIONS.items():
-        yield f"## {section}\n"
-        yield "| variable | default | meaning |\n|---|---|---|"
-        for one in settings:
-            secret = " (a secret)" if one.is_secret else ""
-            yield f"| `{one.name}` | {one.otherwise or in_words(one.default)} | {one.meaning}{secret} |"
-        yield ""
-
-
-def in_words(default: Any) -> str:
-    if isinstance(default, bool):
-        return "yes" if default else "no"
-    if isinstance(default, tuple):
-        return " ".join(default)
-    return str(default) if isinstance(default, str | int) else ""

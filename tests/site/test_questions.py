@@ -1,20 +1,30 @@
-"""Each question is registered beside its code, listed in docs/access-patterns.md, and costs no more than it says.
-
-`UPDATE_DOCS=1` in the environment writes the tables of the page anew.
-"""
+"""Each question is registered beside its code, listed in docs/access-patterns.md, and costs no more than it says."""
 
 from __future__ import annotations
 
-import os
+import json
 from collections import Counter
 
 import pytest
 
 from dealsite.data import table
-from dealsite.data.table.access_patterns import ACCESS_PATTERNS, budget
-from tests import questions_page
+from dealsite.data.catalogue import buckets
+from dealsite.data.catalogue.display_names import category_names
+from dealsite.data.table.access_patterns import ACCESS_PATTERNS
+from dealsite.data.table.convert import Item
+from dealsite.data.table.writes import Delete, Put
+from tests.capacity import recorded
 from tests.data.examples import EXAMPLES
-from tests.questions import BUCKETS, QUESTIONS, name_of, sends_requests, too_much, used_elsewhere
+from tests.questions import (
+    QUESTIONS,
+    ROOMS,
+    budget,
+    measured_here,
+    name_of,
+    room_of,
+    sends_requests,
+    used_elsewhere,
+)
 
 pytestmark = pytest.mark.promise
 
@@ -33,14 +43,6 @@ NO_QUESTIONS = {
 }
 
 
-def test_the_page_lists_what_is_registered():
-    if os.environ.get("UPDATE_DOCS") == "1":
-        questions_page.write(questions_page.units())
-    assert questions_page.listed() == questions_page.tables(questions_page.units()), (
-        questions_page.HOW_TO_WRITE
-    )
-
-
 def test_each_question_has_a_name_of_its_own():
     assert len(QUESTIONS) == len(ACCESS_PATTERNS)
 
@@ -52,7 +54,7 @@ def test_each_question_has_an_example_and_each_example_a_question():
 
 
 def test_a_budget_is_read_as_it_is_written():
-    assert budget("1 batch get + d queries", partitions=2) == Counter(BatchGetItem=1, Query=2)
+    assert budget("1 batch get + d queries", d=2) == Counter(BatchGetItem=1, Query=2)
     assert budget("1 scan + 2 batch gets") == Counter(Scan=1, BatchGetItem=2)
     assert budget("none") == Counter()
 
@@ -66,25 +68,35 @@ def test_whatever_is_asked_from_outside_the_data_layer_is_registered():
     )
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
-@pytest.mark.usefixtures("shop")
-def test_a_question_costs_no_more_than_it_says(question: str):
-    function = QUESTIONS[question]
-    assert function in EXAMPLES, (
-        f"{question} has no example in tests/data/examples: measures(function)(lambda: ...)"
-    )
-    ask = EXAMPLES[function]()
-    sent: list[tuple[str, str | None]] = []
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_question_costs_what_it_says(room: str, shop: None, subtests: pytest.Subtests):
+    before, measured = stored(), {}
+    for question in [name for name, function in QUESTIONS.items() if room_of(function) == room]:
+        with subtests.test(question):
+            ask = EXAMPLES[QUESTIONS[question]]()
+            with recorded() as units:
+                ask()
+            measured[question] = [f"{units.read:g}", f"{units.write} + {units.index}"]
+            assert units.operations == budget(ACCESS_PATTERNS[QUESTIONS[question]].requests)
+            assert (units.read, units.write + units.index) == (units.reported_read, units.reported_write)
+        put_back(before)
+    path = measured_here() / f"{room}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(measured), "utf-8")
 
-    def note(event_name: str, **_: object) -> None:
-        sent.append((event_name.rpartition(".")[2], None))
 
-    # Counted where requests leave the client, not by the meter whose count is under test elsewhere.
-    table.events().register("before-send.dynamodb", note)
-    try:
-        ask()
-    finally:
-        table.events().unregister("before-send.dynamodb", note)
-    assert sent
-    said = ACCESS_PATTERNS[function].requests
-    assert too_much(sent, budget(said, partitions=BUCKETS)) == Counter(), f"More requests than {said}"
+def stored() -> dict[tuple[str, str], Item]:
+    """Return all that the table holds."""
+    return {(item["PK"], item["SK"]): item for item in table.scan_all(consistent=True)}
+
+
+def put_back(before: dict[tuple[str, str], Item]) -> None:
+    """Let the table and the process be as they were."""
+    now = stored()
+    for key in now.keys() | before.keys():
+        if key not in before:
+            table.write(Delete(key=key))
+        elif now.get(key) != before[key]:
+            table.write(Put(key=key, item=before[key]))
+    buckets.forget()
+    category_names.names()

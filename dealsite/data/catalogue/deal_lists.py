@@ -65,7 +65,7 @@ class DealFilter:
 @access_pattern(
     "editors' list of deals",
     "GSI1, GSI2, GSI3 by day, year, month, expiry or draft / id or expiry",
-    "1 batch get + 1 query + d queries",
+    "3 queries",
 )
 def cms_list(
     chosen: DealFilter,
@@ -77,9 +77,9 @@ def cms_list(
 ) -> Page:
     """Return one page of deals in a state; Invalid for an unknown state, NotFound for an unknown brand or category.
 
-    all, scheduled, live: 1 request for the buckets + d queries. draft: 1 query. ending, expired:
-    1 query a month touched + 1 batch get, and for expired 1 request for where they begin. Drafts' cards
-    may be half empty. Words, and what deals lack, are search's: they narrow nothing down here.
+    all, scheduled, live: 1 request for the buckets + a query for each that the list touches. draft: 1 query.
+    ending, expired: 1 query a month touched + 1 batch get, and for expired 1 request for where they begin.
+    Drafts' cards may be half empty. Words, and what deals lack, are search's: they narrow nothing down here.
     """
     state = chosen.state
     if state not in STATES:

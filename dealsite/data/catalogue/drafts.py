@@ -169,7 +169,7 @@ def delete(draft: Draft, *, by: str, now: datetime, audit_context: AuditContext 
         raise
 
 
-@access_pattern("restore a draft", "DRAFT#id / itself, TRASH", "2 gets + 1 transaction")
+@access_pattern("restore a draft", "DRAFT#id / itself, TRASH", "1 get + 1 transaction")
 def restore(
     draft_id: str,
     *,

@@ -29,7 +29,7 @@ SITEMAP_ROWS = 1000
 
 
 @access_pattern(
-    "front page: its lists", "FRONTPAGE; GSI1 DEALS#yyyy-mm-dd / itself; DEAL#id", "1 batch get + d queries"
+    "front page: its lists", "FRONTPAGE; GSI1 DEALS#yyyy-mm-dd / itself; DEAL#id", "1 batch get + 2 queries"
 )
 def front_page(
     *, now: datetime, after: str | None = None, before: str | None = None
@@ -52,7 +52,7 @@ def front_page(
 
 
 @access_pattern(
-    "category page", "CATEGORY#c; GSI3 CATEGORY#c#yyyy-mm / itself; DEAL#id", "1 batch get + d queries"
+    "category page", "CATEGORY#c; GSI3 CATEGORY#c#yyyy-mm / itself; DEAL#id", "1 batch get + 1 query"
 )
 def category_page(
     slug: str, *, now: datetime, after: str | None = None, before: str | None = None
@@ -69,7 +69,7 @@ def category_page(
     return category_from_items(slug, item, counts), featured, page
 
 
-@access_pattern("brand page", "BRAND#b; GSI2 BRAND#b#yyyy / itself; DEAL#id", "1 batch get + d queries")
+@access_pattern("brand page", "BRAND#b; GSI2 BRAND#b#yyyy / itself; DEAL#id", "1 batch get + 1 query")
 def brand_page(
     slug: str, *, now: datetime, after: str | None = None, before: str | None = None
 ) -> tuple[Brand, Page]:

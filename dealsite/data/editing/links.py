@@ -92,7 +92,7 @@ def get(deal_id: str) -> DealLink:
 @access_pattern(
     "the next links of a round, newest deals first",
     "GSI1 DEALS#yyyy-mm-dd; DEAL#id / DEAL#id",
-    "2 batch gets + 1 query + d queries",
+    "1 batch get + 3 queries",
 )
 def page(*, after: str, now: datetime) -> tuple[list[tuple[str, DealLink | None]], bool]:
     """Return the next deals of a round, newest first, each with its link, and whether there are more.

@@ -87,7 +87,7 @@ def leave(entry_id: str, *, by: str, now: datetime) -> None:
     _decide(entry, "left", "left an item as it is", [], by=by, now=now)
 
 
-@access_pattern("undo a decision", "the item, QUARANTINE#hash, AUDIT#day", "2 gets + 1 transaction")
+@access_pattern("undo a decision", "the item, QUARANTINE#hash, AUDIT#day", "1 get + 1 transaction")
 def undo(entry_id: str, *, by: str, now: datetime) -> None:
     """Put back what was there before a decision; NotFound, Conflict where the item is not as the decision left it."""
     entry = _open(entry_id, "undo", now)

@@ -171,7 +171,7 @@ def links() -> list[tuple[str, str, At, str]]:
 @access_pattern(
     "all that is stored about a person, for a file",
     "USER#u, SESSIONS#u, MESSAGES#u, CART#u, PAYMENTS#u, ...; GSI1 and GSI2 by user; what they lead to",
-    "1 get + 12 queries + 6 batch gets",
+    "1 get + 12 queries + 3 batch gets",
 )
 def all_items(username: str, *, everywhere: bool = False) -> Iterator[OwnItem]:
     """Yield what a person may have of each item that is stored about them, each once.

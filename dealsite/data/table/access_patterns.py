@@ -6,30 +6,17 @@
 The page of all questions is written from these, and tests hold each function to its requests.
 """
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-OPERATIONS = {
-    "batch get": "BatchGetItem",
-    "get": "GetItem",
-    "query": "Query",
-    "scan": "Scan",
-    "put": "PutItem",
-    "update": "UpdateItem",
-    "delete": "DeleteItem",
-    "batch insert": "BatchExecuteStatement",
-    "transaction": "TransactWriteItems",
-}
-PLURALS = {name.removesuffix("y") + "ies" if name.endswith("y") else f"{name}s": name for name in OPERATIONS}
 
 
 @dataclass(frozen=True, slots=True)
 class AccessPattern:
-    """A question to the table: the partition and sort keys that it touches, and the requests that it may take."""
+    """A question to the table: the partition and sort keys that it touches, and the requests that its example takes."""
 
     question: str
     keys: str
@@ -44,7 +31,7 @@ def access_pattern(question: str, keys: str, requests: str) -> Callable[[Functio
     """Register the question that a function asks.
 
     `keys` reads `partition / sort`, without the second where it is the first again. `requests` reads
-    `1 batch get + 2 queries`, or `d queries` for one in each of a number of partitions.
+    `1 batch get + 2 queries`: what its example takes.
     """
 
     def register(function: Function) -> Function:
@@ -52,13 +39,3 @@ def access_pattern(question: str, keys: str, requests: str) -> Callable[[Functio
         return function
 
     return register
-
-
-def budget(requests: str, *, partitions: int = 1) -> Counter[str]:
-    """Return how often each operation may be sent, where `d` stands for a number of partitions."""
-    allowed: Counter[str] = Counter()
-    for term in requests.split(" + ") if requests != "none" else ():
-        number, _, operation = term.partition(" ")
-        name = OPERATIONS[PLURALS.get(operation, operation)]
-        allowed[name] += partitions if number == "d" else int(number)
-    return allowed

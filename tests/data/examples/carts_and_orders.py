@@ -6,6 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.commerce import carts, orders
 from dealsite.data.commerce.carts import CartAddition, Line
@@ -13,7 +14,7 @@ from dealsite.data.commerce.order import saved_details
 from dealsite.data.commerce.order.saved_details import PaymentCard
 from dealsite.data.commerce.orders import Purchase
 from dealsite.data.jobs import jobs
-from tests.builders import NOW, make_deal, make_id
+from tests.builders import EDITOR, NOW, make_deal, make_id
 from tests.data.examples import measures
 from tests.orders import ADDRESS, make_order
 
@@ -34,6 +35,12 @@ def line(owner: carts.CartOwner = ANN, status: str = carts.ACTIVE) -> Line:
 def filled() -> carts.Cart:
     line()
     return carts.read(ANN, now=NOW)
+
+
+def changed() -> str:
+    """Let the one deal of a cart end; return the digest of that change."""
+    deals.expire_now(deals.get(line().deal), by=EDITOR, now=NOW)
+    return carts.view(carts.read(ANN, now=NOW), now=NOW).digest
 
 
 def purchase() -> Purchase:
@@ -78,9 +85,7 @@ measures(carts.add_many, lambda: [wanted(make_deal(title=f"Deal {number}")) for 
 measures(carts.change_quantity, line)(lambda line: carts.change_quantity(ANN, line.deal, 3, now=NOW))
 measures(carts.move, line)(lambda line: carts.move(ANN, line.ref, carts.SAVED, now=NOW))
 measures(carts.remove, line)(lambda line: carts.remove(ANN, line.ref, now=NOW))
-measures(carts.accept, lambda: carts.view(filled(), now=NOW).digest)(
-    lambda seen: carts.accept(ANN, seen=seen, now=NOW)
-)
+measures(carts.accept, changed)(lambda seen: carts.accept(ANN, seen=seen, now=NOW))
 measures(carts.read, line)(lambda _: carts.read(ANN, now=NOW))
 measures(carts.read_active, line)(lambda _: carts.read_active(ANN, now=NOW))
 measures(carts.read_head, line)(lambda _: carts.read_head(ANN, now=NOW))

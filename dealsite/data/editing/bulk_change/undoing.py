@@ -51,7 +51,7 @@ def refusal_to_undo(change: BulkChange, row: BulkResult, thing: Thing | None, pr
 @access_pattern(
     "undo a bulk change of a deal",
     "as the change itself, BULK#job, JOB#id",
-    "3 gets + 2 queries + 2 batch gets + 1 update + 2 transactions",
+    "2 gets + 2 queries + 2 batch gets + 1 update + 2 transactions",
 )
 def take_back(
     change: BulkChange,

@@ -1,0 +1,1 @@
+"""What docs and deployment repeat of the code, and `python -m tests.derived`, which writes it: make docs."""

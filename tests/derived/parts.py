@@ -1,0 +1,369 @@
+"""The parts of docs and deployment that code says already: what yields their lines, by name in PARTS."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from benchmarks import cloud_costs, volume
+from dealsite import retention_chart
+from dealsite.accounts import limit_table
+from dealsite.data import keys
+from dealsite.data.entities.attributes import Attribute, Each, Map, MapOf, Shape
+from dealsite.data.entities.chart import ROOMS
+from dealsite.data.entities.entity import Entity, pattern
+from dealsite.data.table.access_patterns import ACCESS_PATTERNS
+from dealsite.data.table.key_templates import Entry, Pieces
+from dealsite.metrics import chart as metrics_chart
+from dealsite.setting_chart import SECTIONS
+from tests.data.entities.examples import EXAMPLES as ENTITY_EXAMPLES
+from tests.deploy.stack import table_part
+from tests.pages import Route, routes
+from tests.questions import QUESTIONS, measured_here, name_of, room_of
+from tests.seeds import Entity as SeedEntity
+from tests.seeds import Model
+from tests.seeds import Question as SeedQuestion
+from tests.seeds.models import MODELS
+
+ROOT = Path(__file__).resolve().parents[2]
+KEY = re.compile(r"[^\s,;()]*#[^\s,;()]*|\b[A-Z]{4,}\b")
+
+Lines = Iterator[str]
+
+
+def table(head: str, rows: Iterable[Iterable[object]], *, right: int = 0) -> Lines:
+    """Yield a table: `head` names its columns, the last `right` of which hold numbers."""
+    columns = head.split(" | ")
+    yield f"| {head} |"
+    yield f"|{'---|' * (len(columns) - right)}{'---:|' * right}"
+    for row in rows:
+        yield f"| {' | '.join(map(str, row))} |"
+
+
+# Questions and pages
+
+
+def questions() -> Lines:
+    """Yield the questions to the table by room, with the units that their examples took when they were measured."""
+    head = "question | partition | sort key | function | requests | read units | write units"
+    measured = cloud_costs.measured()
+    for path in measured_here().glob("*.json"):  # as tests/site/test_questions.py leaves it
+        measured |= json.loads(path.read_text("utf-8"))
+    for room, names in groupby(QUESTIONS, lambda name: room_of(QUESTIONS[name])):
+        yield f"\n### {room.capitalize()}\n"
+        yield from table(head, (_question(name, measured.get(name, ["", ""])) for name in names), right=2)
+
+
+def _question(name: str, units: list[str]) -> list[str]:
+    pattern = ACCESS_PATTERNS[QUESTIONS[name]]
+    partition, _, sort = as_code(pattern.keys).partition(" / ")
+    return [pattern.question, partition, sort or "itself", f"`{name}`", pattern.requests, *units]
+
+
+def as_code(text: str) -> str:
+    """Return a text with what are keys set as code."""
+    return KEY.sub(r"`\g<0>`", text)
+
+
+def pages() -> Lines:
+    """Yield what each view says of its page."""
+    rows = ((f"`{one.name}`", f"`/{one.pattern}`", _who(one), one.page.requests) for one in routes())
+    yield from table("page | address | who | requests", rows)
+
+
+def _who(route: Route) -> str:
+    if route.roles is None:
+        return "all"
+    return " or ".join(sorted(route.roles, reverse=True)) or "signed in"
+
+
+# What is stored
+
+
+def keys_of_items() -> Lines:
+    """Yield the key chart: the items."""
+    items = [(name, line.entry) for name, line in keys.CHART.items() if not line.entry.index]
+    rows = ((f"`{name}`", *_stored(entry), entry.about) for name, entry in items)
+    yield from table("key | partition | sort key | what it is", rows)
+
+
+def keys_of_lists() -> Lines:
+    """Yield the key chart: the rows of indexes."""
+    lists = [(name, line.entry) for name, line in keys.CHART.items() if line.entry.index]
+    rows = (
+        (
+            entry.about + (f" (if `{entry.condition}`)" if entry.condition else ""),
+            entry.index,
+            *_stored(entry),
+            f"`{name}`",
+        )
+        for name, entry in lists
+    )
+    yield from table("question | index | partition | sort key | row", rows)
+
+
+def _stored(entry: Entry) -> list[str]:
+    return [f"`{text}`".replace("|", "\\|") if text else "" for text in (entry.partition, entry.sort)]
+
+
+def entities() -> Iterator[str]:
+    """Yield the entity chart: every type of item, its keys, index rows and attributes."""
+    seen: dict[int, str] = {}
+    for room in ROOMS:
+        yield f"## {(room.__doc__ or '').partition('.')[0]}\n"
+        for one in vars(room).values():
+            if isinstance(one, Entity):
+                yield from _entity(one, seen)
+
+
+def _entity(one: Entity, seen: dict[int, str]) -> Iterator[str]:
+    yield f"### {one.type}\n"
+    notes = [
+        f"schema {one.schema}",
+        *(["a root"] if one.is_root else []),
+        *(["passing"] if one.is_passing else []),
+        *([f"stays ({one.stays_for})"] if one.stays_for else []),
+    ]
+    yield f"{one.about[:1].upper()}{one.about[1:]}. {', '.join(notes)[:1].upper()}{', '.join(notes)[1:]}.\n"
+    yield "| | partition key | sort key | |"
+    yield "|---|---|---|---|"
+    for key in one.keys:
+        yield f"| key | {_template(key.entry, key.pieces)} | |"
+    for entry in _rows(one):
+        yield f"| {entry.index} | {_template(entry, (entry.partition_pieces, entry.sort_pieces))} | {entry.about} |"
+    yield "\n| attribute | holds | |\n|---|---|---|"
+    for path, kind in _attributes(one.type, one.shape, seen):
+        yield f"| `{path}` | {_holds(kind)} | {_notes(kind)} |"
+    for beginning, kind in one.named.items():
+        yield f"| `{beginning}…` | {_holds(kind)} | {_notes(kind)} |"
+    yield ""
+
+
+def _template(entry: Entry, pieces: tuple[Pieces, Pieces]) -> str:
+    return " | ".join(f"`{_pieces(some)}`" if some else "" for some in pieces)
+
+
+def _pieces(pieces: Pieces) -> str:
+    return "".join(
+        piece
+        if isinstance(piece, str)
+        else f"{{{piece.name}}}"
+        if not piece.source
+        else f"{{{piece.name} of {piece.source}}}"
+        for piece in pieces
+    )
+
+
+def _rows(one: Entity) -> Iterator[Entry]:
+    """The lines of the key chart in which an example of the type stands."""
+    item = ENTITY_EXAMPLES[one.type]
+    for entry in (line.entry for line in keys.CHART.values()):
+        names = [f"{entry.index}PK", f"{entry.index}SK"] if entry.sort else [entry.index]
+        if entry.index and names[0] in item:
+            pieces = (entry.partition_pieces, entry.sort_pieces)
+            values = "\n".join([*(item[name] for name in names), *([""] if not entry.sort else [])])
+            if pattern(pieces).fullmatch(values):
+                yield entry
+
+
+def _attributes(
+    path: str, shape: Shape, seen: dict[int, str], within: str = ""
+) -> Iterator[tuple[str, Attribute]]:
+    """Each attribute with its path; a map that was shown before is not shown again."""
+    seen[id(shape)] = path
+    for name, kind in shape.items():
+        yield f"{within}{name}", kind
+        inner = kind.of if isinstance(kind, (Each, MapOf)) else kind
+        if isinstance(inner, Map) and id(inner.shape) not in seen:
+            end = "[]." if isinstance(kind, (Each, MapOf)) else "."
+            yield from _attributes(f"{path}.{name}", inner.shape, seen, f"{within}{name}{end}")
+
+
+def _holds(kind: Attribute) -> str:
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(kind).__name__).lower()
+    if isinstance(kind, (Each, MapOf)):
+        name = f"{name} {re.sub(r'(?<=[a-z])(?=[A-Z])', ' ', type(kind.of).__name__).lower()}"
+    said = f"{name}: {kind.range()}" if kind.range() else name
+    return f"{said} {kind.unit}".strip()
+
+
+def _notes(kind: Attribute) -> str:
+    said = [
+        "absent" if kind.optional else "",
+        "**secret**" if kind.secret else "",
+        "*personal*" if kind.personal else "",
+        f"-> {kind.refers}" if kind.refers else "",
+        f"= `{kind.copy_of}`" if kind.copy_of else "",
+        f"counts {kind.counts}" if kind.counts else "",
+        kind.about,
+    ]
+    return "; ".join(one for one in said if one)
+
+
+# Declared elsewhere
+
+
+def settings() -> Lines:
+    """Yield the variables that the site reads, by section."""
+    for section, declared in SECTIONS.items():
+        yield f"## {section}\n"
+        rows = (
+            (
+                f"`{one.name}`",
+                one.otherwise or _in_words(one.default),
+                one.meaning + (" (a secret)" if one.is_secret else ""),
+            )
+            for one in declared
+        )
+        yield from table("variable | default | meaning", rows)
+        yield ""
+
+
+def _in_words(default: Any) -> str:
+    if isinstance(default, bool):
+        return "yes" if default else "no"
+    if isinstance(default, tuple):
+        return " ".join(default)
+    return str(default) if isinstance(default, str | int) else ""
+
+
+def retention() -> Lines:
+    """Yield how long is kept what nobody needs for good."""
+    rows = ((f"`{one.kind}`", one.what, one.since, f"`{one.span}`") for one in retention_chart.CHART)
+    yield from table("kind | what | since | span", rows)
+
+
+def limits() -> Lines:
+    """Yield how often what costs something may be done."""
+    rows = (
+        (f"`{one.name}`{'*' if one.in_memory else ''}", one.what, one.own, one.network, one.total)
+        for one in limit_table.ROWS
+    )
+    yield from table("name | what | own | network | total", rows)
+
+
+def metrics() -> Lines:
+    """Yield what /metrics shows, by where it comes from."""
+    for source in metrics_chart.Source:
+        yield f"## {source.value[0].upper()}{source.value[1:]}\n"
+        rows = (
+            (f"`{one.name}`", one.kind.value, ", ".join(one.labels), one.about)
+            for one in metrics_chart.CHART.values()
+            if one.source is source
+        )
+        yield from table("metric | kind | labels | what it is", rows)
+        yield ""
+
+
+# What it costs
+
+
+def costs() -> Lines:
+    """Yield the dollars a month of three sites at Amazon."""
+    yield from cloud_costs.rows()
+
+
+def indexes() -> Lines:
+    """Yield what the index of payments costs, whole and in shards."""
+    whole, slim = (
+        volume.stages(volume.EXAMPLE_OF_8_KB, now=volume.NOW, whole=whole) for whole in (True, False)
+    )
+    rows = (
+        (name, *(f"{units / shards:,.0f}" for shards in (1, 5, 10)))
+        for name, units in (
+            ("whole items, inserting", volume.inserted_rows(whole)),
+            ("`type` and `card`, inserting", volume.inserted_rows(slim)),
+            ("whole items, all three at once", volume.index_rows(whole)),
+            ("`type` and `card`, all three at once", volume.index_rows(slim)),
+        )
+    )
+    yield from table("the index holds | units a second | one of 5 shards | one of 10", rows, right=3)
+
+
+def steps() -> Lines:
+    """Yield the write units of each step of a payment."""
+    found = volume.stages(volume.EXAMPLE, now=volume.NOW)
+    steps = {"insert": found.insert, "claim": found.claim, "settle": found.settle}
+    rows = ((name, cost.item, cost.total - cost.item) for name, cost in steps.items())
+    yield from table("step | item | indexes", rows, right=2)
+
+
+def partitions() -> Lines:
+    """Yield what the busiest partitions take of a million payments."""
+    loads = volume.partition_loads(volume.EXAMPLE, now=volume.NOW)
+    rows = ((f"`{load.partition}`", load.what, f"{load.units:,.0f}") for load in loads)
+    yield from table("partition | what | units a second", rows, right=1)
+
+
+def notices() -> Lines:
+    """Yield how many owners of payments can be told in a second."""
+    yield from table(
+        " | ", [("payments of orders a second", f"{volume.told_at_most(now=volume.NOW):,.0f}")], right=1
+    )
+
+
+# The models that the site grew out of
+
+
+def seeds(model: Model) -> Callable[[], Lines]:
+    """Return what yields a model's questions and entities, as the tests try them."""
+
+    def lines() -> Lines:
+        asked = (
+            "# | they ask | their key condition | our function | our keys | requests | the same from a scan"
+        )
+        asked += " | why it differs"
+        stored = "they store | under | our item | our keys | example | why it differs"
+        yield from table(asked, (_escaped(_seed_question(one)) for one in model.questions))
+        yield ""
+        yield from table(stored, (_escaped(_seed_entity(one)) for one in model.entities))
+
+    return lines
+
+
+def _escaped(cells: tuple[str, ...]) -> list[str]:
+    return [cell.replace("|", "\\|") for cell in cells]
+
+
+def _seed_question(one: SeedQuestion) -> tuple[str, ...]:
+    ours = "the lake" if one.requests == "none" else f"`{ACCESS_PATTERNS[one.function].keys}`"
+    same, name = one.example.__doc__ or "", f"`{name_of(one.function)}`"
+    return str(one.number), one.asks, as_code(one.condition), name, ours, one.requests, same, one.differs
+
+
+def _seed_entity(one: SeedEntity) -> tuple[str, ...]:
+    ours = "; ".join(_line(keys.CHART[line].entry) for line in one.keys.split())
+    return one.name, as_code(one.stored), f"`{one.type}`", ours, one.example.__doc__ or "", one.differs
+
+
+def _line(entry: Entry) -> str:
+    sort = f" / `{entry.sort}`" if entry.sort and entry.sort != entry.partition else ""
+    return f"{entry.index} `{entry.partition}`{sort}".strip()
+
+
+PARTS: dict[str, Callable[[], Iterable[str]]] = {
+    "questions": questions,
+    "pages": pages,
+    "keys of items": keys_of_items,
+    "keys of lists": keys_of_lists,
+    "entities": entities,
+    "settings": settings,
+    "retention": retention,
+    "limits": limits,
+    "metrics": metrics,
+    "costs": costs,
+    "indexes": indexes,
+    "steps": steps,
+    "partitions": partitions,
+    "notices": notices,
+    **{model.name: seeds(model) for model in MODELS},
+    **{
+        f"table {part}": partial(table_part, part)
+        for part in ("parameters", "conditions", "resources", "outputs")
+    },
+}
