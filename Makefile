@@ -20,7 +20,7 @@ endif
 STATIC_SOURCES := $(shell find static templates cms shopping dealsite/templatetags locale -type f -not -name '*.pyc' 2>/dev/null)
 
 .PHONY: help
-help: ## Say what there is
+help: ## Say what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1|/' | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
 	@echo
 	@echo "  PORT=8001 and DEALSITE_VAR=folder change where the site listens and keeps its data."
@@ -34,7 +34,7 @@ setup-dev: setup $(STAMPS)/python-dev $(STAMPS)/local-engine ## Prepare everythi
 	@git config core.hooksPath .githooks 2>/dev/null || true # in a checkout
 
 .PHONY: run
-run: setup ## Run the site until Ctrl-C
+run: setup ## Run the site until Ctrl-C; with PORT=8001 and DEALSITE_VAR=folder a second one beside it
 	@exec $(BIN)/python manage.py run
 
 .PHONY: dev
@@ -47,7 +47,7 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n 2 --dist wor
 MAY_BE_NONE := $(if $(TESTS),|| [ $$? -eq 5 ]) # of some tests, perhaps none belongs to a run
 
 .PHONY: test
-test: setup-dev ## Run what every change has to pass. TESTS=tests/data/test_deals.py for some of it, SEED=2026-11-25 for the samples of that day
+test: setup-dev ## Run what every change has to pass; TESTS='tests/data -k brand' for some of it, SEED=2026-11-25 for the samples of a day
 	@rm -f build/test-seconds.md
 	$(PYTEST) --run=quick $(TESTS) $(MAY_BE_NONE)
 
@@ -60,12 +60,13 @@ test-part: setup-dev ## Run one of twelve parts of the thorough tests: PART=7
 	$(PYTEST) --run=thorough --part=$(PART)
 
 .PHONY: test-release
-test-release: test-all ## Run make test-all and then what only a release has to pass
+test-release: test-all ## Run make test-all and then whole sites: set-up, kills, a soak, the blocks of the docs
 	$(PYTEST) --run=release $(TESTS) $(MAY_BE_NONE)
 
-.PHONY: guards
-guards: setup-dev ## Take guards out of the code, one at a time, and expect that make test notices
-	$(BIN)/python -m tests.guards
+SINCE ?= HEAD~1
+.PHONY: mutants
+mutants: setup-dev $(STAMPS)/python-mutants ## Change the lines since SINCE=HEAD~1, one at a time; say what TESTS=... do not notice
+	@tests/mutants.sh $(SINCE) $(TESTS)
 
 .PHONY: check
 check: setup $(STAMPS)/python-dev ## Check style, types, templates, who imports whom, and that nothing is unused
@@ -76,6 +77,7 @@ check: setup $(STAMPS)/python-dev ## Check style, types, templates, who imports 
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.dead_code
 	$(BIN)/python -m tests.derived --check
+	@DEALSITE_SECRET_KEY=none $(BIN)/python manage.py texts --check
 
 .PHONY: docs
 docs: setup $(STAMPS)/python-dev ## Write what docs repeat of the code; a commit does so, too
@@ -106,7 +108,7 @@ bench-payments: setup $(STAMPS)/python-dev ## Load a million payments of 8 KB: t
 
 .PHONY: requirements
 requirements: $(STAMPS)/python-dev ## Pin the newest versions of what the requirements*.in files name
-	for name in requirements requirements-otel requirements-dev requirements-node requirements-java; do \
+	for name in requirements requirements-otel requirements-dev requirements-mutants requirements-node requirements-java; do \
 	  $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --python-version 3.11 \
 	    --upgrade $$name.in --output-file $$name.txt || exit 1; \
 	done
@@ -140,6 +142,10 @@ $(STAMPS)/python: requirements.txt | $(BIN)/python $(STAMPS)
 $(STAMPS)/python-dev: requirements-dev.txt $(STAMPS)/python
 	@echo "Installing the requirements of tests and checks ..."
 	@$(PIP) -r requirements-dev.txt
+	@touch $@
+
+$(STAMPS)/python-mutants: requirements-mutants.txt $(STAMPS)/python-dev
+	@$(PIP) -r requirements-mutants.txt
 	@touch $@
 
 $(STAMPS)/packages: package.json package-lock.json .npmrc requirements-node.txt requirements-java.txt | $(STAMPS)/python

@@ -29,6 +29,7 @@ REQUIREMENTS = {
     "requirements-node.txt": ComponentScope.OPTIONAL,
     "requirements-java.txt": ComponentScope.OPTIONAL,
     "requirements-dev.txt": ComponentScope.EXCLUDED,
+    "requirements-mutants.txt": ComponentScope.EXCLUDED,
 }
 PINNED = re.compile(r"^([\w.-]+)(?:\[[\w,-]+\])?==(\S+)(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 SHA256 = re.compile(r"--hash=sha256:([0-9a-f]{64})")

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import django
 
+from tests.derived import sizes
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*(ROOT / "docs").glob("*.md"), ROOT / "deploy" / "README.md", ROOT / "deploy" / "cloudformation.yml"]
 PART = re.compile(r"(^[^\n]*derived: (.+?)(?: -->)?\n)(.*?)(^[^\n]*derived: end)", re.DOTALL | re.MULTILINE)
@@ -25,9 +27,11 @@ def main() -> int:
     )
     check = parser.parse_args().check
     old = rewrite(check=check)
+    too_large = list(sizes.problems())
+    print(*too_large, sep="\n", end="\n" if too_large else "", file=sys.stderr)  # noqa: T201
     for path in old:
         print(f"{path.relative_to(ROOT)} {'is old: make docs writes it anew' if check else 'was old'}")  # noqa: T201
-    return 1 if old and check else 0
+    return 1 if too_large or (old and check) else 0
 
 
 def rewrite(*, check: bool) -> list[Path]:

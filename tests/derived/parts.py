@@ -23,6 +23,7 @@ from dealsite.metrics import chart as metrics_chart
 from dealsite.setting_chart import SECTIONS
 from tests.data.entities.examples import EXAMPLES as ENTITY_EXAMPLES
 from tests.deploy.stack import table_part
+from tests.derived import sizes
 from tests.pages import Route, routes
 from tests.questions import QUESTIONS, measured_here, name_of, room_of
 from tests.seeds import Entity as SeedEntity
@@ -238,6 +239,12 @@ def retention() -> Lines:
     yield from table("kind | what | since | span", rows)
 
 
+def commands() -> Lines:
+    """Yield what make does."""
+    found = re.findall(r"^([a-z-]+):.*## (.*)", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    yield from table("command | does", ((f"`make {name}`", what) for name, what in found))
+
+
 def limits() -> Lines:
     """Yield how often what costs something may be done."""
     rows = (
@@ -354,6 +361,7 @@ PARTS: dict[str, Callable[[], Iterable[str]]] = {
     "entities": entities,
     "settings": settings,
     "retention": retention,
+    "commands": commands,
     "limits": limits,
     "metrics": metrics,
     "costs": costs,
@@ -361,6 +369,7 @@ PARTS: dict[str, Callable[[], Iterable[str]]] = {
     "steps": steps,
     "partitions": partitions,
     "notices": notices,
+    "sizes": sizes.lines,
     **{model.name: seeds(model) for model in MODELS},
     **{
         f"table {part}": partial(table_part, part)

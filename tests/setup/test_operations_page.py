@@ -11,13 +11,6 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = (ROOT / "docs" / "operations.md").read_text("utf-8")
 
 
-def test_every_command_of_make_is_in_the_table():
-    targets = set(re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
-    named = set(re.findall(r"`make ([a-z-]+)`", PAGE))
-    assert targets - named == {"help", "setup-dev"}
-    assert named - targets == set()
-
-
 def test_every_management_command_that_the_page_names_exists():
     commands = set(get_commands())  # ours and Django's
     assert set(re.findall(r"manage\.py ([a-z_]+)", PAGE)) - commands == set()

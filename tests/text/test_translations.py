@@ -31,6 +31,7 @@ WIDTH = "block width"  # holds a class
 SILENT = {"script", "style", "code", "kbd", "pre"}
 
 
+@pytest.mark.release  # until then, what has no translation is shown in English, and make check lists it
 @each_language
 def test_the_file_holds_what_the_sources_say_and_nothing_else(language: str):
     found = {(text.context, text.id) for text in translations.found() if text.id}
@@ -38,6 +39,7 @@ def test_the_file_holds_what_the_sources_say_and_nothing_else(language: str):
     assert (found - kept, kept - found) == (set(), set()), "`make texts` brings the file up to date"
 
 
+@pytest.mark.release
 @each_language
 def test_every_text_has_a_translation(language: str):
     missing = [

@@ -1,3 +1,4 @@
+from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand
@@ -6,12 +7,25 @@ from dealsite.text import translations
 
 
 class Command(BaseCommand):
-    help = "Finds the texts of the site and brings locale/ up to date with them; says how many have no translation."
+    help = (
+        "Finds the texts of the site and brings locale/ up to date with them; says which have no translation."
+    )
     requires_system_checks: list[str] = []
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--check", action="store_true", help="change nothing")
+
+    def handle(self, *args: Any, check: bool, **options: Any) -> None:
         for language in translations.languages():
-            translations.update(language)
-            catalogue = translations.read(language)
-            missing = sum(1 for text in catalogue if text.id and not translations.is_translated(text))
-            self.stdout.write(f"{language}: {len(catalogue)} texts, {missing} without a translation.")
+            if not check:
+                translations.update(language)
+            kept = {
+                (text.context, text.id)
+                for text in translations.read(language)
+                if translations.is_translated(text)
+            }
+            missing = [
+                text for text in translations.found() if text.id and (text.context, text.id) not in kept
+            ]
+            for text in missing:
+                self.stdout.write(f"{language}: {text.locations[0][0]}: {text.id!r} is shown in English")
