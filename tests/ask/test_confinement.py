@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -39,11 +40,12 @@ AFTER = """
 @pytest.fixture
 def confined(tmp_path: Path):
     """A function that runs Python in a confined process, or in one with some layers only; returns its end."""
-    (tmp_path / "lake").mkdir()
-    (tmp_path / "lake" / "file").write_text("as it was")
-    (tmp_path / "outside").write_text("secret")
 
     def run(what: str, *, confine: str = CONFINE, seconds: int = 20) -> subprocess.CompletedProcess[str]:
+        shutil.rmtree(tmp_path / "lake", ignore_errors=True)
+        (tmp_path / "lake").mkdir()
+        (tmp_path / "lake" / "file").write_text("as it was")
+        (tmp_path / "outside").write_text("secret")
         what = textwrap.indent(textwrap.dedent(what).strip() or "pass", "    ").lstrip()
         code = (
             textwrap.dedent(BEFORE)
