@@ -22,7 +22,6 @@ from dealsite.data.table import errors
 from dealsite.lake.entities import ADMIN, ENTITIES, OFFICE, Entity, columns
 from tests.ask.test_holes import BEFORE
 from tests.ask.test_runs import FOREVER
-from tests.builders import some_now
 from tests.races import at_once
 
 FOR_ADMINS = {"audit_entries", "drafts", "jobs", "messages", "security_events", "users"}
@@ -79,13 +78,14 @@ def office(lake_folder: Path) -> Lake:
 
 
 @pytest.mark.promise
-@pytest.mark.parametrize("entity", ENTITIES, ids=lambda entity: entity.table)
-def test_each_table_has_an_audience_and_one_that_names_none_is_for_admins(entity: Entity):
-    assert entity.audience in ROLES
-    assert entity.seen_by({ADMIN}) is entity
-    assert entity.seen_by(()) is None
-    assert entity.seen_by({"editor"}) is None
-    assert (entity.seen_by({OFFICE}) is None) == (entity.table in FOR_ADMINS)
+def test_each_table_has_an_audience_and_one_that_names_none_is_for_admins(subtests: pytest.Subtests):
+    for entity in ENTITIES:
+        with subtests.test(entity=entity):
+            assert entity.audience in ROLES
+            assert entity.seen_by({ADMIN}) is entity
+            assert entity.seen_by(()) is None
+            assert entity.seen_by({"editor"}) is None
+            assert (entity.seen_by({OFFICE}) is None) == (entity.table in FOR_ADMINS)
 
 
 def test_a_table_without_an_audience_is_for_admins():
@@ -94,7 +94,8 @@ def test_a_table_without_an_audience_is_for_admins():
         columns({"a": Text()}, "a", "b")
 
 
-@pytest.mark.parametrize("attack", some_now(ATTACKS))
+@pytest.mark.sample(quick=4)
+@pytest.mark.parametrize("attack", ATTACKS)
 def test_the_back_office_gets_at_no_table_of_admins(attack: str, ask: Any, office: Lake):
     for table in ("audit_entries", "users", "messages"):
         sql = attack.format(table=table, TABLE=table.upper(), lake=office.folder)
@@ -111,7 +112,8 @@ def test_the_back_offices_attacks_are_good_questions_where_a_table_is_open(ask: 
             assert ask(sql.format(table="users", TABLE="USERS"), lake=lake).state == "answered", sql
 
 
-@pytest.mark.parametrize("sql", some_now(CATALOGUES))
+@pytest.mark.sample(quick=4)
+@pytest.mark.parametrize("sql", CATALOGUES)
 def test_the_back_office_sees_no_list_of_what_else_there_is(sql: str, ask: Any, office: Lake):
     assert ask(sql, lake=office).state == "refused"
 
@@ -203,13 +205,16 @@ def test_a_question_may_reach_the_files_of_its_own_tables_alone(office: Lake):
 # Questions of the site's own
 
 
-@pytest.mark.parametrize("slug", sorted(ready.questions()))
-def test_a_ready_question_is_offered_to_those_who_can_ask_it(slug: str, ask: Any, office: Lake):
-    sql = ready.questions()[slug].sql
-    assert may_ask(sql, {ADMIN})
-    assert may_ask(sql, {OFFICE}) == (ask(sql, lake=office).state == "answered")
-    assert may_ask(sql, {OFFICE}) == (slug not in {"cohorts-of-sign-ups", "messages-read"})
-    assert not may_ask(sql, {"editor"})
+def test_a_ready_question_is_offered_to_those_who_can_ask_it(
+    ask: Any, office: Lake, subtests: pytest.Subtests
+):
+    for slug in sorted(ready.questions()):
+        with subtests.test(slug=slug):
+            sql = ready.questions()[slug].sql
+            assert may_ask(sql, {ADMIN})
+            assert may_ask(sql, {OFFICE}) == (ask(sql, lake=office).state == "answered")
+            assert may_ask(sql, {OFFICE}) == (slug not in {"cohorts-of-sign-ups", "messages-read"})
+            assert not may_ask(sql, {"editor"})
 
 
 def test_a_column_kept_back_keeps_its_question_back():
@@ -221,27 +226,25 @@ def test_a_column_kept_back_keeps_its_question_back():
 # Answers
 
 
-@pytest.mark.parametrize(
-    ("before", "now", "is_seen"),
-    [
+def test_an_answer_is_gone_with_the_role_that_it_was_asked_in(
+    ask: Any, lake_folder: Path, subtests: pytest.Subtests
+):
+    for before, now, is_seen in [
         ({ADMIN}, {ADMIN}, True),
         ({ADMIN}, {OFFICE}, False),
         ({ADMIN, OFFICE}, {OFFICE}, False),
         ({OFFICE}, {OFFICE, "editor"}, True),
         ({OFFICE}, {ADMIN}, True),
         ({OFFICE}, {"editor"}, False),
-    ],
-)
-def test_an_answer_is_gone_with_the_role_that_it_was_asked_in(
-    before: set[str], now: set[str], is_seen: bool, ask: Any, lake_folder: Path
-):
-    run = ask("SELECT count(*) FROM orders", lake=lake_in(lake_folder, before))
-    for look in (runs.look, runs.cancel):
-        if is_seen:
-            assert look(run.id, by="bo", roles=now).answer().rows == [[3]]
-        else:
-            with pytest.raises(errors.NotFound):
-                look(run.id, by="bo", roles=now)
+    ]:
+        with subtests.test(before=before, now=now, is_seen=is_seen):
+            run = ask("SELECT count(*) FROM orders", lake=lake_in(lake_folder, before))
+            for look in (runs.look, runs.cancel):
+                if is_seen:
+                    assert look(run.id, by="bo", roles=now).answer().rows == [[3]]
+                else:
+                    with pytest.raises(errors.NotFound):
+                        look(run.id, by="bo", roles=now)
 
 
 def test_a_lake_that_is_renewed_meanwhile_shows_no_more_than_before(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-import pytest
-
 from dealsite.ask import numbers, ready, runs
 from dealsite.ask.charts import chart_of
 from dealsite.ask.lake import lake_in
@@ -34,9 +32,10 @@ def test_there_are_a_dozen_and_each_says_what_it_is_about():
         assert question.sql.startswith(("SELECT", "WITH"))
 
 
-@pytest.mark.parametrize("slug", sorted(ready.questions()))
-def test_each_ready_question_is_answered_with_rows(ask, slug):
-    assert answer(ask, slug).rows
+def test_each_ready_question_is_answered_with_rows(ask, subtests):
+    for slug in sorted(ready.questions()):
+        with subtests.test(slug=slug):
+            assert answer(ask, slug).rows
 
 
 def test_best_selling_deals(ask):

@@ -68,20 +68,21 @@ def test_there_are_orders_payments_and_messages_to_ask_for():
     assert len(ROUTES) > 200
 
 
-@pytest.mark.parametrize("method", ["get", "head", "post"])
-@pytest.mark.parametrize("who", [STRANGER, EDITOR, BACK_OFFICE, ADMIN])
-def test_orders_payments_and_messages_of_others_are_not_there(attacked: Content, who: str, method: str):
-    before = snapshot(attacked)
-    browser = browser_of(attacked, who)
-    wrong = []
-    for route in own_things():
-        address = route.addresses(attacked)[0]
-        answer = getattr(browser, method)(address, {"token": new_ulid(timezone.now())})
-        expected = HARMLESS.get(route.name, 404) if method == "post" else 404
-        if answer.status_code != (405 if is_refused(route, method) else expected):
-            wrong.append((address, answer.status_code))
-    assert wrong == []
-    assert snapshot(attacked) == before
+def test_orders_payments_and_messages_of_others_are_not_there(attacked: Content, subtests: pytest.Subtests):
+    for who in [STRANGER, EDITOR, BACK_OFFICE, ADMIN]:
+        for method in ["get", "head", "post"]:
+            with subtests.test(method=method, who=who):
+                before = snapshot(attacked)
+                browser = browser_of(attacked, who)
+                wrong = []
+                for route in own_things():
+                    address = route.addresses(attacked)[0]
+                    answer = getattr(browser, method)(address, {"token": new_ulid(timezone.now())})
+                    expected = HARMLESS.get(route.name, 404) if method == "post" else 404
+                    if answer.status_code != (405 if is_refused(route, method) else expected):
+                        wrong.append((address, answer.status_code))
+                assert wrong == []
+                assert snapshot(attacked) == before
 
 
 def test_a_visitor_is_led_to_the_sign_in_page_from_each_of_them(attacked: Content):

@@ -91,10 +91,11 @@ def test_the_table_is_encrypted_kept_and_recoverable():
     assert table["DeletionProtectionEnabled"] is True
 
 
-@pytest.mark.parametrize("name", [name for kind in KEPT for name in resources(kind)])
-def test_what_holds_data_outlives_its_stack(name):
-    one = template()["Resources"][name]
-    assert (one["DeletionPolicy"], one["UpdateReplacePolicy"]) == ("Retain", "Retain")
+def test_what_holds_data_outlives_its_stack(subtests):
+    for name in [name for kind in KEPT for name in resources(kind)]:
+        with subtests.test(name=name):
+            one = template()["Resources"][name]
+            assert (one["DeletionPolicy"], one["UpdateReplacePolicy"]) == ("Retain", "Retain")
 
 
 def test_nothing_has_a_public_address_but_the_way_out():
@@ -128,14 +129,15 @@ def test_every_way_for_visitors_is_tls():
     assert properties("CdnOrigin")["VpcOriginEndpointConfig"]["OriginProtocolPolicy"] == "https-only"
 
 
-@pytest.mark.parametrize("name", sorted(containers()))
-def test_a_container_can_write_to_its_data_folder_alone(name):
-    container = containers()[name]
-    assert container["ReadonlyRootFilesystem"] is True
-    assert container["LinuxParameters"]["Capabilities"] == {"Drop": ["ALL"]}
-    assert [one["ContainerPath"] for one in container["MountPoints"]] == ["/data"]
-    told = environment(container)
-    assert (told["DEALSITE_VAR"], told["TMPDIR"]) == ("/data", "/data")
+def test_a_container_can_write_to_its_data_folder_alone(subtests):
+    for name in sorted(containers()):
+        with subtests.test(name=name):
+            container = containers()[name]
+            assert container["ReadonlyRootFilesystem"] is True
+            assert container["LinuxParameters"]["Capabilities"] == {"Drop": ["ALL"]}
+            assert [one["ContainerPath"] for one in container["MountPoints"]] == ["/data"]
+            told = environment(container)
+            assert (told["DEALSITE_VAR"], told["TMPDIR"]) == ("/data", "/data")
 
 
 def test_the_image_gives_the_volume_to_its_user():

@@ -54,18 +54,19 @@ def metric_of(name: str) -> Metric:
     return CHART[name]
 
 
-@pytest.mark.parametrize(("asker", "expression"), expressions().items(), ids=expressions())
-def test_what_is_asked_is_shown(asker: str, expression: str):
-    for name, matchers in METRIC.findall(expression):
-        metric = metric_of(name)
-        for label, value in MATCHER.findall(matchers):
-            assert label in {*metric.labels, *OF_PROMETHEUS}
-            words = set(WORD.findall(metric.about))
-            if label in ("outcome", "state", "cause", "part", "result"):
-                assert set(value.split("|")) <= words
-    for label in re.findall(r"by \(([^)]*)\)", expression):
-        known = {one for name, _ in METRIC.findall(expression) for one in metric_of(name).labels}
-        assert set(label.split(", ")) <= known | OF_PROMETHEUS
+def test_what_is_asked_is_shown(subtests: pytest.Subtests):
+    for asker, expression in expressions().items():
+        with subtests.test(asker=asker, expression=expression):
+            for name, matchers in METRIC.findall(expression):
+                metric = metric_of(name)
+                for label, value in MATCHER.findall(matchers):
+                    assert label in {*metric.labels, *OF_PROMETHEUS}
+                    words = set(WORD.findall(metric.about))
+                    if label in ("outcome", "state", "cause", "part", "result"):
+                        assert set(value.split("|")) <= words
+            for label in re.findall(r"by \(([^)]*)\)", expression):
+                known = {one for name, _ in METRIC.findall(expression) for one in metric_of(name).labels}
+                assert set(label.split(", ")) <= known | OF_PROMETHEUS
 
 
 def test_each_metric_is_watched():

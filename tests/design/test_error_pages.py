@@ -9,14 +9,15 @@ from django.test import Client, RequestFactory
 from dealsite.middleware import server_error
 
 
-@pytest.mark.parametrize("code", [400, 403, 404, 409, 413, 429, 500, 503])
-def test_an_error_page_needs_neither_request_nor_data(code: int):
-    html = get_template(f"{code}.html").render()
-    assert html.count("<h1") == 1
-    assert 'id="error"' in html
-    assert 'href="/"' in html
-    assert 'content="noindex"' in html
-    assert "sign_in" not in html
+def test_an_error_page_needs_neither_request_nor_data(subtests: pytest.Subtests):
+    for code in [400, 403, 404, 409, 413, 429, 500, 503]:
+        with subtests.test(code=code):
+            html = get_template(f"{code}.html").render()
+            assert html.count("<h1") == 1
+            assert 'id="error"' in html
+            assert 'href="/"' in html
+            assert 'content="noindex"' in html
+            assert "sign_in" not in html
 
 
 def test_an_address_that_leads_nowhere_is_a_friendly_404(client: Client):
@@ -31,18 +32,19 @@ def test_a_mistake_of_ours_is_a_friendly_500():
     assert "Something went wrong on our side" in response.content.decode()
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/editors-choice/", "/brands/", "/brands/x/", "/deals.atom", "/sitemap.xml"]
-)
-def test_a_silent_engine_is_a_503_that_says_when_to_come_back(client: Client, settings, path: str):
-    from dealsite.data import table
-    from dealsite.web import page_cache
+def test_a_silent_engine_is_a_503_that_says_when_to_come_back(
+    client: Client, settings, subtests: pytest.Subtests
+):
+    for path in ["/", "/editors-choice/", "/brands/", "/brands/x/", "/deals.atom", "/sitemap.xml"]:
+        with subtests.test(path=path):
+            from dealsite.data import table
+            from dealsite.web import page_cache
 
-    settings.DYNAMODB_ENDPOINT_URL = "http://127.0.0.1:9"
-    table.reset()
-    page_cache.forget()
-    response = client.get(path)
-    table.reset()
-    assert response.status_code == 503
-    assert response["Retry-After"] == "5"
-    assert "We are catching our breath" in response.content.decode()
+            settings.DYNAMODB_ENDPOINT_URL = "http://127.0.0.1:9"
+            table.reset()
+            page_cache.forget()
+            response = client.get(path)
+            table.reset()
+            assert response.status_code == 503
+            assert response["Retry-After"] == "5"
+            assert "We are catching our breath" in response.content.decode()

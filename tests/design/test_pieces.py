@@ -23,9 +23,8 @@ class Example(forms.Form):
     token = forms.CharField(widget=forms.HiddenInput, required=False)
 
 
-@pytest.mark.parametrize(
-    ("left", "words"),
-    [
+def test_the_time_left_is_said_in_whole_units(subtests: pytest.Subtests):
+    for left, words in [
         (timedelta(seconds=-5), "Less than a minute left"),
         (timedelta(seconds=59), "Less than a minute left"),
         (timedelta(minutes=1), "1 minute left"),
@@ -34,10 +33,9 @@ class Example(forms.Form):
         (timedelta(hours=47, minutes=59), "47 hours left"),
         (timedelta(hours=48), "2 days left"),
         (timedelta(days=9, hours=23), "9 days left"),
-    ],
-)
-def test_the_time_left_is_said_in_whole_units(left: timedelta, words: str):
-    assert time_left(NOW + left, NOW) == words
+    ]:
+        with subtests.test(left=left, words=words):
+            assert time_left(NOW + left, NOW) == words
 
 
 def test_money_has_the_currency_sign_thousands_and_cents(settings):

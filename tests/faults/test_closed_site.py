@@ -18,8 +18,9 @@ from tests.builders import NOW
 from tests.faults.forms import CODE, FORMS, NEW, OWN
 from tests.faults.site import Site
 from tests.pages import ROUTES
+from tests.sampling import is_due
 
-EVERY = 6  # make test sends one form in so many
+QUICK = 6  # make test sends one form in so many
 ALWAYS = {name for name, route in ROUTES.items() if getattr(route.view, "open_while", ())}
 NAMES = [name for name in FORMS if name not in ALWAYS]
 FILES = ("picture_file", "file")
@@ -42,12 +43,12 @@ def lost(sent: dict[str, Any], html: str) -> list[str]:
     return [name for name, value in values if f'name="{name}" value="{escape(str(value))}"' not in html]
 
 
+@pytest.mark.usefixtures("cases_of_each_run")
 @pytest.mark.parametrize("state", CLOSED)
-@pytest.mark.parametrize("which", ["some", pytest.param("others", marks=pytest.mark.thorough)])
-def test_a_form_is_kept_and_not_carried_out(which: str, state: SwitchState, closed: Site):
+def test_a_form_is_kept_and_not_carried_out(state: SwitchState, closed: Site):
     wrong = []
-    for number, name in enumerate(NAMES):
-        if ((number + CLOSED.index(state)) % EVERY == 0) != (which == "some"):
+    for name in NAMES:
+        if not is_due(f"{state} {name}", quick=QUICK, whole=2):
             continue
         form = FORMS[name]
         who = form.visitor(name)

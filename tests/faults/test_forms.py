@@ -13,9 +13,10 @@ from tests.faults.judge import wrong_answer
 from tests.faults.proxy import FAULTS, HITS, Exchange, Hits
 from tests.faults.site import Changes, Seen, Site
 from tests.pages import ROUTES
+from tests.sampling import is_due
 from tests.seeded import SHOPPER
 
-EVERY = 32  # make test sends one form in so many under each fault
+QUICK, WHOLE = 32, 4  # make test, or make test-all, sends one form in so many under each fault
 PARTIAL = [hits for hits in HITS if hits not in ("all", "reads")]
 NOTHING = Seen(0, "", {}, "", "", 0, 0, 0.0)
 
@@ -141,12 +142,12 @@ def test_every_form_changes_something_and_the_same_each_time(site: Site):
     assert wrong == []
 
 
-@pytest.mark.parametrize("which", ["some", pytest.param("others", marks=pytest.mark.thorough)])
+@pytest.mark.usefixtures("cases_of_each_run")
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_form_is_carried_out_whole_or_not_at_all_and_says_which(fault: str, which: str, site: Site):
+def test_a_form_is_carried_out_whole_or_not_at_all_and_says_which(fault: str, site: Site):
     turn, wrong = list(FAULTS).index(fault), []
     for number, name in enumerate(FORMS):
-        if ((number + turn) % EVERY == 0) != (which == "some"):
+        if not is_due(f"{fault} {name}", quick=QUICK, whole=WHOLE):
             continue
         for hits in ("all", PARTIAL[(number + turn) % len(PARTIAL)]):
             site.repaired()
@@ -161,6 +162,8 @@ def test_a_form_is_not_half_done_wherever_it_is_broken_off(fault: str, site: Sit
     """Each of its requests once is the last that is answered."""
     wrong = []
     for name in FORMS:
+        if not is_due(f"{fault} at {name}", quick=0, whole=WHOLE):
+            continue
         for last in range(filled(site, name).whole.calls):
 
             def is_later(exchange: Exchange, calls: int, last: int = last) -> bool:

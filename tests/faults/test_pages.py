@@ -8,8 +8,9 @@ from tests.faults.judge import wrong_answer
 from tests.faults.proxy import FAULTS, HITS
 from tests.faults.site import Seen, Site
 from tests.pages import routes
+from tests.sampling import is_due
 
-EVERY = 60  # make test looks at one page in so many under each fault
+QUICK, WHOLE = 60, 4  # make test, or make test-all, looks at one page in so many under each fault
 PARTIAL = [hits for hits in HITS if hits not in ("all", "writes")]
 PARTLY, AGAIN = 4, 6  # one page in so many meets a fault with some of its calls, and is asked for again
 # Answers that differ from those of a whole site, and are meant to.
@@ -26,12 +27,6 @@ def pages(site: Site) -> list[tuple[str, str, str]]:
         if route.page.kind != "action" and route.name not in OWN
         for address in route.addresses(site.content)
     ]
-
-
-def chosen(number: int, fault: str, which: str) -> bool:
-    """Tell whether make test looks at a page under a fault ("some"), or make test-all ("others")."""
-    is_one = (number + list(FAULTS).index(fault)) % EVERY == 0
-    return is_one == (which == "some")
 
 
 def reference(site: Site, address: str, who: str) -> Seen:
@@ -62,12 +57,14 @@ def look(site: Site, name: str, address: str, who: str, fault: str, hits: str, *
     return ""
 
 
-@pytest.mark.parametrize("which", ["some", pytest.param("others", marks=pytest.mark.thorough)])
+@pytest.mark.usefixtures("cases_of_each_run")
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_page_is_right_or_503_and_right_when_all_is_well_again(fault: str, which: str, site: Site):
+def test_a_page_is_right_or_503_and_right_when_all_is_well_again(fault: str, site: Site):
     turn, wrong = list(FAULTS).index(fault), []
     for number, (name, address, who) in enumerate(pages(site)):
-        if not chosen(number, fault, which) or not reference(site, address, who).calls:
+        if not is_due(f"{fault} {who} {address}", quick=QUICK, whole=WHOLE):
+            continue
+        if not reference(site, address, who).calls:
             continue
         again = (number + turn) % AGAIN == 0
         cases = ["all"] + ([PARTIAL[number % len(PARTIAL)]] if (number + turn) % PARTLY == 0 else [])

@@ -7,7 +7,6 @@ import time
 import pytest
 
 from dealsite.data.table import client
-from tests.builders import some_now
 from tests.faults.judge import wrong_answer
 from tests.faults.proxy import FAULTS, WAITING
 from tests.faults.site import REAL, Site
@@ -15,20 +14,16 @@ from tests.faults.test_pages import reference
 from tests.pages import ROUTES
 
 LONGEST = 3.0  # seconds
-PAGES = (
-    "front_page",
-    "account",
-    "cms_overdue_payments",
-)  # few calls, one of which says who asks, and many calls
+PAGES = ("front_page", "account", "cms_overdue_payments")  # few calls, one says who asks, and many calls
 WAITS = [fault for fault in FAULTS if fault in WAITING] + ["throttled", "reset before the engine hears of it"]
-CASES = [(name, fault) for fault in WAITS for name in PAGES]
 
 
-@pytest.mark.parametrize("case", some_now(CASES, every=7))
+@pytest.mark.sample(quick=6, whole=3)
+@pytest.mark.parametrize("fault", WAITS)
+@pytest.mark.parametrize("name", PAGES)
 def test_nobody_waits_for_more_than_three_seconds(
-    case: tuple[str, str], site: Site, monkeypatch: pytest.MonkeyPatch
+    name: str, fault: str, site: Site, monkeypatch: pytest.MonkeyPatch
 ):
-    name, fault = case
     monkeypatch.setattr(client, "pause", time.sleep)
     route = ROUTES[name]
     address, who = route.addresses(site.content)[0], route.seen_by

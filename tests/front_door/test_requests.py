@@ -6,8 +6,6 @@ import os
 import socket
 import time
 
-import pytest
-
 from tests.front_door.conftest import everything, status_of, wait_for
 
 
@@ -118,9 +116,8 @@ def test_who_asks_is_told_to_go_on_with_the_body(serve):
     assert one.recv(1_000).endswith(b"ab")
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
+def test_what_is_no_request_is_a_400_and_takes_no_thread(serve, subtests):
+    for data in [
         b"hello\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: x\r\nA B: c\r\n\r\n",
         b"POST / HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
@@ -128,12 +125,11 @@ def test_who_asks_is_told_to_go_on_with_the_body(serve):
         b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
         b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n\r\n",
         b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n",
-    ],
-)
-def test_what_is_no_request_is_a_400_and_takes_no_thread(serve, data):
-    web = serve()
-    assert status_of(web.ask(data)) in (400, 500)
-    assert web.environs == []
+    ]:
+        with subtests.test(data=data):
+            web = serve()
+            assert status_of(web.ask(data)) in (400, 500)
+            assert web.environs == []
 
 
 def test_the_server_says_the_date_and_not_what_it_is(serve):

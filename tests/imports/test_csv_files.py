@@ -104,9 +104,8 @@ def not_csv(content: bytes) -> str:
 ZIP = b"PK\x03\x04\x14\x00\x08\x00\x08\x00"
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
+def test_what_is_no_csv_is_refused_as_what_it_is(subtests):
+    for content, said in [
         (b"", "The file is empty."),
         (b" \n\n", "The file is empty."),
         (b"\xff\xfe", "The file is empty."),
@@ -132,13 +131,12 @@ ZIP = b"PK\x03\x04\x14\x00\x08\x00\x08\x00"
         (b"x" * 400_000 + b"\n", "Line 1 should name the columns. A cell is longer than 131,072 characters."),
         (b"title,price\n", "The file names its columns, and holds no row."),
         (b"sep=;\r\ntitle;price\r\n;\r\n", "The file names its columns, and holds no row."),
-    ],
-)
-def test_what_is_no_csv_is_refused_as_what_it_is(content, said):
-    if said:
-        assert not_csv(content) == said
-    else:
-        csv_format.inspect(io.BytesIO(content))
+    ]:
+        with subtests.test(content=content, said=said):
+            if said:
+                assert not_csv(content) == said
+            else:
+                csv_format.inspect(io.BytesIO(content))
 
 
 def test_the_command_refuses_the_same_files(tmp_path):
@@ -222,9 +220,8 @@ def test_a_large_file_takes_little_memory(tmp_path):
 TEXT = "Artikel;Preis\nKüche;12,50\nBett;9,99\n"
 
 
-@pytest.mark.parametrize(
-    ("content", "encoding"),
-    [
+def test_the_encoding_is_found_out(subtests):
+    for content, encoding in [
         (TEXT.encode(), "utf-8"),
         (b"\xef\xbb\xbf" + TEXT.encode(), "utf-8-sig"),
         (TEXT.encode("utf-16"), "utf-16-le"),
@@ -233,16 +230,17 @@ TEXT = "Artikel;Preis\nKüche;12,50\nBett;9,99\n"
         (TEXT.encode("utf-16-be"), "utf-16-be"),
         (TEXT.encode("cp1252"), "cp1252"),
         (b"a,b\n1,2\n", "utf-8"),
-    ],
-    ids=["utf-8", "bom", "utf-16", "utf-16-be", "le without bom", "be without bom", "cp1252", "ascii"],
-)
-def test_the_encoding_is_found_out(content, encoding):
-    file = io.BytesIO(content)
-    found = csv_format.inspect(file)
-    assert found.encoding == encoding
-    if encoding != "utf-8" or found.separator == ";":
-        assert (found.titles, found.samples) == (["Artikel", "Preis"], [["Küche", "12,50"], ["Bett", "9,99"]])
-    assert found.rows in (1, 2)
+    ]:
+        with subtests.test(content=content, encoding=encoding):
+            file = io.BytesIO(content)
+            found = csv_format.inspect(file)
+            assert found.encoding == encoding
+            if encoding != "utf-8" or found.separator == ";":
+                assert (found.titles, found.samples) == (
+                    ["Artikel", "Preis"],
+                    [["Küche", "12,50"], ["Bett", "9,99"]],
+                )
+            assert found.rows in (1, 2)
 
 
 def test_one_damaged_row_does_not_make_the_file_another_one():
@@ -250,9 +248,8 @@ def test_one_damaged_row_does_not_make_the_file_another_one():
     assert csv_format.inspect(io.BytesIO(content)).encoding == "utf-8"
 
 
-@pytest.mark.parametrize(
-    ("line", "separator"),
-    [
+def test_the_separator_is_the_one_that_most_lines_have_as_often_as_the_first(subtests):
+    for line, separator in [
         ("a,b,c", ","),
         ("a;b;c", ";"),
         ("a\tb\tc", "\t"),
@@ -264,10 +261,9 @@ def test_one_damaged_row_does_not_make_the_file_another_one():
         ("name|price;a;b\n1|2\n3|4\n5|6", "|"),
         ("sep=|\na;b|c;d\n1;2|3;4", "|"),
         ('"a;\nb";c\n1;2', ";"),
-    ],
-)
-def test_the_separator_is_the_one_that_most_lines_have_as_often_as_the_first(line, separator):
-    assert csv_format.format_of(io.BytesIO(f"{line}\n".encode())).separator == separator
+    ]:
+        with subtests.test(line=line, separator=separator):
+            assert csv_format.format_of(io.BytesIO(f"{line}\n".encode())).separator == separator
 
 
 def test_what_was_found_out_wrongly_can_be_said():

@@ -134,15 +134,15 @@ def test_emoji_and_scripts_of_the_world_are_kept():
     assert "مصباح 灯" in new.content.title
 
 
-@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@x", "'@x"])
-def test_the_mark_that_keeps_a_cell_from_being_a_formula_is_taken_off(cell):
-    (new,) = check(changed(title=f"'{cell}"))
-    assert new.content.title == cell
+def test_the_mark_that_keeps_a_cell_from_being_a_formula_is_taken_off(subtests):
+    for cell in ["=1+1", "+1", "-1", "@x", "'@x"]:
+        with subtests.test(cell=cell):
+            (new,) = check(changed(title=f"'{cell}"))
+            assert new.content.title == cell
 
 
-@pytest.mark.parametrize(
-    ("titles", "columns"),
-    [
+def test_columns_are_guessed_by_their_titles(subtests):
+    for titles, columns in [
         (rows.COLUMNS, rows.COLUMNS),
         (
             ["Artikel", "Hersteller", "Warengruppe", "Preis (€)", "UVP", "Produkt-URL", "Gültig bis"],
@@ -152,10 +152,9 @@ def test_the_mark_that_keeps_a_cell_from_being_a_formula_is_taken_off(cell):
         (["Stückzahl", "Gutscheincode", "Veröffentlicht am"], ["stock", "voucher_code", "published_at"]),
         (["published_at (Europe/Berlin)", "Price (EUR)"], ["published_at", "price"]),
         (["", "?", "👩"], ["", "", ""]),
-    ],
-)
-def test_columns_are_guessed_by_their_titles(titles, columns):
-    assert layout.guess_columns(titles) == list(columns)
+    ]:
+        with subtests.test(titles=titles, columns=columns):
+            assert layout.guess_columns(titles) == list(columns)
 
 
 def test_a_layout_is_stored_and_read_again():
@@ -171,9 +170,8 @@ def test_files_with_the_same_first_line_are_known_again():
 BERLIN = ZoneInfo("Europe/Berlin")
 
 
-@pytest.mark.parametrize(
-    ("text", "decimal", "read"),
-    [
+def test_an_amount_is_read_however_it_is_written(subtests):
+    for text, decimal, read in [
         ("12", POINT, "12"),
         ("12.5", POINT, "12.5"),
         ("1,299.90", POINT, "1299.90"),
@@ -188,15 +186,13 @@ BERLIN = ZoneInfo("Europe/Berlin")
         ("12,-", COMMA, "12"),
         ("12,--", COMMA, "12"),
         ("1.299", COMMA, "1299"),
-    ],
-)
-def test_an_amount_is_read_however_it_is_written(text, decimal, read):
-    assert layout.amount(text, decimal) == read
+    ]:
+        with subtests.test(text=text, decimal=decimal, read=read):
+            assert layout.amount(text, decimal) == read
 
 
-@pytest.mark.parametrize(
-    ("text", "decimal"),
-    [
+def test_what_is_no_amount_is_said_so(subtests):
+    for text, decimal in [
         *(("12,50", POINT), ("12.50", COMMA), ("1,29", POINT), ("1.29", COMMA), ("", POINT), ("-5", POINT)),
         *(
             ("1e3", POINT),
@@ -207,32 +203,29 @@ def test_an_amount_is_read_however_it_is_written(text, decimal, read):
             ("12 apples", POINT),
         ),
         ("9" * 400_000, POINT),
-    ],
-    ids=str,
-)
-def test_what_is_no_amount_is_said_so(text, decimal):
-    with pytest.raises(Unreadable, match="Write the amount as 1299"):
-        layout.amount(text, decimal)
+    ]:
+        with (
+            subtests.test(text=text, decimal=decimal),
+            pytest.raises(Unreadable, match="Write the amount as 1299"),
+        ):
+            layout.amount(text, decimal)
 
 
-@pytest.mark.parametrize(
-    ("texts", "decimal"),
-    [
+def test_what_stands_before_the_cents_is_guessed(subtests):
+    for texts, decimal in [
         (["12,50", "9,99"], COMMA),
         (["12.50", "1,299.00"], POINT),
         (["1.299,00 €"], COMMA),
         (["12", "15"], POINT),
         ([], POINT),
         (["12,-"], COMMA),
-    ],
-)
-def test_what_stands_before_the_cents_is_guessed(texts, decimal):
-    assert layout.guess_decimal(texts) == decimal
+    ]:
+        with subtests.test(texts=texts, decimal=decimal):
+            assert layout.guess_decimal(texts) == decimal
 
 
-@pytest.mark.parametrize(
-    ("text", "dates", "hour"),
-    [
+def test_a_time_is_of_the_zone_unless_it_names_one(subtests):
+    for text, dates, hour in [
         ("2026-11-21T08:00:00Z", DAY_FIRST, 8),
         ("2026-11-21T09:00:00+01:00", MONTH_FIRST, 8),
         ("2026-11-21 09:00", DAY_FIRST, 8),
@@ -244,11 +237,12 @@ def test_what_stands_before_the_cents_is_guessed(texts, decimal):
         ("11/21/2026 12:30 am", MONTH_FIRST, -1),
         ("11/21/2026 9:00 PM", MONTH_FIRST, 20),
         ("21.11.2026", DAY_FIRST, -1),
-    ],
-)
-def test_a_time_is_of_the_zone_unless_it_names_one(text, dates, hour):
-    moment = layout.moment(text, dates, BERLIN)
-    assert (moment.astimezone(UTC) - datetime(2026, 11, 21, tzinfo=UTC)).total_seconds() // 3600 == hour
+    ]:
+        with subtests.test(text=text, dates=dates, hour=hour):
+            moment = layout.moment(text, dates, BERLIN)
+            assert (
+                moment.astimezone(UTC) - datetime(2026, 11, 21, tzinfo=UTC)
+            ).total_seconds() // 3600 == hour
 
 
 def test_a_day_without_a_time_ends_with_its_last_second():
@@ -260,17 +254,13 @@ def test_a_day_without_a_time_ends_with_its_last_second():
     assert layout.moment("2026-11-21 00:00", DAY_FIRST, BERLIN, ends=True).hour == 23
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_is_no_time_is_said_so(subtests):
+    for text in [
         *("", "soon", "31.02.2026", "32.01.2026", "21.11.2026 25:00", "21.13.2026", "21.11.2026 13:00 pm"),
         *("١٢.١١.2026", "=NOW()", "0", "21.11.2026" * 50_000),
-    ],
-    ids=lambda text: text[:20],
-)
-def test_what_is_no_time_is_said_so(text):
-    with pytest.raises(Unreadable):
-        layout.moment(text, DAY_FIRST, BERLIN)
+    ]:
+        with subtests.test(text=text), pytest.raises(Unreadable):
+            layout.moment(text, DAY_FIRST, BERLIN)
 
 
 @pytest.mark.parametrize("text", ["2026-03-29 02:30", "25.10.2026 02:30"])
@@ -279,16 +269,14 @@ def test_a_time_that_clocks_skip_or_show_twice_is_refused(text):
         layout.moment(text, DAY_FIRST, BERLIN)
 
 
-@pytest.mark.parametrize(
-    ("texts", "dates"),
-    [
+def test_whether_the_day_comes_first_is_guessed(subtests):
+    for texts, dates in [
         (["21.11.2026", "01.02.2026"], DAY_FIRST),
         (["11/21/2026"], MONTH_FIRST),
         (["01/02/2026 9:00 AM"], MONTH_FIRST),
         (["01/02/2026"], DAY_FIRST),
         (["2026-11-21"], DAY_FIRST),
         ([], DAY_FIRST),
-    ],
-)
-def test_whether_the_day_comes_first_is_guessed(texts, dates):
-    assert layout.guess_dates(texts) == dates
+    ]:
+        with subtests.test(texts=texts, dates=dates):
+            assert layout.guess_dates(texts) == dates

@@ -161,12 +161,13 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("cells", "column", "value", "reason"), REFUSED)
-def test_a_wrong_cell_is_refused_with_line_column_value_and_reason(tmp_path, cells, column, value, reason):
-    remark = only(tmp_path, make_row(**cells))
-    assert isinstance(remark, Remark)
-    assert (remark.line, remark.column, remark.value, remark.refused) == (2, column, value, True)
-    assert remark.reason.startswith(reason)
+def test_a_wrong_cell_is_refused_with_line_column_value_and_reason(tmp_path, subtests):
+    for cells, column, value, reason in REFUSED:
+        with subtests.test(cells=cells, column=column, value=value, reason=reason):
+            remark = only(tmp_path, make_row(**cells))
+            assert isinstance(remark, Remark)
+            assert (remark.line, remark.column, remark.value, remark.refused) == (2, column, value, True)
+            assert remark.reason.startswith(reason)
 
 
 def test_each_wrong_cell_of_a_row_is_reported(tmp_path):
@@ -181,19 +182,20 @@ def test_a_cell_that_is_not_utf8_is_refused(tmp_path):
     assert remark.reason == "This is not UTF-8. Save the file in UTF-8."
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "cp1252"])
-@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
-@pytest.mark.parametrize(("first", "newline"), [("", "\n"), ("", "\r"), ("sep={}\r\n", "\r\n")])
-def test_a_file_is_the_same_however_it_was_saved(tmp_path, encoding, separator, first, newline):
-    made = [make_row(title="Küche", description="a, b; c | d"), make_row(1, price="x")]
-    file = io.StringIO(newline="")
-    writer = csv.DictWriter(file, rows.COLUMNS, delimiter=separator, lineterminator=newline)
-    writer.writeheader()
-    writer.writerows(made)
-    text = first.format(separator) + file.getvalue()
-    new, remark = check_file(write_csv(tmp_path, text.encode(encoding)))
-    assert (new.content.title, new.content.description) == ("Küche", "a, b; c | d")
-    assert (remark.line, remark.column) == (4 if first else 3, "price")
+def test_a_file_is_the_same_however_it_was_saved(tmp_path, subtests):
+    for first, newline in [("", "\n"), ("", "\r"), ("sep={}\r\n", "\r\n")]:
+        for separator in [",", ";", "\t", "|"]:
+            for encoding in ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "cp1252"]:
+                with subtests.test(encoding=encoding, separator=separator, first=first, newline=newline):
+                    made = [make_row(title="Küche", description="a, b; c | d"), make_row(1, price="x")]
+                    file = io.StringIO(newline="")
+                    writer = csv.DictWriter(file, rows.COLUMNS, delimiter=separator, lineterminator=newline)
+                    writer.writeheader()
+                    writer.writerows(made)
+                    text = first.format(separator) + file.getvalue()
+                    new, remark = check_file(write_csv(tmp_path, text.encode(encoding)))
+                    assert (new.content.title, new.content.description) == ("Küche", "a, b; c | d")
+                    assert (remark.line, remark.column) == (4 if first else 3, "price")
 
 
 def test_a_row_with_too_few_or_too_many_cells_is_refused(tmp_path):
@@ -209,9 +211,8 @@ def test_the_line_is_that_where_the_row_begins(tmp_path):
     assert [result.line for result in made] == [2, 5]
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
+def test_wrong_columns_are_refused_at_once(tmp_path, subtests):
+    for content, message in [
         (b"", "The file is empty."),
         (b"title,brand\n", "does not name the columns category, price, url, published_at"),
         (b"title;brand;price\n", "does not name the columns category, url, published_at"),
@@ -222,11 +223,9 @@ def test_the_line_is_that_where_the_row_begins(tmp_path):
         ),
         (as_csv([]).replace(b"image_url", b"title"), "The column title is there twice."),
         (b'"title,brand\n', "Line 1 should name the columns."),
-    ],
-)
-def test_wrong_columns_are_refused_at_once(tmp_path, content, message):
-    with pytest.raises(BadFile, match=message):
-        check_file(write_csv(tmp_path, content))
+    ]:
+        with subtests.test(content=content, message=message), pytest.raises(BadFile, match=message):
+            check_file(write_csv(tmp_path, content))
 
 
 def test_a_value_is_shown_short_and_on_one_line():

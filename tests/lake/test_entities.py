@@ -12,6 +12,7 @@ from dealsite.lake.columns import CHANGE, STATE, Column, attribute
 from dealsite.lake.entities import BY_TYPE, ENTITIES, TIMELESS, columns
 from dealsite.lake.projection import Lake
 from dealsite.lake.sources import hash_of_email
+from tests.lake.disks import Disk
 from tests.lake.items import SECRET, item, key
 from tests.stream.fakes import FakeStream
 
@@ -70,30 +71,33 @@ def test_each_entity_has_one_type_and_one_table():
     assert len(BY_TYPE) == len(ENTITIES) == len({entity.table for entity in ENTITIES})
 
 
-@pytest.mark.parametrize("entity", ENTITIES, ids=lambda entity: entity.table)
-def test_columns_have_names_that_need_no_quotes_and_are_not_the_lakes_own(entity):
-    names = [column.name for column in entity.columns]
-    assert len(set(names)) == len(names)
-    assert not WORDS_OF_SQL & set(names)
-    assert not {*STATE, *CHANGE, "day"} & set(names)
+def test_columns_have_names_that_need_no_quotes_and_are_not_the_lakes_own(subtests):
+    for entity in ENTITIES:
+        with subtests.test(entity=entity):
+            names = [column.name for column in entity.columns]
+            assert len(set(names)) == len(names)
+            assert not WORDS_OF_SQL & set(names)
+            assert not {*STATE, *CHANGE, "day"} & set(names)
 
 
-@pytest.mark.parametrize("entity", ENTITIES, ids=lambda entity: entity.table)
-def test_no_secret_and_no_address_gets_into_the_lake(entity, disk):
-    stream, lake = FakeStream(), Lake(disk)
-    for variant in range(4):
-        stream.write(key(entity.type, variant), item(entity.type, variant, variant))
-    stream.write(key(entity.type, 1), None)
-    lake.apply(stream.changes)
-    lake.commit(None)
-    paths = disk.paths("")
-    assert len(paths) > 1
-    for path in paths:
-        text = str(pq.read_table(disk.root / path).to_pydict())
-        assert SECRET not in text
-        assert "@shop.example" not in text
-        assert "3CD" not in text
-        assert SECRET not in path
+def test_no_secret_and_no_address_gets_into_the_lake(tmp_path, subtests):
+    for entity in ENTITIES:
+        with subtests.test(entity=entity.table):
+            disk = Disk(tmp_path / entity.table)
+            stream, lake = FakeStream(), Lake(disk)
+            for variant in range(4):
+                stream.write(key(entity.type, variant), item(entity.type, variant, variant))
+            stream.write(key(entity.type, 1), None)
+            lake.apply(stream.changes)
+            lake.commit(None)
+            paths = disk.paths("")
+            assert len(paths) > 1
+            for path in paths:
+                text = str(pq.read_table(disk.root / path).to_pydict())
+                assert SECRET not in text
+                assert "@shop.example" not in text
+                assert "3CD" not in text
+                assert SECRET not in path
 
 
 def test_a_filled_item_fills_every_column_that_it_has_a_value_for():
@@ -116,9 +120,8 @@ def test_equal_addresses_have_equal_hashes_which_depend_on_the_sites_key(setting
     assert hash_of_email("a@shop.example") != before
 
 
-@pytest.mark.parametrize(
-    ("kind", "value", "is_stored_as"),
-    [
+def test_what_a_column_cannot_hold_is_null_and_stops_nothing(subtests):
+    for kind, value, is_stored_as in [
         ("text", 3, "3"),
         ("text", {"a": 1}, None),
         ("integer", 7, 7),
@@ -138,22 +141,22 @@ def test_equal_addresses_have_equal_hashes_which_depend_on_the_sites_key(setting
         ("flag", False, False),
         ("json", {"b": {2, 1}, "a": Decimal("1.50")}, '{"a":1.5,"b":[1,2]}'),
         ("json", b"x", None),
-    ],
-)
-def test_what_a_column_cannot_hold_is_null_and_stops_nothing(kind, value, is_stored_as):
-    column = Column("x", kind, attribute("x"))
-    assert column.value({"x": value}) == is_stored_as
-    assert column.value({}) is None
-    assert column.value({"card": 3}) is None
+    ]:
+        with subtests.test(kind=kind, value=value, is_stored_as=is_stored_as):
+            column = Column("x", kind, attribute("x"))
+            assert column.value({"x": value}) == is_stored_as
+            assert column.value({}) is None
+            assert column.value({"card": 3}) is None
 
 
-@pytest.mark.parametrize("entity", ENTITIES, ids=lambda entity: entity.table)
-def test_an_item_that_lacks_everything_stops_nothing(entity, disk):
-    lake, stream = Lake(disk), FakeStream()
-    stream.write(("A", "B"), {"type": entity.type})
-    lake.apply(stream.changes)
-    lake.commit(None)
-    assert entity.day({}) == TIMELESS
+def test_an_item_that_lacks_everything_stops_nothing(tmp_path, subtests):
+    for entity in ENTITIES:
+        with subtests.test(entity=entity.table):
+            lake, stream = Lake(Disk(tmp_path / entity.table)), FakeStream()
+            stream.write(("A", "B"), {"type": entity.type})
+            lake.apply(stream.changes)
+            lake.commit(None)
+            assert entity.day({}) == TIMELESS
 
 
 def test_a_column_is_of_its_attributes_kind_and_a_secret_is_none():

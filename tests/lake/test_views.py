@@ -119,19 +119,16 @@ def test_the_command_prints_the_statements():
     assert out.getvalue().count(";\n") == 1 + 5 * len(ENTITIES)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
+def test_the_command_refuses_what_no_statement_may_hold(subtests):
+    for wrong in [
         ["--location", "/var/lake"],
         ["--location", "s3://deals/la'ke"],
         ["--location", "s3://deals/lake", "--database", "a;b"],
         ["--location", "s3://deals/lake", "--since", "monday"],
         [],
-    ],
-)
-def test_the_command_refuses_what_no_statement_may_hold(wrong):
-    with pytest.raises(CommandError, match="cannot be the"):
-        call_command("lake_ddl", *wrong)
+    ]:
+        with subtests.test(wrong=wrong), pytest.raises(CommandError, match="cannot be the"):
+            call_command("lake_ddl", *wrong)
 
 
 def test_every_kind_has_a_type_in_sql():

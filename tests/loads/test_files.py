@@ -62,27 +62,24 @@ def test_a_line_of_csv_is_the_same_payment(tmp_path):
     assert of_csv == of_json
 
 
-@pytest.mark.parametrize(
-    "save",
-    [
+def test_a_csv_file_is_the_same_however_it_was_saved(tmp_path, subtests):
+    for save in [
         lambda text: text.replace(",", ";").encode("cp1252"),
         lambda text: ("sep=|\n" + text.replace(",", "|")).encode("utf-8-sig"),
         lambda text: text.replace("\n", "\r").encode(),
         lambda text: text.encode("utf-16"),
         lambda text: gzip.compress(text.encode()),
-    ],
-    ids=["cp1252", "sep", "old Mac", "utf-16", "gzip"],
-)
-def test_a_csv_file_is_the_same_however_it_was_saved(tmp_path, save):
-    lines = [f"ann,{LINE['due_at']},{n}.50,x{n},Grüße" for n in range(1, 40)]
-    text = "\n".join(["account,due_at,amount,id,data", *lines, ""])
-    plain, other = tmp_path / "plain.csv", tmp_path / "other.csv"
-    plain.write_text(text)
-    other.write_bytes(save(text))
-    assert read(FileSource(other), 7) == read(FileSource(plain), 1)
-    other.write_bytes(save(text.replace("7.50", "x")))
-    with pytest.raises(BadFile, match=r"Line [89] of other\.csv: x is no amount"):
-        read(FileSource(other), 7)
+    ]:
+        with subtests.test(save=save):
+            lines = [f"ann,{LINE['due_at']},{n}.50,x{n},Grüße" for n in range(1, 40)]
+            text = "\n".join(["account,due_at,amount,id,data", *lines, ""])
+            plain, other = tmp_path / "plain.csv", tmp_path / "other.csv"
+            plain.write_text(text)
+            other.write_bytes(save(text))
+            assert read(FileSource(other), 7) == read(FileSource(plain), 1)
+            other.write_bytes(save(text.replace("7.50", "x")))
+            with pytest.raises(BadFile, match=r"Line [89] of other\.csv: x is no amount"):
+                read(FileSource(other), 7)
 
 
 @pytest.mark.parametrize(
@@ -151,9 +148,8 @@ def test_the_same_content_is_the_same_load_and_other_content_another(tmp_path):
     assert one.id == same.id != other.id
 
 
-@pytest.mark.parametrize(
-    ("line", "what"),
-    [
+def test_a_line_that_cannot_be_taken_is_named(tmp_path, subtests):
+    for line, what in [
         ("{", "Expecting"),
         ("[1]", "no object"),
         ('{"account": "ann"}', "due_at is missing"),
@@ -175,13 +171,12 @@ def test_the_same_content_is_the_same_load_and_other_content_another(tmp_path):
         ("[" * 50_000, "Line 2"),
         (as_json(data="x" * 120_000), "longer than"),
         ('{"account": "\\ud800", "due_at": "2026-12-01T09:00:00Z", "amount": 1}', "cannot be part"),
-    ],
-)
-def test_a_line_that_cannot_be_taken_is_named(line, what, tmp_path):
-    source = FileSource(write(tmp_path, as_json(), line))
-    with pytest.raises(BadFile, match=r"Line 2 of payments\.jsonl") as failed:
-        read(source, 3)
-    assert what in str(failed.value)
+    ]:
+        with subtests.test(line=line, what=what):
+            source = FileSource(write(tmp_path, as_json(), line))
+            with pytest.raises(BadFile, match=r"Line 2 of payments\.jsonl") as failed:
+                read(source, 3)
+            assert what in str(failed.value)
 
 
 @pytest.mark.parametrize(

@@ -218,9 +218,8 @@ def test_a_line_that_cannot_be_taken_is_named(damage, file):
         load(file(row(), row(order_id="2", **damage)))
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
+def test_a_file_of_something_else_is_refused(tmp_path, subtests):
+    for content in [
         b"",
         b"[]\n",
         b"{}\n",
@@ -229,15 +228,14 @@ def test_a_line_that_cannot_be_taken_is_named(damage, file):
         b"\xff\x00",
         b"\x1f\x8b",
         gzip.compress(b"{}", mtime=0)[:-4],
-    ],
-)
-def test_a_file_of_something_else_is_refused(content, tmp_path):
-    path = tmp_path / "x.jsonl"
-    path.write_bytes(content)
-    with pytest.raises(CommandError):
-        load(path)
-    with pytest.raises(CommandError):
-        load(tmp_path / "missing.jsonl")
+    ]:
+        with subtests.test(content=content):
+            path = tmp_path / "x.jsonl"
+            path.write_bytes(content)
+            with pytest.raises(CommandError):
+                load(path)
+            with pytest.raises(CommandError):
+                load(tmp_path / "missing.jsonl")
 
 
 def test_a_table_of_somebody_else_is_left_alone(file, settings):

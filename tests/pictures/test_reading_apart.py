@@ -22,7 +22,6 @@ from PIL import Image, ImageCms
 
 from dealsite.data.table.errors import Invalid
 from dealsite.pictures import encoding, uploads
-from tests.builders import some_now
 from tests.pictures.test_store_picture import make_file, png_bomb
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -45,10 +44,6 @@ print(megabytes("VmHWM") - before, resource.getrusage(resource.RUSAGE_CHILDREN).
 """
 
 
-def thorough(*kinds: str) -> list[object]:
-    return [pytest.param(kind, marks=pytest.mark.thorough) for kind in kinds]
-
-
 @pytest.fixture(autouse=True)
 def own_slots(settings: Any, tmp_path: Path) -> None:
     settings.VAR = tmp_path
@@ -68,6 +63,7 @@ def refusal(data: bytes) -> str:
     return str(caught.value.fields["picture"])
 
 
+@pytest.mark.sample(quick=3)
 def test_a_web_process_does_not_grow_with_a_picture_of_78_kb_and_20_megapixels():
     data = make_file("PNG", LARGEST, "RGBA", (0, 0, 0, 0))
     assert len(data) < 80_000
@@ -79,7 +75,8 @@ def test_a_web_process_does_not_grow_with_a_picture_of_78_kb_and_20_megapixels()
     assert child < 400
 
 
-@pytest.mark.parametrize("kind", ["WEBP", *thorough("PNG", "JPEG", "AVIF", "GIF")])
+@pytest.mark.sample(quick=4)
+@pytest.mark.parametrize("kind", ["WEBP", "PNG", "JPEG", "AVIF", "GIF"])
 def test_the_limit_of_memory_leaves_room_for_the_largest_picture_of_each_format(kind):
     data = worst_picture() if kind == "WEBP" else make_file(kind, LARGEST)
     assert uploads.encode(data)[1][0] in (1200, 800)
@@ -238,7 +235,8 @@ def test_nothing_of_a_second_file_is_stored(name):
             assert part not in content
 
 
-@pytest.mark.parametrize("name", some_now(REFUSED))
+@pytest.mark.sample(quick=4)
+@pytest.mark.parametrize("name", REFUSED)
 def test_what_is_no_picture_of_a_web_page_is_refused(name):
     with pytest.raises(Exception) as caught:  # noqa: PT011 - whatever a decoder says
         encoding.encode(REFUSED[name])

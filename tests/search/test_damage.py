@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import random
 import shutil
@@ -28,10 +29,17 @@ from tests.search.test_projection import change
 from tests.search.test_stream import SOON, found, now, stored
 
 PARTS = (*files.PARTS, "json")
+WAYS = ("gone", "truncated", "garbage", "spoilt")
 
 
 def generation():
     return folder.current(folder.root())
+
+
+def forget() -> None:
+    """Begin again without any index."""
+    shutil.rmtree(folder.root())
+    reader.forget()
 
 
 def damage(part: str, how: str) -> None:
@@ -54,22 +62,23 @@ def damage(part: str, how: str) -> None:
     other.replace(file)
 
 
-@pytest.mark.parametrize("how", ["gone", "truncated", "garbage", "spoilt"])
-@pytest.mark.parametrize("part", PARTS)
-def test_an_index_that_is_damaged_is_not_opened_and_a_damage_of_an_open_one_is_noticed(index, part, how):
-    index(*(deal_item(f"Lamp {number}") for number in range(9)))
-    projection = SearchIndex()
-    assert projection.open() == START
-    projection.check()
-    damage(part, how)
-    with pytest.raises(Damaged):
-        projection.check()
-    try:
-        projection.close()
-    except ValueError:
-        assert part == "json"
-    with pytest.raises(Damaged):
-        SearchIndex().open()
+def test_an_index_that_is_damaged_is_not_opened_and_a_damage_of_an_open_one_is_noticed(index, subtests):
+    for part, how in itertools.product(PARTS, WAYS):
+        with subtests.test(part=part, how=how):
+            index(*(deal_item(f"Lamp {number}") for number in range(9)))
+            projection = SearchIndex()
+            assert projection.open() == START
+            projection.check()
+            damage(part, how)
+            with pytest.raises(Damaged):
+                projection.check()
+            try:
+                projection.close()
+            except ValueError:
+                assert part == "json"
+            with pytest.raises(Damaged):
+                SearchIndex().open()
+        forget()
 
 
 def test_what_is_committed_and_merged_meanwhile_is_whole(index):
@@ -84,26 +93,26 @@ def test_what_is_committed_and_merged_meanwhile_is_whole(index):
     assert SearchIndex().open() == START
 
 
-@pytest.mark.parametrize("how", ["gone", "truncated", "garbage", "spoilt"])
-@pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("open_before", [True, False])
-def test_readers_of_a_damaged_index_find_it_or_say_that_search_is_being_set_up(index, part, how, open_before):
+def test_readers_of_a_damaged_index_find_it_or_say_that_search_is_being_set_up(index, subtests):
     """Never an error, and never that there is nothing."""
     items = [deal_item(f"Lamp {number}") for number in range(9)]
-    index(*items)
-    if open_before:
-        assert len(titles(search("lamp"))) == 9
-    deal_card = DealCard.from_item(items[0]["card"])
-    damage(part, how)
-    if not open_before:
-        reader.forget()
-    page = find(Question(text="lamp"), now=NOW, narrowing=True)
-    assert not page.ready or page.total == 9 or how == "spoilt"
-    card = reader.known("deal", items[0]["id"])
-    assert not card.is_ready or card.card is not None
-    related(deal_card, now=NOW)
-    with contextlib.suppress(Unavailable):  # which is a 503 and says so
-        deal_lists.page(DealFilter(words="lamp"), now=NOW, size=5)
+    for part, how, open_before in itertools.product(PARTS, WAYS, (True, False)):
+        with subtests.test(part=part, how=how, open_before=open_before):
+            index(*items)
+            if open_before:
+                assert len(titles(search("lamp"))) == 9
+            deal_card = DealCard.from_item(items[0]["card"])
+            damage(part, how)
+            if not open_before:
+                reader.forget()
+            page = find(Question(text="lamp"), now=NOW, narrowing=True)
+            assert not page.ready or page.total == 9 or how == "spoilt"
+            card = reader.known("deal", items[0]["id"])
+            assert not card.is_ready or card.card is not None
+            related(deal_card, now=NOW)
+            with contextlib.suppress(Unavailable):  # which is a 503 and says so
+                deal_lists.page(DealFilter(words="lamp"), now=NOW, size=5)
+        forget()
 
 
 def failing(error: BaseException) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from decimal import Decimal
+from itertools import product
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -41,29 +42,27 @@ SYNTAX = [
 # Words
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("keyboard", "KEYBOARD", "keyboards", "mechanical keyboard", "keyboard mechanical", "the keyboard"),
-        *("Nordlicht", "nordlïcht", "quiet", "peripherals", "networking", "key", "mechanical key"),
-    ],
-)
-def test_a_deal_is_found_by_words_of_its_title_brand_category_and_description(index, text):
+def test_a_deal_is_found_by_words_of_its_title_brand_category_and_description(index, subtests):
     index(
         deal_item(description="Very *quiet* switches."),
         deal_item("Lamp", brand="Vela", category="home-furniture"),
     )
-    found = search(text)
-    assert (titles(found), found.how) == (["Mechanical keyboard"], "exact")
+    for text in (
+        *("keyboard", "KEYBOARD", "keyboards", "mechanical keyboard", "keyboard mechanical", "the keyboard"),
+        *("Nordlicht", "nordlïcht", "quiet", "peripherals", "networking", "key", "mechanical key"),
+    ):
+        with subtests.test(text=text):
+            found = search(text)
+            assert (titles(found), found.how) == (["Mechanical keyboard"], "exact")
 
 
-@pytest.mark.parametrize(
-    "text", ["keybord", "keybaord", "kyeboard", "mechanicl keybord", "nordlict", "mekanical", "mech keyboard"]
-)
-def test_typos_are_forgiven(index, text):
+def test_typos_are_forgiven(index, subtests):
     index(deal_item(), deal_item("Lamp", brand="Vela", category="home-furniture"))
-    found = search(text)
-    assert (titles(found), found.how) == (["Mechanical keyboard"], "close")
+    typos = ("keybord", "keybaord", "kyeboard", "mechanicl keybord", "nordlict", "mekanical", "mech keyboard")
+    for text in typos:
+        with subtests.test(text=text):
+            found = search(text)
+            assert (titles(found), found.how) == (["Mechanical keyboard"], "close")
 
 
 def test_numbers_have_no_typos(index):
@@ -133,10 +132,11 @@ def test_no_text_is_an_error(index, text):
     assert all(card.title == "Mechanical keyboard" for card in found.cards)
 
 
-@pytest.mark.parametrize("text", SYNTAX)
-def test_there_is_no_query_language(index, text):
+def test_there_is_no_query_language(index, subtests):
     index(deal_item(), draft_item("Draft of a keyboard"), deal_item("Secret keyboard", live_at=NOW + DAY))
-    assert set(titles(search(text))) <= {"Mechanical keyboard"}
+    for text in SYNTAX:
+        with subtests.test(text=text):
+            assert set(titles(search(text))) <= {"Mechanical keyboard"}
 
 
 def test_words_of_which_nothing_is_left_find_nothing(index):
@@ -148,15 +148,15 @@ def test_words_of_which_nothing_is_left_find_nothing(index):
 # What shoppers must not know of
 
 
-@pytest.mark.parametrize("state", ["", "live", "ending", "expired", "scheduled", "draft", "nonsense"])
-@pytest.mark.parametrize("kind", ["deal", "draft"])
-@pytest.mark.parametrize("text", ["", "secret", "secert"])
-def test_shoppers_find_neither_what_is_scheduled_nor_drafts(index, state, kind, text):
+def test_shoppers_find_neither_what_is_scheduled_nor_drafts(index, subtests):
     item = deal_item("Secret lamp", live_at=NOW + HOUR, expires_at=NOW + 2 * HOUR, stock=0)
     index(deal_item("Other"), item, draft_item("Secret draft"))
-    found = search(text, state=state, kind=kind)
-    assert not [title for title in titles(found) if "ecret" in title]
-    assert sum(found.categories.values()) + sum(number for *_, number in found.brands) <= 2
+    states = ("", "live", "ending", "expired", "scheduled", "draft", "nonsense")
+    for text, kind, state in product(("", "secret", "secert"), ("deal", "draft"), states):
+        with subtests.test(state=state, kind=kind, text=text):
+            found = search(text, state=state, kind=kind)
+            assert not [title for title in titles(found) if "ecret" in title]
+            assert sum(found.categories.values()) + sum(number for *_, number in found.brands) <= 2
 
 
 def test_a_scheduled_deal_is_found_from_its_minute_on(index):
@@ -189,19 +189,17 @@ def lamps(index):
 
 
 @pytest.mark.usefixtures("lamps")
-@pytest.mark.parametrize(
-    ("sort", "order"),
-    [
-        ("newest", ["Lamp ending", "Lamp live", "Lamp expired", "Lamp sold out"]),
-        ("price", ["Lamp ending", "Lamp live", "Lamp expired", "Lamp sold out"]),
-        ("discount", ["Lamp live", "Lamp ending", "Lamp expired", "Lamp sold out"]),
-    ],
-)
-@pytest.mark.parametrize("text", ["", "lamp"])
-def test_what_is_over_comes_after_all_that_can_be_had(sort, order, text):
-    found = search(text, sort=sort)
-    assert titles(found) == order
-    assert [hit.card.title for hit in found.over] == ["Lamp expired", "Lamp sold out"]
+def test_what_is_over_comes_after_all_that_can_be_had(subtests):
+    for text in ["", "lamp"]:
+        for sort, order in [
+            ("newest", ["Lamp ending", "Lamp live", "Lamp expired", "Lamp sold out"]),
+            ("price", ["Lamp ending", "Lamp live", "Lamp expired", "Lamp sold out"]),
+            ("discount", ["Lamp live", "Lamp ending", "Lamp expired", "Lamp sold out"]),
+        ]:
+            with subtests.test(sort=sort, order=order, text=text):
+                found = search(text, sort=sort)
+                assert titles(found) == order
+                assert [hit.card.title for hit in found.over] == ["Lamp expired", "Lamp sold out"]
 
 
 @pytest.mark.usefixtures("lamps")
@@ -243,21 +241,21 @@ def test_prices_are_bounds_that_count_in(low, high, listed):
     assert set(titles(found)) == listed
 
 
-@pytest.mark.parametrize("sort", ["", "newest", "price", "discount"])
-@pytest.mark.parametrize("text", ["", "lamp"])
-def test_pages_repeat_and_skip_nothing(index, sort, text):
+def test_pages_repeat_and_skip_nothing(index, subtests):
     items = [
         deal_item(f"Lamp {n}", live_at=NOW - HOUR, expires_at=NOW - HOUR / 2 if n % 3 else None)
         for n in range(57)
     ]
     index(*items)
-    pages = [search(text, sort=sort, page=page) for page in (1, 2, 3, 4)]
-    assert [len(found.cards) for found in pages] == [25, 25, 7, 0]
-    assert {found.pages for found in pages} == {3}
-    seen = [card.id for found in pages for card in found.cards]
-    assert sorted(seen) == sorted(item["id"] for item in items)
-    over = [found.over != [] for found in pages]
-    assert over == [True, True, True, False]  # 19 can be had
+    for text, sort in product(("", "lamp"), ("", "newest", "price", "discount")):
+        with subtests.test(sort=sort, text=text):
+            pages = [search(text, sort=sort, page=page) for page in (1, 2, 3, 4)]
+            assert [len(found.cards) for found in pages] == [25, 25, 7, 0]
+            assert {found.pages for found in pages} == {3}
+            seen = [card.id for found in pages for card in found.cards]
+            assert sorted(seen) == sorted(item["id"] for item in items)
+            over = [found.over != [] for found in pages]
+            assert over == [True, True, True, False]  # 19 can be had
 
 
 def test_of_one_price_the_newest_comes_first(index):

@@ -44,9 +44,8 @@ def everything(index):
 
 
 @pytest.mark.usefixtures("everything")
-@pytest.mark.parametrize(
-    ("question", "found"),
-    [
+def test_what_is_lacking_is_found(subtests):
+    for question, found in [
         ({"kind": "either", "lacks": "picture"}, {"Bare", "Bare to come", "Bare draft"}),
         ({"kind": "deal", "lacks": "picture"}, {"Bare", "Bare to come", "Over and bare"}),
         ({"kind": "draft", "lacks": "picture"}, {"Bare draft"}),
@@ -54,10 +53,9 @@ def everything(index):
         ({"kind": "either", "lacks": "link"}, {"Broken"}),
         ({"state": "live", "lacks": "stock"}, {"Sold"}),
         ({"kind": "either", "lacks": "nonsense"}, set()),
-    ],
-)
-def test_what_is_lacking_is_found(question, found):
-    assert set(asked(**question)) == found
+    ]:
+        with subtests.test(question=question, found=found):
+            assert set(asked(**question)) == found
 
 
 @pytest.mark.usefixtures("everything")

@@ -1,6 +1,5 @@
 """Words are folded the same way where they are indexed and where they are asked for."""
 
-import pytest
 from hypothesis import given
 
 from dealsite.search.question import MOST_CHARACTERS, MOST_WORDS, Question
@@ -8,9 +7,8 @@ from dealsite.search.words import fold, other_spellings, stem, words_of
 from tests.hostile import huge, texts
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
+def test_words_are_folded(subtests):
+    for text, words in [
         ("Mechanical Keyboard, RGB!", ["mechanical", "keyboard", "rgb"]),
         ("Crème Brûlée", ["creme", "brulee"]),
         ("Straße ﬁne İstanbul", ["strasse", "fine", "istanbul"]),
@@ -21,24 +19,21 @@ from tests.hostile import huge, texts
         ("x" * 41 + " ok", ["ok"]),
         ('"(+-title:[* TO z]"', ["title", "to", "z"]),
         ("", []),
-    ],
-)
-def test_words_are_folded(text, words):
-    assert words_of(text) == words
+    ]:
+        with subtests.test(text=text, words=words):
+            assert words_of(text) == words
 
 
-@pytest.mark.parametrize(
-    ("text", "more"),
-    [
+def test_words_have_other_spellings(subtests):
+    for text, more in [
         ("Wi-Fi router", ["wifi"]),
         ("GeForce RTX4070", ["rtx", "4070"]),
         ("don’t", ["dont"]),
         ("16GB", ["16", "gb"]),
         ("plain words", []),
-    ],
-)
-def test_words_have_other_spellings(text, more):
-    assert other_spellings(text) == more
+    ]:
+        with subtests.test(text=text, more=more):
+            assert other_spellings(text) == more
 
 
 def test_endings_do_not_matter():
@@ -60,15 +55,13 @@ def test_a_huge_text_is_cut_before_it_is_taken_apart(text):
     assert sum(map(len, question.units)) <= MOST_CHARACTERS
 
 
-@pytest.mark.parametrize(
-    ("text", "units"),
-    [
+def test_small_words_do_not_count_unless_they_are_all_there_is(subtests):
+    for text, units in [
         ("a hub for the mac", ["hub", "mac"]),
         ("the", ["the"]),
         ("wi-fi rtx4070", ["wi-fi", "rtx4070"]),
         ("--- '' ..", []),
         (" ".join("abcdefghijklmnop"), list("bcdefghijkl")),
-    ],
-)
-def test_small_words_do_not_count_unless_they_are_all_there_is(text, units):
-    assert Question(text=text).units == units
+    ]:
+        with subtests.test(text=text, units=units):
+            assert Question(text=text).units == units

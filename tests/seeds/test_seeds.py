@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,18 +14,14 @@ from dealsite.data.catalogue import buckets
 from dealsite.data.integrity import checks
 from dealsite.data.people import fan_out
 from dealsite.data.table import schema
-from dealsite.data.table.access_patterns import ACCESS_PATTERNS
 from dealsite.data.table.convert import Item
 from tests.faults.unkind import WRITES
 from tests.questions import budget
-from tests.seeds import Ask, Entity, Question, forget, shop, stored
+from tests.seeds import Ask, forget, shop, stored
 from tests.seeds.models import MODELS
 
 QUESTIONS = [question for model in MODELS for question in model.questions]
 ENTITIES = [entity for model in MODELS for entity in model.entities]
-AS_LARGE_AS_THE_JOB = (
-    fan_out.send_message,
-)  # "Work in the background" of docs/access-patterns.md says how large
 
 
 @pytest.fixture(scope="module")
@@ -64,26 +59,23 @@ def site(
         table.events().unregister(event, forget)
 
 
-def name(line: Question | Entity) -> str:
-    return line.example.__name__
+def test_a_question_of_the_models_is_answered_as_a_scan_answers_it(site: None, subtests: pytest.Subtests):
+    for question in QUESTIONS:
+        with subtests.test(question.example.__name__):
+            buckets.forget()
+            ask = Ask(question.function)
+            answer, expected = question.example(ask)
+            assert answer == expected
+            assert all(expected), "Nothing to find proves nothing"
+            assert ask.sent[0] == budget(question.requests, d=ask.d)
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=name)
-def test_a_question_of_the_models_is_answered_as_a_scan_answers_it(site: None, question: Question):
-    ask = Ask(question.function)
-    answer, expected = question.example(ask)
-    assert answer == expected
-    assert all(expected), "Nothing to find proves nothing"
-    assert ask.sent[0] == budget(question.requests, d=ask.d)
-    if question.requests != "none" and question.function not in AS_LARGE_AS_THE_JOB:
-        most = budget(ACCESS_PATTERNS[question.function].requests, d=ask.d)
-        assert ask.sent[0] - most == Counter()
-
-
-@pytest.mark.parametrize("entity", ENTITIES, ids=name)
-def test_an_example_of_each_entity_of_the_models_is_found_again(site: None, entity: Entity):
-    found, written = entity.example()
-    assert found == written
+def test_an_example_of_each_entity_of_the_models_is_found_again(site: None, subtests: pytest.Subtests):
+    for entity in ENTITIES:
+        with subtests.test(entity.example.__name__):
+            buckets.forget()
+            found, written = entity.example()
+            assert found == written
 
 
 def test_the_entities_of_the_models_are_stored_under_the_keys_of_their_lines(site: None):

@@ -4,10 +4,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.core.management.base import SystemCheckError
+from django.test import override_settings
 
 from dealsite.checks import DEMO_LOADED, unsafe_public_settings
 from dealsite.processes import launcher
@@ -71,37 +73,37 @@ def test_a_site_for_this_machine_alone_has_nothing_to_refuse(public):
     assert found() == []
 
 
-@pytest.mark.parametrize(
-    ("name", "unsafe"),
-    [
-        ("debug", {"DEBUG": True}),
-        ("secret_key", {"SECRET_KEY": "none"}),
-        ("secret_key", {"SECRET_KEY": "JxMmbYzB0nE6hV1tqQw8uR3kPfLs5cD"}),  # 31 characters
-        ("secret_key", {"SECRET_KEY": "abcdefghi" * 8}),
-        ("plain_http", {"DEALSITE_URL": "http://deals.example", "HTTPS": False}),
-        ("plain_http", {"DEALSITE_URL": "http://192.168.1.5:8000", "HTTPS": False}),
-        ("hosts", {"ALLOWED_HOSTS": ["deals.example", "*"]}),
-        ("proxies", {"DEALSITE_TRUSTED_PROXIES": 0}),
-        ("test_gateway", {"DEALSITE_GATEWAY": "test"}),
-        ("test_gateway", {"STRIPE_SECRET_KEY": "sk_test_none"}),
-        ("test_gateway", {"STRIPE_SECRET_KEY": "rk_test_none"}),
-        ("stripe_key", {"STRIPE_SECRET_KEY": ""}),
-        ("cookies", {"SESSION_COOKIE_SECURE": False}),
-        ("cookies", {"SESSION_COOKIE_HTTPONLY": False}),
-        ("cookies", {"SESSION_COOKIE_SAMESITE": "None"}),
-        ("cookies", {"CSRF_COOKIE_NAME": "csrftoken"}),
-        ("plain_table", {"DYNAMODB_ENDPOINT_URL": "http://10.0.0.7:8000"}),
-        ("plain_mail", {"EMAIL_USE_TLS": False}),
-        ("security_contact", {"DEALSITE_SECURITY_CONTACT": ""}),
-    ],
-)
-def test_an_unsafe_setting_is_found_and_nothing_else(public, name, unsafe):
-    for setting, value in unsafe.items():
-        setattr(public, setting, value)
-    assert found() == [f"dealsite.{name}"]
-    (message,) = unsafe_public_settings()
-    assert message.is_serious() is (name != "security_contact")
-    assert message.hint
+UNSAFE: list[tuple[str, dict[str, Any]]] = [
+    ("debug", {"DEBUG": True}),
+    ("secret_key", {"SECRET_KEY": "none"}),
+    ("secret_key", {"SECRET_KEY": "JxMmbYzB0nE6hV1tqQw8uR3kPfLs5cD"}),  # 31 characters
+    ("secret_key", {"SECRET_KEY": "abcdefghi" * 8}),
+    ("plain_http", {"DEALSITE_URL": "http://deals.example", "HTTPS": False}),
+    ("plain_http", {"DEALSITE_URL": "http://192.168.1.5:8000", "HTTPS": False}),
+    ("hosts", {"ALLOWED_HOSTS": ["deals.example", "*"]}),
+    ("proxies", {"DEALSITE_TRUSTED_PROXIES": 0}),
+    ("test_gateway", {"DEALSITE_GATEWAY": "test"}),
+    ("test_gateway", {"STRIPE_SECRET_KEY": "sk_test_none"}),
+    ("test_gateway", {"STRIPE_SECRET_KEY": "rk_test_none"}),
+    ("stripe_key", {"STRIPE_SECRET_KEY": ""}),
+    ("cookies", {"SESSION_COOKIE_SECURE": False}),
+    ("cookies", {"SESSION_COOKIE_HTTPONLY": False}),
+    ("cookies", {"SESSION_COOKIE_SAMESITE": "None"}),
+    ("cookies", {"CSRF_COOKIE_NAME": "csrftoken"}),
+    ("plain_table", {"DYNAMODB_ENDPOINT_URL": "http://10.0.0.7:8000"}),
+    ("plain_mail", {"EMAIL_USE_TLS": False}),
+    ("security_contact", {"DEALSITE_SECURITY_CONTACT": ""}),
+]
+
+
+@pytest.mark.usefixtures("public")
+def test_an_unsafe_setting_is_found_and_nothing_else(subtests):
+    for name, unsafe in UNSAFE:
+        with subtests.test(name=name, unsafe=unsafe), override_settings(**unsafe):
+            assert found() == [f"dealsite.{name}"]
+            (message,) = unsafe_public_settings()
+            assert message.is_serious() is (name != "security_contact")
+            assert message.hint
 
 
 def test_a_data_folder_that_others_can_enter_is_found(public):

@@ -72,9 +72,8 @@ def test_a_secret_key_of_the_environment_leaves_no_file(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("environ", "own"),
-    [
+def test_an_own_engine_is_used_where_nothing_names_another_dynamodb(subtests):
+    for environ, own in [
         ({}, True),
         ({"DEALSITE_TABLE": "deals"}, True),
         ({"AWS_ACCESS_KEY_ID": "key"}, True),
@@ -83,10 +82,9 @@ def test_a_secret_key_of_the_environment_leaves_no_file(tmp_path, monkeypatch):
         ({"DYNAMODB_ENDPOINT_URL": "http://127.0.0.1:4566"}, False),
         ({"DEALSITE_ENGINE": "amazon"}, False),
         ({"DEALSITE_ENGINE": "embedded", "DEALSITE_TABLE": "deals", "AWS_PROFILE": "shop"}, True),
-    ],
-)
-def test_an_own_engine_is_used_where_nothing_names_another_dynamodb(environ, own):
-    assert environment.uses_own_engine(environ) is own
+    ]:
+        with subtests.test(environ=environ, own=own):
+            assert environment.uses_own_engine(environ) is own
 
 
 def test_manage_py_joins_the_engine_of_the_data_folder(tmp_path):

@@ -152,7 +152,7 @@ def test_one_of_each_part_is_killed_under_load(killed):
 
 
 @needs_namespaces
-@pytest.mark.thorough
+@pytest.mark.release
 def test_a_hundred_parts_are_killed_under_load(killed):
     choice = random.Random(SEED)
     kinds = [kind for kind, times in KINDS.items() for _ in range(times)]

@@ -29,7 +29,7 @@ from tests.setup.conftest import ROOT
 from tests.setup.test_setup_site import MailServer
 from tests.setup.visitor import Visitor, words
 
-pytestmark = pytest.mark.thorough
+pytestmark = pytest.mark.release
 HOST = "deals.example"
 PASSWORD = "quiet-otters-at-noon"
 BLOCK = re.compile(r"^```sh( stays)?\n(.*?)^```$", re.M | re.S)

@@ -182,7 +182,7 @@ def start(held: socket.socket, var: Path) -> subprocess.Popen:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("is_reload", [True, False], ids=["reloaded", "ended and started"])
+@pytest.mark.parametrize("is_reload", [True, pytest.param(False, marks=pytest.mark.release)])
 def test_none_of_400_requests_is_refused_while_a_site_is_replaced(tmp_path, is_reload):
     with socket.create_server(("127.0.0.1", 0), backlog=BACKLOG) as held:
         site = start(held, tmp_path / "var")

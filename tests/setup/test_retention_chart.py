@@ -18,9 +18,8 @@ def test_units_are_days_weeks_months_and_years():
     assert [spans[kind].days for kind in ("messages", "read", "jobs", "events")] == [3, 21, 90, 1095]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+def test_what_is_no_span_is_refused(subtests):
+    for text, said in [
         ("orders=1y", "'orders' is none"),
         ("messages=0d", "spans like"),
         ("messages=1h", "spans like"),
@@ -28,11 +27,9 @@ def test_units_are_days_weeks_months_and_years():
         ("audit=99y", "up to 50 years"),
         ("exports=never", "cannot be kept for good"),
         ("exports=91d", "no longer for exports than for jobs"),
-    ],
-)
-def test_what_is_no_span_is_refused(text, said):
-    with pytest.raises(ValueError, match=said):
-        retention_chart.read(text)
+    ]:
+        with subtests.test(text=text, said=said), pytest.raises(ValueError, match=said):
+            retention_chart.read(text)
 
 
 def test_files_may_be_kept_as_long_as_jobs_are_kept_for_good():

@@ -29,18 +29,19 @@ def test_it_is_valid(text):
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
 
 
-@pytest.mark.parametrize("file", sorted(path.name for path in ROOT.glob("requirements*.txt")))
-def test_every_pinned_python_package_is_in_it_with_the_hashes_of_its_files(text, file):
-    found = components(text, "pypi")
-    pinned: dict[str, set[str]] = {}
-    for line in (ROOT / file).read_text("utf-8").splitlines():
-        if package := re.match(r"([\w.-]+)(?:\[.*?\])?==([^\s;]+)", line):
-            hashes = pinned.setdefault("@".join(package.groups()), set())
-        elif digest := re.search(r"--hash=sha256:(\w+)", line):
-            hashes.add(digest[1])
-    assert pinned
-    for name, hashes in pinned.items():
-        assert {one["content"] for one in found[name]["hashes"]} == hashes, name
+def test_every_pinned_python_package_is_in_it_with_the_hashes_of_its_files(text, subtests):
+    for file in sorted(path.name for path in ROOT.glob("requirements*.txt")):
+        with subtests.test(file=file):
+            found = components(text, "pypi")
+            pinned: dict[str, set[str]] = {}
+            for line in (ROOT / file).read_text("utf-8").splitlines():
+                if package := re.match(r"([\w.-]+)(?:\[.*?\])?==([^\s;]+)", line):
+                    hashes = pinned.setdefault("@".join(package.groups()), set())
+                elif digest := re.search(r"--hash=sha256:(\w+)", line):
+                    hashes.add(digest[1])
+            assert pinned
+            for name, hashes in pinned.items():
+                assert {one["content"] for one in found[name]["hashes"]} == hashes, name
 
 
 def test_every_package_of_npm_is_in_it(text):

@@ -72,18 +72,19 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", GOOD)
-def test_a_variable_is_read_as_what_it_is(monkeypatch, name):
-    text, read = GOOD[name]
-    monkeypatch.setenv(name, text)
-    assert value(name) == read
+def test_a_variable_is_read_as_what_it_is(monkeypatch, subtests):
+    for name, (text, read) in GOOD.items():
+        with subtests.test(name=name), monkeypatch.context() as patch:
+            patch.setenv(name, text)
+            assert value(name) == read
 
 
-@pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in BAD.items() for text in texts])
-def test_a_variable_that_cannot_be_is_refused_by_name(monkeypatch, name, text):
-    monkeypatch.setenv(name, text)
-    with pytest.raises(ImproperlyConfigured, match=rf"^{name} should be .+, and is "):
-        value(name)
+def test_a_variable_that_cannot_be_is_refused_by_name(monkeypatch, subtests):
+    for name, text in [(name, text) for name, texts in BAD.items() for text in texts]:
+        with subtests.test(name=name, text=text), monkeypatch.context() as patch:
+            patch.setenv(name, text)
+            with pytest.raises(ImproperlyConfigured, match=rf"^{name} should be .+, and is "):
+                value(name)
 
 
 def test_a_site_with_variables_that_cannot_be_names_all_of_them_in_sentences(tmp_path):

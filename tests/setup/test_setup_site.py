@@ -335,9 +335,10 @@ def told(scheme: str, proxies: int) -> bytes:
     return json.dumps({"ready": True, "caller": {"scheme": scheme, "proxies": proxies}}).encode()
 
 
-@pytest.mark.parametrize(
-    ("body", "https", "sentence", "is_missing"),
-    [
+def test_the_proxy_is_seen_from_the_sites_own_address(
+    in_front: dict[str, Any], settings: Any, subtests: pytest.Subtests
+):
+    for body, https, sentence, is_missing in [
         (told("https", 1), True, "The site sees https and the address of each visitor.", False),
         (told("http", 1), True, "Requests over https look like plain http to the site.", True),
         (told("https", 2), True, "2 proxies add to X-Forwarded-For; DEALSITE_TRUSTED_PROXIES is 1.", True),
@@ -345,19 +346,18 @@ def told(scheme: str, proxies: int) -> bytes:
         (b"<h1>Welcome to nginx!</h1>", True, "is answered by something else.", True),
         (b"[]", True, "is answered by something else.", True),
         (b'{"ready": true}', True, "It answers; it does not say what the proxy passes on.", False),
-    ],
-    ids=lambda one: one.decode() if isinstance(one, bytes) else "",
-)
-def test_the_proxy_is_seen_from_the_sites_own_address(
-    in_front: dict[str, Any], settings: Any, body: bytes, https: bool, sentence: str, is_missing: bool
-):
-    settings.HTTPS = https
-    for status in (200, 503 if b"ready" in body else 404):  # a site that is not ready says it all the same
-        in_front |= {"body": body, "status": status}
-        (found,) = surroundings.proxy()
-        assert sentence in found.text
-        assert bool(found.todo and found.is_needed) == is_missing
-    assert in_front["token"] == "Bearer t0ken"
+    ]:
+        with subtests.test(body=body, https=https, sentence=sentence, is_missing=is_missing):
+            settings.HTTPS = https
+            for status in (
+                200,
+                503 if b"ready" in body else 404,
+            ):  # a site that is not ready says it all the same
+                in_front |= {"body": body, "status": status}
+                (found,) = surroundings.proxy()
+                assert sentence in found.text
+                assert bool(found.todo and found.is_needed) == is_missing
+            assert in_front["token"] == "Bearer t0ken"
 
 
 def test_a_site_that_does_not_run_yet_is_told_to_look_again(settings: Any):

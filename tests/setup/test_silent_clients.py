@@ -28,7 +28,7 @@ def with_large_file(site) -> None:
     file.write_bytes(bytes(30_000_000))
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_pages_answer_under_570_silent_and_slow_clients_all_of_which_are_closed(start_site):
     site = start_site(DEALSITE_CLIENT_SECONDS="1")
     with_large_file(site)

@@ -80,7 +80,7 @@ def test_the_exit_status_tells_whether_it_held(capsys, bound, status):
     assert "| worker: MB | 200 | 200 | 240 |" in capsys.readouterr().out
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_a_soak_of_a_whole_site_fails_for_files_that_may_not_grow():
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.soak", "--minutes", "0.35", "--bound", "media/: files=0"],

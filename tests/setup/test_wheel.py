@@ -28,7 +28,7 @@ def test_a_wheel_takes_along_what_is_built_and_of_node_modules_only_what_a_site_
     assert 50 < len([name for name in files if name.startswith("node_modules/@lobehub")]) < 400
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_the_wheel_runs_a_site_in_an_empty_environment_without_node(tmp_path):
     """Dependencies are this environment's own, by a path: to download them is for whoever installs."""
     wheel.stage(with_engine=True)

@@ -110,6 +110,7 @@ def test_an_upgrade_is_pure_and_changes_nothing_the_second_time_or_of_a_row(name
         assert {**SCHEMAS.current(row), "schema": 1} == {**row, "schema": 1}
 
 
+@pytest.mark.sample(quick=2)
 def test_every_page_shows_what_an_older_build_wrote(export):
     assert [str(problem) for problem in checks.find()] == []
     assert {name: failing(name, starts) for name, starts in PEOPLE[export].items()} == {
@@ -117,6 +118,7 @@ def test_every_page_shows_what_an_older_build_wrote(export):
     }
 
 
+@pytest.mark.sample(quick=2)
 def test_what_an_older_build_wrote_is_changed_migrated_and_whole(export):
     now = timezone.now()
     live = next(item for item in items_of(export) if item["type"] == "Deal")

@@ -10,9 +10,8 @@ from dealsite.web import guarded_http
 from dealsite.web.guarded_http import NoAnswer, Reason
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
+def test_addresses_of_private_networks_are_not_public(subtests):
+    for address in [
         "0.0.0.0",  # noqa: S104 (refused here)
         "10.1.2.3",
         "100.64.0.1",
@@ -35,10 +34,9 @@ from dealsite.web.guarded_http import NoAnswer, Reason
         "fe80::1",
         "fec0::1",
         "ff02::1",
-    ],
-)
-def test_addresses_of_private_networks_are_not_public(address):
-    assert not guarded_http.is_public(ipaddress.ip_address(address))
+    ]:
+        with subtests.test(address=address):
+            assert not guarded_http.is_public(ipaddress.ip_address(address))
 
 
 # However an address of a private network is written; the machine's own resolver reads these without asking anybody.
@@ -100,19 +98,21 @@ def no_connections(monkeypatch):
     monkeypatch.setattr(guarded_http, "_connection", connected)
 
 
-@pytest.mark.parametrize("url", SPELLED, ids=ascii)
-def test_no_spelling_of_a_private_address_is_asked(url, no_connections):
-    assert asks(url) in (
-        Reason.PRIVATE_NETWORK,
-        Reason.UNKNOWN_NAME,
-        Reason.UNREADABLE_NAME,
-        Reason.NO_WEB_ADDRESS,
-    )
+def test_no_spelling_of_a_private_address_is_asked(no_connections, subtests):
+    for url in SPELLED:
+        with subtests.test(url=url):
+            assert asks(url) in (
+                Reason.PRIVATE_NETWORK,
+                Reason.UNKNOWN_NAME,
+                Reason.UNREADABLE_NAME,
+                Reason.NO_WEB_ADDRESS,
+            )
 
 
-@pytest.mark.parametrize("url", NOT_ASKED, ids=ascii)
-def test_no_other_scheme_user_or_port_is_asked(url, no_connections):
-    assert asks(url) in (Reason.OTHER_SCHEME, Reason.USER_OR_PORT, Reason.NO_WEB_ADDRESS)
+def test_no_other_scheme_user_or_port_is_asked(no_connections, subtests):
+    for url in NOT_ASKED:
+        with subtests.test(url=url):
+            assert asks(url) in (Reason.OTHER_SCHEME, Reason.USER_OR_PORT, Reason.NO_WEB_ADDRESS)
 
 
 def test_so_many_addresses_were_tried():

@@ -158,9 +158,10 @@ def test_details_are_for_this_machine(client, all_well, address):
     assert "degraded" in asked(client, address).json()
 
 
-@pytest.mark.parametrize("address", [STRANGER, "10.0.0.7", "2001:db8::1", "", "unix:"])
-def test_others_see_yes_or_no(client, all_well, address):
-    assert asked(client, address).json() == {"ready": True}
+def test_others_see_yes_or_no(client, all_well, subtests):
+    for address in [STRANGER, "10.0.0.7", "2001:db8::1", "", "unix:"]:
+        with subtests.test(address=address):
+            assert asked(client, address).json() == {"ready": True}
 
 
 def test_others_see_a_word_for_the_reason_and_nothing_of_the_error(client, fresh_table, broken):
@@ -169,10 +170,8 @@ def test_others_see_a_word_for_the_reason_and_nothing_of_the_error(client, fresh
     assert "arn:" not in asked(client, "127.0.0.1").content.decode()
 
 
-@pytest.mark.parametrize("proxies", [0, 1, 2])
-@pytest.mark.parametrize(
-    "header",
-    [
+def test_behind_a_proxy_on_this_machine_nobody_is_local(client, all_well, settings, subtests):
+    for header in [
         {"X-Forwarded-For": STRANGER},
         {"X-Forwarded-For": "127.0.0.1"},
         {"X-Forwarded-For": "127.0.0.1, 127.0.0.1"},
@@ -182,12 +181,11 @@ def test_others_see_a_word_for_the_reason_and_nothing_of_the_error(client, fresh
         {"Via": "1.1 proxy"},
         {"X-Forwarded-Proto": "https"},
         {"X-Forwarded-Host": "deals.example"},
-    ],
-    ids=str,
-)
-def test_behind_a_proxy_on_this_machine_nobody_is_local(client, all_well, settings, proxies, header):
-    settings.DEALSITE_TRUSTED_PROXIES = proxies
-    assert asked(client, "127.0.0.1", **header).json() == {"ready": True}
+    ]:
+        for proxies in [0, 1, 2]:
+            with subtests.test(proxies=proxies, header=header):
+                settings.DEALSITE_TRUSTED_PROXIES = proxies
+                assert asked(client, "127.0.0.1", **header).json() == {"ready": True}
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer"])
@@ -197,9 +195,8 @@ def test_the_token_shows_details_to_who_has_it_from_anywhere(client, all_well, s
     assert "degraded" in asked(client, **headers).json()
 
 
-@pytest.mark.parametrize(
-    ("token", "given"),
-    [
+def test_a_wrong_token_shows_nothing_and_no_token_is_none(client, all_well, settings, subtests):
+    for token, given in [
         (TOKEN, "Bearer a token of theirs"),
         (TOKEN, f"Basic {TOKEN}"),
         (TOKEN, "Bearer"),
@@ -208,11 +205,12 @@ def test_the_token_shows_details_to_who_has_it_from_anywhere(client, all_well, s
         ("", "Bearer "),
         ("", "Bearer"),
         ("", ""),
-    ],
-)
-def test_a_wrong_token_shows_nothing_and_no_token_is_none(client, all_well, settings, token, given):
-    settings.DEALSITE_HEALTH_TOKEN = token
-    assert client.get("/readyz", REMOTE_ADDR=STRANGER, HTTP_AUTHORIZATION=given).json() == {"ready": True}
+    ]:
+        with subtests.test(token=token, given=given):
+            settings.DEALSITE_HEALTH_TOKEN = token
+            assert client.get("/readyz", REMOTE_ADDR=STRANGER, HTTP_AUTHORIZATION=given).json() == {
+                "ready": True
+            }
 
 
 def test_the_token_is_compared_in_constant_time(client, all_well, settings, monkeypatch):

@@ -139,7 +139,8 @@ def test_the_launchers_counts_of_restarts_are_passed_on(var: Path):
     assert node.parts() == {"engine": {"restarts": 2, "ended": "SIGKILL"}}
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", "3", '{"engine": 3}', '{"engine": {}}', "\xff"])
-def test_a_file_that_says_something_else_says_nothing(var: Path, text: str):
-    (var / "parts.json").write_text(text, "latin-1")
-    assert node.parts() == {}
+def test_a_file_that_says_something_else_says_nothing(var: Path, subtests: pytest.Subtests):
+    for text in ["", "{", "[]", "null", "3", '{"engine": 3}', '{"engine": {}}', "\xff"]:
+        with subtests.test(text=text):
+            (var / "parts.json").write_text(text, "latin-1")
+            assert node.parts() == {}

@@ -96,7 +96,7 @@ PAYLOADS: dict[str, tuple[type, dict[str, Any]]] = {  # by kind of job: the clas
     "retention": (CommandPayload, {}),
     "restore_drill": (CommandPayload, {}),
 }
-OTHERS = [  # further ones, and what is kept of a job's way
+OTHERS: list[tuple[type, dict[str, Any]]] = [  # further ones, and what is kept of a job's way
     (AnnouncementPayload, ANNOUNCEMENT | {"audience": {"brand": "aurora"}, "follows_deal": True}),
     (
         AnnouncementCheckpoint,
@@ -121,26 +121,29 @@ def test_each_kind_of_job_has_its_payload_here():
     assert PAYLOADS.keys() == loop.HANDLERS.keys() - of_exports
 
 
-@pytest.mark.parametrize(("cls", "stored"), [*PAYLOADS.values(), *OTHERS])
-def test_what_is_stored_is_read_and_would_be_stored_the_same_again(cls, stored):
-    assert to_item(from_item(cls, stored)) == stored
+def test_what_is_stored_is_read_and_would_be_stored_the_same_again(subtests):
+    for cls, stored in (*PAYLOADS.values(), *OTHERS):
+        with subtests.test(cls=cls, stored=stored):
+            assert to_item(from_item(cls, stored)) == stored
 
 
-@pytest.mark.parametrize("cls", sorted({cls for cls, _ in [*PAYLOADS.values(), *OTHERS]}, key=repr))
-def test_of_a_version_that_it_does_not_know_nothing_is_read(cls):
-    for stored in ({"version": 2}, {"more": 1}):
-        with pytest.raises(UnknownVersion):
-            from_item(cls, stored)
+def test_of_a_version_that_it_does_not_know_nothing_is_read(subtests):
+    for cls in sorted({cls for cls, _ in [*PAYLOADS.values(), *OTHERS]}, key=repr):
+        with subtests.test(cls=cls):
+            for stored in ({"version": 2}, {"more": 1}):
+                with pytest.raises(UnknownVersion):
+                    from_item(cls, stored)
 
 
 @pytest.mark.engines("native")
-@pytest.mark.parametrize("kind", PAYLOADS)
 @pytest.mark.usefixtures("fresh_table")
-def test_a_job_of_a_later_build_waits_with_a_reason(kind, settings):
+def test_a_job_of_a_later_build_waits_with_a_reason(settings, subtests):
     settings.DEALSITE_CHECK_LINKS = True
-    job_id = round_id(NOW) if kind == "check_links" else ids.new_ulid(NOW)
-    payload = PAYLOADS[kind][1] | {"version": 2}
-    table.transact([jobs.job_write(kind, payload, job_id=job_id, due=datetime(2026, 1, 1, tzinfo=UTC))])
-    assert loop.run_next(now=NOW)
-    job = jobs.get(job_id)
-    assert (job.state, job.error) == ("open", "Another version of the site stored this.")
+    for kind, (_, stored) in PAYLOADS.items():
+        with subtests.test(kind=kind):
+            job_id = round_id(NOW) if kind == "check_links" else ids.new_ulid(NOW)
+            due = datetime(2026, 1, 1, tzinfo=UTC)
+            table.transact([jobs.job_write(kind, stored | {"version": 2}, job_id=job_id, due=due)])
+            assert loop.run_next(now=NOW)
+            job = jobs.get(job_id)
+            assert (job.state, job.error) == ("open", "Another version of the site stored this.")
