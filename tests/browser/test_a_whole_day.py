@@ -71,7 +71,7 @@ def the_deal(title: str) -> Deal:
 
 
 @pytest.mark.usefixtures("search_index")
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=4)
 def test_a_whole_day_of_an_editor(editor_window):
     page: Page = editor_window("eve")
     page.goto("/cms/", wait_until="networkidle")

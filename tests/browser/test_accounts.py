@@ -1,4 +1,4 @@
-"""An account from its making to its end, with and without script, by keyboard."""
+"""An account from its making to its end, by keyboard, too."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from dealsite.data.people import users
 from dealsite.worker import loop
-from tests.browser.conftest import PASSWORD, make_user, sign_in_by_form, with_and_without_script
+from tests.browser.conftest import PASSWORD, make_user, sign_in_by_form
 
 NEW = "a much better password"
 
@@ -22,9 +22,8 @@ def work() -> None:
         pass
 
 
-@with_and_without_script
-def test_an_account_is_made_by_keyboard_alone(site, window, script):
-    page: Page = window(script=script)
+def test_an_account_is_made_by_keyboard_alone(site, window):
+    page: Page = window()
     page.goto("/account/sign-up/?next=/account/sessions/")
     page.get_by_label("User name").focus()
     for text in ("Ada", "ada@example.org", "short"):
@@ -40,11 +39,10 @@ def test_an_account_is_made_by_keyboard_alone(site, window, script):
     expect(page.get_by_role("main")).to_contain_text("Chrome on Linux")
 
 
-@with_and_without_script
-@pytest.mark.thorough
-def test_a_forgotten_password_is_replaced_by_a_link(site, window, script):
+@pytest.mark.sample(quick=0, whole=3)
+def test_a_forgotten_password_is_replaced_by_a_link(site, window):
     make_user("ada")
-    page: Page = window(script=script)
+    page: Page = window()
     page.goto("/account/sign-in/")
     page.get_by_role("link", name="Forgot your password?").click()
     page.get_by_label("E-mail").fill("ada@example.org")
@@ -59,7 +57,7 @@ def test_a_forgotten_password_is_replaced_by_a_link(site, window, script):
     page.get_by_role("button", name="Set the new password").click()
     expect(page.locator("#messages")).to_contain_text("Your new password is set")
 
-    other: Page = window(script=script)
+    other: Page = window()
     other.goto("/account/sign-in/")
     sign_in_by_form(other, "ada", PASSWORD)
     expect(other.get_by_role("alert").first).to_contain_text("do not belong together")
@@ -69,12 +67,11 @@ def test_a_forgotten_password_is_replaced_by_a_link(site, window, script):
     expect(other.get_by_role("heading", level=1)).to_have_text("This link has expired")
 
 
-@with_and_without_script
-@pytest.mark.thorough
-def test_a_session_is_ended_from_another_device_and_the_account_deleted(site, window, script):
+@pytest.mark.sample(quick=0, whole=3)
+def test_a_session_is_ended_from_another_device_and_the_account_deleted(site, window):
     ada = make_user("ada")
-    here: Page = window(ada, script=script)
-    there: Page = window(ada, script=script)
+    here: Page = window(ada)
+    there: Page = window(ada)
     there.goto("/account/")
     here.goto("/account/sessions/")
     here.get_by_role("button", name="End the session of").click()
@@ -89,14 +86,13 @@ def test_a_session_is_ended_from_another_device_and_the_account_deleted(site, wi
     assert users.find("ada") is None
 
 
-@with_and_without_script
-@pytest.mark.thorough
-def test_an_admin_gives_a_role_and_it_holds_at_once(site, window, script):
+@pytest.mark.sample(quick=0, whole=3)
+def test_an_admin_gives_a_role_and_it_holds_at_once(site, window):
     make_user("bob")
-    bob: Page = window(users.get("bob"), script=script)
+    bob: Page = window(users.get("bob"))
     bob.goto("/cms/deals/")
     expect(bob.get_by_role("heading", level=1)).to_have_text("You may not do that")
-    admin: Page = window(make_user("ada", roles=["admin"]), script=script)
+    admin: Page = window(make_user("ada", roles=["admin"]))
     admin.goto("/cms/users/")
     admin.get_by_label("User name or e-mail").fill("bob@example.org")
     admin.get_by_role("button", name="Find").click()
@@ -106,6 +102,7 @@ def test_an_admin_gives_a_role_and_it_holds_at_once(site, window, script):
     expect(bob.get_by_role("heading", level=1)).to_have_text("Deals")
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_times_follow_the_browser_until_a_zone_is_chosen(site, window):
     page: Page = window(make_user("ada"), timezone_id="America/New_York")
     page.goto("/account/")

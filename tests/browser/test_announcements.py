@@ -1,4 +1,4 @@
-"""Editors tell shoppers of a deal, and see how far their messages have come: with and without script."""
+"""Editors tell shoppers of a deal, and see how far their messages have come."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dealsite.data.people.announcements import Audience
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Update
 from dealsite.worker import loop
-from tests.browser.conftest import make_user, with_and_without_script
+from tests.browser.conftest import make_user
 from tests.browser.content import now_deal
 from tests.browser.deal_form import CATEGORY, fill_in, said
 from tests.browser.flaws import flaws
@@ -40,11 +40,10 @@ def work() -> None:
         pass
 
 
-@pytest.mark.thorough
-@with_and_without_script
-def test_an_editor_sends_a_message_and_a_shopper_reads_it(editor_window, window, ada, script):
+@pytest.mark.sample(quick=0, whole=3)
+def test_an_editor_sends_a_message_and_a_shopper_reads_it(editor_window, window, ada):
     deal = now_deal(title="Cordless drill", brand="Ochsenkopf")
-    page: Page = editor_window(script=script)
+    page: Page = editor_window()
     page.goto(f"/cms/deals/{deal.id}/")
     page.get_by_role("link", name="Send a message").click()
     expect(page.get_by_label("Headline")).to_have_value("Cordless drill")
@@ -76,7 +75,7 @@ def test_an_editor_sends_a_message_and_a_shopper_reads_it(editor_window, window,
     expect(page.locator("#jobs")).to_contain_text("Done")
     expect(page.locator("#jobs")).to_contain_text("1 sent")
 
-    shopper: Page = window(ada, script=script)
+    shopper: Page = window(ada)
     shopper.goto("/account/messages/")
     shopper.get_by_role("link", name="A good drill for little money").click()
     expect(shopper.get_by_role("main")).to_contain_text("Only while there are some.")
@@ -84,11 +83,10 @@ def test_an_editor_sends_a_message_and_a_shopper_reads_it(editor_window, window,
     expect(shopper.get_by_role("heading", name="Cordless drill")).to_be_visible()
 
 
-@with_and_without_script
-@pytest.mark.thorough
-def test_a_planned_message_is_paused_resumed_and_cancelled(editor_window, script):
+@pytest.mark.sample(quick=0, whole=3)
+def test_a_planned_message_is_paused_resumed_and_cancelled(editor_window):
     deal = now_deal(title="Cordless drill", brand="Ochsenkopf")
-    page: Page = editor_window(script=script)
+    page: Page = editor_window()
     page.goto("/cms/messages/")
     page.get_by_role("link", name="New message").click()
     page.get_by_label("Id or link of a deal").fill(f"see {deal.id}, please")
@@ -107,17 +105,16 @@ def test_a_planned_message_is_paused_resumed_and_cancelled(editor_window, script
     expect(main.get_by_role("button", name="Cordless drill")).to_have_count(0)
 
 
-@with_and_without_script
-@pytest.mark.thorough
-def test_a_deal_is_announced_as_it_is_published(editor_window, window, ada, script):
-    page: Page = editor_window(script=script)
+@pytest.mark.sample(quick=0, whole=3)
+def test_a_deal_is_announced_as_it_is_published(editor_window, window, ada):
+    page: Page = editor_window()
     page.goto("/cms/deals/new/")
     fill_in(page, brand="Ochsenkopf", category=CATEGORY)
     page.get_by_label("Tell those who watch its brand or category").check()
     page.get_by_role("button", name="Publish now").click()
     expect(page.get_by_role("main")).to_contain_text("Those who watch its brand or category are told")
     work()
-    shopper: Page = window(ada, script=script)
+    shopper: Page = window(ada)
     shopper.goto("/account/messages/")
     expect(shopper.get_by_role("main")).to_contain_text("New deal")
 
@@ -143,7 +140,7 @@ def note(message_id: str, sent: int) -> None:
     table.write(Update(key=keys.job(message_id), set={"progress": progress, "taken_by": WORKER}))
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_the_page_of_jobs_renews_itself_and_keeps_the_focus(editor_window):
     job_id = order("Look at this")
     page: Page = editor_window()
@@ -159,6 +156,7 @@ def test_the_page_of_jobs_renews_itself_and_keeps_the_focus(editor_window):
     table.write(finish)
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_without_script_the_page_of_jobs_has_a_link_to_reload(editor_window):
     job_id = order("Look at this")
     page: Page = editor_window(script=False)
@@ -168,8 +166,8 @@ def test_without_script_the_page_of_jobs_has_a_link_to_reload(editor_window):
     expect(page.locator("#jobs")).to_contain_text("833 a second")
 
 
-@pytest.mark.thorough
-def test_messages_and_jobs_are_for_everybody_on_every_screen(editor_window, views):
+@pytest.mark.sample(quick=0, whole=3)
+def test_messages_and_jobs_are_for_everybody_on_every_screen(editor_window):
     deal = now_deal(title="Cordless drill", brand="Ochsenkopf")
     running, failed, paused = (
         order(f"{word} message about a drill") for word in ("One", "Another", "A third")
@@ -186,10 +184,10 @@ def test_messages_and_jobs_are_for_everybody_on_every_screen(editor_window, view
     page: Page = editor_window()
     for path in ("/cms/messages/", "/cms/jobs/", "/cms/messages/new/", f"/cms/messages/new/?deal={deal.id}"):
         page.goto(path)
-        assert flaws(page, views) == []
+        assert flaws(page) == []
     page.get_by_label("Text").fill("Only while there are some.\n\nSecond paragraph.")
     page.get_by_role("button", name="Preview").click()
-    assert flaws(page, views) == []
+    assert flaws(page) == []
     page.get_by_role("button", name="Send it now").click()
-    assert flaws(page, views) == []
+    assert flaws(page) == []
     assert jobs.get(running).state == "open"

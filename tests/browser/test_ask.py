@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from dealsite.ask import numbers
 from tests.ask import lakes
-from tests.browser.conftest import make_user, with_and_without_script
+from tests.browser.conftest import make_user
 from tests.data.editing.test_questions import make_question
 
 FOREVER = "SELECT sum(a.range * b.range) FROM range(9999999) a, range(9999999) b"
@@ -43,9 +43,9 @@ def table(page: Page) -> list[list[str]]:
     return [row.get_by_role("cell").all_inner_texts() for row in rows[1:]]
 
 
-@with_and_without_script
-def test_from_a_ready_question_to_a_file_for_a_spreadsheet(office, script):
-    page = office(script=script)
+@pytest.mark.sample(quick=0, whole=3)
+def test_from_a_ready_question_to_a_file_for_a_spreadsheet(office):
+    page = office()
     page.goto("/cms/")
     page.get_by_role("link", name="Ask", exact=True).click()
     page.get_by_role("link", name="Orders by country").click()
@@ -58,10 +58,9 @@ def test_from_a_ready_question_to_a_file_for_a_spreadsheet(office, script):
     assert [row[0] for row in csv.reader(text.splitlines())] == ["country", "FR", "DE"]
 
 
-@with_and_without_script
-@pytest.mark.thorough
-def test_a_question_is_fixed_asked_and_saved(office, script):
-    page = office(script=script)
+@pytest.mark.sample(quick=0, whole=3)
+def test_a_question_is_fixed_asked_and_saved(office):
+    page = office()
     page.goto("/cms/ask/")
     editor(page).fill("SELECT count(*) FROM oders")
     page.get_by_role("button", name="Ask", exact=True).click()
@@ -82,22 +81,19 @@ def test_a_question_is_fixed_asked_and_saved(office, script):
     expect(page.get_by_role("link", name="All orders")).to_have_count(0)
 
 
-@pytest.mark.thorough
-@with_and_without_script
-def test_a_long_question_is_followed_and_cancelled(office, script):
-    page = office(script=script)
+@pytest.mark.sample(quick=0, whole=3)
+def test_a_long_question_is_followed_and_cancelled(office):
+    page = office()
     page.goto("/cms/ask/")
     editor(page).fill(FOREVER)
     page.get_by_role("button", name="Ask", exact=True).click()
     expect(page.get_by_role("progressbar")).to_be_visible()
-    if not script:
-        page.get_by_role("link", name="Look again").click()
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("This question was cancelled.")).to_be_visible()
     assert editor(page).input_value() == FOREVER
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_an_answer_that_takes_a_while_comes_by_itself_and_is_announced(office, monkeypatch):
     monkeypatch.setattr("cms.ask.ask.PATIENCE", 0.0)
     page = office()
@@ -138,7 +134,7 @@ def test_a_columns_name_goes_where_the_cursor_is_and_ctrl_enter_asks(office):
     expect(page.get_by_role("cell", name="42")).to_be_visible()
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_who_saves_late_is_shown_the_others_question(office):
     question = make_question(title="Ours")
     first, second = office(), office()
@@ -153,7 +149,7 @@ def test_who_saves_late_is_shown_the_others_question(office):
     assert second.get_by_label("Title").input_value() == "Mine"
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_the_numbers_come_to_the_first_page_as_small_lines_and_are_charts_a_page_away(office):
     page = office()
     page.goto("/cms/")
@@ -168,6 +164,7 @@ def test_the_numbers_come_to_the_first_page_as_small_lines_and_are_charts_a_page
     expect(page.get_by_role("region", name="Orders, day by day")).to_be_visible()
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_without_script_the_numbers_are_a_page_away(office):
     page = office(script=False)
     page.goto("/cms/")
@@ -176,6 +173,7 @@ def test_without_script_the_numbers_are_a_page_away(office):
     expect(page.locator("canvas")).to_have_count(0)
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_without_a_lake_the_first_page_has_a_message(site, settings, tmp_path, window):
     settings.VAR = tmp_path / "empty"
     page = window(make_user("eve", roles=["editor"]))

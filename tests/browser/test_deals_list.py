@@ -10,7 +10,6 @@ from playwright.sync_api import Locator, Page, expect
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.editing import saved_views
-from tests.browser.conftest import with_and_without_script
 from tests.browser.content import now_deal
 from tests.browser.deal_form import said
 
@@ -31,9 +30,8 @@ def price_of(deal: Deal) -> Decimal | None:
     return deals.get(deal.id).content.price
 
 
-@with_and_without_script
-def test_a_price_is_changed_by_keyboard_and_set_back(editor_window, script, some):
-    page: Page = editor_window(script=script)
+def test_a_price_is_changed_by_keyboard_and_set_back(editor_window, some):
+    page: Page = editor_window()
     lamp = some[0]
     before = price_of(lamp)
     page.goto(LIST)
@@ -50,15 +48,15 @@ def test_a_price_is_changed_by_keyboard_and_set_back(editor_window, script, some
     page.keyboard.press("Enter")
     expect(said(page, "“Lamp” is changed.")).to_be_visible()
     expect(row(page, lamp)).to_contain_text("€5.50")
-    if script:
-        expect(page.get_by_role("link", name="Change price and expiry of Lamp")).to_be_focused()
-        expect(page.locator("#announce")).to_have_text("“Lamp” is changed.")
+    expect(page.get_by_role("link", name="Change price and expiry of Lamp")).to_be_focused()
+    expect(page.locator("#announce")).to_have_text("“Lamp” is changed.")
     assert price_of(lamp) == Decimal("5.50")
     page.get_by_role("button", name="Undo").press("Enter")
     expect(row(page, lamp)).not_to_contain_text("€5.50")
     assert price_of(lamp) == before
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_escape_leaves_a_price_as_it_is(editor_window, some):
     page: Page = editor_window()
     page.goto(LIST)
@@ -70,10 +68,9 @@ def test_escape_leaves_a_price_as_it_is(editor_window, some):
     assert deals.get(some[0].id).version == 1
 
 
-@pytest.mark.thorough
-@with_and_without_script
-def test_a_view_is_saved_shown_and_deleted(editor_window, script):
-    page: Page = editor_window(script=script)
+@pytest.mark.sample(quick=0, whole=3)
+def test_a_view_is_saved_shown_and_deleted(editor_window):
+    page: Page = editor_window()
     page.goto("/cms/deals/?state=draft")
     page.get_by_text("Save this view").press("Enter")
     page.get_by_label("Name", exact=True).fill("My drafts")
@@ -91,10 +88,9 @@ def test_a_view_is_saved_shown_and_deleted(editor_window, script):
     assert [view.name for view in saved_views.of("eve")[0]] == ["My drafts"]
 
 
-@with_and_without_script
-@pytest.mark.thorough
-def test_columns_are_chosen_and_a_deal_is_duplicated(editor_window, script, some):
-    page: Page = editor_window(script=script)
+@pytest.mark.sample(quick=0, whole=3)
+def test_columns_are_chosen_and_a_deal_is_duplicated(editor_window, some):
+    page: Page = editor_window()
     page.goto(LIST)
     page.get_by_text("Columns", exact=True).press("Enter")
     page.get_by_label("Category", exact=True).last.press("Space")

@@ -37,6 +37,7 @@ def exported(page: Page, link: Locator) -> list[str]:
         return [row["title"] for row in csv.DictReader(file)]
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_a_filtered_list_is_exported_and_fetched(editor_window):
     now_deal(title="Lamp", category="home-furniture")
     now_deal(title="Puzzle", category="toys-hobbies")
@@ -45,7 +46,7 @@ def test_a_filtered_list_is_exported_and_fetched(editor_window):
     assert exported(page, page.get_by_role("link", name="toys-hobbies")) == ["Puzzle"]
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_the_trash_is_exported_and_fetched(editor_window):
     deals.delete(now_deal(title="Lamp"), by="eve", now=timezone.now())
     page = editor_window()

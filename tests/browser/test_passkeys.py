@@ -90,7 +90,7 @@ def test_a_passkey_is_added_and_signs_in_and_confirms(visitor: Page, monkeypatch
     assert two_factor.get("ada").passkeys[0].used_at <= timezone.now()
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_the_dialog_over_a_page_takes_a_passkey(visitor: Page, monkeypatch: pytest.MonkeyPatch):
     page = visitor
     make_user("ada", roles=["editor"])
@@ -114,7 +114,7 @@ def test_the_dialog_over_a_page_takes_a_passkey(visitor: Page, monkeypatch: pyte
     assert "/sign-in" not in page.url
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_without_script_or_at_an_ip_address_no_passkey_is_offered(site: str, window: Callable[..., Page]):
     make_user("ada")
     for script in (True, False):

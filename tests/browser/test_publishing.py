@@ -10,7 +10,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from dealsite.accounts import locales
-from tests.browser.conftest import titles, with_and_without_script
+from tests.browser.conftest import titles
 from tests.browser.content import now_deal
 from tests.browser.deal_form import (
     CATEGORY,
@@ -40,10 +40,9 @@ def focused_id(page: Page) -> str:
     return found
 
 
-@with_and_without_script
-@pytest.mark.thorough
-def test_a_draft_may_be_incomplete_and_is_found_again(editor_window, script):
-    page: Page = editor_window(script=script)
+@pytest.mark.sample(quick=0, whole=3)
+def test_a_draft_may_be_incomplete_and_is_found_again(editor_window):
+    page: Page = editor_window()
     page.goto("/cms/deals/new/")
     field(page, "Title").fill(TITLE)
     page.get_by_role("button", name="Save as draft").click()
@@ -55,9 +54,8 @@ def test_a_draft_may_be_incomplete_and_is_found_again(editor_window, script):
     assert titles(page) == []
 
 
-@with_and_without_script
-def test_what_is_missing_is_listed_and_leads_to_its_field_and_nothing_typed_is_lost(editor_window, script):
-    page: Page = editor_window(script=script)
+def test_what_is_missing_is_listed_and_leads_to_its_field_and_nothing_typed_is_lost(editor_window):
+    page: Page = editor_window()
     page.goto("/cms/deals/new/")
     typed = TEXTS | {"Link": "", "Price": "eighty"}
     fill_in(page, typed, brand="Ochsenkopf")
@@ -88,11 +86,10 @@ def test_what_is_missing_is_listed_and_leads_to_its_field_and_nothing_typed_is_l
     expect(page.get_by_alt_text("A drill in its case")).to_be_visible()
 
 
-@with_and_without_script
-@pytest.mark.thorough
-def test_a_scheduled_deal_is_not_to_be_seen_until_its_time(editor_window, window, monkeypatch, script):
+@pytest.mark.sample(quick=0, whole=3)
+def test_a_scheduled_deal_is_not_to_be_seen_until_its_time(editor_window, window, monkeypatch):
     now_deal(title="Desk lamp")
-    page: Page = editor_window(script=script)
+    page: Page = editor_window()
     page.goto("/cms/deals/new/")
     fill_in(page, brand="Ochsenkopf", category=CATEGORY)
     live_at = (timezone.now() + timedelta(hours=3)).replace(second=0, microsecond=0)
@@ -102,7 +99,7 @@ def test_a_scheduled_deal_is_not_to_be_seen_until_its_time(editor_window, window
     expect(said(page, "The deal is scheduled.")).to_be_visible()
     deal_id = page.url.rstrip("/").rpartition("/")[2]
 
-    shopper: Page = window(script=script)
+    shopper: Page = window()
     shopper.goto("/")
     assert titles(shopper) == ["Desk lamp"]
     assert shopper.goto(f"/deals/{deal_id}/").status == 404
@@ -112,7 +109,7 @@ def test_a_scheduled_deal_is_not_to_be_seen_until_its_time(editor_window, window
     assert shopper.goto(f"/deals/{deal_id}/").status == 200
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_times_are_entered_in_the_editors_own_zone(editor_window, monkeypatch):
     page: Page = editor_window(timezone="America/New_York")
     page.goto("/cms/deals/new/")
@@ -129,6 +126,7 @@ def test_times_are_entered_in_the_editors_own_zone(editor_window, monkeypatch):
     )
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_brands_are_offered_while_an_editor_types(editor_window):
     page: Page = editor_window()
     page.goto("/cms/deals/new/")
@@ -136,15 +134,14 @@ def test_brands_are_offered_while_an_editor_types(editor_window):
     expect(page.locator("#brand-names option")).to_have_attribute("value", "Ochsenkopf")
 
 
-@pytest.mark.thorough
-@with_and_without_script
-def test_a_deal_is_expired_and_deleted_and_both_are_undone(editor_window, window, script):
+@pytest.mark.sample(quick=0, whole=3)
+def test_a_deal_is_expired_and_deleted_and_both_are_undone(editor_window, window):
     deal = now_deal(title="Desk lamp")
-    page: Page = editor_window(script=script)
+    page: Page = editor_window()
     page.goto(f"/cms/deals/{deal.id}/")
     page.get_by_role("button", name="Expire now").click()
     expect(said(page, "The deal has expired.")).to_be_visible()
-    shopper: Page = window(script=script)
+    shopper: Page = window()
     shopper.goto(f"/deals/{deal.id}/{deal.card.slug}/")
     expect(shopper.get_by_role("main")).to_contain_text("This deal expired on")
     page.get_by_role("button", name="Undo").press("Enter")
@@ -157,17 +154,15 @@ def test_a_deal_is_expired_and_deleted_and_both_are_undone(editor_window, window
     assert shopper.reload().status == 200
     page.get_by_role("button", name="Delete", exact=True).click()
     page.get_by_role("navigation", name="CMS").get_by_role("link", name="Trash").click()
-    if script:
-        assert flaws(page) == []
+    assert flaws(page) == []
     page.get_by_role("button", name="Delete for good Desk lamp").click()
     expect(said(page, "is deleted for good")).to_be_visible()
     expect(page.get_by_text("The trash is empty.")).to_be_visible()
 
 
-@with_and_without_script
-@pytest.mark.thorough
-def test_a_brand_is_renamed_with_a_logo_and_a_category_is_described(editor_window, script):
-    page: Page = editor_window(script=script)
+@pytest.mark.sample(quick=0, whole=3)
+def test_a_brand_is_renamed_with_a_logo_and_a_category_is_described(editor_window):
+    page: Page = editor_window()
     page.goto("/cms/brands/")
     page.get_by_role("link", name="Ochsenkopf").click()
     field(page, "Name").fill("Ochsenkopf & Sons")

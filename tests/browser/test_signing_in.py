@@ -5,15 +5,14 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import PASSWORD, make_user, sign_in_by_form, with_and_without_script
+from tests.browser.conftest import PASSWORD, make_user, sign_in_by_form
 
 NEW = "a much better password"
 
 
-@with_and_without_script
-def test_a_wrong_password_is_refused_a_right_one_leads_on_and_signing_out_ends_it(site, window, script):
+def test_a_wrong_password_is_refused_a_right_one_leads_on_and_signing_out_ends_it(site, window):
     make_user("ada")
-    page: Page = window(script=script)
+    page: Page = window()
     page.goto("/account/profile/")
     sign_in_by_form(page, "ada", "a wrong password")
     summary = page.get_by_role("alert").filter(has_text="do not belong together")
@@ -30,12 +29,11 @@ def test_a_wrong_password_is_refused_a_right_one_leads_on_and_signing_out_ends_i
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
 
 
-@with_and_without_script
-@pytest.mark.thorough
-def test_a_new_password_ends_all_other_sessions(site, window, script):
+@pytest.mark.sample(quick=0, whole=3)
+def test_a_new_password_ends_all_other_sessions(site, window):
     ada = make_user("ada")
-    here: Page = window(ada, script=script)
-    there: Page = window(ada, script=script)
+    here: Page = window(ada)
+    there: Page = window(ada)
     there.goto("/account/")
     here.goto("/account/password/")
     here.get_by_label("Current password").fill(PASSWORD)
@@ -54,10 +52,9 @@ def test_a_new_password_ends_all_other_sessions(site, window, script):
     expect(there.get_by_role("heading", level=1)).to_have_text("ada")
 
 
-@with_and_without_script
-@pytest.mark.thorough
-def test_a_profile_is_edited(site, window, script):
-    page: Page = window(make_user("ada"), script=script)
+@pytest.mark.sample(quick=0, whole=3)
+def test_a_profile_is_edited(site, window):
+    page: Page = window(make_user("ada"))
     page.goto("/account/profile/")
     page.get_by_label("Name", exact=True).fill("Ada L.")
     page.get_by_label("Time zone").select_option("Asia/Tokyo")
