@@ -116,16 +116,3 @@ def test_rows_are_pasted_and_imported_by_keyboard_alone(editor_window):
     work()
     expect(page.get_by_role("link", name="To the drafts")).to_be_visible()
     assert stored() == ["Lampe"]
-
-
-@pytest.mark.sample(quick=0, whole=3)
-def test_an_import_is_cancelled(editor_window):
-    page = editor_window()
-    page.goto("/cms/imports/")
-    page.get_by_label("CSV file").set_input_files(FILE)
-    page.get_by_role("button", name="Upload the file").click()
-    page.get_by_role("button", name="Check the rows").click()
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_role("link", name="Back to the columns")).to_be_visible()
-    work()
-    assert stored() == []

@@ -12,11 +12,10 @@ from playwright.sync_api import Page, expect
 
 from dealsite.data.catalogue import relations
 from dealsite.data.catalogue.display_names import brand_names
-from dealsite.data.people import messages, users
+from dealsite.data.people import messages
 from dealsite.data.table.ids import new_ulid
 from tests.browser.conftest import make_user, sign_in_by_form
 from tests.browser.content import now_deal
-from tests.browser.flaws import flaws
 from tests.builders import make_brand
 
 pytestmark = pytest.mark.usefixtures("site")
@@ -166,66 +165,3 @@ def test_a_badge_that_cannot_be_had_is_left_out_without_a_word(window, troubles)
         page.goto("/")
     expect(page.get_by_role("alert")).to_have_count(0)
     expect(page.locator("header .unread-badge")).to_have_count(0)
-
-
-@pytest.mark.sample(quick=0, whole=3)
-def test_what_is_watched_is_muted_and_given_up(window):
-    ada = make_user("ada")
-    now = timezone.now()
-    relations.add(relations.BRAND_WATCH, "nordlicht", username="ada", now=now)
-    relations.add(relations.CATEGORY_WATCH, "toys-hobbies", username="ada", now=now)
-    relations.add(relations.BRAND_LIKE, "nordlicht", username="ada", now=now)
-    page: Page = window(ada)
-    page.goto("/account/")
-    page.get_by_role("main").get_by_role("link", name="Watching").click()
-    page.get_by_role("button", name="Mute Nordlicht").click()
-    expect(page.locator("#messages")).to_contain_text("You get no messages about Nordlicht.")
-    page.get_by_role("button", name="Stop watching Toys & Hobbies").click()
-    expect(page.locator("#messages")).to_contain_text("You no longer watch Toys & Hobbies.")
-    assert [(row.slug, row.muted) for row in relations.watched_by("ada")] == [("nordlicht", True)]
-
-    page.get_by_role("link", name="message settings").click()
-    page.get_by_role("button", name="Mute hot deals").click()
-    expect(page.get_by_role("button", name="Unmute hot deals")).to_be_visible()
-    assert users.get("ada").muted
-    page.get_by_role("button", name="Unmute everything").click()
-    expect(page.get_by_role("button", name="Mute Nordlicht", exact=True)).to_be_visible()
-    assert not users.get("ada").muted
-    page.get_by_role("button", name="Mute everything", exact=True).click()
-    expect(page.locator("#messages")).to_contain_text("You get no messages.")
-
-    page.goto("/account/likes/")
-    page.get_by_role("button", name="Unlike Nordlicht").click()
-    expect(page.get_by_role("main")).to_contain_text("You like nothing yet.")
-
-
-@pytest.mark.sample(quick=0, whole=3)
-def test_the_pages_are_accessible_and_fit(window):
-    found: list[str] = []
-    visitor: Page = window()
-    for path in (BRAND, f"/account/sign-in/?next={BRAND}&then=watch_brand:nordlicht"):
-        found += _flaws_at(visitor, path)
-    user: Page = window(make_user("ada"))
-    pages = ["/account/likes/", "/account/watching/", "/account/messages/", "/account/messages/settings/"]
-    for path in pages:
-        found += _flaws_at(user, path)
-    now = timezone.now()
-    long_name = make_brand("Donaudampfschifffahrtsgesellschaft" * 2)
-    relations.add(relations.BRAND_WATCH, long_name.slug, username="ada", now=now)
-    for target, slug in (("brand", "nordlicht"), ("category", "toys-hobbies")):
-        for relation in relations.RELATIONS:
-            if relation.target == target:
-                relations.add(relation, slug, "ada", now=now)
-    relations.mute_watch(relations.BRAND_WATCH, "nordlicht", username="ada", muted=True)
-    send(120)
-    (long,) = send(1, headline="Donaudampfschifffahrtsgesellschaft" * 5, text="x" * 300)
-    for path in [*pages, "/account/messages/?show=unread", f"/account/messages/{long}/", BRAND, "/account/"]:
-        found += _flaws_at(user, path)
-    expect(user.locator("header .unread-badge")).to_have_text("99+")
-    assert found == []
-
-
-def _flaws_at(page: Page, path: str) -> list[str]:
-    page.goto(path)
-    page.wait_for_load_state("networkidle")
-    return flaws(page)

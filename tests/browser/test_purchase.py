@@ -20,7 +20,6 @@ from dealsite.data.table.ids import new_ulid
 from tests.browser.conftest import make_user, sign_in_by_form
 from tests.browser.content import now_deal
 from tests.browser.flaws import flaws
-from tests.builders import EDITOR, make_brand, make_content
 
 pytestmark = pytest.mark.usefixtures("site")
 
@@ -54,12 +53,6 @@ def told(page: Page) -> Locator:
 
 def button(page: Page, name: str) -> Locator:
     return page.get_by_role("main").get_by_role("button", name=name, exact=True)
-
-
-def reprice(deal: Deal, price: str) -> None:
-    content = make_content(title=deal.card.title, price=Decimal(price), was_price=None)
-    current, now = deals.get(deal.id), timezone.now()
-    deals.edit(current, content, version=current.version, brand=make_brand(), by=EDITOR, now=now)
 
 
 def shopper(*some: Deal, card: bool = True) -> Any:
@@ -147,28 +140,6 @@ def test_lines_are_changed_removed_restored_and_saved(window: Callable[..., Page
     button(page, "Move to the cart Chair").click()
     expect(lines(page)).to_have_count(2)
     expect(page.get_by_role("main")).to_contain_text("€40.00")
-
-
-@pytest.mark.sample(quick=0, whole=3)
-def test_what_changed_is_told_and_taken_before_one_can_order(window: Callable[..., Page]):
-    lamp = now_deal(title="Lamp", price=Decimal("10.00"), was_price=None)
-    page = window(shopper(lamp))
-    page.goto("/checkout/")
-    reprice(lamp, "12.00")
-    for label, text in ADDRESS.items():
-        page.get_by_label(label, exact=True).fill(text)
-    button(page, "Place order").click()
-    expect(page.get_by_role("main")).to_contain_text("Nothing was ordered.")
-    expect(page.get_by_role("main")).to_contain_text("The price went up from €10.00 to €12.00.")
-    assert flaws(page) == []
-    button(page, "Take these changes").click()
-    expect(page.get_by_role("heading", name="Something changed")).to_have_count(0)
-    page.get_by_role("link", name="Go to checkout").click()
-    for label, text in ADDRESS.items():
-        page.get_by_label(label, exact=True).fill(text)
-    button(page, "Place order").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Thank you, your order is placed")
-    assert [order.total for order in orders.of_user("ada").orders] == [Decimal("12.00")]
 
 
 @pytest.mark.sample(quick=0, whole=3)

@@ -1,4 +1,4 @@
-"""Changes of a live deal that wait to be published: by keyboard alone, shared by a link."""
+"""Changes of a live deal that wait to be published: by keyboard alone, and shared by a link."""
 
 from __future__ import annotations
 
@@ -13,33 +13,6 @@ from tests.browser.content import now_deal
 from tests.browser.deal_form import field, said
 from tests.browser.flaws import flaws
 from tests.browser.test_autosave import note
-
-
-@pytest.mark.sample(quick=0, whole=3)
-def test_changes_are_kept_opened_discarded_restored_and_published(editor_window):
-    deal = now_deal(title="Desk lamp")
-    page: Page = editor_window()
-    page.goto(f"/cms/deals/{deal.id}/")
-    field(page, "Title").fill("Desk lamp, dimmable")
-    page.get_by_role("button", name="Keep as draft").click()
-    expect(said(page, "The changes are kept.")).to_be_visible()
-    waiting = page.get_by_role("region", name="Unpublished changes")
-    expect(waiting).to_contain_text("by eve")
-    expect(field(page, "Title")).to_have_value("Desk lamp, dimmable")
-    assert deals.get(deal.id) == deal
-    assert flaws(page) == []
-    waiting.get_by_role("link", name="Show what shoppers see").click()
-    expect(field(page, "Title")).to_have_value("Desk lamp")
-    waiting.get_by_role("button", name="Discard them").click()
-    expect(said(page, "The unpublished changes are discarded.")).to_be_visible()
-    expect(waiting).to_have_count(0)
-    page.get_by_role("button", name="Undo").click()
-    expect(said(page, "The unpublished changes are back.")).to_be_visible()
-    expect(field(page, "Title")).to_have_value("Desk lamp, dimmable")
-    page.get_by_role("button", name="Publish changes").click()
-    expect(said(page, "The deal is saved.")).to_be_visible()
-    assert deals.get(deal.id).content.title == "Desk lamp, dimmable"
-    assert pending_edits.find(deal) is None
 
 
 @pytest.mark.sample(quick=0, whole=3)
@@ -59,23 +32,6 @@ def test_by_keyboard_alone_a_live_deal_is_changed_unseen_and_published(editor_wi
     page.get_by_role("button", name="Publish changes").press("Enter")
     expect(said(page, "The deal is saved.")).to_be_visible()
     assert deals.get(deal.id).content.title == "Desk lamp, dimmable"
-
-
-@pytest.mark.sample(quick=0, whole=3)
-def test_saving_after_it_was_saved_by_itself_leaves_no_changes_behind(editor_window):
-    deal = now_deal(title="Desk lamp")
-    page: Page = editor_window()
-    page.goto(f"/cms/deals/{deal.id}/")
-    field(page, "Title").fill("Better lamp")
-    page.keyboard.press("Tab")
-    expect(note(page)).to_contain_text("as unpublished changes")
-    field(page, "Voucher code").focus()
-    page.keyboard.type("LAMP")
-    page.keyboard.press("Control+s")
-    expect(said(page, "The deal is saved.")).to_be_visible()
-    stored = deals.get(deal.id)
-    assert (stored.content.title, stored.content.voucher_code) == ("Better lamp", "LAMP")
-    assert pending_edits.find(stored) is None
 
 
 @pytest.mark.sample(quick=0, whole=3)
