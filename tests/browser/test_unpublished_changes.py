@@ -74,4 +74,3 @@ def test_a_link_to_a_preview_is_copied_and_opened_by_a_colleague(editor_window):
     oscar.goto(link)
     expect(oscar.get_by_role("heading", level=1)).to_have_text("Better lamp")
     expect(oscar.get_by_role("main")).to_contain_text("A preview for colleagues")
-    assert flaws(oscar) == []
