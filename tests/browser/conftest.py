@@ -31,7 +31,7 @@ from dealsite.data.people.users import User
 from dealsite.install import system
 from dealsite.web import page_cache
 from tests import people
-from tests.browser.flaws import FIRST_VIEWS, OTHER_VIEWS, View
+from tests.browser.flaws import look_of_test
 from tests.browser.troubles import Troubles
 from tests.browser.windows import PATIENCE, Window, Windows
 
@@ -57,42 +57,16 @@ WITHOUT_FEATURES = [
 ]
 
 
-def thorough(*cases: Any) -> list[Any]:
-    """Return cases of a test that only make test-all tries."""
-    as_tuples = [case if isinstance(case, tuple) else (case,) for case in cases]
-    return [pytest.param(*case, marks=pytest.mark.thorough) for case in as_tuples]
-
-
-# A story that is the same without script. That forms and links lead on without it is checked on every page, and
-# how a browser sends a form in the main story, which is always told twice.
-with_and_without_script = pytest.mark.parametrize(
-    "script",
-    [pytest.param(True, id="script"), pytest.param(False, id="no script", marks=pytest.mark.thorough)],
-)
-
-both_widths = pytest.mark.parametrize(
-    "width", [pytest.param(390, id="phone"), pytest.param(1280, id="desk", marks=pytest.mark.thorough)]
-)
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
-            # Each worker with such a test starts a Chromium, and makes the site that every page is seen on.
-            group = "pages" if item.path.parent.name == "every_page" else "stories"
-            item.add_marker(pytest.mark.xdist_group(group))
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(FIRST_VIEWS, id="first views"),
-        pytest.param(OTHER_VIEWS, id="other views", marks=pytest.mark.thorough),
-    ]
-)
-def views(request: pytest.FixtureRequest) -> list[View]:
-    """The sizes and themes in which a test looks for flaws."""
-    return request.param
+@pytest.fixture
+def width() -> int:
+    """The width of a phone or of a desk: another each day."""
+    return look_of_test()[0]
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,10 @@
-"""Looks at a page as people do: on a phone and on a desk, in the light and in the dark, and with axe's eyes."""
+"""Looks at a page as people do: on a phone or on a desk, in the light or in the dark, and with axe's eyes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+import os
+from typing import Literal
+from zlib import crc32
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
@@ -11,15 +12,8 @@ from playwright.sync_api import Page
 AXE = Axe().axe_script
 STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 EVERYTHING = {"runOnly": STANDARDS, "resultTypes": ["violations"], "selectors": False}
-# What a size or a theme can change; the rest is the same page.
-LOOKS = {"runOnly": ["color-contrast", "target-size", "link-in-text-block", "scrollable-region-focusable"]}
 Scheme = Literal["light", "dark"]
-View = tuple[int, Scheme, dict[str, Any]]  # width, theme, what axe is asked for
-PHONE: View = (390, "light", EVERYTHING)
-DESK: View = (1280, "dark", LOOKS)
-FIRST_VIEWS = [PHONE]
-OTHER_VIEWS: list[View] = [DESK, (390, "dark", LOOKS), (1280, "light", LOOKS)]
-VIEWS = FIRST_VIEWS + OTHER_VIEWS
+LOOKS: list[tuple[int, Scheme]] = [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")]
 # Of this width and in these colours, with all that it fetches by itself; asked for by a timer, since Chromium now and
 # then draws no frame for a window at all.
 IS_LAID_OUT = """([width, scheme]) => innerWidth === width
@@ -34,20 +28,29 @@ VIOLATIONS = """options => axe.run(document, options).then(({ violations }) => v
 OVERHANG = "document.documentElement.scrollWidth - innerWidth"
 
 
-def flaws(page: Page, views: Sequence[View] = VIEWS) -> list[str]:
-    """Return what is wrong with the page that is open, in some sizes and themes."""
+def drawn(name: str, of: int) -> int:
+    """Return a number below another, which a name has for a day."""
+    return crc32(f"{name} {os.environ['SEED']}".encode()) % of
+
+
+def look_of_test() -> tuple[int, Scheme]:
+    """Return the width and the theme in which the test that runs looks at pages."""
+    test = os.environ["PYTEST_CURRENT_TEST"].partition(" (")[0].partition("@")[0]
+    return LOOKS[drawn(test, len(LOOKS))]
+
+
+def flaws(page: Page) -> list[str]:
+    """Return what is wrong with the page that is open, in the look of this test."""
     page.wait_for_load_state()  # a page without its style sheet has other flaws
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
-    found = []
-    for width, scheme, options in views:
-        lay_out(page, width, scheme)
-        where = f"{page.url} ({width} wide, {scheme})"
-        found += [f"{where}: {flaw}" for flaw in page.evaluate(VIOLATIONS, options)]
-        overhang = page.evaluate(OVERHANG)
-        if overhang > 0:
-            found.append(f"{where}: sticks out by {overhang} pixels")
-    return found
+    width, scheme = look_of_test()
+    lay_out(page, width, scheme)
+    found = page.evaluate(VIOLATIONS, EVERYTHING)
+    overhang = page.evaluate(OVERHANG)
+    if overhang > 0:
+        found.append(f"sticks out by {overhang} pixels")
+    return [f"{page.url} ({width} wide, {scheme}): {flaw}" for flaw in found]
 
 
 def lay_out(page: Page, width: int, scheme: Scheme) -> None:

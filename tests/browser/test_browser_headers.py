@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from dealsite.middleware import DENIED, OWN
@@ -23,6 +24,7 @@ FETCHED = """async (url) => {
 ALLOWED = "names => names.filter((name) => document.featurePolicy.allowsFeature(name))"
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_chromium_knows_every_feature_and_shuts_those_that_no_page_uses(site, window):
     """It warns of one that it does not know, and a window that warns has failed."""
     page: Page = window()
@@ -32,6 +34,7 @@ def test_chromium_knows_every_feature_and_shuts_those_that_no_page_uses(site, wi
     assert page.evaluate(ALLOWED, [*DENIED, *OWN]) == [*OWN]
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_signing_out_empties_the_browsers_cache(site, window):
     picture = url(store_picture(picture_bytes(), "A square"), 480)
     make_user("ada")

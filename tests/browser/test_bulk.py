@@ -1,4 +1,4 @@
-"""Changing many deals at once: by mouse, by keyboard alone and without script; stopped, and taken back."""
+"""Changing many deals at once: by mouse and by keyboard alone; stopped, and taken back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from playwright.sync_api import Page, expect
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.deals import Deal
 from dealsite.worker import loop
-from tests.browser.conftest import with_and_without_script
 from tests.browser.content import now_deal
 from tests.builders import make_category
 
@@ -50,40 +49,30 @@ def categories(made: list[Deal]) -> list[bool]:
     return [deals.get(deal.id).content.category == TOYS for deal in made]
 
 
-@pytest.mark.thorough
-@with_and_without_script
-def test_chosen_deals_are_changed_and_changed_back(editor_window, made, script):
-    page: Page = editor_window(script=script)
+def test_chosen_deals_are_changed_and_changed_back(editor_window, made):
+    page: Page = editor_window()
     page.goto("/cms/deals/")
     page.get_by_label("Choose Ash").check()
     page.get_by_label("Choose Cedar").check()
     page.get_by_label("What to do").select_option("Change category")
-    if script:
-        expect(page.get_by_text("2 chosen")).to_be_visible()
-        page.locator("#bulk").get_by_label("New category").select_option("Toys & Hobbies")
+    expect(page.get_by_text("2 chosen")).to_be_visible()
+    page.locator("#bulk").get_by_label("New category").select_option("Toys & Hobbies")
     page.get_by_role("button", name="See what will change").click()
-    if not script:
-        page.get_by_label("New category").select_option("Toys & Hobbies")
-        page.get_by_role("button", name="See what will change").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(TITLE)
     expect(page.get_by_text("2 deals are chosen.")).to_be_visible()
     page.get_by_role("button", name=TITLE).click()
     expect(page.get_by_text("Waiting")).to_be_visible()
     work()
-    if not script:
-        page.get_by_role("link", name="Reload").click()
     expect(page.get_by_text("Done")).to_be_visible()
     assert categories(made) == [True, False, True, False]
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(f"Undo: {TITLE}")
     work()
-    if not script:
-        page.get_by_role("link", name="Reload").click()
     expect(page.get_by_text("Done")).to_be_visible()
     assert categories(made) == [False] * 4
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_all_of_a_list_are_changed_by_keyboard_alone(editor_window, made, working):
     page: Page = editor_window()
     page.goto("/cms/deals/?state=live")
@@ -109,6 +98,7 @@ def test_all_of_a_list_are_changed_by_keyboard_alone(editor_window, made, workin
     assert categories(made) == [True] * 4
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_boxes_are_ticked_all_at_once_and_in_ranges(editor_window, made):
     page: Page = editor_window()
     page.goto("/cms/deals/")
@@ -125,7 +115,7 @@ def test_boxes_are_ticked_all_at_once_and_in_ranges(editor_window, made):
     expect(page.get_by_text("3 chosen")).to_be_visible()
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_rows_that_come_by_themselves_can_be_chosen(editor_window, made, search_index):
     search_index()
     page: Page = editor_window()
@@ -139,17 +129,3 @@ def test_rows_that_come_by_themselves_can_be_chosen(editor_window, made, search_
     page.get_by_role("button", name="See what will change").click()
     expect(page.get_by_role("link", name="Birch")).to_be_visible()
     expect(page.get_by_role("link", name="Ash", exact=True)).to_have_count(0)
-
-
-@pytest.mark.thorough
-def test_a_change_can_be_cancelled_before_it_begins(editor_window, made):
-    page: Page = editor_window()
-    page.goto("/cms/deals/?state=live")
-    page.get_by_label("Choose all of this page").check()
-    page.get_by_label("What to do").select_option("Move to the trash")
-    page.get_by_role("button", name="See what will change").click()
-    page.get_by_role("button", name="Move deals to the trash").click()
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("Cancelled", exact=True)).to_be_visible()
-    work()
-    assert len(deals.get_many([deal.id for deal in made])) == 4

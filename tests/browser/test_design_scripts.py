@@ -16,6 +16,7 @@ Window = Callable[..., Page]
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_the_first_key_leads_past_the_menu(window: Window):
     page = window()
     page.goto("/")
@@ -26,6 +27,7 @@ def test_the_first_key_leads_past_the_menu(window: Window):
     expect(page.get_by_role("navigation", name="Categories").get_by_role("link").first).to_be_focused()
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_the_theme_follows_the_system_until_chosen_and_is_remembered(window: Window):
     page = window(color_scheme="light")
     page.goto("/")

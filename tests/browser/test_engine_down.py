@@ -14,7 +14,7 @@ from dealsite import middleware
 from dealsite.data import table
 from dealsite.data.table import client
 from dealsite.engine.server import free_port
-from tests.browser.conftest import make_user, thorough, titles, with_and_without_script
+from tests.browser.conftest import make_user, titles
 from tests.browser.content import feature, now_deal
 from tests.browser.deal_form import field, fill_in, said
 from tests.browser.troubles import Troubles
@@ -50,11 +50,12 @@ def break_table(site: str, settings: Any, troubles: Troubles) -> Iterator[Callab
         repair()
 
 
-@with_and_without_script
-@pytest.mark.parametrize("how", [NOTHING_ANSWERS, *thorough(NOTHING_LISTENS)])
-def test_a_page_says_so_in_time_and_comes_back_by_itself(window, break_table, how, script):
+@pytest.mark.parametrize(
+    "how", [NOTHING_ANSWERS, pytest.param(NOTHING_LISTENS, marks=pytest.mark.sample(quick=0, whole=3))]
+)
+def test_a_page_says_so_in_time_and_comes_back_by_itself(window, break_table, how):
     now_deal(title="Desk lamp")
-    page: Page = window(make_user("ada"), script=script)
+    page: Page = window(make_user("ada"))
     page.goto("/")
     repair = break_table(how)
     for address in ("/", "/brands/nordlicht/", "/account/"):
@@ -68,12 +69,12 @@ def test_a_page_says_so_in_time_and_comes_back_by_itself(window, break_table, ho
     assert titles(page) == ["Desk lamp"]
 
 
-@with_and_without_script
-def test_a_page_that_somebody_has_just_seen_stands_in_and_says_so(window, break_table, settings, script):
+@pytest.mark.sample(quick=0, whole=3)
+def test_a_page_that_somebody_has_just_seen_stands_in_and_says_so(window, break_table, settings):
     settings.DEALSITE_STALE_SECONDS = 300
     now_deal(title="Desk lamp")
-    user: Page = window(make_user("ada"), script=script)
-    visitor: Page = window(width=390, script=script)
+    user: Page = window(make_user("ada"))
+    visitor: Page = window(width=390)
     visitor.goto("/")
     repair = break_table()
     for page in (visitor, user):
@@ -94,11 +95,10 @@ def test_a_page_that_somebody_has_just_seen_stands_in_and_says_so(window, break_
     expect(user.get_by_text("ada", exact=True)).to_be_visible()
 
 
-@pytest.mark.thorough
-@with_and_without_script
-@pytest.mark.parametrize("how", [NOTHING_LISTENS, *thorough(NOTHING_ANSWERS)])
-def test_a_form_that_could_not_be_saved_is_sent_again_by_reloading(editor_window, break_table, how, script):
-    page: Page = editor_window(script=script)
+@pytest.mark.sample(quick=0, whole=3)
+@pytest.mark.parametrize("how", [NOTHING_ANSWERS, NOTHING_LISTENS])
+def test_a_form_that_could_not_be_saved_is_sent_again_by_reloading(editor_window, break_table, how):
+    page: Page = editor_window()
     page.goto("/cms/deals/new/")
     fill_in(page)
     repair = break_table(how)
@@ -111,7 +111,7 @@ def test_a_form_that_could_not_be_saved_is_sent_again_by_reloading(editor_window
     expect(field(page, "Description")).to_have_value("Two batteries, **one** charger.")
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_a_part_that_cannot_be_loaded_leaves_the_page_as_it_is_with_a_note(editor_window, break_table):
     feature("front", [now_deal(title="Ash"), now_deal(title="Birch")])
     now_deal(title="Elm")

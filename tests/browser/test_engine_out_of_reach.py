@@ -79,6 +79,7 @@ def found_by(page: Page, addresses: list[str]) -> dict[str, tuple[bool, bool]]:
     return {address: (read, answered) for address, read, answered in page.evaluate(ASK, [addresses, headers])}
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_such_a_page_would_read_an_engine_that_listens(strange_page: Page, tmp_path: Path, monkeypatch):
     """What this looks for exists: without a namespace of the engine's own, the page has the table."""
     monkeypatch.setattr(engine_server, "why_not_isolated", lambda: "not here")
@@ -86,6 +87,7 @@ def test_such_a_page_would_read_an_engine_that_listens(strange_page: Page, tmp_p
         assert found_by(strange_page, [engine.url]) == {engine.url: (True, True)}
 
 
+@pytest.mark.sample(quick=0, whole=3)
 @needs_namespaces
 def test_neither_a_strange_page_nor_another_user_finds_the_engine(strange_page: Page, running_site: Site):
     endpoint = environment.read_engine_env(running_site.var)["DYNAMODB_ENDPOINT_URL"]

@@ -10,7 +10,6 @@ from django.core.files.storage import FileSystemStorage
 from django.utils import timezone
 from playwright.sync_api import Locator, Page, expect
 
-from dealsite.data.catalogue import deals
 from dealsite.worker import exports, loop
 from tests.browser.content import now_deal
 
@@ -37,18 +36,10 @@ def exported(page: Page, link: Locator) -> list[str]:
         return [row["title"] for row in csv.DictReader(file)]
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_a_filtered_list_is_exported_and_fetched(editor_window):
     now_deal(title="Lamp", category="home-furniture")
     now_deal(title="Puzzle", category="toys-hobbies")
     page = editor_window()
     page.goto("/cms/deals/?category=toys-hobbies")
     assert exported(page, page.get_by_role("link", name="toys-hobbies")) == ["Puzzle"]
-
-
-@pytest.mark.thorough
-def test_the_trash_is_exported_and_fetched(editor_window):
-    deals.delete(now_deal(title="Lamp"), by="eve", now=timezone.now())
-    page = editor_window()
-    page.goto("/cms/trash/")
-    link = page.get_by_role("link", name="Trash").and_(page.get_by_text("Download"))
-    assert exported(page, link) == ["Lamp"]

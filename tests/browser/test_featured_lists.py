@@ -9,7 +9,6 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from dealsite.data.catalogue import featured
 from dealsite.data.catalogue.deals import Deal
-from tests.browser.conftest import with_and_without_script
 from tests.browser.content import feature, now_deal
 from tests.browser.deal_form import said
 
@@ -51,9 +50,8 @@ def save(page: Page) -> None:
     expect(said(page, "the featured deals are saved")).to_be_visible()
 
 
-@with_and_without_script
-def test_a_deal_is_moved_by_its_buttons_which_keep_the_focus(editor_window, script):
-    page: Page = editor_window(script=script)
+def test_a_deal_is_moved_by_its_buttons_which_keep_the_focus(editor_window):
+    page: Page = editor_window()
     page.goto(ADDRESS)
     up = page.get_by_role("button", name="Move Cedar up")
     up.focus()
@@ -71,9 +69,9 @@ def test_a_deal_is_moved_by_its_buttons_which_keep_the_focus(editor_window, scri
     assert stored() == ["Cedar", "Birch", "Ash", "Douglas fir"]
 
 
-@with_and_without_script
-def test_a_deal_is_moved_by_its_number(editor_window, script):
-    page: Page = editor_window(script=script)
+@pytest.mark.sample(quick=0, whole=3)
+def test_a_deal_is_moved_by_its_number(editor_window):
+    page: Page = editor_window()
     page.goto(ADDRESS)
     number = page.get_by_label("Position of Douglas fir")
     number.fill("2")
@@ -88,7 +86,7 @@ def test_a_deal_is_moved_by_its_number(editor_window, script):
     assert stored() == ["Ash", "Douglas fir", "Birch", "Cedar"]
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_a_deal_is_dragged_to_its_place(editor_window):
     page: Page = editor_window(reduced_motion="reduce")  # the mouse need not wait for rows that glide
     page.goto(ADDRESS)
@@ -108,10 +106,9 @@ def test_a_deal_is_dragged_to_its_place(editor_window):
     assert stored() == ["Douglas fir", "Ash", "Birch", "Cedar"]
 
 
-@pytest.mark.thorough
-@with_and_without_script
-def test_deals_are_taken_out_and_added_from_the_latest_and_by_a_link(editor_window, trees, script):
-    page: Page = editor_window(script=script)
+@pytest.mark.sample(quick=0, whole=3)
+def test_deals_are_taken_out_and_added_from_the_latest_and_by_a_link(editor_window, trees):
+    page: Page = editor_window()
     page.goto(ADDRESS)
     page.get_by_role("button", name="Take Birch out", exact=True).click()
     expect(row(page, "Birch")).to_have_count(0)
@@ -130,6 +127,7 @@ def test_deals_are_taken_out_and_added_from_the_latest_and_by_a_link(editor_wind
     assert stored() == ["Ash", "Cedar", "Douglas fir", "Elm", "Birch"]
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_after_a_deal_is_taken_out_the_focus_is_on_the_next(editor_window):
     page: Page = editor_window()
     page.goto(ADDRESS)
@@ -141,11 +139,10 @@ def test_after_a_deal_is_taken_out_the_focus_is_on_the_next(editor_window):
     expect(page.get_by_text("Nothing is featured here.")).to_be_visible()
 
 
-@pytest.mark.thorough
-@with_and_without_script
-def test_of_two_editors_the_second_is_shown_the_conflict_and_loses_nothing(editor_window, trees, script):
-    eve: Page = editor_window("eve", script=script)
-    oscar: Page = editor_window("oscar", script=script)
+@pytest.mark.sample(quick=0, whole=3)
+def test_of_two_editors_the_second_is_shown_the_conflict_and_loses_nothing(editor_window, trees):
+    eve: Page = editor_window("eve")
+    oscar: Page = editor_window("oscar")
     eve.goto(ADDRESS)
     oscar.goto(ADDRESS)
     eve.get_by_role("button", name="Take Ash out", exact=True).click()
@@ -167,6 +164,7 @@ def test_of_two_editors_the_second_is_shown_the_conflict_and_loses_nothing(edito
     assert stored() == ["Ash", "Cedar", "Birch", "Douglas fir", "Elm"]
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_what_is_done_while_an_answer_is_on_its_way_is_kept(editor_window):
     page: Page = editor_window()
     page.goto(ADDRESS)
@@ -181,48 +179,3 @@ def test_what_is_done_while_an_answer_is_on_its_way_is_kept(editor_window):
     held[0].continue_()
     expect(said(page, "the featured deals are saved")).to_be_visible()
     assert stored() == ["Cedar", "Ash", "Douglas fir", "Elm"]
-
-
-@pytest.mark.thorough
-@with_and_without_script
-def test_a_list_is_planned_by_keyboard_and_looked_at_before(editor_window, script):
-    page: Page = editor_window(script=script)
-    page.goto(ADDRESS)
-    page.get_by_role("button", name="Take Ash out", exact=True).press("Enter")
-    expect(status(page)).to_contain_text("“Ash” is taken out.")
-    page.get_by_role("textbox", name="From").fill("2040-06-01T09:00")
-    with page.context.expect_page() as opened:
-        page.get_by_role("button", name="Preview (in a new tab)").press("Enter")
-    preview = opened.value
-    expect(preview.get_by_text("as it will be on 1 Jun 2040, 09:00 UTC")).to_be_visible()
-    shown = preview.get_by_role("region", name="Featured")
-    expect(shown).to_contain_text("Birch")
-    expect(shown).not_to_contain_text("Ash")
-    preview.close()
-    page.get_by_role("button", name="Plan this list").press("Enter")
-    expect(said(page, "the list is planned")).to_be_visible()
-    assert stored() == NAMES
-    page.get_by_role("link", name="Open : Front page").press("Enter")
-    expect(page.get_by_text("You are changing the list that eve planned")).to_be_visible()
-    assert rows(page) == NAMES[1:]
-    page.get_by_role("button", name="Set it now").press("Enter")
-    expect(said(page, "the featured deals are saved")).to_be_visible()
-    assert stored() == NAMES[1:]
-
-
-@with_and_without_script
-@pytest.mark.thorough
-def test_a_saved_list_is_undone_and_an_earlier_one_restored_by_keyboard(editor_window, script):
-    page: Page = editor_window(script=script)
-    page.goto(ADDRESS)
-    page.get_by_role("button", name="Take Ash out", exact=True).press("Enter")
-    expect(status(page)).to_contain_text("“Ash” is taken out.")
-    save(page)
-    page.get_by_role("button", name="Undo").press("Enter")
-    expect(said(page, "the earlier list is back")).to_be_visible()
-    assert stored() == NAMES
-    page.get_by_role("link", name="Earlier lists").press("Enter")
-    expect(page.get_by_role("heading", name="The list of now")).to_be_visible()
-    page.get_by_role("button", name="Restore this list").first.press("Enter")
-    expect(said(page, "the earlier list is back")).to_be_visible()
-    assert stored() == NAMES[1:]

@@ -12,7 +12,6 @@ from playwright.sync_api import FilePayload, expect
 from dealsite.data import table
 from dealsite.worker import exports, loop
 from tests import import_files
-from tests.browser.conftest import with_and_without_script
 
 
 @pytest.fixture(autouse=True)
@@ -35,19 +34,26 @@ CONTENT = import_files.content(3, ["Stuhl;Vela;Home & Furniture;x;https://shop.e
 FILE: FilePayload = {"name": "angebote.csv", "mimeType": "text/csv", "buffer": CONTENT}
 
 
-@pytest.mark.thorough
-@with_and_without_script
-def test_a_file_is_uploaded_its_rejected_row_fixed_and_all_imported(editor_window, script):
-    page = editor_window(script=script)
+def test_a_file_is_dropped_its_rejected_row_fixed_and_all_imported(editor_window):
+    page = editor_window()
     page.goto("/cms/imports/")
-    page.get_by_label("CSV file").set_input_files(FILE)
-    page.get_by_role("button", name="Upload the file").click()
+    data = page.evaluate_handle(
+        """(content) => {
+            const bytes = Uint8Array.from(atob(content), (c) => c.charCodeAt(0));
+            const dropped = new DataTransfer();
+            dropped.items.add(new File([bytes], "angebote.csv", { type: "text/csv" }));
+            return dropped;
+        }""",
+        base64.b64encode(CONTENT).decode(),
+    )
+    page.dispatch_event("form[data-drop]", "dragover", {"dataTransfer": data})
+    expect(page.locator("form[data-drop][data-over]")).to_be_visible()
+    page.dispatch_event("form[data-drop]", "drop", {"dataTransfer": data})
+    expect(page.get_by_role("heading", name="Choose the columns")).to_be_visible()
     expect(page.get_by_label("Artikel")).to_have_value("title")
     page.get_by_role("button", name="Check the rows").click()
     expect(page.get_by_text("It is waiting to start.")).to_be_visible()
     work()
-    if not script:
-        page.get_by_role("link", name="Reload").click()
     page.get_by_role("link", name="Fix rejected rows").click()
     page.get_by_label("Preis, 5").fill("49,90")
     page.get_by_role("button", name="Check these rows again").click()
@@ -65,6 +71,7 @@ def test_a_file_is_uploaded_its_rejected_row_fixed_and_all_imported(editor_windo
     assert stored() == ["Lampe 0", "Lampe 1", "Lampe 2", "Stuhl"]
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_a_file_that_is_too_large_is_not_sent(editor_window, tmp_path):
     large = tmp_path / "large.csv"
     with large.open("wb") as file:
@@ -83,25 +90,7 @@ def test_a_file_that_is_too_large_is_not_sent(editor_window, tmp_path):
     expect(page.get_by_label("Artikel")).to_have_value("title")
 
 
-def test_a_file_can_be_dropped(editor_window):
-    page = editor_window()
-    page.goto("/cms/imports/")
-    data = page.evaluate_handle(
-        """(content) => {
-            const bytes = Uint8Array.from(atob(content), (c) => c.charCodeAt(0));
-            const dropped = new DataTransfer();
-            dropped.items.add(new File([bytes], "angebote.csv", { type: "text/csv" }));
-            return dropped;
-        }""",
-        base64.b64encode(CONTENT).decode(),
-    )
-    page.dispatch_event("form[data-drop]", "dragover", {"dataTransfer": data})
-    expect(page.locator("form[data-drop][data-over]")).to_be_visible()
-    page.dispatch_event("form[data-drop]", "drop", {"dataTransfer": data})
-    expect(page.get_by_role("heading", name="Choose the columns")).to_be_visible()
-
-
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_rows_are_pasted_and_imported_by_keyboard_alone(editor_window):
     page = editor_window()
     page.goto("/cms/imports/paste/")
@@ -127,16 +116,3 @@ def test_rows_are_pasted_and_imported_by_keyboard_alone(editor_window):
     work()
     expect(page.get_by_role("link", name="To the drafts")).to_be_visible()
     assert stored() == ["Lampe"]
-
-
-@pytest.mark.thorough
-def test_an_import_is_cancelled(editor_window):
-    page = editor_window()
-    page.goto("/cms/imports/")
-    page.get_by_label("CSV file").set_input_files(FILE)
-    page.get_by_role("button", name="Upload the file").click()
-    page.get_by_role("button", name="Check the rows").click()
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_role("link", name="Back to the columns")).to_be_visible()
-    work()
-    assert stored() == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import PASSWORD, make_user, thorough, with_and_without_script
+from tests.browser.conftest import PASSWORD, make_user
 from tests.browser.content import feature, now_deal
 from tests.browser.deal_form import TEXTS, brand_field, category_field, field, said
 from tests.builders import make_brand
@@ -32,12 +32,11 @@ def tab_to(page: Page, goal: Locator) -> None:
     expect(goal).to_be_focused()
 
 
-@pytest.mark.thorough
-@with_and_without_script
-def test_an_editor_signs_in_and_publishes_with_the_keyboard_alone(site, window, script):
+@pytest.mark.sample(quick=0, whole=3)
+def test_an_editor_signs_in_and_publishes_with_the_keyboard_alone(site, window):
     make_user("eve", roles=["editor"])
     make_brand("Ochsenkopf")
-    page: Page = window(script=script)
+    page: Page = window()
     page.goto("/cms/")
     tab_to(page, page.get_by_label("User name or e-mail"))
     page.keyboard.type("eve")
@@ -63,6 +62,7 @@ def test_an_editor_signs_in_and_publishes_with_the_keyboard_alone(site, window, 
     expect(category_field(page)).to_have_value("home-furniture")
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_enter_in_a_field_of_a_deal_saves_and_never_publishes(editor_window, window):
     page: Page = editor_window()
     page.goto("/cms/deals/new/")
@@ -71,8 +71,8 @@ def test_enter_in_a_field_of_a_deal_saves_and_never_publishes(editor_window, win
     expect(said(page, "The draft is saved.")).to_be_visible()
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("path", ["/", "/cms/featured/front/", *thorough("deal", "/cms/deals/new/")])
+@pytest.mark.sample(quick=0, whole=3)
+@pytest.mark.parametrize("path", ["/", "/cms/featured/front/", "deal", "/cms/deals/new/"])
 def test_nothing_moves_for_those_who_do_not_want_it(editor_window, path):
     deal = now_deal(voucher_code="SAVE")
     feature("front", [deal, now_deal(), now_deal()])

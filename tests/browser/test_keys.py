@@ -6,7 +6,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from dealsite.data.people import profiles
-from tests.browser.conftest import both_widths
 from tests.browser.content import now_deal
 from tests.browser.flaws import flaws
 from tests.searching import index_table
@@ -20,19 +19,20 @@ def page(editor_window) -> Page:
     return page
 
 
-def test_the_palette_finds_a_page_and_opens_it_by_keys_alone(page, views):
+def test_the_palette_finds_a_page_and_opens_it_by_keys_alone(page):
     page.keyboard.press("Control+k")
     palette = page.get_by_role("dialog", name="Go to")
     expect(palette).to_be_visible()
     expect(page.get_by_role("combobox", name="A page, a deal, a draft or a brand")).to_be_focused()
     expect(page.get_by_role("option", selected=True)).to_have_count(1)
-    assert flaws(page, views) == []
+    assert flaws(page) == []
     page.keyboard.type("new d")
     expect(page.get_by_role("option")).to_have_count(1)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("New deal")
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_enter_waits_for_what_goes_with_the_words(page):
     page.keyboard.press("Control+k")
     expect(page.get_by_role("option", selected=True)).to_contain_text("Overview")
@@ -41,6 +41,7 @@ def test_enter_waits_for_what_goes_with_the_words(page):
     expect(page.get_by_role("heading", level=1)).to_have_text("Brands")
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_arrow_keys_move_round_the_options(page):
     page.keyboard.press("Control+k")
     expect(page.get_by_role("option", selected=True)).to_contain_text("Overview")
@@ -55,7 +56,7 @@ def test_arrow_keys_move_round_the_options(page):
     expect(page.get_by_role("dialog", name="Go to")).to_be_hidden()
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 @pytest.mark.usefixtures("search_index")
 def test_a_deal_is_found_by_its_words(page):
     now_deal(title="Brass lamp")
@@ -67,6 +68,7 @@ def test_a_deal_is_found_by_its_words(page):
     expect(page.get_by_role("heading", level=1)).to_have_text("Edit deal")
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_without_script_the_palette_is_a_page(editor_window):
     page = editor_window(script=False)
     page.goto("/cms/brands/")
@@ -77,7 +79,7 @@ def test_without_script_the_palette_is_a_page(editor_window):
     expect(page.get_by_role("heading", level=1)).to_have_text("Featured deals")
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_two_keys_lead_to_a_page_and_one_begins_a_deal(page):
     page.keyboard.type("gd")
     expect(page.get_by_role("heading", level=1)).to_have_text("Deals")
@@ -90,16 +92,17 @@ def test_two_keys_lead_to_a_page_and_one_begins_a_deal(page):
     expect(page.get_by_label("Title")).to_have_value("gd n?")
 
 
-def test_the_question_mark_tells_what_keys_there_are(page, views):
+def test_the_question_mark_tells_what_keys_there_are(page):
     page.keyboard.press("?")
     told = page.get_by_role("dialog", name="Shortcuts")
     expect(told).to_be_visible()
     expect(told.get_by_text("Go to anything")).to_be_visible()
-    assert flaws(page, views) == []
+    assert flaws(page) == []
     page.keyboard.press("Escape")
     expect(told).to_be_hidden()
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_the_slash_leads_into_the_search_box_of_a_page_or_else_to_the_palette(page):
     page.keyboard.press("/")
     expect(page.get_by_role("dialog", name="Go to")).to_be_visible()
@@ -109,6 +112,7 @@ def test_the_slash_leads_into_the_search_box_of_a_page_or_else_to_the_palette(pa
     expect(page.get_by_role("dialog", name="Go to")).to_be_hidden()
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_turned_off_single_keys_do_nothing_but_the_palette_still_opens(editor_window):
     page = editor_window()
     profiles.save_preferences("eve", shortcuts=False)
@@ -121,7 +125,7 @@ def test_turned_off_single_keys_do_nothing_but_the_palette_still_opens(editor_wi
     expect(page.get_by_role("dialog", name="Go to")).to_be_visible()
 
 
-@both_widths
+@pytest.mark.sample(quick=0, whole=3)
 def test_the_palette_fits_the_window(editor_window, width):
     page = editor_window(width=width)
     page.goto("/cms/jobs/", wait_until="networkidle")

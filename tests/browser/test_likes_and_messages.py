@@ -1,4 +1,4 @@
-"""Liking, watching, and reading what comes of it: with and without script, by keyboard, on every size of screen."""
+"""Liking, watching, and reading what comes of it, by keyboard, too."""
 
 from __future__ import annotations
 
@@ -12,16 +12,10 @@ from playwright.sync_api import Page, expect
 
 from dealsite.data.catalogue import relations
 from dealsite.data.catalogue.display_names import brand_names
-from dealsite.data.people import messages, users
+from dealsite.data.people import messages
 from dealsite.data.table.ids import new_ulid
-from tests.browser.conftest import (
-    make_user,
-    sign_in_by_form,
-    thorough,
-    with_and_without_script,
-)
+from tests.browser.conftest import make_user, sign_in_by_form
 from tests.browser.content import now_deal
-from tests.browser.flaws import View, flaws
 from tests.builders import make_brand
 
 pytestmark = pytest.mark.usefixtures("site")
@@ -50,16 +44,15 @@ def button(page: Page, name: str) -> Any:
     return page.locator(f"#{name}-button")
 
 
-@with_and_without_script
-def test_a_brand_is_liked_and_watched_and_both_are_taken_back(window, script):
-    page: Page = window(make_user("ada"), script=script)
+def test_a_brand_is_liked_and_watched_and_both_are_taken_back(window):
+    page: Page = window(make_user("ada"))
     page.goto(BRAND)
     for name, said in (("like", "You like Nordlicht now."), ("watch", "You watch Nordlicht now.")):
         expect(button(page, name)).to_have_attribute("aria-pressed", "false")
         button(page, name).click()
         expect(button(page, name)).to_have_attribute("aria-pressed", "true")
         expect(button(page, name)).to_contain_text("1")
-        expect(page.locator("#announce" if script else "#messages")).to_have_text(said)
+        expect(page.locator("#announce")).to_have_text(said)
     page.reload()
     for name in ("like", "watch"):
         expect(button(page, name)).to_have_attribute("aria-pressed", "true")
@@ -71,6 +64,7 @@ def test_a_brand_is_liked_and_watched_and_both_are_taken_back(window, script):
     )
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_a_button_changes_in_place_and_keeps_the_focus(window):
     page: Page = window(make_user("ada"))
     page.goto(BRAND)
@@ -88,6 +82,7 @@ def test_a_button_changes_in_place_and_keeps_the_focus(window):
     assert page.evaluate("window.stayed") is True
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_an_impatient_double_click_counts_once(window):
     page: Page = window(make_user("ada"))
     page.goto(BRAND)
@@ -98,12 +93,11 @@ def test_an_impatient_double_click_counts_once(window):
     assert relations.relation_state_of("ada", "brand", "nordlicht").likes == 1
 
 
-@pytest.mark.thorough
-@with_and_without_script
-@pytest.mark.parametrize("verb", ["like", *thorough("watch")])
-def test_a_visitor_signs_in_on_the_way_and_it_is_done(window, script, verb):
+@pytest.mark.sample(quick=0, whole=3)
+@pytest.mark.parametrize("verb", ["like", "watch"])
+def test_a_visitor_signs_in_on_the_way_and_it_is_done(window, verb):
     make_user("ada")
-    page: Page = window(script=script)
+    page: Page = window()
     page.goto(BRAND)
     button(page, verb).click()
     expect(page.get_by_role("main")).to_contain_text(f"You want to {verb} Nordlicht.")
@@ -115,6 +109,7 @@ def test_a_visitor_signs_in_on_the_way_and_it_is_done(window, script, verb):
     expect(button(page, verb)).to_have_attribute("aria-pressed", "true")
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_whose_session_has_ended_is_led_to_sign_in_by_the_button_too(window):
     page: Page = window(make_user("ada"))
     page.goto(BRAND)
@@ -125,17 +120,15 @@ def test_whose_session_has_ended_is_led_to_sign_in_by_the_button_too(window):
     expect(button(page, "like")).to_have_attribute("aria-pressed", "true")
 
 
-@pytest.mark.thorough
-@with_and_without_script
-def test_messages_are_opened_marked_and_deleted(window, script):
+def test_messages_are_opened_marked_and_deleted(window):
     deal = now_deal(title="A warm lamp")
     ada = make_user("ada")
     send(30)
     send(1, deal=deal.id, headline="A lamp for you", text="Only today.", kind="new_deal")
-    page: Page = window(ada, script=script)
+    page: Page = window(ada)
     page.goto("/account/")
     badge = page.locator("header .unread-badge")
-    expect(badge).to_have_text("31") if script else expect(badge).to_have_count(0)
+    expect(badge).to_have_text("31")
     page.locator("header").get_by_role("link", name="Messages").first.click()
     headlines = page.locator(".message-headline")
     expect(headlines).to_have_count(25)
@@ -146,8 +139,7 @@ def test_messages_are_opened_marked_and_deleted(window, script):
     expect(page.get_by_role("main")).to_contain_text("Only today.")
     page.get_by_role("link", name="See the deal").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("A warm lamp")
-    if script:
-        expect(badge).to_have_text("30")
+    expect(badge).to_have_text("30")
 
     page.goto("/account/messages/")
     page.get_by_role("button", name="Mark read Hot deal number 29").click()
@@ -165,6 +157,7 @@ def test_messages_are_opened_marked_and_deleted(window, script):
     expect(badge).to_have_count(0)
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_a_badge_that_cannot_be_had_is_left_out_without_a_word(window, troubles):
     page: Page = window(make_user("ada"))
     page.route("**/account/messages/badge/", lambda route: route.fulfill(status=204))
@@ -172,67 +165,3 @@ def test_a_badge_that_cannot_be_had_is_left_out_without_a_word(window, troubles)
         page.goto("/")
     expect(page.get_by_role("alert")).to_have_count(0)
     expect(page.locator("header .unread-badge")).to_have_count(0)
-
-
-@pytest.mark.thorough
-@with_and_without_script
-def test_what_is_watched_is_muted_and_given_up(window, script):
-    ada = make_user("ada")
-    now = timezone.now()
-    relations.add(relations.BRAND_WATCH, "nordlicht", username="ada", now=now)
-    relations.add(relations.CATEGORY_WATCH, "toys-hobbies", username="ada", now=now)
-    relations.add(relations.BRAND_LIKE, "nordlicht", username="ada", now=now)
-    page: Page = window(ada, script=script)
-    page.goto("/account/")
-    page.get_by_role("main").get_by_role("link", name="Watching").click()
-    page.get_by_role("button", name="Mute Nordlicht").click()
-    expect(page.locator("#messages")).to_contain_text("You get no messages about Nordlicht.")
-    page.get_by_role("button", name="Stop watching Toys & Hobbies").click()
-    expect(page.locator("#messages")).to_contain_text("You no longer watch Toys & Hobbies.")
-    assert [(row.slug, row.muted) for row in relations.watched_by("ada")] == [("nordlicht", True)]
-
-    page.get_by_role("link", name="message settings").click()
-    page.get_by_role("button", name="Mute hot deals").click()
-    expect(page.get_by_role("button", name="Unmute hot deals")).to_be_visible()
-    assert users.get("ada").muted
-    page.get_by_role("button", name="Unmute everything").click()
-    expect(page.get_by_role("button", name="Mute Nordlicht", exact=True)).to_be_visible()
-    assert not users.get("ada").muted
-    page.get_by_role("button", name="Mute everything", exact=True).click()
-    expect(page.locator("#messages")).to_contain_text("You get no messages.")
-
-    page.goto("/account/likes/")
-    page.get_by_role("button", name="Unlike Nordlicht").click()
-    expect(page.get_by_role("main")).to_contain_text("You like nothing yet.")
-
-
-@pytest.mark.thorough
-def test_the_pages_are_accessible_and_fit(window, views):
-    found: list[str] = []
-    visitor: Page = window()
-    for path in (BRAND, f"/account/sign-in/?next={BRAND}&then=watch_brand:nordlicht"):
-        found += _flaws_at(visitor, path, views)
-    user: Page = window(make_user("ada"))
-    pages = ["/account/likes/", "/account/watching/", "/account/messages/", "/account/messages/settings/"]
-    for path in pages:
-        found += _flaws_at(user, path, views)
-    now = timezone.now()
-    long_name = make_brand("Donaudampfschifffahrtsgesellschaft" * 2)
-    relations.add(relations.BRAND_WATCH, long_name.slug, username="ada", now=now)
-    for target, slug in (("brand", "nordlicht"), ("category", "toys-hobbies")):
-        for relation in relations.RELATIONS:
-            if relation.target == target:
-                relations.add(relation, slug, "ada", now=now)
-    relations.mute_watch(relations.BRAND_WATCH, "nordlicht", username="ada", muted=True)
-    send(120)
-    (long,) = send(1, headline="Donaudampfschifffahrtsgesellschaft" * 5, text="x" * 300)
-    for path in [*pages, "/account/messages/?show=unread", f"/account/messages/{long}/", BRAND, "/account/"]:
-        found += _flaws_at(user, path, views)
-    expect(user.locator("header .unread-badge")).to_have_text("99+")
-    assert found == []
-
-
-def _flaws_at(page: Page, path: str, views: list[View]) -> list[str]:
-    page.goto(path)
-    page.wait_for_load_state("networkidle")
-    return flaws(page, views)

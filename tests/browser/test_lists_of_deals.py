@@ -8,7 +8,6 @@ import pytest
 from django.template.loader import render_to_string
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.conftest import thorough
 from tests.browser.content import MINUTE, now_deal
 from tests.browser.troubles import Troubles
 
@@ -52,7 +51,7 @@ def test_scrolling_brings_the_next_pages_and_says_so(window: Window):
     expect(page.locator("#pager [data-next]")).to_have_count(0)
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_after_four_pages_the_visitor_asks_and_the_focus_goes_to_the_first_new_deal(window: Window):
     ids = make_deals(130)
     page = window()
@@ -67,7 +66,7 @@ def test_after_four_pages_the_visitor_asks_and_the_focus_goes_to_the_first_new_d
     assert focused == ids[100]
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_back_from_a_deal_returns_to_its_card(window: Window):
     ids = make_deals(90)
     page = window()
@@ -84,6 +83,7 @@ def test_back_from_a_deal_returns_to_its_card(window: Window):
     assert page.evaluate(IN_VIEW, card.element_handle())
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_without_script_plain_links_and_back_do_it(window: Window):
     ids = make_deals(60)
     page = window(script=False)
@@ -99,7 +99,7 @@ def test_without_script_plain_links_and_back_do_it(window: Window):
     expect(page.locator("[data-theme-toggle]")).to_be_hidden()
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_a_click_for_a_new_tab_opens_a_new_tab(window: Window):
     ids = make_deals(130)
     page = window()
@@ -111,7 +111,8 @@ def test_a_click_for_a_new_tab_opens_a_new_tab(window: Window):
     assert len(shown(page)) == 100
 
 
-@pytest.mark.parametrize("status", [500, *thorough(429, 503)])
+@pytest.mark.sample(quick=0, whole=3)
+@pytest.mark.parametrize("status", [500, 429, 503])
 def test_a_page_that_cannot_be_loaded_is_noted_and_the_list_stays(
     window: Window, troubles: Troubles, status: int
 ):

@@ -20,7 +20,10 @@ def is_loaded(page: Page, alt: str) -> bool:
     return loaded
 
 
-@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
+@pytest.mark.parametrize(
+    "script",
+    [pytest.param(True, id="script"), pytest.param(False, id="no script", marks=pytest.mark.thorough)],
+)
 def test_an_editor_publishes_a_deal_and_features_it_first_and_a_shopper_sees_it_there(site, window, script):
     make_user("eve", roles=["editor"])
     feature("front", [now_deal(title="Desk lamp"), now_deal(title="Office chair")])

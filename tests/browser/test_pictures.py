@@ -16,7 +16,7 @@ from dealsite.pictures.uploads import store_picture
 from dealsite.worker.loop import run_next
 from tests.browser.content import now_deal
 from tests.browser.deal_form import field, picture_bytes, said
-from tests.browser.flaws import DESK, PHONE, flaws
+from tests.browser.flaws import flaws
 
 GIVE = """([kind, data, name, type]) => {
     const bytes = Uint8Array.from(atob(data), character => character.charCodeAt(0));
@@ -49,7 +49,7 @@ def crops(page: Page):
     return page.locator(".crop img")
 
 
-@pytest.mark.parametrize("kind", ["drop", "paste"])
+@pytest.mark.parametrize("kind", ["drop", pytest.param("paste", marks=pytest.mark.sample(quick=0, whole=3))])
 def test_a_picture_is_sent_as_soon_as_it_is_dropped_or_pasted(editor_window, kind):
     page: Page = editor_window()
     page.goto(NEW)
@@ -70,6 +70,7 @@ def test_a_picture_is_sent_as_soon_as_it_is_dropped_or_pasted(editor_window, kin
     assert (draft.content.picture.width, draft.content.picture.alt) == (800, "A drill in its case")
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_a_picture_is_chosen_by_the_keyboard_and_sent_at_once(editor_window):
     page: Page = editor_window(alone=True)
     page.on(
@@ -86,6 +87,7 @@ def test_a_picture_is_chosen_by_the_keyboard_and_sent_at_once(editor_window):
     )  # it is there already
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_text_pasted_with_its_picture_stays_text(editor_window):
     page: Page = editor_window()
     page.goto(NEW)
@@ -100,6 +102,7 @@ def test_text_pasted_with_its_picture_stays_text(editor_window):
     )
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_a_file_that_misses_its_place_does_not_take_the_form_away(editor_window):
     page: Page = editor_window()
     page.goto(NEW)
@@ -109,7 +112,7 @@ def test_a_file_that_misses_its_place_does_not_take_the_form_away(editor_window)
     expect(crops(page)).to_have_count(0)
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_what_is_no_picture_is_said_beside_the_field(editor_window):
     page: Page = editor_window()
     page.goto(NEW)
@@ -122,6 +125,7 @@ def test_what_is_no_picture_is_said_beside_the_field(editor_window):
     expect(page.locator("#picture-error")).to_be_empty()
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_a_picture_that_cannot_be_sent_goes_along_with_the_form(editor_window, troubles):
     page: Page = editor_window()
     page.goto(NEW)
@@ -143,7 +147,7 @@ def with_picture() -> Deal:
     return now_deal(title="Cordless drill", picture=store_picture(picture_bytes(), "A drill"))
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_the_focal_point_is_set_by_the_arrow_keys(editor_window):
     deal = with_picture()
     page: Page = editor_window()
@@ -169,6 +173,7 @@ def test_the_focal_point_is_set_by_the_arrow_keys(editor_window):
     assert shown.evaluate("image => getComputedStyle(image).objectPosition") == "0% 50%"
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_the_focal_point_is_set_by_clicking_and_dragging(editor_window):
     deal = with_picture()
     page: Page = editor_window()
@@ -186,7 +191,7 @@ def test_the_focal_point_is_set_by_clicking_and_dragging(editor_window):
     expect(page.get_by_label("From the top, %")).to_have_value("25")
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_without_script_the_focal_point_is_two_numbers_and_the_picture_goes_along(editor_window):
     page: Page = editor_window(script=False)
     page.goto(NEW)
@@ -203,6 +208,7 @@ def test_without_script_the_focal_point_is_two_numbers_and_the_picture_goes_alon
     assert crops(page).first.evaluate("image => getComputedStyle(image).objectPosition") == "10% 50%"
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_a_deal_shows_avif_once_the_worker_has_made_it(editor_window):
     deal = with_picture()
     page: Page = editor_window()
@@ -219,9 +225,9 @@ def test_a_deal_shows_avif_once_the_worker_has_made_it(editor_window):
     assert shown.evaluate("image => image.decode().then(() => image.currentSrc)").endswith(".avif")
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_a_form_with_a_picture_is_flawless(editor_window):
     page: Page = editor_window()
     page.goto(f"/cms/deals/{with_picture().id}/")
     expect(page.get_by_role("button", name="Focal point")).to_be_visible()
-    assert flaws(page, [PHONE, DESK]) == []
+    assert flaws(page) == []

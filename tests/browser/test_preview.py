@@ -29,7 +29,7 @@ def width_inside(page: Page) -> int:
     return page.locator("[data-preview] iframe").evaluate("frame => frame.contentWindow.innerWidth")
 
 
-def test_the_preview_follows_what_is_typed(editor_window, views):
+def test_the_preview_follows_what_is_typed(editor_window):
     page: Page = editor_window()
     page.goto("/cms/deals/new/")
     expect(inside(page).locator("h1")).to_have_text("Without a title")
@@ -45,9 +45,10 @@ def test_the_preview_follows_what_is_typed(editor_window, views):
         .evaluate("async picture => (await picture.decode(), picture.naturalWidth)")
         > 0
     )
-    assert flaws(page, views) == []
+    assert flaws(page) == []
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_hostile_content_stays_text_in_the_preview(editor_window):
     page: Page = editor_window()
     page.goto("/cms/deals/new/")
@@ -59,7 +60,7 @@ def test_hostile_content_stays_text_in_the_preview(editor_window):
     assert inside(page).locator("script").count() == 0
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_width_and_theme_of_the_preview_are_kept(editor_window):
     deal = now_deal(title="Desk lamp")
     page: Page = editor_window()
@@ -76,6 +77,7 @@ def test_width_and_theme_of_the_preview_are_kept(editor_window):
     expect(inside(page).locator("html")).to_have_attribute("data-theme", "evening")
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_nothing_in_the_preview_leads_anywhere(editor_window):
     deal = now_deal(title="Desk lamp")
     page: Page = editor_window()
@@ -87,7 +89,7 @@ def test_nothing_in_the_preview_leads_anywhere(editor_window):
     expect(inside(page).locator("h1")).to_have_text("Desk lamp")
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_the_preview_can_be_closed_and_stays_so_by_keyboard_alone(editor_window):
     deal = now_deal(title="Desk lamp")
     page: Page = editor_window()
@@ -104,6 +106,7 @@ def test_the_preview_can_be_closed_and_stays_so_by_keyboard_alone(editor_window)
     expect(inside(page).locator("h1")).to_have_text("Desk lamp")
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_on_a_phone_the_preview_lies_over_the_form_and_escape_brings_it_back(editor_window):
     page: Page = editor_window(width=390)
     page.goto("/cms/deals/new/")
@@ -119,6 +122,7 @@ def test_on_a_phone_the_preview_lies_over_the_form_and_escape_brings_it_back(edi
     expect(field(page, "Title")).to_have_value("Desk lamp")
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_without_script_the_preview_is_a_page_of_its_own(editor_window):
     page: Page = editor_window(script=False)
     page.goto("/cms/deals/new/")
@@ -129,7 +133,7 @@ def test_without_script_the_preview_is_a_page_of_its_own(editor_window):
     expect(field(page, "Title")).to_have_value("Cordless drill, 18 V")
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_the_preview_waits_while_the_table_is_away_and_goes_on(editor_window, break_table):  # noqa: F811
     deal = now_deal(title="Desk lamp")
     page: Page = editor_window()
@@ -143,7 +147,7 @@ def test_the_preview_waits_while_the_table_is_away_and_goes_on(editor_window, br
     expect(panel(page)).not_to_contain_text("The preview waits")
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_a_preview_that_is_refused_says_so_and_is_asked_for_again_after_the_next_change_alone(editor_window):
     page: Page = editor_window()
     page.goto("/cms/deals/new/")
@@ -168,7 +172,7 @@ def test_a_preview_that_is_refused_says_so_and_is_asked_for_again_after_the_next
     assert asked == ["Lamp", "Desk lamp"]
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_the_preview_says_that_the_session_has_ended_and_keeps_the_page(editor_window):
     deal = now_deal(title="Desk lamp")
     page: Page = editor_window()

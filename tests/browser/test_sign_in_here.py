@@ -33,8 +33,8 @@ def sign_in_over(page: Page) -> None:
     expect(dialog).to_be_hidden()
 
 
-@pytest.mark.thorough
-def test_a_form_that_is_sent_waits_for_the_sign_in_and_goes_on_with_its_picture(window, eve, views):
+@pytest.mark.sample(quick=0, whole=3)
+def test_a_form_that_is_sent_waits_for_the_sign_in_and_goes_on_with_its_picture(window, eve):
     page = window(eve)
     page.goto("/cms/brands/new/", wait_until="networkidle")
     field(page, "Name").fill("Typed for an hour")
@@ -44,13 +44,13 @@ def test_a_form_that_is_sent_waits_for_the_sign_in_and_goes_on_with_its_picture(
     page.evaluate(LATER)
     page.get_by_role("main").get_by_role("button", name="Create the brand").click()
     expect(page.get_by_role("dialog", name="Your session has ended")).to_be_visible()
-    assert flaws(page, views) == []
+    assert flaws(page) == []
     sign_in_over(page)
     expect(page.get_by_role("heading", level=1)).to_have_text("Typed for an hour")
     expect(page.get_by_role("main").get_by_alt_text("A lamp").first).to_be_visible()
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_a_wrong_password_is_said_and_the_page_waits(window, eve):
     page = window(eve)
     page.goto("/cms/brands/new/", wait_until="networkidle")
@@ -82,7 +82,7 @@ def test_what_asks_by_itself_takes_no_page_away(window, eve):
     expect(field(page, "Title")).to_have_value("Typed for an hour")
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_a_session_that_lasts_is_not_asked_for(window, eve):
     page = window(eve)
     page.goto("/cms/brands/new/", wait_until="networkidle")
@@ -92,7 +92,7 @@ def test_a_session_that_lasts_is_not_asked_for(window, eve):
     expect(page.get_by_role("heading", level=1)).to_have_text("Nordlicht")
 
 
-@pytest.mark.thorough
+@pytest.mark.sample(quick=0, whole=3)
 def test_a_picture_that_is_sent_alone_waits_for_the_sign_in_and_its_form_stays_unsent(window, eve):
     page = window(eve)
     page.goto("/cms/brands/new/", wait_until="networkidle")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page
 
 from tests.browser.flaws import flaws
@@ -33,10 +34,11 @@ def test_errors_refused_scripts_lost_files_and_calls_elsewhere_are_noticed(windo
     assert "A call elsewhere: https://elsewhere.example/x.png" in found
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_what_is_hard_to_read_or_sticks_out_is_noticed(window):
     page: Page = window()
     page.route("**/pale/", lambda route: route.fulfill(body=PALE, content_type="text/html"))
     page.goto("/pale/")
     found = " ".join(flaws(page))
     assert "color-contrast" in found
-    assert "(390 wide, light): sticks out by" in found
+    assert "sticks out by" in found

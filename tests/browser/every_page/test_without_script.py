@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-import pytest
 from django.conf import settings as site_settings
 from django.test import Client
 
 from tests.browser.conftest import new_session
+from tests.browser.every_page.due import every_page
 from tests.pages import PAGES
 
 Attributes = dict[str, str | None]
@@ -78,7 +78,7 @@ def test_what_needs_a_script_is_noticed():
         assert faults(page) != [], page
 
 
-@pytest.mark.parametrize("name", sorted(PAGES))
+@every_page
 def test_a_page_needs_no_script(shown, name):
     who, addresses = PAGES[name]
     client = Client()

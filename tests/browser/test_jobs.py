@@ -1,0 +1,47 @@
+"""The page of jobs shows how far a message to all users has come."""
+
+from __future__ import annotations
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from dealsite.data import keys, table
+from dealsite.data.people import announcements
+from dealsite.data.people.announcements import Audience
+from dealsite.data.table.ids import new_ulid
+from dealsite.data.table.writes import Update
+from tests.browser.content import now_deal
+from tests.builders import EDITOR, WORKER
+
+
+def order(headline: str) -> str:
+    """Order a message to all users; return its id."""
+    now = timezone.now()
+    message_id = new_ulid(now)
+    message = {"headline": headline, "text": ""}
+    announcements.send(
+        now_deal().id, message_id=message_id, audience=Audience(), by=EDITOR, now=now, **message
+    )
+    return message_id
+
+
+def note(message_id: str, sent: int) -> None:
+    progress = {"total": 200_000, "sent": sent, "skipped": 1200, "milliseconds": 60_000}
+    table.write(Update(key=keys.job(message_id), set={"progress": progress, "taken_by": WORKER}))
+
+
+@pytest.mark.sample(quick=0, whole=3)
+def test_the_page_of_jobs_renews_itself_and_keeps_the_focus(editor_window):
+    job_id = order("Look at this")
+    page: Page = editor_window()
+    page.goto("/cms/jobs/")
+    expect(page.locator("#jobs")).to_contain_text("Waiting")
+    page.locator(f"#pause-{job_id}").focus()
+    note(job_id, 50_000)
+    expect(page.locator("#jobs")).to_contain_text("50,000 sent of up to 200,000")
+    expect(page.locator(f"#pause-{job_id}")).to_be_focused()
+    note(job_id, 100_000)
+    expect(page.get_by_role("progressbar")).to_have_attribute("value", "50")
+    finish = Update(key=keys.job(job_id), set={"state": "open"}, remove=("progress", "taken_by"))
+    table.write(finish)
