@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import count
 from typing import Any
-
-import pytest
 
 from dealsite.data.catalogue import brands, categories, deals, drafts
 from dealsite.data.catalogue.brands import Brand
@@ -105,11 +102,3 @@ def make_announcement(deal_id: str, message_id: str, **overrides: Any) -> str:
     words: dict[str, Any] = {"headline": "Look", "text": "", "audience": Audience(), "by": EDITOR, "now": NOW}
     announcements.send(deal_id, message_id=message_id, **(words | overrides))
     return message_id
-
-
-def some_now(cases: Iterable[Any], every: int = 4) -> list[Any]:
-    """Return cases for a test of which make test runs one in so many, and make test-all the rest."""
-    return [
-        pytest.param(case, marks=() if number % every == 0 else pytest.mark.thorough)
-        for number, case in enumerate(cases)
-    ]

@@ -68,6 +68,8 @@ def _is_drawn(name: str, of: int) -> bool:
 
 
 def _is_taken(item: pytest.Item) -> bool:
+    if item.get_closest_marker("each_run"):
+        return os.environ["TESTS_RUN"] != "release"
     rates = [mark.kwargs for mark in item.iter_markers("sample")]
     rates += [{"quick": 0} for _ in item.iter_markers("thorough")]
     rates += [{"quick": 0, "whole": 0} for _ in item.iter_markers("release")]

@@ -50,11 +50,6 @@ def site(proxied: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
         yield proxied
 
 
-@pytest.fixture(params=["quick", pytest.param("whole", marks=pytest.mark.thorough)])
-def cases_of_each_run() -> None:
-    """Let make test and make test-all both run a test, each with the cases that it draws."""
-
-
 @pytest.fixture(scope="module", autouse=True)
 def _no_connection_is_left() -> Iterator[None]:
     """Let no other test talk to the proxy."""

@@ -43,7 +43,7 @@ def lost(sent: dict[str, Any], html: str) -> list[str]:
     return [name for name, value in values if f'name="{name}" value="{escape(str(value))}"' not in html]
 
 
-@pytest.mark.usefixtures("cases_of_each_run")
+@pytest.mark.each_run
 @pytest.mark.parametrize("state", CLOSED)
 def test_a_form_is_kept_and_not_carried_out(state: SwitchState, closed: Site):
     wrong = []

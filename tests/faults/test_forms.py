@@ -142,7 +142,7 @@ def test_every_form_changes_something_and_the_same_each_time(site: Site):
     assert wrong == []
 
 
-@pytest.mark.usefixtures("cases_of_each_run")
+@pytest.mark.each_run
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_form_is_carried_out_whole_or_not_at_all_and_says_which(fault: str, site: Site):
     turn, wrong = list(FAULTS).index(fault), []

@@ -57,7 +57,7 @@ def look(site: Site, name: str, address: str, who: str, fault: str, hits: str, *
     return ""
 
 
-@pytest.mark.usefixtures("cases_of_each_run")
+@pytest.mark.each_run
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_page_is_right_or_503_and_right_when_all_is_well_again(fault: str, site: Site):
     turn, wrong = list(FAULTS).index(fault), []

@@ -29,7 +29,7 @@ HTML = re.compile(r"<[^>]+>")
 def english() -> re.Pattern[str]:
     """Return what finds a text of the sources that has another one in German: of two words at least."""
     found = set()
-    for text in translations.read("de"):
+    for text in filter(translations.is_translated, translations.read("de")):
         forms = [text.id] if isinstance(text.id, str) else list(text.id or ())
         strings = [text.string] if isinstance(text.string, str) else list(text.string or ())
         for form in forms:
