@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import gc
 import itertools
 import os
@@ -25,7 +24,8 @@ from dealsite.data import table
 from dealsite.data.catalogue import buckets, lists
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import site_switch
-from dealsite.data.table import client, schema
+from dealsite.data.table import client, configuration, schema
+from dealsite.data.table.errors import NotFound
 from dealsite.engine.server import Engine
 from dealsite.metrics import counting
 from dealsite.search import reader
@@ -39,6 +39,9 @@ if os.access(MEMORY, os.W_OK):
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))  # and tmp_path is there, too
 hypothesis.settings.register_profile("dealsite", deadline=None, max_examples=100)
 hypothesis.settings.load_profile("dealsite")
+# Whose tests have one table in each process: in the others, streams are read, or other processes write late.
+ONE_TABLE = ("accounts", "cms", "data", "shopping", "site", "web")
+KEYS_ONLY = {"ProjectionExpression": "PK, SK", "ConsistentRead": True, "ReturnConsumedCapacity": "TOTAL"}
 SEED = int(os.environ.get("FAULT_SEED") or 0)  # another seed, other faults
 _numbers = itertools.count()
 
@@ -114,7 +117,7 @@ def _same_signals() -> Iterator[None]:
 
 @pytest.fixture
 def engine_kind() -> str:
-    """native, local, moto, or weak: the embedded engine with faults. tests/data runs on each of them."""
+    """native, local, moto, or weak: the embedded engine with faults. tests/data/conftest.py says what runs where."""
     return "native"
 
 
@@ -182,50 +185,53 @@ def new_table(
     settings,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Callable[[], None]]:
-    """A function that names a new empty table in the settings and creates it."""
-
-    if engine == "local" and not request.node.get_closest_marker("own_stream"):
-        yield functools.partial(_empty_table, settings)
-        return
+    """A function that names an empty table in the settings: the one of this process, or one of the test's own."""
+    folder = request.path.relative_to(Path(__file__).parent).parts[0]
+    own = folder not in ONE_TABLE or request.node.get_closest_marker("own_stream")
+    hooks = [f"before-send.dynamodb.{operation}" for operation in (*READS, *WRITES)] if faults else []
     made: list[str] = []
 
     def create() -> None:
-        for old in made:  # the embedded engine slows down with the number of tables
-            table.call("DeleteTable", TableName=old)
-        settings.DEALSITE_TABLE = f"test-{os.getpid()}-{next(_numbers)}"
-        made[:] = [settings.DEALSITE_TABLE]
+        for name in hooks:
+            table.events().unregister(name, faults.handle)
         buckets.forget()
         failures.forget()
-        schema.create_table()
+        if own:
+            delete()
+            settings.DEALSITE_TABLE = f"test-{os.getpid()}-{next(_numbers)}"
+            schema.create_table()
+            made.append(settings.DEALSITE_TABLE)
+        else:
+            settings.DEALSITE_TABLE = f"test-{os.getpid()}"
+            _empty_table()
+        for name in hooks:
+            faults.wait_for_indexes()
+            table.events().register(name, faults.handle)
 
-    if faults is None:
-        yield create
-        if made and engine != "moto":
-            table.call("DeleteTable", TableName=made[0])
-        return
-    monkeypatch.setattr(client, "pause", faults.pause)
-    monkeypatch.setattr(client, "jitter", random.Random(SEED))
-    events = table.events()
-    names = [f"before-send.dynamodb.{operation}" for operation in (*READS, *WRITES)]
-    for name in names:
-        events.register(name, faults.handle)
+    def delete() -> None:
+        """Delete what is in the way: the embedded engine slows down with the number of tables."""
+        while made:
+            table.call("DeleteTable", TableName=made.pop())
+
+    if faults:
+        monkeypatch.setattr(client, "pause", faults.pause)
+        monkeypatch.setattr(client, "jitter", random.Random(SEED))
     yield create
-    for name in names:
-        events.unregister(name, faults.handle)
-    if made:
-        table.call("DeleteTable", TableName=made[0])
+    for name in hooks:
+        table.events().unregister(name, faults.handle)
+    delete()
 
 
-def _empty_table(settings: Any) -> None:
-    """Take the one table of DynamoDB Local again: each that is made, even if deleted, slows down all that follows."""
-    settings.DEALSITE_TABLE = f"test-{os.getpid()}-again"
-    buckets.forget()
-    if schema.create_table():
-        return
-    keys = [{name: {"S": item[name]} for name in ("PK", "SK")} for item in table.scan_all(consistent=True)]
-    for first in range(0, len(keys), 25):  # as many as a batch may hold
-        requests = [{"DeleteRequest": {"Key": key}} for key in keys[first : first + 25]]
-        table.call("BatchWriteItem", RequestItems={settings.DEALSITE_TABLE: requests})
+def _empty_table() -> None:
+    """Take the one table of this process again: making another takes longer, and slows down all that follows."""
+    try:
+        for name in configuration.names():
+            while found := table.call("Scan", TableName=name, **KEYS_ONLY)["Items"]:
+                requests = [{"DeleteRequest": {"Key": key}} for key in found]
+                for first in range(0, len(requests), 25):  # as many as a batch may hold
+                    table.call("BatchWriteItem", RequestItems={name: requests[first : first + 25]})
+    except NotFound:
+        schema.create_table()
 
 
 @pytest.fixture

@@ -12,8 +12,6 @@ import pytest
 from dealsite.data import table
 from dealsite.data.table import client
 
-EVERY = 6
-
 
 class Crash(BaseException):
     """The process is gone: nothing may catch this."""
@@ -49,18 +47,10 @@ class Crasher:
         self.events.unregister("before-send.dynamodb", self)
 
 
-def some(when: str, first: int) -> Iterator[int]:
-    """Every sixth request; those before which a process ends lie between those after which it does."""
-    return itertools.count(first + (when == "after"), EVERY)
+def _all(when: str, first: int) -> Iterator[int]:
+    return itertools.count(first)
 
 
-def _others(when: str, first: int) -> Iterator[int]:
-    chosen = first + (when == "after")
-    return (at for at in itertools.count(first) if (at - chosen) % EVERY)
-
-
-# A function that says at which requests to end, one after the other, without end. `make test` tries some of them.
-at_some_or_the_others = pytest.mark.parametrize(
-    "requests",
-    [pytest.param(some, id="some"), pytest.param(_others, id="others", marks=pytest.mark.thorough)],
-)
+# Ends at each request in turn, which takes its time: each run does so for some of these tests.
+at_any_request = pytest.mark.sample(quick=12, whole=3)
+at_some_or_the_others = pytest.mark.parametrize("requests", [pytest.param(_all, marks=at_any_request)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -27,7 +28,7 @@ from tests.builders import (
     make_draft,
     make_id,
 )
-from tests.crashes import Crash, Crasher, at_some_or_the_others
+from tests.crashes import Crash, Crasher, at_any_request
 
 DEAL, MOVED, DRAFT = make_id(NOW - HOUR, 1), make_id(NOW + 2 * DAY, 2), make_id(NOW, 3)
 SCHEDULED = make_id(NOW + HOUR, 4)
@@ -319,15 +320,13 @@ ACTIONS = {
 }
 
 
-@at_some_or_the_others
+@at_any_request
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("name", ACTIONS)
 @pytest.mark.engines("native")
-def test_a_crash_at_any_request_leaves_the_table_whole_and_another_try_completes(
-    name, when, requests, new_table
-):
+def test_a_crash_at_any_request_leaves_the_table_whole_and_another_try_completes(name, when, new_table):
     action = ACTIONS[name]
-    for at in requests(when, 1):
+    for at in itertools.count(1):
         new_table()
         action.seed()
         with Crasher(at, when) as crasher, contextlib.suppress(Crash):

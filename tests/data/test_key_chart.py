@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date
+from functools import cache
 
 import pytest
 from hypothesis import assume, given, settings
@@ -67,7 +68,8 @@ def values(part: Part) -> st.SearchStrategy:
     return VALUES.get(part.type, ANYTHING)
 
 
-def pattern(pieces) -> str:
+@cache
+def pattern(*pieces: str | Part) -> re.Pattern[str]:
     """What all texts of a template look like, and no others; what stands there twice is the same twice."""
     text = ""
     for piece in pieces:
@@ -79,7 +81,7 @@ def pattern(pieces) -> str:
             number = r"\d+" if re.fullmatch("number|0?[0-9]*d", piece.type) else "[^#]+"
             words = piece.type.upper() if "|" in piece.type else PATTERNS.get(piece.type, number)
             text += f"(?P<{piece.name}>{words})"
-    return text
+    return re.compile(text, re.DOTALL)
 
 
 def parts_of(pieces) -> list[Part]:
@@ -106,29 +108,27 @@ def neighbours(line: Template, partition: str) -> set[str]:
         name
         for name, other in keys.CHART.items()
         if other.entry.index == line.entry.index
-        and re.fullmatch(pattern(other.entry.partition_pieces), partition, re.DOTALL)
+        and pattern(*other.entry.partition_pieces).fullmatch(partition)
     }
 
 
-every_line = pytest.mark.parametrize("name", keys.CHART)
+any_line = st.sampled_from(list(keys.CHART))
 
 
 # No two lines meet
 
 
-@every_line
-@given(data=st.data())
-@settings(max_examples=30)
+@given(name=any_line, data=st.data())
+@settings(max_examples=800)
 def test_what_is_stored_says_which_line_of_the_chart_it_is_and_of_what_it_is_made(name, data):
     line = keys.CHART[name]
     partition, position, parts = draw_stored(data, line)
     found = {
-        other: re.fullmatch(
-            pattern((*keys.CHART[other].entry.partition_pieces, "\n", *keys.CHART[other].entry.sort_pieces)),
-            f"{partition}\n{position}",
-            re.DOTALL,
+        other: pattern(*entry.partition_pieces, "\n", *entry.sort_pieces).fullmatch(
+            f"{partition}\n{position}"
         )
         for other in neighbours(line, partition)
+        if (entry := keys.CHART[other].entry)
     }
     matches = {other: match for other, match in found.items() if match}
     assert set(matches) == {name}
@@ -138,18 +138,19 @@ def test_what_is_stored_says_which_line_of_the_chart_it_is_and_of_what_it_is_mad
             assert said[part].lower() == value.lower()
 
 
-@pytest.mark.parametrize("name", [name for name, line in keys.CHART.items() if line.entry.index])
-@given(data=st.data())
-@settings(max_examples=15)
+@given(
+    name=st.sampled_from([name for name, line in keys.CHART.items() if line.entry.index]),
+    data=st.data(),
+)
+@settings(max_examples=200)
 def test_only_lists_that_belong_together_share_a_partition_of_an_index(name, data):
     partition, _, _ = draw_stored(data, keys.CHART[name])
     together = next((names for names in TOGETHER if name in names), {name})
     assert neighbours(keys.CHART[name], partition) == together
 
 
-@every_line
-@given(data=st.data())
-@settings(max_examples=15)
+@given(name=any_line, data=st.data())
+@settings(max_examples=500)
 def test_a_range_holds_its_own_items_and_nobody_elses(name, data):
     line = keys.CHART[name]
     partition, position, parts = draw_stored(data, line)
@@ -170,9 +171,8 @@ def test_a_range_holds_its_own_items_and_nobody_elses(name, data):
 # No text gets into a key that is not meant for it
 
 
-@every_line
-@given(data=st.data(), text=texts)
-@settings(max_examples=10)
+@given(name=any_line, data=st.data(), text=texts)
+@settings(max_examples=400)
 def test_no_part_takes_a_separator_a_control_character_or_what_is_not_of_its_type(name, data, text):
     line = keys.CHART[name]
     _, _, parts = draw_stored(data, line)

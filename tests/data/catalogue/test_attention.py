@@ -23,7 +23,7 @@ from tests.builders import (
 pytestmark = pytest.mark.usefixtures("whole_table")
 
 
-@pytest.mark.fast
+@pytest.mark.moto
 def test_it_finds_what_is_there_and_says_nothing_of_what_is_not():
     deal, draft = make_deal(), make_draft(title="Half")
     links.fails(links.get(deal.id), "404", now=NOW)

@@ -26,7 +26,6 @@ def rename(brand: brands.Brand, name: str, **changes) -> brands.Brand:
     return brands.edit(brand, name=name, **given)
 
 
-@pytest.mark.fast
 def test_a_brand_is_read_back_as_it_was_created():
     made = brands.create("Café  Olé!", by=EDITOR, now=NOW, description="Coffee", logo=PICTURE)
     assert (made.slug, made.name, made.version, made.deals) == ("cafe-ole", "Café Olé!", 1, 0)
@@ -79,7 +78,6 @@ def test_all_brands_are_listed_by_letter(wait_for_indexes):
     ]
 
 
-@pytest.mark.fast
 def test_a_brand_that_does_not_exist_is_not_found():
     for slug in ("ghost", "", "No Slug", "x#y"):
         with pytest.raises(errors.NotFound):
@@ -128,7 +126,6 @@ def test_a_new_name_reaches_deals_drafts_and_lists_and_the_slug_stays(wait_for_i
     assert deals.get(deal.id).version == deal.version
 
 
-@pytest.mark.fast
 def test_the_eight_categories_are_created_once():
     categories.create_all()
     categories.create_all()

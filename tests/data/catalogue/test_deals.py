@@ -41,7 +41,6 @@ def feature(page_id, *featured_deals):
     return featured.set_featured(page, list(featured_deals), version=page.version, by=EDITOR, now=NOW)
 
 
-@pytest.mark.fast
 def test_a_published_deal_is_read_back_as_it_was_written():
     deal = make_deal(picture=PICTURE, stock=5, expires_at=NOW + DAY, voucher_code="SAVE10")
     read = deals.get(deal.id)
@@ -141,7 +140,6 @@ def test_a_deal_published_with_an_old_brand_name_gets_the_new_one():
 @pytest.mark.parametrize(
     "deal_id", ["", "x", "#", "DEAL#1", "0" * 26 + "#", "0" * 400_000, "\x00", "7" + "Z" * 25]
 )
-@pytest.mark.fast
 def test_an_id_that_is_none_is_a_deal_that_does_not_exist(deal_id):
     with pytest.raises(errors.NotFound):
         deals.get(deal_id)

@@ -17,7 +17,6 @@ pytestmark = pytest.mark.usefixtures("whole_table")
 MINUTE = timedelta(minutes=1)
 
 
-@pytest.mark.fast
 def test_a_draft_is_read_back_as_it_was_stored_however_incomplete():
     empty = make_draft()
     assert drafts.get(empty.id) == empty

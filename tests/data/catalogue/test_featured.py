@@ -19,7 +19,6 @@ def put(page_id: str, *ids: str, version: int | None = None, by: str = EDITOR) -
     )
 
 
-@pytest.mark.fast
 def test_a_list_never_set_is_empty():
     page = featured.get("front")
     assert (page.id, page.title, page.version, page.cards) == ("front", "Front page", 0, [])

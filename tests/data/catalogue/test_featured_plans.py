@@ -58,7 +58,6 @@ def state(of: FeaturedPlan) -> str:
     return featured_plans.get(of.id).state
 
 
-@pytest.mark.fast
 def test_a_list_is_set_at_its_time_and_not_before(work):
     first, second = make_deal(), make_deal()
     put(first)

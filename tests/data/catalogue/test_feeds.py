@@ -21,7 +21,6 @@ from dealsite.data.table.paging import to_end
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_category, make_deal, make_draft, make_id
 from tests.hostile import EXAMPLES
 
-pytestmark = pytest.mark.later("weak")
 BRANDS = {"nordlicht": "Nordlicht", "aurora": "Aurora"}
 CATEGORIES = ["toys-hobbies", "grocery-household"]
 DAYS_AGO = [0, 0, 1, 2, 3, 20, 35, 325, 326, 370, 800]  # the 325th day before NOW is New Year's Eve

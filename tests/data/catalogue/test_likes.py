@@ -27,7 +27,6 @@ def counts():
     return (brand.likes, brand.watches, category.likes, category.watches)
 
 
-@pytest.mark.fast
 def test_each_relation_counts_once_however_often_it_is_repeated():
     for _ in range(2):
         relations.add(relations.BRAND_LIKE, "nordlicht", username="sam", now=NOW)
@@ -38,7 +37,7 @@ def test_each_relation_counts_once_however_often_it_is_repeated():
     assert counts() == (2, 1, 1, 1)
 
 
-@pytest.mark.fast
+@pytest.mark.moto
 def test_undo_is_the_mirror_and_taking_back_what_is_not_there_changes_nothing():
     relations.add(relations.BRAND_LIKE, "nordlicht", username="sam", now=NOW)
     relations.add(relations.CATEGORY_WATCH, CATEGORY, username="sam", now=NOW)
@@ -58,7 +57,6 @@ def test_a_first_like_says_so_and_a_second_one_too():
     assert relations.remove(relations.BRAND_LIKE, "nordlicht", username="sam") is False
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("slug", ["nobody", "", "nord#licht", "NORDLICHT", "\x00", "a" * 500])
 def test_what_does_not_exist_cannot_be_liked_or_watched(slug):
     for relation in relations.RELATIONS:
@@ -181,7 +179,6 @@ def test_all_that_a_user_likes_and_watches_is_taken_back_with_its_counts(wait_fo
 
 
 @pytest.mark.budget
-@pytest.mark.fast
 @pytest.mark.parametrize("relation", relations.RELATIONS, ids=lambda relation: relation.type)
 def test_a_like_or_watch_is_one_transaction_and_a_list_one_query(relation):
     slug = "nordlicht" if relation.target == "brand" else CATEGORY

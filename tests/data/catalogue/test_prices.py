@@ -36,7 +36,6 @@ def days(*pairs: tuple[float, int]) -> list[Price]:
     return [Price(NOW - timedelta(days=ago), Decimal(amount)) for ago, amount in pairs]
 
 
-@pytest.mark.fast
 @pytest.mark.usefixtures("whole_table")
 def test_publishing_keeps_the_first_price():
     deal = make_deal()

@@ -38,13 +38,11 @@ def methods(some: list[payments.Payment]) -> list[str]:
     return [found.method for found in payments.of_order("ann", [payment.ref for payment in some])]
 
 
-@pytest.mark.fast
 def test_a_new_user_has_neither_address_nor_card():
     make_user("ann")
     assert saved_details.buyer("ann") == saved_details.buyer("nobody") == Buyer(Address(), None)
 
 
-@pytest.mark.fast
 def test_an_address_is_kept_whole_or_not_and_leaves_the_profile_alone():
     make_user("ann")
     before = profiles.get("ann")
@@ -55,7 +53,6 @@ def test_an_address_is_kept_whole_or_not_and_leaves_the_profile_alone():
     assert orders.account_page("ann")[1] == kept
 
 
-@pytest.mark.fast
 def test_a_card_takes_the_place_of_another_and_is_forgotten():
     make_user("ann")
     for card in (CARD, OTHER):

@@ -161,14 +161,12 @@ def test_a_line_has_at_most_999_pieces():
     assert held(ANN) == {deal.id: (ACTIVE, 999)}
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("quantity", [0, -1, 1000])
 def test_a_number_of_pieces_that_cannot_be_is_refused(quantity):
     with pytest.raises(errors.Invalid, match="from 1 to 999"):
         add(ANN, make_id(), quantity)
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize(
     "damage",
     [
@@ -319,7 +317,6 @@ def test_a_removed_line_is_restored_so_that_it_can_be_added_again():
     assert held(ANN) == {deal.id: (ACTIVE, 2)}
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize(
     "ref",
     [
@@ -338,7 +335,6 @@ def test_a_line_that_no_form_names_is_refused(ref):
         carts.remove(ANN, ref, now=NOW)
 
 
-@pytest.mark.fast
 def test_a_line_is_moved_to_no_other_status():
     with pytest.raises(errors.Invalid, match="damaged"):
         carts.move(ANN, f"ACTIVE.2026-11-21T12:00:00.000Z.{make_id()}", "PURCHASED", now=NOW)

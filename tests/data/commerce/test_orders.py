@@ -187,7 +187,6 @@ def test_a_users_orders_are_found_by_status(wait_for_indexes):
     assert [card.id for card in orders.of_user("ann", status=PLACED).orders] == [second.id]
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("cursor", ["x", "HEAD", "7" + "Z" * 30, "#", f"{make_id()}#"])
 def test_a_damaged_cursor_is_refused(cursor):
     for call in (
@@ -204,7 +203,6 @@ def test_a_damaged_cursor_is_refused(cursor):
         orders.of_user("ann", after=make_id(), before=make_id())
 
 
-@pytest.mark.fast
 def test_a_status_or_id_that_there_is_not_is_refused():
     with pytest.raises(errors.Invalid):
         orders.of_user("ann", status="OPEN")

@@ -15,7 +15,7 @@ from dealsite.data.commerce.payment.charging import LEASE
 from dealsite.data.integrity import checks
 from dealsite.data.jobs.jobs import LEASE as JOB_LEASE
 from tests.builders import DAY, HOUR, NOW
-from tests.crashes import Crash, Crasher, at_some_or_the_others
+from tests.crashes import Crash, Crasher, at_any_request
 from tests.gateways.ledger import Ledger
 from tests.payments import close_day, owe, read, run, work
 
@@ -86,10 +86,10 @@ def assert_charged_once(made, gateway):
     assert whole() == []
 
 
-@at_some_or_the_others
+@at_any_request
 @WHEN
-def test_a_runner_may_end_at_any_request_to_the_table(when, requests, new_table):
-    for at in requests(when, 31):  # the queries before are the same whatever is due
+def test_a_runner_may_end_at_any_request_to_the_table(when, new_table):
+    for at in itertools.count(31):  # the queries before are the same whatever is due
         new_table()
         made, gateway = seed(), Ledger()
         with Crasher(at, when) as crasher, contextlib.suppress(Crash):
@@ -118,10 +118,10 @@ def test_a_runner_may_end_at_any_request_to_the_gateway(at, when, fresh_table):
     assert listed_as_pending() == []
 
 
-@at_some_or_the_others
+@at_any_request
 @WHEN
-def test_two_runners_of_which_one_ends_at_any_request(when, requests, new_table):
-    for at in itertools.takewhile(lambda at: at < 44, requests(when, 31)):
+def test_two_runners_of_which_one_ends_at_any_request(when, new_table):
+    for at in range(31, 44):
         new_table()
         made, gateway = seed(), Ledger()
         with Crasher(at, when), contextlib.suppress(Crash):
@@ -136,10 +136,10 @@ def cancel(made):
     table.transact(payments.cancel_writes(found, by="ann", reason="x", now=NOW))
 
 
-@at_some_or_the_others
+@at_any_request
 @WHEN
-def test_a_refund_may_end_at_any_request_to_the_table(when, requests, new_table):
-    for at in requests(when, 1):
+def test_a_refund_may_end_at_any_request_to_the_table(when, new_table):
+    for at in itertools.count(1):
         new_table()
         made, gateway = owe(3), Ledger()
         run(gateway, NOW)
@@ -171,11 +171,11 @@ def test_a_refund_may_end_at_the_gateway(when, fresh_table):
     assert whole() == []
 
 
-@at_some_or_the_others
+@at_any_request
 @WHEN
-def test_closing_a_day_may_end_at_any_request(when, requests, new_table):
+def test_closing_a_day_may_end_at_any_request(when, new_table):
     partly = set()
-    for at in requests(when, 1):
+    for at in itertools.count(1):
         new_table()
         made = [owe(order_number=number)[0] for number in range(1, 6)]
         run(Ledger(), NOW + HOUR)

@@ -40,7 +40,11 @@ from tests.shop import (
     want,
 )
 
-pytestmark = [pytest.mark.engines("native", "local"), pytest.mark.usefixtures("whole_table")]
+pytestmark = [
+    pytest.mark.engines("native", "local"),
+    pytest.mark.engines_differ,
+    pytest.mark.usefixtures("whole_table"),
+]
 
 
 @pytest.fixture(autouse=True)

@@ -34,7 +34,6 @@ def words(kind: str, subject: str) -> list[tuple[str, str]]:
     return [(entry.by, entry.what) for entry in noted(kind, subject)]
 
 
-@pytest.mark.fast
 def test_a_deals_life_is_noted():
     deal = make_deal(by="eve")
     cheaper = replace(deal.content, price=Decimal("69.90"), expires_at=NOW + DAY)
@@ -96,7 +95,6 @@ def test_drafts_are_noted():
     assert (changed.before, changed.after) == ({"title": "Idea"}, {"title": "Better"})
 
 
-@pytest.mark.fast
 def test_brands_and_categories_are_noted():
     brand = make_brand("Vela", by="eve")
     brands.edit(brand, name="Vela", description="x" * 600, logo=None, by="oscar", now=NOW + HOUR)
@@ -166,7 +164,7 @@ def whats(log: audit.AuditPage) -> list[str]:
     return [entry.what for entry in log.entries]
 
 
-@pytest.mark.fast
+@pytest.mark.moto
 def test_the_log_is_read_by_day_person_and_thing_newest_first(wait_for_indexes):
     entry(1)
     entry(2, by="oscar")

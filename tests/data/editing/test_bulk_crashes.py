@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from datetime import timedelta
 from typing import Any
 
@@ -21,7 +22,7 @@ from dealsite.data.table.ids import iso
 from dealsite.worker import bulk as running
 from dealsite.worker import loop
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_category, make_deal, make_draft, make_id
-from tests.crashes import Crash, Crasher, at_some_or_the_others
+from tests.crashes import Crash, Crasher, at_any_request
 
 pytestmark = pytest.mark.engines("native")
 JOB, UNDO = make_id(NOW, 1), make_id(NOW + HOUR, 2)
@@ -79,17 +80,15 @@ def contents() -> dict[str, Any]:
     return kept | {one: (drafts.get(one).content, drafts.get(one).published_as) for one in DRAFTS}
 
 
-@at_some_or_the_others
+@at_any_request
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_worker_may_end_at_any_request_of_a_change_and_of_its_undoing(
-    name, when, requests, new_table, monkeypatch
-):
+def test_a_worker_may_end_at_any_request_of_a_change_and_of_its_undoing(name, when, new_table, monkeypatch):
     monkeypatch.setattr(running, "CHUNK", 2)
     monkeypatch.setattr(running, "NOTE_SECONDS", 0.0)
     change = CHANGES[name]
     expected = 2 if name == "publish" else 3
-    for at in requests(when, 1):
+    for at in itertools.count(1):
         new_table()
         seed()
         before = contents()

@@ -23,7 +23,11 @@ from dealsite.worker import loop
 from tests import races
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_category, make_deal, make_id
 
-pytestmark = [pytest.mark.engines("native", "local"), pytest.mark.usefixtures("whole_table")]
+pytestmark = [
+    pytest.mark.engines("native", "local"),
+    pytest.mark.engines_differ,
+    pytest.mark.usefixtures("whole_table"),
+]
 JOB = make_id(NOW, 1)
 SECOND = timedelta(seconds=1)
 TO_TOYS = BulkChange("deal", bulk.CATEGORY, "toys-hobbies")

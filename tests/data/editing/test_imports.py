@@ -55,7 +55,6 @@ def finish(one, totals=TOTALS):
     return imports.get(one.id)
 
 
-@pytest.mark.fast
 def test_a_file_is_noted_with_its_deletion_and_with_who_uploaded_it(wait_for_indexes):
     one = upload_file()
     assert imports.get(one.id) == one
@@ -69,13 +68,11 @@ def test_a_file_is_noted_with_its_deletion_and_with_who_uploaded_it(wait_for_ind
     assert (deletion.kind, deletion.payload) == (imports.DELETE_IMPORT, {"import": one.id})
 
 
-@pytest.mark.fast
 def test_bringing_it_again_under_the_same_id_is_harmless():
     one = upload_file()
     assert imports.create(FILE, import_id=one.id, by="oscar", now=NOW) == one
 
 
-@pytest.mark.fast
 def test_a_second_click_is_harmless():
     one = upload_file()
     other = replace(FILE, encoding="cp1252")
@@ -104,7 +101,6 @@ def test_a_check_in_another_way_meanwhile_is_a_conflict():
         )
 
 
-@pytest.mark.fast
 def test_the_way_from_a_file_to_deals(wait_for_indexes):
     one = check(upload_file())
     assert (one.stage, one.version, one.layout) == (CHECKING, 2, LAYOUT)
@@ -210,7 +206,6 @@ def test_of_many_who_start_an_import_at_once_one_does(wait_for_indexes):
     assert kinds.count("imported") == 1
 
 
-@pytest.mark.fast
 def test_several_drafts_are_stored_all_or_none(wait_for_indexes):
     brand, content = make_brand(), make_content()
     first, second, third = (make_id(NOW) for _ in range(3))

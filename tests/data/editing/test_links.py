@@ -52,7 +52,6 @@ def test_a_deal_has_nothing_of_a_link_that_works():
     assert links.get(deal.id) == links.DealLink(deal.id, deal.content.link, None)
 
 
-@pytest.mark.fast
 def test_two_failures_some_hours_apart_make_a_broken_link():
     deal = make_deal()
     fail(deal.id)

@@ -51,7 +51,6 @@ def noted(deal: Deal) -> list[str]:
     return sorted(entry.what for entry in audit.of_target("deal", deal.id))
 
 
-@pytest.mark.fast
 def test_changes_are_read_back_as_they_were_kept_and_the_deal_stays_as_it_is():
     deal = make_deal(stock=3)
     kept = keep(deal, title="Better", picture=PICTURE, price=None, stock=5, expires_at=NOW + DAY, link="")

@@ -21,7 +21,6 @@ def make_question(question_id: str = "", **overrides) -> SavedQuestion:
     return questions.create(question_id=question_id or make_id(NOW), **(filled | overrides))
 
 
-@pytest.mark.fast
 def test_a_question_is_read_back_as_it_was_saved():
     question = make_question(title="  How many\x07 orders? ")
     assert questions.get(question.id) == question

@@ -34,7 +34,6 @@ def names(owner: str = EDITOR) -> list[str]:
     return [one.name for one in (team if owner == TEAM else mine)]
 
 
-@pytest.mark.fast
 def test_a_view_is_read_back_as_it_was_saved():
     one = SavedView(make_id(NOW), "  Big\x07 toys ", {"state": "live", "brand": "", "x": "1"}, ("price",))
     assert keep(one) is None

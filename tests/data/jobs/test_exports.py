@@ -55,7 +55,6 @@ def paid(**words):
     return [row.id for row in rows]
 
 
-@pytest.mark.fast
 def test_a_file_is_asked_for_with_its_deletion_and_a_note_of_who_did(wait_for_indexes):
     job_id = ask(status="PLACED")
     wait_for_indexes()
@@ -100,7 +99,6 @@ def test_what_a_file_is_to_hold_is_stored_as_ever_and_another_version_of_it_refu
             exports.payload_of(jobs.Job(new_ulid(NOW), EXPORT, other))
 
 
-@pytest.mark.fast
 def test_files_of_an_audience_are_listed_for_it_alone(wait_for_indexes):
     office = ask()
     made = {}
@@ -117,7 +115,6 @@ def test_files_of_an_audience_are_listed_for_it_alone(wait_for_indexes):
     assert (entry.what, entry.note) == ("asked for a file of deals", "state: live")
 
 
-@pytest.mark.fast
 def test_asking_again_is_harmless(wait_for_indexes):
     job_id = ask()
     ask(job_id)
@@ -134,7 +131,6 @@ def test_of_many_who_ask_for_one_file_at_once_one_does(wait_for_indexes):
     assert len(audit.of_target("export", job_id)) == 1
 
 
-@pytest.mark.fast
 def test_a_file_is_known_for_a_week():
     job_id = ask()
     assert exports.get(job_id, now=NOW + 7 * DAY - SECOND)

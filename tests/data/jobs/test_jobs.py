@@ -190,6 +190,7 @@ def test_a_job_that_an_index_still_shows_where_it_was_is_passed_over(wait_for_in
     assert jobs.take_next(now=NOW).id == other
 
 
+@pytest.mark.engines_differ
 @pytest.mark.engines("weak")
 def test_a_job_that_went_a_moment_ago_takes_no_worker_down(faults):
     job_id = add_message()
@@ -217,7 +218,7 @@ def test_of_many_workers_one_takes_the_job():
 
 
 @pytest.mark.budget
-@pytest.mark.fast
+@pytest.mark.moto
 def test_looking_for_work_is_one_query_and_taking_it_an_update_and_a_get():
     with table.metered() as meter:
         assert jobs.take_next(now=NOW) is None

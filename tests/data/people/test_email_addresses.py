@@ -34,7 +34,6 @@ def addresses(username: str) -> tuple[str, str]:
     return user.email, user.pending_email
 
 
-@pytest.mark.fast
 def test_a_new_users_address_is_pending_and_finds_nobody():
     make_user("eve", email="Ada@example.org", confirmed=False)
     assert addresses("eve") == ("", "ada@example.org")
@@ -42,7 +41,6 @@ def test_a_new_users_address_is_pending_and_finds_nobody():
     assert checks.find() == []
 
 
-@pytest.mark.fast
 def test_a_pending_address_keeps_nobody_from_it():
     make_user("eve", email="ada@example.org", confirmed=False)
     make_user("bob", email="ada@example.org", confirmed=False)
@@ -50,7 +48,6 @@ def test_a_pending_address_keeps_nobody_from_it():
     assert checks.find() == []
 
 
-@pytest.mark.fast
 def test_who_confirms_an_address_has_it_and_others_do_not():
     eve = make_user("eve", email="ada@example.org", confirmed=False)
     ada = make_user("ada", email="ada@example.org", confirmed=False)
@@ -72,7 +69,6 @@ def test_of_ten_who_confirm_one_address_at_once_one_has_it():
     assert checks.find() == []
 
 
-@pytest.mark.fast
 def test_an_address_stays_in_use_until_the_new_one_is_confirmed_and_is_free_then():
     ada = make_user("ada", email="old@example.org")
     asked = claim(ada, "New@Example.org")
@@ -87,7 +83,6 @@ def test_an_address_stays_in_use_until_the_new_one_is_confirmed_and_is_free_then
     assert checks.find() == []
 
 
-@pytest.mark.fast
 def test_asking_for_the_address_in_use_withdraws_the_pending_one():
     asked = claim(make_user("ada", email="old@example.org"), "new@example.org")
     assert claim(asked, "old@example.org").pending_email == ""
@@ -98,7 +93,6 @@ def test_asking_for_the_address_in_use_withdraws_the_pending_one():
         claim(users.get("ada"), "no address")
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("change", [{"password": "another hash"}, {"pending_email": "third@example.org"}])
 def test_an_address_is_not_confirmed_once_password_or_wish_changed(change: dict[str, str]):
     asked = claim(make_user("ada", email="old@example.org"), "new@example.org")
@@ -109,7 +103,6 @@ def test_an_address_is_not_confirmed_once_password_or_wish_changed(change: dict[
     assert users.find("new@example.org") is None
 
 
-@pytest.mark.fast
 def test_an_address_is_not_asked_for_once_the_password_that_was_given_is_no_longer_right():
     ada = make_user("ada", email="old@example.org")
     table.write(Update(key=keys.user("ada"), set={"password": "another hash"}))
@@ -118,7 +111,6 @@ def test_an_address_is_not_asked_for_once_the_password_that_was_given_is_no_long
     assert users.get("ada").pending_email == ""
 
 
-@pytest.mark.fast
 def test_a_profile_that_was_changed_meanwhile_asks_for_no_address():
     ada = make_user("ada")
     opened = profiles.get("ada")
@@ -140,7 +132,6 @@ def test_of_a_confirmation_and_a_withdrawal_at_once_both_items_tell_one():
     assert checks.find() == []
 
 
-@pytest.mark.fast
 def test_an_owner_takes_their_address_back_and_everybody_is_signed_out():
     ada = make_user("ada", email="ada@example.org")
     email_addresses.confirm(claim(ada, "thief@example.org"), now=NOW)
@@ -155,7 +146,6 @@ def test_an_owner_takes_their_address_back_and_everybody_is_signed_out():
     assert checks.find() == []
 
 
-@pytest.mark.fast
 def test_an_address_that_is_anothers_by_now_is_not_taken_back():
     ada = make_user("ada", email="ada@example.org")
     email_addresses.confirm(claim(ada, "new@example.org"), now=NOW)
@@ -177,7 +167,6 @@ def test_of_ten_who_take_an_address_back_one_does():
     assert checks.find() == []
 
 
-@pytest.mark.fast
 def test_a_user_without_an_address_is_deleted():
     ada = make_user("ada", confirmed=False)
     users.delete(ada, job_id=new_ulid(NOW), now=NOW)
@@ -186,7 +175,6 @@ def test_a_user_without_an_address_is_deleted():
     assert checks.find() == []
 
 
-@pytest.mark.fast
 def test_users_who_were_stored_before_addresses_were_confirmed_keep_theirs():
     make_user("ada", email="ada@example.org")
     for key in (keys.user("ada"), keys.profile("ada")):

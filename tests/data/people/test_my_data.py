@@ -89,16 +89,17 @@ def test_what_is_left_of_a_deleted_person_is_what_the_chart_says_stays():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", sorted(ENTITIES))
-def test_no_type_gives_away_a_secret(name: str):
-    entity, item = ENTITIES[name], EXAMPLES[name]
-    secret = [one for one, kind in entity.shape.items() if kind.secret]
-    part = own_part(entity.shape, item, {"ann"})
-    assert not part.keys() & {*secret, "PK", "SK"}
-    assert not set(columns(entity.shape)) & set(secret)
-    for one in secret:
-        if isinstance(item.get(one), str) and item[one]:
-            assert item[one] not in repr(part)
+@pytest.mark.engines("native")
+def test_no_type_gives_away_a_secret():
+    for name, entity in ENTITIES.items():
+        item = EXAMPLES[name]
+        secret = [one for one, kind in entity.shape.items() if kind.secret]
+        part = own_part(entity.shape, item, {"ann"})
+        assert not part.keys() & {*secret, "PK", "SK"}, name
+        assert not set(columns(entity.shape)) & set(secret), name
+        for one in secret:
+            if isinstance(item.get(one), str) and item[one]:
+                assert item[one] not in repr(part), name
 
 
 def test_a_card_is_shown_without_its_token():

@@ -45,7 +45,6 @@ def remove(one: Passkey, *, key: str = "") -> None:
     passkeys.remove(users.get("ada"), two_factor.get("ada"), one, key=key, now=NOW)
 
 
-@pytest.mark.fast
 def test_the_first_is_a_factor_with_recovery_codes_that_its_id_leads_back_from():
     factor = with_some(1)
     assert factor == TwoFactor("ada", FACTOR, "", frozenset({"a hash"}), 0, (passkey(),))
@@ -54,14 +53,12 @@ def test_the_first_is_a_factor_with_recovery_codes_that_its_id_leads_back_from()
     assert checks.find() == []
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("handle", ["", "ada", "x" * 100, "01KAJV9D0000000000000000AA"])
 def test_another_handle_leads_to_nobody(handle: str):
     with_some(1)
     assert passkeys.find(handle) is None
 
 
-@pytest.mark.fast
 def test_a_handle_of_a_factor_that_is_no_longer_leads_to_nobody():
     with_some(1)
     owner = table.get(keys.factor_owner(FACTOR))
@@ -72,7 +69,6 @@ def test_a_handle_of_a_factor_that_is_no_longer_leads_to_nobody():
     table.write(Delete(key=keys.factor_owner(FACTOR)))
 
 
-@pytest.mark.fast
 def test_a_factor_from_before_there_were_passkeys_takes_some():
     make_user("ada")
     two_factor.turn_on(users.get("ada"), secret="sealed", recovery=["one"], step=1, key="", now=NOW)
@@ -83,7 +79,6 @@ def test_a_factor_from_before_there_were_passkeys_takes_some():
     assert (factor.secret, len(factor.passkeys)) == ("sealed", 2)
 
 
-@pytest.mark.fast
 def test_adding_and_removing_end_all_other_sessions():
     make_user("ada")
 
@@ -103,7 +98,6 @@ def test_adding_and_removing_end_all_other_sessions():
     assert alive() == ["here"]
 
 
-@pytest.mark.fast
 def test_there_are_at_most_ten():
     with_some(10)
     with pytest.raises(Conflict, match="as many passkeys"):
@@ -130,7 +124,6 @@ def test_of_five_who_add_the_first_at_the_same_moment_one_does():
     assert len(two_factor.get("ada").passkeys) == 1
 
 
-@pytest.mark.fast
 def test_the_last_is_not_removed_unless_there_is_an_app():
     with_some(1)
     with pytest.raises(Conflict):
@@ -156,7 +149,6 @@ def test_of_two_passkeys_removed_at_the_same_moment_one_is_left():
     assert len(two_factor.get("ada").passkeys) == 1
 
 
-@pytest.mark.fast
 def test_its_use_is_noted():
     factor = with_some(1)
     two_factor.use(passkeys.by_passkey(factor, passkey(), sign_count=7, challenge="c", now=NOW))
@@ -181,7 +173,6 @@ def test_of_ten_uses_of_a_key_that_counts_from_the_same_number_one_is_taken():
     assert outcomes.count(None) == 1
 
 
-@pytest.mark.fast
 def test_a_removed_passkey_is_used_no_more_and_does_not_come_back():
     factor = with_some(2)
     remove(factor.passkeys[0])
@@ -190,7 +181,6 @@ def test_a_removed_passkey_is_used_no_more_and_does_not_come_back():
     assert two_factor.get("ada").passkeys == factor.passkeys[1:]
 
 
-@pytest.mark.fast
 def test_what_a_passkey_has_signed_turns_it_off_once():
     factor, ada = with_some(1), users.get("ada")
     used = passkeys.by_passkey(factor, factor.passkeys[0], sign_count=0, challenge="c", now=NOW)
@@ -202,7 +192,6 @@ def test_what_a_passkey_has_signed_turns_it_off_once():
     assert two_factor.get("ada") is None
 
 
-@pytest.mark.fast
 def test_an_answer_that_was_used_adds_no_passkey():
     with_some(2)
     with pytest.raises(Conflict):
@@ -210,7 +199,6 @@ def test_an_answer_that_was_used_adds_no_passkey():
     assert len(two_factor.get("ada").passkeys) == 2
 
 
-@pytest.mark.fast
 def test_a_deleted_user_leaves_nothing_that_leads_to_them():
     with_some(1)
     users.delete(users.get("ada"), job_id=new_ulid(NOW, 5), now=NOW)

@@ -16,12 +16,10 @@ from tests.races import at_once
 pytestmark = pytest.mark.usefixtures("fresh_table")
 
 
-@pytest.mark.fast
 def test_who_chose_nothing_has_the_usual_ones():
     assert make_user("ada").preferences == users.get("ada").preferences == Preferences("", True, True, ())
 
 
-@pytest.mark.fast
 def test_what_is_given_is_kept_and_the_rest_stays():
     make_user("ada")
     profiles.save_preferences("ada", language="de", shortcuts=False)
@@ -31,7 +29,6 @@ def test_what_is_given_is_kept_and_the_rest_stays():
     assert users.get("ada").preferences == Preferences("", True, False, ())
 
 
-@pytest.mark.fast
 def test_two_pages_that_change_different_ones_both_do():
     make_user("ada")
     save = partial(profiles.save_preferences, "ada")
@@ -39,7 +36,6 @@ def test_two_pages_that_change_different_ones_both_do():
     assert users.get("ada").preferences == Preferences("de", False, True, ())
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("columns", [("title",) * 21, ("t" * 41,)])
 def test_what_can_be_no_columns_is_refused(columns: tuple[str, ...]):
     make_user("ada")
@@ -47,7 +43,6 @@ def test_what_can_be_no_columns_is_refused(columns: tuple[str, ...]):
         profiles.save_preferences("ada", columns=columns)
 
 
-@pytest.mark.fast
 def test_nobody_and_who_is_deleted_keep_nothing():
     with pytest.raises(NotFound):
         profiles.save_preferences("nobody", language="de")
@@ -63,7 +58,6 @@ def test_nobody_and_who_is_deleted_keep_nothing():
 
 
 @pytest.mark.budget
-@pytest.mark.fast
 def test_keeping_preferences_costs_one_update():
     make_user("ada")
     with table.metered() as meter:

@@ -17,7 +17,6 @@ from tests.races import at_once
 pytestmark = pytest.mark.usefixtures("fresh_table")
 
 
-@pytest.mark.fast
 def test_an_edited_profile_is_the_same_in_both_items():
     make_user("ada")
     saved = profiles.edit(profiles.get("ada"), name="Ada L.", timezone="Asia/Tokyo")
@@ -28,7 +27,7 @@ def test_an_edited_profile_is_the_same_in_both_items():
     assert checks.find() == []
 
 
-@pytest.mark.fast
+@pytest.mark.moto
 def test_the_second_of_two_who_edit_is_shown_what_the_first_saved():
     make_user("ada")
     opened = profiles.get("ada")
@@ -39,7 +38,6 @@ def test_the_second_of_two_who_edit_is_shown_what_the_first_saved():
     assert profiles.get("ada").name == "First"
 
 
-@pytest.mark.fast
 def test_a_profile_saved_twice_in_the_same_way_is_no_conflict():
     make_user("ada")
     opened = profiles.get("ada")
@@ -58,7 +56,6 @@ def test_of_ten_who_edit_at_once_one_saves():
     assert checks.find() == []
 
 
-@pytest.mark.fast
 def test_a_deleted_user_has_no_profile_to_edit():
     ada = make_user("ada")
     opened = profiles.get("ada")

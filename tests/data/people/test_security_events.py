@@ -77,7 +77,7 @@ def test_an_event_is_never_written_over(monkeypatch, wait_for_indexes):
     assert security_events.page(day=NOW.date()).events == [kept]
 
 
-@pytest.mark.engines("native", "local", "moto")  # a lost answer may count twice
+@pytest.mark.engines("native", "local")  # a lost answer may count twice
 def test_failures_are_counted_by_minute_and_forgotten_after_two_days():
     at_once(*[partial(security_events.count_failures, 3, now=NOW)] * 4)
     security_events.count_failures(1, now=NOW + timedelta(seconds=59))

@@ -25,7 +25,6 @@ def start(user: users.User, key: str, now: datetime = NOW) -> sessions.Session:
     return sessions.start(user, key=key, user_agent="Firefox", address="203.0.113.7", now=now)
 
 
-@pytest.mark.fast
 def test_a_session_is_read_with_its_user_and_the_key_is_not_stored():
     ada = make_user("ada")
     session = start(ada, "secret-key")
@@ -35,7 +34,6 @@ def test_a_session_is_read_with_its_user_and_the_key_is_not_stored():
     assert checks.find() == []
 
 
-@pytest.mark.fast
 def test_another_key_and_another_user_are_no_session():
     start(make_user("ada"), "key")
     make_user("bob")
@@ -44,7 +42,6 @@ def test_another_key_and_another_user_are_no_session():
     assert sessions.read("nobody", "key", now=NOW) is None
 
 
-@pytest.mark.fast
 def test_an_ended_session_is_over_at_once():
     session = start(make_user("ada"), "key")
     sessions.end("ada", session.key_hash)
@@ -52,7 +49,6 @@ def test_an_ended_session_is_over_at_once():
     assert sessions.read("ada", "key", now=NOW) is None
 
 
-@pytest.mark.fast
 def test_a_session_ends_when_it_is_not_used_though_its_item_is_still_there():
     start(make_user("ada"), "key")
     just_before = NOW + sessions.UNUSED - timedelta(seconds=1)
@@ -63,7 +59,6 @@ def test_a_session_ends_when_it_is_not_used_though_its_item_is_still_there():
     assert table.get(keys.session("ada", "key")) is not None
 
 
-@pytest.mark.fast
 def test_a_used_session_goes_on_but_not_for_ever():
     start(make_user("ada"), "key")
     now = NOW
@@ -76,7 +71,6 @@ def test_a_used_session_goes_on_but_not_for_ever():
     assert sessions.read("ada", "key", now=NOW + LONGEST_SESSION) is None
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("role", ROLES)
 def test_a_session_of_somebody_with_a_role_ends_unused_after_half_a_day_and_at_last_after_a_week(role: str):
     start(make_user("ada", roles=[role]), "key")
@@ -93,7 +87,6 @@ def test_a_session_of_somebody_with_a_role_ends_unused_after_half_a_day_and_at_l
     assert sessions.of_user("ada", roles=[role], now=NOW + timedelta(days=7)) == []
 
 
-@pytest.mark.fast
 def test_who_is_given_a_role_has_its_shorter_sessions_from_then_on():
     start(make_user("ada"), "key")
     assert sessions.read("ada", "key", now=NOW + 13 * HOUR) is not None
@@ -101,7 +94,6 @@ def test_who_is_given_a_role_has_its_shorter_sessions_from_then_on():
     assert sessions.read("ada", "key", now=NOW + 13 * HOUR) is None
 
 
-@pytest.mark.fast
 def test_last_seen_is_written_once_an_hour():
     session = start(make_user("ada"), "key")
     with table.metered() as meter:
@@ -113,7 +105,6 @@ def test_last_seen_is_written_once_an_hour():
     assert seen.created_at == NOW
 
 
-@pytest.mark.fast
 def test_seeing_a_session_that_has_ended_does_not_bring_it_back():
     session = start(make_user("ada"), "key")
     sessions.end("ada", session.key_hash)
@@ -122,7 +113,6 @@ def test_seeing_a_session_that_has_ended_does_not_bring_it_back():
     assert table.get(keys.session("ada", "key")) is None
 
 
-@pytest.mark.fast
 def test_of_two_requests_that_see_a_session_the_later_one_changes_nothing():
     session = start(make_user("ada"), "key")
     sessions.see(session, user_agent="first", address="", now=NOW + HOUR)
@@ -153,7 +143,7 @@ def test_sessions_are_listed_last_used_first_over_pages():
     ]
 
 
-@pytest.mark.fast
+@pytest.mark.moto
 def test_a_new_password_ends_all_other_sessions_and_this_one_goes_on():
     ada = make_user("ada")
     this, other = start(ada, "this"), start(ada, "other")
@@ -166,7 +156,6 @@ def test_a_new_password_ends_all_other_sessions_and_this_one_goes_on():
     assert [session.key_hash for session in sessions.of_user("ada", now=NOW)] == [this.key_hash]
 
 
-@pytest.mark.fast
 def test_a_session_is_void_under_a_new_password_though_its_item_is_still_there():
     start(make_user("ada"), "key")
     table.write(Update(key=keys.user("ada"), set={"password": "new hash"}))
@@ -191,7 +180,6 @@ def test_of_ten_who_set_a_password_over_the_same_old_one_one_does():
     assert users.get("ada").password == f"hash {outcomes.index(None)}"
 
 
-@pytest.mark.fast
 def test_a_session_that_ended_is_not_restored_by_its_password_change():
     ada = make_user("ada")
     session = start(ada, "key")
@@ -202,7 +190,6 @@ def test_a_session_that_ended_is_not_restored_by_its_password_change():
     assert table.get(keys.session("ada", "key")) is None
 
 
-@pytest.mark.fast
 def test_a_password_is_hashed_anew_only_over_the_hash_that_was_checked():
     ada = make_user("ada")
     passwords.upgrade(ada, password="stronger hash")

@@ -37,7 +37,6 @@ def ada() -> User:
     return ada
 
 
-@pytest.mark.fast
 def test_a_suspended_user_is_signed_in_nowhere_even_by_a_session_that_is_being_started(ada: User):
     suspend("ada")
     assert users.get("ada").suspended_at == NOW
@@ -47,7 +46,6 @@ def test_a_suspended_user_is_signed_in_nowhere_even_by_a_session_that_is_being_s
     assert checks.find() == []
 
 
-@pytest.mark.fast
 def test_a_lifted_suspension_brings_no_session_back(ada: User):
     suspend("ada")
     suspension.lift("ada", by="root", now=NOW)
@@ -57,7 +55,6 @@ def test_a_lifted_suspension_brings_no_session_back(ada: User):
     assert sessions.read("ada", "new", now=NOW)
 
 
-@pytest.mark.fast
 def test_suspending_and_lifting_happen_once_each(ada: User):
     with pytest.raises(Conflict):
         suspension.lift("ada", by="root", now=NOW)
@@ -69,7 +66,6 @@ def test_suspending_and_lifting_happen_once_each(ada: User):
     assert table.get(("USER#nobody", "USER#nobody")) is None
 
 
-@pytest.mark.fast
 def test_only_an_admin_who_is_not_suspended_suspends(ada: User):
     make_user("eve", roles=["editor"])
     make_user("old", roles=["admin"])
@@ -95,7 +91,6 @@ def test_of_ten_who_suspend_a_user_at_the_same_moment_one_does(ada: User, wait_f
     assert [entry.what for entry in audit.of_target("user", "ada")] == ["suspended the account"]
 
 
-@pytest.mark.fast
 def test_a_suspended_user_gets_no_new_password(ada: User):
     suspend("ada")
     with pytest.raises(Conflict):

@@ -18,7 +18,7 @@ from tests.races import at_once
 
 pytestmark = [pytest.mark.engines_differ, pytest.mark.usefixtures("fresh_table")]
 LIMIT = Limit("test", 3, timedelta(minutes=15))
-EXACT = pytest.mark.engines("native", "local", "moto")  # a lost answer may count a try twice
+EXACT = pytest.mark.engines("native", "local")  # a lost answer may count a try twice
 
 
 @EXACT

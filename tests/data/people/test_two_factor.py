@@ -27,13 +27,11 @@ def turned_on(key: str = "", step: int = 100) -> User:
     return users.get("ada")
 
 
-@pytest.mark.fast
 def test_who_never_turned_it_on_has_none():
     assert make_user("ada").two_factor == ""
     assert two_factor.get("ada") is None
 
 
-@pytest.mark.fast
 def test_what_was_turned_on_is_there():
     ada = turned_on()
     factor = two_factor.get("ada")
@@ -60,7 +58,6 @@ def test_it_is_not_turned_on_over_another_password():
     assert two_factor.get("ada") is None
 
 
-@pytest.mark.fast
 def test_turning_it_on_ends_all_other_sessions_even_one_that_is_being_started():
     ada = make_user("ada")
     for key in ("here", "there"):
@@ -71,7 +68,6 @@ def test_turning_it_on_ends_all_other_sessions_even_one_that_is_being_started():
     assert alive == ["here"]
 
 
-@pytest.mark.fast
 def test_turning_it_off_ends_all_other_sessions_and_forgets_the_secret():
     ada = turned_on(key="here")
     sessions.start(ada, key="there", user_agent="", address="", now=NOW)
@@ -93,7 +89,6 @@ def test_another_factor_than_the_one_seen_is_not_turned_off():
     assert two_factor.get("ada").secret == "new"
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("step", [100, 99, 1])
 def test_a_code_is_good_once_and_none_before_it_is(step: int):
     turned_on(step=100)
@@ -131,7 +126,6 @@ def test_of_ten_who_turn_it_on_at_the_same_moment_one_does():
     assert two_factor.get("ada") == made
 
 
-@pytest.mark.fast
 def test_the_last_recovery_code_can_be_used_and_new_ones_made():
     ada = turned_on()
     for code in ("one", "two"):
@@ -145,7 +139,6 @@ def test_the_last_recovery_code_can_be_used_and_new_ones_made():
     assert two_factor.get("ada").recovery == {"three"}
 
 
-@pytest.mark.fast
 def test_a_recovery_code_goes_with_the_others_that_it_renews():
     ada = turned_on()
     used = two_factor.by_recovery_code(ada, two_factor.get("ada"), "one", now=NOW)
@@ -159,7 +152,6 @@ USES = {
 }
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("kind", USES)
 def test_a_code_that_was_used_turns_nothing_off(kind: str):
     ada, factor = turned_on(), two_factor.get("ada")
@@ -181,14 +173,12 @@ def test_of_a_code_that_signs_in_and_turns_it_off_at_the_same_moment_one_use_is_
     assert (two_factor.get("ada") is None) == (outcomes[1] is None)
 
 
-@pytest.mark.fast
 def test_a_deleted_user_leaves_no_secret():
     ada = turned_on()
     users.delete(ada, job_id="01KAJV9D0000000000000000AA", now=NOW)
     assert table.get(("USER#ada", "TWOFACTOR#ada")) is None
 
 
-@pytest.mark.fast
 def test_it_is_noted_who_turned_it_on_and_off(wait_for_indexes):
     ada = turned_on()
     two_factor.turn_off(ada, by="root", now=NOW + timedelta(seconds=1))

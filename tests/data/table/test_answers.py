@@ -173,11 +173,6 @@ SHAPES: list[tuple[str, dict[str, Any], dict[str, Any], list[dict[str, Any]]]] =
     ),
     ("DescribeTable", {}, {"Table": {"TableName": "t"}}, [{}, {"Table": {}}, {"Table": []}]),
 ]
-WRONG = [
-    pytest.param(operation, request, wrong, id=f"{operation}-{number}")
-    for operation, request, _, wrongs in SHAPES
-    for number, wrong in enumerate(wrongs)
-]
 
 
 def copy_of(value: dict[str, Any]) -> dict[str, Any]:
@@ -185,15 +180,13 @@ def copy_of(value: dict[str, Any]) -> dict[str, Any]:
     return copied
 
 
-@pytest.mark.parametrize(("operation", "request_", "right"), [shape[:3] for shape in SHAPES])
-def test_an_answer_of_the_right_form_is_one(operation: str, request_: dict[str, Any], right: dict[str, Any]):
-    answers.check(operation, request_, copy_of(right))
-
-
-@pytest.mark.parametrize(("operation", "request_", "wrong"), WRONG)
-def test_an_answer_of_another_form_is_none(operation: str, request_: dict[str, Any], wrong: dict[str, Any]):
-    with pytest.raises(answers.NoAnswer):
-        answers.check(operation, request_, copy_of(wrong))
+def test_an_answer_of_the_right_form_is_one_and_of_another_none(subtests: pytest.Subtests):
+    for operation, request, right, wrongs in SHAPES:
+        with subtests.test(operation):
+            answers.check(operation, request, copy_of(right))
+        for wrong in wrongs:
+            with subtests.test(operation, wrong=wrong), pytest.raises(answers.NoAnswer):
+                answers.check(operation, request, copy_of(wrong))
 
 
 ASKED: dict[str, Callable[[], object]] = {

@@ -39,12 +39,11 @@ def numbers(rows: list) -> list[int]:
     return [row["card"]["n"] for row in rows]
 
 
-@pytest.mark.fast
 def test_an_item_that_is_not_there_is_none():
     assert table.get(A) is None
 
 
-@pytest.mark.fast
+@pytest.mark.moto
 def test_a_put_is_read_back_at_once():
     table.write(Put(key=A, item={"x": 1}))
     assert table.get(A) == {"PK": "A", "SK": "A", "x": 1}

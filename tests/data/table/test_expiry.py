@@ -15,7 +15,7 @@ def put(name, **attributes):
     table.write(Put(key=(name, name), item={"type": "Session", **attributes}))
 
 
-@pytest.mark.fast
+@pytest.mark.moto
 def test_what_has_expired_is_deleted_and_nothing_else(wait_for_indexes):
     put("OVER", ttl=epoch_seconds(NOW))
     put("SOON", ttl=epoch_seconds(NOW + timedelta(seconds=1)))
