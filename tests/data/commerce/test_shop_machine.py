@@ -603,10 +603,8 @@ def run(count: int, monkeypatch: pytest.MonkeyPatch, *, steps: int = STEPS) -> N
 
 
 @pytest.mark.engines("native")
-@pytest.mark.parametrize(
-    "table_number",
-    [0, *(pytest.param(number, marks=pytest.mark.thorough) for number in range(1, -(-RUNS // RUNS_A_TABLE)))],
-)
+@pytest.mark.sample(quick=24, whole=3)
+@pytest.mark.parametrize("table_number", range(-(-RUNS // RUNS_A_TABLE)))
 def test_a_shop_is_as_its_model(table_number, fresh_table, monkeypatch):
     run(RUNS_A_TABLE, monkeypatch)
 
