@@ -42,13 +42,11 @@ dev: setup ## Run the site, reload it when a file changes, show errors
 	@exec $(BIN)/python manage.py run --dev
 
 # Compiled tests are kept, whatever the environment says: to compile them anew takes longer than to collect them.
-PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n 2 --dist worksteal \
-  --durations=20 --seconds=build/test-seconds.md
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n 2 --dist worksteal --durations=20
 MAY_BE_NONE := $(if $(TESTS),|| [ $$? -eq 5 ]) # of some tests, perhaps none belongs to a run
 
 .PHONY: test
 test: setup-dev ## Run what every change has to pass; TESTS='tests/data -k brand' for some of it, SEED=2026-11-25 for the samples of a day
-	@rm -f build/test-seconds.md
 	$(PYTEST) --run=quick $(TESTS) $(MAY_BE_NONE)
 
 .PHONY: test-all

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import itertools
 import os
@@ -16,6 +17,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+from botocore.loaders import JSONFileLoader
 
 from dealsite import middleware
 from dealsite.accounts import limits
@@ -33,7 +35,7 @@ from dealsite.web import readiness
 from tests.faults.unkind import READS, WRITES, Faults
 from tests.searching import index_table
 
-pytest_plugins = ["tests.sampling", "tests.seconds"]
+pytest_plugins = ["tests.sampling"]
 MEMORY = Path("/dev/shm")  # noqa: S108 - a folder in memory, where there is one: engines wait for disks otherwise
 if os.access(MEMORY, os.W_OK):
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))  # and tmp_path is there, too
@@ -50,6 +52,14 @@ def pytest_collection_finish() -> None:
     """Leave thousands of collected tests out of every later look for garbage, which took seconds each."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _descriptions_of_amazon_are_read_once() -> None:
+    """Keep what botocore reads anew for each client, which takes longer than many a test."""
+    read = JSONFileLoader._load_file
+    once = functools.cache(lambda path, opens: read(None, path, opens))
+    JSONFileLoader._load_file = lambda _, path, opens: once(path, opens)
 
 
 def pytest_unconfigure() -> None:

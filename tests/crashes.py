@@ -52,5 +52,5 @@ def _all(when: str, first: int) -> Iterator[int]:
 
 
 # Ends at each request in turn, which takes its time: each run does so for some of these tests.
-at_any_request = pytest.mark.sample(quick=12, whole=3)
+at_any_request = pytest.mark.sample(quick=24, whole=3)
 at_some_or_the_others = pytest.mark.parametrize("requests", [pytest.param(_all, marks=at_any_request)])

@@ -2,13 +2,18 @@
 
 Without `--run`, every test runs. Of tests marked `sample(quick=4, whole=2)`, make test takes one in four and make
 test-all one in two: others each day, the same again with `SEED=` of that day, which heads of runs and failures say.
+Of the tests of some folders, make test takes one in so many, unless the last change touched what they are about.
 """
 
 from __future__ import annotations
 
+import functools
 import os
+import re
+import subprocess
 from collections.abc import Generator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
@@ -16,6 +21,16 @@ import pytest
 
 RUNS = ("quick", "thorough", "release")
 PARTS = 12  # of the thorough tests: CI runs one of them
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = {  # of whose tests make test takes one in so many; money, sign-in, roles and caches are tried each time
+    **dict.fromkeys(("ask", "backups", "cms/quarantine", "demo", "lake", "pictures", "setup"), 4),
+    **dict.fromkeys(("cms/ask", "cms/jobs", "front_door", "loads", "upgrading"), 3),
+    **dict.fromkeys(("attacks", "browser", "deploy", "faults", "imports", "search", "stream"), 2),
+    **dict.fromkeys(("cms/bulk", "cms/deals", "cms/featured", "cms/home", "cms/imports", "cms/lists"), 2),
+    **dict.fromkeys(("cms/messages", "cms/operations", "cms/orders", "cms/people", "cms/taxonomy"), 2),
+    **dict.fromkeys(("data/catalogue", "data/editing", "data/integrity", "data/table"), 2),
+    **dict.fromkeys(("shopping/catalogue", "shopping/my"), 2),
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -73,8 +88,41 @@ def _is_taken(item: pytest.Item) -> bool:
     rates = [mark.kwargs for mark in item.iter_markers("sample")]
     rates += [{"quick": 0} for _ in item.iter_markers("thorough")]
     rates += [{"quick": 0, "whole": 0} for _ in item.iter_markers("release")]
+    rates.append({"quick": rate_of(item.path.parent.relative_to(ROOT / "tests").as_posix())})
     strictest = {run: _rarest([rate.get(run, 1) for rate in rates]) for run in ("quick", "whole")}
     return is_due(item.nodeid, **strictest)
+
+
+@functools.cache
+def rate_of(folder: str) -> int:
+    """Return of how many tests of a folder make test takes one: of one, where the last change touched their subject."""
+    if any(f"{where}/".startswith(f"{folder}/") for where, _ in changed()):
+        return 1
+    return FOLDERS.get(folder, 1)
+
+
+@functools.cache
+def changed() -> set[tuple[str, str]]:
+    """Return folders and names of what differs from main, or on main from the commit before; nothing without git."""
+    base = _git("merge-base", "main", "HEAD")
+    if base in ([], _git("rev-parse", "HEAD")):
+        base = ["HEAD~1"]
+    files = _git("diff", "--name-only", *base) + _git("ls-files", "--others", "--exclude-standard")
+    return {
+        (
+            re.sub("^(dealsite|static|templates|tests)(/|$)", "", path.parent.as_posix()),
+            path.stem.removeprefix("_"),
+        )
+        for path in map(Path, files)
+    }
+
+
+def _git(*arguments: str) -> list[str]:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return []
+    return done.stdout.splitlines() if done.returncode == 0 else []
 
 
 def _rarest(rates: list[int]) -> int:

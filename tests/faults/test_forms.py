@@ -16,7 +16,7 @@ from tests.pages import ROUTES
 from tests.sampling import is_due
 from tests.seeded import SHOPPER
 
-QUICK, WHOLE = 32, 4  # make test, or make test-all, sends one form in so many under each fault
+QUICK, WHOLE = 48, 4  # make test, or make test-all, sends one form in so many under each fault
 PARTIAL = [hits for hits in HITS if hits not in ("all", "reads")]
 NOTHING = Seen(0, "", {}, "", "", 0, 0, 0.0)
 

@@ -10,7 +10,7 @@ from tests.faults.site import Seen, Site
 from tests.pages import routes
 from tests.sampling import is_due
 
-QUICK, WHOLE = 60, 4  # make test, or make test-all, looks at one page in so many under each fault
+QUICK, WHOLE = 80, 4  # make test, or make test-all, looks at one page in so many under each fault
 PARTIAL = [hits for hits in HITS if hits not in ("all", "writes")]
 PARTLY, AGAIN = 4, 6  # one page in so many meets a fault with some of its calls, and is asked for again
 # Answers that differ from those of a whole site, and are meant to.

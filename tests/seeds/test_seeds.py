@@ -17,6 +17,7 @@ from dealsite.data.table import schema
 from dealsite.data.table.convert import Item
 from tests.faults.unkind import WRITES
 from tests.questions import budget
+from tests.sampling import is_due
 from tests.seeds import Ask, forget, shop, stored
 from tests.seeds.models import MODELS
 
@@ -59,8 +60,11 @@ def site(
         table.events().unregister(event, forget)
 
 
+@pytest.mark.each_run
 def test_a_question_of_the_models_is_answered_as_a_scan_answers_it(site: None, subtests: pytest.Subtests):
     for question in QUESTIONS:
+        if not is_due(question.example.__name__, quick=3):
+            continue
         with subtests.test(question.example.__name__):
             buckets.forget()
             ask = Ask(question.function)

@@ -200,6 +200,7 @@ def test_such_an_engine_needs_no_credentials_of_amazon(exposed, tmp_path, settin
     table.reset()
 
 
+@pytest.mark.release
 @needs_namespaces
 def test_a_site_without_namespaces_says_so_at_its_start_and_in_check(start_site, tmp_path):
     refused = 'echo 0 > /proc/sys/user/max_net_namespaces && exec "$@"'
@@ -321,6 +322,7 @@ def open_port(own_engine, tmp_path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
+@pytest.mark.release
 def test_plain_boto3_works_through_a_port_for_as_long_as_it_is_open(own_engine, open_port):
     name, _, url = open_port.stdout.readline().strip().partition("=")
     assert name == "DYNAMODB_ENDPOINT_URL"

@@ -35,6 +35,7 @@ def is_ready(site) -> bool:
     return True
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "number",
     [
@@ -108,6 +109,7 @@ def test_two_sites_run_side_by_side(start_site):
     assert len(engines) == 2
 
 
+@pytest.mark.thorough
 def test_another_dynamodb_is_used_without_an_engine(start_site, native_engine):
     site = start_site(DYNAMODB_ENDPOINT_URL=native_engine, DEALSITE_TABLE="elsewhere", DEALSITE_DEMO="yes")
     site.wait_until_up()
@@ -128,6 +130,7 @@ def test_a_launcher_that_is_killed_takes_its_children_along(start_site):
         wait_for_the_end_of(pid)
 
 
+@pytest.mark.thorough
 def test_an_engine_that_is_killed_comes_back_under_the_running_site_and_is_told_of(start_site):
     site = start_site()
     site.wait_until_up()

@@ -22,6 +22,7 @@ def components(text: str, kind: str) -> dict[str, dict]:
     return {f"{one['name']}@{one['version']}": one for one in found}
 
 
+@pytest.mark.thorough
 def test_it_is_valid(text):
     from cyclonedx.schema import SchemaVersion  # takes three seconds, which not every process has to spend
     from cyclonedx.validation.json import JsonStrictValidator

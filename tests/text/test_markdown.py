@@ -108,6 +108,7 @@ def test_the_parser_escapes_html_even_without_the_allow_list():
     assert "<b>" not in markdown._PARSER.render("x <b>y</b>")
 
 
+@pytest.mark.sample(quick=4)
 def test_long_repetitions_do_not_take_long(subtests):
     for piece in ["[", "*a ", "![", "> ", "- ", "`", "<", "[a](", "**a *b ", "|a", "&#0;", "\\", "_a__b"]:
         with subtests.test(piece=piece):

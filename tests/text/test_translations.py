@@ -63,6 +63,7 @@ def keeps_all(text: Message) -> bool:
     return all((Counter(VALUES.findall(one)), Counter(TAGS.findall(one))) in wanted for one in strings if one)
 
 
+@pytest.mark.thorough
 @each_language
 def test_the_same_sources_make_the_same_file(language: str, tmp_path: Path, monkeypatch):
     kept = tmp_path / "django.po"

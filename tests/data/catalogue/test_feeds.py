@@ -146,6 +146,7 @@ def walk(name: str, direction: str, model: Model, between, waited: set[str], fir
     return seen
 
 
+@pytest.mark.sample(quick=4)
 @pytest.mark.parametrize("name", FEEDS)
 @given(
     initial=st.lists(st.tuples(st.one_of(moments, coming), places), max_size=18),
@@ -191,6 +192,7 @@ def all_pages(name: str) -> list[list[str]]:
     return pages
 
 
+@pytest.mark.sample(quick=4)
 @pytest.mark.parametrize("name", FEEDS)
 @pytest.mark.budget
 @pytest.mark.engines("native")
@@ -235,6 +237,7 @@ def feed_of_60(whole_table, wait_for_indexes):
     wait_for_indexes()
 
 
+@pytest.mark.sample(quick=4)
 @pytest.mark.parametrize("name", FEEDS)
 @pytest.mark.usefixtures("feed_of_60")
 def test_pages_hold_25_deals_and_lead_forth_and_back(name):
@@ -421,6 +424,7 @@ def ending_in_a_row(whole_table, wait_for_indexes):
     return made
 
 
+@pytest.mark.sample(quick=4)
 @pytest.mark.parametrize(
     ("brand", "category"), [("nordlicht", ""), ("", "toys-hobbies"), ("nordlicht", "toys-hobbies")]
 )

@@ -163,6 +163,7 @@ class Machine(RuleBasedStateMachine):
         assert [str(problem) for problem in checks.find()] == []
 
 
+@pytest.mark.sample(quick=2)
 @pytest.mark.engines("native")
 @pytest.mark.parametrize("runs", [FIRST_RUNS, pytest.param(RUNS - FIRST_RUNS, marks=pytest.mark.thorough)])
 def test_the_gateways_books_and_the_tables_agree_whatever_happens(runs, new_table, monkeypatch):

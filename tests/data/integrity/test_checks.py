@@ -72,6 +72,7 @@ from tests.every_type import (
     store_every_type,
 )
 from tests.payments import seed_payments
+from tests.sampling import is_due
 from tests.shop import ANN, GUEST
 
 pytestmark = pytest.mark.usefixtures("fresh_table")
@@ -572,11 +573,14 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
 }
 
 
+@pytest.mark.each_run
 @pytest.mark.engines("native", "weak")
-def test_damage_to_what_is_derived_is_found_alone_and_repaired(seed, subtests):
+def test_damage_to_what_is_derived_is_found_alone_and_repaired(engine_kind, seed, subtests):
     seed()
     before = everything()
     for damage, (plant, key, words) in DERIVED.items():
+        if not is_due(f"{damage} {engine_kind}", quick=4):
+            continue
         with subtests.test(damage):
             plant()
             problems = checks.find()
@@ -738,11 +742,14 @@ UNDERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
 }
 
 
+@pytest.mark.each_run
 @pytest.mark.engines("native", "weak")
-def test_what_cannot_be_derived_is_reported_and_left_alone(seed, subtests):
+def test_what_cannot_be_derived_is_reported_and_left_alone(engine_kind, seed, subtests):
     seed()
     sound = everything()
     for damage, (plant, key, words) in UNDERIVED.items():
+        if not is_due(f"{damage} {engine_kind}", quick=4):
+            continue
         with subtests.test(damage):
             plant()
             before = everything()

@@ -50,6 +50,7 @@ NOT_WHOLE = {
 }
 
 
+@pytest.mark.sample(quick=3)
 @pytest.mark.parametrize("came", NOT_WHOLE.values(), ids=NOT_WHOLE)
 def test_what_is_not_whole_is_asked_for_again_and_then_no_answer(wire: Wire, came: bytes):
     wire.say = lambda operation, body: came

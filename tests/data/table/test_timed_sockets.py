@@ -63,6 +63,7 @@ def drip_numbers() -> Iterator[int]:
         yield number
 
 
+@pytest.mark.sample(quick=3)
 @pytest.mark.parametrize("trickle", TRICKLES.values(), ids=TRICKLES)
 def test_an_answer_has_one_time_in_all(wire: Wire, trickle: Callable[[], Pieces]):
     wire.say = lambda operation, body: trickle()
