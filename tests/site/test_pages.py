@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.http import urlencode
 
 from dealsite import middleware
+from dealsite.accounts import first_admin
 from dealsite.accounts.decorators import role, sent_again, signed_in
 from dealsite.accounts.reauthentication import fresh
 from dealsite.data import table
@@ -55,8 +56,9 @@ def content(native_engine: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 @pytest.fixture
-def site(content: Content, engine: str, settings: Any) -> Content:
-    """That site, its names of brands and categories already read."""
+def site(content: Content, engine: str, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Content:
+    """That site, its names of brands and categories already read, and nothing known of its admins."""
+    monkeypatch.setitem(first_admin._seen, "is_there", False)
     content.use(settings)
     page_cache.forget()
     category_names.forget()
