@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,13 @@ def lake_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def lake(lake_folder: Path) -> Lake:
     return lake_in(lake_folder, {"admin"})
+
+
+@pytest.fixture(autouse=True)
+def _still_today() -> None:
+    """Ask nothing of the last days once midnight has passed since they were counted: DuckDB has a clock of its own."""
+    if datetime.now(UTC) >= lakes.TODAY + lakes.DAY:
+        pytest.skip("It was another day when this run began.")
 
 
 @pytest.fixture(autouse=True)
