@@ -12,9 +12,7 @@ from typing import Any
 from botocore.awsrequest import AWSResponse
 
 from benchmarks import capacity
-from dealsite.data import keys, table
-from dealsite.data.entities.entity import pattern
-from dealsite.data.table.key_templates import Entry
+from dealsite.data import table
 from tests.faults.unkind import (
     READS,
     WRITES,
@@ -34,7 +32,6 @@ class Units:
     """Read units, write units of items and of index rows; `reported` is what the engine says of all together."""
 
     operations: Counter[str] = field(default_factory=Counter)
-    lines: set[str] = field(default_factory=set)  # of the key chart
     read: float = 0.0
     write: int = 0
     index: int = 0
@@ -59,7 +56,6 @@ class Recorder(Faults):
             places = _places(operation, body) if operation in WRITES else []
             before = {place: self._item(request, *place) for place in places}
             status, answer = self._send(request, operation, body)
-            self.units.lines.update(_lines(operation, body, answer, places))
             if status == 200 and operation in READS:
                 self._count_read(operation, body, answer)
             elif status == 200:
@@ -106,45 +102,6 @@ def _places(operation: str, body: Item) -> list[tuple[str, ItemKey]]:
     if operation == "BatchExecuteStatement":
         return [_inserted(statement) for statement in body["Statements"]]
     return [(name, key) for name, keys in _written(operation, body).items() for key in keys]
-
-
-def _lines(operation: str, body: Item, answer: Item, written: list[tuple[str, ItemKey]]) -> Iterator[str]:
-    """The lines of the key chart in which a request looks or writes."""
-    keys_of = [key for _, key in written]
-    if operation == "GetItem":
-        keys_of.append(_key_of(body["Key"]))
-    elif operation == "BatchGetItem":
-        keys_of += [_key_of(key) for wanted in body["RequestItems"].values() for key in wanted["Keys"]]
-    elif operation == "TransactWriteItems":
-        checks = [action["ConditionCheck"] for action in body["TransactItems"] if "ConditionCheck" in action]
-        keys_of += [_key_of(check["Key"]) for check in checks]
-    elif operation == "Query":
-        index, values = body.get("IndexName", ""), body["ExpressionAttributeValues"]
-        found = [(item[f"{index}PK"]["S"], item[f"{index}SK"]["S"]) for item in answer.get("Items", [])]
-        low = values.get(":low", {"S": ""})["S"]
-        yield from chart_lines(index, found) or chart_lines(index, [(values[":h"]["S"], low)], is_whole=False)
-    yield from chart_lines("", keys_of)
-
-
-def chart_lines(index: str, found: list[ItemKey], *, is_whole: bool = True) -> set[str]:
-    """Return the lines of the key chart that such keys are of; those of a partition unless the sort key `is_whole`."""
-    return {
-        name
-        for name, line in keys.CHART.items()
-        for partition, position in found
-        if line.entry.index == index and is_line(line.entry, partition, position, is_whole=is_whole)
-    }
-
-
-def is_line(entry: Entry, partition: str, position: str, *, is_whole: bool) -> bool:
-    """Tell whether keys are of a line of the key chart."""
-    if is_whole:
-        return bool(
-            pattern((entry.partition_pieces, entry.sort_pieces)).fullmatch(f"{partition}\n{position}")
-        )
-    first = entry.sort_pieces[0] if entry.sort_pieces and isinstance(entry.sort_pieces[0], str) else ""
-    in_partition = pattern((entry.partition_pieces, ())).fullmatch(f"{partition}\n")
-    return bool(in_partition and (first.startswith(position) or position.startswith(first)))
 
 
 @contextmanager

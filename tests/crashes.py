@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
-from collections.abc import Iterator
 from typing import Any, Self
 
 import pytest
@@ -47,10 +45,5 @@ class Crasher:
         self.events.unregister("before-send.dynamodb", self)
 
 
-def _all(when: str, first: int) -> Iterator[int]:
-    return itertools.count(first)
-
-
 # Ends at each request in turn, which takes its time: each run does so for some of these tests.
 at_any_request = pytest.mark.sample(quick=24, whole=3)
-at_some_or_the_others = pytest.mark.parametrize("requests", [pytest.param(_all, marks=at_any_request)])

@@ -7,7 +7,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from babel.messages import Message
+from babel.messages import Catalog, Message
+from django.core.management import call_command
 from django.template.base import Lexer, TokenType
 from django.utils import translation
 
@@ -75,6 +76,17 @@ def test_the_same_sources_make_the_same_file(language: str, tmp_path: Path, monk
     assert kept.read_text("utf-8") == once
     assert str(ROOT) not in once
     assert "-Date:" not in once
+
+
+@each_language
+def test_what_has_no_translation_is_listed_and_nothing_is_changed(language: str, monkeypatch, capsys):
+    new = Catalog()
+    new.add("Quite new", locations=[("templates/new.html", 1)])
+    monkeypatch.setattr(translations, "found", lambda: new)
+    before = translations.catalogue_file(language).read_bytes()
+    call_command("texts", check=True)
+    assert capsys.readouterr().out == f"{language}: templates/new.html: 'Quite new' is shown in English\n"
+    assert translations.catalogue_file(language).read_bytes() == before
 
 
 class Spoken(HTMLParser):

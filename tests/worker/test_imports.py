@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import itertools
 import json
 from datetime import datetime, timedelta
 
@@ -28,7 +29,7 @@ from dealsite.text.spreadsheets import safe_cell, unmarked
 from dealsite.worker import exports, loop
 from dealsite.worker import imports as running
 from tests.builders import DAY, NOW, make_deal
-from tests.crashes import Crash, Crasher, at_some_or_the_others
+from tests.crashes import Crash, Crasher, at_any_request
 from tests.imports.builders import as_csv, make_row
 
 LATER = NOW + jobs.LEASE + timedelta(seconds=1)
@@ -335,17 +336,17 @@ def test_a_row_that_the_table_refuses_is_in_the_report_too(monkeypatch):
     assert table_of(one.id, running.REJECTED)[1][0] == "Lamp 1"
 
 
-@at_some_or_the_others
+@at_any_request
 @pytest.mark.parametrize("drafts_wanted", [False, True], ids=["deals", "drafts"])
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_worker_may_end_at_any_request(when, drafts_wanted, requests, new_table, monkeypatch):
+def test_a_worker_may_end_at_any_request(when, drafts_wanted, new_table, monkeypatch):
     monkeypatch.setattr(running, "WINDOW", 4)
     monkeypatch.setattr(
         running, "monotonic", lambda: 0.0
     )  # on a slow machine the lease would end after LATER
     made = [make_row(n, brand=f"Brand {n % 2}") for n in range(9)] + [make_row(99, price="x")]
     seen = set()
-    for at in requests(when, 1):
+    for at in itertools.count(1):
         new_table()
         import_id = upload_file(made, drafts=drafts_wanted)
         work()
