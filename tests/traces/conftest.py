@@ -76,7 +76,9 @@ def trace_collector() -> Iterator[TraceCollector]:
 
 
 @pytest.fixture
-def begin(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+def begin(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, trace_collector: TraceCollector
+) -> Iterator[Callable[[str], None]]:
     """A function that makes this process one that sends traces to an address, until the test ends."""
     monkeypatch.setattr(os, "register_at_fork", lambda **_: None)
     monkeypatch.setattr(meters, "_called", meters._called)
@@ -88,7 +90,12 @@ def begin(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[
         tracing.begin("web")
 
     yield begin_at
-    tracing.end()
+    trace_collector.open.set()
+    threads = tracing.ending() + [one for one in threading.enumerate() if one.name == "traces-end"]
+    for (
+        thread
+    ) in threads:  # what goes on sending draws random numbers, which Hypothesis forbids in later tests
+        thread.join()
     log.handlers, log.propagate = before, propagates
 
 
