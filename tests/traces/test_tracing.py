@@ -207,7 +207,7 @@ def test_a_collector_that_hangs_holds_up_no_request_and_the_end_for_a_second(
         with tracing.of_job(jobs.Job(make_id(), "sing", {})):
             called(5)
     (processor,) = tracing._collector._provider._active_span_processor._span_processors
-    assert len(processor._batch_processor._queue) == 10  # type: ignore[attr-defined]
+    assert len(processor._batch_processor._queue) <= 10  # type: ignore[attr-defined]
     tracing.end()
     assert time.monotonic() - began < 2
     trace_collector.open.set()

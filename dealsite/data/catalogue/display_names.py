@@ -35,7 +35,7 @@ class NameCache:
 
     def forget(self) -> None:
         """Read the names again at the next look, after one was changed."""
-        self.read_at = None
+        self.read_at, self.has_failed = None, False
 
     def _look_up(self, *slugs: str) -> dict[str, str]:
         """Return all names, read again after a minute, or after 5 s where one of `slugs` is missing or a read failed.
