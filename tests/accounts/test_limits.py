@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,7 +26,6 @@ from tests.slow_table import SlowTable
 
 STRANGER = {"REMOTE_ADDR": "203.0.113.66"}
 HOME = {"REMOTE_ADDR": "198.51.100.7"}
-OPERATIONS = Path(__file__).resolve().parent.parent.parent / "docs" / "operations.md"
 CODE = "/account/sign-in/code/"
 
 

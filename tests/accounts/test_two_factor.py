@@ -24,7 +24,6 @@ from tests.people import make_user
 CODE, TURN_ON, TURN_OFF = "/account/sign-in/code/", "/account/two-factor/set-up/", "/account/two-factor/off/"
 RENEW = "/account/two-factor/recovery-codes/"
 CODES = re.compile(r"\d{4}-\d{4}-\d{4}")
-HOME = {"REMOTE_ADDR": "198.51.100.7"}
 
 
 class App:

@@ -218,7 +218,6 @@ def test_times_stand_in_the_zone_of_the_user_and_in_parts_of_pages_too(
 # Roles of the CMS
 
 
-@pytest.mark.promise
 def test_every_page_of_the_cms_names_a_role():
     pages = [route for route in routes() if route.pattern.startswith("cms/")]
     assert len(pages) > 10

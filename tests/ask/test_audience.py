@@ -77,7 +77,6 @@ def office(lake_folder: Path) -> Lake:
     return lake_in(lake_folder, {OFFICE})
 
 
-@pytest.mark.promise
 def test_each_table_has_an_audience_and_one_that_names_none_is_for_admins(subtests: pytest.Subtests):
     for entity in ENTITIES:
         with subtests.test(entity=entity):

@@ -12,7 +12,7 @@ from dealsite.data.people import messages, users
 from dealsite.data.table.ids import new_ulid
 from tests.attacks.conftest import body_of, browser_of
 from tests.builders import EDITOR
-from tests.pages import ROUTES, Route, routes
+from tests.pages import Route, routes
 from tests.people import make_user
 from tests.seeded import ADMIN, BACK_OFFICE, SHOPPER, VISITOR, Content
 
@@ -65,7 +65,6 @@ def snapshot(site: Content) -> list[Any]:
 
 def test_there_are_orders_payments_and_messages_to_ask_for():
     assert len(own_things()) == 8
-    assert len(ROUTES) > 200
 
 
 def test_orders_payments_and_messages_of_others_are_not_there(attacked: Content, subtests: pytest.Subtests):

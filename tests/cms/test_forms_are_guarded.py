@@ -14,8 +14,6 @@ from dealsite.data.table.ids import iso, new_ulid
 from tests.builders import DAY, NOW, make_announcement, make_deal, make_draft
 from tests.orders import make_order
 
-pytestmark = pytest.mark.promise
-
 
 def posts():
     """Return every address that changes something, with a deal and a draft that it would change."""

@@ -15,8 +15,6 @@ from dealsite.data.commerce import carts
 from dealsite.data.table import ids
 from tests.hostile import moments, texts
 
-pytestmark = pytest.mark.promise
-
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 A_ULID = ids.new_ulid(NOON, 1)
 ulids = st.builds(ids.new_ulid, moments, st.integers(0, 2**80 - 1))

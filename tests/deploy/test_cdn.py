@@ -17,8 +17,6 @@ from dealsite.middleware import FROM_PROXY
 from dealsite.web.pages import page_of
 from tests.deploy.stack import properties
 
-pytestmark = pytest.mark.promise
-
 
 def cached_for_all() -> list[str]:
     behaviours = properties("Cdn")["DistributionConfig"]["CacheBehaviors"]

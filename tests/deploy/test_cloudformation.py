@@ -30,8 +30,6 @@ from tests.deploy.stack import (
     template,
 )
 
-pytestmark = pytest.mark.promise
-
 KEPT = ("DynamoDB::Table", "S3::Bucket", "SecretsManager::Secret", "Logs::LogGroup")
 TEXT = PATH.read_text("utf-8")
 SECRET_KEY = (

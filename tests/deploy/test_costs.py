@@ -10,8 +10,6 @@ import pytest
 from benchmarks import cloud_costs
 from tests.deploy.stack import FOLDER, resources
 
-pytestmark = pytest.mark.promise
-
 
 def test_twice_the_pages_cost_twice_the_reads():
     site = cloud_costs.SITES[1]

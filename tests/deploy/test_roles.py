@@ -31,8 +31,6 @@ from tests.deploy import calls
 from tests.deploy.stack import as_list, containers, resources, statements
 from tests.questions import budget
 
-pytestmark = pytest.mark.promise
-
 FEEDING = [loop.feeding, loop.watch, SearchIndex]  # worker --only-projections
 # What commands can do and no machine of the deployment may: the stack makes and changes its table.
 BY_THE_STACK = {"CreateTable", "UpdateTable", "UpdateTimeToLive", "UpdateContinuousBackups"}

@@ -17,7 +17,6 @@ import yaml
 
 from dealsite.metrics.chart import CHART, Kind, Metric
 
-pytestmark = pytest.mark.promise
 ROOT = Path(__file__).resolve().parent.parent.parent
 ALARMS, DASHBOARD = ROOT / "deploy" / "alarms.yml", ROOT / "deploy" / "grafana.json"
 RUNBOOKS, PAGE = ROOT / "docs" / "runbooks.md", ROOT / "docs" / "metrics.md"

@@ -10,8 +10,6 @@ import pytest
 from django.conf import settings
 from django.template.engine import Engine
 
-pytestmark = pytest.mark.promise
-
 ROOT = Path(settings.BASE_DIR)
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 ELEMENT = re.compile(r"<[a-z][^<>]*(?:<[^<>]*>[^<>]*)*>")

@@ -16,8 +16,6 @@ from tests.lake.disks import Disk
 from tests.lake.items import SECRET, item, key
 from tests.stream.fakes import FakeStream
 
-pytestmark = pytest.mark.promise
-
 WORDS_OF_SQL = {"order", "of", "at", "by", "number", "user", "group", "table", "select", "from", "end"}
 # What is in the table but not in the lake, and why.
 LEFT_OUT = {

@@ -42,13 +42,7 @@ def test_package_json_names_exact_versions():
 
 
 def test_every_requirement_is_pinned_and_hashed(subtests):
-    for name in [
-        "requirements",
-        "requirements-otel",
-        "requirements-dev",
-        "requirements-node",
-        "requirements-java",
-    ]:
+    for name in sorted(path.stem for path in ROOT.glob("requirements*.in")):
         with subtests.test(name=name):
             blocks = re.split(r"\n(?=[a-z0-9])", (ROOT / f"{name}.txt").read_text())
             entries = [block for block in blocks if not block.startswith("#")]

@@ -3,10 +3,8 @@
 import re
 from pathlib import Path
 
-import pytest
 from django.core.management import get_commands
 
-pytestmark = pytest.mark.promise
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = (ROOT / "docs" / "operations.md").read_text("utf-8")
 

@@ -16,7 +16,6 @@ from dealsite.environment import FILE, unknown, value
 from dealsite.setting_chart import SETTINGS
 from dealsite.setting_kinds import Setting
 
-pytestmark = pytest.mark.promise
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = ROOT / "docs" / "settings.md"
 

@@ -8,9 +8,6 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-import pytest
-
-pytestmark = pytest.mark.promise
 ROOT = Path(__file__).resolve().parent.parent.parent
 COLUMNS = ["requirement", "level", "about", "applies", "met by", "test", "open"]
 # How many requirements of level 1 or 2 each section of the standard has.

@@ -31,7 +31,6 @@ WITH_A_FACE = {
 }  # packages of the data layer whose `__init__` holds something
 
 
-@pytest.mark.promise
 @pytest.mark.thorough
 def test_every_module_can_be_imported_first_and_alone():
     checked = subprocess.run(
@@ -46,7 +45,6 @@ def test_every_module_can_be_imported_first_and_alone():
     assert (checked.stdout, checked.returncode) == (f"{len(MODULES)} modules\n", 0), checked.stderr
 
 
-@pytest.mark.promise
 def test_modules_import_each_other_in_no_circle():
     graph = grimp.build_graph(*OURS, cache_dir=None, exclude_type_checking_imports=True)
     imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}

@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,9 +31,6 @@ from tests.sampling import is_due
 from tests.seeded import ADMIN, BACK_OFFICE, SHOPPER, VISITOR, Content, seeded_site
 from tests.slow_table import CALL, SlowTable
 
-pytestmark = pytest.mark.promise
-PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "access-patterns.md"
-HEAD = ["| page | address | who | requests |", "|---|---|---|---|"]
 ROLES = {SHOPPER: (), EDITOR: ("editor",), BACK_OFFICE: ("back office",), ADMIN: ("editor", "back office")}
 MOST_IN_SERIES = (
     6  # calls; at 0.2 s each, 1.2 s. tests/data/catalogue/test_slow_lists.py has lists of few deals a day

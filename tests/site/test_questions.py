@@ -26,8 +26,6 @@ from tests.questions import (
     used_elsewhere,
 )
 
-pytestmark = pytest.mark.promise
-
 # Called from elsewhere, but no question of their own:
 NO_QUESTIONS = {
     "checks.find": "reads the whole table",

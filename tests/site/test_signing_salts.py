@@ -18,7 +18,6 @@ from shopping.checkout.checkout import Ticket
 from tests.builders import NOW, make_id
 from tests.people import make_user
 
-pytestmark = pytest.mark.promise
 ORDER = make_id(NOW, 1)
 
 

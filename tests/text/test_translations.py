@@ -16,8 +16,6 @@ from dealsite.data.table import errors
 from dealsite.home import ROOT
 from dealsite.text import stored_words, translations
 
-pytestmark = pytest.mark.promise
-
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 CODE = sorted(path for folder in ("cms", "dealsite", "shopping") for path in (ROOT / folder).rglob("*.py"))
 VALUES = re.compile(r"%\(\w+\)[sd]|\{\w*\}")

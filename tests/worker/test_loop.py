@@ -185,7 +185,6 @@ def test_expired_items_are_deleted_where_it_is_asked_for_once_an_hour(monkeypatc
     assert expired == []
 
 
-@pytest.mark.promise
 def test_each_kind_of_job_that_the_shop_orders_has_its_handler():
     from dealsite.data.catalogue.deal import stock
     from dealsite.data.commerce import payments

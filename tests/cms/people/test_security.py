@@ -134,6 +134,5 @@ def test_the_log_is_for_admins_and_for_looking(editor, office, admin):
     assert "olga" in html
 
 
-@pytest.mark.promise
 def test_each_event_has_its_words():
     assert set(EVENTS) == set(get_args(Event))

@@ -159,7 +159,6 @@ def lose(key: keys.Key, *attributes) -> Callable[[], None]:
     return lambda: table.write(Update(key=key, remove=attributes) if attributes else Delete(key=key))
 
 
-@pytest.mark.promise
 def test_every_type_of_item_is_checked_and_a_sound_table_has_no_problem(wait_for_indexes, seed):
     seed()
     seed_payments(wait_for_indexes)

@@ -8,8 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from dealsite.data import table
 from dealsite.data.table import errors
 
@@ -50,20 +48,17 @@ def test_the_example_runs_in_another_project(native_engine: str, tmp_path: Path)
     assert (answer.stdout, answer.stderr) == ("8\n", "")
 
 
-@pytest.mark.promise
 def test_the_readme_shows_the_example():
     assert re.findall(r"```python\n(.*?)```", README, re.S) == [EXAMPLE]
     assert len(EXAMPLE.splitlines()) <= LINES
 
 
-@pytest.mark.promise
 def test_the_readme_names_every_module():
     modules = {path.name for path in LIBRARY.glob("*.py")} - {"__init__.py"}
     assert {name for name in modules if f"`{name}`" not in README} == set()
     assert set(re.findall(r"`(\w+\.py)`", README)) <= modules | {"__init__.py"}
 
 
-@pytest.mark.promise
 def test_the_readme_shows_the_tree_of_errors():
     assert re.findall(r"```\n(DataError\n.*?)```", README, re.S) == [errors.__doc__.partition("\n\n")[2]]
     drawn = re.findall(r"^[│├└─ ]*(\w+) +\d{3} ", errors.__doc__, re.M)

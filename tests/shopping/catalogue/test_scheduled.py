@@ -59,7 +59,6 @@ def addresses(deal: Deal) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.promise
 def test_a_scheduled_deal_is_on_no_public_page_until_its_minute(
     client: Client, feature, search_index, monkeypatch: pytest.MonkeyPatch
 ):
