@@ -68,18 +68,21 @@ SITES = (
 
 
 def measured() -> dict[str, list[str]]:
-    """Return the read units, and the write units of items + index rows, of each question, as the page has them."""
+    """Return the keys, read units and write units (items + index rows) of each question, as the page has them."""
     lines = ACCESS_PATTERNS.read_text("utf-8").splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     return {
-        row[3].strip("`"): row[5:] for row in rows if len(row) == 7 and re.fullmatch(r"\d+ \+ \d+", row[6])
+        row[2].strip("`"): [row[1], *row[4:]]
+        for row in rows
+        if len(row) == 6 and re.fullmatch(r"\d+ \+ \d+", row[5])
     }
 
 
 def units() -> dict[str, tuple[float, int]]:
     """Return the read and write units of each question, by its function."""
     return {
-        name: (float(read), sum(map(int, write.split(" + ")))) for name, (read, write) in measured().items()
+        name: (float(read), sum(map(int, write.split(" + "))))
+        for name, (_, read, write) in measured().items()
     }
 
 

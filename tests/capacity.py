@@ -29,9 +29,13 @@ from tests.faults.unkind import (
 
 @dataclass
 class Units:
-    """Read units, write units of items and of index rows; `reported` is what the engine says of all together."""
+    """Read units, write units of items and of index rows; `reported` is what the engine says of all together.
+
+    `touched` are an index or "", a partition key, and a sort key or None where a query found nothing.
+    """
 
     operations: Counter[str] = field(default_factory=Counter)
+    touched: set[tuple[str, str, str | None]] = field(default_factory=set)
     read: float = 0.0
     write: int = 0
     index: int = 0
@@ -56,6 +60,8 @@ class Recorder(Faults):
             places = _places(operation, body) if operation in WRITES else []
             before = {place: self._item(request, *place) for place in places}
             status, answer = self._send(request, operation, body)
+            if status == 200:
+                self.units.touched.update(_touched(operation, body, answer, places))
             if status == 200 and operation in READS:
                 self._count_read(operation, body, answer)
             elif status == 200:
@@ -102,6 +108,29 @@ def _places(operation: str, body: Item) -> list[tuple[str, ItemKey]]:
     if operation == "BatchExecuteStatement":
         return [_inserted(statement) for statement in body["Statements"]]
     return [(name, key) for name, keys in _written(operation, body).items() for key in keys]
+
+
+def _touched(
+    operation: str, body: Item, answer: Item, written: list[tuple[str, ItemKey]]
+) -> Iterator[tuple[str, str, str | None]]:
+    """Yield the index, the partition key and the sort key of each row that a request asked for or wrote."""
+    index = body.get("IndexName", "")
+    checked = [action.get("ConditionCheck") for action in body.get("TransactItems", [])]
+    wanted = [key for one in body.get("RequestItems", {}).values() if "Keys" in one for key in one["Keys"]]
+    wanted += [one["Key"] for one in [body, *filter(None, checked)] if "Key" in one]
+    for partition, sort in [key for _, key in written] + [_key_of(key) for key in wanted]:
+        yield index, partition, sort
+    if operation == "Query":
+        partition, sort = (f"{index}PK", f"{index}SK")
+        rows = [
+            item if partition in item else {partition: item[index], sort: {"S": ""}}
+            for item in answer["Items"]
+        ]
+        yield from ((index, row[partition]["S"], row[sort]["S"]) for row in rows)
+        if not answer["Items"]:
+            yield index, body["ExpressionAttributeValues"][":h"]["S"], None
+    elif operation == "Scan":
+        yield index, "", None
 
 
 @contextmanager

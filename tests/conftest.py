@@ -32,6 +32,7 @@ from dealsite.engine.server import Engine
 from dealsite.metrics import counting
 from dealsite.search import reader
 from dealsite.web import readiness
+from tests import measuring
 from tests.faults.unkind import READS, WRITES, Faults
 from tests.searching import index_table
 
@@ -154,6 +155,7 @@ def engine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[str]:
     """Point the site at an engine for one test; yields the engine's kind."""
+    monkeypatch.setattr(measuring, "engine_kind", engine_kind)
     if engine_kind == "moto":
         from moto import mock_aws
         from moto.dynamodb.responses import DynamoHandler

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import inspect
 import sys
 from collections import Counter
@@ -17,14 +16,11 @@ from typing import Any
 from dealsite import data
 from dealsite.data import table
 from dealsite.data.table.access_patterns import ACCESS_PATTERNS
-from tests.data import examples
 
 Function = Callable[..., Any]
 ROOT = Path(data.__path__[0]).parent.parent
 ROOMS = ("catalogue", "editing", "commerce", "people", "jobs", "integrity")
 MODULES = [import_module(name) for _, name, _ in walk_packages(data.__path__, "dealsite.data.")]
-for example in walk_packages(examples.__path__, "tests.data.examples."):
-    import_module(example.name)
 
 
 def room_of(function: Function) -> str:
@@ -126,17 +122,6 @@ def used_elsewhere() -> set[Function]:
                 tree = ast.parse(path.read_text("utf-8"))
                 used.update(named_in(tree, imported(tree)))
     return {function for function in used if function.__module__.split(".")[2] != "table"}
-
-
-def measured_here() -> Path:
-    """The folder for what questions cost as they are now: read by `make docs` if nothing changed since."""
-    sources = sorted([*Path(data.__path__[0]).rglob("*.py"), *Path(examples.__path__[0]).glob("*.py")])
-    return (
-        ROOT
-        / "build"
-        / "units"
-        / hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
-    )
 
 
 def budget(requests: str, *, d: int = 1) -> Counter[str]:

@@ -16,6 +16,7 @@ from cms.shared.fields import PriceField
 from dealsite.accounts import locales, passwords
 from dealsite.data import table
 from dealsite.data.commerce import carts
+from dealsite.data.jobs import jobs
 from dealsite.data.people import mails, profiles, sessions, users
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Unavailable
@@ -24,6 +25,7 @@ from dealsite.web import page_cache
 from dealsite.worker import loop
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.builders import DAY, HOUR, NOW, make_brand, make_deal
+from tests.measuring import measured
 from tests.people import calls, make_user, signed_in
 
 pytestmark = pytest.mark.usefixtures("fresh_table")
@@ -174,11 +176,18 @@ def work() -> None:
 
 def test_a_mail_is_written_in_the_language_of_who_gets_it():
     german(email="ada@example.org")
-    mails.request_password_reset("ada@example.org", now=timezone.now())
+    measured(mails.request_password_reset)("ada@example.org", now=timezone.now())
     work()
     (sent,) = mail.outbox
     assert sent.subject == "Dealsite: Ein neues Passwort"
     assert "Guten Tag, ada," in sent.body
+
+
+def test_a_link_that_confirms_an_address_is_asked_for(fresh_table: None):
+    measured(mails.request_confirmation)("ada", now=NOW)
+    job = jobs.take_next(now=NOW)
+    assert job is not None
+    assert job.payload == {"username": "ada"}
 
 
 def test_a_notice_keeps_the_language_that_the_user_has_as_it_is_caused():

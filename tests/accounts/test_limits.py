@@ -20,6 +20,7 @@ from dealsite.data.people.throttles import window
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import TooManyRequests
 from tests.accounts.conftest import PASSWORD, sign_in
+from tests.measuring import measured
 from tests.people import NOW
 from tests.races import at_once
 from tests.slow_table import SlowTable
@@ -163,7 +164,7 @@ def test_forty_wrong_codes_are_stopped_at_five_whatever_the_device(
     for number in range(12):
         browser = Client()
         sign_in(browser, REMOTE_ADDR=f"192.0.2.{number}")
-        devices.remember(users.get("ada"), f"device {number}")
+        measured(devices.remember)(users.get("ada"), f"device {number}")
         browser.cookies[cookies.DEVICE.name] = cookies.DEVICE.sign(cookies.Signed("ada", f"device {number}"))
         found += [browser.post(CODE, {"code": f"00000{n}"}).status_code for n in range(4)]
     assert found == [422] * 5 + [429] * 43

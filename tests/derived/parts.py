@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,9 @@ from dealsite.setting_chart import SECTIONS
 from tests.data.entities.examples import EXAMPLES as ENTITY_EXAMPLES
 from tests.deploy.stack import table_part
 from tests.derived import sizes
+from tests.measuring import measured_here
 from tests.pages import Route, routes
-from tests.questions import QUESTIONS, measured_here, name_of, room_of
+from tests.questions import QUESTIONS, name_of, room_of
 from tests.seeds import Entity as SeedEntity
 from tests.seeds import Model
 from tests.seeds import Question as SeedQuestion
@@ -51,19 +52,25 @@ def table(head: str, rows: Iterable[Iterable[object]], *, right: int = 0) -> Lin
 
 def questions() -> Lines:
     """Yield the questions to the table by room, with the units that their examples took when they were measured."""
-    head = "question | partition | sort key | function | requests | read units | write units"
-    measured = cloud_costs.measured()
-    for path in measured_here().glob("*.json"):  # as tests/site/test_questions.py leaves it
-        measured |= json.loads(path.read_text("utf-8"))
+    head = "question | keys | function | requests | read units | write units"
+    measured = _measured()
     for room, names in groupby(QUESTIONS, lambda name: room_of(QUESTIONS[name])):
         yield f"\n### {room.capitalize()}\n"
-        yield from table(head, (_question(name, measured.get(name, ["", ""])) for name in names), right=2)
+        yield from table(
+            head, (_question(name, *measured.get(name, ["", "", ""])) for name in names), right=2
+        )
 
 
-def _question(name: str, units: list[str]) -> list[str]:
+def _question(name: str, touched: str, *units: str) -> list[str]:
     pattern = ACCESS_PATTERNS[QUESTIONS[name]]
-    partition, _, sort = as_code(pattern.keys).partition(" / ")
-    return [pattern.question, partition, sort or "itself", f"`{name}`", pattern.requests, *units]
+    return [pattern.question, touched, f"`{name}`", pattern.requests, *units]
+
+
+@cache
+def _measured() -> dict[str, list[str]]:
+    """Return the keys and units of each question as tests measured them: with the code as it is, or else before."""
+    here = {path.stem: json.loads(path.read_text("utf-8")) for path in measured_here().glob("*.json")}
+    return cloud_costs.measured() | here
 
 
 def as_code(text: str) -> str:
@@ -338,9 +345,18 @@ def _escaped(cells: tuple[str, ...]) -> list[str]:
 
 
 def _seed_question(one: SeedQuestion) -> tuple[str, ...]:
-    ours = "the lake" if one.requests == "none" else f"`{ACCESS_PATTERNS[one.function].keys}`"
-    same, name = one.example.__doc__ or "", f"`{name_of(one.function)}`"
-    return str(one.number), one.asks, as_code(one.condition), name, ours, one.requests, same, one.differs
+    name, same = name_of(one.function), one.example.__doc__ or ""
+    ours = "the lake" if one.requests == "none" else _measured()[name][0]
+    return (
+        str(one.number),
+        one.asks,
+        as_code(one.condition),
+        f"`{name}`",
+        ours,
+        one.requests,
+        same,
+        one.differs,
+    )
 
 
 def _seed_entity(one: SeedEntity) -> tuple[str, ...]:

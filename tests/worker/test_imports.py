@@ -31,6 +31,7 @@ from dealsite.worker import imports as running
 from tests.builders import DAY, NOW, make_deal
 from tests.crashes import Crash, Crasher, at_any_request
 from tests.imports.builders import as_csv, make_row
+from tests.measuring import measured
 
 LATER = NOW + jobs.LEASE + timedelta(seconds=1)
 TITLES = tuple(rows.COLUMNS)
@@ -231,13 +232,13 @@ def test_a_file_that_is_gone_ends_the_check():
     import_id = upload_file([make_row(0)])
     running.storage().delete(running.file_name(import_id, running.ROWS))
     work()
-    assert imports.load(import_id)[1].error == "The file is gone: files are kept for a week."
+    assert measured(imports.load)(import_id)[1].error == "The file is gone: files are kept for a week."
 
 
 def test_a_check_that_was_ordered_again_leaves_the_older_one():
     import_id = upload_file([make_row(0)])
     one = imports.get(import_id)
-    imports.check(one, one.layout, fingerprint="f", version=2, job_id=new_ulid(NOW, 9), now=NOW)
+    measured(imports.check)(one, one.layout, fingerprint="f", version=2, job_id=new_ulid(NOW, 9), now=NOW)
     work()
     assert imports.get(import_id).stage == CHECKED
     assert jobs.get(one.job).state == "cancelled"
@@ -285,7 +286,7 @@ def test_progress_is_noted_and_an_editor_can_cancel_it(monkeypatch):
     stored = sum(item["type"] == "Deal" for item in table.scan_all())
     assert 40 <= stored < 100
     monkeypatch.setattr(jobs, "save_progress", save)
-    imports.run(
+    measured(imports.run)(
         one,
         version=one.version,
         job_id=new_ulid(NOW + timedelta(seconds=1), 8),

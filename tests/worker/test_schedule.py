@@ -22,6 +22,7 @@ from dealsite.worker.held_job import HeldJob
 from dealsite.worker.schedule import SCHEDULE, NightlyCommand
 from tests.builders import DAY, HOUR, NOW, make_deal
 from tests.gateways.ledger import Ledger
+from tests.measuring import measured
 from tests.payments import owe, read, run, work
 
 OPERATIONS = Path(__file__).resolve().parent.parent.parent / "docs" / "operations.md"
@@ -70,7 +71,7 @@ def test_what_is_turned_off_is_not_planned(fresh_table, settings):
 def test_what_was_turned_off_since_it_was_planned_does_not_run(fresh_table, settings, monkeypatch):
     settings.DEALSITE_DRILL = False
     monkeypatch.setattr(nightly, "start", lambda work: pytest.fail("It runs."))
-    command_runs.plan(command_runs.RESTORE_DRILL, due=NOW)
+    measured(command_runs.plan)(command_runs.RESTORE_DRILL, due=NOW)
     assert loop.run_next(now=NOW)
     (item,) = [one for one in table.scan_all(consistent=True) if one["type"] == "Job"]
     assert (item["state"], item["error"]) == ("cancelled", "DEALSITE_DRILL turns this off.")
@@ -109,7 +110,7 @@ def test_a_command_by_hand_is_noted_as_that_of_a_night_is(fresh_table, monkeypat
 
 
 def test_what_is_said_of_a_run_is_cut_to_what_fits(fresh_table):
-    command_runs.note("backup", by="command", began=NOW, now=NOW + HOUR, ok=False, said="x" * 600)
+    measured(command_runs.note)("backup", by="command", began=NOW, now=NOW + HOUR, ok=False, said="x" * 600)
     command_runs.note("backup", by="command", began=NOW - HOUR, now=NOW + HOUR, ok=True, said="Before.")
     found = command_runs.newest("backup")
     assert found is not None

@@ -22,7 +22,7 @@ class AttentionData:
     pages: list[FeaturedPage] = field(default_factory=list)
 
 
-@access_pattern("what needs an editor, as it is now", "DEAL#id, DRAFT#id, pages", "1 batch get")
+@access_pattern("what needs an editor, as it is now", "1 batch get")
 def look(deal_ids: Iterable[str], draft_ids: Iterable[str], *, pages: bool = False) -> AttentionData:
     """Return some deals (without their stock) and drafts, and with `pages` the ten featured lists.
 

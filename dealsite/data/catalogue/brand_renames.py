@@ -20,8 +20,7 @@ INDEX_LAG = timedelta(seconds=10)  # an index may show a deal this much later; t
 
 @access_pattern(
     "rename a brand on its deals: a get and a transaction each",
-    "GSI2 BRAND#b#yyyy; DEAL#id / DEAL#id",
-    "1 batch get + 2 queries + 1 get + 1 transaction",
+    "1 batch get + 2 queries + 2 gets + 2 transactions",
 )
 def rename_brand(job: jobs.Job, now: datetime) -> datetime | None:
     """Carry out a job of this kind; returns when to run again: once more, for deals that indexes showed late.

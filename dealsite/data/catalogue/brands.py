@@ -71,7 +71,7 @@ def clean_name(name: str) -> str:
     return cleaned
 
 
-@access_pattern("create a brand and list it", "BRAND#b, BRANDS / itself, COUNTS, LETTER#x", "1 transaction")
+@access_pattern("create a brand and list it", "1 transaction")
 def create(name: str, *, by: str, now: datetime, description: str = "", logo: Picture | None = None) -> Brand:
     """Add a brand; AlreadyExists if its slug is taken, Invalid if the name will not do."""
     name = clean_name(name)
@@ -85,7 +85,7 @@ def create(name: str, *, by: str, now: datetime, description: str = "", logo: Pi
     return brand
 
 
-@access_pattern("create several brands", "BRAND#b, BRANDS / itself, COUNTS, LETTER#x", "1 transaction")
+@access_pattern("create several brands", "1 transaction")
 def create_many(names: Iterable[str], *, by: str, now: datetime) -> dict[str, Brand]:
     """Add several brands without text or logo, all or none, and return them by slug.
 
@@ -126,20 +126,20 @@ def name_write(slug: str, name: str) -> Update:
     return Update(key=keys.brand_letter(slug[0]), set=BRAND_LETTER.item(listed))
 
 
-@access_pattern("one brand", "BRAND#b", "1 get")
+@access_pattern("one brand", "1 get")
 def get(slug: str) -> Brand:
     """Return a brand, or raise NotFound."""
     return _found(from_items(table.get(_key(slug)), None))
 
 
-@access_pattern("one brand with its counters", "BRAND#b / itself, COUNTS", "1 batch get")
+@access_pattern("one brand with its counters", "1 batch get")
 def get_with_counts(slug: str) -> Brand:
     """Return a brand with its counters, or raise NotFound."""
     items = table.batch_get([_key(slug), keys.brand_counts(slug)])
     return _found(from_items(items.get(keys.brand(slug)), items.get(keys.brand_counts(slug))))
 
 
-@access_pattern("several brands", "BRAND#b", "1 batch get")
+@access_pattern("several brands", "1 batch get")
 def get_many(slugs: Iterable[str]) -> dict[str, Brand]:
     """Return those of some brands that exist, by slug. 1 batch get for each 100."""
     items = table.batch_get(_key(slug) for slug in slugs)
@@ -147,14 +147,14 @@ def get_many(slugs: Iterable[str]) -> dict[str, Brand]:
     return {brand.slug: brand for brand in found if brand}
 
 
-@access_pattern("the counters of some brands", "BRAND#b / COUNTS", "1 batch get")
+@access_pattern("the counters of some brands", "1 batch get")
 def counts(slugs: Iterable[str]) -> dict[str, Counts]:
     """Return the counters of some brands, by slug. 1 batch get for each 100."""
     items = table.batch_get((keys.brand_counts(slug) for slug in slugs), consistent=False)
     return {item["slug"]: Counts.from_item(item) for item in items.values()}
 
 
-@access_pattern("all brands", "BRANDS / LETTER#x", "1 query")
+@access_pattern("all brands", "1 query")
 def all_brands() -> list[BrandName]:
     """Return all brands, sorted by name. 1 query (for each 1 MB: some 20,000 brands)."""
     low, high = keys.brand_letter.between()
@@ -167,7 +167,7 @@ def all_brands() -> list[BrandName]:
     return sorted(names, key=lambda brand: (brand.letter, brand.name.casefold(), brand.slug))
 
 
-@access_pattern("change or rename a brand", "BRAND#b, BRANDS, JOB#id", "1 transaction")
+@access_pattern("change or rename a brand", "1 transaction")
 def edit(brand: Brand, *, name: str, description: str, logo: Picture | None, by: str, now: datetime) -> Brand:
     """Change a brand's name, text and logo; its slug stays. VersionConflict if it changed since it was loaded.
 

@@ -71,7 +71,7 @@ class Category(Entry):
     __slots__ = ()
 
 
-@access_pattern("create a category", "CATEGORY#c / itself, COUNTS", "1 transaction")
+@access_pattern("create a category", "1 transaction")
 def create(slug: str) -> None:
     """Add one of the eight categories with its counters; AlreadyExists if it is there."""
     taken = AlreadyExists(_("The category %(slug)s is there already.") % {"slug": slug})
@@ -79,9 +79,7 @@ def create(slug: str) -> None:
     table.transact(create_writes(CATEGORY, CATEGORY_COUNTS, texts, taken))
 
 
-@access_pattern(
-    "create missing categories, here six", "CATEGORY#c / itself, COUNTS", "1 batch get + 6 transactions"
-)
+@access_pattern("create missing categories, here all eight", "1 batch get + 8 transactions")
 def create_all() -> None:
     """Add those of the eight categories that are missing. 1 batch get, 1 transaction for each missing one."""
     for slug in missing():
@@ -91,27 +89,27 @@ def create_all() -> None:
             continue
 
 
-@access_pattern("which categories are missing", "CATEGORY#c", "1 batch get")
+@access_pattern("which categories are missing", "1 batch get")
 def missing() -> list[str]:
     """Return the slugs of the categories that a new table lacks until they are made."""
     there = table.batch_get(keys.category(slug) for slug in CATEGORIES)
     return [slug for slug in CATEGORIES if keys.category(slug) not in there]
 
 
-@access_pattern("one category", "CATEGORY#c", "1 get")
+@access_pattern("one category", "1 get")
 def get(slug: str) -> Category:
     """Return a category, or raise NotFound."""
     _check_slug(slug)
     return from_items(slug, table.get(keys.category(slug)), None)
 
 
-@access_pattern("one category with its counters", "CATEGORY#c / itself, COUNTS", "1 batch get")
+@access_pattern("one category with its counters", "1 batch get")
 def get_with_counts(slug: str) -> Category:
     """Return a category with its counters, or raise NotFound."""
     return get_many([slug])[0]
 
 
-@access_pattern("all categories with their counters", "CATEGORY#c / itself, COUNTS", "1 batch get")
+@access_pattern("all categories with their counters", "1 batch get")
 def all_categories() -> list[Category]:
     """Return the eight categories with their counters, in the site's order."""
     return get_many(CATEGORIES)
@@ -127,7 +125,7 @@ def get_many(slugs: Iterable[str]) -> list[Category]:
     return [from_items(slug, items.get(key), items.get(counts)) for slug, (key, counts) in pairs.items()]
 
 
-@access_pattern("change a category's texts", "CATEGORY#c", "1 transaction")
+@access_pattern("change a category's texts", "1 transaction")
 def edit(
     category: Category, *, name: str, description: str, logo: Picture | None, by: str, now: datetime
 ) -> Category:

@@ -62,11 +62,7 @@ class DealFilter:
         return bool(self.brand and self.category)
 
 
-@access_pattern(
-    "editors' list of deals",
-    "GSI1, GSI2, GSI3 by day, year, month, expiry or draft / id or expiry",
-    "3 queries",
-)
+@access_pattern("editors' list of deals", "5 queries")
 def cms_list(
     chosen: DealFilter,
     *,

@@ -45,14 +45,14 @@ class Draft:
         return since is not None and self.updated_by == by and now - since < TOGETHER
 
 
-@access_pattern("several drafts", "DRAFT#id", "1 batch get")
+@access_pattern("several drafts", "1 batch get")
 def get_many(draft_ids: Iterable[str]) -> dict[str, Draft]:
     """Return those of some drafts that exist, by id, the pointers of published ones too. 1 batch get for each 100."""
     items = table.batch_get(keys.draft(draft_id) for draft_id in draft_ids)
     return {item["id"]: draft_from_item(item) for item in items.values()}
 
 
-@access_pattern("one draft", "DRAFT#id", "1 get")
+@access_pattern("one draft", "1 get")
 def get(draft_id: str) -> Draft:
     """Return a draft, or the pointer that a published one left; NotFound otherwise."""
     item = table.get(keys.draft(draft_id)) if is_ulid(draft_id) else None

@@ -53,7 +53,7 @@ GONE = gettext_lazy("It was deleted meanwhile.")
 BACK_ALREADY = gettext_lazy("There is a draft with this id again, so the one in the trash cannot come back.")
 
 
-@access_pattern("store a draft", "DRAFT#id", "1 transaction")
+@access_pattern("store a draft", "1 transaction")
 def create(
     content: DealContent,
     *,
@@ -84,7 +84,7 @@ def create(
     return draft_from_item(item)
 
 
-@access_pattern("store several drafts at once", "DRAFT#id", "1 transaction")
+@access_pattern("store several drafts at once", "1 transaction")
 def create_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now: datetime) -> None:
     """Store several new drafts, all or none.
 
@@ -100,7 +100,7 @@ def create_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now: 
     table.transact([*puts, entry])
 
 
-@access_pattern("change a draft, keep what it was", "DRAFT#id, VERSIONS#id / itself, number", "1 transaction")
+@access_pattern("change a draft, keep what it was", "1 transaction")
 def save(
     draft: Draft,
     content: DealContent,
@@ -139,7 +139,7 @@ def save(
     return draft_from_item(item)
 
 
-@access_pattern("move a draft to the trash", "DRAFT#id, JOB#id / itself, TRASH", "1 get + 1 transaction")
+@access_pattern("move a draft to the trash", "1 get + 1 transaction")
 def delete(draft: Draft, *, by: str, now: datetime, audit_context: AuditContext = NO_CONTEXT) -> None:
     """Move a draft to the trash for 30 days; harmless if it is gone.
 
@@ -169,7 +169,6 @@ def delete(draft: Draft, *, by: str, now: datetime, audit_context: AuditContext 
         raise
 
 
-@access_pattern("restore a draft", "DRAFT#id / itself, TRASH", "1 get + 1 transaction")
 def restore(
     draft_id: str,
     *,

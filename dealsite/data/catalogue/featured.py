@@ -41,13 +41,13 @@ PAGES: Mapping[str, Any] = {
 TYPES = {FRONT: FRONT_PAGE.type, EDITORS_CHOICE: EDITORS_CHOICE_PAGE.type}
 
 
-@access_pattern("the featured list of a page", "FRONTPAGE, EDITORSCHOICEPAGE or CATEGORY#c", "1 get")
+@access_pattern("the featured list of a page", "1 get")
 def get(page_id: str) -> FeaturedPage:
     """Return the featured list of a page, empty if it was never set; NotFound for no such page."""
     return from_item(page_id, table.get(_key(page_id)))
 
 
-@access_pattern("a featured list, and deals for it", "FRONTPAGE, CATEGORY#c ...; DEAL#id", "1 batch get")
+@access_pattern("a featured list, and deals for it", "1 batch get")
 def load(page_id: str, deal_ids: Iterable[str]) -> tuple[FeaturedPage, dict[str, Deal]]:
     """Return a page's list and those of some deals that exist, for setting the list."""
     deal_ids = list(deal_ids)
@@ -60,9 +60,7 @@ def load(page_id: str, deal_ids: Iterable[str]) -> tuple[FeaturedPage, dict[str,
     return from_item(page_id, items.get(page_key(page_id))), deals
 
 
-@access_pattern(
-    "set a featured list", "FRONTPAGE, CATEGORY#c ...; FEATURED#page / itself; VERSION#n", "1 transaction"
-)
+@access_pattern("set a featured list", "1 transaction")
 def set_featured(
     page: FeaturedPage,
     deals: Sequence[Deal],

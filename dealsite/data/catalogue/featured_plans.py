@@ -100,7 +100,7 @@ def from_item(item: Item) -> FeaturedPlan:
 _read_plan, _store_plan = reader(FEATURED_PLAN.shape, FeaturedPlan), writer(FEATURED_PLAN.shape, FeaturedPlan)
 
 
-@access_pattern("plan a featured list for a time", "FEATUREDPLANS, JOB#id / PLAN#id, itself", "1 transaction")
+@access_pattern("plan a featured list for a time", "1 transaction")
 def create(
     page: FeaturedPage, deals: Sequence[FeaturedEntry], *, at: datetime, plan_id: str, by: str, now: datetime
 ) -> FeaturedPlan:
@@ -121,7 +121,7 @@ def create(
     return plan
 
 
-@access_pattern("one planned list", "FEATUREDPLANS / PLAN#id", "1 get")
+@access_pattern("one planned list", "1 get")
 def get(plan_id: str) -> FeaturedPlan:
     """Return a plan, or raise NotFound."""
     item = table.get(keys.featured_plan(plan_id)) if is_ulid(plan_id) else None
@@ -130,7 +130,7 @@ def get(plan_id: str) -> FeaturedPlan:
     return from_item(item)
 
 
-@access_pattern("all planned lists, and what became of the last ones", "FEATUREDPLANS / PLAN#id", "1 query")
+@access_pattern("all planned lists, and what became of the last ones", "1 query")
 def newest() -> list[FeaturedPlan]:
     """Return the plans of all pages: those to come by their time, then what became of the last 200 others."""
     low, high = keys.featured_plan.between()
@@ -141,7 +141,7 @@ def newest() -> list[FeaturedPlan]:
     return waiting + [plan for plan in plans if not plan.is_open][:MOST_SHOWN]
 
 
-@access_pattern("change a planned list", "FEATUREDPLANS, JOB#id twice / PLAN#id, itself", "1 transaction")
+@access_pattern("change a planned list", "1 transaction")
 def change(
     plan: FeaturedPlan,
     page: FeaturedPage,
@@ -163,7 +163,7 @@ def change(
     return _change(plan, changed, "changed a planned list", [_job(changed)], by=by, now=now)
 
 
-@access_pattern("cancel a planned list", "FEATUREDPLANS, JOB#id twice / PLAN#id, itself", "1 transaction")
+@access_pattern("cancel a planned list", "1 transaction")
 def cancel(plan: FeaturedPlan, *, by: str, now: datetime) -> FeaturedPlan:
     """Give up a plan; harmless if it is given up. PlanChanged."""
     if plan.state == CANCELLED:
@@ -176,11 +176,7 @@ def set_now(plan: FeaturedPlan, *, now: datetime) -> AuditContext:
     return AuditContext("as planned", (_put(plan, replace(plan, state=SET), now), *_end_job(plan)))
 
 
-@access_pattern(
-    "set a planned list, or put it aside",
-    "FEATUREDPLANS; FRONTPAGE, CATEGORY#c ...; FEATURED#page / PLAN#id; itself; VERSION#n",
-    "1 get + 1 batch get + 1 transaction",
-)
+@access_pattern("set a planned list, or put it aside", "1 get + 1 batch get + 1 transaction")
 def set_planned(job: Job, now: datetime) -> datetime | None:
     """Set the list of a plan whose time has come, without what expired or was deleted; or put it aside."""
     try:

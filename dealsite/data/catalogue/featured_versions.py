@@ -84,7 +84,7 @@ def keep_writes(page: FeaturedPage) -> list[Write]:
     return writes
 
 
-@access_pattern("the earlier lists of a page", "FEATURED#page / VERSION#n", "1 query")
+@access_pattern("the earlier lists of a page", "1 query")
 def of_page(page_id: str) -> list[FeaturedVersion]:
     """Return the last 20 lists that a page had before the one of now, newest first."""
     partition = keys.featured_version.partition(page_id)
@@ -92,7 +92,7 @@ def of_page(page_id: str) -> list[FeaturedVersion]:
     return [from_item(row) for row in rows]
 
 
-@access_pattern("one earlier list of a page", "FEATURED#page / VERSION#n", "1 get")
+@access_pattern("one earlier list of a page", "1 get")
 def get(page_id: str, version: int) -> FeaturedVersion:
     """Return an earlier list of a page, or raise NotFound."""
     item = table.get(keys.featured_version(page_id, version))

@@ -28,9 +28,7 @@ from dealsite.data.table.paging import to_end
 SITEMAP_ROWS = 1000
 
 
-@access_pattern(
-    "front page: its lists", "FRONTPAGE; GSI1 DEALS#yyyy-mm-dd / itself; DEAL#id", "1 batch get + 2 queries"
-)
+@access_pattern("front page: its lists", "1 batch get + 2 queries")
 def front_page(
     *, now: datetime, after: str | None = None, before: str | None = None
 ) -> tuple[list[DealCard], Page]:
@@ -51,9 +49,7 @@ def front_page(
     return [] if cursor.place else _featured(FRONT, items.get(keys.front_page()), now), page
 
 
-@access_pattern(
-    "category page", "CATEGORY#c; GSI3 CATEGORY#c#yyyy-mm / itself; DEAL#id", "1 batch get + 1 query"
-)
+@access_pattern("category page", "1 batch get + 1 query")
 def category_page(
     slug: str, *, now: datetime, after: str | None = None, before: str | None = None
 ) -> tuple[Category, list[DealCard], Page]:
@@ -69,7 +65,7 @@ def category_page(
     return category_from_items(slug, item, counts), featured, page
 
 
-@access_pattern("brand page", "BRAND#b; GSI2 BRAND#b#yyyy / itself; DEAL#id", "1 batch get + 1 query")
+@access_pattern("brand page", "1 batch get + 1 query")
 def brand_page(
     slug: str, *, now: datetime, after: str | None = None, before: str | None = None
 ) -> tuple[Brand, Page]:
@@ -85,7 +81,7 @@ def brand_page(
     return brand, read(source.published(now), cursor)
 
 
-@access_pattern("Editors' Choice page", "EDITORSCHOICEPAGE", "1 get")
+@access_pattern("Editors' Choice page", "1 get")
 def editors_choice(*, now: datetime) -> tuple[FeaturedPage, list[DealCard]]:
     """Return the Editors' Choice page and those of its cards that shoppers see."""
     item = table.get(keys.editors_choice_page(), consistent=False)
@@ -102,14 +98,14 @@ def all_days() -> list[str]:
     ]
 
 
-@access_pattern("the days with deals", "FRONTPAGE / DAYS#yyyy", "1 query")
+@access_pattern("the days with deals", "1 query")
 def past_days(*, now: datetime) -> list[date]:
     """Return the days up to now that hold deals, newest first."""
     today = now.date().isoformat()
     return sorted((date.fromisoformat(day) for day in all_days() if day <= today), reverse=True)
 
 
-@access_pattern("the deals of a day", "GSI1 DEALS#yyyy-mm-dd / DEAL#id", "1 query")
+@access_pattern("the deals of a day", "1 query")
 def deals_of_day(day: date, *, now: datetime) -> Iterator[DealCard]:
     """Yield the deals of a day that are published by now, newest first. 1 query for each 1,000."""
     source = all_deals([day.isoformat()]).published(now)

@@ -43,7 +43,7 @@ class LowestPrice:
     is_known: bool
 
 
-@access_pattern("the prices that a deal has had", "PRICES#id / time#id", "1 query")
+@access_pattern("the prices that a deal has had", "1 query")
 def of_deal(deal_id: str) -> list[Price]:
     """Return the last prices of a deal, oldest first; [] for a deal of before they were kept."""
     rows = table.query(keys.price.partition(deal_id), newest_first=True, limit=MOST_READ, consistent=True)

@@ -73,9 +73,7 @@ BY_NAME: dict[tuple[str, str], Relation] = {(one.verb, one.target): one for one 
 MUTE_ALL = "mute_all"  # the kind of job that mutes many watches
 
 
-@access_pattern(
-    "add a like or a watch", "BRANDLIKE#b#u, BRANDWATCH#b ... / itself, USER#u, COUNTS", "1 transaction"
-)
+@access_pattern("add a like or a watch", "1 transaction")
 def add(relation: Relation, slug: str, username: str, *, now: datetime) -> bool:
     """Add a relation and count it; False if it was there. NotFound if its target is not there."""
     check_slug(relation, slug)
@@ -92,9 +90,7 @@ def add(relation: Relation, slug: str, username: str, *, now: datetime) -> bool:
     return True
 
 
-@access_pattern(
-    "remove a like or a watch", "BRANDLIKE#b#u, BRANDWATCH#b ... / itself, USER#u, COUNTS", "1 transaction"
-)
+@access_pattern("remove a like or a watch", "1 transaction")
 def remove(relation: Relation, slug: str, username: str) -> bool:
     """Take a relation back and count it off; False if it was not there."""
     check_slug(relation, slug)
@@ -116,13 +112,13 @@ class RelationEntry:
     muted: bool = False
 
 
-@access_pattern("what a user likes", "GSI2 USER#u / LIKE#BRAND#b, LIKE#CATEGORY#c", "1 query")
+@access_pattern("what a user likes", "1 query")
 def likes_of(username: str) -> list[RelationEntry]:
     """Return what a user likes: brands, then categories, by slug."""
     return _of_user(username, "LIKE")
 
 
-@access_pattern("what a user watches", "GSI2 USER#u / WATCH#BRAND#b, WATCH#CATEGORY#c", "1 query")
+@access_pattern("what a user watches", "1 query")
 def watched_by(username: str) -> list[RelationEntry]:
     """Return what a user watches: brands, then categories, by slug."""
     return _of_user(username, "WATCH")
@@ -140,7 +136,7 @@ def _of_user(username: str, verb: str) -> list[RelationEntry]:
     return found
 
 
-@access_pattern("mute a watch, or hear it again", "BRANDWATCH#b or CATEGORYWATCH#c / USER#u", "1 update")
+@access_pattern("mute a watch, or hear it again", "1 update")
 def mute_watch(relation: Relation, slug: str, *, username: str, muted: bool) -> None:
     """Keep a watch, but send no messages for it, or send them again; NotFound if there is none."""
     check_slug(relation, slug)
@@ -155,11 +151,7 @@ def mute_watch(relation: Relation, slug: str, *, username: str, muted: bool) -> 
     )
 
 
-@access_pattern(
-    "mute some of a user's watches: an update each",
-    "GSI2 USER#u; BRANDWATCH#b or CATEGORYWATCH#c / WATCH#...; USER#u",
-    "1 query + 1 update",
-)
+@access_pattern("mute some of a user's watches: an update each", "1 query + 1 update")
 def mute_all(username: str, *, muted: bool, limit: int) -> int:
     """Mute up to `limit` of a user's watches, or hear them again; return how many were not so.
 
@@ -172,7 +164,7 @@ def mute_all(username: str, *, muted: bool, limit: int) -> int:
     return len(wrong)
 
 
-@access_pattern("mute all of very many watches", "JOB#id", "1 put")
+@access_pattern("mute all of very many watches", "1 put")
 def mute_all_later(username: str, *, muted: bool, now: datetime) -> None:
     """Have the worker mute all of a user's watches, or let them be heard again."""
     payload = MuteAllPayload(username, muted)
@@ -180,9 +172,7 @@ def mute_all_later(username: str, *, muted: bool, now: datetime) -> None:
 
 
 @access_pattern(
-    "remove all that a deleted user likes and watches: a transaction each",
-    "GSI2 USER#u / LIKE#BRAND#b ..., WATCH#BRAND#b ...",
-    "2 queries + 1 transaction",
+    "remove all that a deleted user likes and watches: a transaction each", "2 queries + 4 transactions"
 )
 def remove_all(username: str) -> None:
     """Take back all likes and watches of a user who is gone, and count them off. 2 queries + 1 transaction each."""
@@ -225,9 +215,7 @@ def relation_state(target: Kind, slug: str, items: Mapping[keys.Key, Item]) -> R
     return RelationState(target, slug, counts.likes, counts.watches, of_target["LIKE"], of_target["WATCH"])
 
 
-@access_pattern(
-    "how a user stands to a brand", "BRANDLIKE#b#u, BRANDWATCH#b ... / itself, USER#u, COUNTS", "1 batch get"
-)
+@access_pattern("how a user stands to a brand", "1 batch get")
 def relation_state_of(username: str, target: Kind, slug: str) -> RelationState:
     """Return how a user stands to a brand or category. 1 consistent batch get."""
     return relation_state(target, slug, table.batch_get(relation_state_keys(username, target, slug)))

@@ -27,7 +27,7 @@ class RenditionsCheckpoint:
     done: int = 0
 
 
-@access_pattern("ask for the further files of pictures", "JOB#id", "1 put")
+@access_pattern("ask for the further files of pictures", "1 put")
 def request(names: Sequence[str], *, now: datetime) -> None:
     """Ask for the further files of some pictures, by name; nothing for none."""
     if names:

@@ -139,7 +139,7 @@ class Bulk:
         return self.job.state in ("done", "cancelled", "failed") and self.changed > 0
 
 
-@access_pattern("one bulk change", "JOB#id", "1 get")
+@access_pattern("one bulk change", "1 get")
 def get(job_id: str) -> Bulk:
     """Return a bulk change, or an undo; NotFound."""
     item = table.get(keys.job(job_id)) if is_ulid(job_id) else None
@@ -156,7 +156,7 @@ def of_job(job: Job, *, undone_by: str = "") -> Bulk:
 # Ordering
 
 
-@access_pattern("start a bulk change", "JOB#id, BULK#job / itself, CHUNK#n", "1 transaction")
+@access_pattern("start a bulk change", "1 transaction")
 def start(
     change: BulkChange,
     *,
@@ -192,7 +192,7 @@ def start(
     _order(BULK_CHANGE, payload, job_id, now, writes)
 
 
-@access_pattern("order that a bulk change be undone", "JOB#id twice", "1 get + 1 transaction")
+@access_pattern("order that a bulk change be undone", "1 get + 1 transaction")
 def undo(job_id: str, *, undo_id: str, by: str, now: datetime) -> None:
     """Order that a bulk change be taken back, once; the same id again is harmless.
 

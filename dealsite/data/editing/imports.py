@@ -128,7 +128,7 @@ class ImportsPage:
     before: str | None
 
 
-@access_pattern("note an uploaded file of deals", "IMPORT#id, JOB#id", "1 transaction")
+@access_pattern("note an uploaded file of deals", "1 transaction")
 def create(source_file: SourceFile, *, import_id: str, by: str, now: datetime) -> Import:
     """Note a file that was uploaded, and its deletion; the same id again returns what is there."""
     new = Import(import_id, by, source_file)
@@ -147,7 +147,7 @@ def create(source_file: SourceFile, *, import_id: str, by: str, now: datetime) -
     return new
 
 
-@access_pattern("one import", "IMPORT#id", "1 get")
+@access_pattern("one import", "1 get")
 def get(import_id: str) -> Import:
     """Return an import, or raise NotFound."""
     item = table.get(keys.deal_import(import_id)) if is_ulid(import_id) else None
@@ -156,7 +156,7 @@ def get(import_id: str) -> Import:
     return _from_item(item)
 
 
-@access_pattern("read a file with another encoding or separator", "IMPORT#id", "1 transaction")
+@access_pattern("read a file with another encoding or separator", "1 transaction")
 def read_again(one: Import, source_file: SourceFile, *, version: int) -> None:
     """Take a file for something else: another encoding or separator; the same again is harmless. VersionConflict."""
     changed = Update(
@@ -173,14 +173,14 @@ def read_again(one: Import, source_file: SourceFile, *, version: int) -> None:
             raise
 
 
-@access_pattern("how a file with such a first line was read", "IMPORTLAYOUT#hash", "1 get")
+@access_pattern("how a file with such a first line was read", "1 get")
 def layout_of(fingerprint: str) -> dict[str, Any]:
     """Return how a file with such a first line was read the last time, {} if there was none."""
     item = table.get(keys.import_layout(fingerprint))
     return dict(item["layout"]) if item else {}
 
 
-@access_pattern("have a file checked", "IMPORT#id, JOB#id, IMPORTLAYOUT#hash", "1 transaction")
+@access_pattern("have a file checked", "1 transaction")
 def check(
     one: Import, layout: dict[str, Any], *, fingerprint: str, version: int, job_id: str, now: datetime
 ) -> None:
@@ -203,7 +203,7 @@ def check(
             raise
 
 
-@access_pattern("have the deals of a file imported", "IMPORT#id, JOB#id twice", "1 transaction")
+@access_pattern("have the deals of a file imported", "1 transaction")
 def run(one: Import, *, version: int, job_id: str, by: str, now: datetime) -> None:
     """Have the deals of a checked file imported; again, after it was cancelled, those that are missing.
 
@@ -230,7 +230,7 @@ def run(one: Import, *, version: int, job_id: str, by: str, now: datetime) -> No
             raise
 
 
-@access_pattern("note what a job of an import found or did", "IMPORT#id", "1 update")
+@access_pattern("note what a job of an import found or did", "1 update")
 def finished(
     job: Job,
     *,
@@ -251,14 +251,14 @@ def finished(
     table.write(Update(key=key, set=changes, when=(equals(("card", "job"), job.id),)))
 
 
-@access_pattern("an import and the job that works on it", "IMPORT#id, JOB#id", "2 gets")
+@access_pattern("an import and the job that works on it", "2 gets")
 def load(import_id: str) -> tuple[Import, Job | None]:
     """Return an import and the job that works on it, or did last; NotFound."""
     one = get(import_id)
     return one, jobs.get(one.job) if one.job else None
 
 
-@access_pattern("the imports, newest first", "GSI2 IMPORTS; JOB#id / IMPORT#id", "1 query + 1 batch get")
+@access_pattern("the imports, newest first", "1 query + 1 batch get")
 def newest(*, after: str | None = None, before: str | None = None) -> ImportsPage:
     """Return one page of the imports; BadCursor."""
     partition, size = keys.imports.partition(), PAGE_SIZE

@@ -80,7 +80,7 @@ def check_of(item: Mapping[str, Any]) -> LinkCheck | None:
     return from_item(LinkCheck, kept)
 
 
-@access_pattern("a deal's link and what is known of it", "DEAL#id", "1 get")
+@access_pattern("a deal's link and what is known of it", "1 get")
 def get(deal_id: str) -> DealLink:
     """Return the link of a deal; NotFound."""
     item = table.get(keys.deal(deal_id)) if is_ulid(deal_id) else None
@@ -89,11 +89,7 @@ def get(deal_id: str) -> DealLink:
     return _linked(item)
 
 
-@access_pattern(
-    "the next links of a round, newest deals first",
-    "GSI1 DEALS#yyyy-mm-dd; DEAL#id / DEAL#id",
-    "1 batch get + 3 queries",
-)
+@access_pattern("the next links of a round, newest deals first", "1 batch get + 2 queries")
 def page(*, after: str, now: datetime) -> tuple[list[tuple[str, DealLink | None]], bool]:
     """Return the next deals of a round, newest first, each with its link, and whether there are more.
 
@@ -116,7 +112,7 @@ def _linked(item: Item) -> DealLink:
     return DealLink(item["id"], item.get("link") or "", check_of(item))
 
 
-@access_pattern("note that a link works", "DEAL#id", "1 update")
+@access_pattern("note that a link works", "1 update")
 def works(linked: DealLink) -> None:
     """Forget what was found before: the link works. 1 update, none where nothing was found."""
     if linked.check is None or not linked.check.failures:
@@ -127,7 +123,7 @@ def works(linked: DealLink) -> None:
         return  # it has another link by now, or is gone, or somebody else found the same
 
 
-@access_pattern("note that a link is broken, look again later", "DEAL#id, JOB#id", "1 transaction")
+@access_pattern("note that a link is broken, look again later", "1 transaction")
 def fails(linked: DealLink, reason: str, *, now: datetime) -> None:
     """Note that nothing is behind a link; the first time, with a job that looks again some hours later.
 
@@ -163,13 +159,13 @@ def _unchanged(linked: DealLink) -> tuple[Condition, ...]:
     return same_link, equals(path, linked.check.failures) if linked.check.failures else missing(path)
 
 
-@access_pattern("check a link at once", "JOB#id", "1 put")
+@access_pattern("check a link at once", "1 put")
 def check_again(deal_id: str, *, now: datetime) -> None:
     """Have the worker check a deal's link at once."""
     table.write(_job(deal_id, due=now, now=now))
 
 
-@access_pattern("take an editor's word for a link", "DEAL#id", "1 transaction")
+@access_pattern("take an editor's word for a link", "1 transaction")
 def accept(deal_id: str, *, link: str, by: str, now: datetime) -> None:
     """Take an editor's word that a link is fine: for 30 days it is neither checked nor called broken.
 
@@ -181,7 +177,7 @@ def accept(deal_id: str, *, link: str, by: str, now: datetime) -> None:
     table.transact([note, _entry(deal_id, "called the link fine", link, by=by, now=now)])
 
 
-@access_pattern("take an editor's word for a link no longer", "DEAL#id, JOB#id", "1 get + 1 transaction")
+@access_pattern("take an editor's word for a link no longer", "1 get + 1 transaction")
 def take_back(deal_id: str, *, by: str, now: datetime) -> None:
     """Take that back, and have the worker check the link at once. NotFound."""
     linked = get(deal_id)
@@ -202,7 +198,7 @@ def _entry(deal_id: str, what: str, link: str, *, by: str, now: datetime) -> Put
 # Rounds: one a week, over all deals that have not expired
 
 
-@access_pattern("begin this week's round over all links", "JOB#id", "1 put")
+@access_pattern("begin this week's round over all links", "1 put")
 def begin_round(*, now: datetime) -> bool:
     """Begin this week's round over all links, unless it is there; tell whether it was begun."""
     try:

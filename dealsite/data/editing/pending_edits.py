@@ -75,7 +75,7 @@ class PendingEdits:
         return is_recent and self.updated_by == by and not self.is_discarded
 
 
-@access_pattern("the unpublished changes of a deal", "VERSIONS#id / CHANGES", "1 get")
+@access_pattern("the unpublished changes of a deal", "1 get")
 def find(deal: Deal) -> PendingEdits | None:
     """Return the unpublished changes of a deal, discarded ones too; None if there are none. 1 get.
 
@@ -93,7 +93,7 @@ def _is_of(kept: PendingEdits, deal: Deal) -> bool:
     return kept.deal_id == deal.id and kept.begun_at >= deal.created_at
 
 
-@access_pattern("keep what a deal is to become", "VERSIONS#id, DEAL#id / CHANGES, itself", "1 transaction")
+@access_pattern("keep what a deal is to become", "1 transaction")
 def keep(
     deal: Deal,
     content: DealContent,
@@ -147,7 +147,7 @@ def keep(
     return kept
 
 
-@access_pattern("discard the unpublished changes of a deal", "VERSIONS#id / CHANGES", "1 transaction")
+@access_pattern("discard the unpublished changes of a deal", "1 transaction")
 def discard(changes: PendingEdits, *, by: str, now: datetime) -> None:
     """Discard unpublished changes. VersionConflict, with `current`, if somebody went on with them."""
     update = Update(
@@ -160,7 +160,7 @@ def discard(changes: PendingEdits, *, by: str, now: datetime) -> None:
     _write_noted(changes, update, "discarded unpublished changes", by=by, now=now)
 
 
-@access_pattern("restore discarded changes of a deal", "VERSIONS#id / CHANGES", "1 transaction")
+@access_pattern("restore discarded changes of a deal", "1 transaction")
 def restore(changes: PendingEdits, *, by: str, now: datetime) -> None:
     """Take back that changes were discarded. VersionConflict if others were kept since."""
     update = Update(
@@ -179,7 +179,7 @@ def publish_write(changes: PendingEdits) -> Delete:
     return Delete(key=key, when=when, otherwise=PendingEditsConflict())
 
 
-@access_pattern("what deals are to become, as lists show it", "GSI1 DEALCHANGES / time#id", "1 query")
+@access_pattern("what deals are to become, as lists show it", "1 query")
 def cards() -> list[DealCard]:
     """Return what deals are to become, as lists show it, last changed first, up to 50. 1 query.
 

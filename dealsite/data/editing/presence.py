@@ -42,9 +42,7 @@ class Heartbeat:
     published: bool = False
 
 
-@access_pattern(
-    "open a form, see who else has it open", "DEAL#id or DRAFT#id / itself, PRESENCE#u", "1 query + 1 put"
-)
+@access_pattern("open a form, see who else has it open", "1 query + 1 put")
 def heartbeat(kind: str, thing_id: str, *, username: str, name: str, now: datetime) -> Heartbeat:
     """Say that somebody has a form open, and return who else has."""
     key = keys.TARGETS[kind](thing_id)
@@ -67,7 +65,7 @@ def heartbeat(kind: str, thing_id: str, *, username: str, name: str, now: dateti
     )
 
 
-@access_pattern("close a form", "DEAL#id or DRAFT#id / PRESENCE#u", "1 delete")
+@access_pattern("close a form", "1 delete")
 def leave(kind: str, thing_id: str, *, username: str) -> None:
     """Say that somebody has closed a form; harmless to repeat."""
     table.write(Delete(key=keys.presence(kind, thing_id, username)))

@@ -35,7 +35,7 @@ class SavedQuestion:
     last_edit: str = ""
 
 
-@access_pattern("save a question to the lake", "QUESTIONS / QUESTION#id", "1 put")
+@access_pattern("save a question to the lake", "1 put")
 def create(*, question_id: str, title: str, sql: str, by: str, now: datetime) -> SavedQuestion:
     """Save a question under an id made with its form; the same id again returns what is there."""
     item = _item(question_id, title, sql, 1, new_ulid(now), by, by, now)
@@ -47,14 +47,14 @@ def create(*, question_id: str, title: str, sql: str, by: str, now: datetime) ->
     return from_item(item)
 
 
-@access_pattern("note that a question was asked", "AUDIT#day / time#id", "1 put")
+@access_pattern("note that a question was asked", "1 put")
 def note_asked(run_id: str, sql: str, *, by: str, now: datetime) -> None:
     """Write into the audit log who asks what; of a long question the beginning."""
     text = sql if len(sql) <= audit.LONGEST_TEXT else sql[: audit.LONGEST_TEXT - 1] + "…"
     table.write(audit.entry_write(by=by, kind="question", subject=run_id, what="asked", note=text, now=now))
 
 
-@access_pattern("one saved question", "QUESTIONS / QUESTION#id", "1 get")
+@access_pattern("one saved question", "1 get")
 def get(question_id: str) -> SavedQuestion:
     """Return a saved question, or raise NotFound."""
     item = table.get(keys.question(question_id)) if is_ulid(question_id) else None
@@ -63,7 +63,7 @@ def get(question_id: str) -> SavedQuestion:
     return from_item(item)
 
 
-@access_pattern("the saved questions, newest first", "QUESTIONS / QUESTION#id", "1 query")
+@access_pattern("the saved questions, newest first", "1 query")
 def newest() -> list[SavedQuestion]:
     """Return the newest 200 saved questions, newest first."""
     partition, (low, high) = keys.question.partition(), keys.question.between()
@@ -71,7 +71,7 @@ def newest() -> list[SavedQuestion]:
     return [from_item(item) for item in items]
 
 
-@access_pattern("change a saved question", "QUESTIONS / QUESTION#id", "1 put")
+@access_pattern("change a saved question", "1 put")
 def edit(question: SavedQuestion, *, title: str, sql: str, by: str, now: datetime) -> SavedQuestion:
     """Change a saved question; VersionConflict, with `current`, if it changed since it was loaded."""
     token = new_ulid(now)
@@ -88,7 +88,7 @@ def edit(question: SavedQuestion, *, title: str, sql: str, by: str, now: datetim
     return from_item(item)
 
 
-@access_pattern("delete a saved question", "QUESTIONS / QUESTION#id", "1 delete")
+@access_pattern("delete a saved question", "1 delete")
 def delete(question: SavedQuestion) -> None:
     """Delete a saved question; harmless if it is gone. VersionConflict if it was edited meanwhile."""
     when = at_version(question.version)

@@ -50,7 +50,7 @@ class SavedView:
 Views = tuple[SavedView, ...]
 
 
-@access_pattern("saved views of an editor and of the team", "VIEWS#u, VIEWS#-", "1 batch get")
+@access_pattern("saved views of an editor and of the team", "1 batch get")
 def of(username: str) -> tuple[Views, Views]:
     """Return an editor's own views and the team's, each in its order."""
     items = table.batch_get([keys.saved_views(username), keys.saved_views(TEAM)])
@@ -58,7 +58,7 @@ def of(username: str) -> tuple[Views, Views]:
     return _views(mine), _views(team)
 
 
-@access_pattern("save a view of the list of deals", "VIEWS#u or VIEWS#-", "1 get + 1 transaction")
+@access_pattern("save a view of the list of deals", "1 get + 1 transaction")
 def save(
     owner: str,
     view: SavedView,
@@ -104,7 +104,7 @@ def mark_of(view: SavedView) -> str:
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
 
 
-@access_pattern("rename a view", "VIEWS#u or VIEWS#-", "1 get + 1 transaction")
+@access_pattern("rename a view", "1 get + 1 transaction")
 def rename(owner: str, view_id: str, name: str, *, by: str, now: datetime) -> SavedView:
     """Give a view another name; return it as it was. Invalid, also for a name in use; NotFound."""
     before: list[SavedView] = []
@@ -122,7 +122,7 @@ def rename(owner: str, view_id: str, name: str, *, by: str, now: datetime) -> Sa
     return before[0]
 
 
-@access_pattern("put a view elsewhere in the order", "VIEWS#u or VIEWS#-", "1 get + 1 transaction")
+@access_pattern("put a view elsewhere in the order", "1 get + 1 transaction")
 def move(owner: str, view_id: str, place: int, *, by: str, now: datetime) -> Views:
     """Put a view at a place (0 is the first); return all in their order. NotFound."""
 
@@ -135,7 +135,7 @@ def move(owner: str, view_id: str, place: int, *, by: str, now: datetime) -> Vie
     return _change(owner, change, "moved", view_id, by=by, now=now)
 
 
-@access_pattern("delete a view", "VIEWS#u or VIEWS#-", "1 get + 1 transaction")
+@access_pattern("delete a view", "1 get + 1 transaction")
 def delete(owner: str, view_id: str, *, by: str, now: datetime) -> tuple[SavedView, int] | None:
     """Delete a view; return it with its place, for whoever wants it back, or None if it was gone."""
     deleted: list[tuple[SavedView, int]] = []
@@ -148,7 +148,7 @@ def delete(owner: str, view_id: str, *, by: str, now: datetime) -> tuple[SavedVi
     return deleted[0] if deleted else None
 
 
-@access_pattern("forget the views of a deleted user", "VIEWS#u", "1 delete")
+@access_pattern("forget the views of a deleted user", "1 delete")
 def forget(username: str) -> None:
     """Remove the views of a user who was deleted."""
     table.write(Delete(key=keys.saved_views(username)))

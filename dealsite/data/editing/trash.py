@@ -48,7 +48,7 @@ class TrashPage:
     after: str | None
 
 
-@access_pattern("what is in the trash, newest first", "GSI1 TRASH / time#kind#id", "1 query")
+@access_pattern("what is in the trash, newest first", "1 query")
 def newest(*, after: str | None = None) -> TrashPage:
     """Return one page of what lies in the trash, without what `kept` and `offer` hold; BadCursor."""
     high = keys.TOP
@@ -68,9 +68,7 @@ def newest(*, after: str | None = None) -> TrashPage:
     return TrashPage(things, str(rows[PAGE_SIZE - 1]["GSI1SK"]) if len(rows) > PAGE_SIZE else None)
 
 
-@access_pattern(
-    "restore a deal or draft", "DEAL#id or DRAFT#id, pages / itself, TRASH", "2 gets + 1 transaction"
-)
+@access_pattern("restore a deal or draft", "2 gets + 1 transaction")
 def restore(
     kind: str,
     thing_id: str,
@@ -96,9 +94,7 @@ def restore(
 
 
 @access_pattern(
-    "delete for good, with up to 40 versions and prices each",
-    "DEAL#id, VERSIONS#id, PRICES#id / TRASH, number, time#id",
-    "1 get + 2 queries + 1 transaction",
+    "delete for good, with up to 40 versions and prices each", "1 get + 2 queries + 1 transaction"
 )
 def purge(kind: str, thing_id: str, *, by: str, now: datetime, until: datetime | None = None) -> bool:
     """Delete for good what lies in the trash, with its versions and prices; False if it is not there (any more).

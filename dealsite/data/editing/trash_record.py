@@ -69,7 +69,7 @@ class EmptyTrashPayload:
     day: date
 
 
-@access_pattern("whether a deal or draft is in the trash", "DEAL#id or DRAFT#id / TRASH", "1 get")
+@access_pattern("whether a deal or draft is in the trash", "1 get")
 def find(kind: str, thing_id: str) -> TrashEntry | None:
     """Return what lies in the trash under an id, None if nothing does."""
     if kind not in keys.TARGETS or not is_ulid(thing_id):

@@ -64,7 +64,7 @@ def keep_writes(history_id: str, version: Version) -> list[Write]:
     return writes
 
 
-@access_pattern("earlier versions of a deal or draft, newest first", "VERSIONS#id / number", "1 query")
+@access_pattern("earlier versions of a deal or draft, newest first", "1 query")
 def newest(history_id: str, *, below: int | None = None) -> VersionsPage:
     """Return a page of versions of a deal or draft, newest first; `below` a number."""
     high = keys.version(history_id, below - 1 if below else LAST_VERSION)[1]
@@ -74,14 +74,14 @@ def newest(history_id: str, *, below: int | None = None) -> VersionsPage:
     return VersionsPage(found[:PAGE_SIZE], found[PAGE_SIZE] if len(found) > PAGE_SIZE else None)
 
 
-@access_pattern("several versions of a deal or draft", "VERSIONS#id / number", "1 batch get")
+@access_pattern("several versions of a deal or draft", "1 batch get")
 def get_many(history_id: str, numbers: Iterable[int]) -> dict[int, Version]:
     """Return those of some versions that are kept, by number."""
     items = table.batch_get(keys.version(history_id, number) for number in numbers if number > 0)
     return {item["version"]: from_item(item) for item in items.values()}
 
 
-@access_pattern("one version of a deal or draft", "VERSIONS#id / number", "1 get")
+@access_pattern("one version of a deal or draft", "1 get")
 def get(history_id: str, number: int) -> Version:
     """Return a version, or raise NotFound."""
     item = table.get(keys.version(history_id, number)) if 0 < number <= LAST_VERSION else None

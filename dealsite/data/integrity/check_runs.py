@@ -41,14 +41,14 @@ class CheckRun:
         return time_of(self.id)
 
 
-@access_pattern("note what a check of the table found", "CHECKRUNS / RUN#id", "1 put")
+@access_pattern("note what a check of the table found", "1 put")
 def save(run: CheckRun, *, now: datetime) -> None:
     """Keep what a run found for 90 days; the same again is harmless."""
     item = CHECK_RUN.item(to_item(run) | {"ttl": epoch_seconds(now + KEPT)})
     table.write(Put(key=keys.check_run(run.id), item=item))
 
 
-@access_pattern("the last checks of the table", "CHECKRUNS / RUN#id", "1 query")
+@access_pattern("the last checks of the table", "1 query")
 def newest() -> list[CheckRun]:
     """Return the last 30 runs, newest first."""
     rows = table.query(keys.check_run.partition(), newest_first=True, limit=SHOWN, consistent=True)

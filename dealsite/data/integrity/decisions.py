@@ -35,7 +35,7 @@ KEYS = {"PK", "SK"}
 CHANGED = gettext_lazy("The item has changed since it was found. The next check looks at it anew.")
 
 
-@access_pattern("delete a quarantined item", "the item, QUARANTINE#hash, AUDIT#day", "2 gets + 1 transaction")
+@access_pattern("delete a quarantined item", "2 gets + 1 transaction")
 def delete(entry_id: str, *, by: str, now: datetime) -> None:
     """Delete the item; its copy is kept for 30 days. NotFound, Conflict."""
     entry, item = _to_decide(entry_id, "delete", now)
@@ -44,9 +44,7 @@ def delete(entry_id: str, *, by: str, now: datetime) -> None:
     _decide(entry, "deleted", "removed an item", [gone], by=by, now=now)
 
 
-@access_pattern(
-    "correct a quarantined item", "the item, QUARANTINE#hash, AUDIT#day", "2 gets + 1 transaction"
-)
+@access_pattern("correct a quarantined item", "2 gets + 1 transaction")
 def correct(entry_id: str, path: str, kind: Kind, text: str, *, by: str, now: datetime) -> None:
     """Give an attribute, named by its path (`card.amount`), another value; what was there is kept for 30 days.
 
@@ -77,7 +75,7 @@ def correct(entry_id: str, path: str, kind: Kind, text: str, *, by: str, now: da
     )
 
 
-@access_pattern("leave a quarantined item as it is", "QUARANTINE#hash, AUDIT#day", "1 get + 1 transaction")
+@access_pattern("leave a quarantined item as it is", "1 get + 1 transaction")
 def leave(entry_id: str, *, by: str, now: datetime) -> None:
     """Leave the item as it is: it is not asked about again while it and the sentence are the same.
 
@@ -87,7 +85,7 @@ def leave(entry_id: str, *, by: str, now: datetime) -> None:
     _decide(entry, "left", "left an item as it is", [], by=by, now=now)
 
 
-@access_pattern("undo a decision", "the item, QUARANTINE#hash, AUDIT#day", "1 get + 1 transaction")
+@access_pattern("undo a decision", "1 get + 1 transaction")
 def undo(entry_id: str, *, by: str, now: datetime) -> None:
     """Put back what was there before a decision; NotFound, Conflict where the item is not as the decision left it."""
     entry = _open(entry_id, "undo", now)
@@ -112,7 +110,7 @@ def _put_back(item: Item, changed: Mapping[str, Mapping[str, Any]]) -> Update:
     return replace(repair_write(item, before), otherwise=conflict)
 
 
-@access_pattern("whether a quarantined item is as it was", "the item", "1 get")
+@access_pattern("whether a quarantined item is as it was", "1 get")
 def state_of_item(entry: Quarantined) -> Literal["same", "changed", "missing"]:
     """Tell whether an item is as it was found, or was to be left by a decision."""
     item = table.get(entry.key)

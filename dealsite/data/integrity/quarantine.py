@@ -49,11 +49,7 @@ class QuarantinePage:
     after: str | None
 
 
-@access_pattern(
-    "keep what a check found, with a put for each problem",
-    "the items, QUARANTINE#hash, GSI1 QUARANTINE",
-    "2 batch gets + 1 query + 1 put",
-)
+@access_pattern("keep what a check found, with a put for each problem", "2 batch gets + 1 query + 1 put")
 def keep(
     problems: Iterable[Problem],
     *,
@@ -103,9 +99,7 @@ def _close(row: Quarantined, now: datetime) -> bool:
     return True
 
 
-@access_pattern(
-    "what is in the quarantine", "GSI1 QUARANTINE or QUARANTINE#STATE / group or time#hash", "1 query"
-)
+@access_pattern("what is in the quarantine", "1 query")
 def page(state: State = "open", *, after: str | None = None, now: datetime) -> QuarantinePage:
     """Return one page of a state: what is open with its like, what was decided or is gone newest first; BadCursor."""
     low, high, is_open = "0", keys.TOP, state == "open"
@@ -134,7 +128,7 @@ def is_hash(text: str) -> bool:
     return len(text) == 64 and all(character in "0123456789abcdef" for character in text)
 
 
-@access_pattern("an entry of the quarantine", "QUARANTINE#hash", "1 get")
+@access_pattern("an entry of the quarantine", "1 get")
 def get(entry_id: str, *, now: datetime) -> Quarantined:
     """Return an entry with its copy; NotFound."""
     item = table.get(keys.quarantined(entry_id)) if is_hash(entry_id) else None

@@ -101,11 +101,7 @@ def write(item: Item, *, now: datetime) -> Update | None:
     )
 
 
-@access_pattern(
-    "move drafts to the trash that nobody has saved for long",
-    "GSI1 DRAFTS; DRAFT#id, JOB#id / itself, TRASH",
-    "1 query + 2 gets + 1 transaction",
-)
+@access_pattern("move drafts to the trash that nobody has saved for long", "1 query + 2 gets + 1 transaction")
 def discard_drafts(
     span: timedelta, *, now: datetime, renew: Callable[[], object] = lambda: None
 ) -> tuple[int, int]:

@@ -43,7 +43,7 @@ class CommandRun:
 _read, _store = reader(COMMAND_RUN.shape, CommandRun), writer(COMMAND_RUN.shape, CommandRun)
 
 
-@access_pattern("note how a command went", "COMMANDRUNS#kind / RUN#id", "1 put")
+@access_pattern("note how a command went", "1 put")
 def note(kind: str, *, by: str, began: datetime, now: datetime, ok: bool, said: str) -> CommandRun:
     """Keep how a command or a night's work went for 90 days."""
     run = CommandRun(new_ulid(began), kind, by, now, ok, said[:SAID_CHARACTERS])
@@ -52,14 +52,14 @@ def note(kind: str, *, by: str, began: datetime, now: datetime, ok: bool, said: 
     return run
 
 
-@access_pattern("how a command went last", "COMMANDRUNS#kind / RUN#id", "1 query")
+@access_pattern("how a command went last", "1 query")
 def newest(kind: str) -> CommandRun | None:
     """Return the run of a kind that began last; None if there was none for 90 days."""
     rows = table.query(keys.command_run.partition(kind), newest_first=True, limit=1, consistent=True)
     return _read(rows[0]) if rows else None
 
 
-@access_pattern("have a worker run a command at a time", "JOB#id", "1 put")
+@access_pattern("have a worker run a command at a time", "1 put")
 def plan(kind: str, *, due: datetime) -> bool:
     """Have a worker run a command at a time, or as soon after that as one runs; tell whether that is new."""
     job_id = new_ulid(due, crc32(kind.encode()))  # the same, whoever plans it

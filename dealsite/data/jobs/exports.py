@@ -129,7 +129,7 @@ class ExportsPage:
     before: str | None
 
 
-@access_pattern("ask for a file of orders, payments or a list", "JOB#id twice", "1 transaction")
+@access_pattern("ask for a file of orders, payments or a list", "1 transaction")
 def request(payload: Payload, *, kind: str, job_id: str, now: datetime) -> None:
     """Ask for a file; `kind` is its job's, and says for whom. The same id again is harmless."""
     put = job_write(kind, to_item(payload), job_id=job_id, due=now)
@@ -143,7 +143,7 @@ def request(payload: Payload, *, kind: str, job_id: str, now: datetime) -> None:
         table.transact([once, deletion, entry])
 
 
-@access_pattern("one of the files that were asked for", "JOB#id", "1 get")
+@access_pattern("one of the files that were asked for", "1 get")
 def get(job_id: str, *, now: datetime) -> Export:
     """Return a file that is asked for and still kept; NotFound."""
     job = jobs.get(job_id)
@@ -152,9 +152,7 @@ def get(job_id: str, *, now: datetime) -> Export:
     raise NotFound(_("There is no such file. Files are kept for %(days)s days.") % {"days": kept_for().days})
 
 
-@access_pattern(
-    "files that were asked for", "GSI2 EXPORTS or EXPORTS#audience; JOB#id / JOB#id", "1 query + 1 batch get"
-)
+@access_pattern("files that were asked for", "1 query + 1 batch get")
 def newest(audience: str = OFFICE, *, after: str | None = None, before: str | None = None) -> ExportsPage:
     """Return one page of the files that were asked for, for an audience; BadCursor."""
     partition = keys.exports_of.partition(audience) if audience else keys.exports.partition()
@@ -165,9 +163,7 @@ def newest(audience: str = OFFICE, *, after: str | None = None, before: str | No
 
 
 @access_pattern(
-    "orders for a file: a scan for each 1,000 rows, or a query for each 1,000 that wait",
-    "GSI2 as a whole, or GSI3 OPENORDERS#k",
-    "1 scan",
+    "orders for a file: a scan for each 1,000 rows, or a query for each 1,000 that wait", "2 scans"
 )
 def find_orders(payload: ExportRequest) -> Iterator[tuple[int, list[OrderCard]]]:
     """Yield how many rows were read so far, and the cards of those orders among the last ones that are wanted.

@@ -14,14 +14,14 @@ KEPT = timedelta(days=1)  # then nobody asks any more how long ago it was
 MISSING_AFTER = timedelta(minutes=1)  # four heartbeats; a worker that is started again is back long before
 
 
-@access_pattern("say that a process lives", "HEARTBEAT#part", "1 put")
+@access_pattern("say that a process lives", "1 put")
 def write(part: Part, *, now: datetime) -> None:
     """Say that a process of a part lives. All of a part write the same item, since one that lives is enough."""
     item = HEARTBEAT.item({"part": part, "at": iso(now), "ttl": epoch_seconds(now + KEPT)})
     table.write(Put(key=keys.heartbeat(part), item=item))
 
 
-@access_pattern("when a process last said that it lives", "HEARTBEAT#part", "1 get")
+@access_pattern("when a process last said that it lives", "1 get")
 def last(part: Part) -> datetime | None:
     """Return when a process of a part last said that it lives; None if none did for a day."""
     item = table.get(keys.heartbeat(part))

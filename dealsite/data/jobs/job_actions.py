@@ -26,25 +26,25 @@ ALREADY = {
 }
 
 
-@access_pattern("pause a job", "JOB#id / itself; out of GSI3", "1 get + 1 transaction")
+@access_pattern("pause a job", "1 get + 1 transaction")
 def pause(job_id: str, *, by: str, now: datetime) -> None:
     """Stop a job until `resume`; harmless if it is paused. NotFound, Conflict."""
     _set_state(job_id, ("open",), "paused", "paused", by=by, now=now)
 
 
-@access_pattern("resume a job", "JOB#id / itself; into GSI3", "1 get + 1 transaction")
+@access_pattern("resume a job", "1 get + 1 transaction")
 def resume(job_id: str, *, by: str, now: datetime) -> None:
     """Go on with a paused job, not before its time; harmless if it is open. NotFound, Conflict."""
     _set_state(job_id, ("paused",), "open", "resumed", by=by, now=now)
 
 
-@access_pattern("cancel a job", "JOB#id / itself; out of GSI3", "1 get + 1 transaction")
+@access_pattern("cancel a job", "1 get + 1 transaction")
 def cancel(job_id: str, *, by: str, now: datetime) -> None:
     """End a job; what it did stays. Harmless to repeat. NotFound, Conflict."""
     _set_state(job_id, ("open", "paused"), "cancelled", "cancelled", by=by, now=now)
 
 
-@access_pattern("try a failed job again", "JOB#id / itself; into GSI3", "1 get + 1 transaction")
+@access_pattern("try a failed job again", "1 get + 1 transaction")
 def retry(job_id: str, *, by: str, now: datetime) -> None:
     """Try a failed job again; harmless if it is open. NotFound, Conflict."""
     _set_state(job_id, ("failed",), "open", gettext_noop("tried again"), by=by, now=now)

@@ -114,7 +114,7 @@ def cancel_write(kind: str, job_id: str) -> Update:
     )
 
 
-@access_pattern("one job", "JOB#id", "1 get")
+@access_pattern("one job", "1 get")
 def get(job_id: str) -> Job:
     """Return a job, or raise NotFound."""
     item = table.get(keys.job(job_id)) if is_ulid(job_id) else None
@@ -123,14 +123,14 @@ def get(job_id: str) -> Job:
     return job_from_item(item)
 
 
-@access_pattern("several jobs", "JOB#id", "1 batch get")
+@access_pattern("several jobs", "1 batch get")
 def get_many(job_ids: Iterable[str]) -> dict[str, Job]:
     """Return those of some jobs that exist, by id. 1 batch get for each 100."""
     items = table.batch_get(keys.job(job_id) for job_id in job_ids)
     return {item["id"]: job_from_item(item) for item in items.values()}
 
 
-@access_pattern("the jobs of a month", "GSI1 JOBS#yyyy-mm; JOB#id / JOB#id", "1 query + 1 batch get")
+@access_pattern("the jobs of a month", "1 query + 1 batch get")
 def of_month(month: str, *, after: str | None = None, before: str | None = None) -> JobsPage:
     """Return one page of the jobs of a month, `yyyy-mm`; BadCursor."""
     partition = keys.jobs_of_month.partition(month)
@@ -139,7 +139,7 @@ def of_month(month: str, *, after: str | None = None, before: str | None = None)
     return JobsPage([found[job_id] for job_id in page.ids if job_id in found], page.after, page.before)
 
 
-@access_pattern("take the next job", "GSI3 JOBS#OPEN / due time and id", "1 query + 1 update + 1 get")
+@access_pattern("take the next job", "1 query + 1 update + 1 get")
 def take_next(
     *,
     now: datetime,
@@ -181,7 +181,7 @@ def take_next(
     return None
 
 
-@access_pattern("note how far a job has come", "JOB#id", "1 update")
+@access_pattern("note how far a job has come", "1 update")
 def save_checkpoint(job: Job, checkpoint: dict[str, Any], *, now: datetime) -> Job:
     """Keep how far a job has come and renew its lease; Conflict if another worker has taken it, or it is to rest."""
     _rest(job, now)
@@ -189,32 +189,32 @@ def save_checkpoint(job: Job, checkpoint: dict[str, Any], *, now: datetime) -> J
     return replace(job, checkpoint=checkpoint)
 
 
-@access_pattern("note what a job has done", "JOB#id", "1 update")
+@access_pattern("note what a job has done", "1 update")
 def save_progress(job: Job, progress: dict[str, Any], *, now: datetime) -> None:
     """Keep what a job has done, forgive its tries and renew its lease; Conflict if it is no longer ours, or rests."""
     _rest(job, now)
     _change(job, {"progress": progress, "tries": 0, "GSI3SK": _position(job.id, now + LEASE)})
 
 
-@access_pattern("mark a job done", "JOB#id", "1 update")
+@access_pattern("mark a job done", "1 update")
 def finish(job: Job, *, forget: bool = False) -> None:
     """Mark a job done; `forget` what it was to do, where that names people and nobody reads it any more."""
     _close(job, "done", forget=forget)
 
 
-@access_pattern("end a job that has become pointless", "JOB#id", "1 update")
+@access_pattern("end a job that has become pointless", "1 update")
 def cancel_own(job: Job, reason: str) -> None:
     """End a job that has become pointless."""
     _close(job, "cancelled", reason)
 
 
-@access_pattern("put a job off", "JOB#id", "1 update")
+@access_pattern("put a job off", "1 update")
 def wait_until(job: Job, due: datetime) -> None:
     """Put a job back until a later time, its tries forgiven."""
     _change(job, {"GSI3SK": _position(job.id, due), "tries": 0})
 
 
-@access_pattern("put a failed job off, or give it up", "JOB#id", "1 update")
+@access_pattern("put a failed job off, or give it up", "1 update")
 def fail(job: Job, error: str, *, now: datetime) -> None:
     """Put a job back for a later try, or give it up after 8 without progress."""
     tries = job.tries if job.tries < MAX_TRIES else get(job.id).tries

@@ -92,20 +92,20 @@ class Process:
 _read, _store = reader(PROCESS.shape, Process), writer(PROCESS.shape, Process)
 
 
-@access_pattern("say how a process is doing", "PROCESSES / PROCESS#id", "1 put")
+@access_pattern("say how a process is doing", "1 put")
 def save(process: Process) -> None:
     """Store what a process says of itself in place of what it said before; it is kept for a day."""
     item = PROCESS.item(_store(process) | {"ttl": epoch_seconds(process.at + KEPT)})
     table.write(Put(key=keys.process(process.id), item=item))
 
 
-@access_pattern("take away a process that ends", "PROCESSES / PROCESS#id", "1 delete")
+@access_pattern("take away a process that ends", "1 delete")
 def remove(process_id: str) -> None:
     """Take a process away that ends as it should; what died stays for a day. Harmless to repeat."""
     table.write(Delete(key=keys.process(process_id)))
 
 
-@access_pattern("all processes of the last day", "PROCESSES / PROCESS#id", "1 query")
+@access_pattern("all processes of the last day", "1 query")
 def listed(*, now: datetime) -> list[Process]:
     """Return the processes that live, and those that died within a day, those that began last first; up to 200."""
     rows = table.query(keys.process.partition(), newest_first=True, limit=MOST, consistent=True)

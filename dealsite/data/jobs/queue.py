@@ -39,11 +39,7 @@ class Queue:
         return self.kinds[0].oldest if self.kinds else None
 
 
-@access_pattern(
-    "how many jobs wait, rest or failed",
-    "GSI3 JOBS#OPEN / due time and id; GSI1 JOBS#yyyy-mm / JOB#id",
-    "3 queries",
-)
+@access_pattern("how many jobs wait, rest or failed", "3 queries")
 def read(*, now: datetime) -> Queue:
     """Count the first 1,000 open jobs, and of the newest 500 of this month and the last the paused and failed ones.
 

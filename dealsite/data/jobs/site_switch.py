@@ -52,14 +52,14 @@ class SiteSwitch:
         return self.by == SITE
 
 
-@access_pattern("how the site's switch stands", "SITESWITCH", "1 get")
+@access_pattern("how the site's switch stands", "1 get")
 def read() -> SiteSwitch:
     """Return how the switch stands; open where nobody ever touched it."""
     item = table.get(keys.site_switch())
     return _read_switch(item) if item else SiteSwitch()
 
 
-@access_pattern("turn the site's switch", "SITESWITCH, AUDIT#day / itself, time#id", "1 transaction")
+@access_pattern("turn the site's switch", "1 transaction")
 def switch_site(state: SwitchState, *, message: str, by: str, now: datetime) -> SiteSwitch:
     """Open or close the site, whatever it was before; other processes know it two seconds later."""
     item = SITE_SWITCH.item({"state": state, "message": message, "by": by, "at": iso(now)})

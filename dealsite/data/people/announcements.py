@@ -123,9 +123,7 @@ class Announcements:
     before: str | None
 
 
-@access_pattern(
-    "whom an announcement reaches", "USERCOUNT#k, or BRAND#b, CATEGORY#c / itself, or COUNTS", "1 batch get"
-)
+@access_pattern("whom an announcement reaches", "1 batch get")
 def count_recipients(audience: Audience) -> int:
     """Return how many users an announcement reaches at most: of a union, and of users who muted, less."""
     if audience.everyone:
@@ -147,7 +145,7 @@ def problems(headline: str, text: str) -> dict[str, str]:
     return found
 
 
-@access_pattern("order a message about a deal, now or at a time", "JOB#id, DEAL#id", "1 transaction")
+@access_pattern("order a message about a deal, now or at a time", "1 transaction")
 def send(
     deal_id: str, *, message_id: str, headline: str, text: str, audience: Audience, by: str, now: datetime
 ) -> None:
@@ -186,7 +184,7 @@ def with_deal(deal_id: str, content: DealContent, *, by: str, state: str = "open
     return _announcement(replace(payload, follows_deal=True), deal_id, time_of(deal_id), state)
 
 
-@access_pattern("messages planned and sent, newest first", "GSI2 ANNOUNCEMENTS / JOB#id", "1 query")
+@access_pattern("messages planned and sent, newest first", "1 query")
 def newest(*, after: str | None = None, before: str | None = None) -> Announcements:
     """Return one page of all announcements, planned ones first; BadCursor."""
     page = newest_first(

@@ -23,7 +23,7 @@ def is_known(user: User, number: str) -> bool:
     return password_mark(number, user) in user.devices
 
 
-@access_pattern("remember a device", "USER#u", "1 update")
+@access_pattern("remember a device", "1 update")
 def remember(user: User, number: str) -> bool:
     """Remember a device by its random number, and forget the oldest beyond MOST_DEVICES; False where that could not be.
 

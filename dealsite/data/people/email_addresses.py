@@ -18,7 +18,7 @@ from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.writes import Delete, Update, Write, equals, exists
 
 
-@access_pattern("ask for another e-mail address", "USER#u / itself, PROFILE#u, JOB#id", "1 transaction")
+@access_pattern("ask for another e-mail address", "1 transaction")
 def claim(profile: Profile, *, user: User, name: str, timezone: str, email: str, now: datetime) -> Profile:
     """Note the address that a user wants, along with name and time zone, and have a link sent to it.
 
@@ -43,9 +43,7 @@ def claim(profile: Profile, *, user: User, name: str, timezone: str, email: str,
     return profiles.carry_out(profile, wanted, writes)
 
 
-@access_pattern(
-    "confirm an e-mail address", "USER#u, USEREMAIL#e twice, JOB#id / itself, PROFILE#u", "1 transaction"
-)
+@access_pattern("confirm an e-mail address", "1 transaction")
 def confirm(user: User, *, now: datetime) -> None:
     """Make a user's pending address theirs, and have the one that it replaces told.
 
@@ -57,11 +55,7 @@ def confirm(user: User, *, now: datetime) -> None:
     table.transact(writes)
 
 
-@access_pattern(
-    "take back an e-mail address",
-    "USER#u, USEREMAIL#e twice, SESSIONS#u, JOB#id / itself, PROFILE#u, SESSION#hash",
-    "1 query + 1 transaction",
-)
+@access_pattern("take back an e-mail address", "1 query + 1 transaction")
 def take_back(user: User, email: str, *, password: str, now: datetime) -> None:
     """Give a user the address back that they had, with another password's hash; all their sessions end.
 

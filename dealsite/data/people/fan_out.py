@@ -65,9 +65,7 @@ class Recipient:
 
 
 @access_pattern(
-    "send an announcement",
-    "UserIndex, or BRANDWATCH#b and CATEGORYWATCH#c; MESSAGES#u, JOB#id / USER#u; MESSAGE#id, SEGMENT#n",
-    "2 batch gets + 1 query + 1 transaction + 4 scans + 1 batch insert + 6 updates",
+    "send an announcement", "2 batch gets + 1 query + 1 transaction + 4 scans + 2 batch inserts + 6 updates"
 )
 def send_message(job: jobs.Job, now: datetime) -> None:
     """Carry out a job of this kind, from wherever it has come to.

@@ -76,7 +76,7 @@ def order_notice(status: str, *, order_id: str, username: str, to: str, now: dat
     return _job(ORDER_NOTICE, OrderNoticePayload(status, order_id, username, to), now)
 
 
-@access_pattern("ask for a new password", "JOB#id", "1 put")
+@access_pattern("ask for a new password", "1 put")
 def request_password_reset(email: str, *, now: datetime) -> None:
     """Have a reset link sent to an address, if it is a user's: only the worker looks that up. 1 put."""
     table.write(_job(PASSWORD_RESET, PasswordResetPayload(email), now))
@@ -87,7 +87,7 @@ def confirmation(username: str, *, now: datetime) -> Write:
     return _job(CONFIRMATION, ConfirmationPayload(username), now)
 
 
-@access_pattern("send the link to a pending address again", "JOB#id", "1 put")
+@access_pattern("send the link to a pending address again", "1 put")
 def request_confirmation(username: str, *, now: datetime) -> None:
     """Have a link sent to a user's pending address, if they have one: only the worker looks. 1 put."""
     table.write(confirmation(username, now=now))

@@ -74,7 +74,7 @@ def message_item(
     return {"PK": pk, "SK": sk, **MESSAGE.item(values | unread)}
 
 
-@access_pattern("a user's messages, or unread ones", "MESSAGES#u, or GSI1 MESSAGES#u / MESSAGE#id", "1 query")
+@access_pattern("a user's messages, or unread ones", "1 query")
 def inbox(
     username: str, *, unread: bool = False, after: str | None = None, before: str | None = None
 ) -> Inbox:
@@ -91,13 +91,13 @@ def inbox(
     return Inbox([_message(row) for row in page.rows], page.after, page.before)
 
 
-@access_pattern("how many messages are unread", "GSI1 MESSAGES#u / MESSAGE#id", "1 query")
+@access_pattern("how many messages are unread", "1 query")
 def count_unread(username: str) -> int:
     """Return how many messages are unread, 100 for 100 and more."""
     return len(table.query(keys.message.partition(username), index=keys.GSI1, limit=BADGE_LIMIT))
 
 
-@access_pattern("one message", "MESSAGES#u / MESSAGE#id", "1 get")
+@access_pattern("one message", "1 get")
 def get(username: str, message_id: str) -> Message:
     """Return a user's message; NotFound."""
     item = table.get(_key(username, message_id))
@@ -106,7 +106,7 @@ def get(username: str, message_id: str) -> Message:
     return _message(item)
 
 
-@access_pattern("mark a message read", "MESSAGES#u / MESSAGE#id", "1 update")
+@access_pattern("mark a message read", "1 update")
 def mark_read(username: str, message_id: str, *, now: datetime) -> None:
     """Mark a message read, which may shorten its time; harmless if it is, NotFound if there is none."""
     key, read = _key(username, message_id), {"read_at": iso(now)}
@@ -115,7 +115,7 @@ def mark_read(username: str, message_id: str, *, now: datetime) -> None:
     table.write(Update(key=key, set=changes, remove=remove, when=(exists(),), otherwise=_no_message()))
 
 
-@access_pattern("mark unread messages read one by one", "GSI1 MESSAGES#u / MESSAGE#id", "1 query + 1 update")
+@access_pattern("mark unread messages read one by one", "1 query + 3 updates")
 def mark_all_read(username: str, *, until: str, limit: int, now: datetime) -> int:
     """Mark up to `limit` messages read that came no later than the id `until`; return how many were found.
 
@@ -131,20 +131,20 @@ def mark_all_read(username: str, *, until: str, limit: int, now: datetime) -> in
     return len(rows)
 
 
-@access_pattern("mark very many messages read", "JOB#id", "1 put")
+@access_pattern("mark very many messages read", "1 put")
 def mark_all_read_later(username: str, *, until: str, now: datetime) -> None:
     """Have the worker mark all messages read that came no later than the id `until`. 1 put."""
     payload = ReadAllPayload(username, until)
     table.write(job_write(READ_ALL, to_item(payload), job_id=new_ulid(now), due=now))
 
 
-@access_pattern("delete a message", "MESSAGES#u / MESSAGE#id", "1 delete")
+@access_pattern("delete a message", "1 delete")
 def delete(username: str, message_id: str) -> None:
     """Delete a message; harmless if it is gone."""
     table.write(Delete(key=_key(username, message_id)))
 
 
-@access_pattern("delete all messages one by one", "MESSAGES#u / MESSAGE#id", "1 query + 1 delete")
+@access_pattern("delete all messages one by one", "1 query + 1 delete")
 def delete_all(username: str) -> None:
     """Delete all messages of a user who is gone. 1 query a page + 1 delete each."""
     start: dict[str, Any] | None = None
@@ -157,7 +157,7 @@ def delete_all(username: str) -> None:
             return
 
 
-@access_pattern("deliver new messages, 25 at a time", "MESSAGES#u / MESSAGE#id", "1 batch insert")
+@access_pattern("deliver new messages, 25 at a time", "1 batch insert")
 def deliver(items: Iterable[Item]) -> int:
     """Write new messages, leaving those alone that are there already; return how many were new.
 

@@ -74,7 +74,7 @@ def file_name(job_id: str) -> str:
     return f"my-data/{job_id}.zip"
 
 
-@access_pattern("the newest file of one's own data", "USER#u, JOB#id / PROFILE#u, JOB#id", "2 gets")
+@access_pattern("the newest file of one's own data", "2 gets")
 def newest(username: str, *, now: datetime) -> MyData:
     """Return the newest file that a user asked for, if it is still kept; NotFound for no user."""
     job_id = _profile(username).get("my_data")
@@ -84,11 +84,7 @@ def newest(username: str, *, now: datetime) -> MyData:
     return MyData(None)
 
 
-@access_pattern(
-    "ask for a file of all that is stored about oneself",
-    "USER#u, JOB#id three times, AUDIT#day / PROFILE#u, JOB#id, time#id",
-    "2 gets + 1 transaction",
-)
+@access_pattern("ask for a file of all that is stored about oneself", "1 get + 1 transaction")
 def request(username: str, *, job_id: str, now: datetime) -> None:
     """Have a file written, and deleted a day later; Conflict while one is being written, and for a second click."""
     seen = _profile(username).get("my_data")
@@ -109,15 +105,13 @@ def request(username: str, *, job_id: str, now: datetime) -> None:
     table.transact([update, write, deletion, entry])
 
 
-@access_pattern("say that a file of one's own data is ready", "JOB#id", "1 put")
+@access_pattern("say that a file of one's own data is ready", "1 put")
 def tell(user: User, *, now: datetime) -> None:
     """Have a user told by mail that the file of their data is ready."""
     table.write(mails.notice("my_data", user, now=now))
 
 
-@access_pattern(
-    "note that all that is stored about a person was written to a file", "AUDIT#day / time#id", "1 put"
-)
+@access_pattern("note that all that is stored about a person was written to a file", "1 put")
 def note_export(username: str, *, by: str, now: datetime) -> None:
     """Note in the audit log that somebody else was given all that is stored about a user."""
     what = "wrote a file of all that is stored about them"
@@ -168,11 +162,7 @@ def links() -> list[tuple[str, str, At, str]]:
     return found
 
 
-@access_pattern(
-    "all that is stored about a person, for a file",
-    "USER#u, SESSIONS#u, MESSAGES#u, CART#u, PAYMENTS#u, ...; GSI1 and GSI2 by user; what they lead to",
-    "1 get + 12 queries + 3 batch gets",
-)
+@access_pattern("all that is stored about a person, for a file", "1 get + 12 queries + 3 batch gets")
 def all_items(username: str, *, everywhere: bool = False) -> Iterator[OwnItem]:
     """Yield what a person may have of each item that is stored about them, each once.
 

@@ -41,9 +41,7 @@ from dealsite.data.table.writes import (
 REMEMBERED = timedelta(hours=1)  # a used challenge; it is over after minutes anyway
 
 
-@access_pattern(
-    "the user of a passkey", "TWOFACTOR#f, USER#u / TWOFACTOR#f, TWOFACTOR#u", "1 get + 1 batch get"
-)
+@access_pattern("the user of a passkey", "1 get + 1 batch get")
 def find(handle: str) -> tuple[User, TwoFactor] | None:
     """Return the user whom a handle leads to, with the factor that it is the id of; None for nobody."""
     owner = table.get(keys.factor_owner(handle)) if is_ulid(handle) else None
@@ -57,11 +55,7 @@ def find(handle: str) -> tuple[User, TwoFactor] | None:
     return user, from_stored(factor)
 
 
-@access_pattern(
-    "add a passkey",
-    "USER#u, TWOFACTOR#f, CHALLENGE#hash, SESSIONS#u, JOB#id / TWOFACTOR#u, USED, SESSION#hash",
-    "1 query + 1 transaction",
-)
+@access_pattern("add a passkey", "1 query + 1 transaction")
 def add(user: User, factor: TwoFactor, passkey: Passkey, *, challenge: str, key: str, now: datetime) -> None:
     """Give a user a passkey; a new `factor`, with the hashes of its recovery codes, is turned on with it.
 
@@ -106,9 +100,7 @@ def by_passkey(
     return FactorUse(change, (_used(challenge, now),))
 
 
-@access_pattern(
-    "remove a passkey", "USER#u, SESSIONS#u, JOB#id / TWOFACTOR#u, SESSION#hash", "1 query + 1 transaction"
-)
+@access_pattern("remove a passkey", "1 query + 1 transaction")
 def remove(user: User, factor: TwoFactor, passkey: Passkey, *, key: str, now: datetime) -> None:
     """Remove one of several passkeys, or the last where there is an app, too; else, or if it is gone, Conflict.
 

@@ -14,9 +14,7 @@ from dealsite.data.table.errors import Conflict
 from dealsite.data.table.writes import Update, equals, missing
 
 
-@access_pattern(
-    "change a password", "USER#u, SESSIONS#u, JOB#id / itself, SESSION#hash", "1 query + 1 transaction"
-)
+@access_pattern("change a password", "1 query + 1 transaction")
 def change(user: User, *, password: str, key: str = "", now: datetime) -> None:
     """Give a user a new password's hash, if theirs is still the one they were read with.
 
@@ -33,7 +31,7 @@ def change(user: User, *, password: str, key: str = "", now: datetime) -> None:
     sessions.transact_and_end(replace(user, password=password), writes, key=key)
 
 
-@access_pattern("store a password hashed at today's cost", "USER#u", "1 update")
+@access_pattern("store a password hashed at today's cost", "1 update")
 def upgrade(user: User, *, password: str) -> None:
     """Store the same password hashed at today's cost; it ends the user's sessions.
 

@@ -52,7 +52,7 @@ class Profile:
     pending_email: str = ""
 
 
-@access_pattern("the profile of a user", "USER#u / PROFILE#u", "1 get")
+@access_pattern("the profile of a user", "1 get")
 def get(username: str) -> Profile:
     """Return a user's profile; NotFound if there is none."""
     item = table.get(keys.profile(username))
@@ -69,7 +69,7 @@ def from_item(item: Item) -> Profile:
 _read_profile = reader(PROFILE.shape, Profile)
 
 
-@access_pattern("change a profile", "USER#u / itself, PROFILE#u", "1 transaction")
+@access_pattern("change a profile", "1 transaction")
 def edit(profile: Profile, *, name: str, timezone: str) -> Profile:
     """Change a profile's name and time zone; VersionConflict with `current`.
 
@@ -148,7 +148,7 @@ USUAL = Preferences()
 PREFERENCES = ("language", "autosave", "shortcuts", "columns")  # the attributes of the sign-in item
 
 
-@access_pattern("keep a user's own choices: language, columns, autosave, shortcuts", "USER#u", "1 update")
+@access_pattern("keep a user's own choices: language, columns, autosave, shortcuts", "1 update")
 def save_preferences(
     username: str,
     *,

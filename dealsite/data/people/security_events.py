@@ -55,7 +55,7 @@ class SecurityPage:
     after: str | None
 
 
-@access_pattern("note a security event", "SECURITY#day / time#id", "1 put")
+@access_pattern("note a security event", "1 put")
 def add(event: SecurityEvent) -> None:
     """Store an event under an id made for it. The same one is never written over."""
     event_id = new_ulid(event.at)
@@ -64,11 +64,7 @@ def add(event: SecurityEvent) -> None:
         table.write(Put(key=keys.security_event(event.at, event_id), item=item, when=(absent(),)))
 
 
-@access_pattern(
-    "the security log of a user, a kind of event, a network or a day",
-    "GSI1 SECURITY#OF#u, GSI2 SECURITY#EVENT#event, GSI3 SECURITY#FROM#network, or SECURITY#day / time#id",
-    "1 query",
-)
+@access_pattern("the security log of a user, a kind of event, a network or a day", "1 query")
 def page(
     *,
     username: str = "",
@@ -111,7 +107,7 @@ def event_from_item(item: Item) -> SecurityEvent:
 _read_event, _store_event = reader(SECURITY_CARD, SecurityEvent, "id"), writer(SECURITY_CARD, SecurityEvent)
 
 
-@access_pattern("count failed tries", "FAILURES / minute", "1 update")
+@access_pattern("count failed tries", "1 update")
 def count_failures(number: int, *, now: datetime) -> None:
     """Count so many failed tries of this minute. If the answer is lost, Unavailable, and they may be counted or not."""
     minute = now.replace(second=0, microsecond=0)
@@ -120,7 +116,7 @@ def count_failures(number: int, *, now: datetime) -> None:
     table.write(Update(key=key, set={"type": "FailureCount", "ttl": ttl}, add={"count": number}))
 
 
-@access_pattern("how many tries failed lately", "FAILURES / minute", "1 query")
+@access_pattern("how many tries failed lately", "1 query")
 def failures(*, within: timedelta, now: datetime) -> dict[datetime, int]:
     """Return how many tries failed in each minute of a span that ends now, at most 16 hours; none where none did."""
     low, high = iso(now - within), iso(now)

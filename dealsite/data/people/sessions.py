@@ -51,7 +51,7 @@ class Session:
         return min(self.created_at + longest, self.seen_at + unused)
 
 
-@access_pattern("start a session", "SESSIONS#u / SESSION#hash", "1 put")
+@access_pattern("start a session", "1 put")
 def start(user: User, *, key: str, user_agent: str, address: str, now: datetime) -> Session:
     """Start a session under a new random key."""
     session, put = _new(user, key, user_agent, address, now)
@@ -59,9 +59,7 @@ def start(user: User, *, key: str, user_agent: str, address: str, now: datetime)
     return session
 
 
-@access_pattern(
-    "start a session on a new device, and tell the user", "SESSIONS#u, JOB#id / SESSION#hash", "1 transaction"
-)
+@access_pattern("start a session on a new device, and tell the user", "1 transaction")
 def start_on_new_device(user: User, *, key: str, user_agent: str, address: str, now: datetime) -> Session:
     """Start a session under a new random key, and have the user told of it by mail."""
     session, put = _new(user, key, user_agent, address, now)
@@ -77,17 +75,13 @@ def _new(user: User, key: str, user_agent: str, address: str, now: datetime) -> 
     )
 
 
-@access_pattern("who is signed in", "SESSIONS#u, USER#u / SESSION#hash, USER#u", "1 batch get")
+@access_pattern("who is signed in", "1 batch get")
 def read(username: str, key: str, *, now: datetime) -> tuple[Session, User] | None:
     """Return the session and user that a cookie names, or None if it is over; consistent."""
     return _read(username, key, table.batch_get(_read_keys(username, key)), now)
 
 
-@access_pattern(
-    "who is signed in, and how they stand to a brand or category",
-    "SESSIONS#u, USER#u, BRANDLIKE#b#u, BRANDWATCH#b, BRAND#b ... / SESSION#hash, USER#u, COUNTS",
-    "1 batch get",
-)
+@access_pattern("who is signed in, and how they stand to a brand or category", "1 batch get")
 def read_with_relation_state(
     username: str, key: str, *, target: Kind, slug: str, now: datetime
 ) -> tuple[Session, User, RelationState] | None:
@@ -115,7 +109,7 @@ def _read(
     return (session, user) if session.ends_at(user.roles) > now else None
 
 
-@access_pattern("note that a session is in use, once an hour", "SESSIONS#u / SESSION#hash", "1 update")
+@access_pattern("note that a session is in use, once an hour", "1 update")
 def see(session: Session, *, user_agent: str, address: str, now: datetime) -> None:
     """Note that a session is in use, at most once an hour; an ended one stays ended."""
     if now - session.seen_at < SEEN_EVERY:
@@ -132,14 +126,14 @@ def see(session: Session, *, user_agent: str, address: str, now: datetime) -> No
         table.write(Update(key=key, set=seen, when=as_read, otherwise=Conflict()))
 
 
-@access_pattern("note that a user has given their password again", "SESSIONS#u / SESSION#hash", "1 update")
+@access_pattern("note that a user has given their password again", "1 update")
 def reauthenticate(session: Session, *, now: datetime) -> None:
     """Note that the user has just given their password again; Conflict if the session has ended."""
     key = keys.session.given(session.username, session.key_hash)
     table.write(Update(key=key, set={"proved_at": iso(now)}, when=(exists(),), otherwise=_ended()))
 
 
-@access_pattern("a user's sessions", "SESSIONS#u / SESSION#hash", "1 query")
+@access_pattern("a user's sessions", "1 query")
 def of_user(username: str, *, roles: Collection[str] = (), now: datetime) -> list[Session]:
     """Return the sessions of a user with some roles, the last used first. 1 query a page."""
     found = [_as_session(item) for item in _items(username) if item["ttl"] > epoch_seconds(now)]
@@ -147,13 +141,13 @@ def of_user(username: str, *, roles: Collection[str] = (), now: datetime) -> lis
     return sorted(going_on, key=lambda session: session.seen_at, reverse=True)
 
 
-@access_pattern("end a session", "SESSIONS#u / SESSION#hash", "1 delete")
+@access_pattern("end a session", "1 delete")
 def end(username: str, key_hash: str) -> None:
     """End a session; harmless when it has ended."""
     table.write(Delete(key=keys.session.given(username, key_hash)))
 
 
-@access_pattern("end all sessions one by one", "SESSIONS#u / SESSION#hash", "1 query + 1 delete")
+@access_pattern("end all sessions one by one", "1 query + 1 delete")
 def end_all(username: str, *, but: str = "") -> None:
     """End all sessions of a user, but for the one of a key's hash. 1 query a page + 1 delete each."""
     for write in endings(username, but=but):

@@ -19,7 +19,7 @@ from dealsite.data.table.ids import iso
 from dealsite.data.table.writes import MAX_ACTIONS, Check, Update, contains, missing, present
 
 
-@access_pattern("suspend an account", "USER#u, SESSIONS#u / itself, SESSION#hash", "1 query + 1 transaction")
+@access_pattern("suspend an account", "1 query + 1 transaction")
 def suspend(user: User, *, reason: str, by: str, now: datetime) -> None:
     """Suspend a user, by an admin who is not suspended, else Forbidden; Conflict if they are suspended already."""
     update = Update(
@@ -38,7 +38,7 @@ def suspend(user: User, *, reason: str, by: str, now: datetime) -> None:
     sessions.transact_and_end(user, [update, admin, entry], key="")
 
 
-@access_pattern("lift a suspension", "USER#u", "1 transaction")
+@access_pattern("lift a suspension", "1 transaction")
 def lift(username: str, *, by: str, now: datetime) -> None:
     """Let a user sign in again; Conflict if they are not suspended."""
     update = Update(
@@ -51,7 +51,7 @@ def lift(username: str, *, by: str, now: datetime) -> None:
     table.transact([update, audit.entry_write(by=by, kind="user", subject=username, what=words, now=now)])
 
 
-@access_pattern("end all sessions of a user", "SESSIONS#u / SESSION#hash", "2 queries + 1 transaction")
+@access_pattern("end all sessions of a user", "2 queries + 1 transaction + 6 deletes")
 def end_sessions(username: str, *, by: str, now: datetime) -> None:
     """End all sessions of a user, for an admin. 1 delete more for each that a transaction cannot hold."""
     words = "ended all sessions"

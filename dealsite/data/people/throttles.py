@@ -29,7 +29,7 @@ class Limit:
     span: timedelta
 
 
-@access_pattern("count a try, of signing in for example", "THROTTLE#kind#subject / window", "1 update")
+@access_pattern("count a try, of signing in for example", "1 update")
 def count(limit: Limit, subject: str, *, now: datetime) -> None:
     """Count a try, or raise TooManyRequests with the seconds until the span is over."""
     began = window(limit, now)
@@ -44,7 +44,7 @@ def count(limit: Limit, subject: str, *, now: datetime) -> None:
     )
 
 
-@access_pattern("take back a counted try", "THROTTLE#kind#subject / window", "1 update")
+@access_pattern("take back a counted try", "1 update")
 def undo_attempt(limit: Limit, subject: str, *, now: datetime) -> None:
     """Take back the try that was counted at `now`."""
     key = keys.throttle(limit.kind, subject, window(limit, now))
@@ -60,7 +60,7 @@ def refusal(limit: Limit, now: datetime) -> TooManyRequests:
     return TooManyRequests(sentence, retry_after=wait)
 
 
-@access_pattern("how far limits are used", "THROTTLE#kind#subject / window", "1 batch get")
+@access_pattern("how far limits are used", "1 batch get")
 def uses(limits: Iterable[Limit], subject: str, *, now: datetime) -> dict[str, int]:
     """Return the tries of a subject in the present span by kind. 1 batch get."""
     counts = {limit.kind: keys.throttle(limit.kind, subject, window(limit, now)) for limit in limits}

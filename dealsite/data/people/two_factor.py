@@ -71,16 +71,14 @@ class FactorUse:
     beside: tuple[Write, ...] = ()
 
 
-@access_pattern("a user's second factor", "USER#u / TWOFACTOR#u", "1 get")
+@access_pattern("a user's second factor", "1 get")
 def get(username: str) -> TwoFactor | None:
     """Return a user's second factor, None if it is off."""
     item = table.get(keys.two_factor(username))
     return from_stored(item) if item else None
 
 
-@access_pattern(
-    "turn two-factor on", "USER#u, SESSIONS#u, JOB#id / TWOFACTOR#u, SESSION#hash", "1 query + 1 transaction"
-)
+@access_pattern("turn two-factor on", "1 query + 1 transaction")
 def turn_on(
     user: User, *, secret: str, recovery: Iterable[str], step: int, key: str, now: datetime
 ) -> TwoFactor:
@@ -107,11 +105,7 @@ def turning_on(user: User, made: TwoFactor, *, now: datetime) -> list[Write]:
     return [switch, put, entry, mails.notice("two_factor_on", user, now=now)]
 
 
-@access_pattern(
-    "add an app to passkeys",
-    "USER#u, SESSIONS#u, JOB#id / TWOFACTOR#u, SESSION#hash",
-    "1 query + 1 transaction",
-)
+@access_pattern("add an app to passkeys", "1 query + 1 transaction")
 def add_app(user: User, *, secret: str, step: int, key: str, now: datetime) -> None:
     """Take codes of an app, too, from a user who has passkeys; Conflict if they have an app, or the factor changed.
 
@@ -127,11 +121,7 @@ def add_app(user: User, *, secret: str, step: int, key: str, now: datetime) -> N
     sessions.transact_and_end(user, [update, entry, mails.notice("two_factor_on", user, now=now)], key=key)
 
 
-@access_pattern(
-    "turn two-factor off",
-    "USER#u, TWOFACTOR#f, SESSIONS#u, JOB#id / TWOFACTOR#u, SESSION#hash",
-    "1 query + 1 transaction",
-)
+@access_pattern("turn two-factor off", "1 query + 1 transaction")
 def turn_off(user: User, *, by: str, used: FactorUse | None = None, key: str = "", now: datetime) -> None:
     """Take app, passkeys and recovery codes from a user: by what they use up with that, or, by an admin, without.
 
@@ -154,11 +144,7 @@ def turn_off(user: User, *, by: str, used: FactorUse | None = None, key: str = "
     sessions.transact_and_end(replace(user, two_factor=""), writes, key=key)
 
 
-@access_pattern(
-    "use up a code or passkey",
-    "USER#u, JOB#id, CHALLENGE#hash / TWOFACTOR#u, USED",
-    "1 transaction",
-)
+@access_pattern("use up a code or passkey", "1 transaction")
 def use(used: FactorUse) -> None:
     """Use up a code or passkey; Conflict if it was used before, or the factor changed.
 
@@ -190,9 +176,7 @@ def by_recovery_code(user: User, factor: TwoFactor, code_hash: str, *, now: date
     return FactorUse(change, (mails.notice("recovery_code_used", user, now=now),))
 
 
-@access_pattern(
-    "make new recovery codes", "USER#u, JOB#id, CHALLENGE#hash / TWOFACTOR#u, USED", "1 transaction"
-)
+@access_pattern("make new recovery codes", "1 transaction")
 def renew_recovery_codes(user: User, used: FactorUse, *, recovery: Iterable[str], now: datetime) -> None:
     """Give a user new recovery codes by what they use up with that; the old ones are void. Conflict as of `use`."""
     # One change of the factor: the code that it is proved by, if it is a recovery code, goes with the others.

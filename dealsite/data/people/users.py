@@ -76,7 +76,7 @@ class UsersPage:
     after: str | None
 
 
-@access_pattern("sign up", "USER#u, USEREMAIL#e, USERCOUNT#k, JOB#id", "1 transaction")
+@access_pattern("sign up", "1 transaction")
 def create(
     *,
     username: str,
@@ -129,7 +129,7 @@ def create(
     return user
 
 
-@access_pattern("one user", "USER#u", "1 get")
+@access_pattern("one user", "1 get")
 def get(username: str) -> User:
     """Return a user; NotFound if there is none, or none any more."""
     if user := as_user(table.get(_key(username))):
@@ -137,7 +137,7 @@ def get(username: str) -> User:
     raise profiles.no_user()
 
 
-@access_pattern("a user by name or address", "USER#u, USEREMAIL#e", "2 gets")
+@access_pattern("a user by name or address", "2 gets")
 def find(name_or_email: str) -> User | None:
     """Return the user of a user name or e-mail address, or None. 1 get; 2 for an address, known or not."""
     try:
@@ -151,14 +151,14 @@ def find(name_or_email: str) -> User | None:
     return user if user and user.email == email else None
 
 
-@access_pattern("give a user a role", "USER#u", "1 transaction")
+@access_pattern("give a user a role", "1 transaction")
 def give_role(username: str, role: str, *, by: str, now: datetime) -> None:
     """Give a user a role; harmless when they have it. NotFound, Invalid. 1 get more when they have it."""
     change, when = {"add": {"roles": {role}}}, lacks("roles", role)
     _change_roles(username, role, change, when, what="given the role", by=by, now=now)
 
 
-@access_pattern("take a role from a user", "USER#u", "1 transaction")
+@access_pattern("take a role from a user", "1 transaction")
 def take_role(username: str, role: str, *, by: str, now: datetime) -> None:
     """Take a role from a user; harmless when they do not have it. NotFound, Invalid. 1 get more then."""
     change, when = {"discard": {"roles": {role}}}, contains("roles", role)
@@ -182,7 +182,7 @@ def _change_roles(
         get(username)
 
 
-@access_pattern("mute hot deals, or hear them again", "USER#u / itself; moves it in UserIndex", "1 update")
+@access_pattern("mute hot deals, or hear them again", "1 update")
 def mute_hot_deals(username: str, *, muted: bool) -> None:
     """Send a user no messages about hot deals, or send them again; harmless to repeat. NotFound.
 
@@ -192,7 +192,7 @@ def mute_hot_deals(username: str, *, muted: bool) -> None:
     table.write(Update(key=key, set=row, when=profiles.is_there(), otherwise=profiles.no_user()))
 
 
-@access_pattern("delete a user", "USER#u, USEREMAIL#e, USERCOUNT#k, JOB#id", "1 transaction")
+@access_pattern("delete a user", "1 transaction")
 def delete(user: User, *, job_id: str, now: datetime) -> None:
     """Delete a user whose password was just asked for; the name stays taken. The rest is removed by a job."""
     gone = ("name", "email", "password", "roles", "timezone", "registration", "UserIndex", "two_factor")
@@ -216,21 +216,21 @@ def delete(user: User, *, job_id: str, now: datetime) -> None:
     )
 
 
-@access_pattern("how many users", "USERCOUNT#k", "1 batch get")
+@access_pattern("how many users", "1 batch get")
 def count() -> int:
     """Return how many users there are."""
     items = table.batch_get(keys.user_count.given(shard) for shard in range(keys.USER_COUNT_SHARDS))
     return sum(item["count"] for item in items.values())
 
 
-@access_pattern("whether an admin is missing", "UserIndex / in no order", "1 scan + 1 batch get")
+@access_pattern("whether an admin is missing", "1 scan + 1 batch get")
 def lacks_admin() -> bool:
     """Tell whether nobody is an admin; only a table of up to 50 users is looked through, a larger one had its day."""
     found = page()
     return found.after is None and not any("admin" in user.roles for user in found.users)
 
 
-@access_pattern("users, a page at a time", "UserIndex / in no order", "1 scan + 1 batch get")
+@access_pattern("users, a page at a time", "1 scan + 1 batch get")
 def page(*, after: str | None = None, limit: int = 50) -> UsersPage:
     """Return users in no order, of whom UserIndex knows; BadCursor."""
     start = None if after is None else _row_of(after)

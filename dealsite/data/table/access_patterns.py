@@ -1,6 +1,6 @@
-"""Access patterns: each function that asks the table something says beside itself where it looks and what that costs.
+"""Access patterns: each function that asks the table something says beside itself what it asks and what that costs.
 
-    @access_pattern("the deals of a day", "GSI1 DEALS#yyyy-mm-dd / DEAL#id", "1 query")
+    @access_pattern("the deals of a day", "1 query")
     def deals_of_day(day): ...
 
 The page of all questions is written from these, and tests hold each function to its requests.
@@ -16,10 +16,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class AccessPattern:
-    """A question to the table: the partition and sort keys that it touches, and the requests that its example takes."""
+    """A question to the table, and the requests that it takes where a test measures it."""
 
     question: str
-    keys: str
     requests: str
 
 
@@ -27,15 +26,11 @@ _registered: dict[Callable[..., Any], AccessPattern] = {}
 ACCESS_PATTERNS = MappingProxyType(_registered)  # of all modules imported so far
 
 
-def access_pattern(question: str, keys: str, requests: str) -> Callable[[Function], Function]:
-    """Register the question that a function asks.
-
-    `keys` reads `partition / sort`, without the second where it is the first again. `requests` reads
-    `1 batch get + 2 queries`: what its example takes.
-    """
+def access_pattern(question: str, requests: str) -> Callable[[Function], Function]:
+    """Register the question that a function asks; `requests` reads `1 batch get + 2 queries`."""
 
     def register(function: Function) -> Function:
-        _registered[function] = AccessPattern(question, keys, requests)
+        _registered[function] = AccessPattern(question, requests)
         return function
 
     return register

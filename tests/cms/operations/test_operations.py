@@ -29,7 +29,6 @@ from dealsite.data.table.writes import Update
 from dealsite.web import traffic
 from dealsite.worker.schedule import SCHEDULE
 from tests.builders import DAY, HOUR, NOW, make_announcement, make_deal, make_id
-from tests.data.examples.jobs import order
 
 ADDRESS = "/cms/operations/"
 MINUTE = timedelta(minutes=1)
@@ -175,7 +174,10 @@ def test_a_command_that_failed_says_whether_it_is_tried_again(admin, settings, k
 
 def test_a_job_that_failed_leads_to_itself_in_the_list(admin):
     runs()
-    message, failed = order(), [make_id(NOW - 2 * HOUR), make_id(NOW - HOUR)]
+    message, failed = (
+        make_announcement(make_deal().id, make_id(NOW)),
+        [make_id(NOW - 2 * HOUR), make_id(NOW - HOUR)],
+    )
     state = {"state": "failed", ("card", "state"): "failed"}
     for job_id in failed:
         table.transact([jobs.job_write("rename_brand", {}, job_id=job_id, due=NOW)])

@@ -19,6 +19,7 @@ from tests.builders import (
     make_draft,
     make_id,
 )
+from tests.measuring import measured
 
 pytestmark = pytest.mark.usefixtures("whole_table")
 
@@ -29,7 +30,7 @@ def test_it_finds_what_is_there_and_says_nothing_of_what_is_not():
     links.fails(links.get(deal.id), "404", now=NOW)
     page, found = featured.load("front", [deal.id])
     featured.set_featured(page, [found[deal.id]], version=0, by=EDITOR, now=NOW)
-    looked = attention.look([deal.id, make_id()], [draft.id, make_id()], pages=True)
+    looked = measured(attention.look)([deal.id, make_id()], [draft.id, make_id()], pages=True)
     assert set(looked.deals) == {deal.id}
     assert looked.drafts == {draft.id: draft}
     assert looked.checks[deal.id].failures == 1
@@ -41,7 +42,9 @@ def test_it_finds_what_is_there_and_says_nothing_of_what_is_not():
 def test_a_published_draft_is_none_any_more():
     draft, content = make_draft(title="Ready"), make_content()
     make_category(content.category)
-    deals.publish(content, deal_id=make_id(NOW), brand=make_brand(), by=EDITOR, now=NOW, draft=draft)
+    measured(deals.publish)(
+        content, deal_id=make_id(NOW), brand=make_brand(), by=EDITOR, now=NOW, draft=draft
+    )
     assert drafts.get(draft.id).published_as
     assert attention.look([], [draft.id]).drafts == {}
 

@@ -12,6 +12,7 @@ from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
 from tests.builders import DAY, EDITOR, NOW, PICTURE, make_brand, make_deal, make_draft
 from tests.hostile import TRICKS
+from tests.measuring import measured
 
 pytestmark = pytest.mark.usefixtures("whole_table")
 
@@ -27,9 +28,9 @@ def rename(brand: brands.Brand, name: str, **changes) -> brands.Brand:
 
 
 def test_a_brand_is_read_back_as_it_was_created():
-    made = brands.create("Café  Olé!", by=EDITOR, now=NOW, description="Coffee", logo=PICTURE)
+    made = measured(brands.create)("Café  Olé!", by=EDITOR, now=NOW, description="Coffee", logo=PICTURE)
     assert (made.slug, made.name, made.version, made.deals) == ("cafe-ole", "Café Olé!", 1, 0)
-    assert brands.get_with_counts("cafe-ole") == made
+    assert measured(brands.get_with_counts)("cafe-ole") == made
     assert brands.get("cafe-ole").logo == PICTURE
 
 
@@ -38,7 +39,7 @@ def test_a_brand_spelt_otherwise_is_the_same_brand():
     for name in ("LIAN LI", "lian-li", "Lian\u00a0Li", " Lian  Li! "):
         with pytest.raises(errors.AlreadyExists, match="lian-li"):
             brands.create(name, by="otto", now=NOW)
-    assert brands.get("lian-li").name == "Lian Li"
+    assert measured(brands.get)("lian-li").name == "Lian Li"
 
 
 @pytest.mark.parametrize(
@@ -68,7 +69,7 @@ def test_all_brands_are_listed_by_letter(wait_for_indexes):
     for name in ("Zeta", "alpha", "3com", "Ärger", "Beta"):
         make_brand(name)
     wait_for_indexes()
-    listed = brands.all_brands()
+    listed = measured(brands.all_brands)()
     assert [(brand.letter, brand.name) for brand in listed] == [
         ("0-9", "3com"),
         ("A", "alpha"),
@@ -115,7 +116,7 @@ def test_a_new_name_reaches_deals_drafts_and_lists_and_the_slug_stays(wait_for_i
     wait_for_indexes()
     job = jobs.take_next(now=NOW + DAY)
     assert job is not None
-    assert brand_renames.rename_brand(job, NOW + DAY) is None
+    assert measured(brand_renames.rename_brand)(job, NOW + DAY) is None
     jobs.finish(job)
     wait_for_indexes()
     assert deals.get(deal.id).card.brand_name == "Polarlicht"
@@ -127,9 +128,12 @@ def test_a_new_name_reaches_deals_drafts_and_lists_and_the_slug_stays(wait_for_i
 
 
 def test_the_eight_categories_are_created_once():
+    measured(categories.create_all)()
     categories.create_all()
-    categories.create_all()
-    assert [category.slug for category in categories.all_categories()] == list(categories.CATEGORIES)
+    assert measured(categories.missing)() == []
+    assert [category.slug for category in measured(categories.all_categories)()] == list(
+        categories.CATEGORIES
+    )
     with pytest.raises(errors.AlreadyExists):
         categories.create("toys-hobbies")
 
@@ -154,3 +158,15 @@ def test_a_like_would_not_rewrite_a_brands_page():
     assert counts is not None
     assert "likes" not in brand
     assert counts["likes"] == 0
+
+
+def test_several_brands_are_read_at_once():
+    some = {brand.slug: brand for brand in (make_brand("Nordlicht"), make_brand("Aurora"))}
+    make_deal()
+    assert {slug: brand.name for slug, brand in measured(brands.get_many)([*some, "none"]).items()} == {
+        slug: brand.name for slug, brand in some.items()
+    }
+    assert {slug: found.deals for slug, found in measured(brands.counts)(some).items()} == {
+        "nordlicht": 1,
+        "aurora": 0,
+    }

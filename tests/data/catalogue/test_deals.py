@@ -9,9 +9,10 @@ from decimal import Decimal
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brands, categories, deals, drafts, featured, feeds, lists
+from dealsite.data.catalogue import brands, categories, deals, drafts, featured, feeds, lists, renditions
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deal.stock import mark_writes
+from dealsite.data.jobs import jobs
 from dealsite.data.table import errors, ids
 from dealsite.data.table.writes import Update
 from tests.builders import (
@@ -27,6 +28,7 @@ from tests.builders import (
     make_draft,
     make_id,
 )
+from tests.measuring import measured
 
 pytestmark = pytest.mark.usefixtures("whole_table")
 
@@ -155,7 +157,7 @@ def test_a_scheduled_deal_is_nobodys_but_the_editors_before_its_time(wait_for_in
     assert feeds.brand_page("nordlicht", now=NOW)[1].cards == []
     assert feeds.category_page("peripherals-networking", now=NOW)[2].cards == []
     assert feeds.front_page(now=NOW + HOUR)[1].cards == [deal.card]
-    assert deals.get_visible(deal.id, now=NOW + HOUR) == deal
+    assert measured(deals.get_visible)(deal.id, now=NOW + HOUR) == deal
 
 
 @pytest.mark.parametrize(
@@ -212,7 +214,7 @@ def test_a_move_takes_the_deal_from_one_feed_to_the_other(wait_for_indexes):
     make_category("toys-hobbies")
     aurora = make_brand("Aurora")
     content = replace(deal.content, brand="aurora", category="toys-hobbies")
-    moved = deals.edit(deal, content, version=1, brand=aurora, by=EDITOR, now=NOW)
+    moved = measured(deals.edit)(deal, content, version=1, brand=aurora, by=EDITOR, now=NOW)
     wait_for_indexes()
     assert feeds.brand_page("nordlicht", now=NOW)[1].cards == []
     assert feeds.brand_page("aurora", now=NOW)[1].cards == [moved.card]
@@ -256,7 +258,7 @@ def test_an_edit_is_as_strict_as_publishing():
 
 def test_expiring_a_deal_ends_it_now_and_once(wait_for_indexes):
     deal = make_deal()
-    ended = deals.expire_now(deal, by=EDITOR, now=NOW)
+    ended = measured(deals.expire_now)(deal, by=EDITOR, now=NOW)
     assert ended.content.expires_at == NOW
     assert deals.get(deal.id).card.state(NOW) == "expired"
     assert deals.expire_now(ended, by=EDITOR, now=NOW + HOUR).content.expires_at == NOW
@@ -292,7 +294,7 @@ def test_deleting_twice_is_harmless():
 
 def test_a_day_is_listed_while_it_holds_a_deal(wait_for_indexes):
     one, other = make_deal(), make_deal()
-    deals.delete(one, by=EDITOR, now=NOW)
+    measured(deals.delete)(one, by=EDITOR, now=NOW)
     wait_for_indexes()
     assert feeds.all_days() == ["2026-11-21"]
     deals.delete(other, by=EDITOR, now=NOW)
@@ -358,10 +360,10 @@ def test_many_deals_are_published_at_once_with_their_counters_summed():
         (make_id(NOW - HOUR - n * timedelta(minutes=1)), make_content(title=f"Deal {n}"), brand)
         for n in range(20)
     ]
-    deals.publish_many(new, by=EDITOR, now=NOW)
-    assert {deal.content.title for deal in deals.get_many(deal_id for deal_id, _, _ in new).values()} == {
-        f"Deal {n}" for n in range(20)
-    }
+    measured(deals.publish_many)(new, by=EDITOR, now=NOW)
+    assert {
+        deal.content.title for deal in measured(deals.get_many)(deal_id for deal_id, _, _ in new).values()
+    } == {f"Deal {n}" for n in range(20)}
     assert brands.get_with_counts("nordlicht").deals == 20
 
 
@@ -419,4 +421,11 @@ def test_a_new_stock_is_refused_when_pieces_sold_meanwhile():
     with pytest.raises(deals.StockChanged) as refused:
         edit(deal, stock=5)
     assert refused.value.stock == 1
-    assert deals.get(deal.id).stock == 1
+    assert measured(deals.get)(deal.id).stock == 1
+
+
+def test_sizes_are_made_by_a_job():
+    measured(renditions.request)(["pictures/ab/x"], now=NOW)
+    job = jobs.take_next(now=NOW)
+    assert job is not None
+    assert job.payload == {"pictures": ["pictures/ab/x"]}

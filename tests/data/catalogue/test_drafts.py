@@ -12,6 +12,7 @@ from dealsite.data.catalogue.content import DealContent
 from dealsite.data.editing import audit
 from dealsite.data.table import errors
 from tests.builders import DAY, EDITOR, NOW, PICTURE, make_deal, make_draft, make_id
+from tests.measuring import measured
 
 pytestmark = pytest.mark.usefixtures("whole_table")
 MINUTE = timedelta(minutes=1)
@@ -85,7 +86,7 @@ def test_a_published_draft_can_be_neither_saved_nor_deleted_nor_published_again(
 
 def test_a_deleted_draft_is_gone_and_deleting_it_twice_is_harmless():
     draft = make_draft(title="Idea")
-    drafts.delete(draft, by=EDITOR, now=NOW)
+    measured(drafts.delete)(draft, by=EDITOR, now=NOW)
     drafts.delete(draft, by=EDITOR, now=NOW)
     with pytest.raises(errors.NotFound):
         drafts.get(draft.id)
@@ -122,9 +123,11 @@ def test_what_is_saved_by_itself_within_ten_minutes_is_one_change(wait_for_index
         )
     wait_for_indexes()
     assert (draft.version, draft.autosaved_since, noted(draft.id)) == (5, NOW, ["changed", "started"])
-    assert drafts.get(draft.id) == draft
+    assert measured(drafts.get)(draft.id) == draft
     late = NOW + 10 * MINUTE
-    draft = drafts.save(draft, DealContent(title="Late"), version=5, by=EDITOR, now=late, autosave="a" * 32)
+    draft = measured(drafts.save)(
+        draft, DealContent(title="Late"), version=5, by=EDITOR, now=late, autosave="a" * 32
+    )
     wait_for_indexes()
     assert (draft.autosaved_since, noted(draft.id)) == (late, ["changed", "changed", "started"])
 
@@ -143,7 +146,9 @@ def test_a_button_or_another_editor_ends_what_is_saved_by_itself(wait_for_indexe
 
 def test_a_draft_that_was_begun_by_itself_is_one_change_with_what_follows(wait_for_indexes):
     draft_id = make_id(NOW)
-    draft = drafts.create(DealContent(title="I"), draft_id=draft_id, by=EDITOR, now=NOW, autosave="a" * 32)
+    draft = measured(drafts.create)(
+        DealContent(title="I"), draft_id=draft_id, by=EDITOR, now=NOW, autosave="a" * 32
+    )
     again = "b" * 32
     drafts.save(draft, DealContent(title="Idea"), version=1, by=EDITOR, now=NOW + MINUTE, autosave=again)
     wait_for_indexes()

@@ -7,6 +7,7 @@ import pytest
 from dealsite.data.catalogue import deals, featured
 from dealsite.data.table import errors
 from tests.builders import EDITOR, NOW, make_category, make_deal, make_id
+from tests.measuring import measured
 
 pytestmark = pytest.mark.usefixtures("whole_table")
 
@@ -84,9 +85,9 @@ def test_a_categorys_list_leaves_its_texts_alone():
     from dealsite.data.catalogue import categories
 
     make_category("toys-hobbies")
-    category = categories.get("toys-hobbies")
+    category = measured(categories.get)("toys-hobbies")
     put("toys-hobbies", make_deal().id)
-    categories.edit(category, name="Toys", description="Fun", logo=None, by=EDITOR, now=NOW)
-    assert len(featured.get("toys-hobbies").cards) == 1
+    measured(categories.edit)(category, name="Toys", description="Fun", logo=None, by=EDITOR, now=NOW)
+    assert len(measured(featured.get)("toys-hobbies").cards) == 1
     assert put("toys-hobbies").version == 2
     assert categories.get("toys-hobbies").description == "Fun"

@@ -23,6 +23,7 @@ from dealsite.worker import loop
 from tests import races
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_deal, make_id
 from tests.crashes import Crash, Crasher
+from tests.measuring import measured
 
 pytestmark = pytest.mark.usefixtures("whole_table")
 SOON = NOW + HOUR
@@ -77,7 +78,7 @@ def test_plans_of_a_page_follow_each_other(work):
     some = [make_deal() for _ in range(3)]
     put(some[0])
     plans = [plan(some[1], at=SOON), plan(some[2], at=LATER)]
-    assert [one.id for one in featured_plans.newest()] == [one.id for one in plans]
+    assert [one.id for one in measured(featured_plans.newest)()] == [one.id for one in plans]
     work(SOON)
     assert featured.get("front").ids == [some[1].id]
     work(LATER)
@@ -131,7 +132,7 @@ def test_deals_that_expired_or_were_deleted_are_left_out_and_noted(work):
     deals.delete(deleted, by=EDITOR, now=NOW)
     work(SOON)
     assert featured.get("front").ids == [good.id]
-    assert featured_plans.get(planned.id).left_out == ("Over", "Gone")
+    assert measured(featured_plans.get)(planned.id).left_out == ("Over", "Gone")
 
 
 def test_a_plan_of_which_nothing_is_left_empties_no_page(work):
@@ -159,7 +160,7 @@ def test_a_plan_is_changed_and_its_old_job_ends(work):
 
 def test_a_cancelled_plan_is_not_set(work):
     planned = plan(make_deal())
-    cancelled = featured_plans.cancel(planned, by=EDITOR, now=NOW)
+    cancelled = measured(featured_plans.cancel)(planned, by=EDITOR, now=NOW)
     assert featured_plans.cancel(cancelled, by=EDITOR, now=NOW) == cancelled
     job = table.get(keys.job(planned.job))
     assert job["ttl"] == epoch_seconds(NOW + settings.DEALSITE_RETENTION["jobs"])
@@ -174,7 +175,7 @@ def test_a_plan_that_changed_meanwhile_is_not_changed_again():
     first = make_deal()
     planned = plan(first)
     listed = [FeaturedEntry(first.id, "x")]
-    featured_plans.change(planned, featured.get("front"), listed, at=LATER, by=EDITOR, now=NOW)
+    measured(featured_plans.change)(planned, featured.get("front"), listed, at=LATER, by=EDITOR, now=NOW)
     with pytest.raises(PlanChanged):
         featured_plans.change(planned, featured.get("front"), listed, at=LATER + HOUR, by=EDITOR, now=NOW)
 
@@ -184,7 +185,9 @@ def test_a_plan_set_by_hand_before_its_time_is_set_once(work):
     planned = plan(first)
     page, found = featured.load("front", [first.id])
     audit_context = featured_plans.set_now(planned, now=NOW)
-    featured.set_featured(page, [found[first.id]], version=0, by=EDITOR, now=NOW, audit_context=audit_context)
+    measured(featured.set_featured)(
+        page, [found[first.id]], version=0, by=EDITOR, now=NOW, audit_context=audit_context
+    )
     put(second)
     work(SOON)
     assert featured.get("front").ids == [second.id]
@@ -227,7 +230,9 @@ def test_whatever_breaks_a_planned_list_is_set_once(when, work):
         now = NOW + at * DAY
         listed = featured_versions.listed_of([first.card])
         page = featured.get("front")
-        planned = featured_plans.create(page, listed, at=now, plan_id=make_id(now), by="pia", now=now - HOUR)
+        planned = measured(featured_plans.create)(
+            page, listed, at=now, plan_id=make_id(now), by="pia", now=now - HOUR
+        )
         with Crasher(at, when) as crasher, contextlib.suppress(Crash):
             work(now)
         crashed = crasher.crashed
@@ -296,10 +301,10 @@ def test_only_the_last_lists_are_kept():
     some = [make_deal(), make_deal()]
     for number in range(featured_versions.KEPT + 3):
         put(some[number % 2])
-    assert [one.version for one in featured_versions.of_page("front")] == list(range(42, 22, -1))
+    assert [one.version for one in measured(featured_versions.of_page)("front")] == list(range(42, 22, -1))
     with pytest.raises(errors.NotFound):
         featured_versions.get("front", 2)
-    assert featured_versions.get("front", 3).version == 3
+    assert measured(featured_versions.get)("front", 3).version == 3
 
 
 @pytest.mark.parametrize(
@@ -319,3 +324,10 @@ def test_a_difference_says_what_came_went_and_moved(before, after, expected):
     found = featured_versions.difference(*lists)
     assert (found.came, found.went) == (expected.came, expected.went)
     assert len(found.moved) == len(expected.moved)
+
+
+def test_a_plan_whose_time_has_come_is_set():
+    deal = make_deal()
+    made = plan(deal)
+    assert measured(featured_plans.set_planned)(jobs.get(made.job), SOON) is None
+    assert state(made) == "set"

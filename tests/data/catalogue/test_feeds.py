@@ -20,6 +20,7 @@ from dealsite.data.table import errors, ids
 from dealsite.data.table.paging import to_end
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_category, make_deal, make_draft, make_id
 from tests.hostile import EXAMPLES
+from tests.measuring import measured
 
 BRANDS = {"nordlicht": "Nordlicht", "aurora": "Aurora"}
 CATEGORIES = ["toys-hobbies", "grocery-household"]
@@ -336,9 +337,9 @@ def test_featured_cards_stand_on_the_first_page_only_and_only_those_that_shopper
     for page_id in ("front", "toys-hobbies", "editors-choice"):
         featured.set_featured(featured.get(page_id), shown, version=0, by=EDITOR, now=NOW)
     wait_for_indexes()
-    assert feeds.front_page(now=NOW)[0] == [live.card]
-    assert feeds.category_page("toys-hobbies", now=NOW)[1] == [live.card]
-    assert feeds.editors_choice(now=NOW)[1] == [live.card]
+    assert measured(feeds.front_page)(now=NOW)[0] == [live.card]
+    assert measured(feeds.category_page)("toys-hobbies", now=NOW)[1] == [live.card]
+    assert measured(feeds.editors_choice)(now=NOW)[1] == [live.card]
     assert feeds.front_page(now=NOW, after=make_id(NOW))[0] == []
     assert feeds.front_page(now=NOW + HOUR)[0] == [live.card, shown[1].card]
 
@@ -350,12 +351,21 @@ def test_the_days_of_the_sitemap_hold_published_deals_only(wait_for_indexes):
     make_deal(live_at=NOW + HOUR)
     make_deal(live_at=NOW + 3 * DAY)
     wait_for_indexes()
-    days = feeds.past_days(now=NOW)
+    days = measured(feeds.past_days)(now=NOW)
     assert days == [NOW.date(), (NOW - 3 * DAY).date()]
     assert [list(feeds.deals_of_day(day, now=NOW)) for day in days] == [[today.card], [old.card]]
+    assert [card.id for card in measured(feeds.deals_of_day)(days[0], now=NOW)] == [today.id]
 
 
 # The editors' lists
+
+
+@pytest.mark.usefixtures("whole_table")
+def test_the_editors_list_begins_with_what_comes_last(wait_for_indexes):
+    made = [make_deal(live_at=NOW + days * DAY) for days in (-2, -1, 0, 1)]
+    wait_for_indexes()
+    page = measured(deal_lists.cms_list)(DealFilter(), now=NOW)
+    assert [card.id for card in page.cards] == [deal.id for deal in made[::-1]]
 
 
 expiries = st.sampled_from(

@@ -4,8 +4,10 @@ import pytest
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, categories, relations
+from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
 from tests.builders import NOW, make_brand, make_category
+from tests.measuring import measured
 from tests.people import make_user
 from tests.races import at_once
 
@@ -53,7 +55,7 @@ def test_undo_is_the_mirror_and_taking_back_what_is_not_there_changes_nothing():
 def test_a_first_like_says_so_and_a_second_one_too():
     assert relations.add(relations.BRAND_LIKE, "nordlicht", username="sam", now=NOW) is True
     assert relations.add(relations.BRAND_LIKE, "nordlicht", username="sam", now=NOW) is False
-    assert relations.remove(relations.BRAND_LIKE, "nordlicht", username="sam") is True
+    assert measured(relations.remove)(relations.BRAND_LIKE, "nordlicht", username="sam") is True
     assert relations.remove(relations.BRAND_LIKE, "nordlicht", username="sam") is False
 
 
@@ -70,7 +72,7 @@ def test_a_users_lists_hold_what_he_likes_and_what_he_watches(wait_for_indexes):
     relations.add(relations.BRAND_WATCH, "nordlicht", username="sam", now=NOW)
     relations.add(relations.CATEGORY_WATCH, CATEGORY, username="tom", now=NOW)
     wait_for_indexes()
-    assert [(row.target, row.slug) for row in relations.likes_of("sam")] == [
+    assert [(row.target, row.slug) for row in measured(relations.likes_of)("sam")] == [
         ("brand", "nordlicht"),
         ("category", CATEGORY),
     ]
@@ -79,10 +81,10 @@ def test_a_users_lists_hold_what_he_likes_and_what_he_watches(wait_for_indexes):
 
 
 def test_a_watch_can_be_muted_and_heard_again(wait_for_indexes):
-    relations.add(relations.BRAND_WATCH, "nordlicht", username="sam", now=NOW)
-    relations.mute_watch(relations.BRAND_WATCH, "nordlicht", username="sam", muted=True)
+    measured(relations.add)(relations.BRAND_WATCH, "nordlicht", username="sam", now=NOW)
+    measured(relations.mute_watch)(relations.BRAND_WATCH, "nordlicht", username="sam", muted=True)
     wait_for_indexes()
-    assert [row.muted for row in relations.watched_by("sam")] == [True]
+    assert [row.muted for row in measured(relations.watched_by)("sam")] == [True]
     relations.mute_watch(relations.BRAND_WATCH, "nordlicht", username="sam", muted=False)
     wait_for_indexes()
     assert [row.muted for row in relations.watched_by("sam")] == [False]
@@ -94,7 +96,7 @@ def test_like_watch_and_counters_are_read_together():
     relations.add(relations.BRAND_WATCH, "nordlicht", username="sam", now=NOW)
     relations.add(relations.BRAND_LIKE, "nordlicht", username="tom", now=NOW)
     expected = relations.RelationState("brand", "nordlicht", likes=1, watches=1, watched=True)
-    assert relations.relation_state_of("sam", "brand", "nordlicht") == expected
+    assert measured(relations.relation_state_of)("sam", "brand", "nordlicht") == expected
     assert len(relations.relation_state_keys("sam", "brand", "nordlicht")) == 3
     relations.add(relations.CATEGORY_LIKE, CATEGORY, username="sam", now=NOW)
     expected = relations.RelationState("category", CATEGORY, likes=1, liked=True)
@@ -154,7 +156,7 @@ def test_all_watches_are_muted_some_at_a_time(wait_for_indexes):
     relations.add(relations.BRAND_WATCH, "nordlicht", username="sam", now=NOW)
     relations.add(relations.CATEGORY_WATCH, CATEGORY, username="sam", now=NOW)
     wait_for_indexes()
-    assert relations.mute_all("sam", muted=True, limit=1) == 1
+    assert measured(relations.mute_all)("sam", muted=True, limit=1) == 1
     wait_for_indexes()
     assert relations.mute_all("sam", muted=True, limit=5) == 1
     wait_for_indexes()
@@ -170,9 +172,10 @@ def test_all_that_a_user_likes_and_watches_is_taken_back_with_its_counts(wait_fo
         relations.add(relations.BRAND_WATCH, "nordlicht", username=username, now=NOW)
         relations.add(relations.CATEGORY_WATCH, CATEGORY, username=username, now=NOW)
     wait_for_indexes()
-    for _ in range(2):
-        relations.remove_all("sam")
-        assert counts() == (1, 1, 1, 1)
+    measured(relations.remove_all)("sam")
+    assert counts() == (1, 1, 1, 1)
+    relations.remove_all("sam")
+    assert counts() == (1, 1, 1, 1)
     wait_for_indexes()
     assert relations.likes_of("sam") == relations.watched_by("sam") == []
     assert len(relations.likes_of("tom")) == len(relations.watched_by("tom")) == 2
@@ -187,3 +190,11 @@ def test_a_like_or_watch_is_one_transaction_and_a_list_one_query(relation):
         relations.remove(relation, slug, username="sam")
         relations.likes_of("sam")
     assert meter.log == [("TransactWriteItems", None), ("TransactWriteItems", None), ("Query", "GSI2")]
+
+
+def test_muting_all_of_many_is_ordered(wait_for_indexes):
+    measured(relations.mute_all_later)("sam", muted=True, now=NOW)
+    wait_for_indexes()
+    job = jobs.take_next(now=NOW)
+    assert job is not None
+    assert (job.kind, job.payload) == (relations.MUTE_ALL, {"username": "sam", "muted": True})

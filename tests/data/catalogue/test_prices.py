@@ -16,6 +16,7 @@ from dealsite.data.catalogue.prices import LowestPrice, Price
 from dealsite.data.table.errors import VersionConflict
 from dealsite.data.table.writes import Delete, Update
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_category, make_content, make_deal, make_id
+from tests.measuring import measured
 
 NORDLICHT = Brand("nordlicht", "Nordlicht")
 
@@ -115,7 +116,7 @@ def test_what_prices_cost():
     deal = make_deal()
     with table.metered() as meter:
         reprice(deal, "69.90")
-        prices.of_deal(deal.id)
+        measured(prices.of_deal)(deal.id)
     assert [operation for operation, _ in meter.log] == ["TransactWriteItems", "Query"]
 
 

@@ -18,6 +18,7 @@ from dealsite.data.jobs import jobs
 from dealsite.data.people import profiles
 from dealsite.data.table.errors import NotFound
 from tests.builders import NOW, make_id
+from tests.measuring import measured
 from tests.orders import ADDRESS
 from tests.payments import owe
 from tests.people import make_user
@@ -30,7 +31,7 @@ OTHER = replace(CARD, token="test:decline", label="Visa ending in 0002")
 def save(card: PaymentCard = CARD) -> jobs.Job:
     """Save ann's card and return the job that follows."""
     job_id = make_id(NOW)
-    saved_details.save_card("ann", card, job_id=job_id, now=NOW)
+    measured(saved_details.save_card)("ann", card, job_id=job_id, now=NOW)
     return jobs.get(job_id)
 
 
@@ -46,8 +47,10 @@ def test_a_new_user_has_neither_address_nor_card():
 def test_an_address_is_kept_whole_or_not_and_leaves_the_profile_alone():
     make_user("ann")
     before = profiles.get("ann")
-    saved_details.keep_address("ann", replace(ADDRESS, street="  1   High Street ", city="", name="x" * 500))
-    kept = saved_details.buyer("ann").address
+    measured(saved_details.keep_address)(
+        "ann", replace(ADDRESS, street="  1   High Street ", city="", name="x" * 500)
+    )
+    kept = measured(saved_details.buyer)("ann").address
     assert (kept.street, kept.city, kept.name) == ("1 High Street", "", "x" * 120)
     assert profiles.get("ann") == before
     assert orders.account_page("ann")[1] == kept
@@ -59,7 +62,7 @@ def test_a_card_takes_the_place_of_another_and_is_forgotten():
         save(card)
         assert saved_details.buyer("ann").card == card
     for _ in range(2):
-        saved_details.forget_card("ann")
+        measured(saved_details.forget_card)("ann")
         assert saved_details.buyer("ann").card is None
 
 
@@ -90,6 +93,14 @@ def test_what_is_being_charged_or_cancelled_keeps_its_card(wait_for_indexes: Cal
     wait_for_indexes()
     (row, *_) = [row for row in running.due(now=NOW) if row["card"]["id"] == charging.id]
     assert running.claim(row, now=NOW)
-    payment_actions.cancel("ann", off.due_at, off.id, reason="x", by="kim", now=NOW)
+    measured(payment_actions.cancel)("ann", off.due_at, off.id, reason="x", by="kim", now=NOW)
     saved_details.use_card(save(), NOW)
     assert methods([charging, off]) == ["old", "old"]
+
+
+def test_a_new_card_is_given_to_an_open_payment(wait_for_indexes: Callable[[], None]):
+    make_user("ann")
+    made = owe(order_number=1, method="old")
+    wait_for_indexes()
+    measured(saved_details.use_card)(save(), NOW)
+    assert methods(made) == [CARD.token]

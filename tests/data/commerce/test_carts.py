@@ -19,6 +19,7 @@ from dealsite.data.integrity import checks
 from dealsite.data.table import client, errors, schema
 from dealsite.data.table.writes import Delete, Put
 from tests.builders import DAY, EDITOR, HOUR, NOW, PICTURE, make_deal, make_id
+from tests.measuring import measured
 from tests.shop import ANN, BOB, GUEST, add, delete, edit, fill, held, make_deals, want
 
 pytestmark = pytest.mark.usefixtures("whole_table")
@@ -32,7 +33,7 @@ def ref_of(owner, deal: deals.Deal, *, now=NOW) -> str:
 
 
 def look(owner=ANN, *, now=NOW) -> carts.CartView:
-    return carts.view(carts.read(owner, now=now), now=now)
+    return measured(carts.view)(carts.read(owner, now=now), now=now)
 
 
 def problems(owner=ANN, *, now=NOW) -> dict[str, tuple[str, ...]]:
@@ -44,7 +45,7 @@ def test_a_cart_that_nobody_filled_is_empty():
     assert (cart.active, cart.saved, cart.version, cart.pieces) == ([], [], 0, 0)
     shown = carts.view(cart, now=NOW)
     assert (shown.total, shown.changed, shown.can_order) == (Decimal("0.00"), [], False)
-    assert carts.read_head(ANN, now=NOW).active == 0
+    assert measured(carts.read_head)(ANN, now=NOW).active == 0
 
 
 def test_a_line_holds_what_its_shopper_was_shown():
@@ -91,7 +92,7 @@ def test_a_deal_added_again_adds_to_its_line():
 def test_a_form_sent_twice_adds_once():
     deal = make_deal()
     form = want(deal, 2, token=make_id(NOW, 901))
-    carts.add(ANN, form, now=NOW)
+    measured(carts.add)(ANN, form, now=NOW)
     version = carts.read(ANN, now=NOW).version
     carts.add(ANN, form, now=NOW)
     assert (held(ANN), carts.read(ANN, now=NOW).version) == ({deal.id: (ACTIVE, 2)}, version)
@@ -225,7 +226,7 @@ def test_what_was_saved_stays_so_where_a_full_cart_cannot_take_it_back():
     fill(ANN, some[:25])
     with pytest.raises(CannotAdd, match="A cart holds up to 25 deals"):
         add(ANN, some[25])
-    added = carts.add_many(ANN, [want(some[25]), want(some[0])], now=NOW)
+    added = measured(carts.add_many)(ANN, [want(some[25]), want(some[0])], now=NOW)
     assert (list(added.refused), list(added.deals)) == ([some[25].id], [some[0].id])
     assert held(ANN)[some[25].id] == (SAVED, 1)
     with pytest.raises(CartFull):
@@ -260,7 +261,7 @@ def test_fewer_can_be_had_of_what_is_not_offered_any_more_and_more_cannot():
     deal = make_deal()
     add(ANN, deal, 3)
     delete(deal)
-    carts.change_quantity(ANN, deal.id, 2, now=NOW)
+    measured(carts.change_quantity)(ANN, deal.id, 2, now=NOW)
     with pytest.raises(CannotAdd, match="not offered any more"):
         carts.change_quantity(ANN, deal.id, 3, now=NOW)
     assert held(ANN) == {deal.id: (ACTIVE, 2)}
@@ -279,11 +280,11 @@ def test_a_line_is_saved_for_later_and_comes_back_as_the_newest():
     old, new = make_deals(2)
     add(ANN, old, 3)
     add(ANN, new, now=NOW + MINUTE)
-    moved = carts.move(ANN, ref_of(ANN, old), SAVED, now=NOW + HOUR)
+    moved = measured(carts.move)(ANN, ref_of(ANN, old), SAVED, now=NOW + HOUR)
     assert (moved.status, moved.at, moved.quantity) == (SAVED, NOW + HOUR, 3)
     assert held(ANN) == {old.id: (SAVED, 3), new.id: (ACTIVE, 1)}
     back = carts.move(ANN, moved.ref, ACTIVE, now=NOW + 2 * HOUR)
-    assert [line.deal for line in carts.read(ANN, now=NOW).active] == [old.id, new.id]
+    assert [line.deal for line in measured(carts.read)(ANN, now=NOW).active] == [old.id, new.id]
     assert back.ref != moved.ref
 
 
@@ -418,7 +419,7 @@ def test_accepting_takes_over_what_changed():
     edit(fewer, stock=2)
     edit(sold_out, stock=0)
     delete(gone)
-    carts.accept(ANN, seen=look().digest, now=NOW + MINUTE)
+    measured(carts.accept)(ANN, seen=look().digest, now=NOW + MINUTE)
     assert held(ANN) == {
         up.id: (ACTIVE, 3),
         fewer.id: (ACTIVE, 2),
@@ -591,7 +592,7 @@ def test_the_largest_carts_are_merged_in_one_transaction():
     fill(GUEST, some[50:])  # ten that the visitor saved
     for deal in some[50:]:
         carts.move(GUEST, ref_of(GUEST, deal), SAVED, now=NOW)
-    carts.remove(ANN, ref_of(ANN, some[49]), now=NOW)
+    measured(carts.remove)(ANN, ref_of(ANN, some[49]), now=NOW)
     fill(GUEST, some[:25], 2)  # each comes back from what the user saved: two writes more
     assert (len(held(GUEST)), len(held(ANN))) == (35, 49)
     actions = []
@@ -603,7 +604,7 @@ def test_the_largest_carts_are_merged_in_one_transaction():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(client, "send", counting)
-        merged = carts.merge(GUEST, "ann", now=NOW + HOUR)
+        merged = measured(carts.merge)(GUEST, "ann", now=NOW + HOUR)
     assert max(actions) <= 100
     assert len(merged.lines) + len(merged.saved) + len(merged.left_out) == 35
     states = list(held(ANN).values())
@@ -640,7 +641,7 @@ def test_what_shoppers_do_costs_no_more_than_it_says():
     for call, allowed in (
         (lambda: add(ANN, deal), ["BatchGetItem", "TransactWriteItems"]),
         (lambda: carts.change_quantity(ANN, deal.id, 3, now=NOW), ["BatchGetItem", "TransactWriteItems"]),
-        (lambda: carts.read_active(ANN, now=NOW), ["Query"]),
+        (lambda: measured(carts.read_active)(ANN, now=NOW), ["Query"]),
         (lambda: carts.read(ANN, now=NOW), ["Query", "Query"]),
         (lambda: carts.read_head(ANN, now=NOW), ["GetItem"]),
         (lambda: look(), ["Query", "Query", "BatchGetItem"]),

@@ -19,6 +19,7 @@ from dealsite.data.table.ids import new_ulid
 from dealsite.gateways.interface import ChargeDecline, ChargeResult
 from tests.builders import DAY, HOUR, NOW, make_id
 from tests.gateways.ledger import Ledger
+from tests.measuring import measured
 from tests.payments import owe, place, read, work
 from tests.payments import run as run_at
 from tests.races import at_once
@@ -171,13 +172,13 @@ def test_an_answer_that_comes_after_the_lease_is_recorded_once(wait_for_indexes)
     wait_for_indexes()
     gateway = Ledger()
     (row,) = charging.due(now=SOON)
-    slow = charging.claim(row, now=SOON)
+    slow = measured(charging.claim)(row, now=SOON)
     wait_for_indexes()
     (row,) = charging.due(now=SOON + LEASE)
     quick = charging.claim(row, now=SOON + LEASE)
     outcomes = [charging.charge(one, gateway, currency="EUR", now=SOON) for one in (slow, quick)]
     assert outcomes[0] == outcomes[1]
-    assert charging.record(quick, outcomes[1], now=SOON + LEASE).status == payments.PROCESSED
+    assert measured(charging.record)(quick, outcomes[1], now=SOON + LEASE).status == payments.PROCESSED
     assert charging.record(slow, outcomes[0], now=SOON + 2 * LEASE) is None
     assert gateway.charged == {payment.id: 1}
     assert read(payment).processed_at == SOON + LEASE
@@ -275,7 +276,7 @@ def test_a_payment_whose_order_is_cancelled_while_it_is_charged_ends_well(what, 
 def test_cancel_and_claim_at_once_leave_one_winner(wait_for_indexes):
     made = owe()
     wait_for_indexes()
-    (row,) = charging.due(now=SOON)
+    (row,) = measured(charging.due)(now=SOON)
     claimed, cancelled = at_once(partial(charging.claim, row, now=SOON), partial(cancel, made))
     payment = read(made[0])
     if claimed is None:
@@ -315,6 +316,11 @@ def test_a_payment_can_be_paid_early_from_another_card(wait_for_indexes):
     assert counted(second.due_at.date()) == {"processed": (1, Decimal("30.00"))}
 
 
+def test_a_payment_can_be_given_another_card():
+    _, second, _ = owe(3)
+    assert act(measured(payment_actions.change_method), second, method="other").method == "other"
+
+
 def test_a_payment_that_was_given_up_can_be_tried_again(wait_for_indexes, monkeypatch):
     monkeypatch.setattr(charging, "RETRY_AFTER", ())
     (payment,) = owe(method="declines")
@@ -322,7 +328,7 @@ def test_a_payment_that_was_given_up_can_be_tried_again(wait_for_indexes, monkey
     wait_for_indexes()
     run(gateway)
     assert read(payment).final is True
-    act(payment_actions.retry_now, payment, method="approves")
+    act(measured(payment_actions.retry_now), payment, method="approves")
     wait_for_indexes()
     assert run(gateway) == Counter(processed=1)
     assert gateway.asked == [f"{payment.id}-0", f"{payment.id}-1"]
@@ -382,7 +388,7 @@ def test_totals_jobs_are_applied_once():
     place(made, job_id)
     job = jobs.get(job_id)
     at_once(*[partial(payment_totals.apply_totals, job, NOW)] * 3)
-    payment_totals.apply_totals(job, NOW)
+    measured(payment_totals.apply_totals)(job, NOW)
     whole = payment_totals.whole(payment_totals.of_days(NOW.date(), NOW.date() + 70 * DAY))
     assert whole["open"] == payment_totals.Sum(3, Decimal("90.00"))
 
@@ -418,5 +424,5 @@ def test_a_refund_that_the_gateway_refuses_is_told_and_tried_again(wait_for_inde
     with pytest.raises(errors.DataError, match="The bank said no"):
         charging.refund_payments(job, SOON, gateway=Unwilling(), currency="EUR")
     assert read(payment).status == payments.PROCESSED
-    charging.refund_payments(job, SOON, gateway=gateway, currency="EUR")
+    measured(charging.refund_payments)(job, SOON, gateway=gateway, currency="EUR")
     assert read(payment).status == payments.REFUNDED

@@ -23,6 +23,7 @@ from dealsite.data.people import mails, messages, profiles, users
 from dealsite.data.table import client, errors
 from dealsite.data.table.writes import Put, Update
 from tests.builders import DAY, HOUR, NOW, make_deal, make_id
+from tests.measuring import measured
 from tests.people import make_user
 from tests.shop import (
     ADDRESS,
@@ -77,7 +78,7 @@ def test_what_was_in_the_cart_is_bought():
     carts.move(ANN, line.ref, carts.SAVED, now=NOW)
     fill(ANN, [lamp, desk], 2)
     form = purchase()
-    order = orders.place(form, now=NOW + HOUR)
+    order = measured(orders.place)(form, now=NOW + HOUR)
     assert order == orders.get("ann", form.order_id)
     assert (order.id, order.username, order.status, order.total, order.version) == (
         form.order_id,
@@ -391,7 +392,7 @@ def test_what_is_on_its_way_is_not_cancelled(status):
     order = buy("ann", deal, quantity=2)
     orders.ship("ann", order.id, by="bob", now=NOW)
     if status == "delivered":
-        orders.deliver("ann", order.id, by="bob", now=NOW)
+        measured(orders.deliver)("ann", order.id, by="bob", now=NOW)
     with pytest.raises(errors.Conflict, match=f"This order is {status}: it cannot be cancelled"):
         orders.cancel("ann", order.id, by="ann", now=NOW)
     assert (stock(deal), bought(order)) == (3, {deal.id: 2})

@@ -15,6 +15,7 @@ from dealsite.data.commerce.orders import CANCELLED, PLACED, IncompleteOrder
 from dealsite.data.integrity import checks
 from dealsite.data.table.writes import Delete, Put, Update
 from tests.builders import DAY, HOUR, NOW
+from tests.measuring import measured
 from tests.orders import a_line_lost
 from tests.people import make_user
 from tests.races import at_once
@@ -92,7 +93,7 @@ def test_an_order_that_lost_a_line_cannot_be_cancelled():
     order = placed()
     with a_line_lost(order), pytest.raises(IncompleteOrder, match=SAID):
         orders.cancel("ann", order.id, by="ann", now=NOW + HOUR)
-    current, lines, _ = orders.found_lines(orders.get("ann", order.id))
+    current, lines, _ = measured(orders.found_lines)(orders.get("ann", order.id))
     assert (current, {line.status for line in lines}) == (order, {carts.PURCHASED})
     assert [one.status for one in payments.of_order("ann", order.payments)] == [payments.SCHEDULED]
 

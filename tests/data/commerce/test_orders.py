@@ -16,6 +16,7 @@ from dealsite.data.people import messages, profiles
 from dealsite.data.table import errors
 from dealsite.data.table.ids import iso, new_ulid
 from tests.builders import DAY, HOUR, NOW, make_deal, make_id
+from tests.measuring import measured
 from tests.people import make_user
 from tests.shop import ANN, BOB, add, buy, delete, make_deals
 
@@ -119,7 +120,7 @@ def test_a_reason_that_is_too_long_is_refused():
     order = buy("ann", make_deal())
     with pytest.raises(errors.Invalid, match="500"):
         orders.cancel("ann", order.id, by="ann", reason="x" * 501, now=NOW)
-    assert orders.get("ann", order.id).status == PLACED
+    assert measured(orders.get)("ann", order.id).status == PLACED
 
 
 def test_an_order_waits_where_its_status_says(wait_for_indexes):
@@ -151,7 +152,7 @@ def many_orders(count: int) -> list[str]:
 def test_waiting_orders_come_in_pages_that_skip_and_repeat_nothing():
     found = sorted(many_orders(60))
     assert listed(PLACED) == found
-    first = orders.waiting(PLACED)
+    first = measured(orders.waiting)(PLACED)
     assert (len(first.orders), first.before) == (25, None)
     second = orders.waiting(PLACED, after=first.after)
     third = orders.waiting(PLACED, after=second.after)
@@ -182,7 +183,7 @@ def test_a_users_orders_are_found_by_status(wait_for_indexes):
     buy("bob", make_deal())
     ship(first)
     wait_for_indexes()
-    assert [card.id for card in orders.of_user("ann").orders] == [second.id, first.id]
+    assert [card.id for card in measured(orders.of_user)("ann").orders] == [second.id, first.id]
     assert [card.id for card in orders.of_user("ann", status=SHIPPED).orders] == [first.id]
     assert [card.id for card in orders.of_user("ann", status=PLACED).orders] == [second.id]
 
@@ -224,10 +225,10 @@ def test_an_order_is_read_with_its_lines(wait_for_indexes):
     order = buy("ann", *some, quantity=2)
     buy("ann", some[0], now=NOW + MINUTE)
     wait_for_indexes()
-    card, lines = orders.get_with_lines(order.id)
+    card, lines = measured(orders.get_with_lines)(order.id)
     assert card == orders.get("ann", order.id).card
     assert {line.deal: line.quantity for line in lines} == {deal.id: 2 for deal in some}
-    orders.cancel("ann", order.id, by="ann", now=NOW + HOUR)
+    measured(orders.cancel)("ann", order.id, by="ann", now=NOW + HOUR)
     wait_for_indexes()
     card, lines = orders.get_with_lines(order.id)
     assert (card.status, {line.status for line in lines}, len(lines)) == (CANCELLED, {carts.RETURNED}, 3)
@@ -243,7 +244,7 @@ def test_two_orders_of_one_moment_keep_their_lines_apart():
 
 
 def test_the_account_page_shows_the_newest_orders():
-    profile, address, none = orders.account_page("ann")
+    profile, address, none = measured(orders.account_page)("ann")
     assert (profile, address, none) == (profiles.get("ann"), orders.Address(), [])
     found = [buy("ann", make_deal(), now=NOW + n * MINUTE).id for n in range(6)]
     profile, address, cards = orders.account_page("ann")
@@ -263,7 +264,7 @@ def test_who_has_a_deal_is_known_by_status_and_day(wait_for_indexes):
     add(BOB, other, now=NOW + MINUTE)
     add(carts.visitor_cart("x"), deal)
     wait_for_indexes()
-    has = orders.carts_with(deal.id, carts.ACTIVE)
+    has = measured(orders.carts_with)(deal.id, carts.ACTIVE)
     assert [(line.username, line.quantity, line.at) for line in has.shown] == [
         ("bob", 3, NOW + MINUTE),
         ("ann", 2, NOW),
@@ -364,3 +365,8 @@ def test_reading_orders_costs_no_more_than_it_says():
         "BatchGetItem",
         "TransactWriteItems",
     ]
+
+
+def test_several_orders_are_read_at_once():
+    made = [buy(name, *make_deals(1)) for name in ("ann", "bob")]
+    assert measured(orders.get_many)([(one.username, one.id) for one in made]) == made

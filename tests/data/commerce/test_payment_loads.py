@@ -18,6 +18,7 @@ from dealsite.loads.payments import GeneratedSource
 from tests.builders import DAY, NOW
 from tests.crashes import Crash, Crasher
 from tests.gateways.ledger import Ledger
+from tests.measuring import measured
 from tests.payments import PaymentList, close_day
 from tests.races import at_once
 
@@ -130,7 +131,7 @@ def test_more_days_than_a_transaction_can_count_are_counted_in_several(monkeypat
     monkeypatch.setattr(payment_loads, "MOST_COUNTERS", 5)
     monkeypatch.setattr(payment_loads, "MOST_PENDING", 7)
     wanted, steps = source(40, days=40), []
-    for segment in payment_loads.begin(wanted, now=NOW):
+    for segment in measured(payment_loads.begin)(wanted, now=NOW):
         payment_loads.load_segment(
             wanted, segment, advance=lambda before, after: steps.append((before, after))
         )

@@ -15,6 +15,7 @@ from dealsite.data.commerce.payment import order_payments
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid, time_of
 from tests.builders import DAY, NOW, make_id
+from tests.measuring import measured
 
 ORDER = make_id(NOW, 77)
 
@@ -98,7 +99,7 @@ def test_cancelling_touches_each_payment_once():
     writes = payments.cancel_writes(made, by="ann", reason="No longer needed", now=later)
     assert len(writes) == 13
     table.transact(writes)
-    found = payments.of_order("ann", [payment.ref for payment in made])
+    found = measured(payments.of_order)("ann", [payment.ref for payment in made])
     assert {payment.status for payment in found} == {payments.CANCELLED}
     assert {(payment.reason, payment.next_at) for payment in found} == {("No longer needed", later)}
 

@@ -20,9 +20,11 @@ from dealsite.data.commerce.payment import (
 )
 from dealsite.data.commerce.payment.payment_record import payment_item
 from dealsite.data.table import errors
+from dealsite.data.table.ids import shard
 from dealsite.data.table.writes import Delete, Put, Update
 from tests.builders import DAY, HOUR, NOW
 from tests.gateways.ledger import Ledger
+from tests.measuring import measured
 from tests.payments import close_day, owe, read, run, work
 from tests.races import at_once
 
@@ -55,11 +57,11 @@ def test_what_was_processed_moves_and_is_found_by_account_date_and_transaction_i
     found = [read(payment) for payment in made]
     assert {(payment.status, payment.closed) for payment in found} == {(payments.PROCESSED, True)}
     ids = sorted(payment.id for payment in made)
-    assert sorted(payment.id for payment in payment_lists.history("ann").payments) == ids
-    assert payment_lists.coming("ann", now=NOW).payments == []
-    assert sorted(row.id for row in payment_lists.history_of(TODAY, TODAY).rows) == ids
-    assert payment_lists.of_status(payments.PROCESSED, TODAY, TODAY).rows == []
-    row = payment_lists.by_transaction(f"txn-{made[0].id}-0")
+    assert sorted(payment.id for payment in measured(payment_lists.history)("ann").payments) == ids
+    assert measured(payment_lists.coming)("ann", now=NOW).payments == []
+    assert sorted(row.id for row in measured(payment_lists.history_of)(TODAY, TODAY).rows) == ids
+    assert measured(payment_lists.of_status)(payments.PROCESSED, TODAY, TODAY).rows == []
+    row = measured(payment_lists.by_transaction)(f"txn-{made[0].id}-0")
     assert (row.id, row.closed) == (made[0].id, True)
     assert close_day(TODAY) == 0
 
@@ -89,7 +91,9 @@ def test_a_payment_of_the_history_can_be_refunded(wait_for_indexes):
     gateway = Ledger()
     made = paid(wait_for_indexes, 2, gateway)
     close_day(TODAY)
-    payment_actions.refund("ann", made[0].due_at, made[0].id, reason="Broken", by="kim", now=NOW + DAY)
+    measured(payment_actions.refund)(
+        "ann", made[0].due_at, made[0].id, reason="Broken", by="kim", now=NOW + DAY
+    )
     wait_for_indexes()
     work(NOW + DAY, gateway)
     refunded = read(made[0])
@@ -200,5 +204,12 @@ def test_a_payment_that_comes_back_after_its_day_was_closed_is_not_charged_again
     wait_for_indexes()
     assert run(gateway, NOW + DAY) == Counter(cancelled=1)
     assert gateway.charged == {payment.id: 1}
-    (row,) = payment_lists.of_account("ann").payments
+    (row,) = measured(payment_lists.of_account)("ann").payments
     assert (row.status, "processed before" in row.reason) == (payments.CANCELLED, True)
+
+
+def test_a_shard_is_closed_by_itself(wait_for_indexes):
+    (payment,) = paid(wait_for_indexes, 1)
+    day = TODAY + timedelta(days=1)
+    measured(day_closing.close_shard)(day, shard(payment.id, day_closing.SHARDS))
+    assert read(payment).status == payments.PROCESSED

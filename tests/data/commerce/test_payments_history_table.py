@@ -21,6 +21,7 @@ from dealsite.data.table.writes import Update
 from dealsite.loads.payments import GeneratedSource
 from tests.builders import DAY, HOUR, NOW
 from tests.gateways.ledger import Ledger
+from tests.measuring import measured
 from tests.payments import PaymentList, close_day, owe, read, run, work
 
 TODAY = NOW.date()
@@ -80,7 +81,7 @@ def test_what_is_in_the_history_table_is_not_loaded_again(history, wait_for_inde
     monkeypatch.setattr(payment_loads, "SEGMENTS", 1)
     monkeypatch.setattr(charging, "THREADS", 1)
     source = GeneratedSource(5, first=NOW, days=1, method="x")
-    payment_loads.load_segment(source, payment_loads.begin(source, now=NOW)[0])
+    measured(payment_loads.load_segment)(source, payment_loads.begin(source, now=NOW)[0])
     wait_for_indexes()
     run(Ledger(), NOW + DAY)
     wait_for_indexes()

@@ -15,6 +15,7 @@ from dealsite.data.commerce.payment.payment_totals import Sum
 from dealsite.data.table import errors
 from tests.builders import DAY, HOUR, NOW
 from tests.gateways.ledger import Ledger
+from tests.measuring import measured
 from tests.payments import close_day, owe, read, run
 from tests.races import at_once
 
@@ -130,7 +131,7 @@ def test_pending_payments_are_listed_by_when_they_were_due(wait_for_indexes, mon
 
 def test_what_is_charged_before_its_day_is_listed_on_its_day(wait_for_indexes):
     second = owe(3)[1]
-    payment_actions.pay_early(second.account, second.due_at, second.id, by="ann", now=NOW)
+    measured(payment_actions.pay_early)(second.account, second.due_at, second.id, by="ann", now=NOW)
     wait_for_indexes()
     claim_all()
     wait_for_indexes()
@@ -223,7 +224,7 @@ def test_overdue_payments_are_told_apart_by_age(wait_for_indexes, monkeypatch):
     for number, age in ages.items():
         owe(order_number=number, total=f"{number}.00", first=NOW - age * DAY)
     wait_for_indexes()
-    found = payment_lists.overdue(now=NOW)
+    found = measured(payment_lists.overdue)(now=NOW)
     assert (found.today, found.week, found.month, found.older) == (
         Sum(1, Decimal("1.00")),
         Sum(2, Decimal("5.00")),
@@ -265,7 +266,7 @@ def test_lists_and_claims_cost_what_their_rows_say():
     assert cost(lambda: payment_lists.coming("ann", now=NOW)) == (["Query"], 1)
     assert cost(lambda: payment_lists.history("ann")) == (["Query"], 1)
     assert cost(lambda: payment_lists.by_transaction("x")) == (["Query"], 1)
-    assert cost(lambda: payment_totals.of_days(TODAY, TODAY)) == (["BatchGetItem"], 1)
+    assert cost(lambda: measured(payment_totals.of_days)(TODAY, TODAY)) == (["BatchGetItem"], 1)
     (row,) = charging.due(now=NOW)
     with table.metered() as meter:
         claimed = charging.claim(row, now=NOW)
@@ -276,3 +277,12 @@ def test_lists_and_claims_cost_what_their_rows_say():
         charging.record(claimed, ChargeResult("txn"), now=NOW)
     assert [operation for operation, _ in meter.log] == ["TransactWriteItems"]
     assert read(payment).status == payments.PROCESSED
+
+
+def test_what_is_being_charged_is_listed(wait_for_indexes):
+    (payment,) = owe()
+    wait_for_indexes()
+    (row,) = charging.due(now=NOW)
+    charging.claim(row, now=NOW)
+    wait_for_indexes()
+    assert [row.id for row in measured(payment_lists.pending)(TODAY, TODAY).rows] == [payment.id]

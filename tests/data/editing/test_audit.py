@@ -11,6 +11,7 @@ from dealsite.data.editing import audit
 from dealsite.data.table import errors
 from dealsite.data.table.writes import Put
 from tests.builders import DAY, NOW, make_id
+from tests.measuring import measured
 
 pytestmark = pytest.mark.usefixtures("whole_table")
 
@@ -29,7 +30,7 @@ def test_what_was_done_to_a_thing_is_listed_newest_first(wait_for_indexes):
     note("refunded", kind="payment")
     note("placed", subject="X2")
     wait_for_indexes()
-    shipped, placed = audit.of_target("order", "X1")
+    shipped, placed = measured(audit.of_target)("order", "X1")
     assert (shipped.what, shipped.by, shipped.at, shipped.note) == (
         "shipped",
         "bob",

@@ -17,6 +17,7 @@ from dealsite.data.jobs import job_actions
 from dealsite.data.people import announcements, users
 from dealsite.data.table.errors import BadCursor, Conflict, NotFound, VersionConflict
 from tests.builders import DAY, HOUR, NOW, make_announcement, make_brand, make_deal, make_draft, make_id
+from tests.measuring import measured
 from tests.people import make_user
 
 pytestmark = pytest.mark.usefixtures("whole_table")
@@ -101,9 +102,9 @@ def test_brands_and_categories_are_noted():
     added, changed = noted("brand", "vela")
     assert (added.by, added.what, added.after) == ("eve", "added", {"name": "Vela"})
     assert (changed.by, len(changed.after["description"])) == ("oscar", 500)
-    brands.create_many(["Lyra", "Norma"], by="eve", now=NOW)
+    measured(brands.create_many)(["Lyra", "Norma"], by="eve", now=NOW)
     assert words("brand", "lyra") == [("eve", "added with 1 others")]
-    categories.create("toys-hobbies")
+    measured(categories.create)("toys-hobbies")
     toys = categories.get("toys-hobbies")
     categories.edit(toys, name="Toys", description="", logo=None, by="eve", now=NOW)
     (edited,) = noted("category", "toys-hobbies")
@@ -123,14 +124,14 @@ def test_featured_lists_are_noted_in_their_order():
 
 def test_messages_and_the_pausing_of_jobs_are_noted():
     message = make_announcement(make_deal().id, make_id(NOW + HOUR), by="eve")
+    measured(job_actions.pause)(message, by="oscar", now=NOW)
     job_actions.pause(message, by="oscar", now=NOW)
-    job_actions.pause(message, by="oscar", now=NOW)
-    job_actions.resume(message, by="oscar", now=NOW + HOUR)
-    job_actions.cancel(message, by="eve", now=NOW + 2 * HOUR)
+    measured(job_actions.resume)(message, by="oscar", now=NOW + HOUR)
+    measured(job_actions.cancel)(message, by="eve", now=NOW + 2 * HOUR)
     (sent,) = noted("message", message)
     assert (sent.by, sent.what, sent.after["to"]) == ("eve", "planned", "all users")
     assert words("job", message) == [("oscar", "paused"), ("oscar", "resumed"), ("eve", "cancelled")]
-    announcements.send(
+    measured(announcements.send)(
         make_deal().id,
         message_id=message,
         headline="Again",
@@ -172,7 +173,7 @@ def test_the_log_is_read_by_day_person_and_thing_newest_first(wait_for_indexes):
     entry(4, days=1)
     wait_for_indexes()
     assert whats(audit.page(day=NOW.date())) == ["no. 3", "no. 2", "no. 1"]
-    assert whats(audit.page(by="eve")) == ["no. 3", "no. 1", "no. 4"]
+    assert whats(measured(audit.page)(by="eve")) == ["no. 3", "no. 1", "no. 4"]
     assert whats(audit.page(by=" EVE ", day=NOW.date())) == ["no. 3", "no. 1"]
     assert whats(audit.page(kind="page", subject="front")) == ["no. 2", "no. 1", "no. 4"]
     assert whats(audit.page(kind="page", subject="front", day=(NOW - DAY).date())) == ["no. 4"]

@@ -14,8 +14,9 @@ from dealsite.data import table
 from dealsite.data.catalogue import brands, deals, drafts, featured
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.editing import bulk, trash
-from dealsite.data.editing.bulk import BulkChange, BulkTarget
-from dealsite.data.editing.bulk_change import applying, bulk_progress
+from dealsite.data.editing.bulk import BulkChange, BulkResult, BulkTarget
+from dealsite.data.editing.bulk_change import applying, bulk_progress, undoing
+from dealsite.data.entities import batches
 from dealsite.data.entities.batches import CHANGED, REFUSED
 from dealsite.data.jobs import job_actions, jobs
 from dealsite.data.table import errors
@@ -34,6 +35,7 @@ from tests.builders import (
     make_draft,
     make_id,
 )
+from tests.measuring import measured
 
 pytestmark = pytest.mark.usefixtures("whole_table")
 JOB, UNDO = make_id(NOW, 1), make_id(NOW + HOUR, 2)
@@ -67,7 +69,7 @@ def chosen(*things: Any, seen: str = KEYBOARDS) -> list[BulkTarget]:
 
 
 def order(change: BulkChange = TO_TOYS, targets: Any = (), **more: Any) -> None:
-    bulk.start(change, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, targets=targets, **more)
+    measured(bulk.start)(change, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, targets=targets, **more)
 
 
 def work(now: datetime = NOW + SOON) -> None:
@@ -116,7 +118,7 @@ def test_each_chosen_deal_is_changed_and_says_by_which_job():
         one.id: f"Job {JOB}",
         two.id: f"Job {JOB}",
     }
-    rows = {row.id: (row.title, row.before, row.after) for row in bulk_progress.rows(JOB, CHANGED)}
+    rows = {row.id: (row.title, row.before, row.after) for row in measured(bulk_progress.rows)(JOB, CHANGED)}
     assert rows == {
         one.id: ("Deal 0", KEYBOARDS, "toys-hobbies"),
         two.id: ("Deal 1", KEYBOARDS, "toys-hobbies"),
@@ -321,7 +323,7 @@ def test_a_page_takes_as_many_as_it_has_room_for(monkeypatch):
 
 def test_deals_taken_off_a_page_come_back_to_their_places():
     made = make_deals(3)
-    page, found = featured.load("front", [deal.id for deal in made])
+    page, found = measured(featured.load)("front", [deal.id for deal in made])
     featured.set_featured(page, [found[deal.id] for deal in made], version=0, by=EDITOR, now=NOW)
     order(BulkChange("deal", bulk.UNFEATURE, "front"), chosen(made[1], seen=""))
     work()
@@ -432,7 +434,7 @@ def test_undoing_is_done_once():
     work()
     undo()
     undo()
-    assert bulk.get(JOB).undone_by == UNDO
+    assert measured(bulk.get)(JOB).undone_by == UNDO
     assert bulk.get(UNDO).order.undoes == JOB
     with pytest.raises(errors.Conflict, match="undone already"):
         bulk.undo(JOB, undo_id=make_id(NOW), by=EDITOR, now=NOW)
@@ -574,3 +576,47 @@ def test_a_list_of_nothing_is_done_at_once():
     order(matching=DealFilter(state="scheduled"))
     work()
     assert counts() == ("done", 0, 0)
+
+
+# The steps of a job, one by one
+
+
+def test_each_step_of_a_change_and_of_its_undo(wait_for_indexes):
+    one, two = make_deals(2)
+    order(targets=chosen(one, two))
+    job = jobs.take_next(now=NOW)
+    assert job is not None
+    assert [target.id for target in measured(bulk_progress.chunk)(JOB, 1).targets] == [one.id, two.id]
+    assert measured(bulk_progress.last_chunk)(JOB).number == 1
+    things = applying.read("deal", [one.id])
+    prefetched = applying.prefetched_for(TO_TOYS, things.values())
+    done = BulkResult(one.id, "Deal 0", CHANGED, KEYBOARDS, "toys-hobbies", chunk=1)
+    on_record = bulk_progress.audit_context(job, done, changed=1)
+    measured(applying.carry_out)(
+        TO_TOYS, things[one.id], prefetched, lambda *_: on_record, by=EDITOR, now=NOW
+    )
+    refused = BulkResult(two.id, "Deal 1", REFUSED, reason="Gone", chunk=1)
+    measured(bulk_progress.refuse)(jobs.get(JOB), [refused], in_all=1)
+    assert measured(bulk_progress.is_changed)(JOB, one.id)
+    assert set(measured(bulk_progress.outcomes)(JOB, [one.id, two.id])) == {one.id, two.id}
+    jobs.finish(jobs.get(JOB))
+    bulk.undo(JOB, undo_id=UNDO, by=EDITOR, now=NOW)
+    back = jobs.take_next(now=NOW)
+    assert back is not None
+    (row,) = bulk_progress.rows(JOB, CHANGED)
+    things = undoing.read_changed(TO_TOYS, [row])
+    prefetched = applying.prefetched_for(TO_TOYS, things.values(), more_brands=())
+    on_record = bulk_progress.audit_context(back, BulkResult(row.id, "", CHANGED, chunk=1), changed=1)
+    measured(undoing.take_back)(
+        TO_TOYS, row, things[row.id], prefetched, lambda *_: on_record, by=EDITOR, now=NOW
+    )
+    assert category_of(one) == KEYBOARDS
+
+
+def test_what_is_found_for_a_change_is_kept_by_the_chunk():
+    order(targets=chosen(*make_deals(1)))
+    job = jobs.take_next(now=NOW)
+    assert job is not None
+    found = tuple(BulkTarget(make_id(NOW, number), "x" * 60, KEYBOARDS) for number in range(batches.CHUNK))
+    measured(bulk_progress.collect)(job, bulk.Chunk(2, found, NOW))
+    assert bulk_progress.last_chunk(JOB).targets == found

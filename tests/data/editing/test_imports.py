@@ -17,6 +17,7 @@ from dealsite.data.table import errors, schema
 from dealsite.data.table.ids import new_ulid
 from tests.builders import DAY, EDITOR, NOW, make_brand, make_content, make_id
 from tests.data.entities.examples_batches import EXAMPLES, LAYOUT, TOTALS
+from tests.measuring import measured
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("whole_table")
@@ -35,7 +36,7 @@ FILE = SourceFile(
 
 
 def upload_file(now=NOW, source_file=FILE):
-    return imports.create(source_file, import_id=new_ulid(now), by=EDITOR, now=now)
+    return measured(imports.create)(source_file, import_id=new_ulid(now), by=EDITOR, now=now)
 
 
 def check(one, **options):
@@ -51,7 +52,7 @@ def run(one, **options):
 
 
 def finish(one, totals=TOTALS):
-    imports.finished(jobs.get(one.job), totals=totals, remarks=EXAMPLES["Import"]["remarks"])
+    measured(imports.finished)(jobs.get(one.job), totals=totals, remarks=EXAMPLES["Import"]["remarks"])
     return imports.get(one.id)
 
 
@@ -76,9 +77,9 @@ def test_bringing_it_again_under_the_same_id_is_harmless():
 def test_a_second_click_is_harmless():
     one = upload_file()
     other = replace(FILE, encoding="cp1252")
+    measured(imports.read_again)(one, other, version=1)
     imports.read_again(one, other, version=1)
-    imports.read_again(one, other, version=1)
-    one = imports.get(one.id)
+    one = measured(imports.get)(one.id)
     check(one, job_id=new_ulid(NOW, 1))
     checked = finish(check(one, job_id=new_ulid(NOW, 2)))
     assert (checked.version, checked.job) == (3, new_ulid(NOW, 1))
@@ -89,7 +90,7 @@ def test_a_second_click_is_harmless():
     assert imports.get(one.id).stage == IMPORTED
     with pytest.raises(errors.Conflict):
         run(checked, job_id=new_ulid(NOW, 6), by="oscar")
-    assert jobs.get_many([new_ulid(NOW, n) for n in (2, 4, 5, 6)]) == {}
+    assert measured(jobs.get_many)([new_ulid(NOW, n) for n in (2, 4, 5, 6)]) == {}
 
 
 def test_a_check_in_another_way_meanwhile_is_a_conflict():
@@ -118,7 +119,7 @@ def test_the_way_from_a_file_to_deals(wait_for_indexes):
 
 
 def test_how_a_file_is_read_is_remembered_by_its_first_line():
-    assert imports.layout_of("f" * 64) == {}
+    assert measured(imports.layout_of)("f" * 64) == {}
     check(upload_file())
     assert imports.layout_of("f" * 64) == LAYOUT
     assert imports.layout_of("e" * 64) == {}
@@ -209,8 +210,8 @@ def test_of_many_who_start_an_import_at_once_one_does(wait_for_indexes):
 def test_several_drafts_are_stored_all_or_none(wait_for_indexes):
     brand, content = make_brand(), make_content()
     first, second, third = (make_id(NOW) for _ in range(3))
-    drafts.create_many([(first, content, brand), (second, content, brand)], by=EDITOR, now=NOW)
-    assert drafts.get_many([first, second, third]).keys() == {first, second}
+    measured(drafts.create_many)([(first, content, brand), (second, content, brand)], by=EDITOR, now=NOW)
+    assert measured(drafts.get_many)([first, second, third]).keys() == {first, second}
     assert drafts.get(first).content == content
     with pytest.raises(errors.AlreadyExists):
         drafts.create_many([(third, content, brand), (second, content, brand)], by=EDITOR, now=NOW)
@@ -255,7 +256,7 @@ def test_imports_are_listed_newest_first_on_pages_that_skip_and_repeat_nothing(w
 def test_the_list_tells_how_far_each_has_come(wait_for_indexes):
     working, done = check(upload_file()), finish(check(upload_file(NOW - SECOND)))
     wait_for_indexes()
-    first, second = imports.newest().imports
+    first, second = measured(imports.newest)().imports
     assert (first.id, first.card["stage"], first.job) == (working.id, CHECKING, jobs.get(working.job))
     assert (second.id, second.card["totals"], second.job) == (done.id, TOTALS, None)
 

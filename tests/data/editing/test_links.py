@@ -7,13 +7,13 @@ from datetime import timedelta
 
 import pytest
 
-from dealsite.data import table
 from dealsite.data.catalogue import deals
 from dealsite.data.editing import audit, links
 from dealsite.data.editing.links import ACCEPTED, APART, CHECK_LINK, CHECK_LINKS, PAGE_SIZE
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_deal, make_id
+from tests.measuring import measured
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("whole_table")
@@ -69,7 +69,7 @@ def test_a_failure_soon_after_another_does_not_count():
     deal = make_deal()
     for hours in (0, 1, 5.9):
         fail(deal.id, hours=hours)
-    check = links.get(deal.id).check
+    check = measured(links.get)(deal.id).check
     assert check is not None
     assert (check.failures, check.last) == (1, NOW)
     fail(deal.id, hours=6)
@@ -89,7 +89,7 @@ def test_the_first_failure_asks_for_another_look_six_hours_later(wait_for_indexe
 def test_a_link_that_works_again_is_forgotten():
     deal = make_deal()
     fail(deal.id)
-    links.works(links.get(deal.id))
+    measured(links.works)(links.get(deal.id))
     assert links.get(deal.id).check is None
 
 
@@ -137,8 +137,8 @@ def test_a_failure_that_is_found_while_an_editor_accepts_the_link_does_not_undo_
     deal = make_deal()
     fail(deal.id)
     seen = links.get(deal.id)
-    links.accept(deal.id, link=deal.content.link, by=EDITOR, now=NOW)
-    links.fails(seen, "404", now=NOW + DAY)
+    measured(links.accept)(deal.id, link=deal.content.link, by=EDITOR, now=NOW)
+    measured(links.fails)(seen, "404", now=NOW + DAY)
     links.works(seen)
     check = links.get(deal.id).check
     assert (check.failures, check.accepted_until) == (0, NOW + ACCEPTED)
@@ -147,7 +147,7 @@ def test_a_failure_that_is_found_while_an_editor_accepts_the_link_does_not_undo_
 def test_an_editors_word_is_noted_and_can_be_taken_back(wait_for_indexes):
     deal = make_deal()
     links.accept(deal.id, link=deal.content.link, by="mara", now=NOW)
-    links.take_back(deal.id, by="mara", now=NOW + HOUR)
+    measured(links.take_back)(deal.id, by="mara", now=NOW + HOUR)
     assert links.get(deal.id).check is None
     assert waiting(wait_for_indexes) == [f"{CHECK_LINK} of {deal.id} in 6"]
     entries = {(entry.by, entry.what) for entry in audit.of_target("deal", deal.id)}
@@ -163,7 +163,7 @@ def test_only_the_link_that_an_editor_saw_is_accepted():
 
 def test_a_link_is_checked_at_once_where_that_is_asked_for(wait_for_indexes):
     deal = make_deal()
-    links.check_again(deal.id, now=NOW)
+    measured(links.check_again)(deal.id, now=NOW)
     assert waiting(wait_for_indexes) == [f"{CHECK_LINK} of {deal.id} in 0"]
 
 
@@ -203,7 +203,7 @@ def test_a_table_without_deals_has_no_links():
 
 
 def test_a_round_begins_once_a_week():
-    assert links.begin_round(now=NOW)
+    assert measured(links.begin_round)(now=NOW)
     assert not links.begin_round(now=NOW + DAY)
     job = jobs.get(links.round_id(NOW))
     assert (job.kind, job.created_at.weekday()) == (CHECK_LINKS, 0)
@@ -216,8 +216,7 @@ def test_of_workers_that_begin_a_round_at_once_one_does():
     assert sorted(begun) == [False, False, False, True]
 
 
-def test_the_links_of_a_page_cost_two_requests_beside_the_days():
-    make_deal()
-    with table.metered() as meter:
-        links.page(after=make_id(NOW + DAY), now=NOW)
-    assert [operation for operation, _ in meter.log].count("BatchGetItem") <= 2
+def test_the_links_of_a_page_are_read_at_once():
+    made = [make_deal() for _ in range(3)]
+    found, _ = measured(links.page)(after=make_id(NOW + DAY), now=NOW)
+    assert {deal_id for deal_id, _ in found} == {deal.id for deal in made}

@@ -17,6 +17,7 @@ from dealsite.data.integrity import checks
 from dealsite.data.table import errors
 from dealsite.data.table.writes import Put
 from tests.builders import DAY, EDITOR, HOUR, NOW, PICTURE, make_brand, make_content, make_deal, make_id
+from tests.measuring import measured
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("whole_table")
@@ -26,7 +27,7 @@ MINUTE = timedelta(minutes=1)
 def keep(
     deal: Deal, before: PendingEdits | None = None, *, by=EDITOR, now=NOW, autosave="", **content
 ) -> PendingEdits:
-    return pending_edits.keep(
+    return measured(pending_edits.keep)(
         deal,
         replace(deal.content, **content),
         brand_name="Nordlicht",
@@ -91,7 +92,7 @@ def test_changes_that_went_on_meanwhile_are_not_published_unseen():
     newer = keep(deal, seen, title="Best", by="otto")
     with pytest.raises(pending_edits.PendingEditsConflict):
         publish(deal, seen)
-    assert (deals.get(deal.id), pending_edits.find(deal)) == (deal, newer)
+    assert (deals.get(deal.id), measured(pending_edits.find)(deal)) == (deal, newer)
 
 
 def test_the_second_editor_is_shown_the_firsts_work():
@@ -125,7 +126,7 @@ def test_discarding_is_undone(wait_for_indexes):
     assert (discarded.is_discarded, pending_edits.cards()) == (True, [])
     with pytest.raises(errors.VersionConflict):
         pending_edits.discard(kept, by="otto", now=NOW)
-    pending_edits.restore(discarded, by=EDITOR, now=NOW)
+    measured(pending_edits.restore)(discarded, by=EDITOR, now=NOW)
     wait_for_indexes()
     back = pending_edits.find(deal)
     assert (back.content, back.is_discarded) == (kept.content, False)
@@ -135,7 +136,7 @@ def test_discarding_is_undone(wait_for_indexes):
 
 def test_others_can_be_kept_in_the_place_of_discarded_ones():
     deal = make_deal()
-    pending_edits.discard(keep(deal, title="Better"), by=EDITOR, now=NOW)
+    measured(pending_edits.discard)(keep(deal, title="Better"), by=EDITOR, now=NOW)
     discarded = pending_edits.find(deal)
     kept = keep(deal, discarded, title="Other", now=NOW + HOUR)
     assert (kept.begun_at, pending_edits.find(deal)) == (NOW + HOUR, kept)
@@ -155,7 +156,7 @@ def test_they_move_with_a_deal_that_gets_another_time(wait_for_indexes):
     wait_for_indexes()
     found = pending_edits.find(moved)
     assert (found.deal_id, found.content, found.base) == (moved.id, kept.content, moved.version)
-    assert [(card.id, card.title) for card in pending_edits.cards()] == [(moved.id, "Better")]
+    assert [(card.id, card.title) for card in measured(pending_edits.cards)()] == [(moved.id, "Better")]
     publish(moved, found)
     assert pending_edits.find(moved) is None
 

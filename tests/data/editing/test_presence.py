@@ -11,13 +11,14 @@ from dealsite.data.editing import presence
 from dealsite.data.editing.presence import OpenForm
 from dealsite.data.table import schema
 from tests.builders import EDITOR, HOUR, NOW, make_brand, make_deal, make_draft, make_id
+from tests.measuring import measured
 
 SECOND = timedelta(seconds=1)
 pytestmark = pytest.mark.usefixtures("whole_table")
 
 
 def send_heartbeat(thing_id, username, now=NOW, kind="deal"):
-    return presence.heartbeat(kind, thing_id, username=username, name=username.title(), now=now)
+    return measured(presence.heartbeat)(kind, thing_id, username=username, name=username.title(), now=now)
 
 
 def test_each_of_two_editors_sees_the_other_and_since_when():
@@ -50,7 +51,7 @@ def test_who_has_not_said_so_for_a_minute_is_gone_and_begins_anew():
 def test_who_closes_the_form_is_gone_at_once():
     deal_id = make_deal().id
     send_heartbeat(deal_id, "eve")
-    presence.leave("deal", deal_id, username="eve")
+    measured(presence.leave)("deal", deal_id, username="eve")
     presence.leave("deal", deal_id, username="eve")
     assert send_heartbeat(deal_id, "oscar").others == []
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from dealsite.data.editing import questions
+from dealsite.data.editing import audit, questions
 from dealsite.data.editing.questions import SavedQuestion
 from dealsite.data.table import errors
 from tests import races
 from tests.builders import HOUR, NOW, make_id
+from tests.measuring import measured
 
 pytestmark = pytest.mark.usefixtures("whole_table")
 SQL = "SELECT count(*)\n\tFROM orders -- Größe"
@@ -22,8 +23,10 @@ def make_question(question_id: str = "", **overrides) -> SavedQuestion:
 
 
 def test_a_question_is_read_back_as_it_was_saved():
-    question = make_question(title="  How many\x07 orders? ")
-    assert questions.get(question.id) == question
+    question = measured(questions.create)(
+        question_id=make_id(NOW), title="  How many\x07 orders? ", sql=SQL, by="bob", now=NOW
+    )
+    assert measured(questions.get)(question.id) == question
     assert (question.title, question.sql, question.version) == ("How many orders?", SQL, 1)
     assert (question.created_by, question.updated_by, question.updated_at) == ("bob", "bob", NOW)
 
@@ -31,7 +34,7 @@ def test_a_question_is_read_back_as_it_was_saved():
 def test_a_question_sent_twice_is_saved_once():
     first = make_question()
     assert make_question(first.id, title="Again") == first
-    assert questions.newest() == [first]
+    assert measured(questions.newest)() == [first]
 
 
 def test_the_newest_question_comes_first():
@@ -71,10 +74,10 @@ def test_the_second_who_changes_a_question_is_shown_the_firsts_work():
 
 def test_a_question_that_was_changed_meanwhile_is_not_deleted():
     question = make_question()
-    newer = questions.edit(question, title="Newer", sql="SELECT 1", by="alf", now=NOW)
+    newer = measured(questions.edit)(question, title="Newer", sql="SELECT 1", by="alf", now=NOW)
     with pytest.raises(errors.VersionConflict):
         questions.delete(question)
-    questions.delete(newer)
+    measured(questions.delete)(newer)
     questions.delete(newer)  # gone is gone
     with pytest.raises(errors.NotFound):
         questions.get(question.id)
@@ -128,3 +131,11 @@ def test_an_edit_and_a_deletion_at_once_lose_nothing_silently():
     else:
         assert isinstance(deleted, errors.VersionConflict)
         assert questions.get(question.id) == edited
+
+
+def test_who_asked_what_is_on_record(wait_for_indexes):
+    run = make_id(NOW)
+    measured(questions.note_asked)(run, SQL, by="bob", now=NOW)
+    wait_for_indexes()
+    (entry,) = audit.of_target("question", run)
+    assert entry.by == "bob"

@@ -16,6 +16,7 @@ from dealsite.data.table import errors
 from dealsite.worker import accounts
 from tests import races
 from tests.builders import EDITOR, HOUR, NOW, make_id
+from tests.measuring import measured
 from tests.people import make_user
 
 pytestmark = pytest.mark.usefixtures("whole_table")
@@ -47,7 +48,7 @@ def test_views_stand_in_the_order_in_which_they_were_saved_and_moved():
     saved = [view(name) for name in ("a", "b", "c")]
     for one in saved:
         keep(one)
-    saved_views.move(EDITOR, saved[2].id, 0, by=EDITOR, now=NOW)
+    measured(saved_views.move)(EDITOR, saved[2].id, 0, by=EDITOR, now=NOW)
     assert names() == ["c", "a", "b"]
     saved_views.move(EDITOR, saved[2].id, 99, by=EDITOR, now=NOW)
     saved_views.move(EDITOR, saved[2].id, 99, by=EDITOR, now=NOW)
@@ -83,11 +84,11 @@ def test_what_is_undone_takes_no_newer_view_away():
     for gone in (saved_views.mark_of(second), ""):
         with pytest.raises(errors.Conflict):
             undo(gone)
-    assert saved_views.of(EDITOR)[0] == (newer,)
+    assert measured(saved_views.of)(EDITOR)[0] == (newer,)
     undo(saved_views.mark_of(newer))
     undo(saved_views.mark_of(newer))  # a second click
     assert saved_views.of(EDITOR)[0] == (first,)
-    saved_views.delete(EDITOR, first.id, by=EDITOR, now=NOW)
+    measured(saved_views.delete)(EDITOR, first.id, by=EDITOR, now=NOW)
     with pytest.raises(errors.Conflict):
         undo(saved_views.mark_of(second))
     undo("")
@@ -136,7 +137,7 @@ def test_a_renamed_view_keeps_its_filters_and_its_place():
     one, other = view("a", state="live"), view("b")
     keep(one)
     keep(other)
-    assert saved_views.rename(EDITOR, one.id, "z", by=EDITOR, now=NOW) == one
+    assert measured(saved_views.rename)(EDITOR, one.id, "z", by=EDITOR, now=NOW) == one
     assert saved_views.of(EDITOR)[0] == (SavedView(one.id, "z", {"state": "live"}), other)
     assert saved_views.rename(EDITOR, one.id, "Z", by=EDITOR, now=NOW).name == "z"  # its own name is free
     with pytest.raises(errors.Invalid):
@@ -219,3 +220,9 @@ def test_a_view_sent_twice_at_once_is_kept_once():
     one = view()
     assert races.at_once(*[lambda: keep(one)] * 3) == [None] * 3
     assert names() == ["Toys"]
+
+
+def test_with_an_account_go_its_views():
+    keep(view())
+    measured(saved_views.forget)(EDITOR)
+    assert saved_views.of(EDITOR) == ((), ())

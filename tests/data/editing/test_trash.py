@@ -21,6 +21,7 @@ from dealsite.data.table.writes import Delete, Put, Update
 from dealsite.worker.loop import run_next
 from tests import races
 from tests.builders import DAY, EDITOR, HOUR, NOW, PICTURE, make_deal, make_draft, make_id
+from tests.measuring import measured
 
 pytestmark = pytest.mark.usefixtures("whole_table")
 JOB_DUE = NOW.replace(hour=0) + 31 * DAY
@@ -72,12 +73,12 @@ def test_a_deal_comes_back_as_it_was(wait_for_indexes):
     wait_for_indexes()
     card = deals.get(deal.id).card
     assert feeds.front_page(now=NOW)[1].cards == [card]
-    assert feeds.brand_page("nordlicht", now=NOW)[1].cards == [card]
+    assert measured(feeds.brand_page)("nordlicht", now=NOW)[1].cards == [card]
     assert feeds.category_page("peripherals-networking", now=NOW)[2].cards == [card]
     assert [one.price for one in prices.of_deal(deal.id)] == [Decimal("79.90"), Decimal("69.90")]
     assert brands.get_with_counts("nordlicht").deals == 1
-    assert categories.get_with_counts("peripherals-networking").deals == 1
-    assert trash.newest().things == []
+    assert measured(categories.get_with_counts)("peripherals-networking").deals == 1
+    assert measured(trash.newest)().things == []
 
 
 def test_where_it_was_featured_is_said_and_not_done_again():
@@ -128,7 +129,7 @@ def test_deleting_and_restoring_is_noted(wait_for_indexes):
     delete(deal)
     restore(deal)
     delete(deal)
-    trash.purge("deal", deal.id, by="root", now=LATER)
+    measured(trash.purge)("deal", deal.id, by="root", now=LATER)
     wait_for_indexes()
     notes = audit.page(day=NOW.date()).entries
     done = [(entry.what, entry.by) for entry in reversed(notes) if entry.subject == deal.id]
@@ -174,7 +175,7 @@ def test_a_brand_renamed_while_its_deal_comes_back_is_noticed(monkeypatch):
     deal = make_deal()
     delete(deal)
     old = brands.get("nordlicht")
-    brands.edit(old, name="Aurora", description="", logo=None, by=EDITOR, now=NOW)
+    measured(brands.edit)(old, name="Aurora", description="", logo=None, by=EDITOR, now=NOW)
     found = [old]
     real = brands.get
     monkeypatch.setattr(brands, "get", lambda slug: found.pop() if found else real(slug))
@@ -284,7 +285,7 @@ def test_the_trash_is_emptied_when_thirty_days_are_over(wait_for_indexes):
     drafts.delete(draft, by=EDITOR, now=NOW)
     wait_for_indexes()
     run_emptying(JOB_DUE - timedelta(seconds=1))
-    assert trash.find("deal", deal.id)
+    assert measured(trash.find)("deal", deal.id)
     run_emptying(JOB_DUE)
     wait_for_indexes()
     assert trash.newest().things == []

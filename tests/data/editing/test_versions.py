@@ -18,6 +18,7 @@ from dealsite.data.table import errors
 from dealsite.data.table.writes import Delete, Put
 from tests import races
 from tests.builders import DAY, EDITOR, HOUR, NOW, PICTURE, make_brand, make_deal, make_draft, make_id
+from tests.measuring import measured
 
 pytestmark = pytest.mark.usefixtures("whole_table")
 LATER = NOW + HOUR
@@ -42,13 +43,15 @@ def test_an_edit_keeps_what_was_before_it():
     deal = make_deal(stock=3, expires_at=NOW + DAY, picture=PICTURE, voucher_code="SAVE")
     edited = edit(deal, title="New", price=Decimal("60"))
     edit(edited, description="Other", by="ann", now=LATER + HOUR)
-    page = versions.newest(deal.id)
+    page = measured(versions.newest)(deal.id)
     assert page.before is None
     assert page.versions == [
         Version(2, edited.content, "Nordlicht", LATER, "oscar"),
         Version(1, deal.content, "Nordlicht", NOW, EDITOR),
     ]
-    assert versions.get_many(deal.id, [1, 2, 3, 0, -1]) == {one.number: one for one in page.versions}
+    assert measured(versions.get_many)(deal.id, [1, 2, 3, 0, -1]) == {
+        one.number: one for one in page.versions
+    }
 
 
 def test_publishing_keeps_nothing_and_expiring_what_was_before():
@@ -103,7 +106,7 @@ def test_versions_wait_in_the_trash_and_go_with_it():
     draft = drafts.save(draft, DealContent(title="More"), version=1, by="oscar", now=LATER)
     deals.delete(deal, by=EDITOR, now=NOW)
     drafts.delete(draft, by=EDITOR, now=NOW)
-    trash.restore("deal", deal.id, by=EDITOR, now=NOW)
+    measured(trash.restore)("deal", deal.id, by=EDITOR, now=NOW)
     assert numbers(deal.id) == numbers(draft.id) == [1]
     deals.delete(deal, by=EDITOR, now=NOW)
     trash.purge("deal", deal.id, by=EDITOR, now=NOW)
@@ -172,7 +175,11 @@ def test_its_stock_and_end_come_back_where_that_is_asked_for():
     assert revert(edited, 1, stock=True).content == deal.content
     again = deals.get(deal.id)
     assert revert(again, 2, end=False).content == deal.content
-    assert revert(deals.get(deal.id), 2, stock=True).content == edited.content
+    again = deals.get(deal.id)
+    found = measured(deals.revert)(
+        again, versions.get(deal.id, 2), version=again.version, stock=True, end=True, by=EDITOR, now=LATER
+    )
+    assert found.content == edited.content
 
 
 def test_an_end_that_has_passed_does_not_come_back():
@@ -232,7 +239,7 @@ def test_versions_restored_and_edits_made_at_once_are_one_after_the_other():
 
 def test_versions_of_nothing_are_taken_away_and_those_of_a_deal_are_kept():
     deal, gone = edit(make_deal(), title="New"), make_id(NOW)
-    one = versions.get(deal.id, 1)
+    one = measured(versions.get)(deal.id, 1)
     for writes in (versions.keep_writes(gone, one), versions.keep_writes(deal.id, replace(one, number=2))):
         table.transact(writes)
     found = {problem.key: problem.what for problem in checks.find()}

@@ -10,12 +10,14 @@ from django.core.management import CommandError, call_command
 
 from dealsite.data import table
 from dealsite.data.integrity import check_runs, checks, quarantine, sample
+from dealsite.data.integrity.check_runs import CheckRun
 from dealsite.data.integrity.pace import Pace
 from dealsite.data.jobs import command_runs
 from dealsite.data.table import schema
 from dealsite.data.table.writes import Put, Update
 from dealsite.management.commands import check_table
-from tests.builders import NOW, make_deal
+from tests.builders import NOW, make_deal, make_id
+from tests.measuring import measured
 
 pytestmark = [pytest.mark.engines("native"), pytest.mark.usefixtures("fresh_table")]
 COUNTS = ("BRAND#nordlicht", "COUNTS")
@@ -58,14 +60,14 @@ def test_what_is_not_repaired_goes_to_the_quarantine_with_repair_alone():
     table.write(Update(key=COUNTS, set={"deals": 7}))
     assert "quarantine" not in check(fails=r"has 3 problems\. Run it with --repair\.")
     assert quarantine.page(now=NOW).entries == []
-    noted = command_runs.newest("check_table")
+    noted = measured(command_runs.newest)("check_table")
     assert noted is not None
     assert (noted.ok, noted.by) == (False, "command")
     assert noted.said.endswith("has 3 problems. Run it with --repair.")
     said = check("--repair", fails=r"has 2 problems\.$")
     assert "2 problems in the quarantine of the CMS, 2 new: /cms/quarantine/" in said
     assert "2 problems in the quarantine of the CMS, 0 new" in check("--repair", fails="2 problems")
-    assert [run.repaired for run in check_runs.newest()] == [0, 1, 0]
+    assert [run.repaired for run in measured(check_runs.newest)()] == [0, 1, 0]
 
 
 def test_a_problem_that_somebody_repaired_is_gone_after_the_next_complete_run():
@@ -138,3 +140,9 @@ def test_the_number_of_items_comes_from_an_earlier_run_where_the_engine_does_not
     check()
     monkeypatch.setattr(schema, "count", lambda: 0)
     assert check_runs.known_items() == check_runs.newest()[0].items > 0
+
+
+def test_a_run_is_kept():
+    run = CheckRun(make_id(NOW), "whole", "worker", 1, 1, 0)
+    measured(check_runs.save)(run, now=NOW)
+    assert check_runs.newest() == [run]

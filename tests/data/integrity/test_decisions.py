@@ -16,6 +16,7 @@ from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.writes import Delete, Put, Update
 from tests.builders import DAY, NOW, make_deal, make_id
+from tests.measuring import measured
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("fresh_table")
@@ -42,11 +43,11 @@ def keep(problem: Problem) -> str:
 
 
 def delete(entry_id: str) -> None:
-    decisions.delete(entry_id, by="root", now=NOW)
+    measured(decisions.delete)(entry_id, by="root", now=NOW)
 
 
 def correct(entry_id: str, path: str, kind: decisions.Kind, text: str = "") -> None:
-    decisions.correct(entry_id, path, kind, text, by="root", now=NOW)
+    measured(decisions.correct)(entry_id, path, kind, text, by="root", now=NOW)
 
 
 def undo(entry_id: str) -> None:
@@ -69,7 +70,7 @@ def test_a_deleted_item_comes_back_as_it_was(wait_for_indexes):
     assert table.get(GHOST) is None
     entry = quarantine.get(entry_id, now=NOW)
     assert (entry.state, entry.decision, entry.by, entry.at) == ("decided", "deleted", "root", NOW)
-    undo(entry_id)
+    measured(decisions.undo)(entry_id, by="root", now=NOW)
     assert table.get(GHOST) == before
     entry = quarantine.get(entry_id, now=NOW)
     assert (entry.state, entry.decision, entry.by, entry.at) == ("open", "", "", None)
@@ -281,7 +282,7 @@ def test_what_the_audit_log_says_of_a_correction_has_no_secret(wait_for_indexes)
 
 def test_what_is_decided_is_not_decided_again():
     entry_id = quarantined()
-    decisions.leave(entry_id, by="root", now=NOW)
+    measured(decisions.leave)(entry_id, by="root", now=NOW)
     for decide in (delete, lambda one: decisions.leave(one, by="root", now=NOW)):
         with pytest.raises(Conflict, match="decided meanwhile"):
             decide(entry_id)
@@ -303,3 +304,8 @@ def test_what_was_deleted_is_found_no_more():
     assert checks.find() == []
     undo(entry_id)
     table.write(Delete(key=GHOST))
+
+
+def test_an_item_that_nobody_changed_is_as_it_was_found():
+    entry = quarantine.get(quarantined(), now=NOW)
+    assert measured(decisions.state_of_item)(entry) == "same"

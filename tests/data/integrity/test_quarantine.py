@@ -20,6 +20,7 @@ from dealsite.data.integrity.quarantine_record import (
 from dealsite.data.table.errors import BadCursor, Conflict, NotFound
 from dealsite.data.table.writes import Delete, Put, Update
 from tests.builders import DAY, NOW
+from tests.measuring import measured
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("fresh_table")
@@ -155,7 +156,7 @@ def test_alike_problems_stand_together_and_long_lists_have_pages(wait_for_indexe
         put((f"ODD#{number}", "A"), type="Odd")
     keep(*checks.find())
     wait_for_indexes()
-    first = quarantine.page(now=NOW)
+    first = measured(quarantine.page)(now=NOW)
     second = quarantine.page(after=first.after, now=NOW)
     assert second.after is None
     kinds = [one.kind for one in (*first.entries, *second.entries)]
@@ -205,7 +206,7 @@ def test_a_decision_while_a_check_finds_it_again_is_not_lost(wait_for_indexes):
         lambda: keep(days=1),
     )
     failed = isinstance(outcomes[0], Conflict)
-    entry = quarantine.get(entry_id, now=NOW)
+    entry = measured(quarantine.get)(entry_id, now=NOW)
     assert (entry.decision == "left") is not failed
 
 
@@ -218,3 +219,8 @@ def test_an_entry_that_changed_since_it_was_read_is_not_written_over():
     with pytest.raises(Conflict):
         table.write(keep_write(entry))
     assert quarantine.get(entry.id, now=NOW).seen_at == NOW + timedelta(days=1)
+
+
+def test_a_complete_run_looks_at_all_that_is_open():
+    problem = put()
+    assert measured(quarantine.keep)([problem], is_complete=True, now=NOW).new == 1

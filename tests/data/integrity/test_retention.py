@@ -22,6 +22,7 @@ from dealsite.data.table.ids import epoch_seconds
 from dealsite.data.table.writes import Update
 from dealsite.worker import mails as mail_jobs
 from tests.builders import DAY, NOW, make_deal, make_draft, make_id
+from tests.measuring import measured
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("fresh_table")
@@ -57,7 +58,9 @@ def job(kind, state, wait, *, at=NOW):
     table.write(jobs.job_write(kind, {}, job_id=job_id, due=at))
     wait()
     taken = jobs.take_next(now=NOW)
-    {"done": jobs.finish, "cancelled": lambda one: jobs.cancel_own(one, "It is over.")}[state](taken)
+    {"done": jobs.finish, "cancelled": lambda one: measured(jobs.cancel_own)(one, "It is over.")}[state](
+        taken
+    )
     return keys.job(job_id)
 
 
@@ -223,7 +226,7 @@ def test_logs_that_the_sites_role_may_not_change_hold_up_nothing_else(spans, mon
     *key, _ = message()
     entry = audit.entry_write(by="ada", kind="deal", subject=make_id(), what="changed", now=NOW)
     table.write(entry)
-    security_events.add(SecurityEvent("signed_in", NOW, username="ada", network="192.0.2.0/24"))
+    measured(security_events.add)(SecurityEvent("signed_in", NOW, username="ada", network="192.0.2.0/24"))
     wait_for_indexes()
     spans("messages=7d audit=never events=never")
     send = client.send
@@ -301,3 +304,10 @@ def test_a_failed_job_that_is_tried_again_meanwhile_stays_for_its_worker():
     job_actions.retry(job_id, by="eve", now=NOW)
     with pytest.raises(Conflict):
         table.write(change)
+
+
+def test_a_draft_that_nobody_worked_on_is_discarded(wait_for_indexes):
+    draft = make_draft(title="Idea")
+    wait_for_indexes()
+    assert measured(retention.discard_drafts)(timedelta(hours=1), now=NOW + timedelta(hours=2)) == (1, 0)
+    assert drafts.get_many([draft.id]) == {}

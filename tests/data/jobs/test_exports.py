@@ -16,6 +16,7 @@ from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
 from dealsite.gateways.testing import TestGateway
 from tests.builders import DAY, HOUR, NOW, make_deal
+from tests.measuring import measured
 from tests.orders import make_order
 from tests.payments import close_day, owe, run
 from tests.people import make_user
@@ -58,7 +59,7 @@ def paid(**words):
 def test_a_file_is_asked_for_with_its_deletion_and_a_note_of_who_did(wait_for_indexes):
     job_id = ask(status="PLACED")
     wait_for_indexes()
-    export = exports.get(job_id, now=NOW)
+    export = measured(exports.get)(job_id, now=NOW)
     assert export.payload == want(status="PLACED")
     assert export.kept_until == NOW + 7 * DAY
     (entry,) = audit.of_target("export", job_id)
@@ -105,7 +106,7 @@ def test_files_of_an_audience_are_listed_for_it_alone(wait_for_indexes):
     for what, kind in ((exports.DEALS, EDITORS_EXPORT), (exports.AUDIT, ADMINS_EXPORT)):
         made[what] = new_ulid(NOW)
         wanted = exports.ListRequest(what, {"state": "live"}, "UTC", "eve")
-        exports.request(wanted, kind=kind, job_id=made[what], now=NOW)
+        measured(exports.request)(wanted, kind=kind, job_id=made[what], now=NOW)
         assert exports.get(made[what], now=NOW).payload == wanted
     wait_for_indexes()
     assert [one.job.id for one in exports.newest(exports.OFFICE).exports] == [office]
@@ -142,7 +143,7 @@ def test_a_file_is_known_for_a_week():
 def test_files_are_listed_newest_first_on_pages_that_skip_and_repeat_nothing(wait_for_indexes):
     made = [ask(now=NOW + number * SECOND) for number in range(60)][::-1]
     wait_for_indexes()
-    first = exports.newest()
+    first = measured(exports.newest)()
     second = exports.newest(after=first.after)
     third = exports.newest(after=second.after)
     assert [[one.job.id for one in page.exports] for page in (first, second, third)] == [
@@ -166,7 +167,7 @@ def test_orders_of_a_span_and_a_status_are_found_each_once_in_the_order_they_wer
     deal = make_deal(live_at=NOW - 9 * DAY)
     times = [NOW - 2 * DAY, NOW - DAY, *(NOW - HOUR + number * SECOND for number in range(7)), NOW + DAY]
     made = [make_order(f"shopper{n}", deal, now=at) for n, at in enumerate(times)]
-    orders.ship(made[3].username, made[3].id, by="olga", now=NOW)
+    measured(orders.ship)(made[3].username, made[3].id, by="olga", now=NOW)
     orders.cancel(made[4].username, made[4].id, by="olga", now=NOW)
     wait_for_indexes()
     inside = [order.id for order in made[1:-1]]  # a span's first moment is in it, its last is not
@@ -195,3 +196,9 @@ def test_payments_of_a_span_and_a_status_are_found_each_once_closed_days_too(wai
     assert paid(status=exports.CLOSED) == [early.id]
     assert sorted(paid()) == sorted([*some, early.id])
     assert paid(first=NOW + HOUR + SECOND) == []  # within a day, the time of day counts
+
+
+def test_orders_of_a_few_days_are_found_by_one_scan(wait_for_indexes):
+    placed = make_order("ada")
+    wait_for_indexes()
+    assert [card.id for _, some in measured(exports.find_orders)(want()) for card in some] == [placed.id]

@@ -11,13 +11,14 @@ from dealsite.data.integrity import checks
 from dealsite.data.jobs import heartbeats
 from dealsite.data.table import schema
 from tests.builders import HOUR, NOW
+from tests.measuring import measured
 
 pytestmark = pytest.mark.usefixtures("whole_table")
 SECOND = timedelta(seconds=1)
 
 
 def test_the_last_heartbeat_of_a_part_counts_and_the_parts_are_apart():
-    assert heartbeats.last("worker") is None
+    assert measured(heartbeats.last)("worker") is None
     heartbeats.write("worker", now=NOW)
     heartbeats.write("worker", now=NOW + SECOND)
     assert heartbeats.last("worker") == NOW + SECOND
@@ -32,7 +33,7 @@ def test_a_worker_is_missing_a_minute_after_its_last_heartbeat():
 
 
 def test_heartbeats_expire_and_check_table_knows_them():
-    heartbeats.write("web", now=NOW)
+    measured(heartbeats.write)("web", now=NOW)
     item = table.get(keys.heartbeat("web"))
     assert (item["type"], checks.find()) == ("Heartbeat", [])
     assert not schema.has_expired(item, now=NOW + 23 * HOUR)

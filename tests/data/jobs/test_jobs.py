@@ -9,6 +9,7 @@ from dealsite.data.jobs import job_actions, jobs
 from dealsite.data.table import errors, ids
 from dealsite.data.table.writes import Delete
 from tests.builders import EDITOR, NOW
+from tests.measuring import measured
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("whole_table")
@@ -69,7 +70,7 @@ def test_who_lost_the_lease_cannot_finish_save_fail_or_put_back(wait_for_indexes
     for act in (
         lambda: jobs.finish(slow),
         lambda: jobs.save_checkpoint(slow, {"at": 1}, now=NOW),
-        lambda: jobs.fail(slow, "late", now=NOW),
+        lambda: measured(jobs.fail)(slow, "late", now=NOW),
         lambda: jobs.wait_until(slow, NOW),
     ):
         with pytest.raises(errors.Conflict):
@@ -80,7 +81,7 @@ def test_a_checkpoint_is_there_for_the_next_worker_and_renews_the_lease(wait_for
     add_job()
     wait_for_indexes()
     job = jobs.take_next(now=NOW)
-    jobs.save_checkpoint(job, {"at": 7}, now=NOW + timedelta(seconds=30))
+    measured(jobs.save_checkpoint)(job, {"at": 7}, now=NOW + timedelta(seconds=30))
     wait_for_indexes()
     assert jobs.take_next(now=NOW + jobs.LEASE) is None
     assert jobs.take_next(now=NOW + timedelta(seconds=30) + jobs.LEASE).checkpoint == {"at": 7}
@@ -104,7 +105,7 @@ def test_a_failed_job_is_tried_again_later_and_given_up_after_eight_tries(wait_f
 def test_a_job_put_back_starts_its_tries_anew(wait_for_indexes):
     add_job()
     wait_for_indexes()
-    jobs.wait_until(jobs.take_next(now=NOW), NOW + timedelta(seconds=10))
+    measured(jobs.wait_until)(jobs.take_next(now=NOW), NOW + timedelta(seconds=10))
     wait_for_indexes()
     assert jobs.take_next(now=NOW) is None
     assert jobs.take_next(now=NOW + timedelta(seconds=10)).tries == 1
@@ -150,7 +151,7 @@ def test_pausing_and_cancelling_take_the_job_from_its_worker(wait_for_indexes):
 def test_what_is_over_stays_over(wait_for_indexes):
     job_id = add_message()
     wait_for_indexes()
-    jobs.finish(jobs.take_next(now=NOW))
+    measured(jobs.finish)(measured(jobs.take_next)(now=NOW))
     for steer in (
         lambda: job_actions.pause(job_id, by=EDITOR, now=NOW),
         lambda: job_actions.cancel(job_id, by=EDITOR, now=NOW),
@@ -159,7 +160,7 @@ def test_what_is_over_stays_over(wait_for_indexes):
     ):
         with pytest.raises(errors.Conflict, match="done already"):
             steer()
-    assert job_actions.may(jobs.get(job_id)) == ()
+    assert job_actions.may(measured(jobs.get)(job_id)) == ()
 
 
 def test_only_messages_can_be_paused_and_cancelled():
@@ -175,7 +176,7 @@ def test_progress_forgives_tries_and_renews_the_lease(wait_for_indexes):
     job_id = add_message()
     wait_for_indexes()
     job = jobs.take_next(now=NOW)
-    jobs.save_progress(job, {"sent": 3}, now=NOW + timedelta(seconds=30))
+    measured(jobs.save_progress)(job, {"sent": 3}, now=NOW + timedelta(seconds=30))
     wait_for_indexes()
     assert jobs.take_next(now=NOW + jobs.LEASE) is None
     assert (jobs.get(job_id).progress, jobs.get(job_id).tries) == ({"sent": 3}, 0)
@@ -227,3 +228,9 @@ def test_looking_for_work_is_one_query_and_taking_it_an_update_and_a_get():
     with table.metered() as meter:
         jobs.take_next(now=NOW)
     assert meter.log == [("Query", "GSI3"), ("UpdateItem", None), ("GetItem", None)]
+
+
+def test_jobs_of_a_month_are_listed_newest_first(wait_for_indexes):
+    made = [add_job(number) for number in (1, 2)]
+    wait_for_indexes()
+    assert [job.id for job in measured(jobs.of_month)(f"{NOW:%Y-%m}").jobs] == made[::-1]

@@ -20,6 +20,7 @@ from dealsite.data.jobs.processes import (
 )
 from dealsite.data.table import schema
 from tests.builders import DAY, HOUR, NOW, make_id
+from tests.measuring import measured
 
 pytestmark = pytest.mark.usefixtures("whole_table")
 SECOND = timedelta(seconds=1)
@@ -49,14 +50,14 @@ def test_what_a_process_says_is_read_as_it_was_said():
 
 
 def test_a_process_says_one_thing_at_a_time_and_goes_when_it_ends():
-    processes.save(FULL)
+    measured(processes.save)(FULL)
     later = replace(FULL, at=NOW + SECOND, jobs=())
     processes.save(later)
     other = replace(FULL, id=make_id(NOW, 2))
     processes.save(other)
-    assert processes.listed(now=NOW) == [other, later]
+    assert measured(processes.listed)(now=NOW) == [other, later]
     for _ in range(2):
-        processes.remove(other.id)
+        measured(processes.remove)(other.id)
     assert processes.listed(now=NOW) == [later]
 
 

@@ -9,14 +9,18 @@ import pytest
 
 from dealsite.data import keys, table
 from dealsite.data.entities.work import PAUSABLE
-from dealsite.data.jobs import jobs, queue
+from dealsite.data.jobs import job_actions, jobs, queue
 from dealsite.data.jobs.queue import KindOfJob, Queue
 from dealsite.data.table.writes import Update
-from tests.builders import DAY, HOUR, NOW
-from tests.data.examples.jobs import order, paused
+from tests.builders import DAY, EDITOR, HOUR, NOW, make_announcement, make_deal, make_id
+from tests.measuring import measured
 from tests.worker.test_loop import add_job
 
 pytestmark = pytest.mark.usefixtures("whole_table")
+
+
+def order() -> str:
+    return make_announcement(make_deal().id, make_id(NOW))
 
 
 def kind(name: str, oldest: datetime | None = None, last_failed: str = "", **jobs: int) -> KindOfJob:
@@ -53,7 +57,7 @@ def test_a_job_that_a_worker_has_taken_is_not_due_again_before_its_lease_ends(
 def test_paused_and_failed_jobs_count_until_somebody_takes_care_of_them(
     wait_for_indexes: Callable[[], None], monkeypatch
 ):
-    paused(order())
+    job_actions.pause(order(), by=EDITOR, now=NOW)
     state = {"state": "failed", ("card", "state"): "failed"}
     first, last = add_job("sing", 9_999_998), add_job("sing", 9_999_999)
     for job_id in (first, last):
@@ -64,7 +68,7 @@ def test_paused_and_failed_jobs_count_until_somebody_takes_care_of_them(
             kind("send_message", paused=1),
             kind("sing", failed=2, last_failed=last),
         )
-    assert queue.read(now=NOW + 60 * DAY).kinds == ()
+    assert measured(queue.read)(now=NOW + 60 * DAY).kinds == ()
     monkeypatch.setattr(queue, "MOST_RECENT", 1)
     assert queue.read(now=NOW).kinds == (kind("sing", failed=1, last_failed=last),)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dealsite.data import keys, table
+from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.brand_renames import rename_brand
 from dealsite.data.editing import audit
 from dealsite.data.entities.operations import SwitchState
@@ -19,7 +20,7 @@ from dealsite.data.table import meters
 from dealsite.data.table.errors import Conflict, Unavailable
 from dealsite.data.table.writes import Update
 from tests.builders import EDITOR, NOW, make_announcement, make_brand, make_deal, make_id
-from tests.data.examples.catalogue import rename
+from tests.measuring import measured
 
 pytestmark = pytest.mark.usefixtures("whole_table")
 
@@ -29,7 +30,7 @@ def turn() -> Callable[..., SiteSwitch]:
     """A function that turns the switch."""
 
     def to(state: SwitchState, message: str = "") -> SiteSwitch:
-        return site_switch.switch_site(state, message=message, by=EDITOR, now=NOW)
+        return measured(site_switch.switch_site)(state, message=message, by=EDITOR, now=NOW)
 
     return to
 
@@ -49,7 +50,7 @@ def time(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_a_site_whose_switch_nobody_touched_is_open():
-    assert site_switch.read() == SiteSwitch()
+    assert measured(site_switch.read)() == SiteSwitch()
     assert site_switch.read().is_open
 
 
@@ -149,7 +150,7 @@ def test_while_the_site_is_not_open_messages_and_bulk_changes_rest_and_other_job
     turn, wait_for_indexes
 ):
     message = make_announcement(make_deal().id, make_id(NOW))
-    brand = rename(make_brand())
+    brand = brands.edit(make_brand(), name="Other", description="", logo=None, by=EDITOR, now=NOW)
     turn("read-only")
     wait_for_indexes()
     taken = jobs.take_next(now=NOW)

@@ -13,6 +13,7 @@ from dealsite.data.people.users import User
 from dealsite.data.table.errors import AlreadyExists, Conflict, Invalid, VersionConflict
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Update
+from tests.measuring import measured
 from tests.people import NOW, make_user
 from tests.races import at_once
 
@@ -23,7 +24,7 @@ def claim(user: User, email: str) -> User:
     """Ask for another address; return the user with it pending."""
     opened = profiles.get(user.username)
     given = {"name": opened.name, "timezone": opened.timezone, "email": email}
-    email_addresses.claim(opened, user=user, now=NOW, **given)
+    measured(email_addresses.claim)(opened, user=user, now=NOW, **given)
     return users.get(user.username)
 
 
@@ -73,9 +74,9 @@ def test_an_address_stays_in_use_until_the_new_one_is_confirmed_and_is_free_then
     ada = make_user("ada", email="old@example.org")
     asked = claim(ada, "New@Example.org")
     assert addresses("ada") == ("old@example.org", "new@example.org")
-    assert users.find("old@example.org") == asked
+    assert measured(users.find)("old@example.org") == asked
     assert users.find("new@example.org") is None
-    email_addresses.confirm(asked, now=NOW)
+    measured(email_addresses.confirm)(asked, now=NOW)
     assert addresses("ada") == ("new@example.org", "")
     assert users.find("old@example.org") is None
     assert users.find("new@example.org") == users.get("ada")
@@ -136,8 +137,10 @@ def test_an_owner_takes_their_address_back_and_everybody_is_signed_out():
     ada = make_user("ada", email="ada@example.org")
     email_addresses.confirm(claim(ada, "thief@example.org"), now=NOW)
     stolen = users.get("ada")
-    sessions.start(stolen, key="the thief's", user_agent="", address="", now=NOW)
-    email_addresses.take_back(stolen, "ada@example.org", password="a hash that nobody knows", now=NOW)
+    measured(sessions.start)(stolen, key="the thief's", user_agent="", address="", now=NOW)
+    measured(email_addresses.take_back)(
+        stolen, "ada@example.org", password="a hash that nobody knows", now=NOW
+    )
     assert addresses("ada") == ("ada@example.org", "")
     assert users.find("thief@example.org") is None
     assert users.find("ada@example.org") == users.get("ada")

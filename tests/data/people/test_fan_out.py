@@ -32,6 +32,7 @@ from tests.builders import (
     make_deal,
     make_id,
 )
+from tests.measuring import measured
 from tests.people import make_user
 from tests.races import at_once
 
@@ -382,7 +383,7 @@ def test_an_announcement_without_any_progress_fails_and_can_be_tried_again(wait_
             now += timedelta(minutes=5)
     job = jobs.get(JOB)
     assert (job.state, job.error) == ("failed", "division by zero")
-    job_actions.retry(JOB, by=EDITOR, now=now)
+    measured(job_actions.retry)(JOB, by=EDITOR, now=now)
     wait_for_indexes()
     work(now)
     assert received() == once(NAMES)
@@ -496,7 +497,7 @@ def test_a_cancelled_announcement_does_not_move_with_its_deal(wait_for_indexes):
     deal = publish_later()
     job_actions.cancel(deal.id, by=EDITOR, now=NOW)
     new_id = make_id(NOW + 2 * HOUR, 9)
-    moved = deals.reschedule(deal, NOW + 2 * HOUR, new_id=new_id, by=EDITOR, now=NOW)
+    moved = measured(deals.reschedule)(deal, NOW + 2 * HOUR, new_id=new_id, by=EDITOR, now=NOW)
     assert not moved.announced
     assert jobs.get(deal.id).state == "cancelled"
     wait_for_indexes()
@@ -563,7 +564,7 @@ def test_moving_a_deal_while_its_announcement_is_steered_leaves_the_two_together
 def test_recipients_are_counted_from_counters(audience, expected):
     seed()
     with table.metered() as meter:
-        assert announcements.count_recipients(audience) == expected
+        assert measured(announcements.count_recipients)(audience) == expected
     assert {operation for operation, _ in meter.log} == {"BatchGetItem"}
 
 
@@ -571,7 +572,7 @@ def test_announcements_are_listed_newest_first_by_cursor(wait_for_indexes):
     make_deal(deal_id=DEAL, category="toys-hobbies")
     ids = [send(message_id=new_ulid(NOW + timedelta(seconds=n), n), headline=f"No. {n}") for n in range(30)]
     wait_for_indexes()
-    first = announcements.newest()
+    first = measured(announcements.newest)()
     assert [row.id for row in first.rows] == ids[:4:-1]
     second = announcements.newest(after=first.after)
     assert ([row.id for row in second.rows], second.after) == (ids[4::-1], None)

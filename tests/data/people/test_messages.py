@@ -3,9 +3,11 @@ from datetime import timedelta
 import pytest
 
 from dealsite.data import table
-from dealsite.data.people import messages
+from dealsite.data.jobs import jobs
+from dealsite.data.people import fan_out, messages
 from dealsite.data.table import errors, ids
-from tests.builders import NOW
+from tests.builders import NOW, make_announcement, make_deal, make_id
+from tests.measuring import measured
 from tests.people import make_user
 from tests.races import at_once
 
@@ -54,7 +56,7 @@ def test_sending_again_leaves_a_read_message_read(wait_for_indexes):
 
 def test_more_than_a_batch_is_delivered_and_what_is_there_does_not_stop_the_rest():
     items = [make_message(number) for number in range(60)]
-    messages.deliver(items[10:20])
+    measured(messages.deliver)(items[10:20])
     messages.deliver(items)
     seen = []
     after = None
@@ -104,13 +106,13 @@ def test_anothers_message_is_not_there():
     with pytest.raises(errors.NotFound):
         messages.mark_read("sam", message_id, now=NOW)
     messages.delete("sam", message_id)
-    assert messages.get("tom", message_id).unread is True
+    assert measured(messages.get)("tom", message_id).unread is True
 
 
 def test_all_are_marked_read_up_to_the_newest_that_was_seen(wait_for_indexes):
     ids_ = send(5)
     wait_for_indexes()
-    assert messages.mark_all_read("sam", until=ids_[2], limit=100, now=NOW) == 3
+    assert measured(messages.mark_all_read)("sam", until=ids_[2], limit=100, now=NOW) == 3
     wait_for_indexes()
     assert [m.id for m in messages.inbox("sam", unread=True).messages] == [ids_[4], ids_[3]]
     assert len(messages.inbox("sam").messages) == 5
@@ -119,12 +121,12 @@ def test_all_are_marked_read_up_to_the_newest_that_was_seen(wait_for_indexes):
 def test_the_badge_counts_to_a_hundred(wait_for_indexes):
     send(120)
     wait_for_indexes()
-    assert messages.count_unread("sam") == 100
+    assert measured(messages.count_unread)("sam") == 100
 
 
 def test_a_deleted_message_is_gone_from_both_lists(wait_for_indexes):
     (message_id,) = send(1)
-    messages.delete("sam", message_id)
+    measured(messages.delete)("sam", message_id)
     messages.delete("sam", message_id)
     wait_for_indexes()
     assert messages.inbox("sam").messages == []
@@ -142,7 +144,7 @@ def test_a_text_belongs_to_the_message_and_not_to_its_row():
 def test_many_senders_of_one_message_write_it_once():
     items = [make_message(number) for number in range(25)]
     outcomes = at_once(*[lambda: messages.deliver(items)] * 8)
-    assert len(messages.inbox("sam").messages) == 25
+    assert len(measured(messages.inbox)("sam").messages) == 25
     # Where eight at once are too much for an engine, who gave up is told so and counts nothing.
     counts = [outcome for outcome in outcomes if not isinstance(outcome, errors.Busy)]
     assert sum(counts) == 25 if len(counts) == 8 else sum(counts) <= 25
@@ -164,7 +166,7 @@ def test_what_an_inbox_costs():
         messages.inbox("sam")
         messages.inbox("sam", unread=True)
         messages.count_unread("sam")
-        messages.mark_read("sam", item["id"], now=NOW)
+        measured(messages.mark_read)("sam", item["id"], now=NOW)
     assert meter.log == [
         ("BatchExecuteStatement", None),
         ("Query", None),
@@ -172,3 +174,27 @@ def test_what_an_inbox_costs():
         ("Query", "GSI1"),
         ("UpdateItem", None),
     ]
+
+
+def test_very_many_are_marked_read_by_a_job(wait_for_indexes):
+    until = send(1)[0]
+    measured(messages.mark_all_read_later)("sam", until=until, now=NOW)
+    wait_for_indexes()
+    job = jobs.take_next(now=NOW)
+    assert job is not None
+    assert job.payload == {"username": "sam", "until": until}
+
+
+def test_with_an_account_go_its_messages():
+    send(1)
+    measured(messages.delete_all)("sam")
+    assert messages.inbox("sam").messages == []
+
+
+def test_an_announcement_reaches_all_in_one_go_where_they_are_few(wait_for_indexes):
+    make_announcement(make_deal().id, make_id(NOW))
+    wait_for_indexes()
+    job = jobs.take_next(now=NOW)
+    assert job is not None
+    measured(fan_out.send_message)(job, NOW)
+    assert [len(messages.inbox(name).messages) for name in ("sam", "tom")] == [1, 1]

@@ -26,6 +26,7 @@ from dealsite.worker import loop
 from tests.builders import DAY, HOUR, NOW, make_id
 from tests.data.entities.examples import EXAMPLES
 from tests.every_type import ORDER, copy_every_type, everything, look_in
+from tests.measuring import measured
 from tests.payments import owe
 from tests.people import make_user
 from tests.races import at_once
@@ -40,7 +41,7 @@ def store_everything_about_ann() -> None:
     look_in()
     owe(order_number=97, method="test:approve")
     charging.run_due(TestGateway(), currency="EUR", clock=lambda: NOW)
-    saved_views.save("ann", saved_views.SavedView(make_id(NOW, 99), "Mine"), by="ann", now=NOW)
+    measured(saved_views.save)("ann", saved_views.SavedView(make_id(NOW, 99), "Mine"), by="ann", now=NOW)
 
 
 def naming(text: str) -> Counter[str]:
@@ -189,7 +190,7 @@ def test_a_file_is_asked_for_and_noted():
     make_user("ann")
     assert my_data.newest("ann", now=NOW).job is None
     job_id = ask()
-    newest = my_data.newest("ann", now=NOW)
+    newest = measured(my_data.newest)("ann", now=NOW)
     assert newest.job
     assert (newest.job.id, newest.job.state, newest.kept_until) == (job_id, "open", NOW + DAY)
     assert [(one.by, one.what) for one in audit.page(by="ann").entries] == [
@@ -218,3 +219,13 @@ def test_of_several_requests_at_once_one_is_carried_out():
     outcomes = at_once(*(partial(ask, number) for number in range(1, 5)))
     assert sorted(type(one).__name__ for one in outcomes) == ["Conflict"] * 3 + ["str"]
     assert Counter(item["type"] for item in everything().values())["Job"] == 2
+
+
+def test_who_is_told_of_their_file_and_who_asked_is_noted(wait_for_indexes):
+    ann = make_user("ann")
+    measured(my_data.request)("ann", job_id=make_id(NOW), now=NOW)
+    measured(my_data.tell)(ann, now=NOW)
+    measured(my_data.note_export)("ann", by="-", now=NOW)
+    wait_for_indexes()
+    assert [entry.by for entry in audit.of_target("user", "ann")] == ["-", "ann"]
+    assert "Profile" in {one.type for one in measured(my_data.all_items)("ann")}

@@ -15,6 +15,7 @@ from dealsite.data.people.two_factor import Passkey, TwoFactor
 from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Delete, Put, Update
+from tests.measuring import measured
 from tests.people import NOW, make_user
 from tests.races import at_once
 
@@ -30,7 +31,7 @@ def passkey(number: int = 0, count: int = 0) -> Passkey:
 def add(one: Passkey, *, key: str = "", challenge: str = "") -> None:
     """Add a passkey to Ada, who has none or some."""
     known = two_factor.get("ada") or TwoFactor("ada", FACTOR, "", frozenset({"a hash"}))
-    passkeys.add(users.get("ada"), known, one, challenge=challenge or one.id, key=key, now=NOW)
+    measured(passkeys.add)(users.get("ada"), known, one, challenge=challenge or one.id, key=key, now=NOW)
 
 
 def with_some(number: int, count: int = 0) -> TwoFactor:
@@ -42,7 +43,7 @@ def with_some(number: int, count: int = 0) -> TwoFactor:
 
 
 def remove(one: Passkey, *, key: str = "") -> None:
-    passkeys.remove(users.get("ada"), two_factor.get("ada"), one, key=key, now=NOW)
+    measured(passkeys.remove)(users.get("ada"), two_factor.get("ada"), one, key=key, now=NOW)
 
 
 def test_the_first_is_a_factor_with_recovery_codes_that_its_id_leads_back_from():
@@ -65,7 +66,7 @@ def test_a_handle_of_a_factor_that_is_no_longer_leads_to_nobody():
     two_factor.turn_off(users.get("ada"), by="root", now=NOW)
     assert table.get(keys.factor_owner(FACTOR)) is None
     table.write(Put(key=keys.factor_owner(FACTOR), item=owner))
-    assert passkeys.find(FACTOR) is None
+    assert measured(passkeys.find)(FACTOR) is None
     table.write(Delete(key=keys.factor_owner(FACTOR)))
 
 
@@ -128,7 +129,7 @@ def test_the_last_is_not_removed_unless_there_is_an_app():
     with_some(1)
     with pytest.raises(Conflict):
         remove(passkey())
-    two_factor.add_app(users.get("ada"), secret="sealed", step=5, key="", now=NOW)
+    measured(two_factor.add_app)(users.get("ada"), secret="sealed", step=5, key="", now=NOW)
     with pytest.raises(Conflict):
         two_factor.add_app(users.get("ada"), secret="other", step=6, key="", now=NOW)
     remove(passkey())

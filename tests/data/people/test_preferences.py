@@ -10,6 +10,7 @@ from dealsite.data import table
 from dealsite.data.people import profiles, users
 from dealsite.data.people.profiles import Preferences
 from dealsite.data.table.errors import NotFound
+from tests.measuring import measured
 from tests.people import NOW, make_user
 from tests.races import at_once
 
@@ -47,7 +48,7 @@ def test_nobody_and_who_is_deleted_keep_nothing():
     with pytest.raises(NotFound):
         profiles.save_preferences("nobody", language="de")
     ada = make_user("ada")
-    profiles.save_preferences("ada", language="de")
+    measured(profiles.save_preferences)("ada", language="de")
     users.delete(users.get("ada"), job_id="01JD6GZ5C0" + "0" * 16, now=NOW)
     with pytest.raises(NotFound):
         profiles.save_preferences("ada", language="de")

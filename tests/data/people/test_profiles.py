@@ -11,6 +11,7 @@ from dealsite.data.integrity import checks
 from dealsite.data.people import profiles, users
 from dealsite.data.table.errors import NotFound, VersionConflict
 from dealsite.data.table.ids import new_ulid
+from tests.measuring import measured
 from tests.people import NOW, make_user
 from tests.races import at_once
 
@@ -40,8 +41,8 @@ def test_the_second_of_two_who_edit_is_shown_what_the_first_saved():
 
 def test_a_profile_saved_twice_in_the_same_way_is_no_conflict():
     make_user("ada")
-    opened = profiles.get("ada")
-    saved = profiles.edit(opened, name="Ada L.", timezone="")
+    opened = measured(profiles.get)("ada")
+    saved = measured(profiles.edit)(opened, name="Ada L.", timezone="")
     assert profiles.edit(opened, name="Ada L.", timezone="") == saved
 
 

@@ -12,6 +12,7 @@ from dealsite.data.people import security_events
 from dealsite.data.people.security_events import SecurityEvent
 from dealsite.data.table import errors
 from tests.builders import DAY, NOW, make_id
+from tests.measuring import measured
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("whole_table")
@@ -71,7 +72,7 @@ def test_an_event_is_never_written_over(monkeypatch, wait_for_indexes):
     first, second = (partial(note, detail=text) for text in ("first", "second"))
     assert at_once(first, second) == [None, None]
     wait_for_indexes()
-    (kept,) = security_events.page(day=NOW.date()).events
+    (kept,) = measured(security_events.page)(day=NOW.date()).events
     note(detail="third")
     wait_for_indexes()
     assert security_events.page(day=NOW.date()).events == [kept]
@@ -80,11 +81,11 @@ def test_an_event_is_never_written_over(monkeypatch, wait_for_indexes):
 @pytest.mark.engines("native", "local")  # a lost answer may count twice
 def test_failures_are_counted_by_minute_and_forgotten_after_two_days():
     at_once(*[partial(security_events.count_failures, 3, now=NOW)] * 4)
-    security_events.count_failures(1, now=NOW + timedelta(seconds=59))
+    measured(security_events.count_failures)(1, now=NOW + timedelta(seconds=59))
     security_events.count_failures(5, now=NOW + MINUTE)
     security_events.count_failures(7, now=NOW - 11 * MINUTE)
     within = timedelta(minutes=10)
-    assert security_events.failures(within=within, now=NOW + MINUTE) == {NOW: 13, NOW + MINUTE: 5}
+    assert measured(security_events.failures)(within=within, now=NOW + MINUTE) == {NOW: 13, NOW + MINUTE: 5}
     assert security_events.failures(within=within, now=NOW + 12 * MINUTE) == {}
     item = table.get(keys.failure_count(NOW))
     assert item["ttl"] == int((NOW + 2 * DAY).timestamp())

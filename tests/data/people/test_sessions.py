@@ -8,12 +8,15 @@ from functools import partial
 import pytest
 
 from dealsite.data import keys, table
+from dealsite.data.catalogue import relations
 from dealsite.data.entities.people import LONGEST_SESSION, ROLES
 from dealsite.data.integrity import checks
+from dealsite.data.jobs import jobs
 from dealsite.data.people import passwords, sessions, users
 from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import hash_of
 from dealsite.data.table.writes import Update
+from tests.measuring import measured
 from tests.people import NOW, make_user
 from tests.races import at_once
 
@@ -28,7 +31,7 @@ def start(user: users.User, key: str, now: datetime = NOW) -> sessions.Session:
 def test_a_session_is_read_with_its_user_and_the_key_is_not_stored():
     ada = make_user("ada")
     session = start(ada, "secret-key")
-    assert sessions.read("ada", "secret-key", now=NOW) == (session, ada)
+    assert measured(sessions.read)("ada", "secret-key", now=NOW) == (session, ada)
     assert sessions.of_user("ada", now=NOW) == [session]
     assert "secret-key" not in str(table.get(keys.session("ada", "secret-key")))
     assert checks.find() == []
@@ -44,7 +47,7 @@ def test_another_key_and_another_user_are_no_session():
 
 def test_an_ended_session_is_over_at_once():
     session = start(make_user("ada"), "key")
-    sessions.end("ada", session.key_hash)
+    measured(sessions.end)("ada", session.key_hash)
     sessions.end("ada", session.key_hash)
     assert sessions.read("ada", "key", now=NOW) is None
 
@@ -99,8 +102,8 @@ def test_last_seen_is_written_once_an_hour():
     with table.metered() as meter:
         sessions.see(session, user_agent="x", address="y", now=NOW + HOUR - timedelta(seconds=1))
     assert meter.calls == 0
-    sessions.see(session, user_agent="Chrome", address="203.0.113.8", now=NOW + HOUR)
-    (seen,) = sessions.of_user("ada", now=NOW + HOUR)
+    measured(sessions.see)(session, user_agent="Chrome", address="203.0.113.8", now=NOW + HOUR)
+    (seen,) = measured(sessions.of_user)("ada", now=NOW + HOUR)
     assert (seen.seen_at, seen.user_agent, seen.address) == (NOW + HOUR, "Chrome", "203.0.113.8")
     assert seen.created_at == NOW
 
@@ -128,7 +131,7 @@ def test_all_sessions_but_one_are_ended_and_those_of_others_stay():
     start(bob, "key")
     sessions.end_all("ada", but=hash_of("key1"))
     assert [session.key_hash for session in sessions.of_user("ada", now=NOW)] == [hash_of("key1")]
-    sessions.end_all("ada")
+    measured(sessions.end_all)("ada")
     assert sessions.of_user("ada", now=NOW) == []
     assert len(sessions.of_user("bob", now=NOW)) == 1
 
@@ -167,7 +170,7 @@ def test_a_user_with_more_sessions_than_a_transaction_holds_can_change_his_passw
     ada = make_user("ada")
     for n in range(101):
         start(ada, f"key{n}")
-    passwords.change(ada, password="new hash", key="key7", now=NOW)
+    measured(passwords.change)(ada, password="new hash", key="key7", now=NOW)
     alive = [n for n in range(101) if sessions.read("ada", f"key{n}", now=NOW)]
     assert alive == [7]
 
@@ -192,7 +195,7 @@ def test_a_session_that_ended_is_not_restored_by_its_password_change():
 
 def test_a_password_is_hashed_anew_only_over_the_hash_that_was_checked():
     ada = make_user("ada")
-    passwords.upgrade(ada, password="stronger hash")
+    measured(passwords.upgrade)(ada, password="stronger hash")
     assert users.get("ada").password == "stronger hash"
     passwords.upgrade(ada, password="late hash")
     assert users.get("ada").password == "stronger hash"
@@ -211,3 +214,27 @@ def test_what_sessions_cost():
         "Query",
         "TransactWriteItems",
     ]
+
+
+def test_a_session_on_a_device_that_is_not_known_is_told(wait_for_indexes):
+    ada = make_user("ada")
+    measured(sessions.start_on_new_device)(ada, key="key", user_agent="Firefox", address="", now=NOW)
+    wait_for_indexes()
+    assert sessions.read("ada", "key", now=NOW) is not None
+    assert jobs.take_next(now=NOW) is not None
+
+
+def test_a_session_is_read_with_what_its_user_thinks_of_a_brand():
+    ada = make_user("ada")
+    start(ada, "key")
+    found = measured(sessions.read_with_relation_state)("ada", "key", target="brand", slug="aurora", now=NOW)
+    assert found is not None
+    assert found[1:] == (ada, relations.RelationState("brand", "aurora"))
+
+
+def test_who_gave_their_password_again_is_trusted_for_a_while():
+    session = start(make_user("ada"), "key", now=NOW - HOUR)
+    measured(sessions.reauthenticate)(session, now=NOW)
+    found = sessions.read("ada", "key", now=NOW)
+    assert found is not None
+    assert found[0].proved_at == NOW

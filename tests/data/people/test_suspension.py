@@ -13,6 +13,7 @@ from dealsite.data.integrity import checks
 from dealsite.data.people import passwords, sessions, suspension, users
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Conflict, Forbidden, NotFound
+from tests.measuring import measured
 from tests.people import NOW, make_user
 from tests.races import at_once
 
@@ -48,7 +49,7 @@ def test_a_suspended_user_is_signed_in_nowhere_even_by_a_session_that_is_being_s
 
 def test_a_lifted_suspension_brings_no_session_back(ada: User):
     suspend("ada")
-    suspension.lift("ada", by="root", now=NOW)
+    measured(suspension.lift)("ada", by="root", now=NOW)
     assert users.get("ada") == ada
     assert [key for key in ("one", "two") if sessions.read("ada", key, now=NOW)] == []
     start(ada, "new")
@@ -101,10 +102,10 @@ def test_a_suspended_user_gets_no_new_password(ada: User):
 def test_all_sessions_end_however_many_and_it_is_noted_who_did_it(ada: User, wait_for_indexes):
     for number in range(103):
         start(ada, f"key {number}")
-    suspension.end_sessions("ada", by="root", now=NOW)
+    measured(suspension.end_sessions)("ada", by="root", now=NOW)
     assert sessions.of_user("ada", now=NOW) == []
     suspend_at = NOW + timedelta(seconds=1)
-    suspension.suspend(users.get("ada"), reason="Spam", by="root", now=suspend_at)
+    measured(suspension.suspend)(users.get("ada"), reason="Spam", by="root", now=suspend_at)
     wait_for_indexes()
     assert [(entry.by, entry.what, entry.note) for entry in audit.of_target("user", "ada")] == [
         ("root", "suspended the account", "Spam"),

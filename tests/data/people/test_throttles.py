@@ -13,6 +13,7 @@ from dealsite.data.people import throttles
 from dealsite.data.people.throttles import Limit
 from dealsite.data.table.errors import TooManyRequests
 from dealsite.data.table.ids import epoch_seconds
+from tests.measuring import measured
 from tests.people import NOW
 from tests.races import at_once
 
@@ -56,7 +57,7 @@ def test_no_more_is_undone_than_was_counted():
     throttles.undo_attempt(LIMIT, "ada", now=NOW)
     assert table.get(keys.throttle("test", "ada", NOW)) is None
     throttles.count(LIMIT, "ada", now=NOW)
-    throttles.undo_attempt(LIMIT, "ada", now=NOW)
+    measured(throttles.undo_attempt)(LIMIT, "ada", now=NOW)
     throttles.undo_attempt(LIMIT, "ada", now=NOW)
     item = table.get(keys.throttle("test", "ada", NOW))
     assert item is not None
@@ -97,7 +98,7 @@ def test_a_waiting_time_is_said_in_words(seconds: int, words: str):
 
 @EXACT
 def test_how_far_limits_are_used_is_read_for_the_present_span():
-    throttles.count(LIMIT, "all", now=NOW)
+    measured(throttles.count)(LIMIT, "all", now=NOW)
     other = Limit("other", 3, LIMIT.span)
-    assert throttles.uses([LIMIT, other], "all", now=NOW) == {"test": 1, "other": 0}
+    assert measured(throttles.uses)([LIMIT, other], "all", now=NOW) == {"test": 1, "other": 0}
     assert throttles.uses([LIMIT], "all", now=NOW + LIMIT.span) == {"test": 0}

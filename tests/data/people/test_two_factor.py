@@ -12,6 +12,7 @@ from dealsite.data.editing import audit
 from dealsite.data.people import passwords, sessions, two_factor, users
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Conflict, Unavailable
+from tests.measuring import measured
 from tests.people import NOW, make_user
 from tests.races import at_once
 
@@ -62,7 +63,7 @@ def test_turning_it_on_ends_all_other_sessions_even_one_that_is_being_started():
     ada = make_user("ada")
     for key in ("here", "there"):
         sessions.start(ada, key=key, user_agent="", address="", now=NOW)
-    two_factor.turn_on(ada, secret="sealed", recovery=["one"], step=1, key="here", now=NOW)
+    measured(two_factor.turn_on)(ada, secret="sealed", recovery=["one"], step=1, key="here", now=NOW)
     sessions.start(ada, key="late", user_agent="", address="", now=NOW)  # with the user as they were before
     alive = [key for key in ("here", "there", "late") if sessions.read("ada", key, now=NOW)]
     assert alive == ["here"]
@@ -71,7 +72,7 @@ def test_turning_it_on_ends_all_other_sessions_even_one_that_is_being_started():
 def test_turning_it_off_ends_all_other_sessions_and_forgets_the_secret():
     ada = turned_on(key="here")
     sessions.start(ada, key="there", user_agent="", address="", now=NOW)
-    two_factor.turn_off(ada, by="ada", key="here", now=NOW)
+    measured(two_factor.turn_off)(ada, by="ada", key="here", now=NOW)
     assert two_factor.get("ada") is None
     assert users.get("ada").two_factor == ""
     assert [key for key in ("here", "there") if sessions.read("ada", key, now=NOW)] == ["here"]
@@ -129,7 +130,7 @@ def test_of_ten_who_turn_it_on_at_the_same_moment_one_does():
 def test_the_last_recovery_code_can_be_used_and_new_ones_made():
     ada = turned_on()
     for code in ("one", "two"):
-        two_factor.use(two_factor.by_recovery_code(ada, two_factor.get("ada"), code, now=NOW))
+        measured(two_factor.use)(two_factor.by_recovery_code(ada, two_factor.get("ada"), code, now=NOW))
     assert two_factor.get("ada").recovery == frozenset()
     used = two_factor.by_code(two_factor.get("ada"), 101)
     two_factor.renew_recovery_codes(ada, used, recovery=["three"], now=NOW)
@@ -141,8 +142,8 @@ def test_the_last_recovery_code_can_be_used_and_new_ones_made():
 
 def test_a_recovery_code_goes_with_the_others_that_it_renews():
     ada = turned_on()
-    used = two_factor.by_recovery_code(ada, two_factor.get("ada"), "one", now=NOW)
-    two_factor.renew_recovery_codes(ada, used, recovery=["three"], now=NOW)
+    used = two_factor.by_recovery_code(ada, measured(two_factor.get)("ada"), "one", now=NOW)
+    measured(two_factor.renew_recovery_codes)(ada, used, recovery=["three"], now=NOW)
     assert two_factor.get("ada").recovery == {"three"}
 
 

@@ -16,6 +16,7 @@ from dealsite.data.people import profiles, sessions, users
 from dealsite.data.table.errors import AlreadyExists, BadCursor, Conflict, Invalid, NotFound
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Put, Update
+from tests.measuring import measured
 from tests.people import NOW, make_user
 from tests.races import at_once
 
@@ -26,7 +27,7 @@ def test_a_user_is_found_by_name_in_any_letter_case_and_by_address():
     ada = make_user("Ada", email="Ada@Example.org", roles=["editor"], timezone="Europe/Berlin")
     assert (ada.username, ada.name, ada.email) == ("ada", "Ada", "ada@example.org")
     assert users.get("ada") == users.find("ADA") == users.find("aDa@eXample.org") == ada
-    assert users.count() == 1
+    assert measured(users.count)() == 1
     assert checks.find() == []
 
 
@@ -124,11 +125,11 @@ def test_a_sign_up_needs_a_number_of_its_own():
 
 def test_roles_are_given_and_taken_and_repeating_is_harmless():
     make_user("ada")
-    users.give_role("ada", "editor", by="root", now=NOW)
+    measured(users.give_role)("ada", "editor", by="root", now=NOW)
     users.give_role("ada", "editor", by="root", now=NOW)
     users.give_role("ada", "back office", by="root", now=NOW)
     assert users.get("ada").roles == {"editor", "back office"}
-    users.take_role("ada", "editor", by="root", now=NOW)
+    measured(users.take_role)("ada", "editor", by="root", now=NOW)
     users.take_role("ada", "editor", by="root", now=NOW)
     users.take_role("ada", "admin", by="root", now=NOW)
     assert users.get("ada").roles == {"back office"}
@@ -150,7 +151,7 @@ def test_nobody_gets_no_role_and_no_item_comes_of_it():
 def test_roles_given_at_once_are_all_there():
     make_user("ada")
     at_once(*[partial(users.give_role, "ada", role, by="root", now=NOW) for role in ROLES])
-    assert users.get("ada").roles == set(ROLES)
+    assert measured(users.get)("ada").roles == set(ROLES)
 
 
 def test_a_deleted_user_is_gone_and_his_name_stays_taken():
@@ -241,7 +242,7 @@ def test_muting_while_the_account_is_deleted_leaves_nothing_in_the_index():
 def test_the_list_of_users_goes_on_after_one_who_is_muted(wait_for_indexes: Callable[[], None]):
     names = {make_user().username for _ in range(7)}
     for name in names:
-        users.mute_hot_deals(name, muted=True)
+        measured(users.mute_hot_deals)(name, muted=True)
     wait_for_indexes()
     seen: list[str] = []
     after = None
@@ -276,12 +277,12 @@ def test_a_user_is_deleted_once_though_asked_for_many_times():
 def test_the_list_of_users_shows_each_once(wait_for_indexes: Callable[[], None]):
     names = {make_user().username for _ in range(7)}
     gone = make_user()
-    users.delete(gone, job_id=new_ulid(NOW), now=NOW)
+    measured(users.delete)(gone, job_id=new_ulid(NOW), now=NOW)
     wait_for_indexes()
     seen: list[str] = []
     after = None
     for _ in range(5):
-        page = users.page(after=after, limit=3)
+        page = measured(users.page)(after=after, limit=3)
         seen += [user.username for user in page.users]
         after = page.after
         if after is None:
@@ -317,3 +318,12 @@ def test_what_users_cost():
     assert log(lambda: users.count()) == ["BatchGetItem"]
     ada = users.get("ada")
     assert log(lambda: users.delete(ada, job_id=new_ulid(NOW), now=NOW)) == ["TransactWriteItems"]
+
+
+def test_a_site_lacks_an_admin_until_there_is_one():
+    measured(users.create)(
+        username="ada", email="ada@example.org", password="x", registration=new_ulid(NOW), now=NOW
+    )
+    assert measured(users.lacks_admin)()
+    make_user("root", roles=["admin"])
+    assert not users.lacks_admin()

@@ -58,7 +58,7 @@ class Deal:
         return self.content.stock
 
 
-@access_pattern("one deal with its offer", "DEAL#id / DEAL#id, OFFER", "1 batch get")
+@access_pattern("one deal with its offer", "1 batch get")
 def get(deal_id: str) -> Deal:
     """Return a deal with its offer, or raise NotFound. 1 batch get, consistent."""
     if not is_ulid(deal_id):
@@ -99,7 +99,7 @@ def transact_again(attempt: Callable[[], Sequence[Write]]) -> None:
     raise Busy()
 
 
-@access_pattern("one deal, if shoppers may see it", "DEAL#id / DEAL#id, OFFER", "1 batch get")
+@access_pattern("one deal, if shoppers may see it", "1 batch get")
 def get_visible(deal_id: str, *, now: datetime) -> Deal:
     """Return a deal that shoppers may see: NotFound before its publication time."""
     deal = get(deal_id)
@@ -108,7 +108,7 @@ def get_visible(deal_id: str, *, now: datetime) -> Deal:
     return deal
 
 
-@access_pattern("several deals", "DEAL#id", "1 batch get")
+@access_pattern("several deals", "1 batch get")
 def get_many(deal_ids: Iterable[str]) -> dict[str, Deal]:
     """Return those of some deals that exist, by id, without stock. 1 batch get for each 100."""
     items = table.batch_get(keys.deal(deal_id) for deal_id in deal_ids if is_ulid(deal_id))

@@ -31,9 +31,7 @@ BRAND_GONE = gettext_lazy(
 )
 
 
-@access_pattern(
-    "move a deal to the trash", "DEAL#id, JOB#id, pages / itself, TRASH", "1 batch get + 1 transaction"
-)
+@access_pattern("move a deal to the trash", "1 batch get + 1 transaction")
 def delete(
     deal: Deal,
     *,
@@ -95,7 +93,6 @@ def _delete_writes(
     ]
 
 
-@access_pattern("restore a deal", "DEAL#id, JOB#id, pages / itself, TRASH", "2 gets + 1 transaction")
 def restore(
     deal_id: str,
     *,

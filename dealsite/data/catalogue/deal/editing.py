@@ -39,9 +39,7 @@ class StockChanged(Conflict):
         super().__init__(gettext_lazy("The stock changed while you worked on it. Look at what is left now."))
 
 
-@access_pattern(
-    "change a deal, keep what it was", "DEAL#id, VERSIONS#id, pages / itself, number", "1 transaction"
-)
+@access_pattern("change a deal, keep what it was", "1 transaction")
 def edit(
     deal: Deal,
     content: DealContent,
@@ -184,7 +182,7 @@ def _offer_writes(deal: Deal, content: DealContent) -> list[Write]:
     return [Update(key=keys.offer(deal.id), set=changes, remove=gone, when=conditions, otherwise=changed)]
 
 
-@access_pattern("revert a deal", "DEAL#id, VERSIONS#id, pages / itself, number", "1 get + 1 transaction")
+@access_pattern("revert a deal", "1 get + 1 transaction")
 def revert(deal: Deal, to: Version, *, version: int, stock: bool, end: bool, by: str, now: datetime) -> Deal:
     """Give a deal the content of a version; `version` is the one that the editor saw.
 
@@ -210,7 +208,7 @@ def revert(deal: Deal, to: Version, *, version: int, stock: bool, end: bool, by:
     return edit(deal, content, version=version, brand=brand, by=by, now=now, audit_context=audit_context)
 
 
-@access_pattern("end a deal now", "DEAL#id, pages", "1 transaction")
+@access_pattern("end a deal now", "1 transaction")
 def expire_now(deal: Deal, *, by: str, now: datetime, audit_context: AuditContext = NO_CONTEXT) -> Deal:
     """End a live deal at once; Conflict if it is not published yet."""
     if not deal.card.is_visible(now):

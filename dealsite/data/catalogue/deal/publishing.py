@@ -28,7 +28,7 @@ class BrandChanged(Conflict):
     """The brand was renamed or is gone since it was read."""
 
 
-@access_pattern("publish a deal with its offer", "DEAL#id, BRAND#b, CATEGORY#c, FRONTPAGE", "1 transaction")
+@access_pattern("publish a deal with its offer", "1 transaction")
 def publish(
     content: DealContent,
     *,
@@ -75,7 +75,7 @@ def publish(
     raise Busy()
 
 
-@access_pattern("publish several deals at once", "DEAL#id, BRAND#b, CATEGORY#c, FRONTPAGE", "1 transaction")
+@access_pattern("publish several deals at once", "1 transaction")
 def publish_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now: datetime) -> None:
     """Publish several deals, all or none, their counters summed.
 

@@ -28,7 +28,7 @@ from dealsite.data.table.ids import iso, time_of
 from dealsite.data.table.writes import Delete, Put, Write, equals, exists
 
 
-@access_pattern("move a scheduled deal", "DEAL#id twice, pages", "1 transaction + 1 batch get")
+@access_pattern("move a scheduled deal", "1 transaction + 1 batch get")
 def reschedule(deal: Deal, live_at: datetime, *, new_id: str, by: str, now: datetime) -> Deal:
     """Move a scheduled deal to another time, which is another id: `new_id`, minted for that time.
 

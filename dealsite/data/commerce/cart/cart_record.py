@@ -213,7 +213,7 @@ _read_head, _store_head = reader(CART_HEAD.shape, Head), writer(CART_HEAD.shape,
 _store_entry = writer(CART_ENTRY, CartEntry)
 
 
-@access_pattern("a cart's lines by status, newest first", "CART#u / HEAD, STATUS#at#line", "2 queries")
+@access_pattern("a cart's lines by status, newest first", "2 queries")
 def read(owner: CartOwner, *, now: datetime) -> Cart:
     """Return a cart as it is in the table, empty if there is none."""
     head, active = read_active(owner, now=now)
@@ -224,7 +224,7 @@ def read(owner: CartOwner, *, now: datetime) -> Cart:
     return Cart(owner, head, active, lines_of(head, rows))
 
 
-@access_pattern("the lines of a cart that checkout buys", "CART#u / HEAD, ACTIVE#at#line", "1 query")
+@access_pattern("the lines of a cart that checkout buys", "1 query")
 def read_active(owner: CartOwner, *, now: datetime) -> tuple[Head, list[Line]]:
     """Return a cart's head and its active lines, newest first, as they are in the table."""
     partition, head_sort = owner.head
@@ -235,7 +235,7 @@ def read_active(owner: CartOwner, *, now: datetime) -> tuple[Head, list[Line]]:
     return of_rows(rows, now=now)
 
 
-@access_pattern("how many deals are in a cart", "CART#u / HEAD", "1 get")
+@access_pattern("how many deals are in a cart", "1 get")
 def read_head(owner: CartOwner, *, now: datetime) -> Head:
     """Return what a cart holds, without the lines."""
     return head_from_item(table.get(owner.head), now=now)

@@ -62,9 +62,7 @@ class AddResult:
     refused: dict[str, str] = field(default_factory=dict)
 
 
-@access_pattern(
-    "add to a cart", "CART#u; DEAL#id / HEAD, ACTIVE#at#line; OFFER", "1 batch get + 1 transaction"
-)
+@access_pattern("add to a cart", "1 batch get + 1 transaction")
 def add(owner: CartOwner, wanted: CartAddition, *, now: datetime) -> Deal:
     """Add a deal to a cart; CannotAdd says why not, Invalid what no form sends.
 
@@ -76,9 +74,7 @@ def add(owner: CartOwner, wanted: CartAddition, *, now: datetime) -> Deal:
     return added.deals[wanted.deal]
 
 
-@access_pattern(
-    "add several deals", "CART#u; DEAL#id / HEAD, ACTIVE#at#line; OFFER", "1 batch get + 1 transaction"
-)
+@access_pattern("add several deals", "1 batch get + 1 transaction")
 def add_many(owner: CartOwner, wanted: Sequence[CartAddition], *, now: datetime) -> AddResult:
     """Add several deals, those that can be bought; all of them or, if the cart changes, none yet."""
     for one in wanted:
@@ -134,9 +130,7 @@ def _add_one(changes: CartWrites, head: Head, wanted: CartAddition, deal: Deal, 
         changes.add(line, token=wanted.token)
 
 
-@access_pattern(
-    "change a quantity", "CART#u; DEAL#id / HEAD, ACTIVE#at#line; OFFER", "1 batch get + 1 transaction"
-)
+@access_pattern("change a quantity", "1 batch get + 1 transaction")
 def change_quantity(owner: CartOwner, deal_id: str, quantity: int, *, now: datetime) -> None:
     """Have so many pieces of a deal; CannotAdd if there are not as many, NotFound if the cart has no such line."""
     no_line = NotFound(gettext_lazy("This deal is not in your cart any more."))
@@ -165,7 +159,7 @@ def change_quantity(owner: CartOwner, deal_id: str, quantity: int, *, now: datet
     repeat_attempt(attempt)
 
 
-@access_pattern("save a line for later", "CART#u / HEAD, STATUS#at#line", "1 batch get + 1 transaction")
+@access_pattern("save a line for later", "1 batch get + 1 transaction")
 def move(owner: CartOwner, ref: str, status: str, *, now: datetime) -> Line | None:
     """Save a line for later (SAVED), or take it back into the cart (ACTIVE), as the newest there.
 
@@ -187,7 +181,7 @@ def move(owner: CartOwner, ref: str, status: str, *, now: datetime) -> Line | No
     return repeat_attempt(attempt)
 
 
-@access_pattern("remove a line from a cart", "CART#u / HEAD, STATUS#at#line", "1 batch get + 1 transaction")
+@access_pattern("remove a line from a cart", "1 batch get + 1 transaction")
 def remove(owner: CartOwner, ref: str, *, now: datetime) -> Line | None:
     """Take a line from a cart and return it, so that it can be put back; None if it stands there no more."""
 
@@ -202,11 +196,7 @@ def remove(owner: CartOwner, ref: str, *, now: datetime) -> Line | None:
     return repeat_attempt(attempt)
 
 
-@access_pattern(
-    "accept what changed about a cart's deals",
-    "CART#u; DEAL#id / HEAD, STATUS#at#line; OFFER",
-    "2 queries + 1 batch get + 1 transaction",
-)
+@access_pattern("accept what changed about a cart's deals", "2 queries + 1 batch get + 1 transaction")
 def accept(owner: CartOwner, *, seen: str, now: datetime) -> None:
     """Make the active lines what they have become: prices, fewer pieces; what cannot be bought is saved for later.
 

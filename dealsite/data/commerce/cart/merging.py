@@ -29,11 +29,7 @@ class MergeResult:
     left_out: list[Line] = field(default_factory=list)
 
 
-@access_pattern(
-    "merge a visitor's cart",
-    "CARTANON#hash, CART#u / HEAD, STATUS#at#line",
-    "1 query + 1 get + 1 transaction",
-)
+@access_pattern("merge a visitor's cart", "1 query + 1 get + 1 transaction")
 def merge(visitor: CartOwner, username: str, *, now: datetime) -> MergeResult:
     """Move a visitor's lines into a user's cart: pieces of one deal add up, what was saved stays saved.
 
@@ -91,9 +87,7 @@ def _visitor_goes(visitor: CartOwner, version: int, lines: list[Line]) -> list[W
     ]
 
 
-@access_pattern(
-    "delete a cart: its head and each line", "CART#u / HEAD, STATUS#at#line", "2 queries + 2 deletes"
-)
+@access_pattern("delete a cart: its head and each line", "2 queries + 2 deletes")
 def clear(username: str) -> None:
     """Delete a user's cart, its saved lines too; what they bought stays with their orders. Harmless to repeat."""
     owner = user_cart(username)

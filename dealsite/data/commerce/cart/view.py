@@ -67,7 +67,7 @@ class CartView:
         return bool(self.active) and not self.changed
 
 
-@access_pattern("what a cart's deals cost now, and how many there are", "DEAL#id / OFFER", "1 batch get")
+@access_pattern("what a cart's deals cost now, and how many there are", "1 batch get")
 def view(cart: Cart, *, now: datetime) -> CartView:
     """Return a cart with what its deals cost and how many there are now. 1 batch get (none for an empty cart)."""
     lines = [*cart.active, *cart.saved]

@@ -81,11 +81,7 @@ class Purchase:
     method: str = ""
 
 
-@access_pattern(
-    "place an order, with its payments, message and mail",
-    "CART#u, DEAL#id, USER#u, PAYMENTS#account, MESSAGES#u, JOB#id",
-    "1 query + 1 transaction",
-)
+@access_pattern("place an order, with its payments, message and mail", "1 query + 1 transaction")
 def place(purchase: Purchase, *, now: datetime) -> Order:
     """Place an order and return it; placed before, it is returned as it is.
 

@@ -37,9 +37,7 @@ WORDS = {
 }
 
 
-@access_pattern(
-    "mark an order shipped", "USER#u, MESSAGES#u, JOB#id / ORDER#oid, itself", "1 get + 1 transaction"
-)
+@access_pattern("mark an order shipped", "1 get + 1 transaction")
 def ship(username: str, order_id: str, *, tracking: str = "", by: str, now: datetime) -> Order:
     """Mark an order shipped; harmless if it is. NotFound, Conflict, Invalid."""
     tracking = clean_tracking(tracking)
@@ -47,9 +45,7 @@ def ship(username: str, order_id: str, *, tracking: str = "", by: str, now: date
     return _step(username, order_id, Event(SHIPPED, now, by, note), tracking=tracking)
 
 
-@access_pattern(
-    "mark an order delivered", "USER#u, MESSAGES#u, JOB#id / ORDER#oid, itself", "1 get + 1 transaction"
-)
+@access_pattern("mark an order delivered", "1 get + 1 transaction")
 def deliver(username: str, order_id: str, *, by: str, now: datetime) -> Order:
     """Mark an order delivered; harmless if it is. NotFound, Conflict."""
     return _step(username, order_id, Event(DELIVERED, now, by))
@@ -71,9 +67,7 @@ def _step(username: str, order_id: str, event: Event, tracking: str = "") -> Ord
 
 
 @access_pattern(
-    "cancel an order, with its lines, stock and payments",
-    "USER#u, MESSAGES#u, JOB#id, CART#u, DEAL#id, PAYMENTS#account / ORDER#oid, itself",
-    "1 get + 1 query + 2 batch gets + 1 transaction",
+    "cancel an order, with its lines, stock and payments", "1 get + 1 query + 2 batch gets + 1 transaction"
 )
 def cancel(username: str, order_id: str, *, by: str, reason: str = "", now: datetime) -> Order:
     """Cancel an order that is PLACED: stock goes back, lines become RETURNED, instalments are cancelled.

@@ -54,7 +54,7 @@ def _problem(card: OrderCard, lines: Sequence[Line]) -> IncompleteOrder | None:
     return None if _sums(lines) == as_it_says else IncompleteOrder(card, lines)
 
 
-@access_pattern("the lines of an order, right at once", "CART#u / PURCHASED#at#line", "1 query")
+@access_pattern("the lines of an order, right at once", "1 query")
 def found_lines(order: Order) -> tuple[Order, list[Line], IncompleteOrder | None]:
     """Return an order with those of its lines that are there, by their ids, and what is wrong: for pages that say so.
 
@@ -95,7 +95,7 @@ def lines_at(order: Order, status: str, at: datetime) -> list[Line]:
     return [line_from_item(row) for row in rows if row.get("order") == order.id]
 
 
-@access_pattern("an order with its lines by its id", "GSI1 ORDER#oid / ORDER#oid, ITEM#line", "1 query")
+@access_pattern("an order with its lines by its id", "1 query")
 def get_with_lines(order_id: str) -> tuple[OrderCard, list[Line]]:
     """Return the card and the lines of anybody's order; NotFound and IncompleteOrder, also in a change's first moment.
 

@@ -53,7 +53,7 @@ class Buyer:
     card: PaymentCard | None
 
 
-@access_pattern("where a user's orders go, and the card that pays", "USER#u / PROFILE#u", "1 get")
+@access_pattern("where a user's orders go, and the card that pays", "1 get")
 def buyer(username: str) -> Buyer:
     """Return what is kept of a user for their next order."""
     item = table.get(keys.profile(username)) or {}
@@ -62,23 +62,21 @@ def buyer(username: str) -> Buyer:
     return Buyer(Address.from_item(item.get("address")), kept)
 
 
-@access_pattern("save what was typed of an address", "USER#u / PROFILE#u", "1 update")
+@access_pattern("save what was typed of an address", "1 update")
 def keep_address(username: str, address: Address) -> None:
     """Keep what was typed of an address, whole or not; NotFound."""
     typed = {name: normalise(getattr(address, name))[:ADDRESS_CHARACTERS] for name in ADDRESS_FIELDS}
     table.write(_profile_write(username, set={"address": Address(**typed).as_item()}))
 
 
-@access_pattern("save a user's card", "USER#u, JOB#id / PROFILE#u, itself", "1 transaction")
+@access_pattern("save a user's card", "1 transaction")
 def save_card(username: str, card: PaymentCard, *, job_id: str, now: datetime) -> None:
     """Keep the card that a user pays with from now on; NotFound. A job gives it to open payments."""
     job = job_write(USE_CARD, to_item(UseCardPayload(username, card.token)), job_id=job_id, due=now)
     table.transact([_profile_write(username, set={"card": asdict(card)}), job])
 
 
-@access_pattern(
-    "give open payments a new card", "PAYMENTS#account / due_at#id", "1 query + 1 batch get + 1 transaction"
-)
+@access_pattern("give open payments a new card", "1 query + 1 batch get + 1 transaction")
 def use_card(job: Job, now: datetime) -> None:
     """Have all of a user's payments that are not paid charged from the new card; run twice, it changes nothing more."""
     payload = from_item(UseCardPayload, job.payload)
@@ -90,7 +88,7 @@ def use_card(job: Job, now: datetime) -> None:
                     change_method(username, payment.due_at, payment.id, method=method, by=username, now=now)
 
 
-@access_pattern("forget a user's card", "USER#u / PROFILE#u", "1 update")
+@access_pattern("forget a user's card", "1 update")
 def forget_card(username: str) -> None:
     """Forget the card that a user pays with; harmless if there is none, NotFound."""
     table.write(_profile_write(username, remove=("card",)))

@@ -84,7 +84,7 @@ def run_one(row: Item, gateway: Gateway, *, currency: str, clock: Callable[[], d
     return after.status.lower() if after else "left"
 
 
-@access_pattern("what is to be charged now", "GSI3 PAYMENTS#k / STATUS#next_at#id", "30 queries")
+@access_pattern("what is to be charged now", "30 queries")
 def due(*, now: datetime, limit: int = BATCH) -> list[Item]:
     """Return rows of the index of up to `limit` payments to be charged now, in an order of chance.
 
@@ -101,7 +101,7 @@ def due(*, now: datetime, limit: int = BATCH) -> list[Item]:
     return rows
 
 
-@access_pattern("claim a payment, and read it", "PAYMENTS#account / due_at#id", "1 update + 1 get")
+@access_pattern("claim a payment, and read it", "1 update + 1 get")
 def claim(row: Item, *, now: datetime) -> Payment | None:
     """Take a payment for the time of a lease; None if it is another runner's, or no longer due."""
     token, until = new_ulid(now), now + LEASE
@@ -146,11 +146,7 @@ def charge(
     return gateway.charge(payment.method, payment.amount, currency, idempotency_key=key, description=what)
 
 
-@access_pattern(
-    "store the outcome of a charge",
-    "PAYMENTS#account, TXN#tid, PAYTOTALS#day#k, JOB#id / due_at#id, itself",
-    "1 transaction",
-)
+@access_pattern("store the outcome of a charge", "1 transaction")
 def record(payment: Payment, outcome: ChargeResult | ChargeDecline, *, now: datetime) -> Payment | None:
     """Store what the gateway said of a payment's present try, once; return the payment as it then is.
 
@@ -224,11 +220,7 @@ def _record_taken(payment: Payment, outcome: ChargeResult | ChargeDecline, now: 
     return after
 
 
-@access_pattern(
-    "refund a payment",
-    "PAYMENTS#account, TXN#tid, PAYTOTALS#day#k, JOB#id / due_at#id, itself",
-    "1 batch get + 1 transaction",
-)
+@access_pattern("refund a payment", "1 batch get + 1 transaction")
 def refund_payments(job: jobs.Job, now: datetime, *, gateway: Gateway, currency: str) -> None:
     """Carry out a job of this kind: each payment once, however often it is run.
 

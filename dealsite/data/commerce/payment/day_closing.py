@@ -21,11 +21,7 @@ TRIES = 8
 SHARDS = keys.PAYMENT_SHARDS
 
 
-@access_pattern(
-    "close a day in one shard",
-    "GSI3 PAYMENTS#k; PAYMENTS#account, PAYHIST#account / STATUS#next_at#id; due_at#id",
-    "2 queries + 1 batch get + 1 transaction",
-)
+@access_pattern("close a day in one shard", "2 queries + 1 batch get + 1 transaction")
 def close_shard(day: date, number: int, *, advance: Callable[[int], None] = lambda _: None) -> int:
     """Move the payments of one shard processed until the end of a day (UTC) to the history; return how many were moved.
 

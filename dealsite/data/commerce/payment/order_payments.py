@@ -228,7 +228,7 @@ def get(account: str, due_at: datetime, payment_id: str) -> Payment:
     return found[0]
 
 
-@access_pattern("an order's payments", "PAYMENTS#account, PAYHIST#account / due_at#id", "1 batch get")
+@access_pattern("an order's payments", "1 batch get")
 def of_order(account: str, refs: Iterable[Mapping[str, Any]]) -> list[Payment]:
     """Return the payments that an order names (`id` and `due_at` each), in its order.
 

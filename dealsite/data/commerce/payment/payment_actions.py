@@ -29,7 +29,7 @@ from dealsite.data.table.ids import iso, new_ulid
 TRIES = 8
 
 
-@access_pattern("pay a payment early", "PAYMENTS#account / due_at#id", "1 batch get + 1 transaction")
+@access_pattern("pay a payment early", "1 batch get + 1 transaction")
 def pay_early(
     account: str, due_at: datetime, payment_id: str, *, method: str = "", by: str, now: datetime
 ) -> Payment:
@@ -45,7 +45,7 @@ def pay_early(
     return _act(account, due_at, payment_id, change, what="pay early", by=by, now=now)
 
 
-@access_pattern("try a failed payment again", "PAYMENTS#account / due_at#id", "1 batch get + 1 transaction")
+@access_pattern("try a failed payment again", "1 batch get + 1 transaction")
 def retry_now(
     account: str, due_at: datetime, payment_id: str, *, method: str = "", by: str, now: datetime
 ) -> Payment:
@@ -62,7 +62,7 @@ def retry_now(
     return _act(account, due_at, payment_id, change, what="retry", by=by, now=now)
 
 
-@access_pattern("charge another card", "PAYMENTS#account / due_at#id", "1 batch get + 1 transaction")
+@access_pattern("charge another card", "1 batch get + 1 transaction")
 def change_method(
     account: str, due_at: datetime, payment_id: str, *, method: str, by: str, now: datetime
 ) -> Payment:
@@ -77,9 +77,7 @@ def change_method(
     return _act(account, due_at, payment_id, change, what="change card", by=by, now=now)
 
 
-@access_pattern(
-    "cancel a payment", "PAYMENTS#account, PAYTOTALS#day#k / due_at#id, itself", "1 batch get + 1 transaction"
-)
+@access_pattern("cancel a payment", "1 batch get + 1 transaction")
 def cancel(
     account: str, due_at: datetime, payment_id: str, *, reason: str, by: str, now: datetime
 ) -> Payment:
@@ -94,9 +92,7 @@ def cancel(
     return _act(account, due_at, payment_id, change, what="cancel", by=by, now=now, note=reason)
 
 
-@access_pattern(
-    "order a refund", "PAYMENTS#account, JOB#id / due_at#id, itself", "1 batch get + 1 transaction"
-)
+@access_pattern("order a refund", "1 batch get + 1 transaction")
 def refund(
     account: str, due_at: datetime, payment_id: str, *, reason: str, by: str, now: datetime
 ) -> Payment:

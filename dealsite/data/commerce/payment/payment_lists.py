@@ -78,7 +78,7 @@ class PaymentsPage:
     after: str | None
 
 
-@access_pattern("what an account is to pay in its next 90 days", "PAYMENTS#account / due_at#id", "1 query")
+@access_pattern("what an account is to pay in its next 90 days", "1 query")
 def coming(account: str, *, now: datetime, after: str | None = None) -> PaymentsPage:
     """Return what an account has not closed yet and is due within 90 days, the earliest first. BadCursor.
 
@@ -89,7 +89,7 @@ def coming(account: str, *, now: datetime, after: str | None = None) -> Payments
     return _page(keys.payment, account, low=low, high=high)
 
 
-@access_pattern("an account's payments of closed days", "PAYHIST#account / due_at#id", "1 query")
+@access_pattern("an account's payments of closed days", "1 query")
 def history(account: str, *, after: str | None = None) -> PaymentsPage:
     """Return an account's payments of closed days, the latest due first. BadCursor."""
     high = _before(after) if after else keys.TOP
@@ -111,9 +111,7 @@ def _page(
     return PaymentsPage(found, items[PAGE_SIZE - 1]["SK"] if more else None)
 
 
-@access_pattern(
-    "payments of a status, by date (FAILED: 20 queries)", "GSI3 PAYMENTS#k / STATUS#next_at#id", "10 queries"
-)
+@access_pattern("payments of a status, by date (FAILED: 20 queries)", "10 queries")
 def of_status(
     status: str, first: date, last: date, *, after: str | None = None, limit: int = PAGE_SIZE
 ) -> RowsPage:
@@ -130,9 +128,7 @@ def of_status(
     return _merged_page(lists, first, last, after=after, limit=limit)
 
 
-@access_pattern(
-    "payments being charged, by when they were due", "GSI3 PAYMENTS#k / PENDING#until#id", "10 queries"
-)
+@access_pattern("payments being charged, by when they were due", "10 queries")
 def pending(first: date, last: date, *, after: str | None = None, limit: int = PAGE_SIZE) -> RowsPage:
     """Return PENDING payments of all accounts due in a span of days, the earliest first. BadCursor.
 
@@ -153,7 +149,7 @@ def pending(first: date, last: date, *, after: str | None = None, limit: int = P
     return _page_of(rows, limit)
 
 
-@access_pattern("payments of closed days, by date", "GSI3 PAYHIST#k / processed_at#id", "10 queries")
+@access_pattern("payments of closed days, by date", "10 queries")
 def history_of(first: date, last: date, *, after: str | None = None, limit: int = PAGE_SIZE) -> RowsPage:
     """Return closed payments of all accounts processed in a span of days, the earliest first. BadCursor."""
     return _merged_page([(PAST, "")], first, last, after=after, limit=limit)
@@ -185,7 +181,7 @@ def _page_of(rows: list[PaymentRow], limit: int) -> RowsPage:
     return RowsPage(rows[:limit], rows[limit - 1].position if more else None)
 
 
-@access_pattern("a payment by its transaction id", "GSI1 TXN#tid", "1 query")
+@access_pattern("a payment by its transaction id", "1 query")
 def by_transaction(transaction_id: str) -> PaymentRow | None:
     """Return the payment of a transaction id, open or closed; None if there is none."""
     try:
@@ -199,7 +195,7 @@ def by_transaction(transaction_id: str) -> PaymentRow | None:
     return None
 
 
-@access_pattern("all of an account's payments that are not closed", "PAYMENTS#account / due_at#id", "1 query")
+@access_pattern("all of an account's payments that are not closed", "1 query")
 def of_account(account: str, *, after: str | None = None) -> PaymentsPage:
     """Return all of an account's payments that are not closed, the earliest due first. BadCursor."""
     return _page(keys.payment, account, low=_after(after) if after else "", high=keys.TOP)
@@ -219,11 +215,7 @@ class Overdue:
     older_at_least: bool = False
 
 
-@access_pattern(
-    "what is overdue, by age",
-    "PAYTOTALS#day#k; GSI3 PAYMENTS#k / itself; STATUS#next_at#id",
-    "4 batch gets + 30 queries",
-)
+@access_pattern("what is overdue, by age", "4 batch gets + 30 queries")
 def overdue(*, now: datetime) -> Overdue:
     """Return what is due and not paid, by age; today's includes what is due later today.
 

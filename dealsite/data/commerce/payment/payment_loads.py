@@ -81,7 +81,7 @@ class Segment:
         return self.read and not self.pending
 
 
-@access_pattern("begin or resume a load of payments", "LOAD#id / itself, SEGMENT#n", "1 put + 1 query")
+@access_pattern("begin or resume a load of payments", "1 put + 1 query")
 def begin(source: Source, *, now: datetime) -> list[Segment]:
     """Note a load, unless it is known, and return its segments as they were left."""
     item: Item = {name: getattr(source, name) for name in ("id", "name", "total")}
@@ -103,9 +103,7 @@ def _segment(source: Source, number: int, item: Item) -> Segment:
 
 
 @access_pattern(
-    "load payments, each only if absent",
-    "PAYMENTS#account, PAYHIST#account, PAYTOTALS#day#k, LOAD#id / due_at#id, PAYTOTALS, SEGMENT#n",
-    "1 batch get + 1 batch insert + 1 update + 1 transaction",
+    "load payments, each only if absent", "1 batch get + 1 batch insert + 1 update + 1 transaction"
 )
 def load_segment(
     source: Source, segment: Segment, *, advance: Callable[[Segment, Segment], None] = lambda _a, _b: None

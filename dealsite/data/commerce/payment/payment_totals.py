@@ -131,7 +131,7 @@ def deltas_from(stored: Mapping[str, Mapping[str, Decimal]]) -> Deltas:
     return found
 
 
-@access_pattern("count what a checkout did", "PAYTOTALS#day#k, JOB#id", "1 transaction")
+@access_pattern("count what a checkout did", "1 transaction")
 def apply_totals(job: jobs.Job, now: datetime) -> None:
     """Carry out a job of this kind, once and for all."""
     payload = from_item(TotalsPayload, job.payload)
@@ -145,7 +145,7 @@ def apply_totals(job: jobs.Job, now: datetime) -> None:
         table.transact([mark, *writes(deltas_from(payload.deltas))])
 
 
-@access_pattern("the totals of days", "PAYTOTALS#day#k", "1 batch get")
+@access_pattern("the totals of days", "1 batch get")
 def of_days(first: date, last: date) -> dict[date, Totals]:
     """Return the totals of each day of a span, both ends included."""
     days = [first + timedelta(days=n) for n in range((last - first).days + 1)]

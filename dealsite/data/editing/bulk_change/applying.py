@@ -158,9 +158,7 @@ def with_value(change: BulkChange, content: DealContent, value: str | None = Non
     return replace(content, **{name: new})
 
 
-@access_pattern(
-    "change a deal by a bulk change", "as the change itself, BULK#job, JOB#id", "2 batch gets + 1 transaction"
-)
+@access_pattern("change a deal by a bulk change", "1 transaction")
 def carry_out(
     change: BulkChange, thing: Thing, prefetched: Prefetched, note: Note, *, by: str, now: datetime
 ) -> None:

@@ -21,7 +21,7 @@ class NotOurs(Conflict):
     """The job was paused, cancelled, or taken by another worker."""
 
 
-@access_pattern("what a bulk change changed or refused", "BULK#job / CHANGED#id, REFUSED#id", "1 query")
+@access_pattern("what a bulk change changed or refused", "1 query")
 def rows(job_id: str, outcome: str, *, after: str = "", limit: int = PAGE_SIZE) -> list[BulkResult]:
     """Return what became of some deals, those CHANGED or those REFUSED, by id, after an id; BadCursor."""
     if after and not is_ulid(after):
@@ -34,7 +34,7 @@ def rows(job_id: str, outcome: str, *, after: str = "", limit: int = PAGE_SIZE) 
     ]
 
 
-@access_pattern("what became of 50 deals", "BULK#job / CHANGED#id, REFUSED#id", "1 batch get")
+@access_pattern("what became of 50 deals", "1 batch get")
 def outcomes(job_id: str, ids: Sequence[str]) -> dict[str, BulkResult]:
     """Return what became of some deals by now, by id. 1 batch get for each 50."""
     wanted = [keys.bulk_row(job_id, outcome, one) for one in ids for outcome in (CHANGED, REFUSED)]
@@ -42,20 +42,20 @@ def outcomes(job_id: str, ids: Sequence[str]) -> dict[str, BulkResult]:
     return {one.id: one for one in sorted(found, key=lambda one: one.outcome == CHANGED)}
 
 
-@access_pattern("whether a bulk change changed a deal", "BULK#job / CHANGED#id", "1 get")
+@access_pattern("whether a bulk change changed a deal", "1 get")
 def is_changed(job_id: str, target: str) -> bool:
     """Tell whether a job has changed a deal."""
     return table.get(keys.bulk_row(job_id, CHANGED, target)) is not None
 
 
-@access_pattern("up to 50 deals that a bulk change is to change", "BULK#job / CHUNK#n", "1 get")
+@access_pattern("up to 50 deals that a bulk change is to change", "1 get")
 def chunk(job_id: str, number: int) -> Chunk | None:
     """Return a chunk; None if there is none of that number."""
     item = table.get(keys.bulk_chunk(job_id, number))
     return _read_chunk(item) if item else None
 
 
-@access_pattern("how far the list of a bulk change was read", "BULK#job / CHUNK#n", "1 query")
+@access_pattern("how far the list of a bulk change was read", "1 query")
 def last_chunk(job_id: str) -> Chunk | None:
     """Return the chunk that was collected last."""
     partition, (low, high) = keys.bulk_row.partition(job_id), keys.bulk_chunk.between()
@@ -63,7 +63,7 @@ def last_chunk(job_id: str) -> Chunk | None:
     return _read_chunk(found[0]) if found else None
 
 
-@access_pattern("keep the next 50 deals of a list", "BULK#job, JOB#id / CHUNK#n, itself", "1 transaction")
+@access_pattern("keep the next 50 deals of a list", "1 transaction")
 def collect(job: Job, new: Chunk) -> None:
     """Keep a chunk; NotOurs."""
     try:
@@ -78,7 +78,7 @@ def audit_context(job: Job, row: BulkResult, *, changed: int) -> AuditContext:
     return AuditContext(note=f"Job {job.id}", writes=(_result_put(job, row), _count(job, "changed", changed)))
 
 
-@access_pattern("note why deals were left alone", "BULK#job, JOB#id / REFUSED#id, itself", "1 transaction")
+@access_pattern("note why deals were left alone", "1 transaction")
 def refuse(job: Job, refused: Sequence[BulkResult], *, in_all: int) -> None:
     """Note which deals were left alone, at most a chunk of them, and why; NotOurs."""
     table.transact([*(_result_put(job, row) for row in refused), _count(job, "refused", in_all)])

@@ -48,11 +48,7 @@ def refusal_to_undo(change: BulkChange, row: BulkResult, thing: Thing | None, pr
     return _("It is on this page again.") if listed else applying.no_room(prefetched)
 
 
-@access_pattern(
-    "undo a bulk change of a deal",
-    "as the change itself, BULK#job, JOB#id",
-    "2 gets + 2 queries + 2 batch gets + 1 update + 2 transactions",
-)
+@access_pattern("undo a bulk change of a deal", "1 transaction")
 def take_back(
     change: BulkChange,
     row: BulkResult,
