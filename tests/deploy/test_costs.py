@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import pytest
 
 from benchmarks import cloud_costs
-from tests.deploy.stack import FOLDER, resources
+from tests.deploy.stack import resources
 
 
 def test_twice_the_pages_cost_twice_the_reads():
@@ -33,9 +32,3 @@ def test_secrets_and_alarms_are_counted_as_the_template_has_them():
     assert cloud_costs.costs(nothing)["pictures, secrets, alarms"] == pytest.approx(
         len(secrets) * 0.40 + len(alarms) * 0.10
     )
-
-
-def test_every_alarm_is_explained():
-    text = (FOLDER / "README.md").read_text("utf-8").partition("## Alarms")[2].partition("\n## ")[0]
-    explained = set(re.findall(r"`(\w+)`", text))
-    assert {name.removesuffix("Alarm") for name in resources("CloudWatch::Alarm")} <= explained

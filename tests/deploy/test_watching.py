@@ -73,12 +73,9 @@ def test_each_metric_is_watched():
     assert asked == CHART.keys()
 
 
-def test_each_alarm_has_a_section_in_the_runbooks_that_says_what_to_do_and_when_it_was_tried():
-    sections = re.split(r"^### ", RUNBOOKS.read_text("utf-8"), flags=re.MULTILINE)[1:]
-    assert [section.partition("\n")[0] for section in sections] == [rule["alert"] for rule in rules()]
-    for section in sections:
-        for part in ("**Means:**", "**Do:**", "**Tried:**"):
-            assert section.count(part) == 1, (section.partition("\n")[0], part)
+def test_each_alarm_has_a_section_in_the_runbooks():
+    sections = re.findall(r"^### (.*)", RUNBOOKS.read_text("utf-8"), re.MULTILINE)
+    assert sections == [rule["alert"] for rule in rules()]
 
 
 def test_each_alarm_says_who_is_woken_and_what_is_wrong():

@@ -7,7 +7,6 @@ import re
 import socket
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 
 import orjson
 import pytest
@@ -16,7 +15,6 @@ from dealsite.data import table
 from dealsite.data.table.writes import Put
 from tests.faults.proxy import FAULTS, HITS, Proxy
 
-DOCS = Path(__file__).resolve().parent.parent.parent / "docs" / "reliability.md"
 A = ("A", "A")
 KEY = {"PK": {"S": "A"}, "SK": {"S": "A"}}
 
@@ -131,10 +129,3 @@ def test_a_repeated_transaction_is_done_again_where_its_token_is_forgotten(proxy
         with proxy.broken(FAULTS[fault]):
             answers = [ask(proxy, "", "TransactWriteItems", **body) for _ in range(2)]
         assert (answers[0], counted()) == (b"", times)
-
-
-def test_the_docs_name_every_fault():
-    _, _, tried = DOCS.read_text("utf-8").partition("## Faults tried")
-    section = tried.partition("\n## ")[0]
-    named = [line.split("|")[1].strip() for line in section.splitlines() if line.startswith("| ")]
-    assert set(FAULTS) <= set(named)

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,14 +16,13 @@ from dealsite.data.table import schema
 from dealsite.data.table.errors import DataError, Incomplete, Misconfigured, Unavailable
 from dealsite.front_door.process import web_server
 from dealsite.web import node, readiness
-from dealsite.web.readiness import REASONS, WARNINGS, Readiness, State
+from dealsite.web.readiness import WARNINGS, Readiness, State
 from tests.builders import NOW
 from tests.front_door.conftest import PATIENT
 
 SECOND = timedelta(seconds=1)
 FOLLOWING = {"state": "following", "lag_seconds": 1.0, "skipped": 0}
 ROOM = {"free_bytes": 10**10, "free_share": 0.5, "little": False, "too_little": False}
-OPERATIONS = Path(__file__).resolve().parents[2] / "docs" / "operations.md"
 
 
 class Site:
@@ -280,13 +278,6 @@ def test_a_process_that_is_told_to_end_says_so_before_it_asks_anything(
     assert site.state().reason == "stopping"
     assert server.should_exit
     assert site.asked.count("read") == 1
-
-
-def test_operations_md_explains_each_word():
-    text = OPERATIONS.read_text("utf-8")
-    section = text[text.index("### `/readyz`") :]
-    for word in {*REASONS, *WARNINGS}:
-        assert f"| `{word}` |" in section
 
 
 def test_each_projection_has_a_word(settings: Any):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 from io import StringIO
-from pathlib import Path
 
 import pytest
 from django.core.management import call_command
@@ -25,7 +23,6 @@ from tests.gateways.ledger import Ledger
 from tests.measuring import measured
 from tests.payments import owe, read, run, work
 
-OPERATIONS = Path(__file__).resolve().parent.parent.parent / "docs" / "operations.md"
 MONTHLY = NightlyCommand("drill", 4, "DEALSITE_DRILL", is_monthly=True)
 
 
@@ -36,11 +33,6 @@ def test_each_line_of_the_schedule_has_what_it_does_a_setting_and_a_name(setting
         assert command.is_on is (command.kind not in {"backup", "restore_drill"})
         setattr(settings, command.setting, False)
         assert not command.is_on
-
-
-def test_operations_md_says_when_each_command_runs_and_how_to_turn_it_off():
-    rows = re.findall(r"^\| (\d+) h[^|]* \| .* \| `(\w+)", OPERATIONS.read_text("utf-8"), re.MULTILINE)
-    assert rows == [(str(one.hour), one.setting) for one in SCHEDULE]
 
 
 @pytest.mark.parametrize(

@@ -53,12 +53,6 @@ def test_the_readme_shows_the_example():
     assert len(EXAMPLE.splitlines()) <= LINES
 
 
-def test_the_readme_names_every_module():
-    modules = {path.name for path in LIBRARY.glob("*.py")} - {"__init__.py"}
-    assert {name for name in modules if f"`{name}`" not in README} == set()
-    assert set(re.findall(r"`(\w+\.py)`", README)) <= modules | {"__init__.py"}
-
-
 def test_the_readme_shows_the_tree_of_errors():
     assert re.findall(r"```\n(DataError\n.*?)```", README, re.S) == [errors.__doc__.partition("\n\n")[2]]
     drawn = re.findall(r"^[│├└─ ]*(\w+) +\d{3} ", errors.__doc__, re.M)
