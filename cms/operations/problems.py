@@ -69,6 +69,7 @@ def find(state: SiteState) -> list[SiteProblem]:
         *_queue(state),
         *_commands(state),
         *_quarantine(state),
+        *_second_factors(state),
     ]
     return sorted(found, key=lambda one: ("error", "warning", "info").index(one.tone))
 
@@ -244,6 +245,20 @@ def _quarantine(state: SiteState) -> Iterator[SiteProblem]:
             % {"number": number},
             _("Correct, delete or leave them in the quarantine."),
             reverse("cms_quarantine"),
+        )
+
+
+def _second_factors(state: SiteState) -> Iterator[SiteProblem]:
+    if state.checks and (number := state.checks[0].unreadable):
+        yield SiteProblem(
+            "error",
+            ngettext(
+                "%(number)d user cannot sign in with their app: no key of the site opens its secret.",
+                "%(number)d users cannot sign in with their apps: no key of the site opens their secrets.",
+                number,
+            )
+            % {"number": number},
+            _("Put the missing key into secret_key_fallbacks and restart, or turn their second factors off."),
         )
 
 

@@ -265,6 +265,14 @@ def test_the_last_checks_stand_there_newest_first(admin):
     assert html.index("600,000") < html.index("41,000")
 
 
+def test_second_factors_whose_key_is_gone_are_counted_as_of_the_last_check(admin):
+    lost = CheckRun(make_id(NOW - DAY), "whole", "worker", 1, 1, 0, unreadable=2)
+    check_runs.save(lost, now=NOW)
+    assert "2 users cannot sign in with their apps" in page(admin)
+    check_runs.save(replace(lost, id=make_id(NOW), unreadable=0), now=NOW)
+    assert "with their app" not in page(admin)
+
+
 # News, while it is open
 
 

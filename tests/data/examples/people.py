@@ -162,6 +162,7 @@ measures(security_events.failures)(lambda: security_events.failures(within=timed
 measures(mails.request_password_reset)(lambda: mails.request_password_reset("a@example.org", now=NOW))
 measures(mails.request_confirmation)(lambda: mails.request_confirmation("ann", now=NOW))
 measures(two_factor.get, turn_on_two_factor)(lambda _: two_factor.get("ann"))
+measures(two_factor.get_many, turn_on_two_factor)(lambda _: two_factor.get_many(["ann", "bob"]))
 measures(two_factor.turn_on, lambda: users.get("ann"))(
     lambda ann: two_factor.turn_on(ann, secret="x", recovery=["y"], step=1, key="", now=NOW)
 )
