@@ -75,7 +75,17 @@ def find(state: SiteState) -> list[SiteProblem]:
 
 
 def _switch(state: SiteState) -> Iterator[SiteProblem]:
-    if not state.switch.is_open:
+    if state.switch.is_copy:
+        yield SiteProblem(
+            "warning",
+            _("This is a copy of the site: it runs no jobs, sends no mails, charges no cards."),
+            _(
+                "If it is to be the site, open it at the site’s switch or by manage.py switch_site open; "
+                "never while another one goes on with the same orders."
+            ),
+            reverse("cms_switch_site"),
+        )
+    elif not state.switch.is_open:
         yield SiteProblem(
             "warning",
             _("The site is closed for maintenance: only admins get in.")

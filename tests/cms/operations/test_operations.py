@@ -193,6 +193,7 @@ def test_a_job_that_failed_leads_to_itself_in_the_list(admin):
     [
         ("maintenance", "The site is closed for maintenance: only admins get in."),
         ("read-only", "The site is read-only for now: nothing can be changed."),
+        ("copy", "This is a copy of the site: it runs no jobs, sends no mails, charges no cards."),
     ],
 )
 def test_the_switch_says_how_it_stands_and_is_a_problem_unless_open(admin, state, sentence):
@@ -200,7 +201,8 @@ def test_the_switch_says_how_it_stands_and_is_a_problem_unless_open(admin, state
     assert "The site’s switch Open To the site’s switch" in page(admin)
     site_switch.switch_site(state, message="Until <noon>.", by="root", now=NOW)
     html = page(admin)
-    assert f"{sentence} Open it at the site’s switch when the work is done." in html
+    advice = "If it is to be the site, open it" if state == "copy" else "Open it"
+    assert f"{sentence} {advice} at the site’s switch" in html
     assert "As it is now since 21 Nov 2026, 12:00 UTC , by root. Until <noon>." in html
     site_switch.switch_site("open", message="Until noon.", by="-", now=NOW)
     html = page(admin)
