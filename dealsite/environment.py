@@ -187,17 +187,43 @@ def secret_key(var: Path) -> str:
 
 
 def _make_secret_key(path: Path) -> None:
-    """Make a key aside (0600 by mkstemp) and link it: of two processes that start at once, both read the same one."""
+    """Make a key aside and link it: of two processes that start at once, both read the same one."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle, made = tempfile.mkstemp(dir=path.parent, prefix=".secret_key-")
+    made = _written_aside(path, secrets.token_urlsafe(64))
     try:
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(secrets.token_urlsafe(64))
         os.link(made, path)
     except FileExistsError:
         pass
     finally:
-        Path(made).unlink()
+        made.unlink()
+
+
+def _written_aside(path: Path, text: str) -> Path:
+    """Return a new file beside another one, for its owner's eyes only (0600 by mkstemp), that is safely on the disk."""
+    handle, made = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    with os.fdopen(handle, "w", encoding="ascii") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    return Path(made)
+
+
+def rotate_secret_key(var: Path) -> int:
+    """Make a new key for a data folder, and the one before the first of its fallbacks; return how many those are.
+
+    Ended in between it has lost nothing: the key in use is a fallback then, too.
+    """
+    for name in ("DEALSITE_SECRET_KEY", "DEALSITE_SECRET_KEY_FALLBACKS"):
+        if value(name):
+            raise ImproperlyConfigured(f"{name} is set, and goes before its file in {var}.")
+    path, key = var / "secret_key", secret_key(var)
+    if key != key.strip():
+        raise ImproperlyConfigured(f"{path} has white space around its key, which a fallback cannot have.")
+    earlier = [key, *(one for one in secret_key_fallbacks(var) if one != key)]
+    fallbacks = var / "secret_key_fallbacks"
+    _written_aside(fallbacks, "".join(f"{one}\n" for one in earlier)).replace(fallbacks)
+    _written_aside(path, secrets.token_urlsafe(64)).replace(path)
+    return len(earlier)
 
 
 def secret_key_fallbacks(var: Path) -> list[str]:

@@ -113,6 +113,7 @@ def _nothing_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     readiness.of_process = readiness.Readiness()
     # Open, and never read again unless a test asks for it: nobody's calls count that one.
     site_switch.of_process = site_switch.KnownSwitch()
+    site_switch.of_process.keep(site_switch.SiteSwitch())
     site_switch.of_process._read_at = float("inf")
 
 

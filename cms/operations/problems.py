@@ -69,12 +69,23 @@ def find(state: SiteState) -> list[SiteProblem]:
         *_queue(state),
         *_commands(state),
         *_quarantine(state),
+        *_second_factors(state),
     ]
     return sorted(found, key=lambda one: ("error", "warning", "info").index(one.tone))
 
 
 def _switch(state: SiteState) -> Iterator[SiteProblem]:
-    if not state.switch.is_open:
+    if state.switch.is_copy:
+        yield SiteProblem(
+            "warning",
+            _("This is a copy of the site: it runs no jobs, sends no mails, charges no cards."),
+            _(
+                "If it is to be the site, open it at the site’s switch or by manage.py switch_site open; "
+                "never while another one goes on with the same orders."
+            ),
+            reverse("cms_switch_site"),
+        )
+    elif not state.switch.is_open:
         yield SiteProblem(
             "warning",
             _("The site is closed for maintenance: only admins get in.")
@@ -244,6 +255,20 @@ def _quarantine(state: SiteState) -> Iterator[SiteProblem]:
             % {"number": number},
             _("Correct, delete or leave them in the quarantine."),
             reverse("cms_quarantine"),
+        )
+
+
+def _second_factors(state: SiteState) -> Iterator[SiteProblem]:
+    if state.checks and (number := state.checks[0].unreadable):
+        yield SiteProblem(
+            "error",
+            ngettext(
+                "%(number)d user cannot sign in with their app: no key of the site opens its secret.",
+                "%(number)d users cannot sign in with their apps: no key of the site opens their secrets.",
+                number,
+            )
+            % {"number": number},
+            _("Put the missing key into secret_key_fallbacks and restart, or turn their second factors off."),
         )
 
 

@@ -12,7 +12,13 @@ from django.views.decorators.http import require_http_methods
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.accounts.reauthentication import fresh
-from dealsite.data.entities.operations import CLOSED_FOR_MAINTENANCE, NOTICE_CHARACTERS, OPEN, READ_ONLY
+from dealsite.data.entities.operations import (
+    CLOSED_FOR_MAINTENANCE,
+    COPY,
+    NOTICE_CHARACTERS,
+    OPEN,
+    READ_ONLY,
+)
 from dealsite.data.jobs import site_switch
 from dealsite.web.pages import CLOSED, open_while, page
 
@@ -20,6 +26,7 @@ STATES = {
     OPEN: gettext_lazy("Open"),
     READ_ONLY: gettext_lazy("Read-only: pages can be read, and no form is carried out"),
     CLOSED_FOR_MAINTENANCE: gettext_lazy("Maintenance: only admins get in, all others see the message"),
+    COPY: gettext_lazy("Copy: read-only, and no job runs, no mail is sent, no card is charged"),
 }
 
 

@@ -1,10 +1,15 @@
-"""What `manage.py check` says of two-factor sign-in: it warns where a public site does without it."""
+"""What `manage.py check` says of two-factor sign-in: where a public site does without it, or its keys are gone."""
 
 from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Tags, register
 from django.core.checks import Warning as Caution
+
+from dealsite.accounts import second_factor
+from dealsite.data.table.errors import DataError
+
+USERS = 10_000  # that are looked at, so that a large site starts without waiting for it
 
 
 @register(Tags.security)
@@ -15,3 +20,17 @@ def two_factor_is_required(**kwargs: Any) -> list[CheckMessage]:
     said = "Users with a role need no second factor: who has an editor's or admin's password has the CMS."
     hint = "Remove DEALSITE_REQUIRE_TWO_FACTOR=no."
     return [Caution(said, hint=hint, id="dealsite.two_factor")]
+
+
+@register(Tags.security, deploy=True)
+def secrets_open(**kwargs: Any) -> list[CheckMessage]:
+    """Warn of users whose app's secret opens under no key of the site; says nothing while the table is away."""
+    try:
+        number = second_factor.unreadable(most=USERS)
+    except DataError:
+        return []
+    if not number:
+        return []
+    said = f"Secrets of authenticator apps that open under no key of the site: {number:,}. Their codes fail."
+    hint = "Put the missing key into secret_key_fallbacks, or reset their second factors: docs/operations.md."
+    return [Caution(said, hint=hint, id="dealsite.second_factor_keys")]

@@ -1,7 +1,7 @@
 """The second factor: codes of an authenticator app (TOTP, RFC 6238), and recovery codes for who has lost it.
 
 Secrets are encrypted and recovery codes hashed under keys made from SECRET_KEY, so that a copy of the
-table alone signs nobody in. SECRET_KEY_FALLBACKS are tried, too.
+table alone signs nobody in. SECRET_KEY_FALLBACKS are tried, too; whoever signs in by one has their secret sealed again.
 """
 
 import base64
@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 
 import pyotp
 import segno
+import structlog
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.forms import Form
@@ -23,7 +24,7 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.accounts import limits, passkeys
 from dealsite.accounts.security_log import note
-from dealsite.data.people import throttles, two_factor
+from dealsite.data.people import throttles, two_factor, users
 from dealsite.data.people.two_factor import FactorUse, TwoFactor
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Conflict, TooManyRequests
@@ -38,6 +39,9 @@ MANY_CODES = gettext_lazy(
     "your password: set a new one."
 )
 SALT = "dealsite.accounts.second_factor"
+PAGE = 100  # users that are looked at together
+
+logger = structlog.get_logger(__name__)
 
 
 def new_secret() -> str:
@@ -47,17 +51,37 @@ def new_secret() -> str:
 
 def seal(username: str, secret: str) -> str:
     """Encrypt a user's secret."""
-    return _cipher().encrypt(f"{username}:{secret}".encode()).decode()
+    return _ciphers()[0].encrypt(f"{username}:{secret}".encode()).decode()
 
 
 def unseal(username: str, sealed: str, *, within: timedelta | None = None) -> str | None:
     """Return the secret that was sealed for a user, at most so long ago; None for anything else."""
     ttl = None if within is None else int(within.total_seconds())
     try:
-        owner, _, secret = _cipher().decrypt(sealed, ttl).decode().partition(":")
+        owner, _, secret = MultiFernet(_ciphers()).decrypt(sealed, ttl).decode().partition(":")
     except (InvalidToken, ValueError):
         return None
     return secret if owner == username else None
+
+
+def unreadable(*, most: int | None = None, then: Callable[[], object] = lambda: None) -> int:
+    """Count the secrets of apps that open under no key of the site, of `most` users at least; `then` is called often.
+
+    1 scan + 2 batch gets for each 100 users.
+    """
+    found, seen, after = 0, 0, None
+    while True:
+        page = users.page(after=after, limit=PAGE)
+        factors = two_factor.get_many(user.username for user in page.users if user.two_factor)
+        found += sum(_is_unreadable(factor) for factor in factors)
+        seen, after = seen + PAGE, page.after
+        then()
+        if after is None or (most and seen >= most):
+            return found
+
+
+def _is_unreadable(factor: TwoFactor) -> bool:
+    return bool(factor.secret) and unseal(factor.username, factor.secret) is None
 
 
 def qr_code(username: str, secret: str) -> SafeString:
@@ -129,7 +153,7 @@ def passes(
     if used is None:
         return False
     try:
-        use(used)
+        use(_sealed_again(used, factor))
     except Conflict as error:
         if form.cleaned_data.get("passkey"):
             passkeys.refuse(request, form, user.username, error)
@@ -150,8 +174,31 @@ def _use_of(
     if used is None:
         note(request, "code_failed", username=user.username)
         wrong = _("This code is not right. Enter the one that your app shows now, or a recovery code.")
+        if _is_unreadable(factor):
+            logger.error("second_factor_unreadable", username=user.username)
+            wrong = _(
+                "This site cannot check the codes of your app any more: the key that it kept them under is gone. "
+                "Use a passkey or a recovery code, or ask an admin to turn your second factor off."
+            )
         form.add_error("code", wrong)
     return used
+
+
+def _sealed_again(used: FactorUse, factor: TwoFactor) -> FactorUse:
+    """Have what uses up a code or passkey also seal the app's secret under the newest key, if an older one did."""
+    secret = unseal(factor.username, factor.secret)
+    if secret is None or _opens(factor.secret):
+        return used
+    return two_factor.sealing(used, factor, seal(factor.username, secret))
+
+
+def _opens(sealed: str) -> bool:
+    """Tell whether the newest key of the site opens a secret."""
+    try:
+        _ciphers()[0].decrypt(sealed)
+    except InvalidToken:
+        return False
+    return True
 
 
 def _found(user: User, factor: TwoFactor, code: str, now: datetime) -> FactorUse | None:
@@ -170,8 +217,8 @@ def _site_keys() -> list[str]:
     return [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
 
 
-def _cipher() -> MultiFernet:
-    return MultiFernet([Fernet(base64.urlsafe_b64encode(_derived(key, "secret"))) for key in _site_keys()])
+def _ciphers() -> list[Fernet]:
+    return [Fernet(base64.urlsafe_b64encode(_derived(key, "secret"))) for key in _site_keys()]
 
 
 def _derived(key: str, use: str) -> bytes:

@@ -18,6 +18,9 @@ from dealsite.backups import archive
 from dealsite.backups.archive import MANIFEST, MEDIA, PRIVATE, TABLE, ArchiveError
 from dealsite.backups.aside import engine_aside
 from dealsite.data import SCHEMAS, table
+from dealsite.data.entities.operations import COPY
+from dealsite.data.entities.work import AUDIT_ENTRY, SITE
+from dealsite.data.jobs import site_switch
 from dealsite.data.table import schema
 from dealsite.data.table.convert import Item
 from dealsite.engine.database import RESTORING
@@ -27,6 +30,7 @@ BATCH = 100
 BATCH_BYTES = 1_000_000
 MADE_BEFORE = ("secret_key", "lock")  # by a command or a site, before it can ask what is there
 SQLITE = [DATABASE["native"] + ending for ending in ("-wal", "-shm", "-journal")]
+MARK = Counter({AUDIT_ENTRY.type: 1})  # what a copy is marked by, besides its switch
 MOVED = {MEDIA, PRIVATE, *archive.KEYS, *DATABASE.values(), *SQLITE}  # by a restore into its folder
 
 Advance = Callable[
@@ -53,6 +57,7 @@ def into_folder(path: Path, folder: Path, *, now: datetime, advance: Advance) ->
             schema.create_table()
             with (made / TABLE).open("rb") as file:
                 _compare(_load(file, contents.manifest, now, advance, table.load))
+            _mark(now)
         (made / TABLE).unlink()
         database = tuple(DATABASE.values())
         for one in sorted(made.iterdir(), key=lambda one: one.name.startswith(database)):
@@ -76,11 +81,12 @@ def into_table(path: Path, *, now: datetime, advance: Advance, resume: bool = Fa
             f"The table {table.name()} holds items already. Name a new one with DEALSITE_TABLE; or, if an earlier"
             " restore of this archive did not end, go on with --resume."
         )
+    _mark(now)  # first: what is inserted then writes nothing over
     with tarfile.open(path) as tar:
         for name, file in archive.members(tar):
             first, _, rest = name.partition("/")
             if name == TABLE:
-                loaded = _load(file, contents.manifest, now, advance, _insert)
+                loaded = _load(file, contents.manifest, now, advance, _insert) + MARK
             elif rest:
                 storage = storages["default" if first == MEDIA else "private"]
                 size, _ = contents.manifest.files[name]
@@ -90,6 +96,11 @@ def into_table(path: Path, *, now: datetime, advance: Advance, resume: bool = Fa
                 storage.save(rest, File(file, rest))
     _compare(loaded)
     return contents
+
+
+def _mark(now: datetime) -> None:
+    """Say that it is a copy, which rests until somebody says that it is the site."""
+    site_switch.switch_site(COPY, message="", by=SITE, now=now)
 
 
 def _checked(path: Path) -> archive.Contents:

@@ -1,7 +1,7 @@
-"""What visitors see while the site's switch says read-only or maintenance: a page that says so and keeps their form.
+"""What visitors see while the site's switch does not say open: a page that says so and keeps their form.
 
-Read-only, every page can be read and no form is carried out. In maintenance only admins get in. Signing in, the switch
-and what load balancers ask work always: `pages.open_while` says so of a view.
+Read-only, or on a copy, every page can be read and no form is carried out. In maintenance only admins get in. Signing
+in, the switch and what load balancers ask work always: `pages.open_while` says so of a view.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from django.shortcuts import render
 
 from dealsite.accounts import kept_form, locales
 from dealsite.accounts.requests import Anonymous, SiteRequest
-from dealsite.data.entities.operations import READ_ONLY
+from dealsite.data.entities.operations import COPY, READ_ONLY
 from dealsite.data.jobs import site_switch
 from dealsite.data.jobs.site_switch import SiteSwitch
 from dealsite.data.table.errors import DataError
@@ -40,12 +40,13 @@ class ClosedSiteMiddleware:
         if always.issuperset(CLOSED):
             return None
         switch = site_switch.of_process.current()
-        if switch.is_open or switch.state in always:
+        state = READ_ONLY if switch.state == COPY else switch.state
+        if switch.is_open or state in always:
             return None
-        if switch.state == READ_ONLY and request.method in READS:
+        if state == READ_ONLY and request.method in READS:
             return None
         is_admin = _is_admin(request)
-        return None if switch.state != READ_ONLY and is_admin else closed_page(request, view, switch)
+        return None if state != READ_ONLY and is_admin else closed_page(request, view, switch)
 
 
 def _is_admin(request: SiteRequest) -> bool:

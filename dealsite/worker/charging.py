@@ -11,7 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 
 from dealsite.data.commerce.payment import charging
-from dealsite.data.jobs import jobs
+from dealsite.data.jobs import jobs, site_switch
 from dealsite.data.table.errors import DataError
 from dealsite.gateways import choice
 from dealsite.gateways.interface import Gateway
@@ -23,7 +23,7 @@ logger = structlog.get_logger(__name__)
 
 
 def run(stop: threading.Event, *, clock: Callable[[], datetime] = timezone.now) -> None:
-    """Charge what is due until `stop` is set; what cannot be read or charged now is tried again."""
+    """Charge what is due until `stop` is set, but not on a copy; what cannot be read or charged now is tried again."""
     try:
         gateway = choice.current()
     except ImproperlyConfigured as error:
@@ -32,7 +32,8 @@ def run(stop: threading.Event, *, clock: Callable[[], datetime] = timezone.now) 
     while not stop.is_set():
         counts: Counter[str] = Counter()
         try:
-            counts = charge_due(gateway, clock=clock)
+            if site_switch.of_process.lets_work():
+                counts = charge_due(gateway, clock=clock)
         except DataError as error:
             logger.warning("charging_waits", reason=str(error))
         except Exception:  # a payment must not take the thread down; its lease brings it back

@@ -6,6 +6,7 @@ would hide it, so that is for somebody who looks.
 
 import structlog
 
+from dealsite.accounts import second_factor
 from dealsite.data.integrity import check_runs, checks, quarantine, sample
 from dealsite.data.integrity.check_runs import CheckRun
 from dealsite.data.integrity.pace import Pace
@@ -44,6 +45,7 @@ def check_table(held: HeldJob, *, pace: Pace | None = None) -> str:
         seconds=round(pace.seconds),
         problems=len(problems),
         new=kept.new,
+        unreadable=second_factor.unreadable(then=held.renew),
         position=position,
     )
     held.hold()  # whoever has taken it meanwhile notes what they find

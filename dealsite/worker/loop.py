@@ -22,7 +22,7 @@ from dealsite.data.commerce.payment.payment_totals import PAYMENT_TOTALS, apply_
 from dealsite.data.editing import links as checked_links
 from dealsite.data.editing import trash
 from dealsite.data.entities.work import SEND_MESSAGE
-from dealsite.data.jobs import heartbeats, jobs
+from dealsite.data.jobs import heartbeats, jobs, site_switch
 from dealsite.data.people.fan_out import send_message
 from dealsite.data.table import schema
 from dealsite.data.table.errors import Conflict, Unavailable
@@ -117,13 +117,20 @@ def run(
 ) -> None:
     """Work until `stop` is set; with `expire`, also delete what has expired, where the engine does not do so itself.
 
-    Raises PartDied when one of `parts`, the worker's other threads, has died.
+    On a copy of the site it does nothing. Raises PartDied when one of `parts`, the worker's other threads, has died.
     """
     next_expiry = next_round = clock()
     next_alarm = clock() + alarms.EVERY
+    says_so = False
     while not stop.is_set():
         worked = False
         check_parts(parts)
+        if not site_switch.of_process.lets_work():
+            if site_switch.of_process.known.is_copy and not says_so:
+                logger.warning("worker_rests", reason=site_switch.COPY_RESTS)
+                says_so = True
+            stop.wait(IDLE_SECONDS)
+            continue
         try:
             worked = run_next(now=clock())
             if expire and clock() >= next_expiry:

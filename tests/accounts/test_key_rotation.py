@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyotp
 import pytest
 from django.core import signing
+from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
 from cms.deals import preview
 from cms.shared import pictures
+from dealsite import environment
 from dealsite.accounts import cookies, email_links, passwords, second_factor
+from dealsite.accounts.checks_two_factor import secrets_open
 from dealsite.accounts.sign_in import half_of, half_signed_in
+from dealsite.data.integrity import check_runs
 from dealsite.data.people import two_factor, users
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import NotFound
@@ -93,6 +98,99 @@ def test_a_second_factor_and_its_recovery_codes_outlive_the_key(
         assert sign_in(browser)["Location"].startswith("/account/sign-in/code/")
         answer = browser.post("/account/sign-in/code/", {"code": code})
         assert answer.status_code == (302 if keep else 422)
+
+
+@pytest.fixture
+def renew(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """A function that renews the key of a data folder, and starts the site with it."""
+
+    def start() -> None:
+        settings.SECRET_KEY = environment.secret_key(tmp_path)
+        settings.SECRET_KEY_FALLBACKS = environment.secret_key_fallbacks(tmp_path)
+
+    def again() -> None:
+        call_command("rotate_key")
+        start()
+
+    monkeypatch.delenv("DEALSITE_SECRET_KEY", raising=False)
+    settings.VAR = tmp_path
+    start()
+    return again
+
+
+def app_of(user: User, *, recovery: tuple[str, ...] = ()) -> None:
+    """Turn the second factor of a user on, under the key of now."""
+    sealed = second_factor.seal(user.username, SECRET)
+    two_factor.turn_on(user, secret=sealed, recovery=recovery, step=1, key="", now=timezone.now())
+
+
+def give(code: str) -> Any:
+    """Sign in with password and code; return the answer to the code."""
+    browser = Client()
+    sign_in(browser)
+    return browser.post("/account/sign-in/code/", {"code": code})
+
+
+def code() -> str:
+    return pyotp.TOTP(SECRET).now()
+
+
+@pytest.mark.parametrize("between", [True, False])
+def test_an_app_outlives_two_renewals_whether_or_not_somebody_signed_in_between(
+    ada: User, renew: Callable[[], None], settings: Any, between: bool
+):
+    app_of(ada, recovery=(second_factor.recovery_hash("ada", CODE),))
+    renew()
+    if between:
+        assert give(CODE).status_code == 302
+    renew()
+    if between:  # sealed again, it needs the first key no more
+        settings.SECRET_KEY_FALLBACKS = settings.SECRET_KEY_FALLBACKS[:1]
+    assert give(code()).status_code == 302
+    settings.SECRET_KEY_FALLBACKS = []
+    assert second_factor.unseal("ada", two_factor.get("ada").secret) == SECRET
+
+
+def test_a_secret_is_sealed_again_only_by_a_right_code_under_another_key(
+    ada: User, renew: Callable[[], None]
+):
+    app_of(ada)
+    sealed = two_factor.get("ada").secret
+    wrong = f"{(int(code()) + 500_000) % 1_000_000:06d}"
+    renew()
+    assert give(wrong).status_code == 422
+    assert two_factor.get("ada").secret == sealed
+    assert give(code()).status_code == 302
+    assert (again := two_factor.get("ada").secret) != sealed
+    used = two_factor.by_code(two_factor.get("ada"), 2**40)
+    assert second_factor._sealed_again(used, two_factor.get("ada")) == used
+    assert two_factor.get("ada").secret == again
+
+
+def test_a_secret_that_opens_under_no_key_is_an_error_that_is_said_and_counted(
+    ada: User, renew: Callable[[], None], settings: Any, caplog: pytest.LogCaptureFixture
+):
+    app_of(ada)
+    app_of(make_user("kim"))
+    make_user("bob")
+    assert secrets_open() == []
+    renew()
+    settings.SECRET_KEY_FALLBACKS = []
+    two_factor.turn_off(users.get("kim"), by="kim", now=timezone.now())
+    app_of(users.get("kim"))
+    answer = give(code())
+    assert answer.status_code == 422
+    assert "cannot check the codes of your app any more" in answer.content.decode()
+    (line,) = [one.getMessage() for one in caplog.records if one.levelname == "ERROR"]
+    assert "second_factor_unreadable" in line
+    assert "ada" in line
+    (found,) = secrets_open()
+    assert (found.id, found.msg) == (
+        "dealsite.second_factor_keys",
+        "Secrets of authenticator apps that open under no key of the site: 1. Their codes fail.",
+    )
+    call_command("check_table")
+    assert check_runs.newest()[0].unreadable == 1
 
 
 def test_who_has_given_their_password_gives_the_code_under_the_new_key(

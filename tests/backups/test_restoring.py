@@ -9,6 +9,7 @@ from dealsite.backups import backing_up, restoring
 from dealsite.backups.archive import ArchiveError
 from dealsite.backups.aside import engine_aside
 from dealsite.data import table
+from dealsite.data.jobs import site_switch
 from dealsite.data.table import drift
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Unavailable
@@ -42,6 +43,11 @@ def quiet(items: int, total: int) -> None:
     """Show nothing."""
 
 
+def items() -> int:
+    """Count the items, but for what marks a copy."""
+    return sum(item["type"] not in ("SiteSwitch", "AuditEntry") for item in table.scan_all())
+
+
 def test_a_backup_restores_into_an_empty_folder_and_the_same_once_more_from_there(
     path, own_site, settings, tmp_path, monkeypatch
 ):
@@ -63,12 +69,32 @@ def test_a_backup_restores_into_an_empty_folder_and_the_same_once_more_from_ther
         assert drift.drift() == []
         assert table.get(("ODD", "ODD"), as_stored=True) == {"PK": "ODD", "SK": "ODD", **ODD}
         assert table.get(("OVER", "OVER")) is None
-        assert len(list(table.scan_all())) == 59
+        assert items() == 59
 
     settings.VAR, settings.MEDIA_ROOT = new, new / "media"
     name_storages(settings, new)
     again = backing_up.back_up(tmp_path / "again.tar", now=NOW)
-    assert again.manifest.items == {"test": 58, "Deal": 1}
+    assert again.manifest.items == {"test": 58, "Deal": 1, "SiteSwitch": 1, "AuditEntry": 1}
+
+
+@pytest.mark.parametrize("into", ["folder", "table"])
+def test_what_is_restored_is_a_copy_that_rests_whatever_the_switch_of_the_site_says(
+    own_site, settings, tmp_path, capsys, into
+):
+    site_switch.switch_site("open", message="As always.", by="olga", now=NOW)
+    backing_up.back_up(tmp_path / "copy.tar", now=NOW)
+    if into == "folder":
+        call_command("restore", str(tmp_path / "copy.tar"), folder=tmp_path / "new")
+        with engine_aside(tmp_path / "new"):
+            switch = site_switch.read()
+    else:
+        settings.DEALSITE_TABLE, settings.DEALSITE_HISTORY_TABLE = "copied", "copied-past"
+        name_storages(settings, tmp_path / "copied")
+        settings.MEDIA_ROOT = tmp_path / "copied"
+        call_command("restore", str(tmp_path / "copy.tar"), "--table")
+        switch = site_switch.read()
+    assert (switch.state, switch.by) == ("copy", "-")
+    assert site_switch.COPY_RESTS in capsys.readouterr().out
 
 
 def test_a_folder_that_holds_anything_is_left_alone(path, tmp_path):
@@ -145,8 +171,9 @@ def test_a_backup_restores_into_a_new_table_and_goes_on_where_it_was_ended(
     table.write(Put(key=("T#0", "T"), item={"type": "test", "text": "written since"}))
     (tmp_path / "elsewhere" / "pictures").mkdir(parents=True)
     (tmp_path / "elsewhere" / "pictures" / "one-480.webp").write_bytes(b"pict")
+    assert site_switch.read().is_copy  # before it is complete
     call_command("restore", str(path), "--table", "--resume")
-    assert len(list(table.scan_all())) == 59
+    assert items() == 59
     assert table.get(("T#0", "T"))["text"] == "written since"
     assert (tmp_path / "elsewhere" / "pictures" / "one-480.webp").read_bytes() == b"picture"
     assert (tmp_path / "elsewhere" / "private" / "exports" / "orders.csv").read_bytes() == b"id;total"

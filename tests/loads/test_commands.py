@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from dealsite.data.commerce import payments
+from dealsite.data.jobs import site_switch
 from tests.builders import DAY, NOW
 from tests.payments import owe, read
 
@@ -46,6 +47,14 @@ def test_run_payments_charges_what_is_due_and_close_day_moves_it(clock):
     assert "2 payments moved to the history" in command("close_day")
     assert all(read(payment).closed for payment in made)
     assert "0 payments moved" in command("close_day", "2026-11-21")
+
+
+def test_run_payments_says_that_it_charges_nothing_on_a_copy(clock):
+    (payment,) = owe(method="test:approve")
+    site_switch.switch_site("copy", message="", by="-", now=NOW)
+    with pytest.raises(CommandError, match="charges no cards"):
+        command("run_payments", "--once")
+    assert read(payment).status == payments.SCHEDULED
 
 
 def test_a_card_that_times_out_is_left_for_the_next_run(clock):

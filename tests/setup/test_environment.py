@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from django.core.checks import run_checks
 from django.core.exceptions import ImproperlyConfigured
+from django.core.management import CommandError, call_command
 
 from dealsite import environment
 from dealsite.environment import value
@@ -248,12 +249,50 @@ def test_earlier_keys_come_from_the_environment_a_file_or_the_data_folder(tmp_pa
     ]
 
 
-def test_the_data_folders_key_is_rotated_by_moving_it_aside(tmp_path):
-    first = settings_with(tmp_path, "SECRET_KEY")["SECRET_KEY"]
-    (tmp_path / "secret_key").rename(tmp_path / "secret_key_fallbacks")
-    found = settings_with(tmp_path, "SECRET_KEY", "SECRET_KEY_FALLBACKS")
-    assert found["SECRET_KEY"] != first
-    assert found["SECRET_KEY_FALLBACKS"] == [first]
+@pytest.fixture
+def folder(tmp_path, settings, monkeypatch):
+    """A data folder whose key the site made."""
+    monkeypatch.delenv("DEALSITE_SECRET_KEY", raising=False)
+    settings.VAR = tmp_path
+    environment.secret_key(tmp_path)
+    return tmp_path
+
+
+def test_rotate_key_makes_a_new_key_and_puts_the_one_before_first_among_the_earlier_ones(folder, capsys):
+    keys = [environment.secret_key(folder)]
+    for said in ("holds 1 earlier key.", "holds 2 earlier keys."):
+        call_command("rotate_key")
+        assert said in capsys.readouterr().out
+        key = environment.secret_key(folder)
+        assert key not in keys
+        assert environment.secret_key_fallbacks(folder) == keys
+        keys.insert(0, key)
+    assert (folder / "secret_key_fallbacks").read_text() == f"{keys[1]}\n{keys[2]}\n"
+    assert sorted(path.name for path in folder.iterdir()) == ["secret_key", "secret_key_fallbacks"]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+
+
+def test_a_rotation_that_ended_in_between_is_done_again(folder):
+    key = environment.secret_key(folder)
+    (folder / "secret_key_fallbacks").write_text(f"{key}\nolder\n")
+    assert environment.rotate_secret_key(folder) == 2
+    assert environment.secret_key_fallbacks(folder) == [key, "older"]
+
+
+@pytest.mark.parametrize(
+    ("given", "key", "why"),
+    [
+        ("DEALSITE_SECRET_KEY", "key", "DEALSITE_SECRET_KEY is set"),
+        ("DEALSITE_SECRET_KEY_FALLBACKS", "key", "DEALSITE_SECRET_KEY_FALLBACKS is set"),
+        ("NOTHING", "key\n", "has white space around its key"),
+    ],
+)
+def test_a_key_that_would_be_no_fallback_is_not_rotated(folder, monkeypatch, given, key, why):
+    (folder / "secret_key").write_text(key)
+    monkeypatch.setenv(given, "of the environment")
+    with pytest.raises(CommandError, match=why):
+        call_command("rotate_key")
+    assert [path.read_text() for path in folder.iterdir()] == [key]
 
 
 # Mail

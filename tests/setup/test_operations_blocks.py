@@ -25,12 +25,13 @@ from moto.server import ThreadedMotoServer
 
 from dealsite.engine.server import free_port
 from tests.cms.conftest import picture_file
-from tests.setup.conftest import ROOT
+from tests.setup.conftest import ROOT, wait_for
 from tests.setup.test_setup_site import MailServer
 from tests.setup.visitor import Visitor, words
 
 pytestmark = pytest.mark.release
 HOST = "deals.example"
+COPY = "This is a copy of the site"
 PASSWORD = "quiet-otters-at-noon"
 BLOCK = re.compile(r"^```sh( stays)?\n(.*?)^```$", re.M | re.S)
 DEAL: dict[str, Any] = {
@@ -206,6 +207,7 @@ def test_one_machine(first_day):
     wait_until_ready(elsewhere)
     find(elsewhere)
     assert "Mechanical keyboard" in elsewhere.open(f"/account/orders/{order_id}/")
+    wait_for(lambda: COPY in words(elsewhere.open("/brands/")))
     day.stop()
     day.again("manage.py run")
     wait_until_ready(visitor)
@@ -258,6 +260,7 @@ def test_amazon(first_day, local_engine, settings):
         wait_until_ready(elsewhere)
         assert "deals-example-copy-media" in elsewhere.open(deal)
         assert "Mechanical keyboard" in elsewhere.open(f"/account/orders/{order_id}/")
+        wait_for(lambda: COPY in words(elsewhere.open("/brands/")))
         assert day.next("migrate_items")
         assert day.blocks == []
 

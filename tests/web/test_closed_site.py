@@ -128,6 +128,21 @@ def test_read_only_pages_go_on_and_say_so(turn, ada: Client):
     assert "Until noon." not in text(ada.get("/brands/"))
 
 
+def test_a_copy_is_read_and_says_what_it_is(turn, ada: Client, root: Client):
+    turn("copy")
+    said = "This is a copy of the site: nothing can be changed, no mail is sent, no card is charged."
+    for browser in (Client(), ada, root):
+        answer = browser.get("/brands/")
+        assert answer.status_code == 200
+        assert said in text(answer)
+        answer = browser.post("/cart/add/", {"quantity": "2"}, headers=OWN)
+        assert answer.status_code == 503
+        assert said in text(answer)
+    assert Client().post("/account/sign-in/", {"name": "ada", "password": "wrong"}).status_code == 422
+    assert root.post("/cms/operations/switch/", {"state": "open"}).status_code == 302
+    assert said not in text(root.get("/brands/"))
+
+
 def test_read_only_a_form_changes_nothing_and_keeps_what_was_typed(turn, ada: Client):
     turn("read-only")
     before = users.get("ada")

@@ -5,10 +5,11 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from dealsite.data import keys, table
-from dealsite.data.jobs import heartbeats, jobs
+from dealsite.data.jobs import heartbeats, jobs, site_switch
+from dealsite.data.jobs.site_switch import SiteSwitch
 from dealsite.data.table import errors, ids, schema
 from dealsite.web.request_log import due_to
-from dealsite.worker import loop, nightly
+from dealsite.worker import alarms, loop, nightly
 from tests.builders import DAY, NOW
 
 pytestmark = pytest.mark.usefixtures("fresh_table")
@@ -154,6 +155,23 @@ def test_the_worker_outlives_a_table_that_is_away(monkeypatch):
     monkeypatch.setattr(loop, "IDLE_SECONDS", 0)
     loop.run(stop, expire=False, clock=lambda: NOW)
     assert next(answers, None) is None
+
+
+def test_on_a_copy_a_worker_does_nothing_and_says_why_once(monkeypatch, caplog):
+    class Stop(threading.Event):
+        waits = 0
+
+        def wait(self, timeout=None):
+            self.waits += 1
+            return self.set() if self.waits == 3 else False
+
+    monkeypatch.setattr(loop, "run_next", None)
+    monkeypatch.setattr(alarms, "EVERY", timedelta(0))
+    monkeypatch.setattr(alarms, "check", None)
+    site_switch.of_process.keep(SiteSwitch("copy"))
+    loop.run(Stop(), expire=True, clock=lambda: NOW)
+    (line,) = [one.getMessage() for one in caplog.records if "worker_rests" in one.getMessage()]
+    assert "manage.py switch_site open" in line
 
 
 def test_expired_items_are_deleted_where_it_is_asked_for_once_an_hour(monkeypatch):

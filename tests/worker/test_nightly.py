@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from dealsite.accounts import second_factor
 from dealsite.data import table
 from dealsite.data.integrity import check_runs, checks, quarantine, sample
 from dealsite.data.integrity.check_runs import CheckRun
@@ -177,6 +178,11 @@ def test_the_pace_keeps_to_its_rate(time):
     for _ in range(250):
         fast()
     assert time.seconds == 2.5
+
+
+def test_a_check_counts_second_factors_whose_key_is_gone(time, monkeypatch):
+    monkeypatch.setattr(second_factor, "unreadable", lambda *, then: then() or 3)
+    assert run(time).unreadable == 3
 
 
 def test_the_lease_is_renewed_while_a_check_runs(time, monkeypatch):

@@ -21,6 +21,7 @@ CHECK_RUN = Entity(
         "problems": Whole(),
         "repaired": Whole(),
         "new": Whole(about="entries of the quarantine"),
+        "unreadable": Whole(optional=True, about="second factors whose secret opens under no key"),
         "position": MapOf(Text(), Attribute(), optional=True, about="where a sample left off"),
         "ttl": Expiry(),
     },

@@ -85,15 +85,16 @@ COMMAND_RUN = Entity(
     is_passing=True,
 )
 
-SwitchState = Literal["open", "read-only", "maintenance"]
+SwitchState = Literal["open", "read-only", "maintenance", "copy"]
 OPEN: SwitchState = "open"
 READ_ONLY: SwitchState = "read-only"
 CLOSED_FOR_MAINTENANCE: SwitchState = "maintenance"
+COPY: SwitchState = "copy"
 NOTICE_CHARACTERS = 300
 
 SITE_SWITCH = Entity(
     type="SiteSwitch",
-    about="whether the site is open",
+    about="whether the site is open, or only a copy of it",
     key=At(keys.site_switch),
     shape={
         "state": Text(one_of=get_args(SwitchState)),

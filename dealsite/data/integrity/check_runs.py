@@ -22,7 +22,8 @@ SHOWN = 30
 class CheckRun:
     """A run that has ended. `scope` is whole, or sample, which saw items one by one and left off at `position`.
 
-    `items` counts those twice that were looked at twice, to be sure; `new` are entries of the quarantine.
+    `items` counts those twice that were looked at twice, to be sure; `new` are entries of the quarantine;
+    `unreadable` are secrets of second factors that open under no key of the site.
     """
 
     id: str
@@ -33,6 +34,7 @@ class CheckRun:
     problems: int
     repaired: int = 0
     new: int = 0
+    unreadable: int = 0
     position: dict[str, Any] | None = None
 
     @property

@@ -153,12 +153,11 @@ def take_next(
     While the site is not open, those that may rest do.
     """
     token, due = new_ulid(now), keys.open_jobs.until(now)[1]
-    rests = resting()
-    limit = 1_000 if rests else 10
+    limit = 10 if site_switch.of_process.current().is_open else 1_000
     for row in table.query(keys.open_jobs.partition(), index=keys.GSI3, high=due, limit=limit):
         job_id = row["SK"].removeprefix("JOB#")
         kind = row["card"]["kind"]
-        if kind in rests:
+        if rests(kind):
             continue
         is_known = kinds is None or kind in kinds
         pause = min(max((now - time_of(job_id)) / 4, SHORTEST_PAUSE), LONGEST_PAUSE)
@@ -225,14 +224,15 @@ def fail(job: Job, error: str, *, now: datetime) -> None:
         _close(job, "failed", error[:ERROR_CHARACTERS])
 
 
-def resting() -> frozenset[str]:
-    """Return the kinds of jobs that rest just now, since the site's switch says that it is not open."""
-    return frozenset() if site_switch.of_process.current().is_open else PAUSABLE
+def rests(kind: str) -> bool:
+    """Tell whether jobs of a kind rest just now, since the site's switch says that it is not open; on a copy all do."""
+    switch = site_switch.of_process.current()
+    return switch.is_copy or (not switch.is_open and kind in PAUSABLE)
 
 
 def _rest(job: Job, now: datetime) -> None:
     """Give a job back that rests while the site is not open: it goes on from its last checkpoint."""
-    if job.kind in resting():
+    if rests(job.kind):
         _change(job, {"GSI3SK": _position(job.id, now), "tries": 0}, remove=("taken_by",))
         raise Conflict()
 

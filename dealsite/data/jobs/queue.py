@@ -53,11 +53,10 @@ def read(*, now: datetime) -> Queue:
     def count(kind: str, state: JobState) -> None:
         counts.setdefault(kind, dict.fromkeys(STATES, 0))[state] += 1
 
-    rests = jobs.resting()
     page = table.query_page(keys.open_jobs.partition(), index=keys.GSI3, limit=MOST_OPEN)
     for row in page.items:
         kind, due = row["card"]["kind"], from_iso(row["GSI3SK"].partition("#")[0])
-        if due > now or kind in rests:
+        if due > now or jobs.rests(kind):
             count(kind, "later" if due > now else "paused")
         else:
             oldest.setdefault(kind, due)

@@ -1,4 +1,4 @@
-"""The site's switch: open, read-only, or closed for maintenance; one item, which each process reads now and then.
+"""The site's switch: open, read-only, maintenance, or a copy that rests; one item, which each process reads often.
 
 A process knows it as of two seconds ago. While the table is away it goes by what it knew last: the switch makes no page
 fail, and none wait for longer than a moment.
@@ -15,6 +15,7 @@ from dealsite.data.editing import audit
 from dealsite.data.entities.conversion import reader
 from dealsite.data.entities.operations import (
     CLOSED_FOR_MAINTENANCE,
+    COPY,
     OPEN,
     READ_ONLY,
     SITE_SWITCH,
@@ -31,7 +32,16 @@ SECONDS = 2.0
 CALL_SECONDS = 0.4  # for a read: so little says nothing of the table, and is no more than a page can spare
 
 clock: Callable[[], float] = time.monotonic
-DONE = {OPEN: "opened", READ_ONLY: "made read-only", CLOSED_FOR_MAINTENANCE: "closed for maintenance"}
+DONE = {
+    OPEN: "opened",
+    READ_ONLY: "made read-only",
+    CLOSED_FOR_MAINTENANCE: "closed for maintenance",
+    COPY: "marked as a copy",
+}
+COPY_RESTS = (
+    "This is a copy of the site: it runs no jobs, sends no mails and charges no cards, and nothing can be changed."
+    " If it is to be the site, say so: manage.py switch_site open."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +56,10 @@ class SiteSwitch:
     @property
     def is_open(self) -> bool:
         return self.state == OPEN
+
+    @property
+    def is_copy(self) -> bool:
+        return self.state == COPY
 
     @property
     def is_by_command(self) -> bool:
@@ -81,6 +95,7 @@ class KnownSwitch:
 
     def __init__(self) -> None:
         self.known = SiteSwitch()
+        self._was_read = False
         self._read_at = float("-inf")
         self._lock = threading.Lock()
 
@@ -96,10 +111,14 @@ class KnownSwitch:
                 self._lock.release()
         return self.known
 
+    def lets_work(self) -> bool:
+        """Tell whether jobs and payments go on here: on no copy, and nowhere before the switch was read once."""
+        return not self.current().is_copy and self._was_read
+
     def _read(self) -> None:
         try:
             with meters.unmetered(), meters.deadline(min(CALL_SECONDS, meters.seconds_left())):
-                self.known = read()
+                self.keep(read())
         except DataError:
             pass  # what was known goes on
         finally:
@@ -107,7 +126,7 @@ class KnownSwitch:
 
     def keep(self, switch: SiteSwitch) -> None:
         """Go by what this process knows anyway."""
-        self.known, self._read_at = switch, clock()
+        self.known, self._was_read, self._read_at = switch, True, clock()
 
     def forget(self) -> None:
         """Read it again at the next look."""

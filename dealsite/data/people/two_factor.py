@@ -78,6 +78,12 @@ def get(username: str) -> TwoFactor | None:
     return from_stored(item) if item else None
 
 
+@access_pattern("several users' second factors", "1 batch get")
+def get_many(usernames: Iterable[str]) -> list[TwoFactor]:
+    """Return the second factors of those of some users who have one, in no order. 1 batch get for each 100."""
+    return [from_stored(item) for item in table.batch_get(map(keys.two_factor, usernames)).values()]
+
+
 @access_pattern("turn two-factor on", "1 query + 1 transaction")
 def turn_on(
     user: User, *, secret: str, recovery: Iterable[str], step: int, key: str, now: datetime
@@ -174,6 +180,16 @@ def by_recovery_code(user: User, factor: TwoFactor, code_hash: str, *, now: date
         otherwise=Conflict(gettext_lazy("This recovery code was used already.")),
     )
     return FactorUse(change, (mails.notice("recovery_code_used", user, now=now),))
+
+
+def sealing(used: FactorUse, factor: TwoFactor, secret: str) -> FactorUse:
+    """Have what uses up a code or passkey also store the secret under a newer key, unless another one has meanwhile."""
+    change = replace(
+        used.change,
+        set={**used.change.set, "secret": secret},
+        when=(*used.change.when, equals("secret", factor.secret)),
+    )
+    return replace(used, change=change)
 
 
 @access_pattern("make new recovery codes", "1 transaction")

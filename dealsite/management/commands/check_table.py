@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.urls import reverse
 from django.utils import timezone
 
+from dealsite.accounts import second_factor
 from dealsite.data import table
 from dealsite.data.integrity import check_runs, checks, quarantine
 from dealsite.data.integrity import sample as sampling
@@ -74,6 +75,7 @@ class Command(BaseCommand):
                 problems=len(repaired) + len(left),
                 repaired=len(repaired),
                 new=kept.new,
+                unreadable=second_factor.unreadable(),
                 position=position,
             )
             check_runs.save(run, now=now)

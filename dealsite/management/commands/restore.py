@@ -8,6 +8,7 @@ from django.utils import timezone
 from dealsite.backups import restoring
 from dealsite.backups.archive import ArchiveError
 from dealsite.data import table
+from dealsite.data.jobs import site_switch
 from dealsite.data.table.errors import DataError
 from dealsite.engine.programs import EngineError
 from dealsite.management.progress import Progress
@@ -16,7 +17,8 @@ from dealsite.management.progress import Progress
 class Command(BaseCommand):
     help = (
         "Restore a backup into an empty data folder; or, with --table, into the table and buckets of the settings, "
-        "where the table is missing or empty. A backup of either kind restores into either."
+        "where the table is missing or empty. A backup of either kind restores into either. It is a copy that rests "
+        "until `switch_site open`."
     )
     requires_system_checks: list[str] = []
 
@@ -56,3 +58,4 @@ class Command(BaseCommand):
                 "The site needs the key of then, too: set DEALSITE_SECRET_KEY to what"
                 f" `tar -xOf {path} secret_key` prints."
             )
+        self.stdout.write(site_switch.COPY_RESTS)

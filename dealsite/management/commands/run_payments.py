@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dealsite.data import table
+from dealsite.data.jobs import site_switch
 from dealsite.data.table.errors import DataError
 from dealsite.gateways import choice
 from dealsite.worker import charging
@@ -31,6 +32,8 @@ class Command(BaseCommand):
         total: Counter[str] = Counter()
         gateway = choice.current()
         try:
+            if site_switch.read().is_copy:
+                raise CommandError(site_switch.COPY_RESTS)
             while counts := charging.charge_due(gateway):
                 total += counts
                 if not any(counts[outcome] for outcome in charging.ENDED):

@@ -11,7 +11,8 @@ from dealsite.data.table.errors import DataError
 
 class Command(BaseCommand):
     help = (
-        "Open the site, make it read-only, or close it to all but admins; without a state, say how it stands. "
+        "Open the site, make it read-only, close it to all but admins, or say that it is a copy, which rests; "
+        "without a state, say how it stands. "
         "All processes know it within two seconds."
     )
 
@@ -29,4 +30,5 @@ class Command(BaseCommand):
                 switch = site_switch.read()
         except DataError as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(" ".join([f"The site's switch says {switch.state}.", switch.message]).rstrip())
+        more = site_switch.COPY_RESTS if switch.is_copy else switch.message
+        self.stdout.write(f"The site's switch says {switch.state}. {more}".rstrip())

@@ -195,6 +195,7 @@ def test_a_job_that_failed_leads_to_itself_in_the_list(admin):
     [
         ("maintenance", "The site is closed for maintenance: only admins get in."),
         ("read-only", "The site is read-only for now: nothing can be changed."),
+        ("copy", "This is a copy of the site: it runs no jobs, sends no mails, charges no cards."),
     ],
 )
 def test_the_switch_says_how_it_stands_and_is_a_problem_unless_open(admin, state, sentence):
@@ -202,7 +203,8 @@ def test_the_switch_says_how_it_stands_and_is_a_problem_unless_open(admin, state
     assert "The site’s switch Open To the site’s switch" in page(admin)
     site_switch.switch_site(state, message="Until <noon>.", by="root", now=NOW)
     html = page(admin)
-    assert f"{sentence} Open it at the site’s switch when the work is done." in html
+    advice = "If it is to be the site, open it" if state == "copy" else "Open it"
+    assert f"{sentence} {advice} at the site’s switch" in html
     assert "As it is now since 21 Nov 2026, 12:00 UTC , by root. Until <noon>." in html
     site_switch.switch_site("open", message="Until noon.", by="-", now=NOW)
     html = page(admin)
@@ -265,6 +267,14 @@ def test_the_last_checks_stand_there_newest_first(admin):
     for said in ("600,000", "41,000", "Whole table", "Sample", "check_table", "at night"):
         assert said in html
     assert html.index("600,000") < html.index("41,000")
+
+
+def test_second_factors_whose_key_is_gone_are_counted_as_of_the_last_check(admin):
+    lost = CheckRun(make_id(NOW - DAY), "whole", "worker", 1, 1, 0, unreadable=2)
+    check_runs.save(lost, now=NOW)
+    assert "2 users cannot sign in with their apps" in page(admin)
+    check_runs.save(replace(lost, id=make_id(NOW), unreadable=0), now=NOW)
+    assert "with their app" not in page(admin)
 
 
 # News, while it is open

@@ -100,6 +100,8 @@ def test_the_command_says_how_the_switch_stands_and_turns_it(admin):
     assert site_switch.read() == SiteSwitch("read-only", "Until noon.", "-", NOW)
     assert command() == "The site's switch says read-only. Until noon.\n"
     assert "by the command switch_site" in page(admin)
+    assert command("copy") == f"The site's switch says copy. {site_switch.COPY_RESTS}\n"
+    command("read-only", "--message", "Until noon.")
     with pytest.raises(CommandError, match="300 characters"):
         command("open", "--message", "x" * 301)
     with pytest.raises(CommandError, match="invalid choice"):

@@ -80,5 +80,5 @@ def test_a_job_that_rests_while_the_site_is_not_open_is_not_due(
     order()
     wait_for_indexes()
     assert queue.read(now=NOW).kinds[0].jobs["due"] == 1
-    monkeypatch.setattr(jobs, "resting", lambda: PAUSABLE)
+    monkeypatch.setattr(jobs, "rests", PAUSABLE.__contains__)
     assert queue.read(now=NOW).kinds == (kind("sing", due=1, oldest=NOW), kind("send_message", paused=1))

@@ -14,7 +14,7 @@ from dealsite.data.catalogue.brand_renames import rename_brand
 from dealsite.data.editing import audit
 from dealsite.data.entities.operations import SwitchState
 from dealsite.data.integrity import checks
-from dealsite.data.jobs import jobs, site_switch
+from dealsite.data.jobs import jobs, queue, site_switch
 from dealsite.data.jobs.site_switch import KnownSwitch, SiteSwitch
 from dealsite.data.table import meters
 from dealsite.data.table.errors import Conflict, Unavailable
@@ -165,6 +165,33 @@ def test_while_the_site_is_not_open_messages_and_bulk_changes_rest_and_other_job
     taken = jobs.take_next(now=NOW)
     assert taken is not None
     assert taken.id == message
+
+
+def test_on_a_copy_no_job_is_taken_until_it_is_opened(turn, wait_for_indexes):
+    brand = brands.edit(make_brand(), name="Other", description="", logo=None, by=EDITOR, now=NOW)
+    turn("copy")
+    wait_for_indexes()
+    assert jobs.take_next(now=NOW) is None
+    assert (queue.read(now=NOW).kinds[0].jobs["due"], jobs.get(brand.last_edit).tries) == (0, 0)
+    turn("open")
+    taken = jobs.take_next(now=NOW)
+    assert taken is not None
+    assert taken.id == brand.last_edit
+
+
+def test_a_process_works_once_it_has_read_the_switch_and_not_on_a_copy(turn, time, monkeypatch):
+    def away() -> SiteSwitch:
+        raise Unavailable
+
+    turn("copy")
+    with monkeypatch.context() as broken:
+        broken.setattr(site_switch, "read", away)
+        here = KnownSwitch()
+        assert not here.lets_work()  # it may be a copy, whose table is slow to begin with
+    for state, works in (("copy", False), ("maintenance", True), ("open", True), ("copy", False)):
+        turn(state)
+        time.now += site_switch.SECONDS
+        assert here.lets_work() is works
 
 
 @pytest.mark.parametrize("save", [jobs.save_checkpoint, jobs.save_progress])

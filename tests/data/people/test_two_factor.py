@@ -106,6 +106,18 @@ def test_of_ten_who_use_a_code_at_the_same_moment_one_does():
     assert {type(outcome) for outcome in outcomes} <= {type(None), Conflict, Unavailable}
 
 
+def test_of_those_who_seal_a_secret_again_at_the_same_moment_one_does_and_its_code_is_used():
+    turned_on()
+    factor = two_factor.get("ada")
+    uses = [two_factor.sealing(two_factor.by_code(factor, 101 + n), factor, f"sealed {n}") for n in range(5)]
+    outcomes = at_once(*[partial(two_factor.use, used) for used in uses])
+    ((number, _),) = [(n, outcome) for n, outcome in enumerate(outcomes) if outcome is None]
+    (sealed,) = measured(two_factor.get_many)(["ada", "bob"])
+    assert (sealed.secret, sealed.last_step) == (f"sealed {number}", 101 + number)
+    with pytest.raises(Conflict):
+        two_factor.use(two_factor.sealing(two_factor.by_code(factor, 200), factor, "sealed late"))
+
+
 def test_of_ten_who_use_a_recovery_code_at_the_same_moment_one_does():
     ada = turned_on()
     factor = two_factor.get("ada")

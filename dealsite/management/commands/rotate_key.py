@@ -1,0 +1,27 @@
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management.base import BaseCommand, CommandError
+
+from dealsite.environment import rotate_secret_key
+
+
+class Command(BaseCommand):
+    help = (
+        "Make a new secret key, and keep the one before as the first of the fallbacks. Restart the site afterwards. "
+        "Where settings give the key, it changes nothing."
+    )
+    requires_system_checks: list[str] = []
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            earlier = rotate_secret_key(settings.VAR)
+        except (ImproperlyConfigured, OSError) as error:
+            raise CommandError(
+                f'{error} docs/operations.md says under "The secret key" what to do.'
+            ) from error
+        self.stdout.write(
+            f"{settings.VAR / 'secret_key'} is new, and secret_key_fallbacks holds {earlier} earlier"
+            f" key{'' if earlier == 1 else 's'}. Restart all web servers and workers."
+        )
