@@ -31,7 +31,8 @@ from dealsite.text.digits import number_in
 from dealsite.web.pages import action, open_while, page, part
 
 SHOWN = 100  # rows on a page
-LONGEST_CELL = 500  # characters on a page
+LONGEST_ROW = 10_000  # characters of a row's cells on a page,
+LONGEST_CELL = 500  # and of one
 PATIENCE = 1.5  # seconds in which most answers are there; of a longer one the page shows how far it is
 EXAMPLE = "SELECT status, count(*) AS orders, sum(total) AS total\nFROM orders\nGROUP BY status\nORDER BY orders DESC"
 
@@ -140,6 +141,7 @@ def _run_context(request: EditorRequest, run: Run) -> dict[str, Any]:
     """Return what the page shows of a run."""
     if run.state != "answered":
         return {"run": run}
+    limits.count_use(request, "answer", now=timezone.now())
     whole = run.answer()
     asked = number_in(request.GET.get("page", ""), most=5)
     page = 1 if asked is None else asked
@@ -148,9 +150,13 @@ def _run_context(request: EditorRequest, run: Run) -> dict[str, Any]:
         raise NotFound(_("The answer has no such page."))
     part = whole.rows[first : first + SHOWN]
     numbers = [column.is_number for column in whole.columns]
+    most = min(LONGEST_CELL, LONGEST_ROW // len(whole.columns))
     shown = AnswerView(
         whole.columns,
-        [list(zip(map(_short, row), numbers, strict=True)) for row in part],
+        [
+            [(_short(value, most), is_number) for value, is_number in zip(row, numbers, strict=True)]
+            for row in part
+        ],
         first + 1 if part else 0,
         first + len(part),
         len(whole.rows),
@@ -166,9 +172,9 @@ def _run_context(request: EditorRequest, run: Run) -> dict[str, Any]:
     }
 
 
-def _short(value: Any) -> Any:
+def _short(value: Any, most: int) -> Any:
     """Return a cell's value as a page shows it: of a long text the beginning; the CSV has the rest."""
-    return f"{value[:LONGEST_CELL]} …" if isinstance(value, str) and len(value) > LONGEST_CELL else value
+    return f"{value[:most]} …" if isinstance(value, str) and len(value) > most else value
 
 
 @part("none")
@@ -176,7 +182,9 @@ def _short(value: Any) -> Any:
 @require_safe
 def answer_csv(request: EditorRequest, run_id: str) -> StreamingHttpResponse:
     """An answer as a file for spreadsheets."""
-    whole = runs.look(run_id, by=request.user.username, roles=request.user.roles).answer()
+    run = runs.look(run_id, by=request.user.username, roles=request.user.roles)
+    limits.count_use(request, "answer", now=timezone.now())
+    whole = run.answer()
     note(request, "export_asked", username=request.user.username, detail=run_id)
     response = StreamingHttpResponse(answers.as_csv(whole), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="answer-{run_id}.csv"'
@@ -256,7 +264,7 @@ def delete_question(request: EditorRequest, question_id: str) -> HttpResponse:
         return render(request, "cms/ask/delete_question.html", {"question": stored})
     if request.POST.get("version") != str(stored.version):
         raise VersionConflict(current=stored)
-    questions.delete(stored)
+    questions.delete(stored, by=request.user.username, now=timezone.now())
     messages.success(request, _("The question is deleted."))
     return HttpResponseRedirect(reverse("cms_ask"))
 

@@ -52,6 +52,7 @@ class _Utc(datetime.tzinfo):
 
 sys.modules.setdefault("pytz", types.SimpleNamespace(timezone=lambda _: _Utc(), utc=_Utc()))  # type: ignore[arg-type]
 
+COLUMNS = 100  # of an answer
 PORTION = 500  # rows fetched at a time
 ROOM = 1 << 30  # bytes of addresses for Python, DuckDB's code and its threads' stacks
 STEP = 0.2  # seconds between two notes of progress, and between two looks at the parent
@@ -103,6 +104,10 @@ def answer(question: dict[str, Any], out: TextIO) -> None:
     _note_progress(connection, question.get("progress"), question.get("parent"))
     connection.execute(statement)
     columns = [[str(name), str(kind)] for name, kind, *_ in connection.description or ()]
+    if len(columns) > COLUMNS:
+        raise Refused(
+            f"An answer has at most {COLUMNS} columns, and this one would have {len(columns):,}. Name those you need."
+        )
     written = _line(out, {"columns": columns})
     rows, more = 0, False
     while not more and (portion := connection.fetchmany(PORTION)):

@@ -75,17 +75,17 @@ class FieldDiff(TypedDict):
     after: dict[str, str]
 
 
-def changed(old: Mapping[str, str], new: Mapping[str, str]) -> FieldDiff:
-    """Return `before` and `after` of what differs, for `entry_write`; '' is nothing, long texts are cut."""
+def changed(old: Mapping[str, str], new: Mapping[str, str], *, longest: int = LONGEST_TEXT) -> FieldDiff:
+    """Return `before` and `after` of what differs, for `entry_write`; '' is nothing, longer texts are cut."""
     names = [name for name in {**old, **new} if old.get(name, "") != new.get(name, "")]
     return {
-        "before": {name: _cut(old[name]) for name in names if old.get(name)},
-        "after": {name: _cut(new[name]) for name in names if new.get(name)},
+        "before": {name: _cut(old[name], longest) for name in names if old.get(name)},
+        "after": {name: _cut(new[name], longest) for name in names if new.get(name)},
     }
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,9 +49,8 @@ def create(*, question_id: str, title: str, sql: str, by: str, now: datetime) ->
 
 @access_pattern("note that a question was asked", "1 put")
 def note_asked(run_id: str, sql: str, *, by: str, now: datetime) -> None:
-    """Write into the audit log who asks what; of a long question the beginning."""
-    text = sql if len(sql) <= audit.LONGEST_TEXT else sql[: audit.LONGEST_TEXT - 1] + "…"
-    table.write(audit.entry_write(by=by, kind="question", subject=run_id, what="asked", note=text, now=now))
+    """Write into the audit log who asks what, with its white space folded."""
+    table.write(_entry("asked", run_id, {}, _texts("", sql), by, now))
 
 
 @access_pattern("one saved question", "1 get")
@@ -71,15 +70,16 @@ def newest() -> list[SavedQuestion]:
     return [from_item(item) for item in items]
 
 
-@access_pattern("change a saved question", "1 put")
+@access_pattern("change a saved question", "1 transaction")
 def edit(question: SavedQuestion, *, title: str, sql: str, by: str, now: datetime) -> SavedQuestion:
     """Change a saved question; VersionConflict, with `current`, if it changed since it was loaded."""
     token = new_ulid(now)
     item = _item(question.id, title, sql, question.version + 1, token, question.created_by, by, now)
     when = at_version(question.version)
     put = Put(key=keys.question(question.id), item=item, when=when, otherwise=VersionConflict())
+    before, after = _texts(question.title, question.sql), _texts(item["title"], sql)
     try:
-        table.write(put)
+        table.transact([put, _entry("changed", question.id, before, after, by, now)])
     except VersionConflict as conflict:
         current = get(question.id)
         if current.last_edit != token:  # else it was this very write, whose answer was lost
@@ -88,18 +88,32 @@ def edit(question: SavedQuestion, *, title: str, sql: str, by: str, now: datetim
     return from_item(item)
 
 
-@access_pattern("delete a saved question", "1 delete")
-def delete(question: SavedQuestion) -> None:
+@access_pattern("delete a saved question", "1 transaction")
+def delete(question: SavedQuestion, *, by: str, now: datetime) -> None:
     """Delete a saved question; harmless if it is gone. VersionConflict if it was edited meanwhile."""
     when = at_version(question.version)
+    deletion = Delete(key=keys.question(question.id), when=when, otherwise=VersionConflict())
+    before = _texts(question.title, question.sql)
     try:
-        table.write(Delete(key=keys.question(question.id), when=when, otherwise=VersionConflict()))
+        table.transact([deletion, _entry("deleted", question.id, before, {}, by, now)])
     except VersionConflict as conflict:
         try:
             conflict.current = get(question.id)
         except NotFound:
             return
         raise
+
+
+def _texts(title: str, sql: str) -> dict[str, str]:
+    return {"title": title, "question": " ".join(sql.split())}
+
+
+def _entry(
+    what: str, subject: str, before: dict[str, str], after: dict[str, str], by: str, now: datetime
+) -> Put:
+    """Return what notes something in the audit log, with whole texts: nothing hides behind a long beginning."""
+    changed = audit.changed(before, after, longest=LONGEST_SQL)
+    return audit.entry_write(by=by, kind="question", subject=subject, what=what, now=now, **changed)
 
 
 def from_item(item: Item) -> SavedQuestion:

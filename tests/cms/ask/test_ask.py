@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
+from dealsite.accounts import limits
 from dealsite.ask import lake as ask_lake
 from dealsite.ask import numbers, runs
 from dealsite.ask.lake import lake_in
@@ -440,10 +441,9 @@ def test_an_answer_is_gone_when_its_askers_role_is(sign_in):
 
 
 def test_a_question_stands_in_the_audit_log_and_in_the_security_log(office):
-    run_id = ask(office, "SELECT 1 AS " + "x" * 600).request["PATH_INFO"].split("/")[-2]
-    (entry,) = audit.of_target("question", run_id)
-    assert (entry.by, entry.what) == ("bea", "asked")
-    assert entry.note == "SELECT 1 AS " + "x" * 487 + "…"
+    run_id = ask(office, " " * 600 + "SELECT  1").request["PATH_INFO"].split("/")[-2]
+    (entry,) = audit.page(kind="question", subject=run_id).entries
+    assert (entry.by, entry.what, entry.after) == ("bea", "asked", {"question": "SELECT 1"})
     (event,) = security_events.page(event="question_asked").events
     assert (event.username, event.detail) == ("bea", run_id)
 
@@ -481,3 +481,20 @@ def test_questions_have_a_limit_that_the_form_tells(office, settings):
     response = office.post("/cms/ask/", {"sql": "SELECT 2 AS two", "title": ""})
     assert (response.status_code, response["Retry-After"]) == (429, "60")
     assert "Please wait 60 seconds" in response.content.decode()
+
+
+def test_the_widest_answer_makes_a_page_of_bounded_size(office):
+    columns = ", ".join(f"repeat('x', 1000) AS c{number}" for number in range(100))
+    wide = f"SELECT {columns} FROM range(100)"  # noqa: S608
+    answer = ask(office, wide)
+    assert "Rows 1 to" in answer.content.decode()
+    assert len(answer.content) < 3_000_000
+    assert "at most 100 columns" in ask(office, wide.replace("SELECT", "SELECT 1,")).content.decode()
+
+
+def test_reading_answers_is_limited(office, monkeypatch, settings):
+    address = ask(office, "SELECT 1").request["PATH_INFO"]
+    settings.DEALSITE_LIMITS = settings.DEALSITE_LIMITS | {"answer": (2, timedelta(minutes=1))}
+    limits.forget()
+    statuses = [office.get(address + path).status_code for path in ("", "csv/", "", "csv/")]
+    assert statuses == [200, 200, 429, 429]
