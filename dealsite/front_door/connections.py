@@ -13,6 +13,7 @@ import struct
 from collections import Counter
 from enum import Enum
 from typing import Any
+from urllib.parse import urlsplit
 
 import structlog
 from uvicorn._types import ASGI3Application
@@ -225,12 +226,22 @@ class Connection(HttpToolsProtocol):
         self._is_in_headers, self._unparsed = False, 0
         if len(self.pipeline) == PIPELINED:  # one read brings up to 14,000
             raise ValueError("Too many requests wait.")
+        self._judge_host()
         is_next = self.cycle is None or self.cycle.response_complete
         super().on_headers_complete()
         if self.all.are_last and self.cycle is not None:
             self.cycle.keep_alive = False
         if is_next:  # one that came along with the request before it begins when that is answered
             self.begin(Phase.READS)
+
+    def _judge_host(self) -> None:
+        """Refuse two Hosts, and HTTP/1.1 without one; an absolute target names its own instead (RFC 9112, 3.2)."""
+        others = [(name, value) for name, value in self.headers if name != b"host"]
+        hosts = len(self.headers) - len(others)
+        if hosts > 1 or (not hosts and self.parser.get_http_version() == "1.1"):
+            raise ValueError("One Host is needed.")
+        if not self.url.startswith(b"/") and (host := urlsplit(self.url).netloc):
+            self.headers[:] = [(b"host", host), *others]
 
     def on_body(self, body: bytes) -> None:
         self._unparsed = max(0, self._unparsed - BODY_COST * len(body))

@@ -152,9 +152,14 @@ def test_http_1_0_closes(serve):
     assert text.endswith(b"page")
 
 
-def test_an_absolute_address_is_a_path(serve):
-    environ = seen(serve(), b"GET http://x/a?b=c HTTP/1.1\r\nHost: x\r\n\r\n")
+def test_an_absolute_address_is_a_path_and_its_host_the_one_that_is_asked(serve):
+    environ = seen(serve(), b"GET http://y:81/a?b=c HTTP/1.1\r\nHost: x\r\n\r\n")
     assert (environ["PATH_INFO"], environ["QUERY_STRING"]) == ("/a", "b=c")
+    assert environ["HTTP_HOST"] == "y:81"
+
+
+def test_an_address_of_two_slashes_names_no_host(serve):
+    assert seen(serve(), b"GET //y/a HTTP/1.1\r\nHost: x\r\n\r\n")["HTTP_HOST"] == "x"
 
 
 def test_who_asks_is_told_to_go_on_with_the_body(serve):
@@ -168,11 +173,14 @@ def test_what_is_no_request_is_a_400_and_takes_no_thread(serve, subtests):
     for data in [
         b"hello\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: x\r\nA B: c\r\n\r\n",
-        b"POST / HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
-        b"POST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
-        b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n\r\n",
         b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n",
+        b"GET http://x/ HTTP/1.1\r\nConnection: close\r\n\r\n",
+        b"GET http://x/ HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n",
     ]:
         with subtests.test(data=data):
             web = serve()
@@ -181,7 +189,7 @@ def test_what_is_no_request_is_a_400_and_takes_no_thread(serve, subtests):
 
 
 def test_the_server_says_the_date_and_not_what_it_is(serve):
-    head = serve().ask(b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n").lower()
+    head = serve().ask(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").lower()
     assert b"\r\ndate: " in head
     assert b"\r\nserver:" not in head
 
