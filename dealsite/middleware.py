@@ -11,6 +11,7 @@ import structlog
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
+from django.middleware.common import CommonMiddleware
 from django.shortcuts import render
 from django.utils import timezone
 
@@ -32,6 +33,7 @@ WAITED, IS_TOO_LARGE, FILE_BYTES = "dealsite.waited", "dealsite.is_too_large", "
 REQUEST_ID = "X-Request-ID"
 RETRY_AFTER = "5"  # seconds
 FROM_PROXY = re.compile(r"[A-Za-z0-9._-]{1,64}")  # what may stand in a line of the log
+ESCAPED_TWICE = re.compile("%25([89A-F][0-9A-F])")  # by Django: first what is no UTF-8, then the sign of that
 PAGES = {400, 403, 404, 409, 429, 503}
 
 # Features that no page of this site uses; a script that got in could not use them either.
@@ -123,6 +125,15 @@ class ErrorsMiddleware:
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         found = as_data_error(error)
         return error_page(request, found) if found else None
+
+
+class SlashMiddleware(CommonMiddleware):
+    """Adds a slash to an address that lacks it."""
+
+    def get_full_path_with_slash(self, request: HttpRequest) -> str:
+        """Return the path as it was sent, and the slash."""
+        path, mark, query = super().get_full_path_with_slash(request).partition("?")
+        return ESCAPED_TWICE.sub(r"%\1", path) + mark + query
 
 
 class BodyMiddleware:

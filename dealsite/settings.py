@@ -96,7 +96,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "dealsite.middleware.ErrorsMiddleware",
-    "django.middleware.common.CommonMiddleware",
+    "dealsite.middleware.SlashMiddleware",
     "dealsite.middleware.BodyMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "dealsite.accounts.middleware.AccountMiddleware",

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone, translation
-from django.utils.cache import patch_vary_headers
+from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.utils.functional import SimpleLazyObject
 
 from dealsite.accounts import cookies, kept_form, locales
@@ -49,6 +49,9 @@ class AccountMiddleware:
             visit.username = visit.begun[0]
         if visit.is_stale and has_cookie and settings.SESSION_COOKIE_NAME not in response.cookies:
             cookies.forget_session(response)
+        holds_token = "CSRF_COOKIE_NEEDS_UPDATE" in request.META
+        if (visit.was_read and has_cookie) or holds_token or response.cookies:
+            patch_cache_control(response, private=True)
         return response
 
     def process_view(self, request: HttpRequest, view: Callable[..., Any], args: Any, kwargs: Any) -> None:

@@ -27,9 +27,9 @@ from dealsite.data.people.profiles import USUAL, Preferences
 from dealsite.data.people.sessions import Session
 from dealsite.data.people.users import User
 
-FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED")
-# Any of these says that a proxy passed a request on, so that the caller's address is not who asks.
-OF_PROXIES = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP")
+# Where proxies write who asked them, and what else says that one passed a request on.
+FORWARDED = ("X-Forwarded-For", "Forwarded", "X-Real-IP", "CF-Connecting-IP", "True-Client-IP")
+OF_PROXIES = (*FORWARDED, "Via", "X-Forwarded-Host", "X-Forwarded-Proto")
 # Where proxies stand that somebody forgot. Whoever asks from any other address is counted, whatever they send along:
 # else a header would be all that it takes to escape.
 NEAR = [
@@ -222,7 +222,7 @@ def is_behind_unknown_proxy(request: HttpRequest) -> bool:
 
     What its headers say may be made up, so it is not used; but neither are all its visitors one network.
     """
-    if settings.DEALSITE_TRUSTED_PROXIES or not any(request.META.get(name) for name in FORWARDED):
+    if settings.DEALSITE_TRUSTED_PROXIES or not any(request.headers.get(name) for name in FORWARDED):
         return False
     try:
         peer = ipaddress.ip_address(request.META.get("REMOTE_ADDR", ""))

@@ -13,12 +13,21 @@ import struct
 from collections import Counter
 from enum import Enum
 from typing import Any
+from urllib.parse import urlsplit
 
 import structlog
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from dealsite.accounts.requests import network_of
-from dealsite.front_door.limits import BYTES_A_SECOND, HEADER_BYTES, Limits
+from dealsite.front_door.limits import (
+    BODY_COST,
+    BYTES_A_SECOND,
+    HEADER_BYTES,
+    HEADER_COST,
+    PIPELINED,
+    Limits,
+)
 
 LOOK_SECONDS = 0.5
 LOG_SECONDS = 10.0
@@ -104,7 +113,7 @@ class Connections:
 
 
 class Connection(HttpToolsProtocol):
-    """uvicorn's, with an eye on the clock, on the size of headers, and on what stands after a body."""
+    """uvicorn's, with an eye on the clock, on what waits, on the size of headers, and on what stands around a body."""
 
     def __init__(self, connections: Connections, **parts: Any) -> None:
         super().__init__(**parts)
@@ -117,6 +126,7 @@ class Connection(HttpToolsProtocol):
         )
         self._unparsed = self._header_bytes = 0
         self._is_in_headers = False
+        self.answered: RequestResponseCycle | None = None
 
     def begin(self, phase: Phase) -> None:
         """Start the clock of another phase."""
@@ -187,6 +197,8 @@ class Connection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.all.leave(self)
+        if self.answered is not None:  # uvicorn tells only the last that came
+            self.answered.disconnected = True
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -205,13 +217,16 @@ class Connection(HttpToolsProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self._is_in_headers:
             return  # a trailer must not pass for a header that proxies set
-        self._header_bytes += len(name) + len(value) + 4  # colon, blank and line end
+        self._header_bytes += len(name) + len(value) + HEADER_COST
         if self._header_bytes > HEADER_BYTES:
             raise ValueError("The headers are too long.")
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         self._is_in_headers, self._unparsed = False, 0
+        if len(self.pipeline) == PIPELINED:  # one read brings up to 14,000
+            raise ValueError("Too many requests wait.")
+        self._judge_host()
         is_next = self.cycle is None or self.cycle.response_complete
         super().on_headers_complete()
         if self.all.are_last and self.cycle is not None:
@@ -219,8 +234,17 @@ class Connection(HttpToolsProtocol):
         if is_next:  # one that came along with the request before it begins when that is answered
             self.begin(Phase.READS)
 
+    def _judge_host(self) -> None:
+        """Refuse two Hosts, and HTTP/1.1 without one; an absolute target names its own instead (RFC 9112, 3.2)."""
+        others = [(name, value) for name, value in self.headers if name != b"host"]
+        hosts = len(self.headers) - len(others)
+        if hosts > 1 or (not hosts and self.parser.get_http_version() == "1.1"):
+            raise ValueError("One Host is needed.")
+        if not self.url.startswith(b"/") and (host := urlsplit(self.url).netloc):
+            self.headers[:] = [(b"host", host), *others]
+
     def on_body(self, body: bytes) -> None:
-        self._unparsed = 0
+        self._unparsed = max(0, self._unparsed - BODY_COST * len(body))
         if self.phase is Phase.READS:
             self._moved += len(body)
         super().on_body(body)
@@ -231,10 +255,17 @@ class Connection(HttpToolsProtocol):
             self.begin(Phase.RUNS)
         super().on_message_complete()
 
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self.answered = cycle
+        super()._start_asgi_task(cycle, app)
+
     def on_response_complete(self) -> None:
         super().on_response_complete()
+        if self.pipeline:
+            self.flow.pause_reading()
         if not self.cycle.response_complete:
-            self.begin(Phase.READS if self.cycle.more_body else Phase.RUNS)
+            is_last = not self.pipeline
+            self.begin(Phase.READS if is_last and self.cycle.more_body else Phase.RUNS)
 
 
 def _network(text: str) -> str:

@@ -7,6 +7,9 @@ from django.conf import settings
 # What anybody may send: a form of DATA_UPLOAD_MAX_MEMORY_SIZE with the lines between its fields.
 SMALL_BYTES = 1 << 20
 HEADER_BYTES = 32_768
+HEADER_COST = 32  # bytes that each header counts besides its own, as in HTTP/2: a short one takes memory too
+PIPELINED = 16  # requests that wait on one connection for those before them
+BODY_COST = 8  # bytes that may be sent for each byte of a body: sent alone, as a chunk, it takes six
 # What a client has to send, and to take, on average of each stretch of time: half of what EDGE gives a phone.
 BYTES_A_SECOND = 2_048
 # Who waits longer for a thread gets 503. A request's deadline for data calls counts the waiting.

@@ -25,6 +25,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.vary import vary_on_cookie
 
 from dealsite.accounts import cookies, locales
 from dealsite.accounts.requests import SiteRequest
@@ -121,6 +122,7 @@ def for_visitors(view: View) -> View:
     """Let a view answer visitors without a session from memory while its page is fresh, and all while it cannot."""
     name = f"{view.__module__}.{view.__qualname__}"
 
+    @vary_on_cookie
     @wraps(view)
     def cached(request: SiteRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         fresh, stale = settings.DEALSITE_PAGE_CACHE_SECONDS, settings.DEALSITE_STALE_SECONDS

@@ -356,6 +356,9 @@ def test_a_visitor_who_makes_up_a_header_is_counted_all_the_same(browser: Client
     [
         ("127.0.0.1", {"HTTP_X_FORWARDED_FOR": "x"}, 0, True),
         ("::1", {"HTTP_FORWARDED": "for=x"}, 0, True),
+        ("10.0.0.1", {"HTTP_X_REAL_IP": "x"}, 0, True),
+        ("10.0.0.1", {"HTTP_CF_CONNECTING_IP": "x"}, 0, True),
+        ("10.0.0.1", {"HTTP_TRUE_CLIENT_IP": "x"}, 0, True),
         ("::ffff:10.1.2.3", {"HTTP_X_FORWARDED_FOR": "x"}, 0, True),
         ("172.20.0.1", {"HTTP_X_FORWARDED_FOR": "x"}, 0, True),
         ("", {"HTTP_X_FORWARDED_FOR": "x"}, 0, True),

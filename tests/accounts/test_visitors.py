@@ -6,11 +6,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import get_token
 from django.template import engines
 from django.test import Client, RequestFactory
 from django.urls import get_resolver, path
 from django.utils import timezone
+from django.views.decorators.cache import cache_control
 
 from dealsite.accounts.decorators import role, signed_in
 from dealsite.accounts.requests import client_address, network_of
@@ -36,6 +39,16 @@ def name(request: HttpRequest) -> HttpResponse:
     return HttpResponse(template.render({}, request))
 
 
+def form(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(get_token(request))
+
+
+def told(request: HttpRequest) -> HttpResponse:
+    """A page that leaves a message for the next one, in a cookie."""
+    messages.info(request, "Done.")
+    return HttpResponse("told")
+
+
 def clock(request: HttpRequest) -> HttpResponse:
     """A part of a page that shows a time and does not look at the user."""
     template = engines["django"].from_string("{{ when|date:'H:i T' }}")
@@ -56,6 +69,9 @@ urlpatterns = [
     *get_resolver("dealsite.urls").url_patterns,
     path("test/quiet", quiet),
     path("test/name", name),
+    path("test/feed", cache_control(public=True)(name)),
+    path("test/form", form),
+    path("test/told", told),
     path("test/clock", clock),
     path("cms/test/forgot", quiet),
     path("cms/test/users", for_users),
@@ -132,11 +148,30 @@ def test_a_good_cookie_is_left_alone(browser: Client, ada: User):
     assert not browser.get("/test/name").cookies
 
 
-def test_pages_that_ask_vary_by_cookie_and_others_do_not(browser: Client, ada: User):
-    assert "Cookie" in browser.get("/test/name").get("Vary", "")
-    assert "Cookie" not in browser.get("/test/quiet").get("Vary", "")
+@pytest.mark.parametrize(
+    ("page", "of_visitors", "of_users"),
+    [
+        ("/test/quiet", ("", ""), ("", "")),
+        ("/test/name", ("Cookie", ""), ("Cookie", "private")),
+        ("/test/feed", ("Cookie", "public"), ("Cookie", "private")),
+        ("/test/form", ("Cookie", "private"), ("Cookie", "private")),
+        ("/test/told", ("", "private"), ("", "private")),
+        ("/", ("HX-Request, Cookie", ""), ("HX-Request, Cookie", "private")),
+        ("/deals.atom", ("Cookie", "public, max-age=300"), ("Cookie", "max-age=300, private")),
+        ("/account/", ("Cookie", ""), ("Cookie", "private, no-store")),
+    ],
+)
+def test_what_depends_on_a_session_or_holds_a_token_is_for_no_shared_cache(
+    browser: Client, ada: User, page: str, of_visitors: tuple[str, str], of_users: tuple[str, str]
+):
+    def said() -> tuple[str, str]:
+        answer = browser.get(page)
+        return answer.get("Vary", ""), answer.get("Cache-Control", "")
+
+    assert said() == of_visitors
+    assert said() == of_visitors  # the page that was kept
     sign_in(browser)
-    assert browser.get("/account/")["Cache-Control"] == "private, no-store"
+    assert said() == of_users
 
 
 def test_a_role_that_is_taken_away_is_gone_at_the_next_request(browser: Client, ada: User):

@@ -15,6 +15,7 @@ from tests.front_door.conftest import PATIENT, everything, seconds_until_closed,
 SHORT = Limits(patience=0.4, per_address=100, connections=1_000)
 LATE = 1.5  # seconds; a look comes each 0.1 s, on a busy machine later
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+CHUNKED = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n"
 
 
@@ -62,6 +63,22 @@ def test_a_body_that_comes_slowly_but_steadily_is_taken(serve):
         time.sleep(0.1)
         one.sendall(piece)
     assert status_of(one.recv(100)) == 200
+
+
+def test_a_body_has_its_time_once_it_is_its_turn(serve):
+    def slow_second(environ, start_response):
+        if environ["PATH_INFO"] == "/second":
+            time.sleep(2 * LATE * SHORT.patience)
+        start_response("200 OK", [("Content-Length", "0")])
+        return []
+
+    web = serve(slow_second, limits=SHORT)
+    one = web.connect(GET + GET.replace(b"/ ", b"/second ", 1) + POST + b"a" * 50)
+    wait_for(lambda: len(web.environs) == 2)
+    one.recv(1_000)
+    assert status_of(one.recv(1_000)) == 200
+    one.sendall(b"a" * 50)
+    assert status_of(one.recv(1_000)) == 200
 
 
 def test_a_body_that_takes_for_ever_ends_however_steadily_it_comes(serve, monkeypatch):
@@ -171,11 +188,13 @@ def test_zero_is_no_limit(serve):
         b"GET / HTTP/1.1\r\nX: " + b"a" * (HEADER_BYTES + 300_000),
         b"GET /" + b"a" * (HEADER_BYTES + 300_000),
         b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 8_000 + b"\r\n",
-        b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: " + b"a" * 300_000,
+        b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + b"a:\r\n" * 2_000 + b"\r\n",
+        CHUNKED + b"0\r\nX: " + b"a" * 300_000,
+        CHUNKED + (b"1;" + b"x" * 1_000 + b"\r\na\r\n") * 600 + b"0\r\n\r\n",
     ],
-    ids=["a value", "an address", "many", "a trailer"],
+    ids=["a value", "an address", "many", "many short ones", "a trailer", "what stands beside chunks"],
 )
-def test_headers_have_an_end(serve, head):
+def test_headers_and_what_a_body_comes_in_have_an_end(serve, head):
     web = serve()
     one = web.connect()
     try:

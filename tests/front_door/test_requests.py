@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
+import threading
 import time
 
+import pytest
+
+from dealsite.front_door.limits import PIPELINED
 from tests.front_door.conftest import everything, status_of, wait_for
 
 
@@ -98,15 +103,63 @@ def test_a_connection_serves_one_request_after_another_also_those_sent_at_once(s
     assert text.index(b"x-path: /1") < text.index(b"x-path: /2")
 
 
+def numbered(first: int, count: int) -> bytes:
+    return b"".join(b"GET /%d HTTP/1.1\r\nHost: x\r\n\r\n" % (first + number) for number in range(count))
+
+
+@pytest.fixture
+def held(serve):
+    """A server whose pages wait for an event, and that event."""
+    may_answer = threading.Event()
+
+    def answer(environ, start_response):
+        may_answer.wait(20)
+        return page(environ, start_response)
+
+    yield serve(answer), may_answer
+    may_answer.set()
+
+
+def test_as_many_as_may_wait_are_answered_in_order_and_only_then_are_more_read(held):
+    web, may_answer = held
+    one = web.connect(numbered(0, 1 + PIPELINED))
+    wait_for(lambda: bool(web.environs))
+    one.sendall(numbered(1 + PIPELINED, PIPELINED - 1))
+    one.sendall(b"GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    may_answer.set()
+    paths = re.findall(rb"x-path: /(\w+)", everything(one))
+    assert paths == [b"%d" % number for number in range(2 * PIPELINED)] + [b"last"]
+
+
+def test_more_than_may_wait_are_a_400_although_one_read_brings_them(held, caplog):
+    web, may_answer = held
+    assert status_of(web.ask(numbered(0, 2 + PIPELINED))) == 400
+    may_answer.set()
+    wait_for(lambda: not web.server.server_state.tasks)
+    assert len(web.environs) == 1
+    assert caplog.messages == []
+
+
+def test_a_body_may_come_in_chunks_of_one_byte(serve):
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+    answer = serve().ask(head + b"1\r\na\r\n" * 100_000 + b"0\r\n\r\n")
+    assert (status_of(answer), answer.count(b"a" * 100_000)) == (200, 1)
+
+
 def test_http_1_0_closes(serve):
     text = serve(page).ask(b"GET / HTTP/1.0\r\n\r\n")
     assert status_of(text) == 200
     assert text.endswith(b"page")
 
 
-def test_an_absolute_address_is_a_path(serve):
-    environ = seen(serve(), b"GET http://x/a?b=c HTTP/1.1\r\nHost: x\r\n\r\n")
+def test_an_absolute_address_is_a_path_and_its_host_the_one_that_is_asked(serve):
+    environ = seen(serve(), b"GET http://y:81/a?b=c HTTP/1.1\r\nHost: x\r\n\r\n")
     assert (environ["PATH_INFO"], environ["QUERY_STRING"]) == ("/a", "b=c")
+    assert environ["HTTP_HOST"] == "y:81"
+
+
+def test_an_address_of_two_slashes_names_no_host(serve):
+    assert seen(serve(), b"GET //y/a HTTP/1.1\r\nHost: x\r\n\r\n")["HTTP_HOST"] == "x"
 
 
 def test_who_asks_is_told_to_go_on_with_the_body(serve):
@@ -120,11 +173,14 @@ def test_what_is_no_request_is_a_400_and_takes_no_thread(serve, subtests):
     for data in [
         b"hello\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: x\r\nA B: c\r\n\r\n",
-        b"POST / HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
-        b"POST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
-        b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n\r\n",
         b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n",
+        b"GET http://x/ HTTP/1.1\r\nConnection: close\r\n\r\n",
+        b"GET http://x/ HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n",
     ]:
         with subtests.test(data=data):
             web = serve()
@@ -133,7 +189,7 @@ def test_what_is_no_request_is_a_400_and_takes_no_thread(serve, subtests):
 
 
 def test_the_server_says_the_date_and_not_what_it_is(serve):
-    head = serve().ask(b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n").lower()
+    head = serve().ask(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").lower()
     assert b"\r\ndate: " in head
     assert b"\r\nserver:" not in head
 

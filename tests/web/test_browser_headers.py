@@ -149,3 +149,9 @@ def test_a_session_that_was_ended_elsewhere_leaves_no_pages_behind_either(fresh_
     browser.cookies[site_settings.SESSION_COOKIE_NAME] = f"ada:{'k' * 43}"
     assert browser.get("/account/")["Clear-Site-Data"] == '"cache"'
     assert "Clear-Site-Data" not in Client().get("/account/")
+
+
+@pytest.mark.parametrize("path", ["/deals/%FF%FE", "/deals/%C3%A4", "/deals/%25ff"])
+def test_an_address_without_its_slash_is_escaped_once(client: Client, path: str):
+    answer = client.get(f"{path}?a=%25FF")
+    assert answer.get("Location") == f"{path}/?a=%25FF"

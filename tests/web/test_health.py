@@ -178,6 +178,8 @@ def test_behind_a_proxy_on_this_machine_nobody_is_local(client, all_well, settin
         {"X-Forwarded-For": ""},
         {"Forwarded": "for=127.0.0.1"},
         {"X-Real-IP": "127.0.0.1"},
+        {"CF-Connecting-IP": "127.0.0.1"},
+        {"True-Client-IP": "127.0.0.1"},
         {"Via": "1.1 proxy"},
         {"X-Forwarded-Proto": "https"},
         {"X-Forwarded-Host": "deals.example"},

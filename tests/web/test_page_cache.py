@@ -56,9 +56,8 @@ def test_visitors_share_a_page_for_two_seconds(view, clock):
     assert body(view) == "page 2"
 
 
-def test_headers_are_kept_with_the_page(view):
-    body(view)
-    assert view(ask())["Vary"] == "HX-Request"
+def test_headers_are_kept_with_the_page_and_say_that_it_varies_by_cookie(view):
+    assert [view(ask())["Vary"] for _ in range(2)] == ["HX-Request, Cookie"] * 2
 
 
 def test_another_address_host_or_part_is_another_page(view):
