@@ -160,9 +160,10 @@ def test_a_like_would_not_rewrite_a_brands_page():
     assert counts["likes"] == 0
 
 
-def test_several_brands_are_read_at_once():
+def test_several_brands_are_read_at_once(wait_for_indexes):
     some = {brand.slug: brand for brand in (make_brand("Nordlicht"), make_brand("Aurora"))}
     make_deal()
+    wait_for_indexes()
     assert {slug: brand.name for slug, brand in measured(brands.get_many)([*some, "none"]).items()} == {
         slug: brand.name for slug, brand in some.items()
     }
