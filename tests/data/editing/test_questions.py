@@ -133,12 +133,13 @@ def test_an_edit_and_a_deletion_at_once_lose_nothing_silently():
         assert questions.get(question.id) == edited
 
 
-def test_who_asked_changed_or_deleted_what_is_on_record_whole():
+def test_who_asked_changed_or_deleted_what_is_on_record_whole(wait_for_indexes):
     question, after = make_question(), "SELECT" + " " * 600 + "'" + "x" * 900 + "' FROM users"
     folded = after.replace(" " * 600, " ")
     measured(questions.note_asked)(make_id(NOW, 7), after, by="bob", now=NOW)
     newer = questions.edit(question, title="Orders", sql=after, by="cyd", now=NOW + HOUR)
     questions.delete(newer, by="alf", now=NOW + 2 * HOUR)
+    wait_for_indexes()
     deleted, changed, asked = audit.page(day=NOW.date()).entries
     assert (asked.by, asked.what, asked.before, asked.after) == ("bob", "asked", {}, {"question": folded})
     assert (changed.by, changed.what, changed.after) == ("cyd", "changed", {"question": folded})
