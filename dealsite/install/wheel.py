@@ -69,6 +69,8 @@ def stage(*, with_engine: bool) -> None:
         target = STAGE / RELEASE.relative_to(ROOT) / file
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / file, target)
+    for path in STAGE.rglob("*"):  # whatever the umask of the clone
+        path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)
 
 
 def files(*, with_engine: bool) -> Iterator[Path]:

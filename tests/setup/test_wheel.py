@@ -63,6 +63,7 @@ def test_the_wheel_runs_a_site_in_an_empty_environment_without_node(tmp_path):
     before = os.umask(0o002)
     wheel.build_wheel(wheel.PLATFORM, tmp_path / "again")
     os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in wheel.STAGE.rglob("*")} == {0o644, 0o755}
     assert (tmp_path / "again" / built.name).read_bytes() == built.read_bytes()
     assert not [
         name
