@@ -7,7 +7,8 @@ SHELL := /bin/sh
 PYTHON ?= python3
 BIN := .venv/bin
 STAMPS := build/stamps
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
+pip_install = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1) || { echo \
+  "pip could not install the packages; without a network, set PIP_INDEX_URL to a package index that this machine reaches." >&2; exit 1; }
 
 # Given on make's command line, or in the environment: which port, which data folder.
 ifdef PORT
@@ -134,16 +135,16 @@ $(BIN)/python: | $(STAMPS)
 
 $(STAMPS)/python: requirements.txt | $(BIN)/python $(STAMPS)
 	@echo "Installing the requirements ..."
-	@$(PIP) -r requirements.txt
+	@$(call pip_install,requirements.txt)
 	@touch $@
 
 $(STAMPS)/python-dev: requirements-dev.txt $(STAMPS)/python
 	@echo "Installing the requirements of tests and checks ..."
-	@$(PIP) -r requirements-dev.txt
+	@$(call pip_install,requirements-dev.txt)
 	@touch $@
 
 $(STAMPS)/python-mutants: requirements-mutants.txt $(STAMPS)/python-dev
-	@$(PIP) -r requirements-mutants.txt
+	@$(call pip_install,requirements-mutants.txt)
 	@touch $@
 
 $(STAMPS)/packages: package.json package-lock.json .npmrc requirements-node.txt requirements-java.txt | $(STAMPS)/python

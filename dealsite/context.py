@@ -10,11 +10,13 @@ from dealsite.accounts import cookies
 from dealsite.accounts.requests import is_behind_unknown_proxy
 from dealsite.data.catalogue.display_names import category_names, missing_categories
 from dealsite.data.jobs import site_switch
+from dealsite.home import COMMAND
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
     """Return names for templates; asks nothing of the table unless a template looks at `user`."""
     return {
+        "command": COMMAND,
         "site_name": settings.DEALSITE_NAME,
         "currency": settings.DEALSITE_CURRENCY,
         "categories": category_names.names(),

@@ -274,14 +274,18 @@ SILENCED_SYSTEM_CHECKS = [
 ]
 
 _log_format = value("DEALSITE_LOG_FORMAT", log_lines.usual_format())
+_log_level = value("DEALSITE_LOG_LEVEL")
+_work = {"level": log_lines.level_of_work(_log_level)}
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"plain": log_lines.formatter(_log_format)},
     "filters": {"request": {"()": "dealsite.web.request_log.RequestFilter"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain", "filters": ["request"]}},
-    "root": {"handlers": ["console"], "level": value("DEALSITE_LOG_LEVEL")},
+    "root": {"handlers": ["console"], "level": _log_level},
     "loggers": {
+        "dealsite.stream": _work,
+        "dealsite.worker": _work,
         "django.request": {"level": "ERROR"},  # a page that does not exist is nobody's fault
         "django.security.DisallowedHost": {"level": "CRITICAL"},  # scanners ask for anything
         "django.server": {"level": "WARNING"},

@@ -16,6 +16,7 @@ from dealsite.data.entities.operations import CLOSED_FOR_MAINTENANCE
 from dealsite.data.jobs.command_runs import BACKUP
 from dealsite.data.jobs.queue import KindOfJob
 from dealsite.data.table.ids import next_ulid, time_of
+from dealsite.home import COMMAND
 from dealsite.templatetags.design import moment
 from dealsite.text.lazy import Text
 from dealsite.web.readiness import LAG_SECONDS
@@ -101,7 +102,7 @@ def _workers(state: SiteState) -> Iterator[SiteProblem]:
         yield SiteProblem(
             "error",
             _("No worker has run for a minute: jobs, mails and checks wait."),
-            _("Start one: manage.py worker. The log says how the last one ended."),
+            _("Start one: %(command)s worker. The log says how the last one ended.") % {"command": COMMAND},
         )
     if len(state.versions) > 1:
         yield SiteProblem(
@@ -177,7 +178,8 @@ def _projections(machine: Machine) -> Iterator[SiteProblem]:
             yield SiteProblem(
                 "warning",
                 _("The %(projection)s of machine %(name)s skipped changes that it could not take.") % said,
-                _("The log has the reasons; repair their cause, then run manage.py rebuild."),
+                _("The log has the reasons; repair their cause, then run %(command)s rebuild.")
+                % {"command": COMMAND},
             )
 
 

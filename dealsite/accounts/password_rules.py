@@ -50,8 +50,12 @@ def _words_of(user: Any) -> set[str]:
 
 
 def _is_made_of(password: str, words: set[str]) -> bool:
-    """Tell whether too little is left of a password without some words; 4 and @ count as the letters they look like."""
+    """Tell whether too little is left of a password without some words, however the parts of a name are joined.
+
+    4 and @ count as the letters that they look like.
+    """
     plain = rest = password.translate(LOOK_ALIKES)
     for word in sorted(words, key=len, reverse=True):
-        rest = rest.replace(word.translate(LOOK_ALIKES), "")
+        parts = re.split(r"[\W_]+", word.translate(LOOK_ALIKES))
+        rest = re.sub(r"[\W_]*".join(parts), "", rest)
     return rest != plain and len(rest) < LEAST_BESIDE_WORDS

@@ -5,6 +5,7 @@ from django.utils.translation import gettext
 
 from dealsite.data import keys, table
 from dealsite.data.entities.chart import ENTITIES
+from dealsite.home import COMMAND
 
 SCHEMAS = table.Schemas({name: table.Schema(one.schema, one.upgrades) for name, one in ENTITIES.items()})
 
@@ -18,7 +19,7 @@ def configuration() -> table.Configuration:
         endpoint_url=settings.DYNAMODB_ENDPOINT_URL,
         indexes=keys.INDEXES,
         routes={keys.HISTORY: history} if history else {},
-        missing="The table does not exist. `manage.py setup_site` makes it.",
+        missing=f"The table does not exist. `{COMMAND} setup_site` makes it.",
         local_key="dealsite",
         schemas=SCHEMAS,
     )

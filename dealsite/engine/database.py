@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dealsite.engine.programs import DATABASE, EngineError
 from dealsite.environment import ENGINE_ENV
+from dealsite.home import COMMAND
 
 INDEX = "app_stream_seq"
 BUSY_SECONDS = 10
@@ -17,7 +18,7 @@ KEPT_SECONDS = 24 * 3600  # as long as Amazon keeps a stream's records
 BATCH = 500  # records deleted at once: the engine's writes wait no longer than for that
 RESTORING = ".restoring"  # in a data folder: what is being restored into it
 RESTORE = (
-    "Restore a backup into an empty folder: manage.py restore ARCHIVE --folder FOLDER, and name that with"
+    f"Restore a backup into an empty folder: {COMMAND} restore ARCHIVE --folder FOLDER, and name that with"
     " DEALSITE_VAR (docs/operations.md)."
 )
 

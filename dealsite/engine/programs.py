@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from dealsite.home import HOME
+from dealsite.home import HOME, SET_UP
 
 BUILD = HOME / "build"
 NATIVE = HOME / "node_modules" / "@dynoxide" / "linux-x64" / "dynoxide"
@@ -56,7 +56,7 @@ def command(kind: Kind, folder: Path, host: str, port: int) -> list[str]:
         return [*serve, "--db-path", str(folder / DATABASE["native"])]
     runtime = java()
     if runtime is None:
-        raise EngineError("DynamoDB Local needs Java: run make setup, or install a Java runtime.")
+        raise EngineError(f"DynamoDB Local needs Java. {SET_UP}, or install a Java runtime.")
     data = folder / DATABASE["local"]
     data.mkdir(parents=True, exist_ok=True)
     jar = [f"-Djava.library.path={LOCAL / 'DynamoDBLocal_lib'}", "-jar", str(LOCAL / "DynamoDBLocal.jar")]
@@ -74,11 +74,11 @@ def kind_for(folder: Path) -> Kind:
     """The engine for a data folder: the one that wrote it, else the one that works here."""
     works = available()
     if works is None:
-        raise EngineError("There is no engine on this machine yet. Run make setup.")
+        raise EngineError(f"There is no engine on this machine yet. {SET_UP}.")
     written: list[Kind] = [kind for kind in ("native", "local") if (folder / DATABASE[kind]).exists()]
     if not written or works in written:
         return works
     raise EngineError(
         f"The data in {folder} was written by the {written[0]} engine, and only the {works} one works here now."
-        " Run make setup, or name another data folder with DEALSITE_VAR."
+        f" {SET_UP}, or name another data folder with DEALSITE_VAR."
     )

@@ -23,6 +23,7 @@ from dealsite.engine.folder import make_private
 from dealsite.engine.output import BoundedLog
 from dealsite.engine.programs import DATABASE, EngineError, Kind, command, environment
 from dealsite.engine.supervisor import Supervisor
+from dealsite.home import SET_UP
 from dealsite.processes import orphans
 
 HOST = "127.0.0.1"
@@ -141,7 +142,7 @@ class Engine:
                 repair_stream(self.database)
         except OSError as error:
             self.stop()
-            raise EngineError(f"The engine does not start: {error}. Run make setup.") from error
+            raise EngineError(f"The engine does not start: {error}. {SET_UP}.") from error
         except (EngineError, sqlite3.DatabaseError) as error:
             self.stop()
             raise explained(self.folder, str(error)) from error

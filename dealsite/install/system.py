@@ -52,8 +52,6 @@ def works(venv: Path) -> bool:
 
 def make_virtualenv(venv: Path = ROOT / ".venv") -> None:
     """Leave a working environment alone, make it otherwise."""
-    if sys.version_info < (3, 11):  # noqa: UP036 - this runs before anything else could say so
-        raise InstallError(f"Dealsite needs Python 3.11 or newer, and python3 is {sys.version.split()[0]}.")
     if works(venv):
         return
     why = "python3 cannot make a virtual environment."

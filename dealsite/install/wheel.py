@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,7 @@ ENGINE = Path("node_modules/@dynoxide/linux-x64/dynoxide")
 OBJECTS = Path("node_modules/@lobehub/fluent-emoji-3d/assets")
 FONT = Path("node_modules/@fontsource-variable/figtree/files/figtree-latin-wght-normal.woff2")
 PLATFORM = "linux_x86_64"
+ZIP_BEGINS = "315532800"  # in 1980: no file in a zip is older
 
 
 def build() -> None:
@@ -28,14 +30,31 @@ def build() -> None:
     for name in ("requirements.txt", "requirements-otel.txt"):
         shutil.copy(ROOT / name, DIST)
     for platform in ("", PLATFORM):
-        stage(with_engine=bool(platform))
-        options = [f"--config-settings=--build-option=--plat-name={platform}"] if platform else []
-        pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(DIST)]
-        done = subprocess.run([*pip, *options, str(STAGE)], capture_output=True, text=True)
-        if done.returncode:
-            raise InstallError(f"The wheel cannot be built:\n{(done.stdout + done.stderr).strip()[-3000:]}")
+        build_wheel(platform, DIST)
     for path in sorted(DIST.iterdir()):
         print(f"{path.relative_to(ROOT)}  {path.stat().st_size / 1e6:.1f} MB")
+
+
+def build_wheel(platform: str, folder: Path) -> None:
+    """Write one wheel into a folder, with the engine if it is for a platform: from one commit always the same file."""
+    stage(with_engine=bool(platform))
+    options = [f"--config-settings=--build-option=--plat-name={platform}"] if platform else []
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder)]
+    environ = {**os.environ, "SOURCE_DATE_EPOCH": committed_at()}
+    done = subprocess.run(
+        [*pip, *options, str(STAGE)], capture_output=True, text=True, env=environ, umask=0o022
+    )
+    if done.returncode:
+        raise InstallError(f"The wheel cannot be built:\n{(done.stdout + done.stderr).strip()[-3000:]}")
+
+
+def committed_at() -> str:
+    """Return the second of the commit, and outside of a clone the first that a zip can name."""
+    if shutil.which("git") is None:
+        return ZIP_BEGINS
+    git = ["git", "log", "-1", "--format=%ct"]
+    done = subprocess.run(git, cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip() or ZIP_BEGINS
 
 
 def stage(*, with_engine: bool) -> None:
@@ -50,6 +69,8 @@ def stage(*, with_engine: bool) -> None:
         target = STAGE / RELEASE.relative_to(ROOT) / file
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / file, target)
+    for path in STAGE.rglob("*"):  # whatever the umask of the clone
+        path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)
 
 
 def files(*, with_engine: bool) -> Iterator[Path]:

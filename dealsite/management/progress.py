@@ -1,7 +1,10 @@
 """What commands show on a terminal: a progress bar, and text from elsewhere made harmless."""
 
+import shutil
 import time
-from typing import Self, TextIO
+from typing import Self
+
+from django.core.management.base import OutputWrapper
 
 WIDTH = 30
 SECONDS = 0.1  # between two drawings
@@ -14,7 +17,7 @@ class Progress:
     `made` counts what a load has written, of which a terminal sees the rate.
     """
 
-    def __init__(self, label: str, total: int, stream: TextIO) -> None:
+    def __init__(self, label: str, total: int, stream: OutputWrapper) -> None:
         self.label, self.total, self.stream = label, total, stream
         self.done = self.made = 0
         self._live = stream.isatty()
@@ -29,8 +32,7 @@ class Progress:
     def __exit__(self, *_error: object) -> None:
         self._draw(last=True)
         if self._live:
-            self.stream.write("\n")
-            self.stream.flush()
+            self._write("\n")
 
     @property
     def rate(self) -> float:
@@ -52,12 +54,16 @@ class Progress:
             left = f", {seconds / share - seconds:.0f} s left" if 0.02 < share < 1 and not last else ""
             rate = f", {self.rate:,.0f} a second" if self.made else ""
             bar = "█" * int(share * WIDTH) + "░" * (WIDTH - int(share * WIDTH))
-            self.stream.write(f"\r{self.label}{rate} {bar} {self.done:,} of {self.total:,}{left}\x1b[K")
+            line = f"{self.label}{rate} {bar} {self.done:,} of {self.total:,}{left}"
+            self._write(f"\r{line[: shutil.get_terminal_size().columns - 1]}\x1b[K")
         else:
             line = f"{self.label}: {int(share * QUIET_STEPS) * 100 // QUIET_STEPS} %\n"
             if line != self._drawn:
-                self.stream.write(line)
+                self._write(line)
                 self._drawn = line
+
+    def _write(self, text: str) -> None:
+        self.stream.write(text, str, ending="")  # by itself Django adds a line end, and the style of errors
         self.stream.flush()
 
 

@@ -42,7 +42,7 @@ def only_one(var: Path) -> Iterator[None]:
                 holder = file.read().strip() or "unknown"
                 raise LaunchError(
                     f"Another site runs on the data in {var} (process {holder})."
-                    " Stop it, or name another data folder: make run DEALSITE_VAR=..."
+                    " Stop it, or name another data folder with DEALSITE_VAR."
                 ) from None
             file.truncate(0)
             file.write(str(os.getpid()))

@@ -144,9 +144,7 @@ def _is_somebodys(table_is_new: bool) -> bool:
 
 def port_is_taken(plan: LaunchPlan) -> LaunchError:
     by = ports.holder(plan.port) or "another program"
-    return LaunchError(
-        f"Port {plan.port} is taken by {by}. Choose another one: make run PORT={plan.port + 1}"
-    )
+    return LaunchError(f"Port {plan.port} is taken by {by}. Choose another one: PORT={plan.port + 1}")
 
 
 def listener(plan: LaunchPlan) -> socket.socket:

@@ -13,12 +13,13 @@ from dealsite.data.table.configuration import names
 from dealsite.data.table.drift import drift
 from dealsite.data.table.errors import DataError, Misconfigured
 from dealsite.data.table.schema import Throughput
+from dealsite.home import COMMAND
 from dealsite.site_setup.finding import Finding
 
 WAIT_SECONDS = 600.0  # for a new table and its indexes; one with warm throughput takes minutes
 SWITCHES = ("The TTL attribute is off", "The stream is off", "The protection", "The point-in-time")
 KEYS = ("The table's key ", "The key attribute ")
-FIRST_ADMIN = "manage.py setup_site --admin NAME --email E"
+FIRST_ADMIN = f"{COMMAND} setup_site --admin NAME --email E"
 
 
 def prepare(*, warm: Throughput | None = None, repair: bool = False) -> bool:
@@ -58,7 +59,7 @@ def problems(*, warm: Throughput | None = None, protected: bool = False) -> Iter
     """Find in what the table differs from its definition, and what it lacks that every site has."""
     for sentence in drift(protected=protected, warm=warm):
         if sentence.startswith(SWITCHES):
-            yield Finding("table", sentence, "manage.py setup_site --repair turns it on.")
+            yield Finding("table", sentence, f"{COMMAND} setup_site --repair turns it on.")
         elif " from the start" in sentence:
             todo = "aws dynamodb update-table --warm-throughput raises it; it costs once."
             yield Finding("table", sentence, todo, is_needed=False)
@@ -72,7 +73,7 @@ def problems(*, warm: Throughput | None = None, protected: bool = False) -> Iter
         yield Finding(
             "table",
             f"It lacks the categories {', '.join(missing)}, whose counters are there.",
-            "manage.py check_table --repair restores them with their featured deals.",
+            f"{COMMAND} check_table --repair restores them with their featured deals.",
         )
 
 

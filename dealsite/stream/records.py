@@ -13,6 +13,7 @@ from dealsite.data.table.configuration import SCHEMA
 from dealsite.data.table.convert import Item, from_attributes
 from dealsite.data.table.errors import Refused
 from dealsite.data.table.ids import EPOCH
+from dealsite.home import COMMAND
 
 SEQUENCE_DIGITS = 40  # as long as a sequence number ever is
 BEFORE_ALL = "0" * SEQUENCE_DIGITS
@@ -121,7 +122,7 @@ class Stream:
         description = table.call("DescribeTable", TableName=table.name())["Table"]
         arn = description.get("LatestStreamArn")
         if not arn:
-            raise errors.Unavailable(f"The table {table.name()} has no stream. See manage.py setup_site.")
+            raise errors.Unavailable(f"The table {table.name()} has no stream. See {COMMAND} setup_site.")
         return cls(arn)
 
     def shards(self) -> list[Shard]:

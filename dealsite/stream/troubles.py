@@ -6,6 +6,7 @@ from datetime import datetime
 import structlog
 
 from dealsite.data.table.errors import DataError
+from dealsite.home import COMMAND
 from dealsite.stream import skipped
 from dealsite.stream.leases import LeaseLost
 from dealsite.stream.projection import Damaged, Projection
@@ -114,5 +115,5 @@ class Troubles:
             key=" ".join(change.key),
             sequence=change.sequence,
             reason=repr(error.cause),
-            repair=f"manage.py rebuild {self.projection.name}, or save the item again",
+            repair=f"{COMMAND} rebuild {self.projection.name}, or save the item again",
         )

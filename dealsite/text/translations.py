@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 from babel.messages import Catalog, Message
@@ -88,13 +89,15 @@ def is_translated(message: Message) -> bool:
 
 
 def compile_all(target: Path) -> None:
-    """Write what gettext reads, a file for each language, below a folder."""
+    """Write what gettext reads, a file for each language, below a folder: the same texts make the same file."""
     for language in languages():
+        catalogue = read(language)
+        catalogue.creation_date = datetime.fromtimestamp(0, UTC)  # Babel's own is now
         compiled = target / language / "LC_MESSAGES" / "django.mo"
         compiled.parent.mkdir(parents=True, exist_ok=True)
         made = compiled.with_suffix(".new")
         with made.open("wb") as file:
-            write_mo(file, read(language))
+            write_mo(file, catalogue)
         made.replace(compiled)
 
 

@@ -14,10 +14,19 @@ FORMATS = ("text", "json")
 SHARED: list[Processor] = [structlog.contextvars.merge_contextvars, structlog.processors.format_exc_info]
 
 
+def is_terminal() -> bool:
+    """Tell whether people watch the log, rather than something that collects its lines."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
 def usual_format() -> str:
     """Return the format of a log that nobody chose one for: text for people, JSON for what collects lines."""
-    is_terminal = sys.stderr is not None and sys.stderr.isatty()
-    return "text" if is_terminal else "json"
+    return "text" if is_terminal() else "json"
+
+
+def level_of_work(level: str) -> str:
+    """Return the level for lines of the worker: at a terminal its daily work is told only to who asks for DEBUG."""
+    return "WARNING" if level == "INFO" and is_terminal() else level
 
 
 def formatter(log_format: str) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from dealsite.data.catalogue import categories
 from dealsite.data.jobs import heartbeats
 from dealsite.data.table import errors, schema
 from dealsite.data.table.parallel import together
+from dealsite.home import COMMAND
 from dealsite.web import node
 
 KEPT_SECONDS = 1.0  # for which an answer counts
@@ -39,7 +40,7 @@ REASONS = MappingProxyType(
         "slow": "The table does not answer in time.",
         "table": "The table, or one of its indexes, cannot be read.",
         "misconfigured": "The table is missing, or it refuses this site's credentials; the log has its own words.",
-        "setup": "The table lacks an index, or what every site needs: run manage.py setup_site.",
+        "setup": f"The table lacks an index, or what every site needs: run {COMMAND} setup_site.",
         "write": "The table cannot be written to.",
         "disk": "A disk is full, or nearly: uploads, and with the embedded engine all changes, fail.",
     }

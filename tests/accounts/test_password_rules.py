@@ -52,6 +52,8 @@ def test_a_leaked_password_twice_over_is_still_a_leaked_one():
         "Paradies-Paradies",
         "p4r4d!es2026",
         "rabatte.example",
+        "augustaking2026",  # the parts of a name, however they are joined
+        "Augusta - K!ng 99",
         "R4b4tt3-geheim",
         "lovelace-rabatte",
         "Augusta!Augusta1",
@@ -62,6 +64,13 @@ def test_a_leaked_password_twice_over_is_still_a_leaked_one():
 def test_the_words_of_the_site_and_the_user_make_no_password(password: str):
     with pytest.raises(ValidationError, match="your name or the site's"):
         passwords.check(password, Owner(ADA.username, ADA.name, ADA.email))
+
+
+@pytest.mark.parametrize("password", ["dealsoftheday99", "Deals-of-the_Day!", "D3al5oftheday2026"])
+def test_a_site_whose_name_has_short_words_is_named_by_them_together(password: str, settings: Any):
+    settings.DEALSITE_NAME = "Deals of the day"
+    with pytest.raises(ValidationError, match="your name or the site's"):
+        passwords.check(password, ADA)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,9 @@
 
 import io
 
+import pytest
+from django.core.management import BaseCommand
+
 from dealsite.management.progress import Progress
 
 
@@ -10,28 +13,34 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_sees_one_line_that_is_drawn_again():
-    stream = Terminal()
-    with Progress("Importing", 2000, stream) as progress:
-        for _ in range(2000):
+def shown(label: str, total: int, advance: int, stream: io.StringIO) -> str:
+    """Return what a command writes to its standard error output, in the colours that Django has for errors."""
+    command = BaseCommand(stderr=stream, force_color=True)
+    with Progress(label, total, command.stderr) as progress:
+        for _ in range(advance):
             progress.advance()
-    assert stream.getvalue().count("\n") == 1
-    assert stream.getvalue().rpartition("\r")[2] == f"Importing {'█' * 30} 2,000 of 2,000\x1b[K\n"
-    assert stream.getvalue().count("\r") < 50
+    return stream.getvalue()
+
+
+def test_a_terminal_sees_one_line_that_is_drawn_again_in_the_colour_of_other_text():
+    text = shown("Importing", 2000, 2000, Terminal())
+    assert text.count("\n") == 1
+    assert text.rpartition("\r")[2] == f"Importing {'█' * 30} 2,000 of 2,000\x1b[K\n"
+    assert text.count("\r") < 50
+    assert text.count("\x1b") == text.count("\x1b[K")
+
+
+def test_a_narrow_terminal_sees_one_line_as_well(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    last = shown("Importing", 2000, 2000, Terminal()).rpartition("\r")[2]
+    assert last == f"Importing {'█' * 29}\x1b[K\n"
 
 
 def test_a_log_file_gets_a_few_lines():
-    stream = io.StringIO()
-    with Progress("Importing", 1000, stream) as progress:
-        for _ in range(1000):
-            progress.advance()
-    assert stream.getvalue() == "".join(f"Importing: {share} %\n" for share in (0, 25, 50, 75, 100))
+    lines = "".join(f"Importing: {share} %\n" for share in (0, 25, 50, 75, 100))
+    assert shown("Importing", 1000, 1000, io.StringIO()) == lines
 
 
-def test_more_steps_than_were_thought_or_none_at_all_do_no_harm():
-    stream = io.StringIO()
-    with Progress("A", 2, stream) as progress:
-        progress.advance(5)
-    with Progress("B", 0, stream):
-        pass
-    assert stream.getvalue() == "A: 0 %\nA: 100 %\nB: 100 %\n"
+@pytest.mark.parametrize(("total", "advance", "lines"), [(1, 5, "A: 0 %\nA: 100 %\n"), (0, 0, "A: 100 %\n")])
+def test_more_steps_than_were_thought_or_none_at_all_do_no_harm(total, advance, lines):
+    assert shown("A", total, advance, io.StringIO()) == lines

@@ -20,7 +20,8 @@ SITE = yaml.safe_load((DEPLOY / "compose.yml").read_text())["services"]["site"]
 def test_the_image_is_made_by_the_script_that_installs_on_a_machine_and_runs_as_nobody_special():
     assert "sh /install.sh /dist /opt/dealsite" in DOCKERFILE
     assert re.findall("source=(deploy/.*?),", DOCKERFILE) == ["deploy/install.sh"]
-    _, build, final = DOCKERFILE.split("\nFROM ")
+    head, build, final = DOCKERFILE.split("\nFROM $BASE")
+    assert re.search(r"^ARG BASE=python:3\.\d+\.\d+-slim-bookworm$", head, re.MULTILINE)
     assert "make dist" in build
     assert "USER 10001" in final
     assert "/healthz" in final.partition("HEALTHCHECK")[2]
@@ -40,9 +41,10 @@ def test_an_installed_command_goes_by_the_link_so_that_a_reload_starts_the_relea
     assert command == f"#!{tmp_path}/opt/current/bin/python\n"
 
 
-def test_compose_gives_the_container_one_place_to_write_to_and_no_rights():
+def test_compose_gives_the_container_one_place_to_write_to_bounds_and_no_rights():
     assert SITE["read_only"]
-    assert (SITE["volumes"], SITE["tmpfs"]) == (["data:/data"], ["/tmp"])  # noqa: S108 - the container's own
+    assert (SITE["volumes"], SITE["tmpfs"]) == (["data:/data"], ["/tmp:size=1g"])  # noqa: S108 - the container's own
+    assert (SITE["init"], SITE["mem_limit"]) == (True, "4g")
     assert (SITE["cap_drop"], SITE["security_opt"]) == (["ALL"], ["no-new-privileges:true"])
     assert SITE["ports"] == ["127.0.0.1:8000:8000"]
     assert "DEALSITE_VAR=/data" in DOCKERFILE

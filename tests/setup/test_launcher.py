@@ -81,7 +81,7 @@ def test_a_taken_port_is_said_before_anything_starts(start_site):
             f"Port {port} is taken by {orphans.command_name(os.getpid())} (process {os.getpid()})"
             in site.said()
         )
-        assert f"make run PORT={port + 1}" in site.said()
+        assert f"PORT={port + 1}" in site.said()
         assert not (site.var / "engine.db").exists()
 
 

@@ -106,7 +106,7 @@ def test_the_web_server_runs_alone_where_table_and_worker_are_elsewhere(tmp_path
 def test_a_port_that_was_taken_meanwhile_is_said():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         plan = launcher.LaunchPlan(port=taken.getsockname()[1])
-        with pytest.raises(LaunchError, match=r"taken by \S+ \(process \d+\).*make run PORT="):
+        with pytest.raises(LaunchError, match=r"taken by \S+ \(process \d+\).*PORT="):
             launcher.listener(plan)
 
 

@@ -1,5 +1,6 @@
-"""The number of this release: told by the command, and in the changelog."""
+"""The number of this release: told by the command, and in the changelog; and which Python it needs."""
 
+import ast
 import os
 import platform
 import re
@@ -33,3 +34,16 @@ def test_manage_py_says_which_dealsite_this_is(argument, tmp_path):
 def test_the_newest_release_in_the_changelog_is_this_one():
     changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
     assert re.findall(r"^## \[(\d+\.\d+\.\d+)\]", changelog, re.MULTILINE)[0] == __version__
+
+
+@pytest.mark.parametrize("started", ["dealsite.install.__main__", "dealsite.__main__", "manage"])
+def test_an_older_python_is_told_so_before_anything_else_is_imported(started):
+    as_old = f"import sys; sys.version_info = (3, 10, 13); sys.version = '3.10.13 (main)'; import {started}"
+    told = subprocess.run([sys.executable, "-S", "-c", as_old], cwd=ROOT, capture_output=True, text=True)
+    sentence = f"Dealsite needs Python 3.11 or newer, and {sys.executable} is 3.10.13.\n"
+    assert (told.stderr, told.returncode) == (sentence, 1)
+
+
+@pytest.mark.parametrize("name", ["manage.py", "dealsite/__init__.py"])
+def test_an_older_python_can_read_what_tells_it(name):
+    assert ast.parse((ROOT / name).read_text("utf-8"), feature_version=(3, 6))

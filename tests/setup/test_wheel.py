@@ -1,18 +1,24 @@
 """A wheel holds all that a site needs, and runs in an empty environment without Node."""
 
+import gettext
 import json
 import os
+import runpy
+import shutil
 import signal
 import subprocess
 import sys
 import urllib.request
 import zipfile
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from dealsite import home
 from dealsite.engine.server import free_port
 from dealsite.install import wheel
+from dealsite.text import translations
 from tests.setup.conftest import ROOT, wait_for
 
 
@@ -28,15 +34,37 @@ def test_a_wheel_takes_along_what_is_built_and_of_node_modules_only_what_a_site_
     assert 50 < len([name for name in files if name.startswith("node_modules/@lobehub")]) < 400
 
 
+def test_a_wheel_is_of_the_time_of_its_commit(monkeypatch):
+    git = ["git", "show", "--no-patch", "--format=%cI"]
+    commit = subprocess.run(git, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    assert int(wheel.committed_at()) == datetime.fromisoformat(commit).timestamp()
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert wheel.committed_at() == wheel.ZIP_BEGINS
+
+
+def test_the_same_texts_make_the_same_file_whenever_it_is_made(tmp_path):
+    translations.compile_all(tmp_path)
+    with (tmp_path / "de" / "LC_MESSAGES" / "django.mo").open("rb") as file:
+        assert gettext.GNUTranslations(file).info()["pot-creation-date"] == "1970-01-01 00:00+0000"
+
+
+def test_messages_of_an_installed_release_name_its_own_command(tmp_path):
+    (tmp_path / "dealsite" / "release").mkdir(parents=True)
+    installed = runpy.run_path(shutil.copy(home.__file__, tmp_path / "dealsite"))
+    assert (home.COMMAND, installed["COMMAND"]) == ("manage.py", "dealsite")
+    assert (home.SET_UP, installed["SET_UP"]) == ("Run make setup", "Install the wheel that holds the engine")
+
+
 @pytest.mark.release
 def test_the_wheel_runs_a_site_in_an_empty_environment_without_node(tmp_path):
     """Dependencies are this environment's own, by a path: to download them is for whoever installs."""
-    wheel.stage(with_engine=True)
-    option = f"--config-settings=--build-option=--plat-name={wheel.PLATFORM}"
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    folder = ["--wheel-dir", str(tmp_path), str(wheel.STAGE)]
-    subprocess.run([*pip, "wheel", "--quiet", "--no-deps", option, *folder], check=True, capture_output=True)
+    wheel.build_wheel(wheel.PLATFORM, tmp_path)
     (built,) = tmp_path.glob("*.whl")
+    before = os.umask(0o002)
+    wheel.build_wheel(wheel.PLATFORM, tmp_path / "again")
+    os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in wheel.STAGE.rglob("*")} == {0o644, 0o755}
+    assert (tmp_path / "again" / built.name).read_bytes() == built.read_bytes()
     assert not [
         name
         for name in zipfile.ZipFile(built).namelist()
@@ -46,6 +74,7 @@ def test_the_wheel_runs_a_site_in_an_empty_environment_without_node(tmp_path):
     empty.mkdir()
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
     (site_packages,) = venv.glob("lib/python*/site-packages")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
     install = [*pip, "--python", str(venv), "install", "--no-deps", "--no-index", str(built)]
     subprocess.run(install, check=True, capture_output=True)
     (ours,) = [path for path in sys.path if path.endswith("site-packages")]
@@ -69,6 +98,7 @@ def test_the_wheel_runs_a_site_in_an_empty_environment_without_node(tmp_path):
         site.send_signal(signal.SIGTERM)
         assert site.wait(60) == 0, log.read_text()
     assert (empty / "var" / "engine.db").exists()
+    assert "dealsite setup_site --admin NAME" in log.read_text()
 
 
 def is_web_of(process: Path, venv: Path) -> bool:

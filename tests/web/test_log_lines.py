@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import pty
+import re
 import resource
 import socket
 import subprocess
@@ -135,6 +136,37 @@ def test_lines_are_text_at_a_terminal_and_where_there_is_no_output_at_all_nothin
         assert log_lines.usual_format() == "text"
     monkeypatch.setattr(sys, "stderr", None)
     assert log_lines.usual_format() == "json"
+
+
+WORK = """
+import django, structlog
+django.setup()
+for name in ("dealsite.worker.loop", "dealsite.stream.consumer", "dealsite.web"):
+    structlog.get_logger(name).info(name)
+structlog.get_logger("dealsite.worker.loop").warning("failed")
+"""
+
+
+def test_a_terminal_sees_of_work_only_what_went_wrong():
+    terminal, other = pty.openpty()
+    with os.fdopen(terminal, "rb", 0) as shows, os.fdopen(other, "wb", 0) as stderr:
+        run(WORK, stderr)
+        stderr.write(b"end\n")
+        seen = b""
+        while not seen.endswith(b"end\r\n"):
+            seen += shows.read(65_536)
+    assert re.findall(r"event='(.*?)'", seen.decode()) == ["dealsite.web", "failed"]
+
+
+@pytest.mark.parametrize(
+    ("level", "is_terminal", "of_work"),
+    [("INFO", True, "WARNING"), ("INFO", False, "INFO"), ("DEBUG", True, "DEBUG"), ("ERROR", True, "ERROR")],
+)
+def test_all_work_is_logged_where_lines_are_collected_or_somebody_asks_for_it(
+    monkeypatch: pytest.MonkeyPatch, level: str, is_terminal: bool, of_work: str
+):
+    monkeypatch.setattr(log_lines, "is_terminal", lambda: is_terminal)
+    assert log_lines.level_of_work(level) == of_work
 
 
 def test_another_format_is_an_error():

@@ -11,6 +11,7 @@ from dealsite.ask.answers import Answer
 from dealsite.ask.lake import open_lake
 from dealsite.data.table.errors import DataError
 from dealsite.data.table.ids import new_ulid
+from dealsite.home import COMMAND
 from dealsite.lake.entities import ADMIN
 from dealsite.management.progress import printable
 
@@ -56,14 +57,14 @@ class Command(BaseCommand):
                 raise CommandError(f"There is no ready question {options['ready']!r}.")
             return found.sql
         if not options["sql"]:
-            raise CommandError('Ask something: manage.py ask "SELECT count(*) FROM orders"')
+            raise CommandError('Ask something, such as "SELECT count(*) FROM orders".')
         return sys.stdin.read() if options["sql"] == "-" else str(options["sql"])
 
     def _ask(self, sql: str, rows: int, seconds: int) -> Answer:
         lake = open_lake({ADMIN})
         if lake is None:
             raise CommandError(
-                "There is no lake on this machine: the worker makes it, or manage.py rebuild lake."
+                f"There is no lake on this machine: the worker makes it, or {COMMAND} rebuild lake."
             )
         limits = runs.Limits(rows=rows, size=400_000_000, memory=1_000_000_000, seconds=seconds)
         try:

@@ -59,7 +59,7 @@ class Command(BaseCommand):
         began = timezone.now()
         try:
             known = check_runs.known_items()
-            with Progress("Checking", known, self.stderr) as progress:  # type: ignore[arg-type]
+            with Progress("Checking", known, self.stderr) as progress:
                 pace = Pace(rate, lambda: _advance(progress, known))
                 repaired, left, position = self._check(asked, repair, pace, known)
                 progress.total = progress.done = pace.items

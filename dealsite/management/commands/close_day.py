@@ -41,7 +41,7 @@ class Command(BaseCommand):
         def close() -> str:
             try:
                 with (
-                    Progress(f"Closing {day}, part", day_closing.SHARDS, self.stderr) as progress,  # type: ignore[arg-type]
+                    Progress(f"Closing {day}, part", day_closing.SHARDS, self.stderr) as progress,
                     ThreadPoolExecutor(THREADS, "close") as threads,
                 ):
                     shards = range(day_closing.SHARDS)

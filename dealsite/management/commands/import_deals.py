@@ -85,7 +85,7 @@ class Command(BaseCommand):
                 read_as, about = csv_format.format_of(file), csv_files.count(file)
             with (
                 _Report(options["report"]) as report,
-                Progress("Importing", about, self.stderr) as progress,  # type: ignore[arg-type]
+                Progress("Importing", about, self.stderr) as progress,
             ):
                 run = Import(
                     by=by,

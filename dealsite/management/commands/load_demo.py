@@ -43,7 +43,7 @@ class Command(BaseCommand):
         started, made = loading.begin(timezone.now(), random_passwords=random_passwords)
         if made and random_passwords:
             self._tell(made)
-        with Progress("Demo content", loading.steps(), self.stderr) as progress:  # type: ignore[arg-type]
+        with Progress("Demo content", loading.steps(), self.stderr) as progress:
             loading.load_content(started, progress.advance)
         for sign_in in loading.finish(started, random_passwords=random_passwords):
             if random_passwords:

@@ -53,7 +53,7 @@ class Command(BaseCommand):
             f"split, so {contents.parts:,} orders will be there."
         )
         placing.publish_products(contents)
-        with Progress("Placing orders", contents.parts, self.stderr) as progress:  # type: ignore[arg-type]
+        with Progress("Placing orders", contents.parts, self.stderr) as progress:
 
             def advance(step: placing.Step) -> None:
                 progress.advance(step.placed + step.there, made=step.placed)

@@ -36,7 +36,7 @@ class Command(BaseCommand):
         table.be_patient()
         try:
             source = _source(options)
-            with Progress("Loading payments", source.total, self.stderr) as progress:  # type: ignore[arg-type]
+            with Progress("Loading payments", source.total, self.stderr) as progress:
 
                 def advance(payments: int, units: int) -> None:
                     progress.advance(units, made=payments)

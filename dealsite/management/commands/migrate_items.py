@@ -35,7 +35,7 @@ class Command(BaseCommand):
             begun = migrations.begin(name, only=only)
             if dry_run:
                 begun = Migration(name, begun.aim)
-            with Progress("Items", migrations.estimate(), self.stderr) as progress:  # type: ignore[arg-type]
+            with Progress("Items", migrations.estimate(), self.stderr) as progress:
                 progress.advance(begun.seen)
 
                 def advance(now: Migration) -> None:

@@ -37,7 +37,7 @@ class Command(BaseCommand):
         path, now = options["archive"], timezone.now()
         table.be_patient()
         try:
-            with Progress("Restoring", 1, self.stderr) as progress:  # type: ignore[arg-type]
+            with Progress("Restoring", 1, self.stderr) as progress:
 
                 def advance(items: int, total: int) -> None:
                     progress.total = total

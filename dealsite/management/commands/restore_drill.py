@@ -39,7 +39,7 @@ class Command(BaseCommand):
         began = time.monotonic()
         try:
             path = archive or folder.newest()
-            with Progress("Restoring", 1, self.stderr) as progress:  # type: ignore[arg-type]
+            with Progress("Restoring", 1, self.stderr) as progress:
 
                 def advance(items: int, total: int) -> None:
                     progress.total = total

@@ -203,6 +203,16 @@ def test_a_new_brand_is_created_with_the_deal(editor):
     assert deals.get(drafts.get(draft_id).published_as).card.brand_name == "Åkerström & Co"
 
 
+def test_the_first_brand_of_a_site_is_created_with_the_deal_that_names_it(editor, monkeypatch):
+    assert (
+        editor.post(address(make_id(NOW)), WHOLE | {"brand": "Newcomer", "action": "publish"}).status_code
+        == 422
+    )
+    monkeypatch.setattr(brands, "all_brands", list)
+    editor.post(address(make_id(NOW)), WHOLE | {"brand": "Newcomer", "action": "publish"})
+    assert [deal.brand_name for deal in published()] == ["Newcomer"]
+
+
 def test_a_brand_is_found_however_its_name_is_written(editor):
     draft_id = make_id(NOW)
     editor.post(address(draft_id), WHOLE | {"brand": " nordLICHT ", "brand_new": "on", "action": "publish"})
