@@ -81,7 +81,7 @@ def _switch(state: SiteState) -> Iterator[SiteProblem]:
             "warning",
             _("This is a copy of the site: it runs no jobs, sends no mails, charges no cards."),
             _(
-                "If it is to be the site, open it at the site’s switch or by manage.py switch_site open; "
+                "If it is to be the site, open it at the site’s switch or by the command switch_site open; "
                 "never while another one goes on with the same orders."
             ),
             reverse("cms_switch_site"),

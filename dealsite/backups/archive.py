@@ -20,6 +20,7 @@ from typing import IO, Any
 import orjson
 
 from dealsite.data.table.convert import Item, from_attributes, to_attributes
+from dealsite.home import COMMAND
 
 FORMAT = 1
 TABLE, MANIFEST = "table.jsonl.gz", "backup.json"
@@ -134,7 +135,7 @@ def members(tar: tarfile.TarFile) -> Iterator[tuple[str, IO[bytes]]]:
         if file is None or not is_ours or not {"", ".", ".."}.isdisjoint(member.name.split("/")):
             raise ArchiveError(
                 f"It holds {member.name!r}, which is part of no backup. Archives of releases without"
-                " `manage.py restore` are unpacked into an empty folder, as their own operations.md says."
+                f" `{COMMAND} restore` are unpacked into an empty folder, as their own operations.md says."
             )
         yield member.name, file
 

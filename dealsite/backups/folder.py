@@ -6,6 +6,7 @@ from pathlib import Path
 from django.conf import settings
 
 from dealsite.backups.archive import ArchiveError
+from dealsite.home import COMMAND
 
 OURS = f"dealsite-{'[0-9]' * 8}-{'[0-9]' * 6}.tar"  # what `new` calls them; others are somebody's own
 
@@ -20,7 +21,7 @@ def newest() -> Path:
     found = sorted(settings.DEALSITE_BACKUPS.glob("*.tar"), key=lambda path: path.stat().st_mtime)
     if not found:
         raise ArchiveError(
-            f"There is no backup in {settings.DEALSITE_BACKUPS}: `manage.py backup` makes one."
+            f"There is no backup in {settings.DEALSITE_BACKUPS}: `{COMMAND} backup` makes one."
         )
     return Path(found[-1])
 

@@ -171,7 +171,7 @@ def test_on_a_copy_a_worker_does_nothing_and_says_why_once(monkeypatch, caplog):
     site_switch.of_process.keep(SiteSwitch("copy"))
     loop.run(Stop(), expire=True, clock=lambda: NOW)
     (line,) = [one.getMessage() for one in caplog.records if "worker_rests" in one.getMessage()]
-    assert "manage.py switch_site open" in line
+    assert "switch_site open" in line
 
 
 def test_expired_items_are_deleted_where_it_is_asked_for_once_an_hour(monkeypatch):

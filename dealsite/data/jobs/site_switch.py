@@ -40,7 +40,7 @@ DONE = {
 }
 COPY_RESTS = (
     "This is a copy of the site: it runs no jobs, sends no mails and charges no cards, and nothing can be changed."
-    " If it is to be the site, say so: manage.py switch_site open."
+    " If it is to be the site, say so by the command switch_site open."
 )
 
 

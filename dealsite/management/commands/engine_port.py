@@ -21,9 +21,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         url = settings.DYNAMODB_ENDPOINT_URL
         if not sockets.on_this_machine(url):
-            raise CommandError(
-                "The table is not in an engine on this machine; other tools reach it as the site does."
-            )
+            raise CommandError("The table is in no engine on this machine; reach it as the site does.")
         try:
             sockets.connect(url, 2).close()
         except OSError as error:

@@ -18,10 +18,8 @@ class Command(BaseCommand):
         try:
             earlier = rotate_secret_key(settings.VAR)
         except (ImproperlyConfigured, OSError) as error:
-            raise CommandError(
-                f'{error} docs/operations.md says under "The secret key" what to do.'
-            ) from error
+            raise CommandError(f"{error} See docs/operations.md, The secret key.") from error
         self.stdout.write(
-            f"{settings.VAR / 'secret_key'} is new, and secret_key_fallbacks holds {earlier} earlier"
-            f" key{'' if earlier == 1 else 's'}. Restart all web servers and workers."
+            f"{settings.VAR / 'secret_key'} is new; earlier keys in secret_key_fallbacks: {earlier}."
+            " Restart all web servers and workers."
         )
