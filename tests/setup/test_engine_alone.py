@@ -346,7 +346,7 @@ def test_plain_boto3_works_through_a_port_for_as_long_as_it_is_open(own_engine, 
 
 
 @pytest.mark.parametrize(
-    ("url", "said"), [("", "not in an engine on this machine"), ("unix:/nowhere/engine.sock", "no engine at")]
+    ("url", "said"), [("", "in no engine on this machine"), ("unix:/nowhere/engine.sock", "no engine at")]
 )
 def test_a_port_to_nowhere_is_refused(settings, url, said):
     from django.core.management import CommandError, call_command

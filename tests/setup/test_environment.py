@@ -260,7 +260,7 @@ def folder(tmp_path, settings, monkeypatch):
 
 def test_rotate_key_makes_a_new_key_and_puts_the_one_before_first_among_the_earlier_ones(folder, capsys):
     keys = [environment.secret_key(folder)]
-    for said in ("holds 1 earlier key.", "holds 2 earlier keys."):
+    for said in ("secret_key_fallbacks: 1.", "secret_key_fallbacks: 2."):
         call_command("rotate_key")
         assert said in capsys.readouterr().out
         key = environment.secret_key(folder)
