@@ -14,7 +14,6 @@ from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.checks import Warning as CheckWarning
 
 from dealsite.environment import LOOPBACK_HOSTS, unknown, unwritable
-from dealsite.traces import tracing
 
 DEMO_LOADED = "demo-loaded"  # this file of the data folder: the demo is in its table
 KEY_CHARACTERS, KEY_DISTINCT = 32, 10
@@ -39,15 +38,6 @@ def settings_that_are_none(**kwargs: Any) -> list[CheckMessage]:
         )
         for name, nearest in unknown(os.environ)
     ]
-
-
-@register()
-def traces_can_be_sent(**kwargs: Any) -> list[CheckMessage]:
-    """Return an error where traces are to be sent, and what sends them is not installed."""
-    if not settings.DEALSITE_TRACES_URL or tracing.can_begin():
-        return []
-    hint = "Install them: python -m pip install -r requirements-otel.txt"
-    return [Error(tracing.MISSING, hint=hint, id="dealsite.traces_packages")]
 
 
 @register(Tags.security, deploy=True)

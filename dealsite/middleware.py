@@ -19,7 +19,6 @@ from dealsite.data import table
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
 from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
-from dealsite.traces import tracing
 from dealsite.web import traffic
 from dealsite.web.request_log import due_to, route_of
 from dealsite.web.traffic import PROBES, is_file
@@ -67,9 +66,8 @@ class RequestIdMiddleware:
         request_id = given if FROM_PROXY.fullmatch(given) else new_ulid(timezone.now())
         request.request_id = request_id  # type: ignore[attr-defined]
         began = time.perf_counter() - request.META.get(WAITED, 0)
-        with due_to(request_id), tracing.of_request(request) as answered:
+        with due_to(request_id):
             response = self.get_response(request)
-            answered(response)
             if "REMOTE_ADDR" in request.META:
                 traffic.note_answer(
                     request,

@@ -188,13 +188,6 @@ SECTIONS: dict[str, tuple[Setting, ...]] = {
             otherwise="none",
         ),
         Setting(
-            "DEALSITE_TRACES_URL",
-            kinds.url,
-            "the OpenTelemetry collector that gets [traces](operations.md#traces) by OTLP over HTTP, as"
-            " `http://127.0.0.1:4318`",
-            otherwise="none",
-        ),
-        Setting(
             "DEALSITE_FREE_DISK_MB",
             kinds.number,
             "with fewer megabytes free on a disk, `/readyz` answers 503; 0 for never",

@@ -25,7 +25,6 @@ from dealsite.front_door.warm_up import warm_up
 from dealsite.metrics import counting
 from dealsite.processes import heartbeat, shortage
 from dealsite.processes.children import tell_that_it_serves
-from dealsite.traces import tracing
 from dealsite.web import builds, log_lines, readiness, traffic
 from dealsite.wsgi import application
 
@@ -74,8 +73,8 @@ class WebServer(uvicorn.Server):
         """Finish what is running; the signal ends the process right after this, so all has to be done."""
         self._ending.set()
         await super().shutdown(sockets)
-        last = [one for one in (self.heart, *tracing.ending()) if one.is_alive()]
-        await asyncio.gather(*(asyncio.to_thread(one.join, heartbeat.END_SECONDS) for one in last))
+        if self.heart.is_alive():
+            await asyncio.to_thread(self.heart.join, heartbeat.END_SECONDS)
 
 
 def web_server(door: FrontDoor, bounds: limits.Limits, tells: int | None = None) -> WebServer:
@@ -126,7 +125,6 @@ def serve(listening: socket.socket, tells: int | None = None) -> None:
     bounds = with_open_files(limits.from_settings())
     warm_up(application)
     counting.begin("web")
-    tracing.begin("web")
     traffic.of_process = traffic.Traffic()  # nobody waited for what warmed up
     door = FrontDoor(application, get_template("503.html").render({"request_id": ID_PLACE}))
     with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises again the signal that ended it

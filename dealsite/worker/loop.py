@@ -33,7 +33,6 @@ from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
 from dealsite.search.projection import SearchIndex
 from dealsite.stream.consumer import consume
 from dealsite.stream.projection import Projection
-from dealsite.traces import tracing
 from dealsite.web.request_log import due_to
 from dealsite.worker import (
     accounts,
@@ -188,7 +187,7 @@ def run_next(*, now: datetime) -> bool:
     if job is None:
         return False
     began, outcome = time.monotonic(), "left"
-    with due_to(job.request, job=job.id, kind=job.kind), tracing.of_job(job) as ended:
+    with due_to(job.request, job=job.id, kind=job.kind):
         try:
             again = _handle(job, now)
             if again is None:
@@ -201,7 +200,6 @@ def run_next(*, now: datetime) -> bool:
             outcome = "failed" if isinstance(left, JobFailed) else "left"
             logger.info("job_left")  # cancelled, failed, handed over, or no longer ours
         finally:
-            ended(outcome)
             counting.add(chart.JOBS_RUN, job.kind, outcome)
             counting.took(chart.JOB_SECONDS, job.kind, seconds=time.monotonic() - began)
     return True

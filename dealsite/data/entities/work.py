@@ -100,7 +100,7 @@ JOB = Entity(
         "applied": Flag(optional=True, about="its counts are counted"),
         "undone_by": Ulid(optional=True, about="the job that takes its changes back"),
         "request": Text(most=64, optional=True, about="the id of the request that caused it"),
-        "traceparent": Text(pattern="[0-9a-f-]{55}", optional=True, about="its trace, as the W3C writes it"),
+        "traceparent": Text(pattern="[0-9a-f-]{55}", optional=True, about="of builds that traced themselves"),
         "ttl": Expiry(optional=True),
     },
     kept=job_is_kept,

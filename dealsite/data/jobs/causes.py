@@ -1,11 +1,10 @@
-"""Which request causes what is done just now: its id and trace stand in each job that it adds, wherever that is."""
+"""Which request causes what is done just now: its id stands in each job that it adds, wherever that is."""
 
 import contextlib
 from collections.abc import Iterator
 from contextvars import ContextVar
 
 _request: ContextVar[str] = ContextVar("request", default="")
-_traceparent: ContextVar[str] = ContextVar("traceparent", default="")
 
 
 @contextlib.contextmanager
@@ -18,16 +17,6 @@ def caused_by(request: str) -> Iterator[None]:
         _request.reset(token)
 
 
-@contextlib.contextmanager
-def traced(traceparent: str) -> Iterator[None]:
-    """Let jobs that the block adds name the trace that they belong to."""
-    token = _traceparent.set(traceparent)
-    try:
-        yield
-    finally:
-        _traceparent.reset(token)
-
-
 def attributes() -> dict[str, str | None]:
     """Return what a job that is added just now says of its cause; None for what there is not."""
-    return {"request": _request.get() or None, "traceparent": _traceparent.get() or None}
+    return {"request": _request.get() or None}

@@ -50,7 +50,7 @@ class Job:
     """One job; `taken_by` is the token of the worker's take, by which it knows that the job is still its own.
 
     `progress` is what a long one has done so far: counts, and the seconds that it took. `request` is the id of the
-    request that caused it, "" where the site itself did; `traceparent` names its trace.
+    request that caused it, "" where the site itself did.
     """
 
     id: str
@@ -63,7 +63,6 @@ class Job:
     taken_by: str = ""
     progress: dict[str, Any] = field(default_factory=dict)
     request: str = ""
-    traceparent: str = ""
 
     @property
     def created_at(self) -> datetime:

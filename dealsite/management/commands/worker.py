@@ -12,7 +12,6 @@ from dealsite.metrics import counting, port, table_gauges
 from dealsite.processes import heartbeat
 from dealsite.processes.children import tell_that_it_serves
 from dealsite.processes.memory import use_few_arenas
-from dealsite.traces import tracing
 from dealsite.web import log_lines
 from dealsite.worker import at_work, charging, loop
 
@@ -40,7 +39,6 @@ class Command(BaseCommand):
         log_lines.note_uncaught()
         use_few_arenas()
         counting.begin("feeder" if options["only_projections"] else "worker")
-        tracing.begin("worker")
         stop = threading.Event()
 
         def end(*_: object) -> None:
@@ -76,7 +74,6 @@ class Command(BaseCommand):
                 tell_that_it_serves(options["tells"])
                 loop.run(stop, expire=settings.DEALSITE_EMBEDDED, parts=[*parts, *consumers])
             heart.join(heartbeat.END_SECONDS)
-            tracing.end()
         except loop.PartDied as error:
             raise CommandError(str(error)) from error
         except Exception:

@@ -216,7 +216,8 @@ def test_of_workers_that_begin_a_round_at_once_one_does():
     assert sorted(begun) == [False, False, False, True]
 
 
-def test_the_links_of_a_page_are_read_at_once():
+def test_the_links_of_a_page_are_read_at_once(wait_for_indexes):
     made = [make_deal() for _ in range(3)]
+    wait_for_indexes()
     found, _ = measured(links.page)(after=make_id(NOW + DAY), now=NOW)
     assert {deal_id for deal_id, _ in found} == {deal.id for deal in made}

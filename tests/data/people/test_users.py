@@ -320,10 +320,11 @@ def test_what_users_cost():
     assert log(lambda: users.delete(ada, job_id=new_ulid(NOW), now=NOW)) == ["TransactWriteItems"]
 
 
-def test_a_site_lacks_an_admin_until_there_is_one():
+def test_a_site_lacks_an_admin_until_there_is_one(wait_for_indexes):
     measured(users.create)(
         username="ada", email="ada@example.org", password="x", registration=new_ulid(NOW), now=NOW
     )
     assert measured(users.lacks_admin)()
     make_user("root", roles=["admin"])
+    wait_for_indexes()
     assert not users.lacks_admin()
