@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django.views.decorators.vary import vary_on_headers
 
 from cms.lists.deal_list import query
+from cms.shared.fields import CleanTextField
 from cms.shared.requests import EditorRequest
 from dealsite.accounts import limits
 from dealsite.accounts.decorators import role
@@ -40,7 +41,7 @@ EXAMPLE = "SELECT status, count(*) AS orders, sum(total) AS total\nFROM orders\n
 class QuestionForm(forms.Form):
     """A question, and what it is called where it is saved."""
 
-    sql = forms.CharField(
+    sql = CleanTextField(
         label=gettext_lazy("Question"),
         help_text=gettext_lazy("One SELECT over the tables of the lake, as DuckDB writes it. Times are UTC."),
         max_length=LONGEST_SQL,

@@ -26,6 +26,7 @@ from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing import links
 from dealsite.data.entities.deals import ALT_CHARACTERS
 from dealsite.data.entities.texts import UNSTORABLE
+from dealsite.data.names import clean_text
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid, iso, new_ulid
 from dealsite.text.digits import number_in
@@ -205,7 +206,7 @@ def describe_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
 def _describe(request: EditorRequest, read: Callable[[], Deal | Draft]) -> HttpResponse:
     """Store the words that were typed for a picture; where they cannot be taken, a page gives them back."""
     stored = read()
-    alt = " ".join(request.POST.get("alt", "")[: ALT_CHARACTERS * 4].split())
+    alt = " ".join(clean_text(request.POST.get("alt", "")[: ALT_CHARACTERS * 4]).split())
     if stored.content.picture is None:
         say_changed(request)
     elif stored.content.picture.alt == alt and alt:

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods
 
 from cms.jobs.jobs import row
 from cms.lists.deal_list import id_in, query
-from cms.shared.fields import LocalTimeField
+from cms.shared.fields import CleanTextField, LocalTimeField
 from cms.shared.forms import show_zone
 from cms.shared.requests import EditorRequest, editor_page
 from dealsite.accounts import limits
@@ -45,8 +45,8 @@ class MessageForm(forms.Form):
     """A message about a deal, and whom it goes to."""
 
     audience = forms.ChoiceField(label=pgettext_lazy("message", "To"), widget=forms.RadioSelect)
-    headline = forms.CharField(label=gettext_lazy("Headline"), max_length=HEADLINE_CHARACTERS)
-    text = forms.CharField(
+    headline = CleanTextField(label=gettext_lazy("Headline"), max_length=HEADLINE_CHARACTERS)
+    text = CleanTextField(
         label=gettext_lazy("Text"),
         required=False,
         max_length=TEXT_CHARACTERS,

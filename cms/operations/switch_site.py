@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
+from cms.shared.fields import CleanTextField
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.accounts.reauthentication import fresh
@@ -36,7 +37,7 @@ class SwitchForm(forms.Form):
     state = forms.ChoiceField(
         label=gettext_lazy("The site is"), choices=list(STATES.items()), widget=forms.RadioSelect
     )
-    message = forms.CharField(
+    message = CleanTextField(
         required=False,
         max_length=NOTICE_CHARACTERS,
         label=gettext_lazy("Message to visitors"),

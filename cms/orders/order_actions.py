@@ -18,6 +18,7 @@ from dealsite.data.commerce import orders
 from dealsite.data.commerce.order.fulfilment import BEFORE
 from dealsite.data.commerce.orders import CANCELLED, DELIVERED, PLACED, SHIPPED, Order
 from dealsite.data.entities.commerce import NOTE_CHARACTERS
+from dealsite.data.names import clean_text
 from dealsite.data.table.errors import Conflict, DataError, Invalid, NotFound, Unavailable
 from dealsite.text.lazy import Text
 from dealsite.web.pages import page
@@ -90,7 +91,7 @@ def deliver_orders(request: EditorRequest) -> HttpResponse:
 def cancel_orders(request: EditorRequest) -> HttpResponse:
     """Ask for the reason, then cancel orders."""
     now, by = timezone.now(), request.user.username
-    reason = request.POST.get("reason", "").strip()
+    reason = clean_text(request.POST.get("reason", "")).strip()
     wrong: Text = "" if reason else NO_REASON
     if len(reason) > NOTE_CHARACTERS:
         wrong = LONG_REASON % {"most": NOTE_CHARACTERS}

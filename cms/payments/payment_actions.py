@@ -22,6 +22,7 @@ from dealsite.data.commerce.payment.order_payments import get
 from dealsite.data.commerce.payment.payment_actions import cancel, refund, retry_now
 from dealsite.data.commerce.payments import FAILED, PENDING, PROCESSED, SCHEDULED, Payment
 from dealsite.data.entities.payments import REASON_CHARACTERS
+from dealsite.data.names import clean_text
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.ids import from_iso, iso
 from dealsite.text.lazy import Text
@@ -114,7 +115,7 @@ def refund_payment(request: EditorRequest, payment_id: str) -> HttpResponse:
 
 def _page(request: EditorRequest, payment_id: str, change: PaymentAction) -> HttpResponse:
     found = _asked(request, payment_id)
-    reason, wrong = " ".join(request.POST.get("reason", "").split()), ""
+    reason, wrong = " ".join(clean_text(request.POST.get("reason", "")).split()), ""
     if request.method == "POST":
         if change.has_reason and len(reason) > REASON_CHARACTERS:
             wrong = LONG_REASON % {"most": REASON_CHARACTERS}

@@ -16,6 +16,7 @@ from dealsite.accounts.decorators import role
 from dealsite.accounts.reauthentication import fresh
 from dealsite.accounts.security_log import note
 from dealsite.data.entities.people import ROLES
+from dealsite.data.names import clean_text
 from dealsite.data.people import suspension, two_factor, users
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Forbidden, Invalid
@@ -133,7 +134,7 @@ def end_sessions(request: EditorRequest, username: str) -> HttpResponse:
 def suspend_user(request: EditorRequest, username: str) -> HttpResponse:
     """Suspend an account, for a reason that the audit log keeps: its sessions end, and it cannot sign in."""
     account, by = _other(request, username), request.user.username
-    reason = request.POST.get("reason", "").strip()
+    reason = clean_text(request.POST.get("reason", "")).strip()
     if not 0 < len(reason) <= REASON_CHARACTERS:
         raise Invalid(
             reason=_("Please give a reason of at most %(most)s characters.") % {"most": REASON_CHARACTERS}

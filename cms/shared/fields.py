@@ -13,10 +13,18 @@ from django.utils.formats import date_format, get_format
 from django.utils.translation import gettext as _
 
 from dealsite.data.entities.attributes import YEARS
+from dealsite.data.names import clean_text
 from dealsite.data.table.ids import from_iso, iso
 from dealsite.text.digits import number_in
 
 PRICE_PATTERN = re.compile(r"[0-9]{1,8}(\.[0-9]{1,2})?")
+
+
+class CleanTextField(forms.CharField):
+    """A text that others will read: what nobody sees is no part of it."""
+
+    def to_python(self, value: Any) -> Any:
+        return super().to_python(clean_text(value or ""))
 
 
 class PriceField(forms.CharField):

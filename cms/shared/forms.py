@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from cms.shared.edit_form import EditForm
 from cms.shared.field_merge import FieldMerge, Typed
-from cms.shared.fields import LinkField, LocalTimeField, PriceField, typed_time, version_in
+from cms.shared.fields import CleanTextField, LinkField, LocalTimeField, PriceField, typed_time, version_in
 from cms.shared.pictures import keep
 from dealsite.data.catalogue.categories import CATEGORIES, Entry
 from dealsite.data.catalogue.content import DealContent
@@ -62,7 +62,7 @@ def typed_number(number: object) -> str:
 class DealForm(EditForm):
     """A deal or a draft: complete enough to be saved; what publishing needs more is checked there."""
 
-    title = forms.CharField(label=_("Title"), required=False, max_length=TITLE_CHARACTERS)
+    title = CleanTextField(label=_("Title"), required=False, max_length=TITLE_CHARACTERS)
     brand = forms.CharField(
         label=_("Brand"),
         required=False,
@@ -76,7 +76,7 @@ class DealForm(EditForm):
     )
     price = PriceField(label=_("Price"), required=False, help_text=_("With a point, such as 79.90."))
     was_price = PriceField(required=False, label=_("Was-price"), help_text=_("What it cost before."))
-    voucher_code = forms.CharField(
+    voucher_code = CleanTextField(
         label=_("Voucher code"),
         required=False,
         max_length=VOUCHER_CODE_CHARACTERS,
@@ -88,7 +88,7 @@ class DealForm(EditForm):
         max_length=LINK_CHARACTERS,
         help_text=_("Where the deal is to be had."),
     )
-    description = forms.CharField(
+    description = CleanTextField(
         label=_("Description"),
         required=False,
         max_length=DESCRIPTION_CHARACTERS,
@@ -176,8 +176,8 @@ def show_zone(form: forms.Form) -> None:
 class BrandForm(EditForm):
     """A brand's name, description and logo; its slug never changes."""
 
-    name = forms.CharField(label=_("Name"), max_length=NAME_CHARACTERS)
-    description = forms.CharField(
+    name = CleanTextField(label=_("Name"), max_length=NAME_CHARACTERS)
+    description = CleanTextField(
         label=_("Description"),
         required=False,
         max_length=ABOUT_CHARACTERS,

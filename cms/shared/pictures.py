@@ -18,6 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from cms.shared.fields import CleanTextField
 from cms.shared.requests import EditorRequest, editor_action
 from dealsite.data.catalogue import renditions
 from dealsite.data.catalogue.cards import CENTRE, Picture
@@ -74,7 +75,7 @@ class PictureForm(forms.Form):
         widget=forms.FileInput(attrs={"accept": ACCEPTED}),
         help_text=gettext_lazy("JPEG, PNG, WebP, AVIF or GIF, up to 10 MB and 20 megapixels."),
     )
-    picture_alt = forms.CharField(
+    picture_alt = CleanTextField(
         required=False,
         max_length=ALT_CHARACTERS,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),

@@ -14,12 +14,16 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 import orjson
 
+from dealsite.data.table.configuration import KEYS as OWN_KEYS
+from dealsite.data.table.configuration import configuration
 from dealsite.data.table.convert import Item, from_attributes, to_attributes
+from dealsite.data.table.ids import from_iso, iso
+from dealsite.data.table.schema import TTL_ATTRIBUTE
 from dealsite.home import COMMAND
 
 FORMAT = 1
@@ -27,7 +31,15 @@ TABLE, MANIFEST = "table.jsonl.gz", "backup.json"
 MEDIA, PRIVATE = "media", "private"
 KEYS = ("secret_key", "secret_key_fallbacks", "demo-loaded")
 CHUNK = 1_000_000
-DAMAGED = (tarfile.TarError, OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError)
+PARTITION_KEY_BYTES, SORT_KEY_BYTES = 2048, 1024
+MOST_LINE = (
+    4_000_000  # bytes: an item has 400 KB, of which a line makes nine times as much at most (of empty texts)
+)
+TYPE_CHARACTERS, NAME_BYTES, PART_BYTES = 100, 1024, 255
+DAMAGED = (
+    *(tarfile.TarError, OSError, EOFError, zlib.error, RecursionError),
+    *(ArithmeticError, AttributeError, KeyError, TypeError, ValueError),
+)
 
 
 class ArchiveError(Exception):
@@ -111,23 +123,47 @@ def write_items(items: Iterable[Item], path: Path) -> dict[str, int]:
     with gzip.open(path, "wb", compresslevel=4) as file:
         for item in items:
             file.write(orjson.dumps({"Item": to_attributes(item)}, option=orjson.OPT_APPEND_NEWLINE))
-            counts[_type(item)] += 1
+            counts[type_of(item)] += 1
     return dict(counts)
 
 
 def read_items(file: IO[bytes] | io.RawIOBase) -> Iterator[Item]:
-    """Yield the items of a compressed file."""
+    """Yield the items of a compressed file; ArchiveError for what no table takes as one."""
     with gzip.open(file, "rb") as lines:
-        for line in lines:
-            yield from_attributes(orjson.loads(line)["Item"])
+        for number, line in enumerate(iter(lambda: lines.readline(MOST_LINE + 1), b""), 1):
+            if len(line) > MOST_LINE:
+                raise ArchiveError(f"line {number:,} of its table is longer than any item.")
+            item = from_attributes(orjson.loads(line)["Item"])
+            if wrong := _wrong_attribute(item):
+                raise ArchiveError(
+                    f"the item in line {number:,} of its table has no {wrong}, or a wrong one."
+                )
+            yield item
 
 
-def _type(item: Item) -> str:
-    return str(item.get("type", "-"))
+def _wrong_attribute(item: Item) -> str:
+    """Return which attribute keeps an item from being stored or expired, '' if none: its own keys are needed."""
+    for index in (OWN_KEYS, *configuration().indexes.values()):
+        for name, most in (index.partition_key, PARTITION_KEY_BYTES), (index.sort_key or "", SORT_KEY_BYTES):
+            key = item.get(name, "" if index is OWN_KEYS else "-")
+            if type(key) is not str or not 0 < len(key.encode()) <= most:
+                return name
+    return "" if type(item.get(TTL_ATTRIBUTE, 0)) is int else TTL_ATTRIBUTE
+
+
+def type_of(item: Item) -> str:
+    """Return an item's type as archives count it."""
+    return str(item.get("type", "-"))[:TYPE_CHARACTERS]
+
+
+def opened(path: Path) -> tarfile.TarFile:
+    """Open an archive; a compressed one is refused: its headers, which are read whole, could be of any size."""
+    return tarfile.open(path, "r:")
 
 
 def members(tar: tarfile.TarFile) -> Iterator[tuple[str, IO[bytes]]]:
     """Yield each file of an archive with its name, in their order; ArchiveError for what no backup holds."""
+    files, folders = set[str](), set[str]()
     for member in tar:
         file = tar.extractfile(member) if member.isfile() else None
         first, _, rest = member.name.partition("/")
@@ -137,6 +173,15 @@ def members(tar: tarfile.TarFile) -> Iterator[tuple[str, IO[bytes]]]:
                 f"It holds {member.name!r}, which is part of no backup. Archives of releases without"
                 f" `{COMMAND} restore` are unpacked into an empty folder, as their own operations.md says."
             )
+        above = {str(folder) for folder in PurePosixPath(member.name).parents}
+        if member.name in files | folders or not files.isdisjoint(above):
+            raise ArchiveError(f"it holds {member.name!r} twice.")
+        encoded = member.name.encode()
+        longest = max(map(len, encoded.split(b"/")))
+        if len(encoded) > NAME_BYTES or longest > PART_BYTES or b"\0" in encoded:
+            raise ArchiveError(f"it holds a name that no file can have: {member.name[:80]!r}.")
+        files.add(member.name)
+        folders |= above
         yield member.name, file
 
 
@@ -153,7 +198,7 @@ def check(path: Path) -> Contents:
 def _check(path: Path) -> Contents:
     manifest: Manifest | None = None
     found, counts, pictures = dict[str, tuple[int, str]](), Counter[str](), set[str]()
-    with tarfile.open(path) as tar:
+    with opened(path) as tar:
         for name, file in members(tar):
             if name == MANIFEST:
                 manifest = _manifest(orjson.loads(file.read()))
@@ -161,7 +206,7 @@ def _check(path: Path) -> Contents:
             reader = HashingReader(file)
             if name == TABLE:
                 for item in read_items(reader):
-                    counts[_type(item)] += 1
+                    counts[type_of(item)] += 1
                     pictures.update(_pictures(item))
             reader.drain()
             found[name] = reader.found
@@ -179,7 +224,13 @@ def _check(path: Path) -> Contents:
 def _manifest(read: dict[str, Any]) -> Manifest:
     if read["format"] != FORMAT:
         raise ArchiveError(f"it is of the format {read['format']}, which a newer release restores.")
-    return Manifest(**read | {"files": {name: (size, said) for name, (size, said) in read["files"].items()}})
+    return Manifest(
+        made_at=iso(from_iso(read["made_at"])),
+        release=str(read["release"]),
+        schemas={kind: int(version) for kind, version in read["schemas"].items()},
+        items={kind: int(number) for kind, number in read["items"].items()},
+        files={name: (int(size), str(said)) for name, (size, said) in read["files"].items()},
+    )
 
 
 def _pictures(item: Item) -> Iterator[str]:
@@ -187,4 +238,4 @@ def _pictures(item: Item) -> Iterator[str]:
     for holder in (item, item.get("card")):
         for name in ("picture", "logo"):
             if isinstance(holder, dict) and isinstance(picture := holder.get(name), dict):
-                yield picture["name"]
+                yield picture["name"][:NAME_BYTES]

@@ -4,7 +4,6 @@ import contextlib
 import fcntl
 import os
 import shutil
-import tarfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -82,7 +81,7 @@ def into_table(path: Path, *, now: datetime, advance: Advance, resume: bool = Fa
             " restore of this archive did not end, go on with --resume."
         )
     _mark(now)  # first: what is inserted then writes nothing over
-    with tarfile.open(path) as tar:
+    with archive.opened(path) as tar:
         for name, file in archive.members(tar):
             first, _, rest = name.partition("/")
             if name == TABLE:
@@ -143,7 +142,7 @@ def _empty(folder: Path) -> None:
 
 
 def _unpack(path: Path, folder: Path) -> None:
-    with tarfile.open(path) as tar:
+    with archive.opened(path) as tar:
         for name, file in archive.members(tar):
             if name == MANIFEST:
                 continue
@@ -168,7 +167,7 @@ def _load(
     loaded = Counter[str]()
     for batch in _batches(item for item in archive.read_items(file) if not schema.has_expired(item, now=now)):
         write(batch)
-        loaded.update(str(item.get("type", "-")) for item in batch)
+        loaded.update(map(archive.type_of, batch))
         advance(len(batch), manifest.total)
     return loaded
 
@@ -189,7 +188,7 @@ def _batches(items: Iterator[Item]) -> Iterator[list[Item]]:
 
 def _compare(loaded: Counter[str]) -> None:
     """Read the table again; ArchiveError where it has fewer items of a type than were written."""
-    found = Counter(str(item.get("type", "-")) for item in table.scan_all(consistent=True, as_stored=True))
+    found = Counter(map(archive.type_of, table.scan_all(consistent=True, as_stored=True)))
     if lost := loaded - found:
         raise ArchiveError(
             f"{lost.total():,} items are missing in the table after the restore: {dict(lost)}."

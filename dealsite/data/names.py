@@ -1,9 +1,9 @@
-"""Names as they are shown, and as they stand in keys: slugs, user names and e-mail addresses.
+"""Texts without what nobody sees; names as they are shown, and as they stand in keys: slugs, user names, addresses.
 
-Names are normalised first and checked afterwards: NFKC turns look-alikes of `#` into `#` itself. Joiners (U+200C and
-U+200D) are shown where they change how a word or an emoji looks, and compared nowhere. In words these are the contexts
-A1, A2 and B of Unicode's UAX #31, as RFC 5892 checks them for domain names, and the Bengali ya-phalaa; in emoji it is
-rule GB11 of UAX #29.
+Names are normalised first and checked afterwards: NFKC turns look-alikes of `#` into `#` itself. Characters that are
+not seen, joiners (U+200C and U+200D) among them, stay where they change how a word or an emoji looks, and are compared
+nowhere. For joiners in words these are the contexts A1, A2 and B of Unicode's UAX #31, as RFC 5892 checks them for
+domain names, and the Bengali ya-phalaa; in emoji it is rule GB11 of UAX #29.
 """
 
 import re
@@ -17,9 +17,27 @@ from dealsite.data.table.errors import Invalid
 USERNAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9_.-]{2,29}")
 EMAIL_PATTERN = re.compile(r"[^@\s<>\"(),:;\\\[\]#]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z0-9-]{2,}")
 SLUG_CHARACTERS = 60
-UNWANTED = {"Cc", "Cf", "Cs", "Co", "Cn"}
+UNPRINTED = {"Cc", "Cs", "Co", "Cn"}
 ODD_IN_LINKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\\<>\"]").search
 NON_JOINER, JOINER = "\u200c", "\u200d"
+BRAILLE_BLANK = "\u2800"
+# Unicode's Default_Ignorable_Code_Point, and controls of annotations and hieroglyphs.
+UNSEEN = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001343f"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+SEEN = (  # what chooses how an emoji, an ideograph or a Mongolian letter looks, and the flags of Britain's countries
+    "[#*0-9]\ufe0f\u20e3"
+    "|[©®‼⁉™ℹ\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff〰〽㊗㊙\U0001f000-\U0001faff]"
+    "[\ufe0e\ufe0f]"
+    "|[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff][\ufe00-\ufe02\U000e0100-\U000e01ef]"
+    "|[\u1820-\u18aa][\u180b-\u180f]"
+    "|\U0001f3f4\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|"
+    "\U000e0077\U000e006c\U000e0073)\U000e007f"
+)
+STRAY = re.compile(f"({SEEN}|[{NON_JOINER}{JOINER}])|[{UNSEEN}]")
+ALL_UNSEEN = re.compile(f"[{UNSEEN}]+")
 RUN = re.compile(f"[{NON_JOINER}{JOINER}]+")
 NEAR = 16  # characters on either side that are looked at: marks may stand between two letters that join
 # Of the blocks that hold all emoji with joiners; a skin colour is no emoji of its own there.
@@ -29,18 +47,23 @@ AFTER_JOINER = re.compile(EMOJI)
 BENGALI_RA, BENGALI_VIRAMA = "\u09b0", "\u09cd"
 
 
-def normalise(text: str) -> str:
-    """Return text in NFKC, without control, format and surrogate characters, its white space folded.
+def clean_text(text: str) -> str:
+    """Return text without characters that are not seen and change nothing that is; '' if nothing else is in it."""
+    if not text.isascii():
+        text = _with_visible_joiners(STRAY.sub(r"\1", text.replace(BRAILLE_BLANK, " ")))
+    return text if any(unicodedata.category(c)[0] in "LNPS" for c in text) else ""
 
-    Joiners stay where they can be seen; what names are compared by leaves them out (`slugify`).
+
+def normalise(text: str) -> str:
+    """Return a clean text in NFKC, also without control and surrogate characters, its white space folded.
+
+    What names are compared by leaves out more (`slugify`).
     """
     text = unicodedata.normalize("NFKC", text)
     text = "".join(
-        " " if c.isspace() else c
-        for c in text
-        if c.isspace() or c in (NON_JOINER, JOINER) or unicodedata.category(c) not in UNWANTED
+        " " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in UNPRINTED
     )
-    while (shown := _folded(_with_visible_joiners(text))) != text:
+    while (shown := _folded(clean_text(text))) != text:
         text = shown  # letters between which a joiner stood may be one now
     return text
 
@@ -50,8 +73,13 @@ def _folded(text: str) -> str:
 
 
 def without_joiners(text: str) -> str:
-    """Return text as it is compared: two names that differ only in joiners are one."""
+    """Return text without joiners, as ids are made of it."""
     return RUN.sub("", text)
+
+
+def without_unseen(text: str) -> str:
+    """Return text as it is compared: two names that differ only in what is not seen are one."""
+    return ALL_UNSEEN.sub("", text)
 
 
 def _with_visible_joiners(text: str) -> str:
@@ -114,7 +142,7 @@ def normalise_sign_in_name(text: str) -> str:
     try:
         return normalise_email(text) if "@" in text else normalise_username(text)
     except Invalid:
-        return without_joiners(normalise(text)).casefold()
+        return without_unseen(normalise(text)).casefold()
 
 
 def normalise_email(text: str) -> str:
@@ -123,7 +151,8 @@ def normalise_email(text: str) -> str:
     if (
         len(email) > 254
         or not EMAIL_PATTERN.fullmatch(email)
-        or any(unicodedata.category(c) in UNWANTED for c in email)
+        or email != without_unseen(email)
+        or any(unicodedata.category(c) in {*UNPRINTED, "Cf"} for c in email)
     ):
         raise Invalid(email=gettext_lazy("Enter an e-mail address such as name@example.org."))
     return email

@@ -16,7 +16,7 @@ from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.content import DealContent, problems
 from dealsite.data.entities.attributes import YEARS
 from dealsite.data.entities.deals import TITLE_CHARACTERS
-from dealsite.data.names import normalise, slugify, without_joiners
+from dealsite.data.names import clean_text, normalise, slugify, without_joiners
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import RANDOM_BITS, new_ulid
 from dealsite.imports.csv_files import NO_ROWS, BadFile, Record, check_header
@@ -192,9 +192,9 @@ def _check_row(line: int, cells: dict[str, str]) -> Iterator[Result]:
             category=_category(cells["category"]),
             price=_price("price", cells["price"]),
             was_price=_price("was_price", cells.get("was_price", "")),
-            voucher_code=cells.get("voucher_code", ""),
+            voucher_code=clean_text(cells.get("voucher_code", "")).strip(),
             link=cells["url"],
-            description=cells.get("description", ""),
+            description=clean_text(cells.get("description", "")).strip(),
             stock=_stock(cells.get("stock", "")),
             expires_at=_time("expires_at", cells.get("expires_at", "")),
         )

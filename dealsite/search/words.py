@@ -10,9 +10,11 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
 from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.names import UNSEEN
 
 WORD = re.compile(r"[^\W_]+")
-MARKS = re.compile("[\u0300-\u036f\u200c\u200d]+")  # accents and joiners
+# Accents, and what is not seen but for selectors behind emoji: without them places in a text would move.
+MARKS = re.compile(rf"(?:[\u0300-\u036f{UNSEEN}](?<![\ufe0e\ufe0f]))+")
 # Words that hyphens, dots or apostrophes hold together; people also write them as one word, or apart.
 COMPOUND = re.compile(r"[^\W_]+(?:[-.'’\u2010\u2011][^\W_]+)*")
 PARTS = re.compile(r"\d+|[^\W\d_]+")

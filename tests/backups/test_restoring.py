@@ -79,8 +79,9 @@ def test_a_backup_restores_into_an_empty_folder_and_the_same_once_more_from_ther
 
 @pytest.mark.parametrize("into", ["folder", "table"])
 def test_what_is_restored_is_a_copy_that_rests_whatever_the_switch_of_the_site_says(
-    own_site, settings, tmp_path, capsys, into
+    own_site, settings, tmp_path, capsys, monkeypatch, into
 ):
+    monkeypatch.setattr(backing_up, "__version__", "1\x1b[31m")
     site_switch.switch_site("open", message="As always.", by="olga", now=NOW)
     backing_up.back_up(tmp_path / "copy.tar", now=NOW)
     if into == "folder":
@@ -94,7 +95,9 @@ def test_what_is_restored_is_a_copy_that_rests_whatever_the_switch_of_the_site_s
         call_command("restore", str(tmp_path / "copy.tar"), "--table")
         switch = site_switch.read()
     assert (switch.state, switch.by) == ("copy", "-")
-    assert site_switch.COPY_RESTS in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert site_switch.COPY_RESTS in said
+    assert "by release 1\\x1b[31m." in said
 
 
 def test_a_folder_that_holds_anything_is_left_alone(path, tmp_path):

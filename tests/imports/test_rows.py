@@ -78,9 +78,12 @@ def test_columns_may_stand_in_any_order_and_optional_ones_be_missing(tmp_path):
     assert only(tmp_path, as_csv([make_row()], columns)).content.title == "Lamp 0"
 
 
-def test_control_characters_in_texts_become_spaces(tmp_path):
-    new = only(tmp_path, make_row(title="A\x07 lamp\u200b", description="One\r\ntwo\x1b[31m"))
-    assert (new.content.title, new.content.description) == ("A lamp", "One\ntwo [31m")
+def test_control_characters_in_texts_become_spaces_and_what_nobody_sees_goes(tmp_path):
+    row = make_row(
+        title="A\x07 lamp\u200b", description="One\r\ntwo\x1b[31m\u202e", voucher_code="SA\u00adVE"
+    )
+    content = only(tmp_path, row).content
+    assert (content.title, content.description, content.voucher_code) == ("A lamp", "One\ntwo [31m", "SAVE")
 
 
 def test_a_long_title_is_shortened_and_noted(tmp_path):

@@ -15,6 +15,7 @@ def test_words_are_folded(subtests):
         ("e\u0301tude", ["etude"]),
         ("日本 عربى", ["日本", "عربى"]),
         ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", ["\u0645\u06cc\u062e\u0648\u0627\u0647\u0645"]),
+        ("Lap\u00adtop \u845b\U000e0100 \u3164lamp\u202e", ["laptop", "\u845b", "lamp"]),
         ("a\x00b\ud800c", ["a", "b", "c"]),
         ("x" * 41 + " ok", ["ok"]),
         ('"(+-title:[* TO z]"', ["title", "to", "z"]),

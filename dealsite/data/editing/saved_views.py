@@ -26,7 +26,7 @@ from dealsite.data.entities.work import (
     VIEW_NAME_CHARACTERS,
 )
 from dealsite.data.jobs.payloads import from_item, to_item
-from dealsite.data.names import normalise, without_joiners
+from dealsite.data.names import normalise, without_unseen
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Busy, Conflict, Invalid, NotFound, VersionConflict
@@ -197,7 +197,7 @@ def _is_same(one: SavedView, other: SavedView) -> bool:
 
 
 def _key(name: str) -> str:
-    return without_joiners(name).casefold()
+    return without_unseen(name).casefold()
 
 
 def _checked(view: SavedView) -> SavedView:

@@ -11,6 +11,7 @@ from .ids import iso
 Key = tuple[str, str]  # PK and SK
 Item = dict[str, Any]
 Attribute = dict[str, Any]
+MOST_EXPONENT = 130  # written out, a number of any other would take any memory
 SHAPES: dict[str, Any] = {
     "BOOL": bool,
     "N": str,
@@ -75,7 +76,7 @@ def _value(kind: str, value: Any) -> Any:
     if kind == "BOOL":
         return value
     if kind == "N":
-        return int(value) if value.removeprefix("-").isdigit() else Decimal(value)
+        return int(value) if value.removeprefix("-").isdigit() else _decimal(value)
     if kind == "M":
         return from_attributes(value)
     if kind == "L":
@@ -86,7 +87,14 @@ def _value(kind: str, value: Any) -> Any:
         return None
     if kind == "B":
         return base64.b64decode(value, validate=True)
-    return {Decimal(number) for number in value}
+    return {_decimal(number) for number in value}
+
+
+def _decimal(text: str) -> Decimal:
+    number = Decimal(text)
+    if not (number.is_finite() and abs(number.adjusted()) <= MOST_EXPONENT):
+        raise ValueError(f"{text[:80]} is no number that is stored.")
+    return number
 
 
 def from_attributes(attributes: Mapping[str, Attribute]) -> Item:

@@ -11,7 +11,7 @@ from dealsite.data import table
 from dealsite.data.jobs import site_switch
 from dealsite.data.table.errors import DataError
 from dealsite.engine.programs import EngineError
-from dealsite.management.progress import Progress
+from dealsite.management.progress import Progress, printable
 
 
 class Command(BaseCommand):
@@ -48,10 +48,10 @@ class Command(BaseCommand):
                 else:
                     contents = restoring.into_folder(path, options["folder"], now=now, advance=advance)
         except (ArchiveError, EngineError, DataError, OSError) as error:
-            raise CommandError(str(error)) from error
+            raise CommandError(printable(str(error))) from error
         self.stdout.write(
             f"Restored {contents.manifest.total:,} items and {len(contents.manifest.files):,} files,"
-            f" backed up at {contents.manifest.made_at} by release {contents.manifest.release}."
+            f" backed up at {contents.manifest.made_at} by release {printable(contents.manifest.release)}."
         )
         if options["table"] and "secret_key" in contents.manifest.files:
             self.stdout.write(

@@ -47,7 +47,7 @@ class Command(BaseCommand):
 
                 done = drill.run(path, now=timezone.now(), advance=advance)
         except (ArchiveError, EngineError, DataError, OSError) as error:
-            raise CommandError(str(error)) from error
+            raise CommandError(printable(str(error))) from error
         for problem in done.problems[:SHOWN]:
             self.stderr.write(printable(str(problem)))
         what = f"{done.path.name}, of {done.made_at:%Y-%m-%d %H:%M} UTC,"

@@ -164,6 +164,7 @@ def test_an_incomplete_deal_is_not_published_and_each_error_leads_to_its_field(e
         ("expires_at", "2026-11-21T11:00"),
         ("title", "x" * 301),
         ("title", "a\x00b"),
+        ("title", "\u200b"),
         ("description", "x" * 20_001),
         ("voucher_code", "x" * 101),
         ("brand", "Unknown brand"),
@@ -186,13 +187,25 @@ def test_a_text_of_megabytes_is_refused_before_it_is_read(editor):
     assert response.status_code == 413
 
 
-@pytest.mark.parametrize("text", ["👩‍👩‍👧 عربى \u202eabc", "<script>alert(1)</script>", "{{ 7|add:7 }}"])
+@pytest.mark.parametrize("text", ["👩‍👩‍👧 عربى m²", "<script>alert(1)</script>", "{{ 7|add:7 }}"])
 def test_any_title_is_shown_as_it_was_typed(editor, text):
     draft_id = make_id(NOW)
     editor.post(address(draft_id), WHOLE | {"title": text, "action": "publish", "version": "0"})
     page = editor.get(reverse("cms_deal", args=[drafts.get(draft_id).published_as]))
     assert inputs(page)["title"] == text
     assert "<script>alert" not in page.content.decode()
+
+
+def test_what_nobody_sees_is_not_published(editor):
+    draft_id = make_id(NOW)
+    texts = {
+        "title": "\u202eLap\u00adtop",
+        "voucher_code": "SA\u200bVE",
+        "description": "One\u2060\r\ntwo\u200e",
+    }
+    editor.post(address(draft_id), WHOLE | texts | {"action": "publish", "version": "0"})
+    content = deals.get(drafts.get(draft_id).published_as).content
+    assert (content.title, content.voucher_code, content.description) == ("Laptop", "SAVE", "One\ntwo")
 
 
 def test_a_new_brand_is_created_with_the_deal(editor):

@@ -158,6 +158,7 @@ def test_a_message_is_planned_in_the_editors_own_zone(sign_in, deal):
         ({"send_at": "2026-11-22T12:00"}, "The deal has expired by then"),
         ({"send_at": "soon"}, "Enter a date"),
         ({"headline": " "}, "This field is required"),
+        ({"headline": "\u200b"}, "This field is required"),
         ({"headline": "x" * 201}, "at most 200"),
         ({"text": "x" * 1001}, "at most 1000"),
         ({"audience": "friends"}, "Select a valid choice"),

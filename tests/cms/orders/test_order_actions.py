@@ -88,7 +88,7 @@ def test_orders_are_cancelled_with_a_reason_and_stock_goes_back(office, three):
 
 
 @pytest.mark.parametrize(
-    ("reason", "words"), [("", "Say why"), ("  ", "Say why"), ("x" * 501, "Shorten this to 500")]
+    ("reason", "words"), [("", "Say why"), (" \u200b ", "Say why"), ("x" * 501, "Shorten this to 500")]
 )
 def test_a_cancellation_needs_a_reason(office, three, reason, words):
     answer = act(office, "cancel", three[0], reason=reason)

@@ -312,7 +312,7 @@ def test_a_payment_is_refunded_with_a_reason(office, paid):
 
 
 @pytest.mark.parametrize(
-    ("reason", "words"), [("", "Say why"), ("  ", "Say why"), ("x" * 501, "Shorten this to 500")]
+    ("reason", "words"), [("", "Say why"), (" \u200b ", "Say why"), ("x" * 501, "Shorten this to 500")]
 )
 def test_calling_off_and_giving_back_need_a_reason(office, paid, failed, reason, words):
     for what, payment in (("cancel", failed), ("refund", paid)):
