@@ -41,6 +41,11 @@ def test_a_job_waits_for_its_time(wait_for_indexes):
     assert jobs.take_next(now=NOW + timedelta(minutes=1)).id == job_id
 
 
+def test_a_time_that_cannot_be_stored_is_refused_and_not_taken_for_now():
+    with pytest.raises(errors.Invalid, match="The year should be from 2000 to 2100"):
+        add_job(due=NOW.replace(year=2101))
+
+
 def test_a_taken_job_is_nobody_elses_until_its_lease_ends(wait_for_indexes):
     job_id = add_job()
     wait_for_indexes()
