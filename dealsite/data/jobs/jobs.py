@@ -42,6 +42,10 @@ class Cancelled(Exception):
     """What a handler raises when its job has become pointless; the sentence is kept with the job."""
 
 
+class Orphaned(Exception):
+    """What is raised where whoever ordered a job is no editor any more: it is paused until one resumes it."""
+
+
 class HandedOver(Exception):
     """What a handler raises when a thread goes on with its job: it renews the lease, and finishes or fails it."""
 
@@ -211,6 +215,13 @@ def finish(job: Job, *, forget: bool = False) -> None:
 def cancel_own(job: Job, reason: str) -> None:
     """End a job that has become pointless."""
     _close(job, "cancelled", reason)
+
+
+@access_pattern("pause a job whose editor is none any more", "1 update")
+def pause_own(job: Job, reason: str) -> None:
+    """Let a job rest until an editor resumes it, who then answers for it."""
+    paused: dict[Path, Any] = {"state": "paused", ("card", "state"): "paused", "error": reason}
+    _change(job, paused, remove=("taken_by", "GSI3PK", "GSI3SK"))
 
 
 @access_pattern("put a job off", "1 update")
